@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake --install: the library, the headers, the command, find_package(vcap) and pkg-config.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vcap)
+install(TARGETS vcap EXPORT vcap-targets FILE_SET HEADERS)
+if(VCAP_BUILD_CLI)
+  set_target_properties(vcap_cli PROPERTIES
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS vcap_cli EXPORT vcap-targets)
+endif()
+install(EXPORT vcap-targets NAMESPACE vcap:: DESTINATION ${package_dir})
+
+configure_package_config_file(
+  ${PROJECT_SOURCE_DIR}/cmake/vcap-config.cmake.in ${PROJECT_BINARY_DIR}/vcap-config.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/vcap-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/vcap-config.cmake
+  ${PROJECT_BINARY_DIR}/vcap-config-version.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/VcapAddCapsule.cmake
+  DESTINATION ${package_dir})
+
+set(vcap_opencv_include ${OpenCV_INCLUDE_DIRS})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/vcap.pc.in ${PROJECT_BINARY_DIR}/vcap.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/vcap.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

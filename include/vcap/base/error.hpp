@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// What went wrong, as a number that stays the same from release to release.
+/// New codes are added, none is renumbered or reused; the hundreds digit names the room.
+enum class ErrorCode : int {
+  // 1xx: use of the API and its values
+  invalid_argument = 100,
+  type_mismatch = 101,
+  invalid_node = 102,
+  invalid_json = 103,
+  empty_crop = 110,
+  // 12x: options
+  unknown_option = 120,
+  option_type = 121,
+  option_range = 122,
+  invalid_option_declaration = 123,
+  // 2xx: batching
+  batch_result_count = 200,
+  queue_full = 201,
+  deadline_exceeded = 202,
+  cancelled = 203,
+  closed = 204,
+  reentrant_submit = 205,
+  // 3xx: devices
+  no_device = 300,
+  unknown_device = 301,
+  // 4xx: a capsule file that is not right
+  capsule_not_found = 400,
+  not_an_archive = 401,
+  limit_exceeded = 402,
+  unsafe_entry = 403,
+  no_manifest = 404,
+  invalid_manifest = 405,
+  digest_mismatch = 406,
+  missing_entry = 407,
+  invalid_library = 408,
+  no_entry_symbol = 409,
+  invalid_capsule_info = 410,
+  // 43x: a capsule file that is right, but not for this host
+  unsupported_platform = 430,
+  unsupported_api_version = 431,
+  abi_mismatch = 432,
+  unsupported_format_version = 433,
+  // 45x: a capsule whose own code failed
+  capsule_threw = 450,
+  backend_load_failed = 451,
+  no_backend = 452,
+  // 5xx: plans
+  unsatisfied_input = 500,
+  plan_cycle = 501,
+  duplicate_capsule = 502,
+  // 6xx: sources
+  source_open = 600,
+  source_read = 601,
+  source_empty = 602,
+  duplicate_stream = 603,
+  unknown_stream = 604,
+  // 7xx: outputs
+  output_open = 700,
+  output_write = 701,
+};
+
+/// The code's name as it is written above, such as "option_range". Thread-safe.
+VCAP_EXPORT std::string_view to_string(ErrorCode code) noexcept;
+
+/// The root of all that vcap throws. The message names the thing, the value it had, what was
+/// allowed, and what to do. Thread safety: value.
+class VCAP_EXPORT Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message);
+  ~Error() override;
+  ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+/// An argument or a value outside what the function takes; JSON of the wrong form.
+class VCAP_EXPORT InvalidArgument : public Error {
+ public:
+  using Error::Error;
+  ~InvalidArgument() override;
+};
+
+/// Nodes or values of another kind than asked for, such as `single()` of a list.
+class VCAP_EXPORT TypeMismatch : public Error {
+ public:
+  explicit TypeMismatch(const std::string& message);
+  ~TypeMismatch() override;
+};
+
+/// An option that is unknown, of the wrong type, out of range, or wrongly declared.
+class VCAP_EXPORT OptionError : public Error {
+ public:
+  using Error::Error;
+  ~OptionError() override;
+};
+
+/// A request to a batch that was not answered with a result: queue full, deadline passed,
+/// cancelled, closed, or a batch_predict that broke its contract.
+class VCAP_EXPORT BatchError : public Error {
+ public:
+  using Error::Error;
+  ~BatchError() override;
+};
+
+/// No device, or a device that does not exist; lists what was found.
+class VCAP_EXPORT DeviceError : public Error {
+ public:
+  using Error::Error;
+  ~DeviceError() override;
+};
+
+/// A capsule that cannot be loaded. Its own code failed where it is no derived type.
+class VCAP_EXPORT CapsuleLoadError : public Error {
+ public:
+  using Error::Error;
+  ~CapsuleLoadError() override;
+};
+
+/// A capsule file that is broken or breaks the format's rules, on any host.
+class VCAP_EXPORT InvalidCapsuleError : public CapsuleLoadError {
+ public:
+  using CapsuleLoadError::CapsuleLoadError;
+  ~InvalidCapsuleError() override;
+};
+
+/// A capsule file that may be right, but not for this platform, API version or ABI.
+class VCAP_EXPORT IncompatibleCapsuleError : public CapsuleLoadError {
+ public:
+  using CapsuleLoadError::CapsuleLoadError;
+  ~IncompatibleCapsuleError() override;
+};
+
+/// Capsules that cannot be ordered: an input that nothing provides, a cycle, a name twice.
+class VCAP_EXPORT PlanError : public Error {
+ public:
+  using Error::Error;
+  ~PlanError() override;
+};
+
+/// A source of frames, or a stream, that cannot be opened or read.
+class VCAP_EXPORT SourceError : public Error {
+ public:
+  using Error::Error;
+  ~SourceError() override;
+};
+
+/// A file or sink that cannot be opened or written.
+class VCAP_EXPORT OutputError : public Error {
+ public:
+  using Error::Error;
+  ~OutputError() override;
+};
+
+}  // namespace vcap

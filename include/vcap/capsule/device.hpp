@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// Something that a backend can run on. Thread safety: value.
+struct Device {
+  std::string name{};         ///< kind and number, such as "CPU:0" or "GPU:1"
+  std::string description{};  ///< such as the model's name; may be empty
+  std::string provider{};     ///< who found it
+  bool operator==(const Device&) const = default;
+};
+
+/// The part of a device's name before the colon: "GPU" of "GPU:1".
+VCAP_EXPORT std::string_view device_kind(std::string_view name) noexcept;
+
+/// Finds devices of some sort; hosts add their own through LoadOptions::device_providers.
+class VCAP_EXPORT DeviceProvider {
+ public:
+  virtual ~DeviceProvider();
+  virtual std::string name() const = 0;
+  /// What there is; none is not an error. [control]
+  virtual std::vector<Device> discover() const = 0;
+};
+
+/// CPU:0, every NVIDIA GPU that the kernel driver shows, then what `extra` finds. Where the
+/// environment has VCAP_DEVICES ("CPU:0,GPU:0"), exactly that list; throws DeviceError
+/// (unknown_device) where it is not of that form or names one twice.
+VCAP_EXPORT std::vector<Device> discover_devices(
+    std::span<const std::shared_ptr<const DeviceProvider>> extra = {});
+
+VCAP_EXPORT void to_json(nlohmann::json& json, const Device& device);
+
+}  // namespace vcap

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file The whole image layer.
+#pragma once

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule.hpp"
+#include "vcap/capsule/device.hpp"
+
+namespace vcap {
+
+/// Bounds on what an archive may make the host read or hold. Thread safety: value.
+struct Limits {
+  std::uint64_t entries = 4096;
+  std::uint64_t manifest_bytes = 1u << 20;
+  std::uint64_t file_bytes = std::uint64_t{8} << 30;    ///< of one entry, unpacked
+  std::uint64_t total_bytes = std::uint64_t{16} << 30;  ///< of all entries, unpacked
+  std::uint64_t ratio = 200;                            ///< unpacked to packed, of one entry
+};
+
+/// How a capsule is loaded. Thread safety: value.
+struct LoadOptions {
+  /// false: load the description and start no backend.
+  bool inference_mode = true;
+  /// For BaseCapsule::config(); must be an object.
+  nlohmann::json config = nlohmann::json::object();
+  /// Device names to choose from; empty: what discover_devices(device_providers) finds.
+  std::vector<std::string> devices{};
+  std::vector<std::shared_ptr<const DeviceProvider>> device_providers{};
+  Limits limits{};
+};
+
+/// Loads a capsule from a `.cap` file, or from the bytes of one (copied where needed).
+///
+/// Stages, each with errors of its own: open, archive, manifest, digests, platform, API and ABI,
+/// library, entry, description, devices, backends. Libraries stay mapped for the life of the
+/// process, and one digest is mapped once; a changed file gives new code. Throws
+/// InvalidCapsuleError, IncompatibleCapsuleError, CapsuleLoadError, DeviceError; messages name
+/// the file, the entry at fault and the remedy. Thread-safe.
+VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
+                                                  const LoadOptions& options = {});
+VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
+                                                  const LoadOptions& options = {});
+
+}  // namespace vcap

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/bounding_box.hpp"
+#include "vcap/model/uuid.hpp"
+
+namespace vcap {
+
+/// Something that a capsule found in a frame, with all that is known about it.
+/// Thread safety: value.
+struct VCAP_EXPORT DetectionNode {
+  std::string name{};                               ///< what it is, such as "person"
+  Coords coords{};                                  ///< its outline in pixels of the frame
+  std::map<std::string, std::string> attributes{};  ///< category to value, such as upper_color: red
+  std::vector<DetectionNode> children{};            ///< what was found as part of it
+  std::optional<std::vector<float>> encoding{};     ///< a vector that is near to those of its like
+  std::optional<Uuid> track_id{};                   ///< the same for the same thing in other frames
+  nlohmann::json extra_data = nlohmann::json::object();  ///< anything else, by key
+
+  /// The smallest box around `coords`; throws InvalidArgument where there are none.
+  BoundingBox bbox() const;
+
+  /// Multiplies the coordinates of this node and of all its children.
+  void scale(double x_factor, double y_factor);
+  /// Moves this node and all its children by that many pixels.
+  void offset(double x, double y);
+
+  /// The values of each attribute category in this node and all that is below it.
+  std::map<std::string, std::set<std::string>> all_attributes() const;
+
+  /// The detector's certainty in 0…1: extra_data "detection_confidence", else "confidence".
+  std::optional<double> confidence() const;
+
+  bool operator==(const DetectionNode&) const = default;
+};
+
+/// The form of a record's objects (docs/records.md); absent things are left out.
+/// from_json throws InvalidArgument naming the wrong field; "bbox" and "confidence" are derived
+/// and not read.
+VCAP_EXPORT void to_json(nlohmann::json& json, const DetectionNode& node);
+VCAP_EXPORT void from_json(const nlohmann::json& json, DetectionNode& node);
+
+}  // namespace vcap

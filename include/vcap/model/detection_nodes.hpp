@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/detection_node.hpp"
+#include "vcap/model/node_description.hpp"
+
+namespace vcap {
+
+/// The nodes that a capsule takes in or gives back.
+///
+/// Holds nothing, one node, or a list, as the capsule's NodeDescription::Size says.
+/// Moved from, it holds nothing. Thread safety: value.
+class VCAP_EXPORT DetectionNodes {
+ public:
+  using iterator = std::vector<DetectionNode>::iterator;
+  using const_iterator = std::vector<DetectionNode>::const_iterator;
+
+  /// The same as none().
+  DetectionNodes() = default;
+  DetectionNodes(const DetectionNodes&) = default;
+  DetectionNodes(DetectionNodes&& other) noexcept;
+  DetectionNodes& operator=(const DetectionNodes&) = default;
+  DetectionNodes& operator=(DetectionNodes&& other) noexcept;
+
+  /// No nodes: what a capsule of input size `none` is given.
+  static DetectionNodes none();
+  /// One node.
+  static DetectionNodes single(DetectionNode node);
+  /// A list, which may be empty.
+  static DetectionNodes all(std::vector<DetectionNode> nodes = {});
+
+  NodeDescription::Size kind() const noexcept { return kind_; }
+  std::size_t size() const noexcept { return nodes_.size(); }
+  bool empty() const noexcept { return nodes_.empty(); }
+
+  /// The one node; throws TypeMismatch where this is not single.
+  DetectionNode& node();
+  const DetectionNode& node() const;
+
+  /// Throws InvalidArgument where there is no such node.
+  DetectionNode& operator[](std::size_t index);
+  const DetectionNode& operator[](std::size_t index) const;
+
+  iterator begin() noexcept { return nodes_.begin(); }
+  iterator end() noexcept { return nodes_.end(); }
+  const_iterator begin() const noexcept { return nodes_.begin(); }
+  const_iterator end() const noexcept { return nodes_.end(); }
+
+  /// Adds a node to a list; throws TypeMismatch where this is not a list.
+  void add(DetectionNode node);
+  /// Gives all nodes away, whatever the kind; afterwards this holds nothing.
+  std::vector<DetectionNode> take() &&;
+
+  bool operator==(const DetectionNodes&) const = default;
+
+ private:
+  NodeDescription::Size kind_ = NodeDescription::Size::none;
+  std::vector<DetectionNode> nodes_;
+};
+
+/// null, an object or an array, as the kind is; from_json throws InvalidArgument.
+VCAP_EXPORT void to_json(nlohmann::json& json, const DetectionNodes& nodes);
+VCAP_EXPORT void from_json(const nlohmann::json& json, DetectionNodes& nodes);
+
+}  // namespace vcap

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/detection_node.hpp"
+
+namespace vcap {
+
+/// What nodes look like that a capsule takes in or gives out.
+/// Thread safety: value.
+struct VCAP_EXPORT NodeDescription {
+  /// How many nodes one call handles: none (the frame alone), a single one, or all that fit.
+  enum class Size { none, single, all };
+
+  Size size = Size::none;
+  std::vector<std::string> detections{};                         ///< names that a node may have
+  std::map<std::string, std::vector<std::string>> attributes{};  ///< category to its allowed values
+  bool encoded = false;
+  bool tracked = false;
+  std::vector<std::string> extra_data{};  ///< keys that a node has
+
+  /// Whether the node has everything that this asks for: one of the names, each attribute
+  /// category, an encoding, a track id, each extra_data key. It may have more.
+  /// Throws InvalidArgument (invalid_node) where an attribute's value is outside its list.
+  bool describes(const DetectionNode& node) const;
+
+  /// What is here and not in `other`, `size` kept: the capability of a capsule is
+  /// `output_type.difference(input_type)`.
+  NodeDescription difference(const NodeDescription& other) const;
+
+  /// The order of lists does not matter.
+  bool operator==(const NodeDescription& other) const;
+};
+
+/// "none", "single" or "all".
+VCAP_EXPORT std::string_view to_string(NodeDescription::Size size) noexcept;
+
+/// from_json throws InvalidArgument naming the wrong field.
+VCAP_EXPORT void to_json(nlohmann::json& json, const NodeDescription& description);
+VCAP_EXPORT void from_json(const nlohmann::json& json, NodeDescription& description);
+
+}  // namespace vcap

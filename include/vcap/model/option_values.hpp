@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/option.hpp"
+
+namespace vcap {
+
+/// A value for every option of one capsule, all within their declarations.
+///
+/// Made by Capsule::default_options(), changed by the host, read by the capsule. Every value that
+/// is put in is checked there and then. Thread safety: value (copies share the declaration).
+class VCAP_EXPORT OptionValues {
+ public:
+  /// Of a capsule without options.
+  OptionValues();
+  /// Every option at its default. `owner` stands in messages, such as "capsule detector_person".
+  /// Throws OptionError (invalid_option_declaration).
+  explicit OptionValues(Options declared, std::string owner = {});
+
+  const Options& declared() const noexcept;
+  bool contains(std::string_view name) const;
+
+  /// The value of one option; throws OptionError (unknown_option, option_type). T is double,
+  /// std::int64_t, bool or std::string.
+  template <class T>
+  const T& get(std::string_view name) const;
+  const OptionValue& get(std::string_view name) const;
+
+  /// Throws OptionError (unknown_option, option_type, option_range); then nothing has changed.
+  void set(std::string_view name, OptionValue value);
+  /// Text would become a bool: this overload keeps it text.
+  void set(std::string_view name, const char* value) { set(name, OptionValue(std::string(value))); }
+  /// A whole number, whatever its width.
+  void set(std::string_view name, int value) { set(name, OptionValue(std::int64_t{value})); }
+  /// Reads the value from text by the option's type, as a command line gives it; throws like set().
+  void set_from_text(std::string_view name, std::string_view text);
+  /// Sets every name that the JSON object has; throws like set(), and then nothing has changed.
+  void merge(const nlohmann::json& object);
+
+  /// Same options, same values; the owner does not matter.
+  bool operator==(const OptionValues& other) const;
+
+ private:
+  struct Declaration;
+  const Option& find(std::string_view name) const;
+  std::string label(std::string_view name) const;
+
+  std::shared_ptr<const Declaration> declaration_;
+  std::map<std::string, OptionValue, std::less<>> values_;
+};
+
+template <>
+VCAP_EXPORT const double& OptionValues::get<double>(std::string_view name) const;
+template <>
+VCAP_EXPORT const std::int64_t& OptionValues::get<std::int64_t>(std::string_view name) const;
+template <>
+VCAP_EXPORT const bool& OptionValues::get<bool>(std::string_view name) const;
+template <>
+VCAP_EXPORT const std::string& OptionValues::get<std::string>(std::string_view name) const;
+
+/// {"threshold":0.5,…}. There is no from_json: values are merged into declared options.
+VCAP_EXPORT void to_json(nlohmann::json& json, const OptionValues& values);
+
+}  // namespace vcap

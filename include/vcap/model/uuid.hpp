@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// A universally unique identifier of version 4 (RFC 9562, section 5.4). Thread safety: value.
+class VCAP_EXPORT Uuid {
+ public:
+  /// The nil identifier: all zeros.
+  Uuid() = default;
+
+  /// From the system's source of randomness. Thread-safe.
+  static Uuid random();
+  /// From the caller's engine, so that a seeded one gives the same identifiers again.
+  static Uuid random(std::mt19937_64& engine);
+  /// Reads the form "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"; throws InvalidArgument.
+  static Uuid parse(std::string_view text);
+
+  std::string to_string() const;
+  const std::array<std::uint8_t, 16>& bytes() const noexcept { return bytes_; }
+
+  auto operator<=>(const Uuid&) const = default;
+
+ private:
+  std::array<std::uint8_t, 16> bytes_{};
+};
+
+}  // namespace vcap
+
+template <>
+struct std::hash<vcap::Uuid> {
+  VCAP_EXPORT std::size_t operator()(const vcap::Uuid& uuid) const noexcept;
+};

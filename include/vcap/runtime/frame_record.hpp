@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/detection_node.hpp"
+#include "vcap/model/frame.hpp"
+
+namespace vcap {
+
+/// What the pipeline found out about one frame of one stream. Thread safety: value; the pixels of
+/// `frame` are shared and not to be written.
+struct FrameRecord {
+  /// Frames that the source gave and that were not analysed, since the record before this one.
+  struct Drop {
+    std::int64_t frame_index = 0;
+    std::string reason{};  ///< such as "overload"
+  };
+  /// A capsule that failed on this frame; the nodes are as they were before it.
+  struct CapsuleError {
+    std::string capsule{};
+    std::string code{};  ///< to_string(ErrorCode), or "exception"
+    std::string message{};
+  };
+
+  std::string stream_id{};
+  Frame frame{};
+  std::vector<DetectionNode> objects{};
+  std::vector<Drop> drops{};
+  std::vector<CapsuleError> errors{};
+};
+
+/// Schema "vcap.frame/1" (docs/records.md): one object, absent things left out.
+VCAP_EXPORT void to_json(nlohmann::json& json, const FrameRecord& record);
+
+}  // namespace vcap

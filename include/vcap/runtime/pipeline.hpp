@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule.hpp"
+#include "vcap/runtime/plan.hpp"
+#include "vcap/runtime/sink.hpp"
+#include "vcap/runtime/source.hpp"
+
+namespace vcap {
+
+/// What happens to frames when a source is faster than the capsules.
+enum class OverflowPolicy {
+  automatic,   ///< `wait` for stored sources, `drop_oldest` for live ones
+  wait,        ///< the source waits; no frame is lost
+  drop_oldest  ///< the oldest frame not yet begun is dropped, counted with reason "overload"
+};
+
+/// How one stream runs. Handed over to Pipeline::open_stream.
+struct StreamConfig {
+  std::string id{};  ///< unique among the pipeline's open streams
+  std::unique_ptr<Source> source{};
+  std::vector<std::shared_ptr<Sink>> sinks{};
+  std::map<std::string, OptionValues> options{};   ///< by capsule name; absent: the defaults
+  std::map<std::string, nlohmann::json> config{};  ///< by capsule name; for the stream's state
+  OverflowPolicy overflow = OverflowPolicy::automatic;
+  std::size_t frames_in_flight = 0;  ///< 0: as many as keep the machine busy
+  std::optional<std::int64_t> max_frames{};
+};
+
+/// How a stream went. Thread safety: value.
+struct StreamReport {
+  std::string id{};
+  std::int64_t frames = 0;                      ///< records written
+  std::map<std::string, std::int64_t> drops{};  ///< by reason
+  std::int64_t errors = 0;                      ///< frames on which a capsule failed
+  std::chrono::nanoseconds elapsed{0};          ///< since the stream was opened
+  bool ended = false;                           ///< no frame will follow
+  std::optional<std::string> failure{};         ///< why it ended before its source did
+  std::exception_ptr failure_cause{};           ///< the same, to be rethrown
+};
+
+/// Runs capsules on many streams at once.
+///
+/// Every frame of a stream goes through the plan's capsules: a node reaches each capsule whose
+/// input type describes it, and what comes back replaces it. Frames run in parallel, except that
+/// stateful capsules get a stream's frames in order, one at a time. Records come in order per
+/// stream. A capsule that throws fails that frame's record, a source or sink that fails ends its
+/// own stream, and the others go on. Thread safety: thread-safe.
+class VCAP_EXPORT Pipeline {
+ public:
+  struct Settings {
+    std::size_t workers = 0;  ///< frame workers; 0: as many as keep batches full on this machine
+  };
+
+  /// Throws PlanError; CapsuleLoadError (no_backend) for one loaded without inference_mode.
+  explicit Pipeline(std::vector<std::shared_ptr<Capsule>> capsules);
+  Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings);
+  /// Stops every stream and waits for what is in flight.
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  const Plan& plan() const noexcept;
+
+  /// Starts a stream. Throws SourceError (duplicate_stream), InvalidArgument (no source, options
+  /// of an unknown capsule), OptionError.
+  void open_stream(StreamConfig config);
+  /// Changes an option from the next frame that is read on; gives that frame's index. Throws
+  /// SourceError (unknown_stream), OptionError.
+  std::int64_t set_option(const std::string& stream_id, const std::string& capsule,
+                          const std::string& option, OptionValue value);
+  /// Reads no more, answers the frames in flight, forgets the stream; its sinks stay open.
+  StreamReport close_stream(const std::string& stream_id);
+  /// Waits until the stream has ended by itself, then as close_stream.
+  StreamReport wait(const std::string& stream_id);
+
+  std::vector<StreamReport> reports() const;
+  /// Makes every source end soon; waits for nothing.
+  void stop() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vcap

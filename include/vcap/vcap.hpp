@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file Everything that a host application needs.
+#pragma once
+
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+#include "vcap/base/version.hpp"
+#include "vcap/loading/load_capsule.hpp"
+#include "vcap/loading/manifest.hpp"
+#include "vcap/loading/package_capsule.hpp"
+#include "vcap/runtime/pipeline.hpp"
