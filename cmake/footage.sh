@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Prints the path of vtest.avi (pedestrians, 795 frames, 768×576, 10 fps). Takes it out of Debian's
+# package opencv-doc, which is downloaded into the build folder and not installed.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+folder=$root/build/footage
+video=$folder/vtest.avi
+if [ ! -s "$video" ]; then
+  mkdir -p "$folder"
+  staging=$(mktemp -d "$folder/staging.XXXXXX")
+  trap 'rm -rf "$staging"' EXIT
+  cd "$staging"
+  # As root, apt would hand the download to a user who may not write here, and say so.
+  download=(apt-get -qq -o APT::Sandbox::User=root download opencv-doc)
+  if ! "${download[@]}" >log 2>&1; then
+    # No package lists yet, or stale ones.
+    if [ "$(id -u)" -eq 0 ]; then apt-get -qq update >>log 2>&1 || true
+    elif command -v sudo >/dev/null; then sudo apt-get -qq update >>log 2>&1 || true; fi
+    "${download[@]}" >>log 2>&1 || { cat log >&2; echo "cannot download the package opencv-doc" >&2; exit 1; }
+  fi
+  dpkg-deb -x opencv-doc_*.deb unpacked
+  mv unpacked/usr/share/doc/opencv-doc/examples/data/vtest.avi "$video"
+fi
+echo "$video"

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the Debian packages that vcap needs, quietly, and only those that are missing.
+# Needs root (or sudo) only where something is missing.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build pkg-config ccache   # to build
+  libopencv-dev                             # images, video, the examples' algorithms
+  opencv-data                               # the face cascade that detector_face ships
+  libtbb-dev                                # the arenas in which batches run
+  nlohmann-json3-dev                        # manifests, records, options
+  libzip-dev                                # the .cap file
+  libssl-dev                                # SHA-256
+  libspdlog-dev                             # the default log
+  libcli11-dev                              # the command line of vcap
+  libgtest-dev libgmock-dev                 # tests
+  libbenchmark-dev                          # benchmarks
+  unzip                                     # tests: a .cap file in the eyes of another reader
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "vcap needs packages that are not installed: as root, run" >&2
+    echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+if ! { "${as_root[@]}" apt-get -qq update &&
+       "${as_root[@]}" apt-get -qq install --no-install-recommends -y "${missing[@]}"; } >"$log" 2>&1; then
+  cat "$log" >&2
+  rm -f "$log"
+  echo "apt-get install failed; its words are above" >&2
+  exit 1
+fi
+rm -f "$log"
