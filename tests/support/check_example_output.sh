@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check_example_output.sh FRAMES: what examples/run.sh --frames FRAMES has left is complete.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+frames=${1:?number of frames}
+build=build/${VCAP_PRESET:-release}
+fail() { echo "examples/run.sh: $*" >&2; exit 1; }
+
+lines=$(wc -l <out/frames.jsonl)
+[ "$lines" -eq "$frames" ] || fail "out/frames.jsonl has $lines lines, not $frames"
+for key in '^{"schema":"vcap.frame/1"' '"name":"person"' '"track_id":' '"upper_color":' '"encoding":'; do
+  found=$(grep -c "$key" out/frames.jsonl) || true
+  [ $((found * 10)) -gt $((frames * 9)) ] || fail "$key stands in only $found of $frames lines"
+done
+! grep -q '"errors":' out/frames.jsonl ||
+  fail "a capsule failed: $(grep -m1 -o '"errors":.*' out/frames.jsonl)"
+[ -s out/summary.txt ] || fail "out/summary.txt is empty"
+
+# The clip is read back, frame by frame, by the command itself.
+replay=$(mktemp -d)
+trap 'rm -rf "$replay"' EXIT
+"$build/src/cli/vcap" run --source out/annotated.mp4 --jsonl "$replay/frames.jsonl" \
+  --capsule "$build/examples/capsules/detector_face/detector_face.cap" >/dev/null
+played=$(wc -l <"$replay/frames.jsonl")
+[ "$played" -eq "$frames" ] || fail "out/annotated.mp4 plays $played frames, not $frames"
+echo "examples/run.sh left $frames records, an annotated clip of $played frames and a summary"
