@@ -23,7 +23,7 @@ namespace vcap {
 ///
 /// load_capsule() makes it from a file; a host may also make it from a class of its own. Owns the
 /// author's BaseCapsule, one backend for each device that the mapper chose, and every stream's
-/// state. Thread safety: thread-safe, close() excepted: it comes after the last call.
+/// state. Thread safety: thread-safe, the destructor excepted.
 class VCAP_EXPORT Capsule {
  public:
   struct Setup {
@@ -34,7 +34,8 @@ class VCAP_EXPORT Capsule {
   };
 
   /// Checks the info, maps devices and loads the backends, in parallel. Throws
-  /// InvalidCapsuleError, DeviceError, or CapsuleLoadError (backend_load_failed) naming the
+  /// InvalidCapsuleError, DeviceError, InvalidArgument (no author, a config that is no object),
+  /// or CapsuleLoadError: capsule_threw for a mapper that fails, backend_load_failed naming the
   /// device; backends already loaded are closed first.
   Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup setup);
   /// Closes where close() was not called.
@@ -53,28 +54,36 @@ class VCAP_EXPORT Capsule {
 
   /// Runs one frame on the least busy backend. `nodes` must be of the input type's size; empty
   /// `options` stand for the defaults. Frames of one stream reach a stateful capsule one at a
-  /// time, in the order of the calls; their state is made anew at a frame with a discontinuity.
-  /// Throws what the backend throws; TypeMismatch where sizes differ from the declared ones;
-  /// OptionError where options are another capsule's; CapsuleLoadError (no_backend) without
+  /// time, in the order of the calls; their state is made anew at a frame with a discontinuity,
+  /// once for all calls of the same index. Throws what the backend throws; TypeMismatch where
+  /// sizes differ from the declared ones; OptionError where options are another capsule's; Error
+  /// (capsule_threw) where no state can be made; CapsuleLoadError (no_backend) without
   /// inference_mode; BatchError (closed).
   DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes = {},
                                const OptionValues& options = {}, std::string_view stream_id = {});
 
-  /// Sets what a stream's state will be made from. Without, id alone, and a seed that is the
-  /// same in every run. Call before the stream's first frame.
+  /// Sets what a stream's state will be made from. Without, its id alone, and a seed that is the
+  /// same in every run. Where the state is made anew, its seed is drawn from this one and the
+  /// frame's index. Throws InvalidArgument where the stream is open, or has had a frame, since it
+  /// was last cleaned up. Of no effect on a stateless capsule.
   void open_stream(StreamInfo info);
-  /// Drops the stream's state; a later frame starts afresh.
+  /// Forgets the stream; calls in progress finish on the state that they have, and a later frame
+  /// starts afresh.
   void clean_up(std::string_view stream_id);
+  /// How many streams are open or have had a frame; 0 for a stateless capsule.
   std::size_t stream_count() const;
 
   /// The distance of one encoding to others, by the author's measure; the first backend answers.
+  /// Throws InvalidArgument where the output is not encoded; TypeMismatch where the backend gives
+  /// another number of distances; what the backend throws; and as process_frame without backend.
   std::vector<float> distances(std::span<const float> encoding,
                                std::span<const std::vector<float>> others) const;
 
   /// What waits or runs in all backends.
   double workload() const noexcept;
 
-  /// Answers what was accepted, closes every backend, drops all states. Twice is once. [control]
+  /// Waits for calls in progress, answers what was accepted, closes every backend, drops all
+  /// states; calls that come later throw BatchError (closed). Twice is once. [control]
   void close();
 
  private:

@@ -31,8 +31,9 @@ struct CapsuleInfo {
 };
 
 /// Throws InvalidCapsuleError (invalid_capsule_info), naming the field and the remedy, where the
-/// name or version is not allowed, an option is wrongly declared, the output has no kind of node,
-/// a type lists something twice, or an encoder has no recognition_threshold.
+/// name or version is not allowed, an option is wrongly named or declared, an input of size none
+/// describes nodes, the output has no kind of node, a type lists something twice or an attribute
+/// without values, or an encoder has no recognition_threshold of 0 or more.
 VCAP_EXPORT void check(const CapsuleInfo& info);
 
 /// What can be written of it: functions as their presence ("stateful") or name

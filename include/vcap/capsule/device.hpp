@@ -33,9 +33,10 @@ class VCAP_EXPORT DeviceProvider {
   virtual std::vector<Device> discover() const = 0;
 };
 
-/// CPU:0, every NVIDIA GPU that the kernel driver shows, then what `extra` finds. Where the
-/// environment has VCAP_DEVICES ("CPU:0,GPU:0"), exactly that list; throws DeviceError
-/// (unknown_device) where it is not of that form or names one twice.
+/// CPU:0, the NVIDIA GPUs and the Intel NPUs that the kernel's drivers show, then what `extra`
+/// finds. Where the environment has VCAP_DEVICES ("CPU:0,GPU:0") and it is not empty, exactly that
+/// list. Throws DeviceError: unknown_device where a name is not a kind and a number or stands
+/// there twice, no_device where a provider fails.
 VCAP_EXPORT std::vector<Device> discover_devices(
     std::span<const std::shared_ptr<const DeviceProvider>> extra = {});
 

@@ -21,17 +21,20 @@ class VCAP_EXPORT DeviceMapper {
 
   /// The same as map_to_single_cpu().
   DeviceMapper();
-  /// A mapper of the author's own; `name` stands in the manifest.
+  /// A mapper of the author's own; `name` stands in the manifest. Throws InvalidArgument where
+  /// either is empty.
   DeviceMapper(std::string name, Function function);
 
   /// The first CPU.
   static DeviceMapper map_to_single_cpu();
   /// Every GPU; where there is none and `cpu_fallback` holds, the first CPU.
   static DeviceMapper map_to_all_gpus(bool cpu_fallback = true);
-  /// Every NPU; else every GPU; else the first CPU: the order of OpenVINO's AUTO plugin reversed
-  /// to prefer what is made for inference.
+  /// Every NPU; where there is none, every GPU; else the first CPU. A device's name does not tell
+  /// its maker: on a host with GPUs that OpenVINO has no plugin for, such as NVIDIA's, name the
+  /// devices to choose from (VCAP_DEVICES, LoadOptions::devices).
   static DeviceMapper map_to_openvino_devices();
-  /// As many disjoint sets of `count` devices of `kind` as there are, in order.
+  /// As many disjoint sets of `count` devices of `kind` as there are, in order; devices that do
+  /// not fill a set stay unused. Throws InvalidArgument where the count is not 1 or more.
   static DeviceMapper map_to_device_sets(std::string kind, int count);
 
   const std::string& name() const noexcept { return name_; }

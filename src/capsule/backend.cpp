@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/capsule/backend.hpp"
+
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+
+Backend::~Backend() = default;
+
+std::vector<float> Backend::distances(std::span<const float>,
+                                      std::span<const std::vector<float>>) const {
+  throw InvalidArgument(
+      ErrorCode::invalid_argument,
+      "this backend does not compare encodings: a capsule whose output is encoded "
+      "overrides Backend::distances()");
+}
+
+double Backend::workload() const noexcept { return 0; }
+
+void Backend::drain() {}
+
+void Backend::close() noexcept {}
+
+}  // namespace vcap

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capsule/backend_pool.hpp"
+
+#include <cassert>
+#include <limits>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "capsule/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap::detail {
+
+struct BackendPool::Slot {
+  std::string device;
+  std::unique_ptr<Backend> backend;
+  std::atomic<int> calls = 0;  ///< in progress here
+  std::string failure;         ///< why there is no backend
+
+  double load() const noexcept {
+    return backend->workload() + calls.load(std::memory_order_relaxed);
+  }
+};
+
+namespace {
+
+std::unique_ptr<Backend> load_one(BaseCapsule& author, const CapsuleFiles& files,
+                                  const std::string& device, std::string& failure) noexcept {
+  try {
+    std::unique_ptr<Backend> backend = author.load_backend(files, device);
+    if (!backend) failure = "load_backend gave null; it must give a backend or throw";
+    return backend;
+  } catch (...) {
+    failure = text_of_current_exception();
+    return nullptr;
+  }
+}
+
+/// Runs load(0) … load(count - 1), each on a thread of its own, the first on this one.
+template <class Load>
+void at_once(std::size_t count, Load load) {
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  std::size_t started = 1;
+  try {
+    for (; started < count; ++started) threads.emplace_back(load, started);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: what is left is loaded here, later but all the same.
+  }
+  for (std::size_t i = started; i < count; ++i) load(i);
+  if (count > 0) load(0);
+}
+
+void drain(Backend& backend, const std::string& device) noexcept {
+  try {
+    backend.drain();
+  } catch (...) {
+    log(LogLevel::error, "the backend on " + device +
+                             " failed while it was drained: " + text_of_current_exception());
+  }
+}
+
+}  // namespace
+
+BackendPool::Lease::~Lease() {
+  if (slot_ != nullptr) slot_->calls.fetch_sub(1, std::memory_order_relaxed);
+}
+
+Backend& BackendPool::Lease::operator*() const noexcept { return *slot_->backend; }
+
+BackendPool::BackendPool() = default;
+
+BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const std::string& capsule,
+                         const std::vector<std::string>& devices) {
+  for (const std::string& device : devices) {
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->device = device;
+  }
+  at_once(slots_.size(), [&](std::size_t i) {
+    slots_[i]->backend = load_one(author, files, slots_[i]->device, slots_[i]->failure);
+  });
+
+  std::string failures;
+  for (const auto& slot : slots_)
+    if (!slot->backend)
+      failures += (failures.empty() ? "" : "; ") + slot->device + ": " + slot->failure;
+  if (failures.empty()) return;
+  close();
+  throw CapsuleLoadError(ErrorCode::backend_load_failed,
+                         "capsule " + capsule + " could not load its backend on " + failures);
+}
+
+BackendPool::~BackendPool() { close(); }
+
+std::vector<std::string> BackendPool::devices() const {
+  std::vector<std::string> devices;
+  for (const auto& slot : slots_) devices.push_back(slot->device);
+  return devices;
+}
+
+BackendPool::Lease BackendPool::lease_least_busy() {
+  assert(!empty());
+  std::unique_lock lock(choosing_, std::defer_lock);
+  std::size_t chosen = 0;
+  if (slots_.size() > 1) {
+    // Choosing and counting are one step: calls that come at once must not all see one idle slot.
+    lock.lock();
+    chosen = next_;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      const std::size_t candidate = (next_ + i) % slots_.size();
+      const double load = slots_[candidate]->load();
+      if (load < least) {
+        least = load;
+        chosen = candidate;
+      }
+    }
+    next_ = (chosen + 1) % slots_.size();
+  }
+  slots_[chosen]->calls.fetch_add(1, std::memory_order_relaxed);
+  return Lease(*slots_[chosen]);
+}
+
+const Backend& BackendPool::first() const noexcept { return *slots_.front()->backend; }
+
+double BackendPool::workload() const noexcept {
+  double sum = 0;
+  for (const auto& slot : slots_) sum += slot->load();
+  return sum;
+}
+
+void BackendPool::close() noexcept {
+  for (const auto& slot : slots_)
+    if (slot->backend) drain(*slot->backend, slot->device);
+  for (const auto& slot : slots_)
+    if (slot->backend) slot->backend->close();
+  slots_.clear();
+}
+
+}  // namespace vcap::detail

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/capsule/base_capsule.hpp"
+
+namespace vcap {
+
+// Here, so that the type information is the library's and one for host and capsules.
+BaseCapsule::~BaseCapsule() = default;
+
+}  // namespace vcap

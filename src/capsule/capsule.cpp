@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/capsule/capsule.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+
+#include "capsule/backend_pool.hpp"
+#include "capsule/device_names.hpp"
+#include "capsule/stream_states.hpp"
+#include "capsule/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/capsule/device.hpp"
+
+namespace vcap {
+namespace {
+
+using detail::in_quotes;
+
+CapsuleInfo checked(CapsuleInfo info) {
+  check(info);
+  return info;
+}
+
+std::vector<std::string> available_devices(const Capsule::Setup& setup,
+                                           const std::string& capsule) {
+  if (!setup.devices.empty()) {
+    detail::check_device_names(setup.devices, "devices given to capsule " + capsule);
+    return setup.devices;
+  }
+  std::vector<std::string> names;
+  for (Device& device : discover_devices()) names.push_back(std::move(device.name));
+  return names;
+}
+
+/// Which devices get a backend.
+std::vector<std::string> mapped_devices(const CapsuleInfo& info, const Capsule::Setup& setup) {
+  if (!setup.inference_mode) return {};
+  const std::vector<std::string> available = available_devices(setup, info.name);
+  try {
+    return info.device_mapper.map(available);
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.code(), "capsule " + info.name + ": " + error.what());
+  } catch (...) {
+    throw CapsuleLoadError(ErrorCode::capsule_threw,
+                           "capsule " + info.name + ": device mapper " + info.device_mapper.name() +
+                               " failed: " + detail::text_of_current_exception());
+  }
+}
+
+}  // namespace
+
+struct Capsule::Impl {
+  Impl(CapsuleInfo given, std::unique_ptr<BaseCapsule> made, Setup setup)
+      : info(checked(std::move(given))),
+        defaults(info.options, "capsule " + info.name),
+        devices(mapped_devices(info, setup)),
+        files(std::move(setup.files)),
+        author(std::move(made)),
+        backends(*author, files, info.name, devices) {
+    if (info.stream_state) states.emplace(info.name, info.stream_state);
+  }
+
+  const OptionValues& options_for_call(const OptionValues& given) const;
+  std::shared_lock<std::shared_mutex> begin_call();
+  void check_size(NodeDescription::Size got, NodeDescription::Size expected,
+                  std::string_view verb) const;
+
+  const CapsuleInfo info;
+  const OptionValues defaults;
+  const std::vector<std::string> devices;
+  const CapsuleFiles files;
+  const std::unique_ptr<BaseCapsule> author;  // outlives its backends, and they the states
+  detail::BackendPool backends;
+  std::optional<detail::StreamStates> states;  ///< absent for a stateless capsule
+  BaseStreamState no_state;                    ///< what a stateless capsule's backend is lent
+
+  // Calls share `in_use`; close() takes it alone, and so waits for them. `closed` turns newcomers
+  // away meanwhile, who could otherwise keep close() waiting for ever.
+  std::atomic<bool> closed = false;
+  std::shared_mutex in_use;
+};
+
+std::shared_lock<std::shared_mutex> Capsule::Impl::begin_call() {
+  std::shared_lock<std::shared_mutex> call(in_use, std::defer_lock);
+  if (!closed) call.lock();
+  if (closed)
+    throw BatchError(ErrorCode::closed,
+                     "capsule " + info.name + " is closed; load it again to run more frames");
+  if (backends.empty())
+    throw CapsuleLoadError(
+        ErrorCode::no_backend,
+        "capsule " + info.name + " has no backend; load it with inference_mode = true to run it");
+  return call;
+}
+
+const OptionValues& Capsule::Impl::options_for_call(const OptionValues& given) const {
+  // Copies of default_options() share its declaration, so that this rarely has to compare.
+  if (&given.declared() == &defaults.declared()) return given;
+  if (given.declared().empty()) return defaults;
+  if (given.declared() == defaults.declared()) return given;
+  for (const auto& [name, option] : given.declared())
+    if (!info.options.contains(name))
+      throw OptionError(ErrorCode::unknown_option, "option " + in_quotes(name) +
+                                                       " is unknown to capsule " + info.name +
+                                                       "; start from its own default_options()");
+  throw OptionError(ErrorCode::unknown_option,
+                    "the options given to capsule " + info.name +
+                        " are declared otherwise than its own; start from its default_options()");
+}
+
+void Capsule::Impl::check_size(NodeDescription::Size got, NodeDescription::Size expected,
+                               std::string_view verb) const {
+  if (got == expected) return;
+  throw TypeMismatch("capsule " + info.name + " " + std::string(verb) + " nodes of size " +
+                     std::string(to_string(got)) + "; its declared size is " +
+                     std::string(to_string(expected)));
+}
+
+Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup setup) {
+  if (!author)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "capsule " + info.name + " has no BaseCapsule; give an object");
+  if (!setup.config.is_object())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "the config of capsule " + info.name + " is of JSON type " +
+                              setup.config.type_name() + "; give an object");
+  author->config_ = std::move(setup.config);
+  impl_ = std::make_unique<Impl>(std::move(info), std::move(author), std::move(setup));
+}
+
+Capsule::~Capsule() { close(); }
+
+const CapsuleInfo& Capsule::info() const noexcept { return impl_->info; }
+
+NodeDescription Capsule::capability() const {
+  return info().output_type.difference(info().input_type);
+}
+
+OptionValues Capsule::default_options() const { return impl_->defaults; }
+
+std::vector<std::string> Capsule::devices() const { return impl_->devices; }
+
+DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
+                                      const OptionValues& options, std::string_view stream_id) {
+  const auto call = impl_->begin_call();
+  impl_->check_size(nodes.kind(), impl_->info.input_type.size, "was given");
+  const OptionValues& values = impl_->options_for_call(options);
+
+  std::optional<detail::StreamStates::Turn> turn;
+  if (impl_->states) turn = impl_->states->take_turn(stream_id, frame);
+  BaseStreamState& state = turn ? turn->state() : impl_->no_state;
+
+  // Chosen after the wait for the turn: what was idle before it may be busy now.
+  const auto backend = impl_->backends.lease_least_busy();
+  DetectionNodes result = backend->process_frame(frame, std::move(nodes), values, state);
+  impl_->check_size(result.kind(), impl_->info.output_type.size, "gave back");
+  return result;
+}
+
+void Capsule::open_stream(StreamInfo info) {
+  if (impl_->states) impl_->states->open(std::move(info));
+}
+
+void Capsule::clean_up(std::string_view stream_id) {
+  if (impl_->states) impl_->states->clean_up(stream_id);
+}
+
+std::size_t Capsule::stream_count() const { return impl_->states ? impl_->states->size() : 0; }
+
+std::vector<float> Capsule::distances(std::span<const float> encoding,
+                                      std::span<const std::vector<float>> others) const {
+  const auto call = impl_->begin_call();
+  if (!impl_->info.output_type.encoded)
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "capsule " + name() + " makes no encodings; ask one whose output is encoded");
+  std::vector<float> result = impl_->backends.first().distances(encoding, others);
+  if (result.size() != others.size())
+    throw TypeMismatch("capsule " + name() + " gave " + std::to_string(result.size()) +
+                       " distances for " + std::to_string(others.size()) + " encodings");
+  return result;
+}
+
+double Capsule::workload() const noexcept {
+  const std::shared_lock lock(impl_->in_use);
+  return impl_->backends.workload();
+}
+
+void Capsule::close() {
+  impl_->closed = true;
+  const std::unique_lock lock(impl_->in_use);
+  impl_->backends.close();
+  if (impl_->states) impl_->states->clear();
+}
+
+}  // namespace vcap

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/capsule/capsule_info.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "capsule/text.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+using detail::in_quotes;
+
+/// Speaks of one capsule's description: every complaint names the capsule first.
+class Checker {
+ public:
+  explicit Checker(const CapsuleInfo& info) : info_(info) {}
+
+  void identity() const {
+    if (!detail::is_identifier(info_.name))
+      throw InvalidCapsuleError(
+          ErrorCode::invalid_capsule_info,
+          "name " + in_quotes(info_.name) +
+              " of a capsule: use letters A-Z and a-z, digits and underscores, "
+              "at least one");
+    if (info_.version < 1)
+      fail("version " + std::to_string(info_.version) + " is not allowed; count versions from 1");
+  }
+
+  void options() const {
+    for (const auto& [name, option] : info_.options) {
+      if (!detail::is_identifier(name))
+        fail("option name " + in_quotes(name) +
+             ": use letters, digits and underscores, at least one");
+      try {
+        check_declaration(option, "option " + in_quotes(name) + " of capsule " + info_.name);
+      } catch (const OptionError& error) {
+        throw InvalidCapsuleError(ErrorCode::invalid_capsule_info, error.what());
+      }
+    }
+  }
+
+  void input() const {
+    lists("input_type", info_.input_type);
+    NodeDescription asks_nothing;
+    if (info_.input_type.size == NodeDescription::Size::none && info_.input_type != asks_nothing)
+      fail(
+          "input_type describes nodes but has size none; set size to single or all, or describe "
+          "nothing");
+  }
+
+  void output() const {
+    const NodeDescription& type = info_.output_type;
+    lists("output_type", type);
+    if (type.size == NodeDescription::Size::none)
+      fail("output_type has size none; set it to single or all, so that its nodes reach somebody");
+    if (type.detections.empty())
+      fail("output_type.detections is empty; list the names of the nodes that come out");
+  }
+
+  void encoder() const {
+    const std::optional<double>& threshold = info_.recognition_threshold;
+    const bool encodes = info_.output_type.encoded && !info_.input_type.encoded;
+    if (encodes && !threshold)
+      fail(
+          "output_type is encoded but recognition_threshold is absent; give the distance up to "
+          "which two encodings are of the same thing");
+    if (threshold && !(std::isfinite(*threshold) && *threshold >= 0))
+      fail("recognition_threshold " + std::to_string(*threshold) +
+           " is not allowed; give a finite distance of 0 or more");
+  }
+
+ private:
+  void lists(const std::string& field, const NodeDescription& type) const {
+    list(field + ".detections", type.detections);
+    list(field + ".extra_data", type.extra_data);
+    for (const auto& [category, values] : type.attributes) {
+      const std::string attribute = field + ".attributes[" + in_quotes(category) + "]";
+      if (category.empty()) fail(attribute + " has no name; name what the attribute is of");
+      if (values.empty()) fail(attribute + " allows no value; list the values that it can have");
+      list(attribute, values);
+    }
+  }
+
+  void list(const std::string& field, const std::vector<std::string>& names) const {
+    std::set<std::string_view> seen;
+    for (const std::string& name : names) {
+      if (name.empty()) fail(field + " lists an empty name; remove it");
+      if (!seen.insert(name).second)
+        fail(field + " lists " + in_quotes(name) + " twice; list it once");
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& complaint) const {
+    throw InvalidCapsuleError(ErrorCode::invalid_capsule_info,
+                              "capsule " + info_.name + ": " + complaint);
+  }
+
+  const CapsuleInfo& info_;
+};
+
+}  // namespace
+
+void check(const CapsuleInfo& info) {
+  const Checker checker(info);
+  checker.identity();
+  checker.options();
+  checker.input();
+  checker.output();
+  checker.encoder();
+}
+
+}  // namespace vcap

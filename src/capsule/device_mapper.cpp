@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/capsule/device_mapper.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "capsule/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/capsule/device.hpp"
+
+namespace vcap {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names all_of_kind(const Names& devices, std::string_view kind) {
+  Names chosen;
+  std::ranges::copy_if(devices, std::back_inserter(chosen),
+                       [kind](const std::string& name) { return device_kind(name) == kind; });
+  return chosen;
+}
+
+Names first_cpu(const Names& devices) {
+  Names cpus = all_of_kind(devices, "CPU");
+  if (cpus.size() > 1) cpus.resize(1);
+  return cpus;
+}
+
+Names disjoint_sets(const Names& candidates, std::size_t count) {
+  Names sets;
+  for (std::size_t begin = 0; begin + count <= candidates.size(); begin += count) {
+    std::string set = candidates[begin];
+    for (std::size_t i = begin + 1; i < begin + count; ++i) set += "+" + candidates[i];
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+void check_choice(const std::string& choice, const Names& found, const std::string& mapper) {
+  std::set<std::string> seen;
+  for (const std::string& member : device_set_members(choice)) {
+    if (std::ranges::find(found, member) == found.end())
+      throw DeviceError(ErrorCode::unknown_device,
+                        "device mapper " + mapper + " chose " + detail::in_quotes(member) +
+                            ", which is not among the devices found: " + detail::listed(found));
+    if (!seen.insert(member).second)
+      throw DeviceError(ErrorCode::unknown_device, "device mapper " + mapper + " chose the set " +
+                                                       detail::in_quotes(choice) + ", in which " +
+                                                       member + " is twice");
+  }
+}
+
+}  // namespace
+
+DeviceMapper::DeviceMapper() : DeviceMapper(map_to_single_cpu()) {}
+
+DeviceMapper::DeviceMapper(std::string name, Function function)
+    : name_(std::move(name)), function_(std::move(function)) {
+  if (name_.empty() || !function_)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "a device mapper needs a name and a function; name " +
+                              detail::in_quotes(name_) + (function_ ? "" : " has no function"));
+}
+
+DeviceMapper DeviceMapper::map_to_single_cpu() {
+  return {"map_to_single_cpu", [](const Names& devices) { return first_cpu(devices); }};
+}
+
+DeviceMapper DeviceMapper::map_to_all_gpus(bool cpu_fallback) {
+  return {cpu_fallback ? "map_to_all_gpus" : "map_to_all_gpus(cpu_fallback=false)",
+          [cpu_fallback](const Names& devices) {
+            Names gpus = all_of_kind(devices, "GPU");
+            return gpus.empty() && cpu_fallback ? first_cpu(devices) : gpus;
+          }};
+}
+
+DeviceMapper DeviceMapper::map_to_openvino_devices() {
+  return {"map_to_openvino_devices", [](const Names& devices) {
+            for (const std::string_view kind : {"NPU", "GPU"})
+              if (Names chosen = all_of_kind(devices, kind); !chosen.empty()) return chosen;
+            return first_cpu(devices);
+          }};
+}
+
+DeviceMapper DeviceMapper::map_to_device_sets(std::string kind, int count) {
+  if (!detail::is_identifier(kind) || count < 1)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "map_to_device_sets(" + detail::in_quotes(kind) + ", " +
+                              std::to_string(count) +
+                              "): give a kind such as GPU, and a count of 1 or more");
+  std::string name = "map_to_device_sets(" + kind + "," + std::to_string(count) + ")";
+  return {std::move(name), [kind = std::move(kind), count](const Names& devices) {
+            return disjoint_sets(all_of_kind(devices, kind), static_cast<std::size_t>(count));
+          }};
+}
+
+std::vector<std::string> DeviceMapper::map(const std::vector<std::string>& devices) const {
+  Names chosen = function_(devices);
+  if (chosen.empty())
+    throw DeviceError(ErrorCode::no_device,
+                      "device mapper " + name_ +
+                          " chose none of the devices found: " + detail::listed(devices) +
+                          "; run where there is a fitting one, or name one in VCAP_DEVICES");
+  for (const std::string& choice : chosen) check_choice(choice, devices, name_);
+  return chosen;
+}
+
+std::vector<std::string> device_set_members(std::string_view device) {
+  std::vector<std::string> members;
+  for (;;) {
+    const auto plus = device.find('+');
+    members.emplace_back(device.substr(0, plus));
+    if (plus == std::string_view::npos) return members;
+    device.remove_prefix(plus + 1);
+  }
+}
+
+}  // namespace vcap

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/device.hpp"
+
+// The providers that discover_devices() starts with. Each takes the path that it reads, so that
+// tests show it a machine of their own making.
+
+namespace vcap::detail {
+
+/// CPU:0, described by the first "model name" of a file like /proc/cpuinfo.
+class VCAP_EXPORT CpuProvider final : public DeviceProvider {
+ public:
+  explicit CpuProvider(std::filesystem::path cpuinfo = "/proc/cpuinfo");
+  std::string name() const override;
+  std::vector<Device> discover() const override;
+
+ private:
+  std::filesystem::path cpuinfo_;
+};
+
+/// GPU:0… in the order of their PCI addresses, which is what CUDA_DEVICE_ORDER=PCI_BUS_ID numbers
+/// by; from the folders that NVIDIA's kernel driver keeps, without linking any of its libraries.
+class VCAP_EXPORT NvidiaProvider final : public DeviceProvider {
+ public:
+  explicit NvidiaProvider(std::filesystem::path gpus = "/proc/driver/nvidia/gpus");
+  std::string name() const override;
+  std::vector<Device> discover() const override;
+
+ private:
+  std::filesystem::path gpus_;
+};
+
+/// NPU:0… for every accelerator of the kernel's accel class that Intel's driver serves.
+class VCAP_EXPORT IntelNpuProvider final : public DeviceProvider {
+ public:
+  explicit IntelNpuProvider(std::filesystem::path accel = "/sys/class/accel");
+  std::string name() const override;
+  std::vector<Device> discover() const override;
+
+ private:
+  std::filesystem::path accel_;
+};
+
+}  // namespace vcap::detail

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+namespace vcap::detail {
+
+/// A mutex whose waiters get it in the order in which they came. std::mutex promises none, and a
+/// stream whose frames overtake each other would spoil its state. Thread-safe; for std::lock_guard.
+class FifoMutex {
+ public:
+  void lock() {
+    std::unique_lock guard(guard_);
+    if (!held_) {
+      held_ = true;
+      return;
+    }
+    Waiter self;
+    waiting_.push_back(&self);
+    self.woken.wait(guard, [&self] { return self.owns; });
+  }
+
+  /// Hands the mutex to the first waiter, so that no newcomer can slip in between.
+  void unlock() {
+    const std::lock_guard guard(guard_);
+    if (waiting_.empty()) {
+      held_ = false;
+      return;
+    }
+    Waiter& next = *waiting_.front();
+    waiting_.pop_front();
+    next.owns = true;
+    // Under the guard: the waiter lives on its thread's stack, and is gone once it can take it.
+    next.woken.notify_one();
+  }
+
+ private:
+  struct Waiter {
+    std::condition_variable woken;
+    bool owns = false;
+  };
+
+  std::mutex guard_;
+  std::deque<Waiter*> waiting_;
+  bool held_ = false;
+};
+
+}  // namespace vcap::detail

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capsule/stream_states.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "capsule/text.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap::detail {
+namespace {
+
+/// The output function of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/// Generators, 2014): near inputs give outputs that have nothing in common.
+std::uint64_t scrambled(std::uint64_t value) noexcept {
+  value += 0x9e3779b97f4a7c15u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+std::string shown(std::string_view stream_id) { return "stream " + in_quotes(stream_id); }
+
+}  // namespace
+
+std::uint64_t seed_of(std::string_view stream_id) noexcept {
+  // FNV-1a; std::hash may differ from one standard library to the next.
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char character : stream_id) {
+    hash ^= static_cast<unsigned char>(character);
+    hash *= 0x100000001b3u;
+  }
+  return scrambled(hash);
+}
+
+struct StreamStates::Stream {
+  explicit Stream(StreamInfo given) : info(std::move(given)) {}
+
+  const StreamInfo info;
+  FifoMutex turn;
+  // The rest only by whoever has the turn.
+  std::unique_ptr<BaseStreamState> state;
+  std::optional<std::int64_t> made_at;  ///< the index of the frame that the state was made for
+};
+
+StreamStates::Turn::Turn(std::shared_ptr<Stream> stream)
+    : stream_(std::move(stream)), lock_(stream_->turn) {}
+
+BaseStreamState& StreamStates::Turn::state() noexcept { return *stream_->state; }
+
+StreamStates::StreamStates(std::string capsule, StreamStateFactory factory)
+    : capsule_(std::move(capsule)), factory_(std::move(factory)) {}
+
+StreamStates::~StreamStates() = default;
+
+void StreamStates::open(StreamInfo info) {
+  const std::lock_guard lock(mutex_);
+  if (streams_.contains(info.id))
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          shown(info.id) + " of capsule " + capsule_ +
+                              " is open already; open it before its first frame, or clean it up");
+  std::string id = info.id;
+  streams_.emplace(std::move(id), std::make_shared<Stream>(std::move(info)));
+}
+
+std::shared_ptr<StreamStates::Stream> StreamStates::find_or_add(std::string_view stream_id) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = streams_.find(stream_id); found != streams_.end()) return found->second;
+  auto stream = std::make_shared<Stream>(
+      StreamInfo{.id = std::string(stream_id), .seed = seed_of(stream_id)});
+  streams_.emplace(stream_id, stream);
+  return stream;
+}
+
+StreamStates::Turn StreamStates::take_turn(std::string_view stream_id, const Frame& frame) {
+  Turn turn(find_or_add(stream_id));
+  Stream& stream = *turn.stream_;
+  // A frame's nodes come in calls of their own: only the first of them starts the state afresh.
+  const bool broken_off =
+      frame.discontinuity != Discontinuity::none && stream.made_at != frame.index;
+  if (!stream.state || broken_off) renew(stream, frame);
+  return turn;
+}
+
+void StreamStates::renew(Stream& stream, const Frame& frame) const {
+  StreamInfo info = stream.info;
+  if (stream.made_at)
+    info.seed = scrambled(info.seed ^ scrambled(static_cast<std::uint64_t>(frame.index)));
+  // Gone before the factory runs: should that fail, no later frame may meet the old state.
+  stream.state.reset();
+  stream.made_at = frame.index;
+  const std::string failed = "capsule " + capsule_ + " made no state for " + shown(stream.info.id) +
+                             " at frame " + std::to_string(frame.index) + ": ";
+  try {
+    stream.state = factory_(info);
+  } catch (...) {
+    throw Error(ErrorCode::capsule_threw, failed + text_of_current_exception());
+  }
+  if (!stream.state)
+    throw Error(ErrorCode::capsule_threw,
+                failed +
+                    "its factory gave null; it must give a state, or be left out where the "
+                    "capsule needs none");
+}
+
+void StreamStates::clean_up(std::string_view stream_id) {
+  std::shared_ptr<Stream> dropped;  // its state is destroyed after the mutex is free
+  const std::lock_guard lock(mutex_);
+  if (const auto found = streams_.find(stream_id); found != streams_.end()) {
+    dropped = std::move(found->second);
+    streams_.erase(found);
+  }
+}
+
+void StreamStates::clear() {
+  decltype(streams_) dropped;
+  const std::lock_guard lock(mutex_);
+  dropped.swap(streams_);
+}
+
+std::size_t StreamStates::size() const {
+  const std::lock_guard lock(mutex_);
+  return streams_.size();
+}
+
+}  // namespace vcap::detail

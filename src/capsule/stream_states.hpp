@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "capsule/fifo_mutex.hpp"
+#include "vcap/capsule/stream_state.hpp"
+#include "vcap/model/frame.hpp"
+
+namespace vcap::detail {
+
+/// The states of one stateful capsule's streams, by stream id.
+///
+/// A frame takes a Turn, works on the state within it, and lets it go. Turns of one stream come
+/// one at a time, in the order asked for; those of different streams do not wait for each other.
+/// Thread-safe.
+class StreamStates {
+  struct Stream;
+
+ public:
+  /// One frame's time alone with its stream's state. Keeps that state alive after clean_up.
+  class Turn {
+   public:
+    BaseStreamState& state() noexcept;
+
+   private:
+    friend class StreamStates;
+    explicit Turn(std::shared_ptr<Stream> stream);
+
+    std::shared_ptr<Stream> stream_;
+    std::unique_lock<FifoMutex> lock_;  // after stream_: let go before the stream may die
+  };
+
+  /// `capsule` stands in messages.
+  StreamStates(std::string capsule, StreamStateFactory factory);
+  ~StreamStates();
+
+  /// Throws InvalidArgument where the stream is known already.
+  void open(StreamInfo info);
+  /// Waits until it is this frame's turn, and makes the state where it is missing or the frame
+  /// does not follow the one before. Throws Error (capsule_threw) where the factory fails.
+  Turn take_turn(std::string_view stream_id, const Frame& frame);
+  /// Forgets a stream; turns taken or waited for finish on the state that they had.
+  void clean_up(std::string_view stream_id);
+  void clear();
+  std::size_t size() const;
+
+ private:
+  std::shared_ptr<Stream> find_or_add(std::string_view stream_id);
+  void renew(Stream& stream, const Frame& frame) const;
+
+  const std::string capsule_;
+  const StreamStateFactory factory_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Stream>, std::less<>> streams_;
+};
+
+/// The seed of a stream that was given none: the same for the same id on every machine.
+std::uint64_t seed_of(std::string_view stream_id) noexcept;
+
+}  // namespace vcap::detail

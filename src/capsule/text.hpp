@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vcap::detail {
+
+/// `"name"`: how messages show what somebody else wrote.
+inline std::string in_quotes(std::string_view text) {
+  std::string result;
+  result.reserve(text.size() + 2);
+  result += '"';
+  result += text;
+  result += '"';
+  return result;
+}
+
+/// "a, b, c"; "none" for an empty list, since a message that ends in nothing reads as cut off.
+inline std::string listed(const std::vector<std::string>& names) {
+  if (names.empty()) return "none";
+  std::string result;
+  for (const std::string& name : names) {
+    if (!result.empty()) result += ", ";
+    result += name;
+  }
+  return result;
+}
+
+/// Whether it is [A-Za-z0-9_]+: what may stand in a path, on a command line and in JSON as it is.
+inline bool is_identifier(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+/// What the exception in flight says; for use within a catch block.
+inline std::string text_of_current_exception() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception that is not a std::exception";
+  }
+}
+
+}  // namespace vcap::detail
