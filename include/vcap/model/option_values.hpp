@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -37,13 +40,24 @@ class VCAP_EXPORT OptionValues {
 
   /// Throws OptionError (unknown_option, option_type, option_range); then nothing has changed.
   void set(std::string_view name, OptionValue value);
-  /// Text would become a bool: this overload keeps it text.
-  void set(std::string_view name, const char* value) { set(name, OptionValue(std::string(value))); }
   /// A whole number, whatever its width.
-  void set(std::string_view name, int value) { set(name, OptionValue(std::int64_t{value})); }
-  /// Reads the value from text by the option's type, as a command line gives it; throws like set().
+  template <std::integral T>
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) void set(std::string_view name,
+                                                                      T value) {
+    if (!std::in_range<std::int64_t>(value)) refuse_width(name, static_cast<std::uint64_t>(value));
+    set(name, OptionValue(static_cast<std::int64_t>(value)));
+  }
+  /// Text of any kind; a literal would else become a bool.
+  template <std::convertible_to<std::string_view> T>
+  void set(std::string_view name, const T& text) {
+    set(name, OptionValue(std::string(std::string_view(text))));
+  }
+  /// Reads the value from the whole of `text` by the option's type, as a command line gives it:
+  /// `0.7`, `12`, `true` or `false`, a choice, any text. Throws like set().
   void set_from_text(std::string_view name, std::string_view text);
-  /// Sets every name that the JSON object has; throws like set(), and then nothing has changed.
+  /// Sets every name that the JSON object has; throws like set(), InvalidArgument (invalid_json)
+  /// where it is no object, and then nothing has changed. A whole number may be written 3.0, as
+  /// JSON Schema has it.
   void merge(const nlohmann::json& object);
 
   /// Same options, same values; the owner does not matter.
@@ -53,6 +67,10 @@ class VCAP_EXPORT OptionValues {
   struct Declaration;
   const Option& find(std::string_view name) const;
   std::string label(std::string_view name) const;
+  template <class T>
+  const T& get_as(std::string_view name) const;
+  [[noreturn]] void refuse_unknown(std::string_view name) const;
+  [[noreturn]] void refuse_width(std::string_view name, std::uint64_t value) const;
 
   std::shared_ptr<const Declaration> declaration_;
   std::map<std::string, OptionValue, std::less<>> values_;

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+
+std::string_view to_string(ErrorCode code) noexcept {
+  // No default: the compiler names a code that is missing here.
+  switch (code) {
+    case ErrorCode::invalid_argument:
+      return "invalid_argument";
+    case ErrorCode::type_mismatch:
+      return "type_mismatch";
+    case ErrorCode::invalid_node:
+      return "invalid_node";
+    case ErrorCode::invalid_json:
+      return "invalid_json";
+    case ErrorCode::empty_crop:
+      return "empty_crop";
+    case ErrorCode::unknown_option:
+      return "unknown_option";
+    case ErrorCode::option_type:
+      return "option_type";
+    case ErrorCode::option_range:
+      return "option_range";
+    case ErrorCode::invalid_option_declaration:
+      return "invalid_option_declaration";
+    case ErrorCode::batch_result_count:
+      return "batch_result_count";
+    case ErrorCode::queue_full:
+      return "queue_full";
+    case ErrorCode::deadline_exceeded:
+      return "deadline_exceeded";
+    case ErrorCode::cancelled:
+      return "cancelled";
+    case ErrorCode::closed:
+      return "closed";
+    case ErrorCode::reentrant_submit:
+      return "reentrant_submit";
+    case ErrorCode::no_device:
+      return "no_device";
+    case ErrorCode::unknown_device:
+      return "unknown_device";
+    case ErrorCode::capsule_not_found:
+      return "capsule_not_found";
+    case ErrorCode::not_an_archive:
+      return "not_an_archive";
+    case ErrorCode::limit_exceeded:
+      return "limit_exceeded";
+    case ErrorCode::unsafe_entry:
+      return "unsafe_entry";
+    case ErrorCode::no_manifest:
+      return "no_manifest";
+    case ErrorCode::invalid_manifest:
+      return "invalid_manifest";
+    case ErrorCode::digest_mismatch:
+      return "digest_mismatch";
+    case ErrorCode::missing_entry:
+      return "missing_entry";
+    case ErrorCode::invalid_library:
+      return "invalid_library";
+    case ErrorCode::no_entry_symbol:
+      return "no_entry_symbol";
+    case ErrorCode::invalid_capsule_info:
+      return "invalid_capsule_info";
+    case ErrorCode::unsupported_platform:
+      return "unsupported_platform";
+    case ErrorCode::unsupported_api_version:
+      return "unsupported_api_version";
+    case ErrorCode::abi_mismatch:
+      return "abi_mismatch";
+    case ErrorCode::unsupported_format_version:
+      return "unsupported_format_version";
+    case ErrorCode::capsule_threw:
+      return "capsule_threw";
+    case ErrorCode::backend_load_failed:
+      return "backend_load_failed";
+    case ErrorCode::no_backend:
+      return "no_backend";
+    case ErrorCode::unsatisfied_input:
+      return "unsatisfied_input";
+    case ErrorCode::plan_cycle:
+      return "plan_cycle";
+    case ErrorCode::duplicate_capsule:
+      return "duplicate_capsule";
+    case ErrorCode::source_open:
+      return "source_open";
+    case ErrorCode::source_read:
+      return "source_read";
+    case ErrorCode::source_empty:
+      return "source_empty";
+    case ErrorCode::duplicate_stream:
+      return "duplicate_stream";
+    case ErrorCode::unknown_stream:
+      return "unknown_stream";
+    case ErrorCode::output_open:
+      return "output_open";
+    case ErrorCode::output_write:
+      return "output_write";
+  }
+  return "unknown";
+}
+
+Error::Error(ErrorCode code, const std::string& message)
+    : std::runtime_error(message), code_(code) {}
+
+TypeMismatch::TypeMismatch(const std::string& message) : Error(ErrorCode::type_mismatch, message) {}
+
+// Out of line, so that each type's RTTI stands in this library alone and is caught across dlopen.
+Error::~Error() = default;
+InvalidArgument::~InvalidArgument() = default;
+TypeMismatch::~TypeMismatch() = default;
+OptionError::~OptionError() = default;
+BatchError::~BatchError() = default;
+DeviceError::~DeviceError() = default;
+CapsuleLoadError::~CapsuleLoadError() = default;
+InvalidCapsuleError::~InvalidCapsuleError() = default;
+IncompatibleCapsuleError::~IncompatibleCapsuleError() = default;
+PlanError::~PlanError() = default;
+SourceError::~SourceError() = default;
+OutputError::~OutputError() = default;
+
+}  // namespace vcap

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace vcap {
+namespace {
+
+constexpr std::size_t kLongestQuote = 120;
+
+/// Where to cut so that no UTF-8 sequence is torn: continuation bytes are 10xxxxxx.
+std::size_t cut_at(std::string_view text) {
+  if (text.size() <= kLongestQuote) return text.size();
+  std::size_t end = kLongestQuote;
+  while (end > kLongestQuote - 3 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  return end;
+}
+
+}  // namespace
+
+std::string quote(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result = "\"";
+  const std::size_t end = cut_at(text);
+  for (const char c : text.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      result += "\\x";
+      result += digits[byte >> 4u];
+      result += digits[byte & 0xFu];
+    } else {
+      result += c;
+    }
+  }
+  result += end < text.size() ? "…\"" : "\"";
+  return result;
+}
+
+std::string number_text(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "-infinity" : "infinity";
+  std::array<char, 32> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  std::string text(buffer.data(), end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace vcap

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace vcap {
+
+/// The text in double quotes, fit for a message: control characters and quotes escaped, and cut
+/// short after 120 bytes. Other bytes stay as they are.
+std::string quote(std::string_view text);
+
+/// The number in the fewest digits that give it back; a whole one keeps its ".0".
+std::string number_text(double value);
+
+/// `"a", "b", "c"` of any range of texts; `(none)` of an empty one.
+template <class Range>
+std::string quote_list(const Range& texts) {
+  std::string list;
+  for (const std::string_view text : texts) {
+    if (!list.empty()) list += ", ";
+    list += quote(text);
+  }
+  return list.empty() ? "(none)" : list;
+}
+
+/// How many characters must be inserted, removed or replaced to make `b` of `a` (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+/// `; did you mean "threshold"?` with the text that was most likely meant by `wrong`; empty where
+/// none is near.
+template <class Range>
+std::string suggestion(std::string_view wrong, const Range& texts) {
+  std::string_view nearest;
+  std::size_t least = wrong.size() / 3 + 2;  // a typo or two; more is another word
+  for (const std::string_view text : texts) {
+    if (text.size() > wrong.size() + least) continue;
+    const std::size_t distance = edit_distance(wrong, text);
+    if (distance >= least || distance >= text.size()) continue;
+    least = distance;
+    nearest = text;
+  }
+  return nearest.empty() ? std::string() : "; did you mean " + quote(nearest) + "?";
+}
+
+}  // namespace vcap

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace vcap {
+
+/// A JSON value that knows its place in the document, so that what is wrong with it can be said
+/// by its JSON pointer: `JSON at /children/0/name: a string is needed, but it is 7`.
+///
+/// Borrows the value. All complaints are InvalidArgument (invalid_json). Thread safety: value.
+class JsonView {
+ public:
+  using Pointer = nlohmann::json::json_pointer;
+
+  /// The root of a document.
+  explicit JsonView(const nlohmann::json& value) : value_(&value) {}
+  JsonView(const nlohmann::json& value, Pointer place) : value_(&value), place_(std::move(place)) {}
+
+  const nlohmann::json& value() const noexcept { return *value_; }
+  bool is_null() const noexcept { return value_->is_null(); }
+
+  /// The field of an object; nothing where it is absent.
+  std::optional<JsonView> find(const std::string& key) const;
+  /// The field of an object; complains where it is missing.
+  JsonView operator[](const std::string& key) const;
+  /// The elements of an array.
+  std::vector<JsonView> elements() const;
+  /// The fields of an object, in the order of their names.
+  std::vector<std::pair<std::string, JsonView>> fields() const;
+
+  const std::string& text() const;
+  bool boolean() const;
+  /// A finite number, whole or not.
+  double number() const;
+  /// A whole number that fits; 3.0 is none.
+  std::int64_t integer() const;
+  std::vector<std::string> texts() const;
+
+  /// Complains: "<needed> is needed, but it is <what it is>".
+  [[noreturn]] void fail(std::string_view needed) const;
+  /// Complains in these words, after the place.
+  [[noreturn]] void complain(std::string_view words) const;
+
+ private:
+  void need_object() const;
+  void need_array() const;
+
+  const nlohmann::json* value_;
+  Pointer place_{};
+};
+
+/// What the value is, short enough for a message: `"text"`, `7`, `an array of 3`, `an object`.
+std::string brief(const nlohmann::json& value);
+
+}  // namespace vcap
