@@ -1,3 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file The whole algorithms layer.
 #pragma once
+
+#include "vcap/algorithms/distances.hpp"
+#include "vcap/algorithms/iou.hpp"
+#include "vcap/algorithms/linear_assignment.hpp"
+#include "vcap/algorithms/non_max_suppression.hpp"

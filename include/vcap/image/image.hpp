@@ -1,3 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file The whole image layer.
 #pragma once
+
+#include "vcap/image/clamp.hpp"
+#include "vcap/image/crop.hpp"
+#include "vcap/image/draw_nodes.hpp"
+#include "vcap/image/resize.hpp"
+#include "vcap/image/size_filter.hpp"

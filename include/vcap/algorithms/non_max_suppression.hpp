@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/bounding_box.hpp"
+#include "vcap/model/detection_nodes.hpp"
+
+namespace vcap {
+
+/// Keeps the best of each heap of boxes: goes through them by falling score and drops a box whose
+/// IoU with one that was kept before is above `max_overlap`.
+///
+/// Gives the indices of the boxes that stay, by falling score; of equal scores the earlier box
+/// counts as the better. 0 lets no boxes overlap, 1 keeps them all; a box without area overlaps
+/// nothing and stays. The order, and with it the result, depends on the input alone.
+///
+/// The time is of order n·log n plus the pairs of a box and a kept one whose spans in x meet and
+/// whose widths are near enough for such an IoU: quadratic only where the boxes stand above each
+/// other.
+///
+/// Throws InvalidArgument where `max_overlap` is outside 0…1, the number of scores is not that of
+/// the boxes, or a score is NaN. Source: the greedy form of P. F. Felzenszwalb et al., "Object
+/// detection with discriminatively trained part-based models", IEEE PAMI 32(9), 2010, section 7,
+/// with IoU as the overlap. Thread-safe.
+VCAP_EXPORT std::vector<std::size_t> non_max_suppression(std::span<const BoundingBox> boxes,
+                                                         std::span<const double> scores,
+                                                         double max_overlap);
+
+/// The same over nodes and the boxes around them, names not regarded; nodes that stay come by
+/// falling score, and none or a single node stays what it is.
+/// Throws InvalidArgument as above, and where a node has no coords.
+VCAP_EXPORT DetectionNodes non_max_suppression(DetectionNodes nodes, std::span<const double> scores,
+                                               double max_overlap);
+
+/// The same with each node's confidence() as its score; throws InvalidArgument (invalid_node)
+/// where a node of a list has none.
+VCAP_EXPORT DetectionNodes non_max_suppression(DetectionNodes nodes, double max_overlap);
+
+}  // namespace vcap

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <opencv2/core/mat.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/detection_nodes.hpp"
+
+namespace vcap {
+
+/// A frame brought to the size that a model wants, and the way back for what the model finds:
+///
+///     vcap::Resize resize(frame.image);
+///     resize.fit_both({416, 416}).pad({416, 416}, vcap::Resize::Sides::right_bottom);
+///     return resize.map_back(find(resize.image()));
+///
+/// Each operation works on the image that the ones before it left. One that changes nothing, and
+/// every crop, shares the frame's pixels, which are never written. As crop() leaves a side that is
+/// short enough and pad() one that is long enough, `crop(size, …).pad(size, …)` gives exactly
+/// `size`, whatever came in.
+///
+/// Coordinates run along the edges of pixels: pixel i covers [i, i + 1), so that scaling by s takes
+/// x to s·x. The chain is kept as x_frame = scale·x_image + shift for each axis, in doubles, with
+/// the scales that the whole-pixel sizes truly have; nothing is rounded on the way.
+///
+/// All operations throw InvalidArgument where a width or height is not positive, and then nothing
+/// has changed. Thread safety: value.
+class VCAP_EXPORT Resize {
+ public:
+  /// How new pixels are made of old ones; automatic is `area` where both sides shrink or stay, else
+  /// `linear`. A model does best with what it was trained with.
+  enum class Interpolation { automatic, nearest, linear, cubic, area };
+  /// Where crop() takes away and pad() adds. With `all`, left and top have the smaller half of an
+  /// odd number of pixels.
+  enum class Sides { left_top, right_bottom, all };
+  /// What becomes of coordinates at the end of map_back(): left as they are, or rounded once to the
+  /// nearest whole pixel, halves away from zero.
+  enum class Rounding { none, nearest };
+
+  /// Throws InvalidArgument where the frame is empty.
+  explicit Resize(const cv::Mat& frame, Interpolation interpolation = Interpolation::automatic);
+
+  /// To that width, height by the aspect (rounded, at least 1).
+  Resize& fit_width(int width);
+  /// To that height, width by the aspect (rounded, at least 1).
+  Resize& fit_height(int height);
+  /// The largest of the same aspect that lies within `size` (contain).
+  Resize& fit_both(cv::Size size);
+  /// The smallest of the same aspect that covers `size` (cover).
+  Resize& fit_one(cv::Size size);
+  /// To that size, whatever the aspect.
+  Resize& fit_exact(cv::Size size);
+
+  /// Takes away what is beyond `size` at those sides.
+  Resize& crop(cv::Size size, Sides sides);
+  /// Keeps `size` from that point on, as far as the image reaches; throws InvalidArgument
+  /// (empty_crop) where nothing is left.
+  Resize& crop(cv::Size size, cv::Point from);
+  /// Adds what is missing to `size` at those sides.
+  Resize& pad(cv::Size size, Sides sides, const cv::Scalar& color = {});
+  /// Puts the image at that point of a canvas of `size`; throws InvalidArgument where it does not
+  /// fit on it there.
+  Resize& pad(cv::Size size, cv::Point at, const cv::Scalar& color = {});
+
+  /// Shares its pixels with this and, where nothing was scaled or padded, with the frame.
+  cv::Mat image() const { return image_; }
+
+  /// A point of the image in the frame, and the other way round.
+  cv::Point2d to_frame(cv::Point2d point) const noexcept;
+  cv::Point2d from_frame(cv::Point2d point) const noexcept;
+
+  /// Nodes found on the image, with their children, where they are in the frame. What was found on
+  /// the padding lies outside the frame. With rounding, each coordinate is rounded after the whole
+  /// way back, once.
+  DetectionNodes map_back(DetectionNodes nodes, Rounding rounding = Rounding::none) const;
+
+ private:
+  struct Axis {
+    double scale = 1, shift = 0;
+  };
+
+  Resize& scale_to(cv::Size size);
+  Resize& cut(cv::Rect rect);
+  Resize& place(cv::Size size, cv::Point at, const cv::Scalar& color);
+  void map_back(DetectionNode& node, Rounding rounding) const;
+
+  cv::Mat image_;
+  Interpolation interpolation_;
+  Axis x_, y_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/image/crop.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+/// Sums such as those of padding by percent miss the edge of a pixel by less than this.
+constexpr double kRoundingError = 1e-6;
+
+struct Span {
+  int begin, end;
+};
+
+/// The pixels of 0…size that begin…end touches. Cut to them before it becomes whole numbers: a
+/// box may be beyond any int. NaN comes out as an empty span.
+Span touched(double begin, double end, int size) {
+  if (!(begin < end)) return {0, 0};
+  const auto inside = [size](double x) { return std::clamp(x, 0.0, double(size)); };
+  return {static_cast<int>(inside(std::floor(begin + kRoundingError))),
+          static_cast<int>(inside(std::ceil(end - kRoundingError)))};
+}
+
+}  // namespace
+
+Crop Crop::from_node(const DetectionNode& node) { return Crop(node.bbox()); }
+
+Crop Crop::from_box(const BoundingBox& box) { return Crop(box); }
+
+Crop Crop::pad_percent(const Padding& percent) const {
+  const double x = box_.width() / 100, y = box_.height() / 100;
+  return pad_px({.top = percent.top * y,
+                 .bottom = percent.bottom * y,
+                 .left = percent.left * x,
+                 .right = percent.right * x});
+}
+
+Crop Crop::pad_px(const Padding& pixels) const {
+  return Crop({.x1 = box_.x1 - pixels.left,
+               .y1 = box_.y1 - pixels.top,
+               .x2 = box_.x2 + pixels.right,
+               .y2 = box_.y2 + pixels.bottom});
+}
+
+cv::Rect Crop::rect(cv::Size frame) const {
+  const Span x = touched(box_.x1, box_.x2, frame.width);
+  const Span y = touched(box_.y1, box_.y2, frame.height);
+  if (x.begin >= x.end || y.begin >= y.end) {
+    std::ostringstream message;
+    message << "crop: the box x " << box_.x1 << " to " << box_.x2 << ", y " << box_.y1 << " to "
+            << box_.y2 << " has no pixel in common with the frame of " << frame.width << "x"
+            << frame.height << "; leave out nodes without area or outside the frame";
+    throw InvalidArgument(ErrorCode::empty_crop, message.str());
+  }
+  return {x.begin, y.begin, x.end - x.begin, y.end - y.begin};
+}
+
+cv::Mat Crop::apply(const cv::Mat& frame) const { return frame(rect(frame.size())); }
+
+}  // namespace vcap
