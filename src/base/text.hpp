@@ -5,14 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "vcap/base/export.hpp"
+
 namespace vcap {
 
 /// The text in double quotes, fit for a message: control characters and quotes escaped, and cut
 /// short after 120 bytes. Other bytes stay as they are.
-std::string quote(std::string_view text);
+VCAP_EXPORT std::string quote(std::string_view text);
 
 /// The number in the fewest digits that give it back; a whole one keeps its ".0".
-std::string number_text(double value);
+VCAP_EXPORT std::string number_text(double value);
 
 /// `"a", "b", "c"` of any range of texts; `(none)` of an empty one.
 template <class Range>
@@ -26,12 +28,13 @@ std::string quote_list(const Range& texts) {
 }
 
 /// How many characters must be inserted, removed or replaced to make `b` of `a` (Levenshtein).
-std::size_t edit_distance(std::string_view a, std::string_view b);
+VCAP_EXPORT std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// `; did you mean "threshold"?` with the text that was most likely meant by `wrong`; empty where
 /// none is near.
 template <class Range>
 std::string suggestion(std::string_view wrong, const Range& texts) {
+  if (wrong.size() > 64) return {};  // no name; comparing would only take time
   std::string_view nearest;
   std::size_t least = wrong.size() / 3 + 2;  // a typo or two; more is another word
   for (const std::string_view text : texts) {

@@ -30,30 +30,31 @@ std::string value_text(const OptionValue& value) {
       value);
 }
 
-[[noreturn]] void refuse_type(std::string_view name, const OptionValue& value,
+[[noreturn]] void refuse_type(std::string_view lead, const OptionValue& value,
                               std::string_view needed) {
-  throw OptionError(ErrorCode::option_type, std::string(name) + ": " + value_text(value) +
-                                                " is not " + std::string(needed));
+  throw OptionError(ErrorCode::option_type,
+                    std::string(lead) + value_text(value) + " is not " + std::string(needed));
 }
 
-[[noreturn]] void refuse_range(std::string_view name, const OptionValue& value,
+[[noreturn]] void refuse_range(std::string_view lead, const OptionValue& value,
                                const std::string& allowed) {
   throw OptionError(ErrorCode::option_range,
-                    std::string(name) + ": " + value_text(value) + " is not " + allowed);
+                    std::string(lead) + value_text(value) + " is not " + allowed);
 }
 
 template <class Number>
 void check_range(Number value, const std::optional<Number>& min, const std::optional<Number>& max,
-                 std::string_view name) {
+                 std::string_view lead) {
   if ((!min || value >= *min) && (!max || value <= *max)) return;
-  if (min && max) refuse_range(name, value, "within " + text_of(*min) + " to " + text_of(*max));
-  refuse_range(name, value, min ? "at least " + text_of(*min) : "at most " + text_of(*max));
+  if (min && max) refuse_range(lead, value, "within " + text_of(*min) + " to " + text_of(*max));
+  refuse_range(lead, value, min ? "at least " + text_of(*min) : "at most " + text_of(*max));
 }
 
-/// One overload for each type of option; each gives the value in the option's own type.
+/// One overload for each type of option; each gives the value in the option's own type. `lead`
+/// stands before the value in messages.
 struct ValueCheck {
   OptionValue value;
-  std::string_view name;
+  std::string lead;
 
   OptionValue operator()(const FloatOption& option) const {
     double number = 0;
@@ -62,37 +63,37 @@ struct ValueCheck {
     } else if (const auto* given = std::get_if<double>(&value)) {
       number = *given;
     } else {
-      refuse_type(name, value, "a number");
+      refuse_type(lead, value, "a number");
     }
-    if (!std::isfinite(number)) refuse_range(name, number, "a finite number");
-    check_range(number, option.min, option.max, name);
+    if (!std::isfinite(number)) refuse_range(lead, number, "a finite number");
+    check_range(number, option.min, option.max, lead);
     return number;
   }
 
   OptionValue operator()(const IntOption& option) const {
     const auto* whole = std::get_if<std::int64_t>(&value);
-    if (!whole) refuse_type(name, value, "a whole number");
-    check_range(*whole, option.min, option.max, name);
+    if (!whole) refuse_type(lead, value, "a whole number");
+    check_range(*whole, option.min, option.max, lead);
     return value;
   }
 
   OptionValue operator()(const BoolOption&) const {
-    if (!std::holds_alternative<bool>(value)) refuse_type(name, value, "true or false");
+    if (!std::holds_alternative<bool>(value)) refuse_type(lead, value, "true or false");
     return value;
   }
 
   OptionValue operator()(const EnumOption& option) const {
     const auto* word = std::get_if<std::string>(&value);
-    if (!word) refuse_type(name, value, "one of the words " + quote_list(option.choices));
+    if (!word) refuse_type(lead, value, "one of the words " + quote_list(option.choices));
     const auto& choices = option.choices;
     if (std::find(choices.begin(), choices.end(), *word) == choices.end()) {
-      refuse_range(name, value, "one of " + quote_list(choices) + suggestion(*word, choices));
+      refuse_range(lead, value, "one of " + quote_list(choices) + suggestion(*word, choices));
     }
     return value;
   }
 
   OptionValue operator()(const TextOption&) const {
-    if (!std::holds_alternative<std::string>(value)) refuse_type(name, value, "text");
+    if (!std::holds_alternative<std::string>(value)) refuse_type(lead, value, "text");
     return value;
   }
 };
@@ -132,7 +133,7 @@ OptionValue default_value(const Option& option) {
 }
 
 OptionValue check_value(const Option& option, OptionValue value, std::string_view name) {
-  return std::visit(ValueCheck{std::move(value), name}, option);
+  return std::visit(ValueCheck{std::move(value), std::string(name) + ": "}, option);
 }
 
 void check_declaration(const Option& option, std::string_view name) {
@@ -140,7 +141,7 @@ void check_declaration(const Option& option, std::string_view name) {
   if (const auto* whole = std::get_if<IntOption>(&option)) check_bounds(*whole, name);
   if (const auto* word = std::get_if<EnumOption>(&option)) check_choices(*word, name);
   try {
-    check_value(option, default_value(option), std::string(name) + ", its default");
+    std::visit(ValueCheck{default_value(option), std::string(name) + ": its default "}, option);
   } catch (const OptionError& error) {
     throw OptionError(ErrorCode::invalid_option_declaration, error.what());
   }

@@ -23,9 +23,8 @@ namespace {
 }
 
 [[noreturn]] void refuse_width(const std::string& label, const std::string& given) {
-  throw OptionError(ErrorCode::option_range, label + ": " + given +
-                                                 " is too large; the widest number is " +
-                                                 "64 bits, signed or floating");
+  throw OptionError(ErrorCode::option_range,
+                    label + ": " + given + " is outside what a 64-bit number can hold");
 }
 
 template <class Number>

@@ -39,7 +39,9 @@ VCAP_EXPORT Coords rect_to_coords(const cv::Rect2d& rect);
 /// The box's corners, clockwise from the left top.
 VCAP_EXPORT Coords rect_to_coords(const BoundingBox& box);
 
-/// {"x":…,"y":…,"w":…,"h":…}; from_json throws InvalidArgument naming the wrong field.
+/// {"x":…,"y":…,"w":…,"h":…}; from_json throws InvalidArgument (invalid_json) naming the wrong
+/// field. Read back, x2 is x + w: the same wherever x2 - x1 is exact, as it is for whole pixels and
+/// their binary fractions, else within a rounding of it.
 VCAP_EXPORT void to_json(nlohmann::json& json, const BoundingBox& box);
 VCAP_EXPORT void from_json(const nlohmann::json& json, BoundingBox& box);
 

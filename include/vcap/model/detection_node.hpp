@@ -24,7 +24,7 @@ struct VCAP_EXPORT DetectionNode {
   std::vector<DetectionNode> children{};            ///< what was found as part of it
   std::optional<std::vector<float>> encoding{};     ///< a vector that is near to those of its like
   std::optional<Uuid> track_id{};                   ///< the same for the same thing in other frames
-  nlohmann::json extra_data = nlohmann::json::object();  ///< anything else, by key
+  nlohmann::json extra_data = nlohmann::json::object();  ///< anything else, an object by key
 
   /// The smallest box around `coords`; throws InvalidArgument where there are none.
   BoundingBox bbox() const;
@@ -37,15 +37,21 @@ struct VCAP_EXPORT DetectionNode {
   /// The values of each attribute category in this node and all that is below it.
   std::map<std::string, std::set<std::string>> all_attributes() const;
 
-  /// The detector's certainty in 0…1: extra_data "detection_confidence", else "confidence".
+  /// The detector's certainty in 0…1: extra_data "detection_confidence", else "confidence", the
+  /// first of them that is a number.
   std::optional<double> confidence() const;
 
   bool operator==(const DetectionNode&) const = default;
 };
 
-/// The form of a record's objects (docs/records.md); absent things are left out.
-/// from_json throws InvalidArgument naming the wrong field; "bbox" and "confidence" are derived
-/// and not read.
+/// The form of a record's objects (docs/records.md); absent things are left out. from_json needs
+/// "name" alone, and throws InvalidArgument (invalid_json) naming the wrong field by its JSON
+/// pointer; "bbox" and "confidence" are derived and not read, unknown fields are passed over.
+///
+/// What is read back equals what was written, except for what JSON cannot say: a NaN or infinity
+/// becomes null, which from_json refuses. to_json never refuses a node; text that is not UTF-8
+/// goes into the JSON value as it is, so a writer of it calls
+/// `dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)`.
 VCAP_EXPORT void to_json(nlohmann::json& json, const DetectionNode& node);
 VCAP_EXPORT void from_json(const nlohmann::json& json, DetectionNode& node);
 

@@ -64,7 +64,7 @@ class VCAP_EXPORT DetectionNodes {
   std::vector<DetectionNode> nodes_;
 };
 
-/// null, an object or an array, as the kind is; from_json throws InvalidArgument.
+/// null, an object or an array, as the kind is; from_json throws InvalidArgument (invalid_json).
 VCAP_EXPORT void to_json(nlohmann::json& json, const DetectionNodes& nodes);
 VCAP_EXPORT void from_json(const nlohmann::json& json, DetectionNodes& nodes);
 

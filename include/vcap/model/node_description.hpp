@@ -26,23 +26,26 @@ struct VCAP_EXPORT NodeDescription {
   bool tracked = false;
   std::vector<std::string> extra_data{};  ///< keys that a node has
 
-  /// Whether the node has everything that this asks for: one of the names, each attribute
-  /// category, an encoding, a track id, each extra_data key. It may have more.
-  /// Throws InvalidArgument (invalid_node) where an attribute's value is outside its list.
+  /// Whether the node has everything that this asks for: one of the names (any, where none is
+  /// listed), each attribute category, an encoding, a track id, each extra_data key. It may have
+  /// more; `size` and children do not matter. Throws InvalidArgument (invalid_node) where the name
+  /// fits and an attribute's value is outside its list, whatever else the node lacks.
   bool describes(const DetectionNode& node) const;
 
-  /// What is here and not in `other`, `size` kept: the capability of a capsule is
-  /// `output_type.difference(input_type)`.
+  /// What is here and not in `other`, in the order of here and `size` kept: names, keys, flags,
+  /// and of each attribute category the values that `other` does not have. The capability of a
+  /// capsule is `output_type.difference(input_type)`.
   NodeDescription difference(const NodeDescription& other) const;
 
-  /// The order of lists does not matter.
+  /// Lists are compared as sets: neither order nor repetition matters.
   bool operator==(const NodeDescription& other) const;
 };
 
 /// "none", "single" or "all".
 VCAP_EXPORT std::string_view to_string(NodeDescription::Size size) noexcept;
 
-/// from_json throws InvalidArgument naming the wrong field.
+/// Absent, false and empty things are left out. from_json needs "size" alone, and throws
+/// InvalidArgument (invalid_json) naming the wrong field by its JSON pointer.
 VCAP_EXPORT void to_json(nlohmann::json& json, const NodeDescription& description);
 VCAP_EXPORT void from_json(const nlohmann::json& json, NodeDescription& description);
 

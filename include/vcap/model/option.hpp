@@ -18,7 +18,8 @@ namespace vcap {
 /// The value of an option, of the type that its declaration has.
 using OptionValue = std::variant<double, std::int64_t, bool, std::string>;
 
-/// A number between inclusive bounds; an absent bound does not bind. Takes whole numbers too.
+/// A finite number between inclusive bounds; an absent bound does not bind. Takes whole numbers
+/// too.
 struct FloatOption {
   double default_value = 0;
   std::optional<double> min{};
@@ -83,7 +84,8 @@ VCAP_EXPORT nlohmann::json options_schema(const Options& options);
 /// `threshold`: the least confidence of a detection, 0…1, 0.5 by default.
 VCAP_EXPORT Options common_detector_options();
 
-/// {"kind":"float","default":…,…} as the manifest writes it; from_json throws InvalidArgument.
+/// {"kind":"float","default":…,…} as the manifest writes it. option_from_json throws
+/// InvalidArgument (invalid_json) naming the wrong field; it does not check the declaration.
 VCAP_EXPORT nlohmann::json option_to_json(const Option& option);
 VCAP_EXPORT Option option_from_json(const nlohmann::json& json);
 
