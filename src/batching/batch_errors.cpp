@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "batching/batch_errors.hpp"
+
+#include <string>
+
+#include "vcap/batching/batch_core.hpp"
+
+namespace vcap::detail {
+
+BatchError closed_error() {
+  return {ErrorCode::closed,
+          "batch executor: it is closed and takes no requests; send them before close()"};
+}
+
+BatchError cancelled_error() {
+  return {ErrorCode::cancelled,
+          "batch request: its stop token asked to stop before predict saw the input"};
+}
+
+BatchError deadline_error(std::size_t waiting, std::size_t running) {
+  return {ErrorCode::deadline_exceeded,
+          "batch request: its deadline passed before predict began, with " +
+              std::to_string(waiting) + " others waiting and " + std::to_string(running) +
+              " running; allow more time, send less, or raise its priority"};
+}
+
+BatchError queue_full_error(std::size_t bound, std::size_t wanted) {
+  return {ErrorCode::queue_full, "batch executor: no room for " + std::to_string(wanted) +
+                                     (wanted == 1 ? " request" : " requests") +
+                                     ", BatchPolicy::max_queue_size is " + std::to_string(bound) +
+                                     "; send less at once, or raise it"};
+}
+
+BatchError dropped_error(std::size_t bound) {
+  return {ErrorCode::queue_full,
+          "batch request: dropped for a newer one, since BatchPolicy::max_queue_size is " +
+              std::to_string(bound) + "; send less, or raise it"};
+}
+
+BatchError reentrant_error() {
+  return {ErrorCode::reentrant_submit,
+          "batch executor: used from within its own predict, which could wait for itself for "
+          "ever; send, or close, from outside batch_predict"};
+}
+
+std::exception_ptr wrong_result_count(std::size_t results, std::size_t inputs) {
+  return std::make_exception_ptr(BatchError(ErrorCode::batch_result_count,
+                                            "batch_predict: gave " + std::to_string(results) +
+                                                " outputs for " + std::to_string(inputs) +
+                                                " inputs; it must give one for each, in order"));
+}
+
+}  // namespace vcap::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "vcap/batching/batch_core.hpp"
+
+namespace vcap::detail {
+
+/// The arena that an executor's predict runs in: the calling worker takes part, and at most
+/// `concurrency` threads in all. Thread safety: thread-safe.
+class PredictArena {
+ public:
+  /// `workers` slots are kept for the callers of run, so that none of them waits for another or
+  /// has its predict moved to another thread. A concurrency of 0 is the machine's.
+  PredictArena(std::uint64_t number, std::size_t workers, std::size_t concurrency);
+  ~PredictArena();
+  PredictArena(const PredictArena&) = delete;
+  PredictArena& operator=(const PredictArena&) = delete;
+
+  /// Runs the batch on the calling thread.
+  void run(BatchRunner& runner, std::span<BatchRequest* const> batch);
+  /// The number of the arena that the calling thread is within run of, or helps in with a
+  /// parallel loop; 0: of none.
+  static std::uint64_t current() noexcept;
+  /// A number that no other arena of this process has or had.
+  static std::uint64_t next_number() noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vcap::detail

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/batching/batch_executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "batching/expect_batch_error.hpp"
+#include "batching/predictor.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+using test::expect_batch_error;
+using test::Predictor;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+using Doubler = BatchExecutor<int, int>;
+
+std::vector<int> doubled(std::span<const int> inputs) {
+  std::vector<int> outputs;
+  for (const int input : inputs) outputs.push_back(2 * input);
+  return outputs;
+}
+
+TEST(BatchExecutor, AnswersASubmittedRequestThroughItsFuture) {
+  Doubler executor(doubled);
+  EXPECT_EQ(executor.submit(21).get(), 42);
+}
+
+TEST(BatchExecutor, AnswersABlockingRequestInPlace) {
+  Doubler executor(doubled);
+  EXPECT_EQ(executor.run(21), 42);
+}
+
+TEST(BatchExecutor, AnswersManyInTheOrderOfTheirInputs) {
+  Doubler executor(doubled, {.max_batch_size = 3});
+  EXPECT_THAT(executor.run_all({1, 2, 3, 4, 5, 6, 7}), ElementsAre(2, 4, 6, 8, 10, 12, 14));
+}
+
+TEST(BatchExecutor, AnswersNoInputsWithNoOutputs) {
+  Doubler executor(doubled);
+  EXPECT_THAT(executor.run_all({}), SizeIs(0));
+}
+
+TEST(BatchExecutor, GivesEachOfManyThreadsItsOwnAnswers) {
+  constexpr int kThreads = 4;
+  constexpr int kEach = 2500;
+  Doubler executor(doubled);
+  std::vector<int> wrong(kThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        std::vector<int> inputs(kEach);
+        std::iota(inputs.begin(), inputs.end(), t * kEach);
+        std::shuffle(inputs.begin(), inputs.end(), std::mt19937(static_cast<unsigned>(t)));
+        std::vector<std::future<int>> futures;
+        for (const int input : inputs) futures.push_back(executor.submit(input));
+        for (int i = 0; i < kEach; ++i)
+          wrong[t] +=
+              futures[static_cast<std::size_t>(i)].get() != 2 * inputs[static_cast<std::size_t>(i)];
+      });
+  }
+  EXPECT_THAT(wrong, testing::Each(0));
+}
+
+TEST(BatchExecutor, GathersWhatCameDuringAPredictIntoTheNextBatch) {
+  Predictor predictor;
+  predictor.hold();
+  Doubler executor(std::ref(predictor));
+  auto first = executor.submit(1);
+  predictor.await_batches(1);
+  auto second = executor.submit(2);
+  auto third = executor.submit(3);
+  predictor.release();
+  EXPECT_EQ(first.get() + second.get() + third.get(), 12);
+  EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(1), ElementsAre(2, 3)));
+}
+
+TEST(BatchExecutor, NeverMakesABatchLargerThanItsMaximum) {
+  Predictor predictor;
+  Doubler executor(std::ref(predictor), {.max_batch_size = 7});
+  std::vector<int> inputs(100);
+  executor.run_all(inputs);
+  for (const auto& batch : predictor.batches()) EXPECT_LE(batch.size(), 7u);
+}
+
+TEST(BatchExecutor, FailsExactlyTheRequestsOfABatchThatPredictThrewAt) {
+  Predictor predictor;
+  predictor.hold();
+  Doubler executor([&](std::span<const int> inputs) {
+    const auto outputs = predictor(inputs);
+    if (std::find(inputs.begin(), inputs.end(), 13) != inputs.end())
+      throw std::domain_error("thirteen");
+    return outputs;
+  });
+  auto before = executor.submit(1);
+  predictor.await_batches(1);
+  auto bad = executor.submit(13);
+  auto mate = executor.submit(2);
+  predictor.release();
+  EXPECT_EQ(before.get(), 2);
+  EXPECT_THROW(bad.get(), std::domain_error);
+  EXPECT_THROW(mate.get(), std::domain_error);
+  EXPECT_EQ(executor.run(4), 8);
+}
+
+TEST(BatchExecutor, FailsABatchOfWhichPredictGaveTooFewOutputs) {
+  Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() - 1); });
+  expect_batch_error(ErrorCode::batch_result_count, "gave 2 outputs for 3 inputs", [&] {
+    executor.run_all({1, 2, 3});
+  });
+}
+
+TEST(BatchExecutor, FailsABatchOfWhichPredictGaveTooManyOutputs) {
+  Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() + 1); });
+  expect_batch_error(ErrorCode::batch_result_count, "gave 4 outputs for 3 inputs", [&] {
+    executor.run_all({1, 2, 3});
+  });
+}
+
+TEST(BatchExecutor, CountsWaitingAndRunningRequestsAsItsWorkload) {
+  Predictor predictor;
+  predictor.hold();
+  Doubler executor(std::ref(predictor));
+  EXPECT_EQ(executor.workload(), 0u);
+  auto first = executor.submit(1);
+  predictor.await_batches(1);
+  auto second = executor.submit(2);
+  EXPECT_EQ(executor.workload(), 2u);
+  predictor.release();
+  first.get();
+  second.get();
+  EXPECT_EQ(executor.workload(), 0u);
+}
+
+TEST(BatchExecutor, TakesInputsAndOutputsThatOnlyMove) {
+  using Box = std::unique_ptr<int>;
+  BatchExecutor<Box, Box> executor([](std::span<const Box> inputs) {
+    std::vector<Box> outputs;
+    for (const Box& input : inputs) outputs.push_back(std::make_unique<int>(*input + 1));
+    return outputs;
+  });
+  EXPECT_EQ(*executor.run(std::make_unique<int>(1)), 2);
+  EXPECT_EQ(*executor.submit(std::make_unique<int>(2)).get(), 3);
+  std::vector<Box> inputs;
+  inputs.push_back(std::make_unique<int>(3));
+  EXPECT_EQ(*executor.run_all(std::move(inputs)).front(), 4);
+}
+
+TEST(BatchExecutor, GivesBooleans) {
+  BatchExecutor<int, bool> executor([](std::span<const int> inputs) {
+    std::vector<bool> outputs;
+    for (const int input : inputs) outputs.push_back(input % 2 == 0);
+    return outputs;
+  });
+  EXPECT_THAT(executor.run_all({1, 2, 4}), ElementsAre(false, true, true));
+}
+
+}  // namespace
+}  // namespace vcap

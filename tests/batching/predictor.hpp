@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace vcap::test {
+
+/// A model that doubles numbers, notes each batch that it is shown, and can be held within one.
+/// It must outlive its executor; tests declare it first. Thread safety: thread-safe.
+class Predictor {
+ public:
+  std::vector<int> operator()(std::span<const int> inputs) {
+    std::unique_lock lock(mutex_);
+    batches_.emplace_back(inputs.begin(), inputs.end());
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !held_; });
+    std::vector<int> outputs;
+    for (const int input : inputs) outputs.push_back(2 * input);
+    return outputs;
+  }
+
+  /// From now on batches stay within predict until release().
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+  }
+  /// Returns once so many batches have begun.
+  void await_batches(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return batches_.size() >= count; });
+  }
+  std::vector<std::vector<int>> batches() const {
+    const std::lock_guard lock(mutex_);
+    return batches_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::vector<int>> batches_;
+  bool held_ = false;
+};
+
+}  // namespace vcap::test
