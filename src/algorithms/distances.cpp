@@ -8,6 +8,7 @@
 #include <string>
 
 #include "algorithms/matrix_size.hpp"
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -48,7 +49,7 @@ void check(Encoding encoding, std::size_t length, const std::string& name) {
          std::to_string(length) + "; compare encodings of the same encoder only");
   const auto bad = std::ranges::find_if(encoding, [](float x) { return !std::isfinite(x); });
   if (bad != encoding.end())
-    fail("has " + std::to_string(*bad) + " at element " +
+    fail("has " + number_text(*bad) + " at element " +
          std::to_string(std::distance(encoding.begin(), bad)) +
          ", which is not finite; leave it out");
 }

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -159,8 +160,8 @@ bool check(const cv::Mat1d& cost) {
       if (!(value == std::numeric_limits<double>::infinity()))
         throw InvalidArgument(
             ErrorCode::invalid_argument,
-            "linear_assignment: the cost " + std::to_string(value) + " at row " +
-                std::to_string(row) + ", column " + std::to_string(column) +
+            "linear_assignment: the cost " + number_text(value) + " at row " + std::to_string(row) +
+                ", column " + std::to_string(column) +
                 " is not within -1e300 to 1e300; give +infinity to forbid a pair");
       forbidden = true;
     }

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/base/error.hpp"
 
@@ -49,7 +50,7 @@ void check(std::size_t boxes, std::span<const double> scores, double max_overlap
     throw InvalidArgument(ErrorCode::invalid_argument, "non_max_suppression: " + what);
   };
   if (!(max_overlap >= 0 && max_overlap <= 1))
-    fail("max_overlap " + std::to_string(max_overlap) + " is not within 0 to 1");
+    fail("max_overlap " + number_text(max_overlap) + " is not within 0 to 1");
   if (scores.size() != boxes)
     fail(std::to_string(scores.size()) + " scores for " + std::to_string(boxes) +
          " boxes; give one for each");
@@ -67,8 +68,8 @@ std::vector<double> confidences(const DetectionNodes& nodes) {
     if (!confidence)
       throw InvalidArgument(
           ErrorCode::invalid_node,
-          "non_max_suppression: node " + std::to_string(scores.size()) + " (\"" + node.name +
-              "\") has neither \"detection_confidence\" nor \"confidence\" in its extra_data; set "
+          "non_max_suppression: node " + std::to_string(scores.size()) + " (" + quote(node.name) +
+              ") has neither \"detection_confidence\" nor \"confidence\" in its extra_data; set "
               "one of them, or give the scores");
     scores.push_back(*confidence);
   }

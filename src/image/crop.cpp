@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+#include <string>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -51,11 +52,12 @@ cv::Rect Crop::rect(cv::Size frame) const {
   const Span x = touched(box_.x1, box_.x2, frame.width);
   const Span y = touched(box_.y1, box_.y2, frame.height);
   if (x.begin >= x.end || y.begin >= y.end) {
-    std::ostringstream message;
-    message << "crop: the box x " << box_.x1 << " to " << box_.x2 << ", y " << box_.y1 << " to "
-            << box_.y2 << " has no pixel in common with the frame of " << frame.width << "x"
-            << frame.height << "; leave out nodes without area or outside the frame";
-    throw InvalidArgument(ErrorCode::empty_crop, message.str());
+    throw InvalidArgument(ErrorCode::empty_crop,
+                          "crop: the box x " + number_text(box_.x1) + " to " +
+                              number_text(box_.x2) + ", y " + number_text(box_.y1) + " to " +
+                              number_text(box_.y2) + " has no pixel in common with the frame of " +
+                              std::to_string(frame.width) + "x" + std::to_string(frame.height) +
+                              "; leave out nodes without area or outside the frame");
   }
   return {x.begin, y.begin, x.end - x.begin, y.end - y.begin};
 }

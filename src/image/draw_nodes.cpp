@@ -9,6 +9,7 @@
 
 #include <opencv2/imgproc.hpp>
 
+#include "base/text.hpp"
 #include "image/frame_check.hpp"
 #include "image/label.hpp"
 #include "vcap/base/error.hpp"
@@ -119,8 +120,8 @@ void draw_nodes(cv::Mat& image, const DetectionNodes& nodes, const DrawOptions& 
                               ", not CV_8UC3 (8-bit BGR); convert it first");
   if (!(options.scale >= 0 && options.scale <= kLargestScale))
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "draw_nodes: the scale " + std::to_string(options.scale) +
-                              " is not within 0 (automatic) to " + std::to_string(kLargestScale));
+                          "draw_nodes: the scale " + number_text(options.scale) +
+                              " is not within 0 (automatic) to " + number_text(kLargestScale));
   const double scale = options.scale > 0 ? options.scale : automatic_scale(image.size());
 
   // All outlines first, so that none of them crosses a label.

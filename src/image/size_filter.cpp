@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/image/size_filter.hpp"
 
-#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -12,16 +13,15 @@ namespace {
 
 using Bound = std::optional<double>;
 
-void check(const char* what, const Bound& min, const Bound& max) {
-  const auto fail = [](auto... parts) {
-    std::ostringstream message;
-    message << "size filter: ";
-    (message << ... << parts);
-    throw InvalidArgument(ErrorCode::invalid_argument, message.str());
+void check(const std::string& what, const Bound& min, const Bound& max) {
+  const auto fail = [](const std::string& message) {
+    throw InvalidArgument(ErrorCode::invalid_argument, "size filter: " + message);
   };
-  if (min && !(*min >= 0)) fail("min_", what, " ", *min, " is not 0 or more");
-  if (max && !(*max >= 0)) fail("max_", what, " ", *max, " is not 0 or more");
-  if (min && max && *min > *max) fail("min_", what, " ", *min, " is above max_", what, " ", *max);
+  const auto min_text = [&] { return "min_" + what + " " + number_text(*min); };
+  const auto max_text = [&] { return "max_" + what + " " + number_text(*max); };
+  if (min && !(*min >= 0)) fail(min_text() + " is not 0 or more");
+  if (max && !(*max >= 0)) fail(max_text() + " is not 0 or more");
+  if (min && max && *min > *max) fail(min_text() + " is above " + max_text());
 }
 
 bool within(double value, const Bound& min, const Bound& max) {
