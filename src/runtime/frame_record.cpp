@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/runtime/frame_record.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/record_line.hpp"
+
+namespace vcap {
+namespace {
+
+template <class Json>
+Json drops_to_json(const std::vector<FrameRecord::Drop>& drops) {
+  Json list = Json::array();
+  for (const FrameRecord::Drop& drop : drops)
+    list.push_back({{"frame_index", drop.frame_index}, {"reason", drop.reason}});
+  return list;
+}
+
+template <class Json>
+Json errors_to_json(const std::vector<FrameRecord::CapsuleError>& errors) {
+  Json list = Json::array();
+  for (const FrameRecord::CapsuleError& error : errors)
+    list.push_back({{"capsule", error.capsule}, {"code", error.code}, {"message", error.message}});
+  return list;
+}
+
+/// The schema is written once, here, for both kinds of object: nlohmann::json sorts its keys,
+/// ordered_json keeps them as they come.
+template <class Json, class ObjectToJson>
+Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
+  const Frame& frame = record.frame;
+  Json json = Json::object();
+  json["schema"] = "vcap.frame/1";
+  json["stream_id"] = record.stream_id;
+  json["frame_index"] = frame.index;
+  json["pts_ns"] = frame.pts.count();
+  if (frame.discontinuity != Discontinuity::none)
+    json["discontinuity"] = to_string(frame.discontinuity);
+  json["resolution"]["width"] = frame.image.cols;
+  json["resolution"]["height"] = frame.image.rows;
+  json["objects"] = Json::array();
+  for (const DetectionNode& object : record.objects)
+    json["objects"].push_back(object_to_json(object));
+  if (!record.drops.empty()) json["drops"] = drops_to_json<Json>(record.drops);
+  if (!record.errors.empty()) json["errors"] = errors_to_json<Json>(record.errors);
+  return json;
+}
+
+/// The model's own form of a node, its keys put into the order of the schema.
+nlohmann::ordered_json in_schema_order(nlohmann::json&& node) {
+  constexpr std::array<std::string_view, 8> kOrder{
+      "name", "bbox", "coords", "attributes", "track_id", "confidence", "encoding", "extra_data"};
+  nlohmann::ordered_json ordered = nlohmann::ordered_json::object();
+  for (const std::string_view key : kOrder) {
+    const auto found = node.find(key);
+    if (found == node.end()) continue;
+    if (key == "bbox")
+      for (const char* side : {"x", "y", "w", "h"}) ordered["bbox"][side] = found->at(side);
+    else
+      ordered[std::string(key)] = *found;
+  }
+  if (const auto children = node.find("children"); children != node.end())
+    for (nlohmann::json& child : *children)
+      ordered["children"].push_back(in_schema_order(std::move(child)));
+  return ordered;
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const FrameRecord& record) {
+  json = record_to_json<nlohmann::json>(
+      record, [](const DetectionNode& node) { return nlohmann::json(node); });
+}
+
+std::string record_line(const FrameRecord& record) {
+  const auto json = record_to_json<nlohmann::ordered_json>(
+      record, [](const DetectionNode& node) { return in_schema_order(nlohmann::json(node)); });
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace vcap

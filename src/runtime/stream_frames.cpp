@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What frame workers do with a stream's frames.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/stream.hpp"
+
+namespace vcap {
+
+void Stream::run_one() {
+  std::unique_ptr<FrameJob> job;
+  std::shared_ptr<FanOut> round;
+  {
+    const std::lock_guard lock(mutex_);
+    // Frames that are on their way go first: they hold memory, and others wait for them.
+    if (!work_.empty()) {
+      Work work = std::move(work_.front());
+      work_.pop_front();
+      if (auto* resumed = std::get_if<std::unique_ptr<FrameJob>>(&work))
+        job = std::move(*resumed);
+      else
+        round = std::get<std::shared_ptr<FanOut>>(std::move(work));
+    } else {
+      job = begin_pending();
+    }
+  }
+  if (round && round->help()) job = go_on(std::move(round));
+  if (job) advance(std::move(job));
+}
+
+/// Under the lock.
+std::unique_ptr<FrameJob> Stream::begin_pending() {
+  if (pending_.empty() || begun_ >= rules_.frames_in_flight) return nullptr;
+  auto job = std::make_unique<FrameJob>();
+  job->ticket = next_ticket_++;
+  job->record.stream_id = id_;
+  job->record.frame = std::move(pending_.front().frame);
+  job->options = std::move(pending_.front().options);
+  pending_.pop_front();
+  ++begun_;
+  job->record.drops = std::exchange(untold_drops_, {});
+  // What a dropped frame had to say of the stream holds for the one that comes in its place.
+  const Discontinuity owed = std::exchange(owed_, Discontinuity::none);
+  if (job->record.frame.discontinuity == Discontinuity::none)
+    job->record.frame.discontinuity = owed;
+  return job;
+}
+
+void Stream::advance(std::unique_ptr<FrameJob> job) {
+  while (job->step < program_->size()) {
+    const ProgramStep& step = (*program_)[job->step];
+    if (step.stateful) {
+      Gate& gate = gates_[job->step];
+      if (!enter(gate, job)) return;
+      run_inside(gate, step, *job);
+      leave(gate);
+      ++job->step;
+    } else if (abandoned_) {
+      ++job->step;  // nobody will see the result
+    } else if (step.needs.size == NodeDescription::Size::single) {
+      job = fan_out(step, std::move(job));
+      if (!job) return;
+    } else {
+      run_whole_step(step, *job, job->record.frame);
+      ++job->step;
+    }
+  }
+  complete(std::move(job));
+}
+
+/// False where the frame was parked: whoever is before it will post it.
+bool Stream::enter(Gate& gate, std::unique_ptr<FrameJob>& job) {
+  const std::lock_guard lock(mutex_);
+  if (gate.next == job->ticket) return true;
+  const std::uint64_t ticket = job->ticket;
+  gate.parked.emplace(ticket, std::move(job));
+  return false;
+}
+
+void Stream::leave(Gate& gate) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++gate.next;
+    if (gate.parked.empty() || gate.parked.begin()->first != gate.next) return;
+    work_.emplace_back(std::move(gate.parked.extract(gate.parked.begin()).mapped()));
+  }
+  pool_.post(shared_from_this());
+}
+
+void Stream::run_inside(Gate& gate, const ProgramStep& step, FrameJob& job) {
+  Frame frame = job.record.frame;
+  if (frame.discontinuity == Discontinuity::none) frame.discontinuity = gate.owed;
+  gate.owed = frame.discontinuity;
+  if (abandoned_) return;
+  const bool called = step.needs.size == NodeDescription::Size::single
+                          ? run_single_step_in_turn(step, job, std::move(frame))
+                          : run_whole_step(step, job, frame);
+  if (called) gate.owed = Discontinuity::none;
+}
+
+/// Gives the job back, a step further, where it can go on at once; otherwise another worker
+/// finishes the last call and goes on with it.
+std::unique_ptr<FrameJob> Stream::fan_out(const ProgramStep& step, std::unique_ptr<FrameJob> job) {
+  std::shared_ptr<FanOut> round = FanOut::begin(step, job);
+  if (!round) {
+    ++job->step;
+    return job;
+  }
+  call_helpers(round);
+  return round->help() ? go_on(std::move(round)) : nullptr;
+}
+
+/// For the worker who finished a round's last call.
+std::unique_ptr<FrameJob> Stream::go_on(std::shared_ptr<FanOut> round) {
+  while (std::shared_ptr<FanOut> next = round->next_round()) {
+    round = std::move(next);
+    call_helpers(round);
+    if (!round->help()) return nullptr;
+  }
+  std::unique_ptr<FrameJob> job = round->take_job();
+  ++job->step;
+  return job;
+}
+
+void Stream::call_helpers(const std::shared_ptr<FanOut>& round) {
+  const std::size_t helpers = std::min(round->calls(), pool_.limit()) - 1;
+  {
+    const std::lock_guard lock(mutex_);
+    work_.insert(work_.end(), helpers, Work(round));
+  }
+  for (std::size_t i = 0; i < helpers; ++i) pool_.post(shared_from_this());
+}
+
+void Stream::complete(std::unique_ptr<FrameJob> job) {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t ticket = job->ticket;
+  completed_.emplace(ticket, std::move(job));
+  // Who delivers goes on until the head is missing, and so will find this one too.
+  if (delivering_) return;
+  delivering_ = true;
+  while (!completed_.empty() && completed_.begin()->first == next_delivery_) {
+    job = std::move(completed_.extract(completed_.begin()).mapped());
+    ++next_delivery_;
+    lock.unlock();
+    deliver(*job);
+    job.reset();  // the pixels, before their room is given away
+    lock.lock();
+    --begun_;
+    room_.notify_one();
+    // Under drop_oldest a frame may be waiting for just this room, its turn spent in vain.
+    if (rules_.drop_oldest && !pending_.empty()) pool_.post(shared_from_this());
+  }
+  delivering_ = false;
+  finish_if_over(lock);
+}
+
+void Stream::deliver(FrameJob& job) {
+  try {
+    if (!abandoned_)
+      for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
+  } catch (...) {
+    abandoned_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      fail(std::current_exception());
+      for (const Pending& waiting : pending_) drop(waiting.frame, kDropStreamFailed);
+      pending_.clear();
+    }
+    stop();
+  }
+  const std::lock_guard lock(mutex_);
+  if (abandoned_) return drop(job.record.frame, kDropStreamFailed);
+  ++report_.frames;
+  if (!job.record.errors.empty()) ++report_.errors;
+}
+
+}  // namespace vcap
