@@ -28,6 +28,11 @@ Names common(const Names& a, const Names& b) {
   return both;
 }
 
+/// Those of `names` that an input takes which lists `wanted`; one without a list takes any.
+Names taken(const Names& wanted, const Names& names) {
+  return wanted.empty() ? names : common(wanted, names);
+}
+
 std::string join(const Names& names, std::string_view between = ", ") {
   std::string text;
   for (const std::string& name : names) {
@@ -56,13 +61,16 @@ std::string in_words(const NodeDescription& description) {
 }
 
 std::string needs_in_words(const NodeDescription& needs) {
+  NodeDescription shown = needs;
+  if (shown.detections.empty()) shown.detections.emplace_back("any node");
+  const std::string words = in_words(shown);
   switch (needs.size) {
     case NodeDescription::Size::none:
       return "the frame alone";
     case NodeDescription::Size::single:
-      return "each node of: " + in_words(needs);
+      return "one node at a time: " + words;
     case NodeDescription::Size::all:
-      return "all nodes of: " + in_words(needs);
+      return "all nodes at once: " + words;
   }
   return {};
 }
@@ -71,7 +79,7 @@ std::string needs_in_words(const NodeDescription& needs) {
 /// values the other side does not know provides nothing.
 NodeDescription provided(const NodeDescription& gives, const NodeDescription& needs) {
   NodeDescription found;
-  found.detections = common(needs.detections, gives.detections);
+  found.detections = taken(needs.detections, gives.detections);
   for (const auto& [category, allowed] : needs.attributes) {
     const auto given = gives.attributes.find(category);
     if (given == gives.attributes.end()) continue;
@@ -111,7 +119,7 @@ void connect(std::vector<Node>& nodes) {
     for (const Node& giver : nodes) {
       if (giver.place == taker.place) continue;
       // A property reaches the taker only on nodes of a name that both know.
-      if (common(giver.info->output_type.detections, needs.detections).empty()) continue;
+      if (taken(needs.detections, giver.info->output_type.detections).empty()) continue;
       NodeDescription gift = provided(giver.adds, needs);
       if (!in_words(gift).empty()) taker.fed_by.emplace(giver.place, std::move(gift));
     }
@@ -145,7 +153,10 @@ void refuse_unsatisfied(const std::vector<Node>& nodes) {
   for (const Node& taker : nodes) {
     const NodeDescription& needs = taker.info->input_type;
     if (needs.size == NodeDescription::Size::none) continue;
-    bool named = needs.detections.empty();
+    const std::string nodes_needed = needs.detections.empty()
+                                         ? "nodes of any name"
+                                         : "nodes named " + join(needs.detections, " or ");
+    bool named = false;
     std::set<std::string> found;
     for (const auto& [place, gift] : taker.fed_by) {
       named = named || !gift.detections.empty();
@@ -154,10 +165,7 @@ void refuse_unsatisfied(const std::vector<Node>& nodes) {
     if (!named) refuse_unsatisfied(taker, "nodes named " + join(needs.detections, " or "), nodes);
     for (const std::string& property : properties(needs))
       if (!found.contains(property))
-        refuse_unsatisfied(
-            taker,
-            with_values(needs, property) + " on nodes named " + join(needs.detections, " or "),
-            nodes);
+        refuse_unsatisfied(taker, with_values(needs, property) + " on " + nodes_needed, nodes);
   }
 }
 

@@ -126,7 +126,7 @@ void Stream::call_helpers(const std::shared_ptr<FanOut>& round) {
   const std::size_t helpers = std::min(round->calls(), pool_.limit()) - 1;
   {
     const std::lock_guard lock(mutex_);
-    work_.insert(work_.end(), helpers, Work(round));
+    for (std::size_t i = 0; i < helpers; ++i) work_.emplace_back(round);
   }
   for (std::size_t i = 0; i < helpers; ++i) pool_.post(shared_from_this());
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/runtime/sink.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "runtime/output_file.hpp"
+#include "runtime/record_line.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+class JsonLinesSink final : public Sink {
+ public:
+  explicit JsonLinesSink(const std::filesystem::path& path) : file_(path) {}
+
+  void write(const FrameRecord& record) override {
+    const std::string line = record_line(record);  // outside the lock: streams share the sink
+    const std::lock_guard lock(mutex_);
+    if (closed_)
+      throw OutputError(ErrorCode::output_write, "output " + file_.path().string() +
+                                                     " is closed already; close a sink after the "
+                                                     "last stream that writes to it");
+    // One call for each record: a reader of a pipe sees whole lines as they come, and a full disk
+    // is found out at the record that did not fit. A line takes longer to make than to write.
+    try {
+      file_.write(line);
+    } catch (...) {
+      broken_ = true;
+      throw;
+    }
+  }
+
+  void close() override {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(closed_, true)) return;
+    if (broken_)
+      throw OutputError(ErrorCode::output_write,
+                        "output " + file_.path().string() +
+                            " is incomplete, since writing it failed; it was not kept");
+    file_.commit();
+  }
+
+ private:
+  std::mutex mutex_;
+  OutputFile file_;
+  bool closed_ = false;
+  bool broken_ = false;
+};
+
+class CallbackSink final : public Sink {
+ public:
+  explicit CallbackSink(std::function<void(const FrameRecord&)> callback)
+      : callback_(std::move(callback)) {}
+  void write(const FrameRecord& record) override { callback_(record); }
+
+ private:
+  const std::function<void(const FrameRecord&)> callback_;
+};
+
+}  // namespace
+
+Sink::~Sink() = default;
+void Sink::close() {}
+
+std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path) {
+  return std::make_unique<JsonLinesSink>(path);
+}
+
+std::unique_ptr<Sink> make_callback_sink(std::function<void(const FrameRecord&)> callback) {
+  if (!callback)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "a callback sink was given an empty function; give one to call");
+  return std::make_unique<CallbackSink>(std::move(callback));
+}
+
+}  // namespace vcap

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "vcap/runtime/source.hpp"
+
+namespace vcap {
+
+/// A stored video; its frames have the container's times. Throws SourceError: source_open where
+/// it cannot be read or is no video, source_empty where it has no frame.
+std::unique_ptr<Source> open_video_file(const std::filesystem::path& path);
+
+/// A camera of this machine, live. Throws SourceError naming those that there are.
+std::unique_ptr<Source> open_webcam(int index);
+
+/// A camera or clip on the network. Live, unless the container tells how many frames it has: then
+/// the server waits for its reader like a disk. Throws SourceError.
+std::unique_ptr<Source> open_url(const std::string& url);
+
+}  // namespace vcap
