@@ -26,8 +26,7 @@ std::vector<FrameRecord> run(Pipeline& pipeline, StreamConfig config) {
 
 TEST(Pipeline, GivesEveryFrameARecordInOrder) {
   Pipeline pipeline({make_detector("detector", "person", 2)});
-  const std::vector<FrameRecord> records =
-      run(pipeline, {.id = "a", .source = make_source(200)});
+  const std::vector<FrameRecord> records = run(pipeline, {.id = "a", .source = make_source(200)});
   ASSERT_EQ(records.size(), 200u);
   for (std::size_t i = 0; i < records.size(); ++i) {
     EXPECT_EQ(records[i].frame.index, static_cast<std::int64_t>(i));

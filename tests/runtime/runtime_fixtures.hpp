@@ -59,9 +59,8 @@ inline std::shared_ptr<Capsule> make_capsule(CapsuleInfo info, Process process,
   Capsule::Setup setup;
   setup.devices = {"CPU:0"};
   setup.inference_mode = inference_mode;
-  return std::make_shared<Capsule>(std::move(info),
-                                   std::make_unique<FunctionCapsule>(std::move(process)),
-                                   std::move(setup));
+  return std::make_shared<Capsule>(
+      std::move(info), std::make_unique<FunctionCapsule>(std::move(process)), std::move(setup));
 }
 
 /// From nothing to nodes of that name.
@@ -78,14 +77,14 @@ inline DetectionNode node_at(std::string name, double x, double y) {
 
 /// A detector that finds `count` nodes in each frame, the first at x = the frame's index.
 inline std::shared_ptr<Capsule> make_detector(std::string name, std::string finds, int count = 1) {
-  return make_capsule(detector_info(std::move(name), finds),
-                      [finds, count](const Frame& frame, DetectionNodes, const OptionValues&,
-                                     BaseStreamState&) {
-                        DetectionNodes nodes = DetectionNodes::all();
-                        for (int i = 0; i < count; ++i)
-                          nodes.add(node_at(finds, static_cast<double>(frame.index), 20.0 * i));
-                        return nodes;
-                      });
+  return make_capsule(
+      detector_info(std::move(name), finds),
+      [finds, count](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
+        DetectionNodes nodes = DetectionNodes::all();
+        for (int i = 0; i < count; ++i)
+          nodes.add(node_at(finds, static_cast<double>(frame.index), 20.0 * i));
+        return nodes;
+      });
 }
 
 /// Gives frames made in memory.
