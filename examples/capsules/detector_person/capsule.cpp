@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds people with the detector that comes with OpenCV: histograms of oriented gradients and a
+// linear SVM (N. Dalal, B. Triggs, "Histograms of oriented gradients for human detection", 2005).
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <opencv2/objdetect.hpp>
+#include <tuple>
+#include <vcap/capsule.hpp>
+
+namespace {
+
+struct Person {
+  cv::Rect box;
+  double margin;  // the SVM's: how far on the people's side of its plane
+};
+using People = std::vector<Person>;
+
+// Margins have no upper end; this brings them into 0…1 and keeps their order. The default
+// threshold of 0.5 asks for a margin of 0.55.
+double confidence(const Person& person) { return std::tanh(person.margin); }
+
+int max_side_length(const vcap::OptionValues& options) {
+  if (!options.get<bool>("scale_frame")) return std::numeric_limits<int>::max();
+  return static_cast<int>(options.get<std::int64_t>("scale_frame_max_side_length"));
+}
+
+class Backend final : public vcap::BaseBackend<cv::Mat, People> {
+ public:
+  Backend() { hog_.setSVMDetector(cv::HOGDescriptor::getDefaultPeopleDetector()); }
+
+  vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes,
+                                     const vcap::OptionValues& options,
+                                     vcap::BaseStreamState&) override {
+    const auto threshold = options.get<double>("threshold");
+    const int max_side = max_side_length(options);
+    const vcap::Clamp clamp(frame.image, max_side, max_side);
+
+    vcap::DetectionNodes people = vcap::DetectionNodes::all();
+    for (const Person& person : predict(clamp.image())) {
+      if (confidence(person) < threshold) continue;
+      people.add({.name = "person",
+                  .coords = vcap::rect_to_coords(person.box),
+                  .extra_data = {{"detection_confidence", confidence(person)}}});
+    }
+    return clamp.scale_nodes(std::move(people));
+  }
+
+  std::vector<People> batch_predict(std::span<const cv::Mat> images) override {
+    std::vector<People> found(images.size());
+    tbb::parallel_for(std::size_t{0}, images.size(),
+                      [&](std::size_t i) { found[i] = detect(images[i]); });
+    return found;
+  }
+
+ private:
+  // Any number of threads at once: the descriptor is only read.
+  People detect(const cv::Mat& image) const {
+    constexpr double hit_threshold = 0, scale = 1.05, group_threshold = 2;
+    constexpr int stride = 8, padding = 8;
+    std::vector<cv::Rect> boxes;
+    std::vector<double> margins;
+    hog_.detectMultiScale(image, boxes, margins, hit_threshold, {stride, stride},
+                          {padding, padding}, scale, group_threshold);
+    People people;
+    for (std::size_t i = 0; i < boxes.size(); ++i) people.push_back({boxes[i], margins[i]});
+    // OpenCV looks at the scales in parallel and gives what it finds in no fixed order.
+    std::ranges::sort(people, {}, [](const Person& person) {
+      return std::tuple(-person.margin, person.box.x, person.box.y, person.box.width);
+    });
+    return people;
+  }
+
+  cv::HOGDescriptor hog_;
+};
+
+class Capsule final : public vcap::BaseCapsule {
+ public:
+  static vcap::CapsuleInfo info() {
+    return {.name = "detector_person",
+            .version = 1,
+            .description = "Finds standing people, at least 100 pixels tall",
+            .input_type = {.size = vcap::NodeDescription::Size::none},
+            .output_type = {.size = vcap::NodeDescription::Size::all,
+                            .detections = {"person"},
+                            .extra_data = {"detection_confidence"}},
+            .options = options()};
+  }
+
+  static vcap::Options options() {
+    vcap::Options options = vcap::common_detector_options();
+    options["scale_frame"] = vcap::BoolOption{
+        .description = "Search a smaller copy of large frames: faster, and blind to small people"};
+    options["scale_frame_max_side_length"] =
+        vcap::IntOption{.default_value = 960,
+                        .min = 128,
+                        .max = 8192,
+                        .description = "The longer side of that copy, in pixels"};
+    return options;
+  }
+
+  std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles&,
+                                              const std::string&) override {
+    return std::make_unique<Backend>();
+  }
+};
+
+}  // namespace
+
+VCAP_CAPSULE(Capsule)
