@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Prints the path of vtest.avi (pedestrians, 795 frames, 768×576, 10 fps). Takes it out of Debian's
-# package opencv-doc, which is downloaded into the build folder and not installed.
+# package opencv-doc, which is downloaded into the build folder and not installed. Beside it lies
+# Megamind.avi, which has a face in it.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$root/build/footage
 video=$folder/vtest.avi
-if [ ! -s "$video" ]; then
+if [ ! -s "$video" ] || [ ! -s "$folder/Megamind.avi" ]; then
   mkdir -p "$folder"
   staging=$(mktemp -d "$folder/staging.XXXXXX")
   trap 'rm -rf "$staging"' EXIT
@@ -22,6 +23,8 @@ if [ ! -s "$video" ]; then
     "${download[@]}" >>log 2>&1 || { cat log >&2; echo "cannot download the package opencv-doc" >&2; exit 1; }
   fi
   dpkg-deb -x opencv-doc_*.deb unpacked
-  mv unpacked/usr/share/doc/opencv-doc/examples/data/vtest.avi "$video"
+  data=unpacked/usr/share/doc/opencv-doc/examples/data
+  mv "$data/Megamind.avi" "$folder"
+  mv "$data/vtest.avi" "$video"
 fi
 echo "$video"

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <opencv2/imgcodecs.hpp>
+
+#include "examples/examples.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+struct Outcome {
+  int exit_code;
+  std::string output;  // both streams
+};
+
+/// Runs an example host; every argument stands alone.
+Outcome run(const std::string& app, const std::vector<std::string>& arguments) {
+  std::string command = "'" + (fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string() + "'";
+  for (const std::string& argument : arguments) command += " '" + argument + "'";
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  Outcome outcome{};
+  std::array<char, 4096> buffer;
+  while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.output.append(buffer.data(), count);
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+std::string cap(const std::string& name) { return examples::capsule_path(name).string(); }
+
+/// A folder of the first frames of the footage, as a source that ends soon.
+class ExampleHosts : public testing::Test {
+ protected:
+  ExampleHosts() {
+    fs::create_directories(folder_);
+    int i = 0;
+    for (const cv::Mat& frame : examples::read_frames(examples::footage(), 3))
+      cv::imwrite((folder_ / ("frame" + std::to_string(i++) + ".png")).string(), frame);
+  }
+  ~ExampleHosts() override { fs::remove_all(folder_); }
+
+  const fs::path folder_ =
+      fs::path(testing::TempDir()) /
+      (std::string("vcap_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(ExampleHosts, MinimalHostPrintsTheBoxesOfAVideo) {
+  const Outcome outcome = run("minimal_host", {cap("detector_person"), folder_.string()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("frame 0: person at "));
+  EXPECT_THAT(outcome.output, HasSubstr("frame 1: person at "));
+}
+
+TEST_F(ExampleHosts, MinimalHostNamesTheFileThatIsNotThere) {
+  const Outcome outcome = run("minimal_host", {"absent.cap", folder_.string()});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("absent.cap"));
+}
+
+TEST_F(ExampleHosts, MultiStreamHostSumsUpEveryStream) {
+  const std::string twice = folder_.string() + "/*.png";
+  const Outcome outcome = run("multi_stream_host", {cap("tracker_person"), cap("detector_person"),
+                                                    folder_.string(), twice});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("0 " + folder_.string() + ": 3 frames"));
+  EXPECT_THAT(outcome.output, HasSubstr("1 " + twice + ": 3 frames"));
+  EXPECT_THAT(outcome.output, HasSubstr(" x person"));
+  EXPECT_THAT(outcome.output, HasSubstr(" tracks"));
+}
+
+TEST_F(ExampleHosts, EveryHostExplainsItself) {
+  for (const char* app : {"minimal_host", "multi_stream_host", "webcam_host"}) {
+    const Outcome outcome = run(app, {});
+    EXPECT_EQ(outcome.exit_code, 2) << app;
+    EXPECT_THAT(outcome.output, HasSubstr(std::string("usage: ") + app));
+  }
+}
+
+}  // namespace
