@@ -62,6 +62,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "no_entry_symbol";
     case ErrorCode::invalid_capsule_info:
       return "invalid_capsule_info";
+    case ErrorCode::unlisted_entry:
+      return "unlisted_entry";
     case ErrorCode::unsupported_platform:
       return "unsupported_platform";
     case ErrorCode::unsupported_api_version:

@@ -46,6 +46,7 @@ constexpr Code kCodes[] = {
     {ErrorCode::invalid_library, 408, "invalid_library"},
     {ErrorCode::no_entry_symbol, 409, "no_entry_symbol"},
     {ErrorCode::invalid_capsule_info, 410, "invalid_capsule_info"},
+    {ErrorCode::unlisted_entry, 411, "unlisted_entry"},
     {ErrorCode::unsupported_platform, 430, "unsupported_platform"},
     {ErrorCode::unsupported_api_version, 431, "unsupported_api_version"},
     {ErrorCode::abi_mismatch, 432, "abi_mismatch"},

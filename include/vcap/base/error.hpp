@@ -45,6 +45,7 @@ enum class ErrorCode : int {
   invalid_library = 408,
   no_entry_symbol = 409,
   invalid_capsule_info = 410,
+  unlisted_entry = 411,
   // 43x: a capsule file that is right, but not for this host
   unsupported_platform = 430,
   unsupported_api_version = 431,

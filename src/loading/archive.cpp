@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/archive.hpp"
+
+#include <zip.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "base/text.hpp"
+#include "loading/digest.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+
+struct Archive::Storage {
+  std::shared_ptr<const MappedFile> file;
+  std::map<std::string, std::unique_ptr<std::byte[]>> unpacked{};  ///< by entry name
+};
+
+namespace {
+
+std::string take_message(zip_error_t& error) {
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+}  // namespace
+
+void Archive::CloseZip::operator()(struct zip* archive) const noexcept { zip_discard(archive); }
+
+Archive::Archive(std::shared_ptr<const MappedFile> file, const Limits& limits, std::string capsule)
+    : capsule_(std::move(capsule)),
+      entries_(read_directory(file->bytes(), limits, capsule_)),
+      by_name_(entries_.size()),
+      storage_(std::make_shared<Storage>(Storage{.file = std::move(file)})) {
+  std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+  std::ranges::sort(by_name_, {},
+                    [this](std::size_t i) -> std::string_view { return entries_[i].name; });
+  open_zip();
+}
+
+Archive::Archive(Archive&&) noexcept = default;
+Archive::~Archive() = default;
+
+void Archive::open_zip() {
+  const Bytes bytes = storage_->file->bytes();
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  if (source == nullptr) throw std::bad_alloc();
+  zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
+  if (zip_ == nullptr) {
+    zip_source_free(source);
+    throw InvalidCapsuleError(ErrorCode::not_an_archive,
+                              capsule_ + " is not a sound zip archive: " + take_message(error) +
+                                  "; make it anew with `vcap pack`");
+  }
+  zip_error_fini(&error);
+
+  if (zip_get_num_entries(zip_.get(), 0) != static_cast<zip_int64_t>(entries_.size()))
+    throw InvalidCapsuleError(ErrorCode::not_an_archive,
+                              capsule_ + " has another count of entries to another reader");
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    zip_stat_t status;
+    if (zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &status) != 0 ||
+        entries_[i].name != status.name || entries_[i].size != status.size ||
+        entries_[i].packed_size != status.comp_size || entries_[i].crc32 != status.crc)
+      broken(entries_[i], "is another to another reader");
+  }
+}
+
+void Archive::broken(const ArchiveEntry& entry, const std::string& fault) const {
+  throw InvalidCapsuleError(ErrorCode::not_an_archive,
+                            capsule_ + " is not a sound zip archive: its entry " +
+                                quote(entry.name) + " " + fault +
+                                "; make it anew with `vcap pack`");
+}
+
+const ArchiveEntry* Archive::find(std::string_view name) const noexcept {
+  const auto name_of = [this](std::size_t i) -> std::string_view { return entries_[i].name; };
+  const auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  return place != by_name_.end() && name_of(*place) == name ? &entries_[*place] : nullptr;
+}
+
+Archive::Bytes Archive::content(const ArchiveEntry& entry) {
+  if (!entry.deflated) return storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
+  std::unique_ptr<std::byte[]>& unpacked = storage_->unpacked[entry.name];
+  if (unpacked == nullptr) unpacked = unpack(entry);
+  return {unpacked.get(), entry.size};
+}
+
+Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
+  const Bytes bytes = content(entry);
+  if (crc32(bytes) != entry.crc32) broken(entry, "does not have the checksum that it declares");
+  return bytes;
+}
+
+std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
+  struct CloseFile {
+    void operator()(zip_file_t* file) const noexcept { zip_fclose(file); }
+  };
+  const auto index = static_cast<zip_uint64_t>(&entry - entries_.data());
+  const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(zip_.get(), index, 0));
+  if (file == nullptr) broken(entry, "cannot be read: " + std::string(zip_strerror(zip_.get())));
+
+  // Not zeroed: pages are taken only as far as the packed bytes really go.
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
+  std::uint64_t at = 0;
+  while (at < entry.size) {
+    const zip_int64_t count = zip_fread(file.get(), bytes.get() + at, entry.size - at);
+    if (count < 0)
+      broken(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
+    if (count == 0)
+      broken(entry,
+             "gives " + std::to_string(at) + " bytes and declares " + std::to_string(entry.size));
+    at += static_cast<std::uint64_t>(count);
+  }
+  // Only the read that meets the end compares the checksum.
+  std::byte beyond{};
+  const zip_int64_t count = zip_fread(file.get(), &beyond, 1);
+  if (count < 0) broken(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
+  if (count > 0)
+    broken(entry, "gives more than the " + std::to_string(entry.size) + " bytes that it declares");
+  return bytes;
+}
+
+std::shared_ptr<const void> Archive::storage() const noexcept { return storage_; }
+
+}  // namespace vcap

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/loading/load_capsule.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "loading/elf_header.hpp"
+#include "loading/opened_capsule.hpp"
+#include "loading/plugin.hpp"
+#include "loading/plugin_library.hpp"
+#include "vcap/base/abi.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+void check_options(const LoadOptions& options) {
+  if (!options.config.is_object())
+    throw InvalidArgument(ErrorCode::invalid_argument, "LoadOptions::config is of JSON type " +
+                                                           std::string(options.config.type_name()) +
+                                                           "; give an object");
+}
+
+/// The library for this host; its ABI is the host's.
+const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
+  const auto& libraries = opened.manifest().libraries;
+  const auto found = std::ranges::find(libraries, platform(), &Manifest::Library::platform);
+  if (found == libraries.end()) {
+    std::vector<std::string_view> platforms;
+    for (const Manifest::Library& library : libraries) platforms.emplace_back(library.platform);
+    throw IncompatibleCapsuleError(ErrorCode::unsupported_platform,
+                                   opened.name() + " has no library for this host, " +
+                                       quote(platform()) + ", only for " + quote_list(platforms) +
+                                       "; build it for this host and pack it anew");
+  }
+  check_abi_tag(found->abi_tag, opened.name() + ": entry " + quote(found->path));
+  return *found;
+}
+
+Plugin load_plugin(OpenedCapsule& opened) {
+  const Manifest::Library& library = library_for_host(opened);
+  const std::string subject = opened.name() + ": entry " + quote(library.path);
+  const Archive::Bytes bytes = opened.content(library.path);
+  if (const std::string fault = elf_header_fault(bytes, library.platform); !fault.empty())
+    throw InvalidCapsuleError(ErrorCode::invalid_library,
+                              subject + " " + fault + "; build it for this host");
+  const auto file = std::ranges::find(opened.manifest().files, library.path, &Manifest::File::path);
+  const PluginEntry entry = load_plugin_library({.bytes = bytes,
+                                                 .sha256 = file->sha256,
+                                                 .capsule = opened.manifest().info.name,
+                                                 .subject = subject});
+  return {entry, subject};
+}
+
+/// What the code says of itself must be what the manifest says: hosts decide by the latter.
+CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
+  CapsuleInfo info = plugin.info();
+  const nlohmann::json in_code = info;
+  const nlohmann::json in_manifest = opened.manifest().info;
+  if (in_code == in_manifest) return info;
+  const nlohmann::json change = nlohmann::json::diff(in_manifest, in_code).at(0);
+  throw InvalidCapsuleError(
+      ErrorCode::invalid_capsule_info,
+      opened.name() + ": capsule.json and the library's info() differ at /info" +
+          change.at("path").get<std::string>() + "; make the capsule anew with `vcap pack`");
+}
+
+std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
+  std::vector<std::string> names = options.devices;
+  if (names.empty() && options.inference_mode && !options.device_providers.empty())
+    for (Device& device : discover_devices(options.device_providers))
+      names.push_back(std::move(device.name));
+  return names;
+}
+
+std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) {
+  opened.verify();
+  const Plugin plugin = load_plugin(opened);
+  CapsuleInfo info = checked_info(plugin, opened);
+  return std::make_shared<Capsule>(std::move(info), plugin.create(),
+                                   Capsule::Setup{.files = opened.files(),
+                                                  .config = options.config,
+                                                  .devices = devices_to_choose_from(options),
+                                                  .inference_mode = options.inference_mode});
+}
+
+}  // namespace
+
+std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
+                                      const LoadOptions& options) {
+  check_options(options);
+  return load(OpenedCapsule(path, options.limits), options);
+}
+
+std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
+                                      const LoadOptions& options) {
+  check_options(options);
+  return load(OpenedCapsule(MappedFile::copy(bytes), "capsule given as bytes", options.limits),
+              options);
+}
+
+Manifest read_manifest(const std::filesystem::path& path, const Limits& limits) {
+  return OpenedCapsule(path, limits).manifest();
+}
+
+void verify_capsule(const std::filesystem::path& path, const Limits& limits) {
+  OpenedCapsule(path, limits).verify();
+}
+
+}  // namespace vcap

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// The bytes of a file, read-only and page-aligned: mapped, not read.
+///
+/// The file is opened once: another file put in its place by a rename changes nothing here.
+/// Writing into the file or cutting it short is seen here, the latter as SIGBUS
+/// (docs/capsule-format.md says what that asks of those who replace capsules).
+/// Thread safety: thread-safe, being constant.
+class VCAP_EXPORT MappedFile {
+ public:
+  using Bytes = std::span<const std::byte>;
+
+  /// Throws std::system_error where the file cannot be opened, or is no regular file (EISDIR for
+  /// a folder, ENOTSUP for the rest). Never blocks on a pipe.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  /// A copy of bytes that somebody else owns. Throws std::system_error where memory is short.
+  static std::shared_ptr<const MappedFile> copy(Bytes bytes);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  Bytes bytes() const noexcept { return {data_, size_}; }
+
+ private:
+  MappedFile(const std::byte* data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+  const std::byte* data_;
+  std::size_t size_;
+};
+
+}  // namespace vcap

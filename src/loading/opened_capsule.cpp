@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/opened_capsule.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "loading/digest.hpp"
+#include "loading/entry_name.hpp"
+#include "loading/manifest_reader.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+std::string file_name(const std::filesystem::path& path) {
+  return "capsule file " + quote(path.native());
+}
+
+std::shared_ptr<const MappedFile> open_file(const std::filesystem::path& path) {
+  try {
+    return MappedFile::open(path);
+  } catch (const std::system_error& error) {
+    const int code = error.code().value();
+    if (code == EISDIR || code == ENOTSUP)
+      throw InvalidCapsuleError(ErrorCode::not_an_archive,
+                                file_name(path) + " is a folder or a device; give a .cap file");
+    throw InvalidCapsuleError(ErrorCode::capsule_not_found,
+                              file_name(path) + " cannot be opened: " + error.code().message() +
+                                  "; check the path and its rights");
+  }
+}
+
+}  // namespace
+
+OpenedCapsule::OpenedCapsule(const std::filesystem::path& path, const Limits& limits)
+    : OpenedCapsule(open_file(path), file_name(path), limits) {}
+
+OpenedCapsule::OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name,
+                             const Limits& limits)
+    : name_(std::move(name)), archive_(std::move(file), limits, name_) {
+  read_manifest(limits);
+}
+
+void OpenedCapsule::read_manifest(const Limits& limits) {
+  const ArchiveEntry* const entry = archive_.find(kManifestName);
+  if (entry == nullptr)
+    throw InvalidCapsuleError(ErrorCode::no_manifest,
+                              name_ +
+                                  " holds no capsule.json, so it is some other zip archive; a "
+                                  "capsule is made with `vcap pack`");
+  if (entry->size > limits.manifest_bytes)
+    throw InvalidCapsuleError(ErrorCode::limit_exceeded,
+                              name_ + " has a capsule.json of " + std::to_string(entry->size) +
+                                  " bytes; " + std::to_string(limits.manifest_bytes) +
+                                  " are allowed (Limits::manifest_bytes)");
+  manifest_text_ = archive_.checked_content(*entry);
+  manifest_ = read_manifest_text(manifest_text_, name_);
+}
+
+void OpenedCapsule::verify() {
+  const auto& files = manifest_.files;  // sorted by path
+  for (const ArchiveEntry& entry : archive_.entries()) {
+    const auto place = std::ranges::lower_bound(files, entry.name, {}, &Manifest::File::path);
+    const bool is_listed = place != files.end() && place->path == entry.name;
+    if (!is_listed && entry.name != kManifestName)
+      throw InvalidCapsuleError(ErrorCode::unlisted_entry,
+                                name_ + " has the entry " + quote(entry.name) +
+                                    ", which capsule.json does not list; make it anew with "
+                                    "`vcap pack`");
+  }
+  for (const Manifest::File& file : files) {
+    // Sizes first: nothing is unpacked that cannot be right.
+    const ArchiveEntry& entry = find(file.path);
+    if (entry.size != file.size)
+      differs(file, std::to_string(entry.size) + " bytes", std::to_string(file.size));
+    const std::string digest = sha256(archive_.content(entry));
+    if (digest != file.sha256) differs(file, "SHA-256 " + digest, file.sha256);
+  }
+}
+
+void OpenedCapsule::differs(const Manifest::File& file, const std::string& found,
+                            const std::string& expected) const {
+  throw InvalidCapsuleError(ErrorCode::digest_mismatch,
+                            name_ + ": entry " + quote(file.path) + " has " + found +
+                                ", but capsule.json says " + expected +
+                                "; the file is damaged or was changed, get it again");
+}
+
+const ArchiveEntry& OpenedCapsule::find(const std::string& path) const {
+  const ArchiveEntry* const entry = archive_.find(path);
+  if (entry == nullptr)
+    throw InvalidCapsuleError(ErrorCode::missing_entry,
+                              name_ + " has no entry " + quote(path) +
+                                  ", which capsule.json lists; make it anew with `vcap pack`");
+  return *entry;
+}
+
+Archive::Bytes OpenedCapsule::content(const std::string& path) {
+  return archive_.content(find(path));
+}
+
+CapsuleFiles OpenedCapsule::files() {
+  std::map<std::string, CapsuleFiles::Bytes, std::less<>> views;
+  for (const Manifest::File& file : manifest_.files)
+    if (!is_below_library_folder(file.path)) views.emplace(file.path, content(file.path));
+  return {std::move(views), archive_.storage()};
+}
+
+}  // namespace vcap

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "loading/archive.hpp"
+#include "loading/mapped_file.hpp"
+#include "vcap/capsule/capsule_files.hpp"
+#include "vcap/loading/manifest.hpp"
+
+namespace vcap {
+
+/// A capsule of which the archive and the manifest have been read, and nothing else: the first
+/// stages, which loading, verifying and unpacking share. Thread safety: thread-compatible.
+class OpenedCapsule {
+ public:
+  /// Throws InvalidCapsuleError (capsule_not_found, not_an_archive) where it cannot be opened, else
+  /// as the constructor below does.
+  OpenedCapsule(const std::filesystem::path& path, const Limits& limits);
+  /// `name` stands in messages, such as `capsule file "a.cap"`. Throws what Archive and
+  /// read_manifest_text throw; InvalidCapsuleError (no_manifest).
+  OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name, const Limits& limits);
+
+  const std::string& name() const noexcept { return name_; }
+  const Manifest& manifest() const noexcept { return manifest_; }
+  /// As it stands in the archive.
+  Archive::Bytes manifest_text() const noexcept { return manifest_text_; }
+
+  /// Holds the archive against the manifest: the same files, of the same sizes and digests. Throws
+  /// InvalidCapsuleError (missing_entry, unlisted_entry, digest_mismatch).
+  void verify();
+
+  /// A listed file's bytes; valid as Archive::content() says. Throws InvalidCapsuleError
+  /// (missing_entry, not_an_archive).
+  Archive::Bytes content(const std::string& path);
+
+  /// Views of all files but the libraries and the manifest.
+  CapsuleFiles files();
+
+ private:
+  void read_manifest(const Limits& limits);
+  const ArchiveEntry& find(const std::string& path) const;
+  [[noreturn]] void differs(const Manifest::File& file, const std::string& found,
+                            const std::string& expected) const;
+
+  std::string name_;
+  Archive archive_;
+  Archive::Bytes manifest_text_{};
+  Manifest manifest_{};
+};
+
+}  // namespace vcap

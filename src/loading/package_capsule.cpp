@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/loading/package_capsule.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "loading/archive_writer.hpp"
+#include "loading/digest.hpp"
+#include "loading/elf_header.hpp"
+#include "loading/entry_name.hpp"
+#include "loading/manifest_reader.hpp"
+#include "loading/mapped_file.hpp"
+#include "loading/plugin.hpp"
+#include "loading/plugin_library.hpp"
+#include "loading/staged_output.hpp"
+#include "vcap/base/abi.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/version.hpp"
+
+namespace vcap {
+namespace {
+
+/// A file that goes into the capsule.
+struct Input {
+  std::filesystem::path path{};
+  std::shared_ptr<const MappedFile> content{};
+  Fingerprint fingerprint{};
+};
+using Inputs = std::map<std::string, Input>;  ///< by name in the capsule, in the archive's order
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw InvalidArgument(ErrorCode::invalid_argument, message);
+}
+
+void check_names(const PackageContents& contents) {
+  for (const auto& [platform_name, path] : contents.libraries)
+    if (!is_platform_name(platform_name))
+      refuse("platform " + quote(platform_name) +
+             " is not of the form of \"linux-x86_64\": lower-case letters, digits, '-' and '_'");
+  if (!contents.libraries.contains(std::string(platform()))) {
+    std::vector<std::string_view> given;
+    for (const auto& [platform_name, path] : contents.libraries) given.emplace_back(platform_name);
+    refuse("no library for this machine, " + quote(platform()) + ", only for " + quote_list(given) +
+           "; its code is run for the description, so give one");
+  }
+  std::vector<std::string_view> names;
+  for (const auto& [name, path] : contents.files) {
+    if (const std::string fault = entry_name_fault(name); !fault.empty())
+      refuse("the name " + quote(name) + " in a capsule " + fault + "; give another name");
+    names.emplace_back(name);
+    if (is_below_library_folder(name))
+      refuse("the name " + quote(name) + " is the loader's, as is all below lib/; give another");
+  }
+  names.push_back(kManifestName);
+  if (const std::string fault = entry_names_fault(names); !fault.empty())
+    refuse("names in a capsule: " + fault + "; give other names (capsule.json is the manifest's)");
+}
+
+Input read_input(const std::filesystem::path& path) {
+  try {
+    auto content = MappedFile::open(path);
+    Fingerprint print = fingerprint(content->bytes());
+    return {.path = path, .content = std::move(content), .fingerprint = std::move(print)};
+  } catch (const std::system_error& error) {
+    refuse("file " + quote(path.native()) + " cannot be packed: " + error.code().message() +
+           "; check the path");
+  }
+}
+
+Inputs read_inputs(const PackageContents& contents) {
+  Inputs inputs;
+  for (const auto& [platform_name, path] : contents.libraries) {
+    Input input = read_input(path);
+    const std::string fault = elf_header_fault(input.content->bytes(), platform_name);
+    if (!fault.empty())
+      throw InvalidCapsuleError(ErrorCode::invalid_library,
+                                "library " + quote(path.native()) + " " + fault +
+                                    "; build it as a shared library for " + platform_name);
+    inputs.emplace(library_path(platform_name), std::move(input));
+  }
+  for (const auto& [name, path] : contents.files) inputs.emplace(name, read_input(path));
+  return inputs;
+}
+
+/// The tag in a library that this machine cannot run. VCAP_CAPSULE leaves it there as text.
+std::string find_abi_tag(const Input& library) {
+  constexpr std::string_view kBegin = "vcap";
+  constexpr std::string_view kSecond = "-gxxabi";
+  constexpr std::size_t kLongestVersion = 16;
+  const auto bytes = library.content->bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::optional<std::string_view> found;
+  for (std::size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, at + 1)) {
+    const std::string_view rest = text.substr(at);
+    const std::size_t second = rest.substr(0, kLongestVersion).find(kSecond);
+    const std::size_t end = rest.find('\0');
+    if (second == rest.npos || end == rest.npos) continue;
+    const std::string_view tag = rest.substr(0, end);
+    if (found && *found != tag)
+      refuse("library " + quote(library.path.native()) + " has two ABI tags, " + quote(*found) +
+             " and " + quote(tag) + "; link it from sources built with one version of vcap");
+    found = tag;
+  }
+  if (!found)
+    refuse("library " + quote(library.path.native()) +
+           " has no ABI tag; write VCAP_CAPSULE(YourCapsule) in one of its sources");
+  return std::string(*found);
+}
+
+Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
+  Manifest manifest{.api_version = kApiVersion};
+  for (const auto& [platform_name, path] : contents.libraries) {
+    const std::string entry_path = library_path(platform_name);
+    const Input& input = inputs.at(entry_path);
+    Manifest::Library library{.platform = platform_name, .path = entry_path};
+    if (platform_name == platform()) {
+      const std::string subject = "library " + quote(path.native());
+      const Plugin plugin(load_plugin_library({.bytes = input.content->bytes(),
+                                               .sha256 = input.fingerprint.sha256,
+                                               .capsule = path.stem().native(),
+                                               .subject = subject}),
+                          subject);
+      manifest.info = plugin.info();
+      library.abi_tag = plugin.abi_tag();
+    } else {
+      library.abi_tag = find_abi_tag(input);
+    }
+    manifest.libraries.push_back(std::move(library));
+  }
+  for (const auto& [name, input] : inputs)
+    manifest.files.push_back(
+        {.path = name, .size = input.content->bytes().size(), .sha256 = input.fingerprint.sha256});
+  return manifest;
+}
+
+/// What a host will read is read once here: nothing is packed that cannot be loaded.
+void check_manifest(std::span<const std::byte> text, const std::filesystem::path& output) {
+  static_cast<void>(read_manifest_text(text, "capsule file " + quote(output.native())));
+  if (text.size() > Limits{}.manifest_bytes)
+    refuse("the description of capsule file " + quote(output.native()) + " has " +
+           std::to_string(text.size()) + " bytes as JSON; hosts take " +
+           std::to_string(Limits{}.manifest_bytes));
+}
+
+}  // namespace
+
+Manifest package_capsule(const PackageContents& contents, const std::filesystem::path& output) {
+  check_names(contents);
+  const Inputs inputs = read_inputs(contents);
+  Manifest manifest = make_manifest(contents, inputs);
+  const std::string text = nlohmann::json(manifest).dump(2) + "\n";
+  const auto text_bytes = std::as_bytes(std::span(text));
+  check_manifest(text_bytes, output);
+
+  StagedFile file(output);
+  ArchiveWriter archive([&file](ArchiveWriter::Bytes bytes) { file.write(bytes); });
+  // First, so that it can be found at the head of the file too.
+  archive.add(kManifestName, text_bytes, crc32(text_bytes));
+  for (const auto& [name, input] : inputs)
+    archive.add(name, input.content->bytes(), input.fingerprint.crc32);
+  archive.finish();
+  file.commit();
+  return manifest;
+}
+
+}  // namespace vcap

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cxxabi.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "vcap/base/error.hpp"
+#include "vcap/capsule/base_capsule.hpp"
+#include "vcap/capsule/capsule_info.hpp"
+#include "vcap/capsule/plugin.hpp"
+
+namespace vcap {
+
+/// Calls code of a capsule's author. What it throws ends here, as CapsuleLoadError
+/// (capsule_threw) with its text: `subject`: its `stage` threw: ….
+template <class Call>
+auto run_author_code(std::string_view subject, std::string_view stage, Call call) {
+  const auto fail = [&](std::string_view text) {
+    throw CapsuleLoadError(
+        ErrorCode::capsule_threw,
+        std::string(subject) + ": its " + std::string(stage) + " threw: " + std::string(text));
+  };
+  try {
+    return call();
+  } catch (const abi::__forced_unwind&) {
+    throw;  // a thread that is being cancelled must go on unwinding
+  } catch (const std::exception& error) {
+    fail(error.what());
+  } catch (...) {
+    fail("an exception that is not a std::exception");
+  }
+  std::terminate();  // not reached; `fail` throws
+}
+
+/// A plugin whose entry was called and found to fit this host. Thread safety: as thread-safe as
+/// the author's info() and constructor are.
+class Plugin {
+ public:
+  /// Calls the entry and looks at the plain fields, before anything that depends on the ABI.
+  /// Throws InvalidCapsuleError (invalid_library), IncompatibleCapsuleError
+  /// (unsupported_api_version, abi_mismatch), CapsuleLoadError (capsule_threw).
+  Plugin(PluginEntry entry, std::string subject);
+
+  std::string abi_tag() const { return plugin_->abi_tag; }
+
+  /// The author's description, checked. Throws CapsuleLoadError (capsule_threw),
+  /// InvalidCapsuleError (invalid_capsule_info).
+  CapsuleInfo info() const;
+  /// The author's capsule, made. Throws CapsuleLoadError (capsule_threw), InvalidCapsuleError
+  /// (invalid_library) where nothing is made.
+  std::unique_ptr<BaseCapsule> create() const;
+
+ private:
+  std::string subject_;
+  const CapsulePlugin* plugin_;
+};
+
+/// Throws IncompatibleCapsuleError (abi_mismatch), naming both, where the tag is not this host's.
+void check_abi_tag(std::string_view tag, std::string_view subject);
+
+}  // namespace vcap

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/plugin_library.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <system_error>
+
+#include "loading/digest.hpp"
+#include "loading/file_descriptor.hpp"
+#include "loading/mapped_file.hpp"
+#include "loading/plugin.hpp"
+#include "loading/write_all.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+[[noreturn]] void fail(const PluginLibrary& library, ErrorCode code, const std::string& fault) {
+  throw InvalidCapsuleError(code, library.subject + " " + fault);
+}
+
+/// A memory file that holds the bytes and can never hold others.
+FileDescriptor make_sealed_copy(const PluginLibrary& library) {
+  // The kernel takes names of up to 249 bytes; more than a name's worth says nothing.
+  const std::string name =
+      "vcap-" + library.capsule.substr(0, 100) + "-" + library.sha256.substr(0, 8);
+  FileDescriptor fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const bool is_written = fd && write_all(fd.get(), library.bytes);
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (!is_written || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
+    throw CapsuleLoadError(ErrorCode::invalid_library, library.subject +
+                                                           " cannot be copied into memory: " +
+                                                           std::generic_category().message(errno));
+  return fd;
+}
+
+void check_digest(const PluginLibrary& library, int fd) {
+  void* const data = ::mmap(nullptr, library.bytes.size(), PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED)
+    throw CapsuleLoadError(ErrorCode::invalid_library, library.subject + " cannot be mapped: " +
+                                                           std::generic_category().message(errno));
+  const std::string digest = sha256({static_cast<const std::byte*>(data), library.bytes.size()});
+  ::munmap(data, library.bytes.size());
+  if (digest != library.sha256)
+    fail(library, ErrorCode::digest_mismatch,
+         "has SHA-256 " + digest + ", but should have " + library.sha256 +
+             "; it was changed while it was read, load it again");
+}
+
+/// A path to the open file that means the same to a debugger, which is another process.
+std::string path_of(int fd) {
+  // Not getpid(): in a container, /proc may count processes in another way.
+  std::array<char, 32> process{};
+  const ssize_t size = ::readlink("/proc/self", process.data(), process.size());
+  const std::string self =
+      size > 0 ? std::string(process.data(), static_cast<std::size_t>(size)) : "self";
+  return "/proc/" + self + "/fd/" + std::to_string(fd);
+}
+
+/// The libraries of this process by digest.
+class Table {
+ public:
+  void* handle_of(const PluginLibrary& library) {
+    // Held while loading: the dynamic linker lets one in at a time anyway. Recursive, since a
+    // library's constructor may load a capsule.
+    const std::lock_guard lock(mutex_);
+    if (const auto found = handles_.find(library.sha256); found != handles_.end())
+      return found->second;
+    void* const handle = load(library);
+    handles_.emplace(library.sha256, handle);
+    return handle;
+  }
+
+ private:
+  void* load(const PluginLibrary& library) {
+    FileDescriptor file = make_sealed_copy(library);
+    check_digest(library, file.get());
+    // From here on the descriptor stays open: the linker takes a library of a known path for the
+    // known library, so that the number must never stand for another one.
+    const int fd = file.release();
+    const std::string path = path_of(fd);
+    void* const handle = run_author_code(library.subject, "library, on being loaded,", [&] {
+      return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    });
+    if (handle == nullptr) {
+      const char* const reason = ::dlerror();
+      const std::string text = reason != nullptr ? reason : "unknown reason";
+      ::close(fd);
+      fail(library, ErrorCode::invalid_library,
+           "cannot be loaded: " + text +
+               "; check with `ldd -r` that this host has all that it needs");
+    }
+    if (std::ranges::any_of(handles_, [&](const auto& known) { return known.second == handle; }))
+      throw CapsuleLoadError(ErrorCode::invalid_library,
+                             library.subject +
+                                 " was taken for another library: somebody closed "
+                                 "file descriptors that vcap holds open");
+    return handle;
+  }
+
+  std::recursive_mutex mutex_;
+  std::map<std::string, void*> handles_;
+};
+
+Table& table() {
+  // Never destroyed: capsules may be loaded until the last static object is gone.
+  static Table& instance = *new Table;
+  return instance;
+}
+
+}  // namespace
+
+PluginEntry load_plugin_library(const PluginLibrary& library) {
+  void* const handle = table().handle_of(library);
+  void* const symbol = ::dlsym(handle, kPluginEntrySymbol);
+  if (symbol == nullptr)
+    fail(library, ErrorCode::no_entry_symbol,
+         "has no symbol " + std::string(kPluginEntrySymbol) +
+             "; write VCAP_CAPSULE(YourCapsule) in one of its sources");
+  return reinterpret_cast<PluginEntry>(symbol);
+}
+
+}  // namespace vcap

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/plugin.hpp"
+
+namespace vcap {
+
+/// A capsule's library as a part of this process.
+///
+/// Its bytes are copied into a sealed memory file, which nobody can change any more, their digest
+/// is taken there, and that file is loaded: what was checked is what runs. A library stays for
+/// good, since unloading native code is not safe, and one digest is loaded once in a process.
+struct PluginLibrary {
+  std::span<const std::byte> bytes{};
+  std::string sha256{};   ///< what the bytes must have
+  std::string capsule{};  ///< the capsule's name, for debuggers: "memfd:vcap-<name>-<digest>"
+  std::string subject{};  ///< for messages, such as `capsule file "a.cap": entry "lib/…"`
+};
+
+/// Loads the library where that was not done yet, which runs its constructors, and looks up
+/// its entry. Throws InvalidCapsuleError (digest_mismatch, invalid_library, no_entry_symbol) and
+/// CapsuleLoadError (capsule_threw) where a constructor throws. Thread-safe.
+VCAP_EXPORT PluginEntry load_plugin_library(const PluginLibrary& library);
+
+}  // namespace vcap

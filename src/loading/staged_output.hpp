@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "loading/file_descriptor.hpp"
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// A file that gets its name when it is complete, and leaves nothing where it is not.
+///
+/// Written under another name in the same folder, then renamed, over what was there: those who
+/// have the old file open keep it. All throw OutputError. Thread safety: thread-compatible.
+class VCAP_EXPORT StagedFile {
+ public:
+  /// (output_open) where the folder does not exist or cannot be written, or `target` is there and
+  /// no regular file.
+  explicit StagedFile(std::filesystem::path target);
+  StagedFile(const StagedFile&) = delete;
+  StagedFile& operator=(const StagedFile&) = delete;
+  ~StagedFile();
+
+  /// (output_write)
+  void write(std::span<const std::byte> bytes);
+  /// (output_write)
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path staged_;  ///< empty once there is nothing to remove
+  FileDescriptor fd_;
+};
+
+/// A folder that gets its name when it is complete, and leaves nothing where it is not. All throw
+/// OutputError. Thread safety: thread-compatible.
+class VCAP_EXPORT StagedFolder {
+ public:
+  /// (output_open) where `target` exists and is no empty folder, or its parent cannot be written.
+  explicit StagedFolder(std::filesystem::path target);
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+  ~StagedFolder();
+
+  /// Writes a new file, with the folders on its way; `name` is a sound entry name. (output_write)
+  void write(std::string_view name, std::span<const std::byte> bytes);
+  /// (output_write)
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path staged_;  ///< empty once there is nothing to remove
+};
+
+}  // namespace vcap

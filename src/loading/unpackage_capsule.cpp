@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/entry_name.hpp"
+#include "loading/opened_capsule.hpp"
+#include "loading/staged_output.hpp"
+#include "vcap/loading/package_capsule.hpp"
+
+namespace vcap {
+
+void unpackage_capsule(const std::filesystem::path& path, const std::filesystem::path& folder,
+                       const Limits& limits) {
+  OpenedCapsule opened(path, limits);
+  opened.verify();
+  StagedFolder output(folder);
+  output.write(kManifestName, opened.manifest_text());
+  for (const Manifest::File& file : opened.manifest().files)
+    output.write(file.path, opened.content(file.path));
+  output.commit();
+}
+
+}  // namespace vcap

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Throws what is no std::exception.
+#include "fixture.hpp"
+
+class Capsule final : public fixture::Capsule {
+ public:
+  Capsule() { throw 7; }
+};
+
+VCAP_CAPSULE(Capsule)

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "vcap/capsule/plugin.hpp"
+
+extern "C" VCAP_EXPORT const vcap::CapsulePlugin* vcap_capsule_plugin() {
+  throw std::runtime_error("no licence");
+}
