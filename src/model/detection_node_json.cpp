@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -16,6 +17,16 @@ namespace {
 /// to exhaust the stack.
 constexpr int kDeepestLevel = 128;
 
+/// Everything below this rounds to a finite float: the greatest float and half a step.
+constexpr double kFloatLimit = 0x1.ffffffp127;
+
+/// The float nearest to the number, which is below the limit. A plain conversion is undefined
+/// above the greatest float, where the shortest text of that one stands: 3.4028235e+38.
+float nearest_float(double number) {
+  constexpr double greatest = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(number, -greatest, greatest));
+}
+
 /// The double that prints in as few digits as the float needs: 0.1 and not 0.10000000149011612,
 /// which halves the size of an encoding and still gives the same float back.
 double shortest_double(float value) {
@@ -23,7 +34,8 @@ double shortest_double(float value) {
   const auto [end, written] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   double shortest = 0;
   std::from_chars(buffer.data(), end, shortest);
-  return static_cast<float>(shortest) == value ? shortest : double{value};
+  // Holds for every float; NaN and infinities, which are not equal, go on as they are.
+  return nearest_float(shortest) == value ? shortest : double{value};
 }
 
 nlohmann::json coords_to_json(const Coords& coords) {
@@ -54,10 +66,8 @@ std::vector<float> read_encoding(const JsonView& json) {
   std::vector<float> encoding;
   for (const JsonView& element : json.elements()) {
     const double number = element.number();
-    if (std::abs(number) > std::numeric_limits<float>::max()) {
-      element.fail("a number that fits a 32-bit float");
-    }
-    encoding.push_back(static_cast<float>(number));
+    if (std::abs(number) >= kFloatLimit) element.fail("a number that fits a 32-bit float");
+    encoding.push_back(nearest_float(number));
   }
   return encoding;
 }

@@ -19,8 +19,8 @@ std::string brief(const nlohmann::json& value) {
 }
 
 void JsonView::complain(std::string_view words) const {
-  const std::string place = place_.empty() ? "" : " at " + place_.to_string();
-  throw InvalidArgument(ErrorCode::invalid_json, "JSON" + place + ": " + std::string(words));
+  const std::string place = place_.empty() ? "" : place_.to_string() + ": ";
+  throw InvalidArgument(ErrorCode::invalid_json, place + std::string(words));
 }
 
 void JsonView::fail(std::string_view needed) const {

@@ -14,7 +14,8 @@
 namespace vcap {
 
 /// A JSON value that knows its place in the document, so that what is wrong with it can be said
-/// by its JSON pointer: `JSON at /children/0/name: a string is needed, but it is 7`.
+/// by its JSON pointer: `/children/0/name: a string is needed, but it is 7`. At the root there is
+/// no pointer, so that whoever holds the document can put a place before it.
 ///
 /// Borrows the value. All complaints are InvalidArgument (invalid_json). Thread safety: value.
 class JsonView {

@@ -52,11 +52,11 @@ OptionValue value_from_text(const Option& option, std::string_view text, const s
 }
 
 /// JSON Schema calls 3.0 an integer; what a UI built from the schema lets through is taken.
-OptionValue value_from_float(const Option& option, double number) {
+OptionValue value_from_float(const Option& option, double number, const std::string& label) {
   constexpr double limit = 9223372036854775808.0;  // 2^63, the first that does not fit
-  const bool fits = number >= -limit && number < limit && std::trunc(number) == number;
-  if (std::holds_alternative<IntOption>(option) && fits) return static_cast<std::int64_t>(number);
-  return number;
+  if (!std::holds_alternative<IntOption>(option) || std::trunc(number) != number) return number;
+  if (number < -limit || number >= limit) refuse_width(label, number_text(number));
+  return static_cast<std::int64_t>(number);
 }
 
 OptionValue value_from_json(const Option& option, const nlohmann::json& json,
@@ -69,7 +69,7 @@ OptionValue value_from_json(const Option& option, const nlohmann::json& json,
     case nlohmann::json::value_t::number_integer:
       return json.get<std::int64_t>();
     case nlohmann::json::value_t::number_float:
-      return value_from_float(option, json.get<double>());
+      return value_from_float(option, json.get<double>(), label);
     case nlohmann::json::value_t::number_unsigned:
       if (std::in_range<std::int64_t>(json.get<std::uint64_t>())) return json.get<std::int64_t>();
       if (std::holds_alternative<FloatOption>(option)) return json.get<double>();

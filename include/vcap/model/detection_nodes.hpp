@@ -18,6 +18,7 @@ namespace vcap {
 /// Moved from, it holds nothing. Thread safety: value.
 class VCAP_EXPORT DetectionNodes {
  public:
+  using value_type = DetectionNode;
   using iterator = std::vector<DetectionNode>::iterator;
   using const_iterator = std::vector<DetectionNode>::const_iterator;
 
