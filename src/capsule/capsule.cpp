@@ -7,17 +7,17 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "base/text.hpp"
 #include "capsule/backend_pool.hpp"
 #include "capsule/device_names.hpp"
 #include "capsule/stream_states.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/batching/batch_stream_scope.hpp"
 #include "vcap/capsule/device.hpp"
 
 namespace vcap {
 namespace {
-
-using detail::in_quotes;
 
 CapsuleInfo checked(CapsuleInfo info) {
   check(info);
@@ -103,7 +103,7 @@ const OptionValues& Capsule::Impl::options_for_call(const OptionValues& given) c
   if (given.declared() == defaults.declared()) return given;
   for (const auto& [name, option] : given.declared())
     if (!info.options.contains(name))
-      throw OptionError(ErrorCode::unknown_option, "option " + in_quotes(name) +
+      throw OptionError(ErrorCode::unknown_option, "option " + quote(name) +
                                                        " is unknown to capsule " + info.name +
                                                        "; start from its own default_options()");
   throw OptionError(ErrorCode::unknown_option,
@@ -153,6 +153,7 @@ DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
   if (impl_->states) turn = impl_->states->take_turn(stream_id, frame);
   BaseStreamState& state = turn ? turn->state() : impl_->no_state;
 
+  const BatchStreamScope scope(stream_id);
   // Chosen after the wait for the turn: what was idle before it may be busy now.
   const auto backend = impl_->backends.lease_least_busy();
   DetectionNodes result = backend->process_frame(frame, std::move(nodes), values, state);

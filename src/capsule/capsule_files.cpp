@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/text.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 
@@ -24,9 +25,8 @@ std::vector<std::string> CapsuleFiles::names() const {
 CapsuleFiles::Bytes CapsuleFiles::operator[](std::string_view name) const {
   const auto file = files_.find(name);
   if (file == files_.end())
-    throw InvalidArgument(ErrorCode::invalid_argument, "the capsule has no file " +
-                                                           detail::in_quotes(name) +
-                                                           "; it has: " + detail::listed(names()));
+    throw InvalidArgument(ErrorCode::invalid_argument, "the capsule has no file " + quote(name) +
+                                                           "; it has: " + quote_list(names()));
   return file->second;
 }
 

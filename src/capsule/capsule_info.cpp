@@ -4,13 +4,12 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {
-
-using detail::in_quotes;
 
 /// Speaks of one capsule's description: every complaint names the capsule first.
 class Checker {
@@ -21,7 +20,7 @@ class Checker {
     if (!detail::is_identifier(info_.name))
       throw InvalidCapsuleError(
           ErrorCode::invalid_capsule_info,
-          "name " + in_quotes(info_.name) +
+          "name " + quote(info_.name) +
               " of a capsule: use letters A-Z and a-z, digits and underscores, "
               "at least one");
     if (info_.version < 1)
@@ -31,10 +30,9 @@ class Checker {
   void options() const {
     for (const auto& [name, option] : info_.options) {
       if (!detail::is_identifier(name))
-        fail("option name " + in_quotes(name) +
-             ": use letters, digits and underscores, at least one");
+        fail("option name " + quote(name) + ": use letters, digits and underscores, at least one");
       try {
-        check_declaration(option, "option " + in_quotes(name) + " of capsule " + info_.name);
+        check_declaration(option, "option " + quote(name) + " of capsule " + info_.name);
       } catch (const OptionError& error) {
         throw InvalidCapsuleError(ErrorCode::invalid_capsule_info, error.what());
       }
@@ -76,7 +74,7 @@ class Checker {
     list(field + ".detections", type.detections);
     list(field + ".extra_data", type.extra_data);
     for (const auto& [category, values] : type.attributes) {
-      const std::string attribute = field + ".attributes[" + in_quotes(category) + "]";
+      const std::string attribute = field + ".attributes[" + quote(category) + "]";
       if (category.empty()) fail(attribute + " has no name; name what the attribute is of");
       if (values.empty()) fail(attribute + " allows no value; list the values that it can have");
       list(attribute, values);
@@ -87,8 +85,7 @@ class Checker {
     std::set<std::string_view> seen;
     for (const std::string& name : names) {
       if (name.empty()) fail(field + " lists an empty name; remove it");
-      if (!seen.insert(name).second)
-        fail(field + " lists " + in_quotes(name) + " twice; list it once");
+      if (!seen.insert(name).second) fail(field + " lists " + quote(name) + " twice; list it once");
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "capsule/device_names.hpp"
 #include "capsule/device_providers.hpp"
 #include "capsule/text.hpp"
@@ -47,8 +48,7 @@ std::vector<Device> ask(const DeviceProvider& provider) {
   try {
     devices = provider.discover();
   } catch (...) {
-    throw DeviceError(ErrorCode::no_device, "device provider " +
-                                                detail::in_quotes(provider.name()) +
+    throw DeviceError(ErrorCode::no_device, "device provider " + quote(provider.name()) +
                                                 " failed: " + detail::text_of_current_exception());
   }
   for (Device& device : devices)
@@ -60,8 +60,7 @@ std::vector<Device> ask_all(std::span<const std::shared_ptr<const DeviceProvider
   std::vector<Device> found;
   const auto append = [&found](const DeviceProvider& provider) {
     for (Device& device : ask(provider)) found.push_back(std::move(device));
-    detail::check_device_names(names_of(found),
-                               "device provider " + detail::in_quotes(provider.name()));
+    detail::check_device_names(names_of(found), "device provider " + quote(provider.name()));
   };
   append(detail::CpuProvider());
   append(detail::NvidiaProvider());
@@ -85,7 +84,7 @@ void check_device_names(const std::vector<std::string>& names, std::string_view 
     if (!is_device_name(name))
       throw DeviceError(
           ErrorCode::unknown_device,
-          std::string(where) + ": " + in_quotes(name) +
+          std::string(where) + ": " + quote(name) +
               " is no device name; it is a kind and a number, such as CPU:0 or GPU:1");
     if (!seen.insert(name).second)
       throw DeviceError(ErrorCode::unknown_device, std::string(where) + ": " + name +

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/device.hpp"
@@ -42,12 +43,12 @@ void check_choice(const std::string& choice, const Names& found, const std::stri
   for (const std::string& member : device_set_members(choice)) {
     if (std::ranges::find(found, member) == found.end())
       throw DeviceError(ErrorCode::unknown_device,
-                        "device mapper " + mapper + " chose " + detail::in_quotes(member) +
-                            ", which is not among the devices found: " + detail::listed(found));
+                        "device mapper " + mapper + " chose " + quote(member) +
+                            ", which is not among the devices found: " + quote_list(found));
     if (!seen.insert(member).second)
       throw DeviceError(ErrorCode::unknown_device, "device mapper " + mapper + " chose the set " +
-                                                       detail::in_quotes(choice) + ", in which " +
-                                                       member + " is twice");
+                                                       quote(choice) + ", in which " + member +
+                                                       " is twice");
   }
 }
 
@@ -59,8 +60,8 @@ DeviceMapper::DeviceMapper(std::string name, Function function)
     : name_(std::move(name)), function_(std::move(function)) {
   if (name_.empty() || !function_)
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "a device mapper needs a name and a function; name " +
-                              detail::in_quotes(name_) + (function_ ? "" : " has no function"));
+                          "a device mapper needs a name and a function; name " + quote(name_) +
+                              (function_ ? "" : " has no function"));
 }
 
 DeviceMapper DeviceMapper::map_to_single_cpu() {
@@ -86,8 +87,7 @@ DeviceMapper DeviceMapper::map_to_openvino_devices() {
 DeviceMapper DeviceMapper::map_to_device_sets(std::string kind, int count) {
   if (!detail::is_identifier(kind) || count < 1)
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "map_to_device_sets(" + detail::in_quotes(kind) + ", " +
-                              std::to_string(count) +
+                          "map_to_device_sets(" + quote(kind) + ", " + std::to_string(count) +
                               "): give a kind such as GPU, and a count of 1 or more");
   std::string name = "map_to_device_sets(" + kind + "," + std::to_string(count) + ")";
   return {std::move(name), [kind = std::move(kind), count](const Names& devices) {
@@ -100,7 +100,7 @@ std::vector<std::string> DeviceMapper::map(const std::vector<std::string>& devic
   if (chosen.empty())
     throw DeviceError(ErrorCode::no_device,
                       "device mapper " + name_ +
-                          " chose none of the devices found: " + detail::listed(devices) +
+                          " chose none of the devices found: " + quote_list(devices) +
                           "; run where there is a fitting one, or name one in VCAP_DEVICES");
   for (const std::string& choice : chosen) check_choice(choice, devices, name_);
   return chosen;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <mutex>
 
@@ -20,6 +21,12 @@ class FifoMutex {
     Waiter self;
     waiting_.push_back(&self);
     self.woken.wait(guard, [&self] { return self.owns; });
+  }
+
+  /// How many wait; so that a test can know who came first.
+  std::size_t waiting() {
+    const std::lock_guard guard(guard_);
+    return waiting_.size();
   }
 
   /// Hands the mutex to the first waiter, so that no newcomer can slip in between.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 
@@ -19,7 +20,7 @@ std::uint64_t scrambled(std::uint64_t value) noexcept {
   return value ^ (value >> 31);
 }
 
-std::string shown(std::string_view stream_id) { return "stream " + in_quotes(stream_id); }
+std::string shown(std::string_view stream_id) { return "stream " + quote(stream_id); }
 
 }  // namespace
 

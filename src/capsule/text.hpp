@@ -4,30 +4,8 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace vcap::detail {
-
-/// `"name"`: how messages show what somebody else wrote.
-inline std::string in_quotes(std::string_view text) {
-  std::string result;
-  result.reserve(text.size() + 2);
-  result += '"';
-  result += text;
-  result += '"';
-  return result;
-}
-
-/// "a, b, c"; "none" for an empty list, since a message that ends in nothing reads as cut off.
-inline std::string listed(const std::vector<std::string>& names) {
-  if (names.empty()) return "none";
-  std::string result;
-  for (const std::string& name : names) {
-    if (!result.empty()) result += ", ";
-    result += name;
-  }
-  return result;
-}
 
 /// Whether it is [A-Za-z0-9_]+: what may stand in a path, on a command line and in JSON as it is.
 inline bool is_identifier(std::string_view text) {

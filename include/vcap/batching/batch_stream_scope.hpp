@@ -11,9 +11,9 @@ namespace vcap {
 /// Says, for as long as it lives, on behalf of which stream this thread sends requests.
 ///
 /// Every BatchExecutor takes requests from the streams in turn, so that one with much to send
-/// does not hold up the others. The runtime puts a scope around process_frame; capsule authors
-/// need not care. Requests sent outside any scope form a stream of their own. Scopes nest; each
-/// is destroyed by the thread that made it. Thread safety: thread-compatible.
+/// does not hold up the others. Capsule::process_frame puts a scope around the backend's; capsule
+/// authors need not care. Requests sent outside any scope form a stream of their own. Scopes nest;
+/// each is destroyed by the thread that made it. Thread safety: thread-compatible.
 class VCAP_EXPORT BatchStreamScope {
  public:
   explicit BatchStreamScope(std::string_view stream_id) noexcept;

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a capsule behaves under calls from many threads. Run under ThreadSanitizer too.
+#include <atomic>
+#include <future>
+#include <latch>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "capsule/fake_capsule.hpp"
+#include "vcap/capsule/capsule.hpp"
+
+namespace vcap {
+namespace {
+
+using test::author_of;
+using test::detector_info;
+using test::FakeBackend;
+using test::frame_at;
+using test::make_capsule;
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+/// Writes without any lock of its own: a race here is the capsule's fault, and ThreadSanitizer's
+/// to find.
+struct UnguardedState final : BaseStreamState {
+  std::vector<std::int64_t> seen;
+};
+
+CapsuleInfo stateful_info() {
+  CapsuleInfo info = detector_info();
+  info.stream_state = make_stream_state<UnguardedState>();
+  return info;
+}
+
+TEST(CapsuleThreads, GiveEachStreamItsFramesOneAtATimeInOrder) {
+  constexpr int kStreams = 4;
+  constexpr int kFrames = 500;
+  const auto capsule = make_capsule(
+      stateful_info(),
+      [](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+        auto& seen = dynamic_cast<UnguardedState&>(state).seen;
+        seen.push_back(frame.index);
+        return DetectionNodes::all(
+            {{.name = "person", .extra_data = {{"before", seen.size() - 1}}}});
+      },
+      {"GPU:0", "GPU:1"});
+  std::atomic<int> out_of_order = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int stream = 0; stream < kStreams; ++stream)
+      threads.emplace_back([&, id = "stream" + std::to_string(stream)] {
+        for (int i = 0; i < kFrames; ++i)
+          if (capsule->process_frame(frame_at(i), {}, {}, id)[0].extra_data["before"] != i)
+            ++out_of_order;
+      });
+  }
+
+  EXPECT_EQ(out_of_order, 0);
+  EXPECT_EQ(capsule->stream_count(), 4u);
+}
+
+TEST(CapsuleThreads, NeverShareAStreamsState) {
+  constexpr int kThreads = 8;
+  constexpr int kFrames = 200;
+  std::atomic<int> inside = 0;
+  std::atomic<int> overlaps = 0;
+  std::atomic<std::size_t> most = 0;
+  const auto capsule = make_capsule(
+      stateful_info(),
+      [&](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+        if (inside.fetch_add(1) != 0) ++overlaps;
+        auto& seen = dynamic_cast<UnguardedState&>(state).seen;
+        seen.push_back(frame.index);
+        most = seen.size();
+        inside.fetch_sub(1);
+        return DetectionNodes::all();
+      },
+      {"GPU:0", "GPU:1"});
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&] {
+        for (int i = 0; i < kFrames; ++i) capsule->process_frame(frame_at(i), {}, {}, "one");
+      });
+  }
+
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(most, static_cast<std::size_t>(kThreads * kFrames));
+}
+
+TEST(CapsuleThreads, RunFramesOfAStatelessStreamAtOnce) {
+  constexpr int kThreads = 3;
+  std::latch all_inside(kThreads);  // would wait for ever were they let in one by one
+  const auto capsule = make_capsule(
+      detector_info(), [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+        all_inside.arrive_and_wait();
+        return DetectionNodes::all();
+      });
+
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] { capsule->process_frame(frame_at(i), {}, {}, "one"); });
+}
+
+TEST(CapsuleThreads, RunFramesOfDifferentStatefulStreamsAtOnce) {
+  constexpr int kStreams = 3;
+  std::latch all_inside(kStreams);
+  const auto capsule = make_capsule(
+      stateful_info(), [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+        all_inside.arrive_and_wait();
+        return DetectionNodes::all();
+      });
+
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kStreams; ++i)
+    threads.emplace_back(
+        [&, i] { capsule->process_frame(frame_at(0), {}, {}, std::to_string(i)); });
+}
+
+TEST(CapsuleThreads, MayCleanUpStreamsWhoseFramesRun) {
+  constexpr int kRounds = 300;
+  const auto capsule = make_capsule(
+      stateful_info(),
+      [](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+        dynamic_cast<UnguardedState&>(state).seen.push_back(frame.index);
+        return DetectionNodes::all();
+      });
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 3; ++thread)
+      threads.emplace_back([&] {
+        for (int i = 0; i < kRounds; ++i) capsule->process_frame(frame_at(i), {}, {}, "one");
+      });
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRounds; ++i) capsule->clean_up("one");
+    });
+  }
+  capsule->clean_up("one");
+
+  EXPECT_EQ(capsule->stream_count(), 0u);
+}
+
+TEST(CapsuleThreads, FinishAFrameOnTheStateThatItHadWhenItsStreamIsCleanedUp) {
+  std::promise<void> entered;
+  std::promise<void> cleaned;
+  const auto capsule = make_capsule(
+      stateful_info(),
+      [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+        entered.set_value();
+        cleaned.get_future().wait();
+        dynamic_cast<UnguardedState&>(state).seen.push_back(0);  // freed memory, were it dropped
+        return DetectionNodes::all();
+      });
+  const auto frame =
+      std::async(std::launch::async, [&] { capsule->process_frame(frame_at(0), {}, {}, "one"); });
+  entered.get_future().wait();
+
+  capsule->clean_up("one");
+  EXPECT_EQ(capsule->stream_count(), 0u);
+  cleaned.set_value();
+}
+
+/// Two or more GPUs whose calls are counted and can be held.
+class BusyCapsule : public testing::Test {
+ protected:
+  void load(std::map<std::string, double> workloads) {
+    std::vector<std::string> devices;
+    for (const auto& [device, workload] : workloads) devices.push_back(device);
+    capsule_ = std::make_unique<Capsule>(
+        detector_info(),
+        author_of([this, workloads](const CapsuleFiles&, const std::string& device) {
+          auto backend = std::make_unique<FakeBackend>();
+          backend->load = [workload = workloads.at(device)] { return workload; };
+          backend->process = [this, device](const Frame& frame, DetectionNodes, const OptionValues&,
+                                            BaseStreamState&) {
+            note(device);
+            if (frame.index == kHeld) {
+              held_.count_down();
+              release_.wait();
+            }
+            return DetectionNodes::all();
+          };
+          return backend;
+        }),
+        Capsule::Setup{.devices = devices});
+  }
+  void note(const std::string& device) {
+    const std::lock_guard lock(mutex_);
+    used_.push_back(device);
+  }
+
+  static constexpr std::int64_t kHeld = 1000;  ///< the index of frames that wait for release_
+  std::mutex mutex_;
+  std::vector<std::string> used_;  ///< device of each call, in order
+  std::latch held_{1};
+  std::latch release_{1};
+  std::unique_ptr<Capsule> capsule_;
+};
+
+TEST_F(BusyCapsule, TakesTheBackendWithTheLeastWorkload) {
+  load({{"GPU:0", 3}, {"GPU:1", 1}, {"GPU:2", 2}});
+
+  capsule_->process_frame(frame_at(0));
+  capsule_->process_frame(frame_at(1));
+
+  EXPECT_THAT(used_, ElementsAre("GPU:1", "GPU:1"));
+}
+
+TEST_F(BusyCapsule, TakesEquallyIdleBackendsInTurn) {
+  load({{"GPU:0", 0}, {"GPU:1", 0}, {"GPU:2", 0}});
+
+  for (int i = 0; i < 4; ++i) capsule_->process_frame(frame_at(i));
+
+  EXPECT_THAT(used_, ElementsAre("GPU:0", "GPU:1", "GPU:2", "GPU:0"));
+}
+
+TEST_F(BusyCapsule, CountsCallsInProgress) {
+  load({{"GPU:0", 0}, {"GPU:1", 0.5}});
+  std::jthread busy([&] { capsule_->process_frame(frame_at(kHeld)); });
+  held_.wait();
+
+  capsule_->process_frame(frame_at(1));
+  EXPECT_EQ(capsule_->workload(), 1.5);
+  release_.count_down();
+
+  EXPECT_THAT(used_, ElementsAre("GPU:0", "GPU:1"));
+}
+
+TEST_F(BusyCapsule, ForgetsACallThatHasEnded) {
+  load({{"GPU:0", 0}, {"GPU:1", 0.5}});
+
+  capsule_->process_frame(frame_at(0));
+  capsule_->process_frame(frame_at(1));
+
+  EXPECT_THAT(used_, ElementsAre("GPU:0", "GPU:0"));
+}
+
+TEST_F(BusyCapsule, SpreadsCallsThatComeAtOnce) {
+  constexpr int kDevices = 3;
+  std::latch all_inside(kDevices);
+  std::mutex mutex;
+  std::vector<std::string> used;
+  Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
+                    auto backend = std::make_unique<FakeBackend>();
+                    backend->process = [&, device](const Frame&, DetectionNodes,
+                                                   const OptionValues&, BaseStreamState&) {
+                      {
+                        const std::lock_guard lock(mutex);
+                        used.push_back(device);
+                      }
+                      all_inside.arrive_and_wait();
+                      return DetectionNodes::all();
+                    };
+                    return backend;
+                  }),
+                  {.devices = {"GPU:0", "GPU:1", "GPU:2"}});
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kDevices; ++i)
+      threads.emplace_back([&] { capsule.process_frame(frame_at(0)); });
+  }
+
+  EXPECT_THAT(used, UnorderedElementsAre("GPU:0", "GPU:1", "GPU:2"));
+}
+
+TEST(CapsuleClose, WaitsForFramesInProgressAndTurnsLaterOnesAway) {
+  std::atomic<bool> closed = false;
+  std::atomic<bool> closed_too_early = false;
+  std::latch inside(1);
+  std::latch release(1);
+  Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
+                    auto backend = std::make_unique<FakeBackend>();
+                    backend->on_close = [&] { closed = true; };
+                    backend->process = [&](const Frame&, DetectionNodes, const OptionValues&,
+                                           BaseStreamState&) {
+                      inside.count_down();
+                      release.wait();
+                      closed_too_early = closed.load();
+                      return DetectionNodes::all();
+                    };
+                    return backend;
+                  }),
+                  {.devices = {"CPU:0"}});
+  std::jthread frame([&] { capsule.process_frame(frame_at(0)); });
+  inside.wait();
+  std::jthread closing([&] { capsule.close(); });
+
+  // A call that does not reach the backend tells when close() has begun.
+  for (bool turned_away = false; !turned_away;) {
+    try {
+      (void)capsule.distances({}, {});
+    } catch (const BatchError&) {
+      turned_away = true;
+    } catch (const InvalidArgument&) {
+      std::this_thread::yield();
+    }
+  }
+  EXPECT_FALSE(closed);
+  release.count_down();
+  frame.join();
+  closing.join();
+
+  EXPECT_FALSE(closed_too_early);
+  EXPECT_TRUE(closed);
+}
+
+TEST(CapsuleClose, RacesWithFramesWithoutLosingOne) {
+  constexpr int kThreads = 4;
+  std::atomic<int> answered = 0;
+  std::atomic<int> refused = 0;
+  std::atomic<int> processed = 0;
+  const auto capsule = make_capsule(
+      stateful_info(), [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+        ++processed;
+        return DetectionNodes::all();
+      });
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&] {
+        try {
+          for (int i = 0;; ++i) {
+            capsule->process_frame(frame_at(i), {}, {}, "one");
+            ++answered;
+          }
+        } catch (const BatchError&) {
+          ++refused;
+        }
+      });
+    while (answered < 100) std::this_thread::yield();
+    capsule->close();
+  }
+
+  EXPECT_EQ(refused, kThreads);
+  EXPECT_EQ(answered, processed);
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/capsule/capsule_info.hpp"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "capsule/fake_capsule.hpp"
+
+namespace vcap {
+namespace {
+
+using testing::HasSubstr;
+using Size = NodeDescription::Size;
+
+struct BadInfo {
+  std::string name;
+  std::function<void(CapsuleInfo&)> spoil;
+  std::string complaint;
+};
+
+const std::vector<BadInfo> kBadInfos{
+    BadInfo{"EmptyName", [](auto& info) { info.name = ""; }, "name \"\" of a capsule: use letters"},
+    BadInfo{"NameWithASpace", [](auto& info) { info.name = "a b"; }, "name \"a b\""},
+    BadInfo{"NameWithAnUmlaut", [](auto& info) { info.name = "d\xc3\xa9t"; }, "use letters A-Z"},
+    BadInfo{"VersionZero", [](auto& info) { info.version = 0; },
+            "capsule detector_fake: version 0 is not allowed; count versions from 1"},
+    BadInfo{"OptionNameWithADot", [](auto& info) { info.options["a.b"] = BoolOption{}; },
+            "option name \"a.b\""},
+    BadInfo{"OptionDefaultOutOfRange",
+            [](auto& info) { info.options["t"] = IntOption{.default_value = 9, .max = 3}; },
+            "option \"t\" of capsule detector_fake"},
+    BadInfo{"InputOfSizeNoneThatDescribesNodes",
+            [](auto& info) { info.input_type.detections = {"person"}; },
+            "input_type describes nodes but has size none"},
+    BadInfo{"OutputOfSizeNone", [](auto& info) { info.output_type.size = Size::none; },
+            "output_type has size none; set it to single or all"},
+    BadInfo{"OutputWithoutDetections", [](auto& info) { info.output_type.detections.clear(); },
+            "output_type.detections is empty; list the names"},
+    BadInfo{"DetectionTwice",
+            [](auto& info) {
+              info.output_type.detections = {"cat", "dog", "cat"};
+            },
+            "output_type.detections lists \"cat\" twice"},
+    BadInfo{"DetectionWithoutName", [](auto& info) { info.output_type.detections = {""}; },
+            "output_type.detections lists an empty name"},
+    BadInfo{"ExtraDataTwice",
+            [](auto& info) {
+              info.output_type.extra_data = {"x", "x"};
+            },
+            "output_type.extra_data lists \"x\" twice"},
+    BadInfo{"AttributeValueTwice",
+            [](auto& info) {
+              info.output_type.attributes["color"] = {"red", "red"};
+            },
+            "output_type.attributes[\"color\"] lists \"red\" twice"},
+    BadInfo{"AttributeWithoutValues", [](auto& info) { info.output_type.attributes["color"] = {}; },
+            "output_type.attributes[\"color\"] allows no value"},
+    BadInfo{"AttributeWithoutName", [](auto& info) { info.output_type.attributes[""] = {"red"}; },
+            "has no name"},
+    BadInfo{"InputDetectionTwice",
+            [](auto& info) {
+              info.input_type = {.size = Size::all, .detections = {"cat", "cat"}};
+            },
+            "input_type.detections lists \"cat\" twice"},
+    BadInfo{"EncoderWithoutThreshold", [](auto& info) { info.output_type.encoded = true; },
+            "output_type is encoded but recognition_threshold is absent; give the distance"},
+    BadInfo{"NegativeThreshold", [](auto& info) { info.recognition_threshold = -1; },
+            "recognition_threshold -1"},
+    BadInfo{
+        "InfiniteThreshold",
+        [](auto& info) { info.recognition_threshold = std::numeric_limits<double>::infinity(); },
+        "recognition_threshold inf"},
+    BadInfo{
+        "ThresholdThatIsNoNumber",
+        [](auto& info) { info.recognition_threshold = std::numeric_limits<double>::quiet_NaN(); },
+        "is not allowed; give a finite distance of 0 or more"}};
+
+class RefusedInfo : public testing::TestWithParam<BadInfo> {};
+
+TEST_P(RefusedInfo, IsNamedWithItsRemedy) {
+  CapsuleInfo info = test::detector_info();
+  GetParam().spoil(info);
+
+  const auto error = test::error_of<InvalidCapsuleError>([&] { check(info); });
+
+  EXPECT_EQ(error.code(), ErrorCode::invalid_capsule_info);
+  EXPECT_THAT(error.what(), HasSubstr(GetParam().complaint));
+}
+
+INSTANTIATE_TEST_SUITE_P(CapsuleInfo, RefusedInfo, testing::ValuesIn(kBadInfos),
+                         [](const auto& test_info) { return test_info.param.name; });
+
+TEST(CapsuleInfo, OfADetectorIsAccepted) { EXPECT_NO_THROW(check(test::detector_info())); }
+
+TEST(CapsuleInfo, OfAnEncoderIsAcceptedWithAThresholdOfZero) {
+  CapsuleInfo info = test::detector_info();
+  info.output_type.encoded = true;
+  info.recognition_threshold = 0;
+
+  EXPECT_NO_THROW(check(info));
+}
+
+TEST(CapsuleInfo, ThatOnlyPassesEncodingsOnNeedsNoThreshold) {
+  CapsuleInfo info = test::detector_info();
+  info.input_type = {.size = Size::all, .detections = {"person"}, .encoded = true};
+  info.output_type = {
+      .size = Size::all, .detections = {"person"}, .encoded = true, .tracked = true};
+
+  EXPECT_NO_THROW(check(info));
+}
+
+CapsuleInfo full_info() {
+  return {.name = "encoder_fake",
+          .version = 3,
+          .description = "Encodes persons.",
+          .input_type = {.size = Size::single, .detections = {"person"}},
+          .output_type = {.size = Size::single,
+                          .detections = {"person"},
+                          .attributes = {{"color", {"red", "blue"}}},
+                          .encoded = true,
+                          .tracked = true,
+                          .extra_data = {"score"}},
+          .options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0.0, .max = 1.0}},
+                      {"mode", EnumOption{.default_value = "a", .choices = {"a", "b"}}}},
+          .device_mapper = DeviceMapper::map_to_all_gpus(),
+          .stream_state = make_stream_state<BaseStreamState>(),
+          .recognition_threshold = 0.25};
+}
+
+TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
+  const CapsuleInfo info = full_info();
+
+  const auto read = nlohmann::json::parse(nlohmann::json(info).dump()).get<CapsuleInfo>();
+
+  EXPECT_EQ(read.name, info.name);
+  EXPECT_EQ(read.version, info.version);
+  EXPECT_EQ(read.description, info.description);
+  EXPECT_EQ(read.input_type, info.input_type);
+  EXPECT_EQ(read.output_type, info.output_type);
+  EXPECT_EQ(read.options, info.options);
+  EXPECT_EQ(read.device_mapper.name(), "map_to_all_gpus");
+  EXPECT_TRUE(read.stream_state);
+  EXPECT_EQ(read.recognition_threshold, info.recognition_threshold);
+  EXPECT_EQ(nlohmann::json(read), nlohmann::json(info));
+}
+
+TEST(CapsuleInfo, LeavesOutAThresholdThatIsAbsent) {
+  const nlohmann::json json = test::detector_info();
+
+  EXPECT_FALSE(json.contains("recognition_threshold"));
+  EXPECT_EQ(json["stateful"], false);
+  EXPECT_FALSE(json.get<CapsuleInfo>().recognition_threshold);
+  EXPECT_FALSE(json.get<CapsuleInfo>().stream_state);
+}
+
+TEST(CapsuleInfo, FromJsonHasFunctionsThatRefuseToRun) {
+  const auto read = nlohmann::json(full_info()).get<CapsuleInfo>();
+
+  EXPECT_THROW(read.stream_state(StreamInfo{}), InvalidArgument);
+  EXPECT_THROW(read.device_mapper.map({"CPU:0"}), InvalidArgument);
+}
+
+TEST(CapsuleInfo, FromJsonPassesOverFieldsThatItDoesNotKnow) {
+  nlohmann::json json = full_info();
+  json["of_a_later_version"] = true;
+
+  EXPECT_EQ(json.get<CapsuleInfo>().name, "encoder_fake");
+}
+
+struct BadJson {
+  std::string name;
+  std::string pointer;
+  nlohmann::json value;  ///< null removes what the pointer names
+  std::string complaint;
+};
+
+class RefusedJson : public testing::TestWithParam<BadJson> {};
+
+TEST_P(RefusedJson, IsNamedByItsPointer) {
+  nlohmann::json json = full_info();
+  const nlohmann::json::json_pointer pointer(GetParam().pointer);
+  if (GetParam().value.is_null())
+    json.at(pointer.parent_pointer()).erase(pointer.back());
+  else
+    json[pointer] = GetParam().value;
+
+  const auto error = test::error_of<InvalidArgument>([&] { (void)json.get<CapsuleInfo>(); });
+
+  EXPECT_THAT(error.what(), HasSubstr(GetParam().complaint));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CapsuleInfo, RefusedJson,
+    testing::Values(
+        BadJson{"NameMissing", "/name", nullptr, R"(the field "name" is missing)"},
+        BadJson{"NameANumber", "/name", 7, R"(at /name: a string is needed, but it is 7)"},
+        BadJson{"VersionAText", "/version", "1", R"(at /version: )"},
+        BadJson{"VersionAFraction", "/version", 1.5, R"(at /version: )"},
+        BadJson{"VersionTooLarge", "/version", 1e10, R"(at /version: )"},
+        BadJson{"VersionOfSixtyFourBits", "/version", 99999999999,
+                R"(at /version: a whole number of 32 bits is needed, but it is 99999999999)"},
+        BadJson{"DescriptionMissing", "/description", nullptr,
+                R"(the field "description" is missing)"},
+        BadJson{"InputTypeMissing", "/input_type", nullptr, R"(the field "input_type" is missing)"},
+        BadJson{"InputTypeAList", "/input_type", nlohmann::json::array(),
+                R"(at /input_type: an object is needed, but it is an array of 0)"},
+        BadJson{"OutputSizeUnknown", "/output_type/size", "many", R"(at /output_type/size: )"},
+        BadJson{"OptionsAList", "/options", nlohmann::json::array(),
+                R"(at /options: an object is needed)"},
+        BadJson{"OptionOfUnknownKind", "/options/mode/kind", "colour",
+                R"(at /options/mode/kind: )"},
+        BadJson{"MapperMissing", "/device_mapper", nullptr,
+                R"(the field "device_mapper" is missing)"},
+        BadJson{"MapperEmpty", "/device_mapper", "",
+                R"(at /device_mapper: the name of a device mapper is needed, but it is "")"},
+        BadJson{"StatefulANumber", "/stateful", 1,
+                R"(at /stateful: true or false is needed, but it is 1)"},
+        BadJson{"ThresholdAText", "/recognition_threshold", "x",
+                R"(at /recognition_threshold: a number is needed)"}),
+    [](const auto& test_info) { return test_info.param.name; });
+
+TEST(CapsuleInfo, IsNotReadFromJsonThatIsNoObject) {
+  EXPECT_THROW((void)nlohmann::json("text").get<CapsuleInfo>(), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vcap/base/error.hpp"
+#include "vcap/capsule/capsule.hpp"
+
+namespace vcap::test {
+
+/// A backend whose behaviour a test writes down where it is used.
+class FakeBackend final : public Backend {
+ public:
+  using Process = std::function<DetectionNodes(const Frame&, DetectionNodes, const OptionValues&,
+                                               BaseStreamState&)>;
+
+  Process process = [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+    return DetectionNodes::all();
+  };
+  std::function<std::vector<float>(std::span<const float>, std::span<const std::vector<float>>)>
+      compare{};
+  std::function<double()> load = [] { return 0.0; };
+  std::function<void()> on_drain = [] {};
+  std::function<void()> on_close = [] {};
+
+  DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
+                               const OptionValues& options, BaseStreamState& state) override {
+    return process(frame, std::move(nodes), options, state);
+  }
+  std::vector<float> distances(std::span<const float> encoding,
+                               std::span<const std::vector<float>> others) const override {
+    return compare ? compare(encoding, others) : Backend::distances(encoding, others);
+  }
+  double workload() const noexcept override { return load(); }
+  void drain() override { on_drain(); }
+  void close() noexcept override { on_close(); }
+};
+
+/// An author's class that loads what the test's function gives.
+class FakeCapsule final : public BaseCapsule {
+ public:
+  using Load = std::function<std::unique_ptr<Backend>(const CapsuleFiles&, const std::string&)>;
+
+  explicit FakeCapsule(Load load) : load_(std::move(load)) {}
+  std::unique_ptr<Backend> load_backend(const CapsuleFiles& files,
+                                        const std::string& device) override {
+    return load_(files, device);
+  }
+
+ private:
+  Load load_;
+};
+
+/// A description that check() has nothing against: a detector on every GPU, else the CPU.
+inline CapsuleInfo detector_info() {
+  return {.name = "detector_fake",
+          .version = 1,
+          .output_type = {.size = NodeDescription::Size::all, .detections = {"person"}},
+          .options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0.0, .max = 1.0}}},
+          .device_mapper = DeviceMapper::map_to_all_gpus()};
+}
+
+inline std::unique_ptr<BaseCapsule> author_of(FakeCapsule::Load load) {
+  return std::make_unique<FakeCapsule>(std::move(load));
+}
+
+/// A capsule on the given devices, each with a backend that processes so.
+inline std::unique_ptr<Capsule> make_capsule(CapsuleInfo info, FakeBackend::Process process,
+                                             std::vector<std::string> devices = {"CPU:0"}) {
+  return std::make_unique<Capsule>(std::move(info),
+                                   author_of([process](const CapsuleFiles&, const std::string&) {
+                                     auto backend = std::make_unique<FakeBackend>();
+                                     backend->process = process;
+                                     return backend;
+                                   }),
+                                   Capsule::Setup{.devices = std::move(devices)});
+}
+
+/// A frame without pixels: what this layer does depends on none.
+inline Frame frame_at(std::int64_t index, Discontinuity discontinuity = Discontinuity::none) {
+  return {.index = index, .discontinuity = discontinuity};
+}
+
+/// What `action` throws, of just the type named; a failure of the test where it throws nothing.
+template <class E>
+E error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const E& error) {
+    return error;
+  }
+  throw std::logic_error("the action was to throw, and did not");
+}
+
+}  // namespace vcap::test

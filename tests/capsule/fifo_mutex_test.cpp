@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capsule/fifo_mutex.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace vcap::detail {
+namespace {
+
+TEST(FifoMutex, ServesWaitersInTheOrderInWhichTheyCame) {
+  constexpr int kThreads = 16;
+  FifoMutex mutex;
+  std::vector<int> served;
+  {
+    std::vector<std::jthread> threads;
+    const std::lock_guard held(mutex);
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        const std::lock_guard lock(mutex);
+        served.push_back(i);
+      });
+      while (mutex.waiting() != static_cast<std::size_t>(i) + 1) std::this_thread::yield();
+    }
+    // The lock is let go before the threads are joined: members of a scope end last to first.
+  }
+
+  std::vector<int> expected;
+  for (int i = 0; i < kThreads; ++i) expected.push_back(i);
+  EXPECT_EQ(served, expected);
+}
+
+TEST(FifoMutex, LetsOneInAtATime) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 2000;
+  FifoMutex mutex;
+  int count = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&] {
+        for (int round = 0; round < kRounds; ++round) {
+          const std::lock_guard lock(mutex);
+          ++count;
+        }
+      });
+  }
+
+  EXPECT_EQ(count, kThreads * kRounds);
+}
+
+}  // namespace
+}  // namespace vcap::detail
