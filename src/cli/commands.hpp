@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include <CLI/App.hpp>
+
+namespace vcap::cli {
+
+/// What the command line has chosen to do; gives the exit status, or throws.
+using Action = std::function<int()>;
+
+// Each declares one subcommand, which sets `chosen` where the command line names it. What a
+// subcommand does begins only after the whole line has been read.
+void add_plan(CLI::App& app, Action& chosen);
+void add_inspect(CLI::App& app, Action& chosen);
+void add_pack(CLI::App& app, Action& chosen);
+void add_unpack(CLI::App& app, Action& chosen);
+void add_devices(CLI::App& app, Action& chosen);
+
+}  // namespace vcap::cli

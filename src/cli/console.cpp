@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/console.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "vcap/base/log.hpp"
+
+namespace vcap::cli {
+namespace {
+
+constexpr std::string_view kClearLine = "\r\x1b[K";
+
+void write(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return line;
+}
+
+}  // namespace
+
+Console::Console() : is_terminal_(::isatty(STDERR_FILENO) != 0) {}
+
+Console& Console::shared() {
+  static Console console;
+  return console;
+}
+
+void Console::take_log() {
+  set_log_hook([this](LogLevel level, std::string_view message) {
+    if (level < LogLevel::warning) return;
+    line(std::string(level == LogLevel::warning ? "vcap: warning: " : "vcap: error: ")
+             .append(message));
+  });
+}
+
+void Console::line(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  std::string output;
+  if (!progress_.empty()) output += kClearLine;
+  output += one_line(text);
+  output += '\n';
+  output += progress_;
+  write(output);
+}
+
+void Console::progress(std::string text) {
+  if (!is_terminal_) return;
+  const std::lock_guard lock(mutex_);
+  progress_ = std::move(text);
+  write(std::string(kClearLine) + progress_);
+}
+
+void Console::end_progress() {
+  const std::lock_guard lock(mutex_);
+  if (progress_.empty()) return;
+  progress_.clear();
+  write(std::string(kClearLine));
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace vcap::cli {
+
+/// Standard error: messages as whole lines and, on a terminal, a progress line that stays below
+/// them. Thread-safe.
+class Console {
+ public:
+  /// The one of this process: there is one standard error.
+  static Console& shared();
+
+  /// Sends vcap's log here, from warnings on.
+  void take_log();
+  bool is_terminal() const noexcept { return is_terminal_; }
+
+  /// Writes one line; line breaks within it become spaces, so that one message stays one line.
+  void line(std::string_view text);
+  /// Replaces the progress line; does nothing where this is no terminal.
+  void progress(std::string text);
+  /// Takes the progress line away.
+  void end_progress();
+
+ private:
+  Console();
+
+  const bool is_terminal_;
+  std::mutex mutex_;
+  std::string progress_;
+};
+
+}  // namespace vcap::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/describe.hpp"
+
+#include <sstream>
+#include <variant>
+#include <vector>
+
+namespace vcap::cli {
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+std::string shown(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
+}
+std::string shown(std::int64_t number) { return std::to_string(number); }
+
+template <class Bounded>
+std::string describe_bounded(const char* kind, const Bounded& option) {
+  std::string text = kind;
+  if (option.min) text += " from " + shown(*option.min);
+  if (option.max) text += (option.min ? " to " : " up to ") + shown(*option.max);
+  return text + ", " + shown(option.default_value) + " unless set";
+}
+
+struct Describer {
+  std::string operator()(const FloatOption& option) const {
+    return describe_bounded("a number", option);
+  }
+  std::string operator()(const IntOption& option) const {
+    return describe_bounded("a whole number", option);
+  }
+  std::string operator()(const BoolOption& option) const {
+    return std::string("true or false, ") + (option.default_value ? "true" : "false") +
+           " unless set";
+  }
+  std::string operator()(const EnumOption& option) const {
+    return "one of " + joined(option.choices) + "; " + option.default_value + " unless set";
+  }
+  std::string operator()(const TextOption& option) const {
+    return "text, \"" + option.default_value + "\" unless set";
+  }
+};
+
+}  // namespace
+
+std::string describe(const NodeDescription& description) {
+  if (description.size == NodeDescription::Size::none) return "the frame alone";
+  std::string text = description.size == NodeDescription::Size::single ? "one " : "all ";
+  text += description.detections.empty() ? "nodes" : joined(description.detections);
+  for (const auto& [category, values] : description.attributes)
+    text += "; " + category + " (" + joined(values) + ")";
+  if (description.encoded) text += "; encoded";
+  if (description.tracked) text += "; tracked";
+  if (!description.extra_data.empty()) text += "; with " + joined(description.extra_data);
+  return text;
+}
+
+std::string describe(const Option& option) { return std::visit(Describer(), option); }
+
+}  // namespace vcap::cli

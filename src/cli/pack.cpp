@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "vcap/base/abi.hpp"
+#include "vcap/loading/package_capsule.hpp"
+
+namespace vcap::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PackArguments {
+  std::vector<std::string> libraries;
+  std::vector<std::string> files;
+  std::string output;
+};
+
+struct Named {
+  std::string name;
+  fs::path path;
+};
+
+/// "linux-x86_64=build/a.so", or a path alone. Only what looks like a platform is taken for one,
+/// so that a path may have a '=' in it.
+Named read_library(const std::string& text) {
+  static const std::regex form("([a-z0-9]+-[a-z0-9_]+)=(.+)");
+  std::smatch parts;
+  if (std::regex_match(text, parts, form)) return {parts[1].str(), parts[2].str()};
+  return {std::string(platform()), text};
+}
+
+/// "model.onnx=build/model_v3.onnx", or a path alone, whose last part is the name.
+Named read_file(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) return {fs::path(text).filename().string(), text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::map<std::string, fs::path> read_all(const std::vector<std::string>& texts,
+                                         Named (*read)(const std::string&), const char* option) {
+  std::map<std::string, fs::path> result;
+  for (const std::string& text : texts) {
+    Named named = read(text);
+    const auto [place, is_new] = result.emplace(named.name, named.path);
+    if (!is_new)
+      throw UsageError(std::string(option) + " " + text + ": \"" + named.name +
+                       "\" is given already, as " + place->second.string() +
+                       "; give each one once");
+  }
+  return result;
+}
+
+int pack(const PackArguments& arguments) {
+  const Manifest manifest =
+      package_capsule({.libraries = read_all(arguments.libraries, read_library, "--library"),
+                       .files = read_all(arguments.files, read_file, "--file")},
+                      arguments.output);
+  std::cout << "packed " << arguments.output << ": " << manifest.info.name << " version "
+            << manifest.info.version << ", " << manifest.files.size()
+            << (manifest.files.size() == 1 ? " file\n" : " files\n");
+  return kDone;
+}
+
+}  // namespace
+
+void add_pack(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<PackArguments>();
+  CLI::App* command = app.add_subcommand("pack", "Makes a capsule of a built plugin and its files");
+  command
+      ->add_option("--library", arguments->libraries,
+                   "The plugin; without PLATFORM, it is for this machine (" +
+                       std::string(platform()) + "). Its description is read by running it.")
+      ->type_name("[PLATFORM=]PATH")
+      ->allow_extra_args(false)
+      ->required();
+  command
+      ->add_option("--file", arguments->files,
+                   "Another file, such as a model; NAME is what the capsule knows it by")
+      ->type_name("[NAME=]PATH")
+      ->allow_extra_args(false);
+  command->add_option("--output", arguments->output, "The capsule to write, such as detector.cap")
+      ->type_name("PATH")
+      ->required();
+  command->callback([arguments, &chosen] { chosen = [arguments] { return pack(*arguments); }; });
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "vcap/loading/manifest.hpp"
+#include "vcap/runtime/plan.hpp"
+
+namespace vcap::cli {
+namespace {
+
+struct PlanArguments {
+  std::vector<std::string> capsules;
+  bool as_json = false;
+};
+
+int show_plan(const PlanArguments& arguments) {
+  std::vector<CapsuleInfo> infos;
+  for (const std::string& path : arguments.capsules) infos.push_back(read_manifest(path).info);
+  const Plan plan(infos);
+  if (arguments.as_json)
+    std::cout << nlohmann::json(plan).dump(2) << '\n';
+  else
+    std::cout << plan.explain();
+  return kDone;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<PlanArguments>();
+  CLI::App* command = app.add_subcommand(
+      "plan", "Shows in which order capsules would see a frame, and why; runs none of their code");
+  command->add_option("--capsule", arguments->capsules, "A capsule; once for each")
+      ->type_name("PATH")
+      ->allow_extra_args(false)
+      ->required();
+  command->add_flag("--json", arguments->as_json, "As JSON");
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
+}
+
+}  // namespace vcap::cli
