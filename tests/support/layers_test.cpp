@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A layer includes only layers under it, and public headers show no other library than OpenCV's
+// core and nlohmann_json (docs/architecture.md). Read from every #include of the tree.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Texts = std::vector<std::string>;
+
+/// Each layer with those right under it; what these may include, it may too.
+const std::map<std::string, std::set<std::string>> kLayers = {
+    {"base", {}},
+    {"model", {"base"}},
+    {"image", {"model"}},
+    {"algorithms", {"model"}},
+    {"batching", {"base"}},
+    {"capsule", {"model", "batching"}},
+    {"loading", {"capsule"}},
+    {"backends", {"capsule", "image", "algorithms"}},
+    {"runtime", {"loading", "image"}},
+    {"testing", {"runtime"}},
+    {"cli", {"testing", "backends", "algorithms"}},
+};
+
+/// The headers in include/vcap itself: made for users, and not for layers but the command.
+const std::set<std::string> kUmbrellas = {"vcap/vcap.hpp", "vcap/capsule.hpp"};
+
+bool may_include(const std::string& layer, const std::string& other) {
+  if (layer == other) return true;
+  for (const std::string& under : kLayers.at(layer)) {
+    if (may_include(under, other)) return true;
+  }
+  return false;
+}
+
+struct File {
+  std::string path;  ///< from the tree's root: "src/model/uuid.cpp"
+  Texts lines;
+
+  bool is_public() const { return path.starts_with("include/"); }
+  bool is_umbrella() const {
+    return is_public() && kUmbrellas.contains(path.substr(std::string("include/").size()));
+  }
+};
+
+struct Include {
+  std::string place;   ///< "src/model/uuid.cpp:3"
+  std::string target;  ///< what stands between the quotes or brackets
+  bool quoted;
+};
+
+std::vector<Include> includes_of(const File& file) {
+  static const std::regex directive(R"re(^\s*#\s*include\s*(["<])([^">]+)[">].*)re");
+  std::vector<Include> includes;
+  for (std::size_t i = 0; i < file.lines.size(); ++i) {
+    std::smatch match;
+    if (!std::regex_match(file.lines[i], match, directive)) continue;
+    includes.push_back({file.path + ":" + std::to_string(i + 1), match[2], match[1] == "\""});
+  }
+  return includes;
+}
+
+/// "model" of "include/vcap/model/uuid.hpp", "src/model/json_view.hpp" and of the same without
+/// their first folders; "" where there is no folder to tell it.
+std::string layer_of(std::string path) {
+  for (const std::string prefix : {"include/", "src/", "vcap/"}) {
+    if (path.starts_with(prefix)) path.erase(0, prefix.size());
+  }
+  const std::size_t slash = path.find('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/// What is wrong with an #include of the project's own; nothing where it is right.
+std::optional<std::string> broken_layer_rule(const File& file, const Include& include) {
+  const bool own = include.quoted || include.target.starts_with("vcap/");
+  if (!own || file.is_umbrella()) return std::nullopt;
+  const std::string layer = layer_of(file.path);
+  if (kUmbrellas.contains(include.target)) {
+    if (layer == "cli") return std::nullopt;
+    return "umbrella " + include.target + " is for users; include what is used of it";
+  }
+  if (file.is_public() && !include.target.starts_with("vcap/")) {
+    return "public header includes private " + include.target;
+  }
+  const std::string other = layer_of(include.target);
+  if (!kLayers.contains(other)) return include.target + " names no layer";
+  if (may_include(layer, other)) return std::nullopt;
+  return "layer " + layer + " may not include " + other + " (" + include.target + ")";
+}
+
+/// What is wrong with an #include of another library in a public header.
+std::optional<std::string> broken_library_rule(const File& file, const Include& include) {
+  const std::string& target = include.target;
+  if (!file.is_public() || include.quoted || target.starts_with("vcap/")) return std::nullopt;
+  // The standard library's headers have neither folder nor extension.
+  const bool standard = target.find_first_of("/.") == std::string::npos;
+  if (standard || target.starts_with("nlohmann/") || target.starts_with("opencv2/core/") ||
+      target == "opencv2/core.hpp") {
+    return std::nullopt;
+  }
+  return "public header shows " + target + "; only OpenCV's core and nlohmann_json may be seen";
+}
+
+template <class Rule>
+Texts complaints(const std::vector<File>& files, Rule rule) {
+  Texts found;
+  for (const File& file : files) {
+    for (const Include& include : includes_of(file)) {
+      if (const auto broken = rule(file, include)) found.push_back(include.place + ": " + *broken);
+    }
+  }
+  return found;
+}
+
+File read(const fs::path& path, const fs::path& root) {
+  std::ifstream stream(path);
+  if (!stream) throw std::runtime_error("cannot read " + path.string());
+  File file{path.lexically_relative(root).generic_string(), {}};
+  for (std::string line; std::getline(stream, line);) file.lines.push_back(line);
+  return file;
+}
+
+/// Every C++ file in include/ and src/.
+const std::vector<File>& tree() {
+  static const std::vector<File> files = [] {
+    const fs::path root = VCAP_SOURCE_DIR;
+    std::vector<File> found;
+    for (const char* const folder : {"include", "src"}) {
+      for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+        const std::string extension = entry.path().extension().string();
+        if (extension == ".hpp" || extension == ".cpp") found.push_back(read(entry.path(), root));
+      }
+    }
+    return found;
+  }();
+  return files;
+}
+
+TEST(Tree, HasFilesOfKnownLayersAlone) {
+  std::set<std::string> layers;
+  std::size_t includes = 0;
+  for (const File& file : tree()) {
+    includes += includes_of(file).size();
+    if (file.is_umbrella()) continue;
+    EXPECT_TRUE(kLayers.contains(layer_of(file.path))) << file.path << " is in no layer's folder";
+    layers.insert(layer_of(file.path));
+  }
+  // So that a wrong folder or expression cannot pass for a tree without faults.
+  EXPECT_THAT(layers, testing::IsSupersetOf(
+                          {"base", "model", "batching", "capsule", "loading", "runtime", "cli"}));
+  EXPECT_GT(includes, tree().size());
+}
+
+TEST(Tree, IncludesOnlyLayersUnderTheOneThatIncludes) {
+  EXPECT_THAT(complaints(tree(), broken_layer_rule), IsEmpty());
+}
+
+TEST(Tree, ShowsNoOtherLibraryInPublicHeaders) {
+  EXPECT_THAT(complaints(tree(), broken_library_rule), IsEmpty());
+}
+
+/// What the layer rule says of one file with these lines.
+Texts layer_complaints(const std::string& path, const Texts& lines) {
+  return complaints({File{path, lines}}, broken_layer_rule);
+}
+
+TEST(LayerRule, NamesFileLineAndLayersOfAnUpwardInclude) {
+  EXPECT_THAT(layer_complaints("src/model/uuid.cpp", {"// text", "#include <string>", "",
+                                                      "#include \"vcap/capsule/backend.hpp\""}),
+              ElementsAre("src/model/uuid.cpp:4: layer model may not include capsule "
+                          "(vcap/capsule/backend.hpp)"));
+}
+
+TEST(LayerRule, SeesEveryWayToWriteAnInclude) {
+  for (const char* const line :
+       {"#include \"vcap/runtime/plan.hpp\"", "#include <vcap/runtime/plan.hpp>",
+        "  #  include \"runtime/plan_graph.hpp\"  // for the graph",
+        "#include\"runtime/plan_graph.hpp\""}) {
+    EXPECT_THAT(layer_complaints("include/vcap/base/log.hpp", {line}), testing::SizeIs(1)) << line;
+  }
+}
+
+TEST(LayerRule, RefusesLayersSideBySide) {
+  EXPECT_THAT(layer_complaints("src/image/crop.cpp", {"#include \"vcap/algorithms/iou.hpp\""}),
+              ElementsAre(HasSubstr("image may not include algorithms")));
+  EXPECT_THAT(layer_complaints("src/batching/core.cpp", {"#include \"vcap/model/frame.hpp\""}),
+              ElementsAre(HasSubstr("batching may not include model")));
+  EXPECT_THAT(layer_complaints("src/capsule/info.cpp", {"#include \"vcap/image/crop.hpp\""}),
+              ElementsAre(HasSubstr("capsule may not include image")));
+  EXPECT_THAT(layer_complaints("src/runtime/plan.cpp", {"#include \"vcap/algorithms/iou.hpp\""}),
+              ElementsAre(HasSubstr("runtime may not include algorithms")));
+}
+
+TEST(LayerRule, AllowsLayersFurtherDown) {
+  EXPECT_THAT(layer_complaints("src/runtime/pipeline.cpp",
+                               {"#include \"runtime/queue.hpp\"", "#include \"base/text.hpp\"",
+                                "#include \"vcap/image/draw_nodes.hpp\"",
+                                "#include \"vcap/batching/batch_policy.hpp\""}),
+              IsEmpty());
+  EXPECT_THAT(layer_complaints("src/cli/main.cpp",
+                               {"#include \"vcap/vcap.hpp\"", "#include \"vcap/base/log.hpp\"",
+                                "#include \"vcap/algorithms/iou.hpp\""}),
+              IsEmpty());
+}
+
+TEST(LayerRule, RefusesAnUmbrellaWithinALayer) {
+  EXPECT_THAT(layer_complaints("src/loading/load.cpp", {"#include \"vcap/capsule.hpp\""}),
+              ElementsAre(HasSubstr("umbrella vcap/capsule.hpp")));
+}
+
+TEST(LayerRule, LetsAnUmbrellaIncludeAnything) {
+  EXPECT_THAT(layer_complaints("include/vcap/capsule.hpp", {"#include \"vcap/image/image.hpp\""}),
+              IsEmpty());
+}
+
+TEST(LayerRule, RefusesAPrivateHeaderInAPublicOne) {
+  EXPECT_THAT(layer_complaints("include/vcap/model/uuid.hpp", {"#include \"base/text.hpp\""}),
+              ElementsAre(HasSubstr("public header includes private base/text.hpp")));
+}
+
+TEST(LayerRule, RefusesAnIncludeWithoutItsLayer) {
+  EXPECT_THAT(layer_complaints("src/model/uuid.cpp", {"#include \"json_view.hpp\""}),
+              ElementsAre(HasSubstr("json_view.hpp names no layer")));
+}
+
+TEST(LibraryRule, RefusesEveryLibraryButTwoInAPublicHeader) {
+  const auto refused = [](const std::string& path, const std::string& target) {
+    const File file{path, {"#include <" + target + ">"}};
+    return !complaints({file}, broken_library_rule).empty();
+  };
+  for (const char* const target :
+       {"tbb/task_arena.h", "oneapi/tbb.h", "zip.h", "spdlog/spdlog.h", "fmt/format.h", "sodium.h",
+        "libavcodec/avcodec.h", "openssl/evp.h", "CLI/CLI.hpp", "opencv2/imgproc.hpp",
+        "opencv2/opencv.hpp", "unistd.h"}) {
+    EXPECT_TRUE(refused("include/vcap/base/log.hpp", target)) << target;
+    EXPECT_TRUE(refused("include/vcap/vcap.hpp", target)) << target;
+    EXPECT_FALSE(refused("src/base/log.cpp", target)) << target;
+  }
+  for (const char* const target : {"vector", "stop_token", "opencv2/core.hpp",
+                                   "opencv2/core/mat.hpp", "nlohmann/json_fwd.hpp"}) {
+    EXPECT_FALSE(refused("include/vcap/base/log.hpp", target)) << target;
+  }
+}
+
+}  // namespace
