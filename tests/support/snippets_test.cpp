@@ -106,10 +106,11 @@ TEST(Snippets, EqualTheFilesThatAreCompiled) {
 TEST(Snippets, EveryBlockOfCppComesFromAFile) {
   for (const fs::path& page : pages()) {
     const Lines lines = read_lines(page);
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      if (lines[i] == "```cpp")
-        EXPECT_TRUE(i > 0 && lines[i - 1].find("<!-- snippet: ") != std::string::npos)
-            << page << ":" << i + 1 << ": take the block from a compiled file and say which";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i] != "```cpp") continue;
+      EXPECT_TRUE(i > 0 && lines[i - 1].find("<!-- snippet: ") != std::string::npos)
+          << page << ":" << i + 1 << ": take the block from a compiled file and say which";
+    }
   }
 }
 
