@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -16,33 +17,81 @@
 namespace vcap {
 namespace {
 
-/// The boxes kept so far by their left edge, so that a box is compared only with those that it may
-/// overlap enough.
+bool has_area(const BoundingBox& box) { return box.width() > 0 && box.height() > 0; }
+
+/// One axis of a raster over the boxes' left-top corners.
+class Axis {
+ public:
+  /// `begin` and `length` give those of a box on this axis.
+  template <class Begin, class Length>
+  Axis(std::span<const BoundingBox> boxes, std::size_t cells, Begin begin, Length length)
+      : cells_(cells) {
+    double last = -std::numeric_limits<double>::infinity();
+    for (const BoundingBox& box : boxes) {
+      if (!has_area(box)) continue;
+      first_ = std::min(first_, begin(box));
+      last = std::max(last, begin(box));
+      longest_ = std::max(longest_, length(box));
+    }
+    cell_size_ = (last - first_) / static_cast<double>(cells);
+  }
+
+  /// Never falls as x rises, whatever x is: what lies between two places lies between their cells.
+  std::size_t cell(double x) const {
+    const double place = (x - first_) / cell_size_;
+    if (!(place > 0)) return 0;  // NaN too: of boxes without end, or all at one place
+    return place < static_cast<double>(cells_) ? static_cast<std::size_t>(place) : cells_ - 1;
+  }
+
+  /// How far before a box of that length another can begin whose IoU with it is above max_overlap.
+  /// It must reach this one, and as an IoU is never above the ratio of the boxes' lengths, it is
+  /// no longer than length / max_overlap. The factor covers the rounding of all that.
+  double reach(double length, double max_overlap) const {
+    return std::min(longest_, length / max_overlap) * (1 + 1e-9);
+  }
+
+ private:
+  std::size_t cells_;
+  double first_ = std::numeric_limits<double>::infinity();
+  double longest_ = 0;
+  double cell_size_ = 0;
+};
+
+/// The boxes kept so far in a raster by their left-top corners, so that a box is compared only with
+/// those that are near enough. Takes boxes with an area only; no others overlap (see iou).
 class KeptBoxes {
  public:
   KeptBoxes(std::span<const BoundingBox> boxes, double max_overlap)
-      : boxes_(boxes), max_overlap_(max_overlap) {
-    for (const BoundingBox& box : boxes_) widest_ = std::max(widest_, box.width());
-  }
+      : boxes_(boxes),
+        max_overlap_(max_overlap),
+        // About one cell for each box.
+        side_(static_cast<std::size_t>(std::sqrt(static_cast<double>(boxes.size()))) + 1),
+        x_(boxes, side_, std::mem_fn(&BoundingBox::x1), std::mem_fn(&BoundingBox::width)),
+        y_(boxes, side_, std::mem_fn(&BoundingBox::y1), std::mem_fn(&BoundingBox::height)),
+        cells_(side_ * side_) {}
 
   bool overlaps(const BoundingBox& box) const {
-    // A kept box of width w that overlaps this one begins after x1 - w, and as the IoU of two boxes
-    // is never above the ratio of their widths, w < width / max_overlap where the IoU is above it.
-    // The factor covers the rounding of all that.
-    const double reach = std::min(widest_, box.width() / max_overlap_) * (1 + 1e-9);
-    const auto end = by_left_.lower_bound(box.x2);
-    for (auto kept = by_left_.lower_bound(box.x1 - reach); kept != end; ++kept)
-      if (iou(boxes_[kept->second], box) > max_overlap_) return true;
+    const std::size_t left = x_.cell(box.x1 - x_.reach(box.width(), max_overlap_));
+    const std::size_t top = y_.cell(box.y1 - y_.reach(box.height(), max_overlap_));
+    const std::size_t right = x_.cell(box.x2), bottom = y_.cell(box.y2);
+    for (std::size_t row = top; row <= bottom; ++row)
+      for (std::size_t column = left; column <= right; ++column)
+        for (const std::size_t kept : cells_[row * side_ + column])
+          if (iou(boxes_[kept], box) > max_overlap_) return true;
     return false;
   }
 
-  void keep(std::size_t index) { by_left_.emplace(boxes_[index].x1, index); }
+  void keep(std::size_t index) {
+    const BoundingBox& box = boxes_[index];
+    cells_[y_.cell(box.y1) * side_ + x_.cell(box.x1)].push_back(index);
+  }
 
  private:
   std::span<const BoundingBox> boxes_;
   double max_overlap_;
-  double widest_ = 0;
-  std::multimap<double, std::size_t> by_left_;
+  std::size_t side_;
+  Axis x_, y_;
+  std::vector<std::vector<std::size_t>> cells_;
 };
 
 void check(std::size_t boxes, std::span<const double> scores, double max_overlap) {
@@ -89,10 +138,10 @@ std::vector<std::size_t> non_max_suppression(std::span<const BoundingBox> boxes,
   std::vector<std::size_t> result;
   for (const std::size_t index : order) {
     const BoundingBox& box = boxes[index];
-    // No box overlaps one without area (see iou), and one that is NaN has no place in the map.
-    const bool has_area = box.width() > 0 && box.height() > 0;
-    if (has_area && kept.overlaps(box)) continue;
-    if (has_area) kept.keep(index);
+    if (has_area(box)) {
+      if (kept.overlaps(box)) continue;
+      kept.keep(index);
+    }
     result.push_back(index);
   }
   return result;

@@ -18,9 +18,8 @@ namespace vcap {
 /// counts as the better. 0 lets no boxes overlap, 1 keeps them all; a box without area overlaps
 /// nothing and stays. The order, and with it the result, depends on the input alone.
 ///
-/// The time is of order n·log n plus the pairs of a box and a kept one whose spans in x meet and
-/// whose widths are near enough for such an IoU: quadratic only where the boxes stand above each
-/// other.
+/// The time is of order n·log n plus the pairs of a box and a kept one near it: quadratic only
+/// where most boxes lie upon each other and all stay.
 ///
 /// Throws InvalidArgument where `max_overlap` is outside 0…1, the number of scores is not that of
 /// the boxes, or a score is NaN. Source: the greedy form of P. F. Felzenszwalb et al., "Object
