@@ -29,8 +29,7 @@ Lines read_lines(const fs::path& path) {
 /// Without the indentation that all lines share.
 Lines unindent(Lines lines) {
   std::size_t common = std::string::npos;
-  for (const std::string& line : lines)
-    common = std::min(common, line.find_first_not_of(' '));
+  for (const std::string& line : lines) common = std::min(common, line.find_first_not_of(' '));
   for (std::string& line : lines) line.erase(0, std::min(common, line.size()));
   return lines;
 }
@@ -93,7 +92,8 @@ TEST(Snippets, EqualTheFilesThatAreCompiled) {
   for (const fs::path& page : pages()) {
     for (const Snippet& snippet : snippets(page.string(), read_lines(page))) {
       ++count;
-      const auto expected = region(read_lines(fs::path(VCAP_SOURCE_DIR) / snippet.path), snippet.tag);
+      const auto expected =
+          region(read_lines(fs::path(VCAP_SOURCE_DIR) / snippet.path), snippet.tag);
       ASSERT_TRUE(expected) << snippet.where << ": " << snippet.path << " has no [" << snippet.tag
                             << "]";
       EXPECT_EQ(snippet.lines, *expected)
@@ -115,7 +115,8 @@ TEST(Snippets, EveryBlockOfCppComesFromAFile) {
 }
 
 TEST(Snippets, TakesTheTaggedRegionWithoutItsIndentation) {
-  const Lines source{"int a;", "  // [tag]", "  int b;", "    // [other]", "    int c;", "  // [/tag]"};
+  const Lines source{"int a;",         "  // [tag]", "  int b;",
+                     "    // [other]", "    int c;", "  // [/tag]"};
   EXPECT_EQ(region(source, "tag"), (Lines{"int b;", "  int c;"}));
   EXPECT_EQ(region(source, "absent"), std::nullopt);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints what a capsule finds in a video: minimal_host detector_person.cap street.avi
+// [host]
 #include <iostream>
 #include <vcap/vcap.hpp>
 
@@ -29,3 +30,4 @@ int main(int argc, char** argv) try {
   std::cerr << "minimal_host: " << error.what() << '\n';
   return 1;
 }
+// [/host]
