@@ -107,7 +107,7 @@ bool run_whole_step(const ProgramStep& step, FrameJob& job, const Frame& frame) 
   return true;
 }
 
-bool run_single_step_in_turn(const ProgramStep& step, FrameJob& job, Frame frame) {
+bool run_single_step_in_turn(const ProgramStep& step, FrameJob& job, const Frame& frame) {
   std::optional<SingleNodes> nodes = find_nodes<SingleNodes>(step, job.record);
   if (!nodes) return false;
   std::vector<std::optional<CapsuleError>> errors;
@@ -119,7 +119,6 @@ bool run_single_step_in_turn(const ProgramStep& step, FrameJob& job, Frame frame
       } catch (...) {
         errors.back() = current_error(step.capsule->name());
       }
-      frame.discontinuity = Discontinuity::none;
     }
     nodes->finish(round);
   }

@@ -28,10 +28,9 @@ struct FrameJob {
 /// whether there was a call.
 bool run_whole_step(const ProgramStep& step, FrameJob& job, const Frame& frame);
 
-/// Runs a stateful step that takes single nodes: one call after the other. Only the first call
-/// sees the discontinuity of `frame`, since the state is made anew where one is seen. Gives
-/// whether there was a call.
-bool run_single_step_in_turn(const ProgramStep& step, FrameJob& job, Frame frame);
+/// Runs a stateful step that takes single nodes: one call after the other. Gives whether there
+/// was a call.
+bool run_single_step_in_turn(const ProgramStep& step, FrameJob& job, const Frame& frame);
 
 /// A stateless step that takes single nodes: the calls of one round of one frame, shared out
 /// among whoever helps. The last one to finish a call gets the job back and goes on with it, so

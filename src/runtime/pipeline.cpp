@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <mutex>
 #include <random>
-#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "capsule/stream_states.hpp"
 #include "runtime/program.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/work_pool.hpp"
@@ -27,17 +27,6 @@ std::size_t automatic_workers(std::size_t streams) {
 
 /// Enough that one stream alone fills batches and cores; a 1080p frame is 6 MB, so not many more.
 std::size_t automatic_frames_in_flight() { return std::clamp<std::size_t>(4 * cores(), 8, 32); }
-
-/// FNV-1a, 64 bit (http://www.isthe.com/chongo/tech/comp/fnv/): the same on every machine, which
-/// std::hash does not promise.
-std::uint64_t stable_hash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char letter : text) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3;
-  }
-  return hash;
-}
 
 std::uint64_t random_seed() {
   std::random_device device;
@@ -111,7 +100,7 @@ struct Pipeline::Impl {
   std::shared_ptr<Stream> find(const std::string& id) const;
   StepOptions options_of(const std::map<std::string, OptionValues>& given) const;
   void open_states(const StreamConfig& config, bool live);
-  void clean_up_states(const std::string& id) noexcept;
+  void clean_up_states(const std::string& id, std::size_t steps) noexcept;
   void start(StreamConfig config);
   StreamReport end(const std::shared_ptr<Stream>& stream);
 };
@@ -139,19 +128,27 @@ StepOptions Pipeline::Impl::options_of(const std::map<std::string, OptionValues>
   return options;
 }
 
+/// All or none: a state that is open already is another pipeline's, which has the same capsule.
 void Pipeline::Impl::open_states(const StreamConfig& config, bool live) {
-  for (const ProgramStep& step : *program) {
-    if (!step.stateful) continue;
-    StreamInfo info{.id = config.id, .seed = live ? random_seed() : stable_hash(config.id)};
-    if (const auto own = config.config.find(step.capsule->name()); own != config.config.end())
-      info.config = own->second;
-    step.capsule->open_stream(std::move(info));
+  std::size_t opened = 0;
+  try {
+    for (; opened < program->size(); ++opened) {
+      const ProgramStep& step = (*program)[opened];
+      if (!step.stateful) continue;
+      StreamInfo info{.id = config.id, .seed = live ? random_seed() : detail::seed_of(config.id)};
+      if (const auto own = config.config.find(step.capsule->name()); own != config.config.end())
+        info.config = own->second;
+      step.capsule->open_stream(std::move(info));
+    }
+  } catch (...) {
+    clean_up_states(config.id, opened);
+    throw;
   }
 }
 
-void Pipeline::Impl::clean_up_states(const std::string& id) noexcept {
-  for (const ProgramStep& step : *program) try {
-      if (step.stateful) step.capsule->clean_up(id);
+void Pipeline::Impl::clean_up_states(const std::string& id, std::size_t steps) noexcept {
+  for (std::size_t i = 0; i < steps; ++i) try {
+      if ((*program)[i].stateful) (*program)[i].capsule->clean_up(id);
     } catch (...) {
       // There is an error on its way to the host already, and this is not its cause.
     }
@@ -175,15 +172,15 @@ void Pipeline::Impl::start(StreamConfig config) {
                           " is open already; choose another id, or call wait() or close_stream() "
                           "for the old one first");
   if (settings.workers == 0) pool.raise_limit(automatic_workers(streams.size() + 1));
+  open_states(config, info.live);
   try {
-    open_states(config, info.live);
     auto stream =
         std::make_shared<Stream>(config.id, std::move(config.source), std::move(config.sinks),
                                  program, std::move(options), rules, pool);
     streams.emplace(config.id, stream).first->second->start();
   } catch (...) {
     streams.erase(config.id);
-    clean_up_states(config.id);
+    clean_up_states(config.id, program->size());
     throw;
   }
 }

@@ -93,7 +93,7 @@ void Stream::run_inside(Gate& gate, const ProgramStep& step, FrameJob& job) {
   gate.owed = frame.discontinuity;
   if (abandoned_) return;
   const bool called = step.needs.size == NodeDescription::Size::single
-                          ? run_single_step_in_turn(step, job, std::move(frame))
+                          ? run_single_step_in_turn(step, job, frame)
                           : run_whole_step(step, job, frame);
   if (called) gate.owed = Discontinuity::none;
 }
