@@ -91,11 +91,12 @@ inline std::shared_ptr<Capsule> make_detector(std::string name, std::string find
 class MemorySource : public Source {
  public:
   struct Plan {
-    std::int64_t frames = 10;
+    std::int64_t frames = 10;  ///< below 0: endless
     bool live = false;
     cv::Size size{16, 12};
     /// Called before each frame is given: to throw, to change it, to wait.
     std::function<void(Frame&)> before{};
+    std::function<void()> after_last{};  ///< called where the end is read
     std::function<void()> on_interrupt{};
     std::atomic<std::int64_t>* given = nullptr;  ///< counts frames given
   };
@@ -105,7 +106,10 @@ class MemorySource : public Source {
     return {.description = "memory", .size = plan_.size, .live = plan_.live};
   }
   std::optional<Frame> read() override {
-    if (next_ == plan_.frames || interrupted_) return std::nullopt;
+    if (next_ == plan_.frames || interrupted_) {
+      if (plan_.after_last) plan_.after_last();
+      return std::nullopt;
+    }
     Frame frame{.image = cv::Mat(plan_.size, CV_8UC3, cv::Scalar::all(double(next_ % 256))),
                 .index = next_,
                 .pts = std::chrono::milliseconds(40 * next_),

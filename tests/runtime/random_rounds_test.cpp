@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever happens, every frame that a source gave is recorded once, in order, or counted as
+// dropped. Rounds of random pipelines, streams, failures and ends; the seed of a failing round is
+// in its trace.
+#include <gmock/gmock.h>
+
+#include <random>
+#include <thread>
+
+#include "runtime/pipeline_helpers.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/capsule/base_backend.hpp"
+
+namespace vcap::test {
+namespace {
+
+// Under sanitizers a round takes some ten times as long.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr unsigned kRounds = 600;
+#else
+constexpr unsigned kRounds = 3000;
+#endif
+
+/// Random numbers that threads may share: which thread gets which does not matter here.
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : engine_(seed) {}
+  int upto(int most) {
+    const std::lock_guard lock(mutex_);
+    return std::uniform_int_distribution<int>(0, most)(engine_);
+  }
+  bool one_in(int n) { return upto(n - 1) == 0; }
+
+ private:
+  std::mutex mutex_;
+  std::mt19937 engine_;
+};
+
+/// Throws now and then, and changes how many nodes there are.
+Process moody(Dice& dice) {
+  return [&dice](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState& state) {
+    if (auto* counting = dynamic_cast<CountingState*>(&state)) ++counting->frames;
+    if (dice.one_in(10)) throw std::runtime_error("moody");
+    if (dice.one_in(8)) std::this_thread::yield();
+    if (nodes.kind() != Size::single && !nodes.empty() && dice.one_in(10))
+      nodes = DetectionNodes::all();
+    return nodes;
+  };
+}
+
+/// Its nodes go through a batch, so that workers block on futures.
+class BatchingCapsule final : public BaseCapsule {
+ public:
+  class Batcher final : public BaseBackend<int, int> {
+   public:
+    DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes, const OptionValues&,
+                                 BaseStreamState&) override {
+      const int answer = predict(static_cast<int>(frame.index));
+      nodes.node().extra_data["answer"] = answer;
+      return nodes;
+    }
+    std::vector<int> batch_predict(std::span<const int> inputs) override {
+      if (inputs[0] % 11 == 5) throw std::runtime_error("bad batch");
+      return {inputs.begin(), inputs.end()};
+    }
+  };
+  std::unique_ptr<Backend> load_backend(const CapsuleFiles&, const std::string&) override {
+    return std::make_unique<Batcher>();
+  }
+};
+
+std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
+  std::vector<std::shared_ptr<Capsule>> capsules;
+  const auto maybe_stateful = [&](CapsuleInfo info) {
+    if (dice.one_in(2)) info.stream_state = make_stream_state<CountingState>();
+    return info;
+  };
+  capsules.push_back(make_detector("people", "person", dice.upto(4)));
+  if (dice.one_in(2)) capsules.push_back(make_detector("cars", "car", dice.upto(2)));
+  for (int i = dice.upto(3); i > 0; --i) {
+    const std::string name = "capsule" + std::to_string(i);
+    capsules.push_back(make_capsule(
+        maybe_stateful(dice.one_in(2) ? all_info(name, "person") : single_info(name, "person")),
+        moody(dice)));
+  }
+  if (dice.one_in(4)) {
+    CapsuleInfo info = single_info("batcher", "person");
+    info.version = 1;
+    capsules.push_back(std::make_shared<Capsule>(std::move(info),
+                                                 std::make_unique<BatchingCapsule>(),
+                                                 Capsule::Setup{.devices = {"CPU:0"}}));
+  }
+  return capsules;
+}
+
+/// What a round knows of one of its streams.
+struct Watched {
+  std::atomic<std::int64_t> given{0};
+  std::vector<std::int64_t> recorded{};  ///< written by the stream's delivery alone
+  std::vector<std::int64_t> told{};      ///< drops that records told of
+  bool sink_fails = false;
+  bool source_fails = false;
+};
+
+StreamConfig random_stream(const std::string& id, Dice& dice, Watched& watched) {
+  const bool endless = dice.one_in(4);
+  const int length = dice.upto(25);
+  watched.sink_fails = dice.one_in(6);
+  watched.source_fails = dice.one_in(6);
+  const std::int64_t bad_record = watched.sink_fails ? dice.upto(10) : -1;
+  const std::int64_t bad_frame = watched.source_fails ? dice.upto(10) : -1;
+  StreamConfig config{.id = id};
+  config.source = std::make_unique<MemorySource>(
+      MemorySource::Plan{.frames = endless ? -1 : length,
+                         .live = dice.one_in(3),
+                         .before =
+                             [&dice, bad_frame](Frame& frame) {
+                               if (frame.index == bad_frame)
+                                 throw SourceError(ErrorCode::source_read, "cut");
+                               if (dice.one_in(9)) frame.discontinuity = Discontinuity::gap;
+                             },
+                         .given = &watched.given});
+  config.sinks = {make_callback_sink([&watched, bad_record](const FrameRecord& record) {
+    if (record.frame.index == bad_record) throw OutputError(ErrorCode::output_write, "full");
+    watched.recorded.push_back(record.frame.index);
+    for (const FrameRecord::Drop& drop : record.drops) watched.told.push_back(drop.frame_index);
+  })};
+  config.frames_in_flight = static_cast<std::size_t>(dice.upto(6));  // 0: automatic
+  config.overflow = static_cast<OverflowPolicy>(dice.upto(2));
+  if (dice.one_in(5)) config.max_frames = dice.upto(20);
+  return config;
+}
+
+void check(const StreamReport& report, const Watched& watched) {
+  SCOPED_TRACE("stream " + report.id);
+  std::int64_t dropped = 0;
+  for (const auto& [reason, count] : report.drops) dropped += count;
+  EXPECT_TRUE(report.ended);
+  EXPECT_EQ(report.frames + dropped, watched.given);
+  EXPECT_EQ(report.frames, static_cast<std::int64_t>(watched.recorded.size()));
+  EXPECT_TRUE(std::is_sorted(watched.recorded.begin(), watched.recorded.end()));
+  if (!watched.sink_fails) {
+    EXPECT_EQ(static_cast<std::int64_t>(watched.told.size()), dropped);
+  }
+  EXPECT_TRUE(!report.failure || watched.sink_fails || watched.source_fails) << *report.failure;
+}
+
+void play_round(unsigned seed) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Dice dice(seed);
+  constexpr int kMostStreams = 4;
+  std::array<Watched, kMostStreams> watched;
+  std::vector<StreamReport> reports;
+  const auto capsules = random_capsules(dice);
+  const int streams = 1 + dice.upto(kMostStreams - 1);
+  {
+    Pipeline pipeline(capsules, {.workers = static_cast<std::size_t>(dice.upto(4))});
+    for (int i = 0; i < streams; ++i)
+      pipeline.open_stream(
+          random_stream(std::to_string(i), dice, watched[static_cast<std::size_t>(i)]));
+    // Ends race with each other: some streams are closed by a thread of their own, some are
+    // stopped and waited for here, and in some rounds the pipeline's end comes upon all of them.
+    std::vector<std::thread> closers;
+    std::mutex mutex;
+    if (!dice.one_in(4)) {
+      for (int i = 0; i < streams; ++i)
+        if (dice.one_in(2))
+          closers.emplace_back([&, id = std::to_string(i)] {
+            StreamReport report = pipeline.close_stream(id);
+            const std::lock_guard lock(mutex);
+            reports.push_back(std::move(report));
+          });
+      pipeline.stop();
+      for (std::thread& closer : closers) closer.join();
+      for (const StreamReport& open : pipeline.reports()) reports.push_back(pipeline.wait(open.id));
+      EXPECT_EQ(reports.size(), static_cast<std::size_t>(streams));
+    }
+  }
+  for (const StreamReport& report : reports)
+    check(report, watched[static_cast<std::size_t>(std::stoi(report.id))]);
+  for (const auto& capsule : capsules) EXPECT_EQ(capsule->stream_count(), 0u);
+}
+
+TEST(RandomRounds, AccountForEveryFrame) {
+  for (unsigned seed = 0; seed < kRounds && !testing::Test::HasFailure(); ++seed) play_round(seed);
+}
+
+}  // namespace
+}  // namespace vcap::test
