@@ -172,9 +172,10 @@ void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   for (const ProgramStep& step : *program_) {
     try {
       if (step.stateful) step.capsule->clean_up(id_);
-    } catch (const std::exception& error) {
+    } catch (...) {
       log(LogLevel::error, "stream " + id_ + ": dropping its state in capsule " +
-                               step.capsule->name() + " failed: " + error.what());
+                               step.capsule->name() +
+                               " failed: " + text_of(std::current_exception()));
     }
   }
   lock.lock();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-/// The record that docs/records.md shows.
+/// The record that docs/records.md shows: tests/runtime/example_record.json.
 FrameRecord example() {
   FrameRecord record{.stream_id = "entrance"};
   record.frame.image = cv::Mat::zeros(576, 768, CV_8UC3);
@@ -54,6 +55,12 @@ TEST(FrameRecord, IsWrittenAsOneLineInTheOrderOfTheSchema) {
 
 TEST(FrameRecord, IsTheSameAsJsonAndAsALine) {
   EXPECT_EQ(nlohmann::json::parse(record_line(example())), nlohmann::json(example()));
+}
+
+TEST(FrameRecord, IsWhatTheDocumentationShows) {
+  std::ifstream file(VCAP_RUNTIME_TESTS_DIR "/example_record.json");
+  EXPECT_EQ(nlohmann::ordered_json::parse(file).dump(),
+            nlohmann::ordered_json::parse(record_line(example())).dump());
 }
 
 TEST(FrameRecord, LeavesOutWhatIsAbsentButTheListOfObjects) {

@@ -28,21 +28,26 @@ enum class OverflowPolicy {
 
 /// How one stream runs. Handed over to Pipeline::open_stream.
 struct StreamConfig {
-  std::string id{};  ///< unique among the pipeline's open streams
+  /// Unique among the pipeline's streams that are not yet forgotten (wait, close_stream), and among
+  /// those of other pipelines that share a stateful capsule.
+  std::string id{};
   std::unique_ptr<Source> source{};
   std::vector<std::shared_ptr<Sink>> sinks{};
   std::map<std::string, OptionValues> options{};   ///< by capsule name; absent: the defaults
   std::map<std::string, nlohmann::json> config{};  ///< by capsule name; for the stream's state
   OverflowPolicy overflow = OverflowPolicy::automatic;
-  std::size_t frames_in_flight = 0;  ///< 0: as many as keep the machine busy
-  std::optional<std::int64_t> max_frames{};
+  /// Frames read and not yet recorded; 0: as many as keep the machine busy. Where the oldest are
+  /// dropped, this many may be begun, and one more, the newest, waits.
+  std::size_t frames_in_flight = 0;
+  std::optional<std::int64_t> max_frames{};  ///< reads no more than that many, drops counted
 };
 
-/// How a stream went. Thread safety: value.
+/// How a stream went. The frames that its source gave are `frames` and the drops, and, until it
+/// has ended, those in flight. Thread safety: value.
 struct StreamReport {
   std::string id{};
-  std::int64_t frames = 0;                      ///< records written
-  std::map<std::string, std::int64_t> drops{};  ///< by reason
+  std::int64_t frames = 0;                      ///< records written to every sink
+  std::map<std::string, std::int64_t> drops{};  ///< by reason (docs/records.md)
   std::int64_t errors = 0;                      ///< frames on which a capsule failed
   std::chrono::nanoseconds elapsed{0};          ///< since the stream was opened
   bool ended = false;                           ///< no frame will follow
@@ -53,14 +58,18 @@ struct StreamReport {
 /// Runs capsules on many streams at once.
 ///
 /// Every frame of a stream goes through the plan's capsules: a node reaches each capsule whose
-/// input type describes it, and what comes back replaces it. Frames run in parallel, except that
-/// stateful capsules get a stream's frames in order, one at a time. Records come in order per
-/// stream. A capsule that throws fails that frame's record, a source or sink that fails ends its
-/// own stream, and the others go on. Thread safety: thread-safe.
+/// input type describes it, and what comes back replaces it. A capsule for single nodes is called
+/// for all nodes of a frame at once; one for all nodes is called also where there are none; each
+/// gets copies (about a microsecond a node), so that the nodes stay whole where it throws. Frames
+/// run in parallel, except that stateful capsules get a stream's frames in order, one at a time.
+/// Records come in order per stream. A capsule that throws fails that frame's record, a source or
+/// sink that fails ends its own stream, and the others go on. Thread safety: thread-safe.
 class VCAP_EXPORT Pipeline {
  public:
   struct Settings {
-    std::size_t workers = 0;  ///< frame workers; 0: as many as keep batches full on this machine
+    /// Threads that frames are worked on by at most; they may wait for batches. 0: as many as keep
+    /// batches full on this machine, more the more streams there are.
+    std::size_t workers = 0;
   };
 
   /// Throws PlanError; CapsuleLoadError (no_backend) for one loaded without inference_mode.
@@ -74,19 +83,20 @@ class VCAP_EXPORT Pipeline {
   const Plan& plan() const noexcept;
 
   /// Starts a stream. Throws SourceError (duplicate_stream), InvalidArgument (no source, options
-  /// of an unknown capsule), OptionError.
+  /// or configuration of an unknown capsule, state open in another pipeline), OptionError.
   void open_stream(StreamConfig config);
   /// Changes an option from the next frame that is read on; gives that frame's index. Throws
   /// SourceError (unknown_stream), OptionError.
   std::int64_t set_option(const std::string& stream_id, const std::string& capsule,
                           const std::string& option, OptionValue value);
-  /// Reads no more, answers the frames in flight, forgets the stream; its sinks stay open.
+  /// Reads no more, answers the frames in flight, forgets the stream; its sinks stay open. Not to
+  /// be called by a sink of that stream, which it waits for. Throws SourceError (unknown_stream).
   StreamReport close_stream(const std::string& stream_id);
-  /// Waits until the stream has ended by itself, then as close_stream.
+  /// Waits until the stream has ended by itself or by stop(), then as close_stream.
   StreamReport wait(const std::string& stream_id);
 
   std::vector<StreamReport> reports() const;
-  /// Makes every source end soon; waits for nothing.
+  /// Makes every source that is open now end soon; waits for nothing. A sink may call it.
   void stop() noexcept;
 
  private:

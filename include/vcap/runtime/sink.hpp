@@ -27,11 +27,15 @@ class VCAP_EXPORT Sink {
   virtual void close();
 };
 
-/// One record a line (docs/records.md). Throws OutputError where the folder does not exist.
+/// One record a line (docs/records.md); streams may share it. Written under a temporary name in
+/// the same folder until close(); what is no regular file is written in place, and "-" is standard
+/// output. Throws OutputError where the folder does not exist or cannot be written to.
 VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path);
 
 /// The frames with their nodes drawn on them, as a clip whose form the file's name tells (.mp4,
-/// .avi). One stream's. A frame of another size than the first is fitted into it.
+/// .avi). One stream's. A frame of another size than the first is fitted into it; 0 frames a second
+/// (a rate that is not known) stands for 25. close() checks that every frame is there. Throws
+/// OutputError, InvalidArgument for another rate than up to 1000.
 VCAP_EXPORT std::unique_ptr<Sink> make_annotated_video_sink(const std::filesystem::path& path,
                                                             double frames_per_second);
 

@@ -42,9 +42,11 @@ class VCAP_EXPORT Source {
   virtual void interrupt() noexcept;
 };
 
-/// Opens what an operator names: a video file, a webcam's index ("0"), an rtsp/http(s) URL, a
-/// folder of images, or a glob of them ("shots/*.png", in the order of their names). Throws
-/// SourceError (source_open) naming it and the remedy; (source_empty) where it has no frame.
+/// Opens what an operator names: a video or image file, a webcam's index ("0"), an rtsp/http(s)
+/// URL, a folder of images, or a glob of them ("shots/*.png"), both in the natural order of their
+/// names ("2" before "10"). Webcams and endless URLs are live: their end is an error, and where a
+/// camera falls silent an interrupt takes up to 5 s. Throws SourceError (source_open) naming it and
+/// the remedy; (source_empty) where it has no frame.
 VCAP_EXPORT std::unique_ptr<Source> open_source(const std::string& name);
 
 }  // namespace vcap
