@@ -18,15 +18,28 @@ namespace {
 
 std::size_t cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-/// Workers mostly wait for batches, and the frames that wait are what fills them: two for each
-/// core keep the cores busy where nothing is batched, two for each stream let a batch gather while
-/// another runs. The bound keeps a thousand streams from being a thousand stacks.
-std::size_t automatic_workers(std::size_t streams) {
-  return std::min<std::size_t>(std::max<std::size_t>(8, 2 * cores()) + 2 * streams, 128);
+/// Some three full batches; beyond it, streams share the workers that there are.
+constexpr std::size_t kMostWorkers = 128;
+
+/// Workers mostly wait for batches, and only a frame that has one can be part of a batch: one for
+/// each frame in flight.
+std::size_t automatic_workers(std::size_t frames_in_flight) {
+  return std::max(2 * cores(), std::min(frames_in_flight, kMostWorkers));
 }
 
-/// Enough that one stream alone fills batches and cores; a 1080p frame is 6 MB, so not many more.
-std::size_t automatic_frames_in_flight() { return std::clamp<std::size_t>(4 * cores(), 8, 32); }
+/// What one stream needs to fill batches and cores by itself, as far as 64 MiB of pixels go: 32
+/// frames of 768 × 576, 10 of 1080p. A live stream has fewer, since each that waits is latency.
+std::size_t automatic_frames_in_flight(const SourceInfo& info) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  constexpr std::size_t kUnknownFrame = std::size_t{1920} * 1080 * 3;
+  const std::size_t least = std::max<std::size_t>(4, 2 * cores());
+  if (info.live || least >= 32) return least;
+  const std::size_t frame = info.size.area() > 0
+                                ? static_cast<std::size_t>(info.size.width) *
+                                      static_cast<std::size_t>(info.size.height) * 3
+                                : kUnknownFrame;
+  return std::clamp<std::size_t>(kBytes / frame, least, 32);
+}
 
 std::uint64_t random_seed() {
   std::random_device device;
@@ -160,7 +173,7 @@ void Pipeline::Impl::start(StreamConfig config) {
       .drop_oldest = config.overflow == OverflowPolicy::drop_oldest ||
                      (config.overflow == OverflowPolicy::automatic && info.live),
       .frames_in_flight =
-          config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(),
+          config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(info),
       .max_frames = config.max_frames};
   StepOptions options = options_of(config.options);
   for (const auto& [capsule, json] : config.config) step_of(*program, capsule, "configuration");
@@ -171,7 +184,12 @@ void Pipeline::Impl::start(StreamConfig config) {
                       "stream " + config.id +
                           " is open already; choose another id, or call wait() or close_stream() "
                           "for the old one first");
-  if (settings.workers == 0) pool.raise_limit(automatic_workers(streams.size() + 1));
+  if (settings.workers == 0) {
+    std::size_t in_flight = std::min(rules.frames_in_flight, kMostWorkers);
+    for (const auto& [id, stream] : streams)
+      in_flight += std::min(stream->rules().frames_in_flight, kMostWorkers);
+    pool.raise_limit(automatic_workers(in_flight));
+  }
   open_states(config, info.live);
   try {
     auto stream =

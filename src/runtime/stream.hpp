@@ -47,6 +47,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   ~Stream() override;
 
   const std::string& id() const noexcept { return id_; }
+  const Rules& rules() const noexcept { return rules_; }
 
   /// Starts the source thread.
   void start();
