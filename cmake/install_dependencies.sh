@@ -13,6 +13,7 @@ packages=(
   nlohmann-json3-dev                        # manifests, records, options
   libzip-dev                                # the .cap file
   libssl-dev                                # SHA-256
+  zlib1g-dev                                # the checksums in a .cap file
   libspdlog-dev                             # the default log
   libcli11-dev                              # the command line of vcap
   libgtest-dev libgmock-dev                 # tests

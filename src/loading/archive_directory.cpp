@@ -45,11 +45,12 @@ class DirectoryReader {
     const End end = read_end();
     if (end.entries > limits_.entries)
       fail(ErrorCode::limit_exceeded, "has " + std::to_string(end.entries) + " entries; " +
-                                          std::to_string(limits_.entries) + " are allowed");
+                                          std::to_string(limits_.entries) +
+                                          " are allowed (Limits::entries)");
     if (end.directory_size > limits_.directory_bytes)
       fail(ErrorCode::limit_exceeded, "has a directory of " + std::to_string(end.directory_size) +
                                           " bytes; " + std::to_string(limits_.directory_bytes) +
-                                          " are allowed");
+                                          " are allowed (Limits::directory_bytes)");
 
     std::vector<ArchiveEntry> entries;
     std::uint64_t at = end.directory_offset;

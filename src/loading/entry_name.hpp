@@ -15,7 +15,7 @@ inline constexpr std::string_view kManifestName = "capsule.json";
 inline constexpr std::string_view kLibraryFolder = "lib/";
 
 /// Whether the name is the library folder's or below it, however its letters are written.
-bool is_below_library_folder(std::string_view name);
+VCAP_EXPORT bool is_below_library_folder(std::string_view name);
 
 /// What is wrong with an entry's name, such as `has the component ".."`; empty where nothing is.
 ///

@@ -124,6 +124,9 @@ std::string extend_pointer(std::string_view pointer, std::string_view key) {
 }
 
 json parse_strictly(std::string_view text) {
+  // The parser takes a zero byte for the end, and does not look at what follows.
+  if (const std::size_t at = text.find('\0'); at != text.npos)
+    throw InvalidArgument(ErrorCode::invalid_json, "byte " + std::to_string(at) + " is zero");
   Builder builder;
   json::sax_parse(text, &builder);
   return builder.take();

@@ -3,22 +3,207 @@
 
 #include <gmock/gmock.h>
 
-#include "support/temporary_folder.hpp"
-#include "vcap/base/abi.hpp"
+#include <fstream>
+#include <future>
+#include <latch>
+#include <sstream>
+
+#include "loading/capsule_builder.hpp"
+#include "support/throws_error.hpp"
 #include "vcap/loading/package_capsule.hpp"
 
 namespace vcap {
 namespace {
 
-TEST(LoadCapsule, LoadsWhatPackageCapsuleWrote) {
-  test::TemporaryFolder folder;
-  const auto model = folder.write("model.onnx", "weights");
-  PackageContents contents{.libraries = {{std::string(platform()), VCAP_TEST_PLUGINS "/good.so"}},
-                           .files = {{"model.onnx", model}}};
+using nlohmann::json;
+using test::CapsuleBuilder;
+using test::TemporaryFolder;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+PackageContents contents_of(const std::string& plugin) {
+  return {.libraries = {{std::string(platform()), test::plugin_path(plugin)}}};
+}
+
+std::filesystem::path pack(const TemporaryFolder& folder, const std::string& plugin,
+                           const std::map<std::string, std::string>& files = {}) {
+  PackageContents contents = contents_of(plugin);
+  for (const auto& [name, content] : files)
+    contents.files[name] = folder.write("inputs/" + name, content);
   package_capsule(contents, folder / "a.cap");
-  auto capsule = load_capsule(folder / "a.cap");
+  return folder / "a.cap";
+}
+
+/// What the fixture's backend says of each file of its capsule.
+std::vector<json> report(Capsule& capsule) {
+  std::vector<json> reports;
+  for (const DetectionNode& node : capsule.process_frame(Frame{}))
+    reports.push_back(node.extra_data);
+  return reports;
+}
+
+std::uintptr_t address_of(const json& report) { return report.at("address").get<std::uintptr_t>(); }
+
+/// Whether the address lies within a mapping of the file.
+bool is_mapped_from(std::uintptr_t address, const std::filesystem::path& file) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> begin >> dash >> end;
+    if (begin <= address && address < end) return line.ends_with(file.native());
+  }
+  return false;
+}
+
+TEST(LoadCapsule, GivesTheCapsuleWithItsDescriptionAndBackend) {
+  const TemporaryFolder folder;
+  const auto capsule = load_capsule(pack(folder, "good", {{"model.onnx", "weights"}}));
   EXPECT_EQ(capsule->name(), "fixture");
-  EXPECT_EQ(capsule->process_frame(Frame{}).size(), 1u);
+  EXPECT_EQ(json(capsule->info()), json(fixture::info("fixture")));
+  EXPECT_THAT(capsule->devices(), ElementsAre("CPU:0"));
+  const auto reports = report(*capsule);
+  ASSERT_THAT(reports, SizeIs(1));
+  EXPECT_EQ(reports[0].at("name"), "model.onnx");
+  EXPECT_EQ(reports[0].at("text"), "weights");
+}
+
+TEST(LoadCapsule, GivesFilesAsPageAlignedViewsIntoTheMappedFile) {
+  const TemporaryFolder folder;
+  const std::string large(100'000, 'w');
+  const auto path = pack(folder, "good", {{"a.txt", "text"}, {"models/b.bin", large}});
+  const auto capsule = load_capsule(path);
+  const auto reports = report(*capsule);
+  ASSERT_THAT(reports, SizeIs(2));
+  EXPECT_EQ(reports[1].at("text"), large);
+  for (const json& one : reports) {
+    EXPECT_EQ(address_of(one) % 4096, 0u);
+    EXPECT_TRUE(is_mapped_from(address_of(one), path)) << one.at("name");
+  }
+}
+
+TEST(LoadCapsule, UnpacksDeflatedFiles) {
+  const std::string model(3000, 'w');
+  CapsuleBuilder builder;
+  builder.file("model.bin", model);
+  const std::string bytes = test::zip_bytes(
+      {test::deflated_entry("capsule.json", builder.listed().dump()),
+       test::stored_entry(test::library_entry(), builder.files[test::library_entry()]),
+       test::deflated_entry("model.bin", model)});
+  const auto capsule = load_capsule(std::as_bytes(std::span(bytes)));
+  EXPECT_EQ(report(*capsule).at(0).at("text"), model);
+}
+
+TEST(LoadCapsule, UnpacksADeflatedLibrary) {
+  CapsuleBuilder builder;
+  const std::string bytes = test::zip_bytes(
+      {test::stored_entry("capsule.json", builder.listed().dump()),
+       test::deflated_entry(test::library_entry(), builder.files[test::library_entry()])});
+  EXPECT_EQ(load_capsule(std::as_bytes(std::span(bytes)))->name(), "fixture");
+}
+
+TEST(LoadCapsule, CopiesBytesThatTheCallerOwns) {
+  const TemporaryFolder folder;
+  std::string bytes = test::read_file(pack(folder, "good", {{"model.onnx", "weights"}}));
+  const auto capsule = load_capsule(std::as_bytes(std::span(bytes)));
+  std::ranges::fill(bytes, '\0');
+  const auto reports = report(*capsule);
+  ASSERT_THAT(reports, SizeIs(1));
+  EXPECT_EQ(reports[0].at("text"), "weights");
+  EXPECT_EQ(address_of(reports[0]) % 4096, 0u);
+}
+
+TEST(LoadCapsule, HandsConfigAndDevicesToTheBackend) {
+  const TemporaryFolder folder;
+  const auto capsule = load_capsule(pack(folder, "good", {{"a", ""}}),
+                                    {.config = {{"key", 7}}, .devices = {"GPU:0", "CPU:3"}});
+  EXPECT_THAT(capsule->devices(), ElementsAre("CPU:3"));
+  const auto reports = report(*capsule);
+  EXPECT_EQ(reports.at(0).at("config"), json({{"key", 7}}));
+  EXPECT_EQ(reports.at(0).at("device"), "CPU:3");
+}
+
+TEST(LoadCapsule, AsksTheHostsOwnDeviceProviders) {
+  class Provider final : public DeviceProvider {
+   public:
+    std::string name() const override { return "test"; }
+    std::vector<Device> discover() const override { return {{.name = "CPU:7"}}; }
+  };
+  class Nobody final : public DeviceProvider {
+   public:
+    std::string name() const override { return "nobody"; }
+    std::vector<Device> discover() const override { throw std::logic_error("asked"); }
+  };
+  const TemporaryFolder folder;
+  const auto path = pack(folder, "good");
+  const LoadOptions options{.device_providers = {std::make_shared<Provider>()}};
+  EXPECT_THAT(load_capsule(path, options)->devices(), SizeIs(1));
+  EXPECT_NO_THROW(
+      load_capsule(path, {.devices = {"CPU:0"}, .device_providers = {std::make_shared<Nobody>()}}));
+}
+
+TEST(LoadCapsule, StartsNoBackendWithoutInferenceMode) {
+  const TemporaryFolder folder;
+  const auto capsule =
+      load_capsule(pack(folder, "throws_in_load_backend"), {.inference_mode = false});
+  EXPECT_EQ(capsule->name(), "fixture");
+  EXPECT_THAT(capsule->devices(), SizeIs(0));
+  EXPECT_THAT([&] { capsule->process_frame(Frame{}); },
+              ThrowsError<CapsuleLoadError>(ErrorCode::no_backend, HasSubstr("inference_mode")));
+}
+
+TEST(LoadCapsule, MapsALibraryOfOneDigestOnce) {
+  const TemporaryFolder folder;
+  const auto path = pack(folder, "counting", {{"a", ""}});
+  const auto other_path = folder / "b.cap";
+  std::filesystem::copy(path, other_path);
+  const auto first = load_capsule(path);
+  const auto second = load_capsule(other_path);
+  const json of_first = report(*first).at(0).at("config");
+  const json of_second = report(*second).at(0).at("config");
+  EXPECT_EQ(of_first.at("at"), of_second.at("at"));
+  EXPECT_EQ(of_second.at("made"), of_first.at("made").get<int>() + 1);
+}
+
+TEST(LoadCapsule, GivesNewCodeForAFileThatWasReplaced) {
+  const TemporaryFolder folder;
+  const auto old_capsule = load_capsule(pack(folder, "version_1", {{"a", "old"}}));
+  const auto new_capsule = load_capsule(pack(folder, "version_2", {{"a", "new"}}));
+  EXPECT_EQ(old_capsule->info().version, 1);
+  EXPECT_EQ(new_capsule->info().version, 2);
+  EXPECT_EQ(report(*old_capsule).at(0).at("text"), "old");
+  EXPECT_EQ(report(*new_capsule).at(0).at("text"), "new");
+  EXPECT_EQ(load_capsule(pack(folder, "version_1"))->info().version, 1);
+}
+
+TEST(LoadCapsule, KeepsFilesWhileBackendsLiveAndTheFileIsGone) {
+  const TemporaryFolder folder;
+  const auto path = pack(folder, "good", {{"model.onnx", "weights"}});
+  const auto capsule = load_capsule(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(report(*capsule).at(0).at("text"), "weights");
+}
+
+TEST(LoadCapsule, LoadsFromManyThreadsAtOnce) {
+  const TemporaryFolder folder;
+  const TemporaryFolder other;
+  const std::filesystem::path paths[] = {pack(folder, "version_1", {{"a", "1"}}),
+                                         pack(other, "version_2", {{"a", "2"}})};
+  constexpr int kThreads = 8;
+  std::latch start(kThreads);
+  std::vector<std::future<std::shared_ptr<Capsule>>> loads;
+  for (int i = 0; i < kThreads; ++i)
+    loads.push_back(std::async(std::launch::async, [&start, path = paths[i % 2]] {
+      start.arrive_and_wait();
+      return load_capsule(path);
+    }));
+  for (int i = 0; i < kThreads; ++i) {
+    const auto capsule = loads[static_cast<std::size_t>(i)].get();
+    EXPECT_EQ(capsule->info().version, i % 2 + 1);
+    EXPECT_EQ(report(*capsule).at(0).at("text"), std::to_string(i % 2 + 1));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/archive_directory.hpp"
+
+#include <gmock/gmock.h>
+
+#include <ostream>
+
+#include "support/throws_error.hpp"
+#include "support/zip_writer.hpp"
+
+namespace vcap {
+namespace {
+
+using test::deflated_entry;
+using test::stored_entry;
+using test::u16;
+using test::u32;
+using test::u64;
+using test::zip_bytes;
+using test::ZipEnd;
+using test::ZipEntry;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::vector<ArchiveEntry> read(const std::string& bytes, const Limits& limits = {}) {
+  return read_directory(std::as_bytes(std::span(bytes)), limits, "capsule file \"a.cap\"");
+}
+
+ZipEntry with(ZipEntry entry, auto change) {
+  change(entry);
+  return entry;
+}
+
+ZipEntry named(std::string name) { return stored_entry(std::move(name), "text"); }
+
+TEST(ReadDirectory, GivesEntriesAsTheyAreInTheArchive) {
+  const std::string bytes =
+      zip_bytes({stored_entry("a", "first"), deflated_entry("b/c", "aaaaaaaaaa")});
+  const auto entries = read(bytes);
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[0].name, "a");
+  EXPECT_FALSE(entries[0].deflated);
+  EXPECT_EQ(bytes.substr(entries[0].data_offset, entries[0].packed_size), "first");
+  EXPECT_EQ(entries[1].name, "b/c");
+  EXPECT_TRUE(entries[1].deflated);
+  EXPECT_EQ(entries[1].size, 10u);
+  EXPECT_EQ(bytes.substr(entries[1].data_offset, entries[1].packed_size),
+            test::deflated("aaaaaaaaaa"));
+}
+
+TEST(ReadDirectory, TakesACommentAndAnArchiveOfNothing) {
+  EXPECT_EQ(read(zip_bytes({named("a")}, {.comment = "signed"})).size(), 1u);
+  EXPECT_TRUE(read(zip_bytes({})).empty());
+}
+
+struct Case {
+  const char* title;
+  std::string bytes;
+  ErrorCode code;
+  const char* message;
+
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.title; }
+};
+
+class ReadDirectoryOfABrokenArchive : public testing::TestWithParam<Case> {};
+
+TEST_P(ReadDirectoryOfABrokenArchive, NamesTheFault) {
+  EXPECT_THAT([] { read(GetParam().bytes); },
+              ThrowsError<InvalidCapsuleError>(
+                  GetParam().code, AllOf(HasSubstr("capsule file \"a.cap\""),
+                                         HasSubstr(GetParam().message), HasSubstr("`vcap pack`"))));
+}
+
+std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.title; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Frame, ReadDirectoryOfABrokenArchive,
+    testing::Values(
+        Case{"Empty", "", ErrorCode::not_an_archive, "is empty"},
+        Case{"Text", "hello, world, this is no archive", ErrorCode::not_an_archive,
+             "no end record"},
+        Case{"CutShort", zip_bytes({named("a")}).substr(0, 90), ErrorCode::not_an_archive,
+             "no end record"},
+        Case{"Prefix", zip_bytes({named("a")}, {.prefix = "#!/bin/sh\n"}),
+             ErrorCode::not_an_archive, "not a sound zip"},
+        Case{"Trailing", zip_bytes({named("a")}, {.trailing = "x"}), ErrorCode::not_an_archive,
+             "no end record"},
+        Case{"TwoArchives", zip_bytes({named("a")}) + zip_bytes({named("b")}),
+             ErrorCode::not_an_archive, "not a sound zip"},
+        Case{"EndRecordInComment", zip_bytes({named("a")}, {.comment = zip_bytes({})}),
+             ErrorCode::not_an_archive, "more than one end record"},
+        Case{"SecondDisk", zip_bytes({named("a")}, {.disk = 1}), ErrorCode::not_an_archive,
+             "several disks"},
+        Case{"TooFewCounted", zip_bytes({named("a"), named("b")}, {.count = 1}),
+             ErrorCode::not_an_archive, "directory does not end"},
+        Case{"TooManyCounted", zip_bytes({named("a")}, {.count = 2}), ErrorCode::not_an_archive,
+             "its directory has no entry"},
+        Case{"DirectoryElsewhere", zip_bytes({named("a")}, {.directory_offset = 7}),
+             ErrorCode::not_an_archive, "directory does not end"},
+        Case{"DirectoryOfAnotherSize", zip_bytes({named("a")}, {.directory_size = 7}),
+             ErrorCode::not_an_archive, "directory does not end"},
+        Case{"GapBeforeEnd", zip_bytes({named("a")}, {.before_end = "x"}),
+             ErrorCode::not_an_archive, "directory does not end"},
+        Case{"GapBeforeDirectory", zip_bytes({named("a")}, {.before_directory = "x"}),
+             ErrorCode::not_an_archive, "bytes of no entry before its directory"},
+        Case{"LocatorThatNobodyNeeds",
+             zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + std::string(16, '\0')}),
+             ErrorCode::not_an_archive, "zip64 locator disagree"},
+        Case{"Zip64WithoutLocator", zip_bytes({named("a")}, {.directory_offset = 0xffffffff}),
+             ErrorCode::not_an_archive, "zip64 locator disagree"},
+        Case{"Zip64RecordMissing",
+             zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + u32(0) + u64(1) + u32(1),
+                                      .directory_offset = 0xffffffff}),
+             ErrorCode::not_an_archive, "zip64 end record is not where its locator says"}),
+    name_of_case);
+
+INSTANTIATE_TEST_SUITE_P(
+    Entries, ReadDirectoryOfABrokenArchive,
+    testing::Values(
+        Case{"Gap", zip_bytes({named("a"), with(named("b"), [](auto& e) { e.gap = "xx"; })}),
+             ErrorCode::not_an_archive, "bytes of no entry before \"b\""},
+        Case{"SharedBytes",
+             zip_bytes({named("a"), with(named("a"), [](auto& e) { e.offset = 0; })}),
+             ErrorCode::not_an_archive, "overlapping bytes"},
+        Case{"NoHeaderThere", zip_bytes({with(named("a"), [](auto& e) { e.offset = 3; })}),
+             ErrorCode::not_an_archive, "there is no header of \"a\" at 3"},
+        Case{"HeaderBeyondTheEnd", zip_bytes({with(named("a"), [](auto& e) { e.offset = 99999; })}),
+             ErrorCode::not_an_archive, "beyond its end"},
+        Case{"DataBeyondTheEnd",
+             zip_bytes({with(named("a"),
+                             [](auto& e) {
+                               e.packed_size = 99999;
+                               e.size = 99999;
+                             })}),
+             ErrorCode::not_an_archive, "beyond its end"},
+        Case{"StoredOfTwoSizes", zip_bytes({with(named("a"), [](auto& e) { e.size = 3; })}),
+             ErrorCode::not_an_archive, "two sizes"},
+        Case{"AnotherLocalName", zip_bytes({with(named("a"), [](auto& e) { e.local_name = "b"; })}),
+             ErrorCode::not_an_archive, "two headers of \"a\" differ"},
+        Case{"AnotherLocalMethod",
+             zip_bytes({with(named("a"), [](auto& e) { e.local_method = 8; })}),
+             ErrorCode::not_an_archive, "two headers of \"a\" differ"},
+        Case{"AnotherLocalChecksum",
+             zip_bytes({with(named("a"), [](auto& e) { e.local_crc = 8; })}),
+             ErrorCode::not_an_archive, "two headers of \"a\" differ"},
+        Case{"ExtraCutShort",
+             zip_bytes({with(named("a"), [](auto& e) { e.local_extra = u16(1) + u16(9); })}),
+             ErrorCode::not_an_archive, "cut short"},
+        Case{"Zip64FieldMissing",
+             zip_bytes({with(named("a"), [](auto& e) { e.offset = 0xffffffff; })}),
+             ErrorCode::not_an_archive, "zip64 field of \"a\" is missing"},
+        Case{"Zip64FieldForNothing",
+             zip_bytes({with(named("a"), [](auto& e) { e.extra = u16(1) + u16(8) + u64(4); })}),
+             ErrorCode::not_an_archive, "zip64 field of \"a\" is too long"},
+        Case{"SecondName",
+             zip_bytes({with(named("a"),
+                             [](auto& e) {
+                               e.extra = u16(0x7075) + u16(6) + "\x01" + u32(0) + "b";
+                             })}),
+             ErrorCode::unsafe_entry, "second name"},
+        Case{"Encrypted", zip_bytes({with(named("a"), [](auto& e) { e.flags = 1; })}),
+             ErrorCode::unsafe_entry, "encrypted"},
+        Case{"Streamed", zip_bytes({with(named("a"), [](auto& e) { e.flags = 8; })}),
+             ErrorCode::unsafe_entry, "streamed"},
+        Case{"AnotherMethod", zip_bytes({with(named("a"), [](auto& e) { e.method = 12; })}),
+             ErrorCode::unsafe_entry, "method 12"},
+        Case{"SymbolicLink",
+             zip_bytes({with(named("a"),
+                             [](auto& e) { e.attributes = std::uint32_t{S_IFLNK | 0777} << 16; })}),
+             ErrorCode::unsafe_entry, "symbolic link"},
+        Case{"Pipe",
+             zip_bytes({with(named("a"),
+                             [](auto& e) { e.attributes = std::uint32_t{S_IFIFO | 0644} << 16; })}),
+             ErrorCode::unsafe_entry, "no regular file"}),
+    name_of_case);
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, ReadDirectoryOfABrokenArchive,
+    testing::Values(
+        Case{"Parent", zip_bytes({named("../a")}), ErrorCode::unsafe_entry,
+             "\"../a\" has the component \"..\""},
+        Case{"Absolute", zip_bytes({named("/etc/passwd")}), ErrorCode::unsafe_entry, "absolute"},
+        Case{"Backslash", zip_bytes({named("a\\b")}), ErrorCode::unsafe_entry, "backslash"},
+        Case{"Nul", zip_bytes({named(std::string("a\0b", 3))}), ErrorCode::unsafe_entry,
+             "control character 0"},
+        Case{"Folder", zip_bytes({named("a/")}), ErrorCode::unsafe_entry, "is a folder"},
+        Case{"Nothing", zip_bytes({named("")}), ErrorCode::unsafe_entry, "is empty"},
+        Case{"Long", zip_bytes({named(std::string(60000, 'a'))}), ErrorCode::unsafe_entry,
+             "component of 60000 bytes"},
+        Case{"NotMarkedAsUtf8", zip_bytes({named("caf\xc3\xa9")}), ErrorCode::unsafe_entry,
+             "not marked as UTF-8"},
+        Case{"Twice", zip_bytes({named("a"), named("a")}), ErrorCode::unsafe_entry,
+             "\"a\" is there twice"},
+        Case{"TwiceButForCase", zip_bytes({named("model"), named("Model")}),
+             ErrorCode::unsafe_entry, "differ only in case"},
+        Case{"FileAsFolder", zip_bytes({named("a/b"), named("a")}), ErrorCode::unsafe_entry,
+             "\"a\" is a file and the folder of \"a/b\""}),
+    name_of_case);
+
+TEST(ReadDirectory, TakesNamesOfOtherLettersThatAreMarkedAsUtf8) {
+  const auto entries =
+      read(zip_bytes({with(named("caf\xc3\xa9"), [](auto& e) { e.flags = 1 << 11; })}));
+  EXPECT_EQ(entries.at(0).name, "caf\xc3\xa9");
+}
+
+struct LimitCase {
+  const char* title;
+  Limits limits;
+  const char* message;
+
+  friend void PrintTo(const LimitCase& one, std::ostream* out) { *out << one.title; }
+};
+
+class ReadDirectoryWithinLimits : public testing::TestWithParam<LimitCase> {};
+
+TEST_P(ReadDirectoryWithinLimits, RefusesWhatIsBeyondThem) {
+  const std::string bytes = zip_bytes({stored_entry("stored", std::string(1000, 'x')),
+                                       deflated_entry("deflated", std::string(3000, 'x'))});
+  EXPECT_NO_THROW(read(bytes));
+  EXPECT_THAT(
+      [&] { read(bytes, GetParam().limits); },
+      ThrowsError<InvalidCapsuleError>(ErrorCode::limit_exceeded, HasSubstr(GetParam().message)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ReadDirectoryWithinLimits,
+    testing::Values(
+        LimitCase{"Entries", {.entries = 1}, "has 2 entries; 1 are allowed (Limits::entries)"},
+        LimitCase{"DirectoryBytes", {.directory_bytes = 50}, "Limits::directory_bytes"},
+        LimitCase{"FileBytes", {.file_bytes = 2999}, "\"deflated\" of 3000 bytes; 2999"},
+        LimitCase{"TotalBytes", {.total_bytes = 3999}, "3999 (Limits::total_bytes)"},
+        LimitCase{"Ratio", {.ratio = 20}, "more than 20 to 1 (Limits::ratio)"}),
+    [](const auto& one) { return std::string(one.param.title); });
+
+}  // namespace
+}  // namespace vcap

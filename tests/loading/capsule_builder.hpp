@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "loading/digest.hpp"
+#include "loading/plugins/fixture.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/zip_writer.hpp"
+#include "vcap/base/abi.hpp"
+#include "vcap/base/version.hpp"
+
+namespace vcap::test {
+
+inline std::string plugin_path(const std::string& plugin) {
+  return VCAP_TEST_PLUGINS "/" + plugin + ".so";
+}
+inline std::string library_entry() { return "lib/" + std::string(platform()) + "/capsule.so"; }
+
+/// Makes capsules without the packager, so that they can be wrong in any way. Sound unless
+/// something of it is changed.
+class CapsuleBuilder {
+ public:
+  /// A capsule of a fixture's library, which says of itself what fixture::info("fixture") gives.
+  explicit CapsuleBuilder(const std::string& plugin = "good")
+      : CapsuleBuilder(read_file(plugin_path(plugin)), fixture::info("fixture")) {}
+
+  CapsuleBuilder(const std::string& library, const CapsuleInfo& info) {
+    manifest = {{"format_version", 1},
+                {"api_version", kApiVersion},
+                {"info", info},
+                {"libraries",
+                 {{{"platform", platform()}, {"path", library_entry()}, {"abi_tag", abi_tag()}}}}};
+    files[library_entry()] = library;
+  }
+
+  CapsuleBuilder& file(const std::string& name, const std::string& content) {
+    files[name] = content;
+    return *this;
+  }
+  CapsuleBuilder& set(const std::string& pointer, nlohmann::json value) {
+    manifest[nlohmann::json::json_pointer(pointer)] = std::move(value);
+    return *this;
+  }
+
+  /// The manifest with the list of files as they are.
+  nlohmann::json listed() const {
+    nlohmann::json complete = manifest;
+    complete["files"] = nlohmann::json::array();
+    for (const auto& [name, content] : files)
+      complete["files"].push_back({{"path", name},
+                                   {"size", content.size()},
+                                   {"sha256", sha256(std::as_bytes(std::span(content)))}});
+    return complete;
+  }
+
+  /// The capsule with a manifest of any text.
+  std::string bytes_with(const std::string& manifest_text) const {
+    std::vector<ZipEntry> entries{stored_entry("capsule.json", manifest_text)};
+    for (const auto& [name, content] : files) entries.push_back(stored_entry(name, content));
+    return zip_bytes(entries);
+  }
+  std::string bytes() const { return bytes_with(listed().dump(2)); }
+
+  nlohmann::json manifest;
+  std::map<std::string, std::string> files;
+};
+
+}  // namespace vcap::test

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+/// Writes zip archives, sound ones and any kind of broken ones: every field of every record can be
+/// given another value than the right one. Plain and slow, for tests.
+namespace vcap::test {
+
+struct ZipEntry {
+  std::string name{};
+  std::string packed{};  ///< the bytes in the archive
+  std::uint16_t method = 0;
+  std::uint16_t flags = 0;
+  std::uint32_t crc = 0;
+  std::uint64_t size = 0;  ///< unpacked, as declared
+  std::uint16_t made_by = 3 << 8 | 20;
+  std::uint32_t attributes = static_cast<std::uint32_t>(S_IFREG | 0644) << 16;
+  std::string extra{};        ///< in both headers
+  std::string local_extra{};  ///< behind `extra`, in the local header alone
+  std::string gap{};          ///< bytes of nobody before the local header
+  std::optional<std::string> local_name{};
+  std::optional<std::uint16_t> local_method{};
+  std::optional<std::uint32_t> local_crc{};
+  std::optional<std::uint32_t> offset{};       ///< as the directory says
+  std::optional<std::uint32_t> packed_size{};  ///< as both headers say
+};
+
+struct ZipEnd {
+  std::string comment{};
+  std::string prefix{};  ///< before everything, known to no record
+  std::string before_directory{};
+  std::string before_end{};  ///< between directory and end record
+  std::string trailing{};    ///< after everything
+  std::optional<std::uint16_t> count{};
+  std::optional<std::uint32_t> directory_size{};
+  std::optional<std::uint32_t> directory_offset{};
+  std::uint16_t disk = 0;
+};
+
+inline std::string u16(std::uint64_t value) {
+  return {static_cast<char>(value & 0xff), static_cast<char>(value >> 8 & 0xff)};
+}
+inline std::string u32(std::uint64_t value) { return u16(value & 0xffff) + u16(value >> 16); }
+inline std::string u64(std::uint64_t value) { return u32(value & 0xffffffff) + u32(value >> 32); }
+
+inline std::uint32_t zip_crc(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
+/// The bytes as a raw deflate stream, as zip has it.
+inline std::string deflated(std::string bytes) {
+  z_stream stream{};
+  if (deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("deflateInit2");
+  std::string packed(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<unsigned char*>(bytes.data());
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<unsigned char*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int result = deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (result != Z_STREAM_END) throw std::runtime_error("deflate");
+  return packed;
+}
+
+inline ZipEntry stored_entry(std::string name, const std::string& content) {
+  return {
+      .name = std::move(name), .packed = content, .crc = zip_crc(content), .size = content.size()};
+}
+
+inline ZipEntry deflated_entry(std::string name, const std::string& content) {
+  return {.name = std::move(name),
+          .packed = deflated(content),
+          .method = 8,
+          .crc = zip_crc(content),
+          .size = content.size()};
+}
+
+inline std::string local_header(const ZipEntry& entry) {
+  const std::string name = entry.local_name.value_or(entry.name);
+  return "PK\x03\x04" + u16(20) + u16(entry.flags) +
+         u16(entry.local_method.value_or(entry.method)) + u16(0) + u16(33) +
+         u32(entry.local_crc.value_or(entry.crc)) +
+         u32(entry.packed_size.value_or(static_cast<std::uint32_t>(entry.packed.size()))) +
+         u32(entry.size) + u16(name.size()) + u16(entry.extra.size() + entry.local_extra.size()) +
+         name + entry.extra + entry.local_extra;
+}
+
+inline std::string directory_header(const ZipEntry& entry, std::uint64_t offset) {
+  return "PK\x01\x02" + u16(entry.made_by) + u16(20) + u16(entry.flags) + u16(entry.method) +
+         u16(0) + u16(33) + u32(entry.crc) +
+         u32(entry.packed_size.value_or(static_cast<std::uint32_t>(entry.packed.size()))) +
+         u32(entry.size) + u16(entry.name.size()) + u16(entry.extra.size()) + u16(0) + u16(0) +
+         u16(0) + u32(entry.attributes) + u32(entry.offset.value_or(offset)) + entry.name +
+         entry.extra;
+}
+
+inline std::string zip_bytes(const std::vector<ZipEntry>& entries, const ZipEnd& end = {}) {
+  std::string bytes;
+  std::string directory;
+  for (const ZipEntry& entry : entries) {
+    bytes += entry.gap;
+    directory += directory_header(entry, bytes.size());
+    bytes += local_header(entry) + entry.packed;
+  }
+  bytes += end.before_directory;
+  const std::uint64_t offset = bytes.size();
+  const std::uint64_t count = end.count.value_or(static_cast<std::uint16_t>(entries.size()));
+  bytes += directory + end.before_end;
+  bytes += "PK\x05\x06" + u16(end.disk) + u16(end.disk) + u16(count) + u16(count) +
+           u32(end.directory_size.value_or(static_cast<std::uint32_t>(directory.size()))) +
+           u32(end.directory_offset.value_or(static_cast<std::uint32_t>(offset))) +
+           u16(end.comment.size()) + end.comment;
+  return end.prefix + bytes + end.trailing;
+}
+
+}  // namespace vcap::test
