@@ -49,7 +49,7 @@ void print(const Manifest& manifest) {
             << "state     " << (info.stream_state ? "kept for each stream" : "none") << '\n'
             << "devices   " << info.device_mapper.name() << '\n';
   if (info.recognition_threshold)
-    std::cout << "the same  up to a distance of " << *info.recognition_threshold << '\n';
+    std::cout << "matches   up to a distance of " << *info.recognition_threshold << '\n';
   std::cout << "format    " << manifest.format_version << ", plugin API " << manifest.api_version
             << '\n';
   if (!info.options.empty()) std::cout << "options\n";

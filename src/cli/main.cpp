@@ -40,6 +40,7 @@ int run(int argument_count, const char* const* arguments) {
   app.require_subcommand(1);
   app.footer(kExitCodesHelp);
   Action chosen;
+  add_run(app, chosen);
   add_plan(app, chosen);
   add_inspect(app, chosen);
   add_pack(app, chosen);

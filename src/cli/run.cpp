@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/capsule_settings.hpp"
+#include "cli/commands.hpp"
+#include "cli/console.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/run_outputs.hpp"
+#include "cli/run_streams.hpp"
+#include "cli/stop_signal.hpp"
+#include "cli/stream_names.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/loading/load_capsule.hpp"
+#include "vcap/loading/manifest.hpp"
+
+namespace vcap::cli {
+namespace {
+
+constexpr const char* kHelp =
+    "Each source is a video file, a webcam's index, an rtsp or http(s) URL, a folder of images or "
+    "a glob of them, and becomes a stream, named after it.\n"
+    "A frame on which a capsule fails is recorded with its error, and the stream goes on. Exit "
+    "code 1 means that a stream ended early for another reason than its source or output, or that "
+    "a capsule failed on every frame.\n"
+    "Ctrl-C or SIGTERM stops the sources, finishes the files and the summary, and is no failure; "
+    "a second one ends at once, and finishes no file (exit code 130).";
+
+struct RunArguments {
+  std::vector<std::string> capsules;
+  std::vector<std::string> sources;
+  std::vector<std::string> options;
+  std::vector<std::string> configs;
+  OutputPaths outputs;
+  std::int64_t max_frames = 0;  ///< 0: all
+};
+
+std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths) {
+  std::vector<CapsuleInfo> infos;
+  for (const std::string& path : paths) infos.push_back(read_manifest(path).info);
+  return infos;
+}
+
+std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& paths,
+                                               const std::vector<CapsuleInfo>& infos,
+                                               const CapsuleSettings& settings) {
+  std::vector<std::shared_ptr<Capsule>> capsules;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    LoadOptions options;
+    if (const auto config = settings.config.find(infos[i].name); config != settings.config.end())
+      options.config = config->second;
+    capsules.push_back(load_capsule(paths[i], options));
+  }
+  return capsules;
+}
+
+/// One message a failed stream; the exit code of the first.
+int report_failures(const RunStreams& streams) {
+  int exit_code = kDone;
+  for (const StreamReport& report : streams.reports()) {
+    if (!report.failure) continue;
+    Console::shared().line("vcap: stream " + report.id + ": " + *report.failure);
+    if (exit_code == kDone) exit_code = exit_code_of_stream(report.failure_cause);
+  }
+  if (exit_code == kDone && streams.every_frame_failed()) {
+    Console::shared().line("vcap: a capsule failed on every frame; the first: " +
+                           streams.first_error());
+    exit_code = kFailed;
+  }
+  return exit_code;
+}
+
+int run(const RunArguments& arguments) {
+  // Everything that the manifests tell is checked before any code of a capsule runs.
+  const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules);
+  const Plan plan(infos);
+  const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
+  const std::vector<std::string> ids = stream_ids(arguments.sources);
+  StopSignal stop;  // from here on, since outputs leave traces where the process is killed
+  RunOutputs outputs(arguments.outputs, arguments.sources);
+  RunStreams streams;  // outlives the pipeline, which writes to it
+  Pipeline pipeline(load_all(arguments.capsules, infos, settings));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    auto source = open_source(arguments.sources[i]);
+    auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
+    streams.add({.id = ids[i],
+                 .source = std::move(source),
+                 .sinks = std::move(sinks),
+                 .options = settings.options,
+                 .max_frames = arguments.max_frames > 0 ? std::optional(arguments.max_frames)
+                                                        : std::nullopt});
+  }
+  streams.run(pipeline, stop);
+
+  int exit_code = report_failures(streams);
+  // A stream that failed before its first record leaves nothing worth a file's name.
+  if (exit_code != kDone && streams.frames() == 0) return exit_code;
+  std::ostringstream summary;
+  streams.print_summary(summary);
+  try {
+    outputs.finish(summary.str());
+  } catch (const OutputError&) {
+    // Where writing broke off, the stream has said so already.
+    if (exit_code == kDone) throw;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Runs capsules on videos, webcams and streams");
+  const auto repeated = [command](const char* name, std::vector<std::string>& values,
+                                  const char* help, const char* type) {
+    return command->add_option(name, values, help)->type_name(type)->allow_extra_args(false);
+  };
+  const auto path = [command](const char* name, std::string& value, const char* help) {
+    command->add_option(name, value, help)->type_name("PATH");
+  };
+  repeated("--capsule", arguments->capsules, "A capsule; once for each, in any order", "PATH")
+      ->required();
+  repeated("--source", arguments->sources, "Where frames come from; once for each stream", "SOURCE")
+      ->required();
+  repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
+  repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
+           "CAPSULE=JSON|@FILE");
+  path("--jsonl", arguments->outputs.jsonl,
+       "Writes one JSON record a line for each frame; \"-\" is standard output");
+  path("--video", arguments->outputs.video,
+       "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
+       "sources, one clip each, NAME-STREAM.EXTENSION");
+  path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  command
+      ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command->footer(std::string(kHelp) + "\n" + kExitCodesHelp);
+  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace vcap::cli

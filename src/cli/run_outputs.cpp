@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_outputs.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <system_error>
+#include <utility>
+
+#include "cli/exit_code.hpp"
+#include "cli/stream_names.hpp"
+
+namespace vcap::cli {
+
+namespace fs = std::filesystem;
+
+RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
+    : paths_(std::move(paths)), sources_(std::move(sources)) {
+  if (!paths_.summary.empty()) {
+    check_free(paths_.summary);
+    summary_.emplace(paths_.summary);
+  }
+  if (!paths_.jsonl.empty()) {
+    check_free(paths_.jsonl);
+    jsonl_ = make_json_lines_sink(paths_.jsonl);
+  }
+  // The clip's own file comes with its stream, when its rate is known; its folder can be wrong now.
+  if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0);
+}
+
+void RunOutputs::check_free(const std::string& path) {
+  std::error_code unknown;
+  for (const std::string& source : sources_)
+    if (fs::is_regular_file(path, unknown) && fs::equivalent(path, source, unknown))
+      throw UsageError("output " + path + " is the source " + source +
+                       " and would replace it; give another name");
+  const bool shared = fs::exists(path, unknown) && !fs::is_regular_file(path, unknown);
+  const std::string name = fs::absolute(path).lexically_normal().string();
+  if (!shared && std::find(outputs_.begin(), outputs_.end(), name) != outputs_.end())
+    throw UsageError("output " + path + " is given twice; give each output a name of its own");
+  outputs_.push_back(name);
+}
+
+std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string& stream_id,
+                                                               bool one_of_several,
+                                                               double frames_per_second) {
+  std::vector<std::shared_ptr<Sink>> sinks;
+  if (jsonl_) sinks.push_back(jsonl_);
+  if (!paths_.video.empty()) {
+    const fs::path path =
+        one_of_several ? output_of_stream(paths_.video, stream_id) : fs::path(paths_.video);
+    check_free(path.string());
+    videos_.push_back(make_annotated_video_sink(path, frames_per_second));
+    sinks.push_back(videos_.back());
+  }
+  return sinks;
+}
+
+void RunOutputs::finish(const std::string& summary) {
+  std::exception_ptr first_failure;
+  const auto attempt = [&first_failure](const std::function<void()>& step) {
+    try {
+      step();
+    } catch (...) {
+      if (!first_failure) first_failure = std::current_exception();
+    }
+  };
+  if (jsonl_) attempt([this] { jsonl_->close(); });
+  for (const auto& video : videos_) attempt([&video] { video->close(); });
+  if (summary_)
+    attempt([this, &summary] {
+      summary_->write(summary);
+      summary_->commit();
+    });
+  const bool stdout_taken = paths_.jsonl == "-" || paths_.summary == "-";
+  (stdout_taken ? std::cerr : std::cout) << summary << std::flush;
+  if (first_failure) std::rethrow_exception(first_failure);
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/output_file.hpp"
+#include "vcap/runtime/sink.hpp"
+
+namespace vcap::cli {
+
+/// Where a run's results go; empty: nowhere.
+struct OutputPaths {
+  std::string jsonl;
+  std::string video;
+  std::string summary;
+};
+
+/// The files of a run: opened before it begins, so that a wrong path costs no work, and named when
+/// it is over. Where finish() is not reached, none of them is left behind.
+class RunOutputs {
+ public:
+  /// Throws OutputError, and UsageError where an output would replace a source or another output.
+  RunOutputs(OutputPaths paths, std::vector<std::string> sources);
+
+  /// What a stream writes to. Throws like the constructor.
+  std::vector<std::shared_ptr<Sink>> sinks_of_stream(const std::string& stream_id,
+                                                     bool one_of_several, double frames_per_second);
+  /// Completes every file and prints the summary: to standard output, or, where the records go
+  /// there, to standard error. Completes all that can be, then throws the first OutputError.
+  void finish(const std::string& summary);
+
+ private:
+  void check_free(const std::string& path);
+
+  OutputPaths paths_;
+  std::vector<std::string> sources_;
+  std::vector<std::string> outputs_;  ///< checked so far
+  std::optional<OutputFile> summary_;
+  std::shared_ptr<Sink> jsonl_;
+  std::vector<std::shared_ptr<Sink>> videos_;
+};
+
+}  // namespace vcap::cli

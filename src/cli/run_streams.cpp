@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_streams.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "cli/console.hpp"
+
+namespace vcap::cli {
+namespace {
+
+constexpr int kProgressMilliseconds = 250;
+
+/// Becomes readable once, from any thread.
+class Event {
+ public:
+  Event() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~Event() { ::close(descriptor_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  int descriptor() const noexcept { return descriptor_; }
+  void set() noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
+  }
+
+ private:
+  int descriptor_;
+};
+
+std::string clock(double seconds) {
+  const auto whole = static_cast<long long>(seconds + 0.5);
+  char text[32];
+  if (whole < 3600)
+    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+                  whole % 60);
+  return text;
+}
+
+}  // namespace
+
+void RunStreams::add(StreamConfig config) {
+  const SourceInfo info = config.source->info();
+  std::optional<std::int64_t> frames = info.frames;
+  if (config.max_frames) frames = std::min(frames.value_or(*config.max_frames), *config.max_frames);
+  if (expected_frames_)
+    expected_frames_ = frames ? std::optional(*expected_frames_ + *frames) : std::nullopt;
+
+  auto entry = std::make_unique<Entry>();
+  entry->source = info.description;
+  config.sinks.push_back(make_callback_sink(
+      [&statistics = entry->statistics](const FrameRecord& record) { statistics.add(record); }));
+  entry->config = std::move(config);
+  entries_.push_back(std::move(entry));
+}
+
+void RunStreams::run(Pipeline& pipeline, StopSignal& stop) {
+  std::vector<std::string> ids;
+  for (const auto& entry : entries_) {
+    ids.push_back(entry->config.id);
+    pipeline.open_stream(std::move(entry->config));
+  }
+  Event all_ended;
+  {
+    const std::jthread waiting([&] {
+      for (const std::string& id : ids) reports_.push_back(pipeline.wait(id));
+      all_ended.set();
+    });
+    watch(pipeline, stop, all_ended.descriptor());
+  }
+  stopped_ = stop.raised();
+  Console::shared().end_progress();
+}
+
+void RunStreams::watch(Pipeline& pipeline, StopSignal& stop, int all_ended) const {
+  const auto begin = std::chrono::steady_clock::now();
+  Console& console = Console::shared();
+  const int interval = console.is_terminal() ? kProgressMilliseconds : -1;
+  pollfd events[] = {{.fd = all_ended, .events = POLLIN, .revents = 0},
+                     {.fd = stop.descriptor(), .events = POLLIN, .revents = 0}};
+  while (events[0].revents == 0) {
+    ::poll(events, std::size(events), interval);
+    if (events[1].revents != 0) {
+      console.line("vcap: stopping; once more ends at once, without files");
+      pipeline.stop();
+      events[1].fd = -1;  // heard
+      events[1].revents = 0;
+    }
+    console.progress(progress(std::chrono::steady_clock::now() - begin));
+  }
+}
+
+std::string RunStreams::progress(std::chrono::duration<double> elapsed) const {
+  const std::int64_t done = frames();
+  const double rate = elapsed.count() > 0 ? static_cast<double>(done) / elapsed.count() : 0;
+  std::string text = entries_.size() > 1 ? std::to_string(entries_.size()) + " streams: " : "";
+  text += std::to_string(done);
+  if (expected_frames_) text += " of " + std::to_string(*expected_frames_);
+  char figures[64];
+  std::snprintf(figures, sizeof figures, " frames, %.1f frames/s", rate);
+  text += figures;
+  if (expected_frames_ && done > 0)
+    text += ", " +
+            clock(static_cast<double>(std::max<std::int64_t>(*expected_frames_ - done, 0)) / rate) +
+            " left";
+  return text;
+}
+
+std::int64_t RunStreams::frames() const {
+  std::int64_t sum = 0;
+  for (const auto& entry : entries_) sum += entry->statistics.frames();
+  return sum;
+}
+
+bool RunStreams::every_frame_failed() const {
+  std::int64_t failed = 0;
+  for (const StreamReport& report : reports_) failed += report.errors;
+  return failed > 0 && failed == frames();
+}
+
+std::string RunStreams::first_error() const {
+  for (const auto& entry : entries_)
+    if (entry->statistics.first_error()) return *entry->statistics.first_error();
+  return {};
+}
+
+void RunStreams::print_summary(std::ostream& out) const {
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    entries_[i]->statistics.print(out, entries_[i]->source, reports_[i]);
+  if (stopped_) out << "stopped before the sources had ended\n";
+}
+
+}  // namespace vcap::cli

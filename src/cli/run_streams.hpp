@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/stop_signal.hpp"
+#include "cli/stream_statistics.hpp"
+#include "vcap/runtime/pipeline.hpp"
+
+namespace vcap::cli {
+
+/// The streams of one run: started together, watched until all have ended, counted.
+/// Thread safety: thread-compatible.
+class RunStreams {
+ public:
+  void add(StreamConfig config);
+  /// Starts all, shows progress on a terminal, stops them where `stop` is raised, and comes back
+  /// when all have ended.
+  void run(Pipeline& pipeline, StopSignal& stop);
+
+  // After run().
+  const std::vector<StreamReport>& reports() const noexcept { return reports_; }
+  std::int64_t frames() const;
+  /// Whether there were frames, and a capsule failed on each.
+  bool every_frame_failed() const;
+  /// The first frame on which a capsule failed; empty where there is none.
+  std::string first_error() const;
+  void print_summary(std::ostream& out) const;
+
+ private:
+  struct Entry {
+    std::string source;
+    StreamStatistics statistics;
+    StreamConfig config;
+  };
+
+  void watch(Pipeline& pipeline, StopSignal& stop, int all_ended) const;
+  std::string progress(std::chrono::duration<double> elapsed) const;
+
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::optional<std::int64_t> expected_frames_ = 0;  ///< absent where a source does not tell
+  std::vector<StreamReport> reports_;
+  bool stopped_ = false;
+};
+
+}  // namespace vcap::cli

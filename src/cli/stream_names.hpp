@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace vcap::cli {
+
+/// An id for the stream of each source, as records and file names bear it: the file's name without
+/// its extension, the folder's name, "webcam-0", or an address without its password; of equal
+/// ones, the second gets "-2" at its end.
+std::vector<std::string> stream_ids(const std::vector<std::string>& sources);
+
+/// "out/clip.mp4" becomes "out/clip-cam1.mp4".
+std::filesystem::path output_of_stream(const std::filesystem::path& path,
+                                       const std::string& stream_id);
+
+}  // namespace vcap::cli
