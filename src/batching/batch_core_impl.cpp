@@ -2,6 +2,8 @@
 // The senders' side of the state machine, its answers and its end. batch_worker.cpp has the rest.
 #include "batching/batch_core_impl.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -108,28 +110,30 @@ bool BatchCoreImpl::enqueue(Lock& lock, BatchCall& call) {
 
   Finished finished;
   std::exception_ptr why;
+  time_point now = clock_->now();
   try {
-    admit(lock, call, finished);
+    admit(lock, call, now, finished);
   } catch (...) {
     why = std::current_exception();
   }
-  const bool wake = wake_worker(clock_->now());
+  const bool wake = wake_worker(now);
   tell(lock, finished);
-  if (why) std::rethrow_exception(why);
-  return wake;
+  if (!why) return wake;
+  if (wake) work_.notify_one();
+  std::rethrow_exception(why);
 }
 
 // Queues the call's requests. One that gets no room fails, and those behind it; where it is the
 // call's first, and not the call itself is at fault, the call is not accepted and this throws.
-void BatchCoreImpl::admit(Lock& lock, BatchCall& call, Finished& finished) {
+void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished) {
   std::exception_ptr why;
   for (BatchRequest* request = call.first_; request; request = request->next_of_call) {
     if (!why) {
       try {
-        why = make_room(lock, *request, finished);
+        why = make_room(lock, *request, now, finished);
         if (!why) {
           start_threads(*request);
-          request->arrival = clock_->now();
+          request->arrival = now;
           queue_.push(*request);
         }
       } catch (...) {
@@ -139,7 +143,7 @@ void BatchCoreImpl::admit(Lock& lock, BatchCall& call, Finished& finished) {
       if (!call.accepted_) {
         call.accepted_ = true;
         ++unanswered_;
-        linger_.arrived(clock_->now());
+        linger_.arrived(now);
       }
     }
     if (why) {
@@ -156,11 +160,11 @@ bool BatchCoreImpl::full() const noexcept {
 
 // Gives why the request is not to be queued. Throws where its sender is to know instead.
 std::exception_ptr BatchCoreImpl::make_room(Lock& lock, const BatchRequest& request,
-                                            Finished& finished) {
+                                            time_point& now, Finished& finished) {
   for (;;) {
     if (closing_) throw closed_error();
     if (request.call->cancelled_) return std::make_exception_ptr(cancelled_error());
-    if (request.deadline <= clock_->now())
+    if (request.deadline <= now)
       return std::make_exception_ptr(deadline_error(queue_.size(), running_));
     if (!full()) return {};
     if (policy_.when_full == WhenFull::drop_oldest) {
@@ -171,27 +175,40 @@ std::exception_ptr BatchCoreImpl::make_room(Lock& lock, const BatchRequest& requ
       continue;
     }
     // What this call has queued so far may be what the worker waits for.
-    if (wake_worker(clock_->now())) work_.notify_one();
+    queue_changed();
+    if (wake_worker(now)) work_.notify_one();
     ++blocked_;
     if (request.deadline == time_point::max())
       room_.wait(lock);
     else
       clock_->wait_until(room_, lock, request.deadline);
     if (--blocked_ == 0 && closing_) all_answered_.notify_all();
+    now = clock_->now();
   }
 }
 
 void BatchCoreImpl::start_threads(const BatchRequest& request) {
-  if (idle_workers_ == 0 && workers_.size() < policy_.workers) {
-    if (!arena_)
-      arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
-    workers_.reserve(workers_.size() + 1);
-    workers_.emplace_back([this, runner = make_runner_()] { work(*runner); });
-    ++idle_workers_;
-  }
+  if (idle_workers_ == 0) start_worker();
   if (request.deadline == time_point::max()) return;
-  if (!watch_.joinable()) watch_ = std::thread([this] { watch(); });
+  if (!watch_.joinable())
+    watch_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), "vcap-deadlines");
+      watch();
+    });
   if (request.deadline < watch_until_) watch_wake_.notify_one();
+}
+
+// One more, where the policy has one more.
+void BatchCoreImpl::start_worker() {
+  if (workers_.size() == policy_.workers) return;
+  if (!arena_)
+    arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
+  workers_.reserve(workers_.size() + 1);
+  workers_.emplace_back([this, runner = make_runner_()] {
+    pthread_setname_np(pthread_self(), "vcap-batch");
+    work(*runner);
+  });
+  ++idle_workers_;
 }
 
 // Whether the gathering worker sleeps and should not; whoever asks and gets true notifies it.

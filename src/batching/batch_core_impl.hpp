@@ -61,10 +61,12 @@ class BatchCoreImpl {
   // Senders.
   void prepare(BatchCall& call, const RequestOptions& options);
   [[nodiscard]] bool enqueue(Lock& lock, BatchCall& call);
-  void admit(Lock& lock, BatchCall& call, Finished& finished);
+  void admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished);
   bool full() const noexcept;
-  std::exception_ptr make_room(Lock& lock, const BatchRequest& request, Finished& finished);
+  std::exception_ptr make_room(Lock& lock, const BatchRequest& request, time_point& now,
+                               Finished& finished);
   void start_threads(const BatchRequest& request);
+  void start_worker();
   bool wake_worker(time_point now) noexcept;
 
   // Workers.

@@ -20,6 +20,12 @@ void BatchCoreImpl::work(BatchRunner& runner) {
     if (batch.empty()) continue;
 
     --idle_workers_;
+    if (!queue_.empty() && idle_workers_ == 0) {
+      try {
+        start_worker();
+      } catch (...) {  // then those that there are do all the work
+      }
+    }
     lock.unlock();
     const time_point began = clock_->now();
     arena_->run(runner, batch);

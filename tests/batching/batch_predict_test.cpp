@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens around predict: isolation of failures, its threads, and sending from within it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "batching/expect_batch_error.hpp"
+#include "batching/predictor.hpp"
+#include "vcap/batching/batch_executor.hpp"
+
+namespace vcap {
+namespace {
+
+using test::expect_batch_error;
+using testing::ElementsAre;
+
+using Executor = BatchExecutor<int, int>;
+
+/// Doubles; throws where a number is negative.
+std::vector<int> throw_at_negatives(std::span<const int> inputs) {
+  std::vector<int> outputs;
+  for (const int input : inputs) {
+    if (input < 0) throw std::domain_error("negative");
+    outputs.push_back(2 * input);
+  }
+  return outputs;
+}
+
+/// Sends them so that they share one batch, and gives what each came to; -1 where it failed.
+std::vector<int> answers_of_one_batch(Executor::Predict predict, std::vector<int> inputs,
+                                      BatchPolicy policy) {
+  test::Predictor gate;
+  gate.hold();
+  bool first = true;
+  Executor executor(
+      [&](std::span<const int> batch) {
+        if (!std::exchange(first, false)) return predict(batch);
+        return gate(batch);
+      },
+      policy);
+  auto before = executor.submit(0);
+  gate.await_batches(1);
+  std::vector<std::future<int>> futures;
+  for (const int input : inputs) futures.push_back(executor.submit(input));
+  gate.release();
+  std::vector<int> answers;
+  for (auto& future : futures) try {
+      answers.push_back(future.get());
+    } catch (const std::exception&) {
+      answers.push_back(-1);
+    }
+  return answers;
+}
+
+TEST(BatchIsolation, FailsOnlyTheRequestThatFailsAlone) {
+  EXPECT_THAT(
+      answers_of_one_batch(throw_at_negatives, {1, 2, -3, 4, 5}, {.isolate_failures = true}),
+      ElementsAre(2, 4, -1, 8, 10));
+}
+
+TEST(BatchIsolation, FailsEachOfSeveral) {
+  EXPECT_THAT(answers_of_one_batch(throw_at_negatives, {-1, 2, 3, -4}, {.isolate_failures = true}),
+              ElementsAre(-1, 4, 6, -1));
+}
+
+TEST(BatchIsolation, AppliesToWrongCountsToo) {
+  const auto lose_sevens = [](std::span<const int> inputs) {
+    std::vector<int> outputs;
+    std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(outputs),
+                 [](int input) { return input != 7; });
+    return outputs;
+  };
+  EXPECT_THAT(answers_of_one_batch(lose_sevens, {5, 6, 7, 8}, {.isolate_failures = true}),
+              ElementsAre(5, 6, -1, 8));
+}
+
+TEST(BatchIsolation, IsNotDoneUnlessAskedFor) {
+  int rounds = 0;
+  const auto counting = [&](std::span<const int> inputs) {
+    ++rounds;
+    return throw_at_negatives(inputs);
+  };
+  EXPECT_THAT(answers_of_one_batch(counting, {1, -2, 3}, {}), ElementsAre(-1, -1, -1));
+  EXPECT_EQ(rounds, 1);
+}
+
+/// Its first move, which is into the request, works; its second, into the batch, throws.
+struct Slippery {
+  explicit Slippery(bool bad_in) : bad(bad_in) {}
+  Slippery(Slippery&& other) : bad(other.bad), moves(other.moves + 1) {
+    if (bad && moves > kMovesOnTheWayIn) throw std::length_error("slipped");
+  }
+  static constexpr int kMovesOnTheWayIn = 1;
+  bool bad;
+  int moves = 0;
+};
+
+TEST(BatchPredict, AnInputWhoseMoveThrowsFailsAlone) {
+  std::vector<std::size_t> sizes;
+  BatchExecutor<Slippery, int> executor([&](std::span<const Slippery> inputs) {
+    sizes.push_back(inputs.size());
+    return std::vector<int>(inputs.size(), 1);
+  });
+  auto bad = executor.submit(Slippery(true));
+  auto good = executor.submit(Slippery(false));
+  EXPECT_THROW(bad.get(), std::length_error);
+  EXPECT_EQ(good.get(), 1);
+  EXPECT_THAT(sizes, ElementsAre(1u));
+}
+
+/// Throws when moved out of predict's results.
+struct BadOutput {
+  explicit BadOutput(int value_in) : value(value_in) {}
+  BadOutput(const BadOutput& other) : value(other.value) {
+    if (value == 13) throw std::length_error("thirteen");
+  }
+  int value;
+};
+
+TEST(BatchPredict, AnOutputWhoseMoveThrowsFailsAlone) {
+  BatchExecutor<int, BadOutput> executor([](std::span<const int> inputs) {
+    std::vector<BadOutput> outputs;
+    outputs.reserve(inputs.size());
+    for (const int input : inputs) outputs.emplace_back(input);
+    return outputs;
+  });
+  auto bad = executor.submit(13);
+  auto good = executor.submit(14);
+  EXPECT_THROW(bad.get(), std::length_error);
+  EXPECT_EQ(good.get().value, 14);
+}
+
+TEST(BatchPredict, SendingFromWithinItIsRefused) {
+  std::unique_ptr<Executor> executor;
+  const auto send_again = [&](std::span<const int> inputs) {
+    switch (inputs.front()) {
+      case 1:
+        executor->submit(9).get();
+        break;
+      case 2:
+        executor->run(9);
+        break;
+      case 3:
+        executor->run_all({9});
+        break;
+      default:
+        executor->close();
+    }
+    return std::vector<int>(inputs.size());
+  };
+  executor = std::make_unique<Executor>(send_again);
+  for (int way = 1; way <= 4; ++way)
+    expect_batch_error(ErrorCode::reentrant_submit, "within its own predict",
+                       [&] { executor->run(way); });
+}
+
+TEST(BatchPredict, SendingFromItsParallelLoopsIsRefused) {
+  if (tbb::info::default_concurrency() < 2) GTEST_SKIP() << "TBB has no thread to help here";
+  std::unique_ptr<Executor> executor;
+  std::atomic<int> refused{0};
+  const auto send_again = [&](std::span<const int> inputs) {
+    // Both loop bodies wait for each other, so that one of them runs on a thread of TBB's.
+    std::barrier both(2);
+    tbb::parallel_for(
+        0, 2,
+        [&](int) {
+          both.arrive_and_wait();
+          try {
+            executor->submit(9);
+          } catch (const BatchError& error) {
+            refused += error.code() == ErrorCode::reentrant_submit;
+          }
+        },
+        tbb::simple_partitioner());
+    return std::vector<int>(inputs.size());
+  };
+  executor = std::make_unique<Executor>(send_again, BatchPolicy{.concurrency = 2});
+  executor->run(1);
+  EXPECT_EQ(refused, 2);
+}
+
+TEST(BatchPredict, MaySendToAnotherExecutor) {
+  Executor inner(throw_at_negatives);
+  Executor outer([&](std::span<const int> inputs) {
+    return inner.run_all(std::vector<int>(inputs.begin(), inputs.end()));
+  });
+  EXPECT_EQ(outer.run(2), 4);
+}
+
+class BatchArena : public testing::TestWithParam<int> {};
+
+TEST_P(BatchArena, BoundsTheParallelLoopsOfPredict) {
+  std::set<std::thread::id> threads;
+  std::mutex mutex;
+  int arena_size = 0;
+  Executor executor(
+      [&](std::span<const int> inputs) {
+        arena_size = tbb::this_task_arena::max_concurrency();
+        tbb::parallel_for(0, 1000, [&](int) {
+          const std::lock_guard lock(mutex);
+          threads.insert(std::this_thread::get_id());
+        });
+        return std::vector<int>(inputs.size());
+      },
+      {.concurrency = static_cast<std::size_t>(GetParam())});
+  executor.run(1);
+  EXPECT_EQ(arena_size, GetParam());
+  EXPECT_LE(threads.size(), static_cast<std::size_t>(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, BatchArena, testing::Values(1, 2, 8));
+
+TEST(BatchWorkers, PredictSeveralBatchesAtOnce) {
+  std::barrier both(2);
+  Executor executor(
+      [&](std::span<const int> inputs) {
+        both.arrive_and_wait();  // passed by no single worker
+        return std::vector<int>(inputs.begin(), inputs.end());
+      },
+      {.max_batch_size = 1, .workers = 2});
+  auto first = executor.submit(1);
+  auto second = executor.submit(2);
+  EXPECT_EQ(first.get() + second.get(), 3);
+}
+
+TEST(BatchWorkers, OneAloneNeverPredictsTwoBatchesAtOnce) {
+  std::atomic<int> inside{0};
+  std::atomic<bool> overlapped{false};
+  Executor executor(
+      [&](std::span<const int> inputs) {
+        if (++inside > 1) overlapped = true;
+        std::this_thread::yield();
+        --inside;
+        return std::vector<int>(inputs.size());
+      },
+      {.max_batch_size = 2});
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 200; ++i) executor.run(i);
+      });
+  }
+  EXPECT_FALSE(overlapped);
+}
+
+/// How many of this process's threads have that name.
+int threads_named(const std::string& name) {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string comm;
+    std::getline(std::ifstream(task.path() / "comm"), comm);
+    count += comm == name;
+  }
+  return count;
+}
+
+/// A thread that has ended, and was joined, may stay listed for a moment.
+void await_no_threads() {
+  while (threads_named("vcap-batch") + threads_named("vcap-deadlines") > 0)
+    std::this_thread::yield();
+}
+
+TEST(BatchThreads, StartOnlyWhenTheyAreNeededAndEndWithClose) {
+  await_no_threads();  // of other tests
+  test::Predictor predictor;
+  Executor executor(std::ref(predictor), {.workers = 3});
+  EXPECT_EQ(threads_named("vcap-batch"), 0);
+  executor.run(1);
+  EXPECT_EQ(threads_named("vcap-batch"), 1);
+  EXPECT_EQ(threads_named("vcap-deadlines"), 0);
+  executor.run(1, {.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1)});
+  EXPECT_EQ(threads_named("vcap-batch"), 1) << "one is enough for one caller";
+  EXPECT_EQ(threads_named("vcap-deadlines"), 1);
+  executor.close();
+  await_no_threads();
+}
+
+}  // namespace
+}  // namespace vcap

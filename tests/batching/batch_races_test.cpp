@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random races of sending, cancelling, expiring and closing. Whatever the order, each request is
+// answered exactly once: with its own output, or with an error that the round could give it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <random>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "vcap/base/error.hpp"
+#include "vcap/batching/batch_executor.hpp"
+#include "vcap/batching/batch_stream_scope.hpp"
+
+namespace vcap {
+namespace {
+
+using namespace std::chrono_literals;
+using Executor = BatchExecutor<int, int>;
+
+constexpr int kRounds = 10000;
+
+/// Counts how often each request reaches predict, and throws at some batches.
+struct Model {
+  std::vector<int> operator()(std::span<const int> inputs) {
+    std::vector<int> outputs;
+    for (const int input : inputs) {
+      ++seen[static_cast<std::size_t>(input)];
+      outputs.push_back(2 * input);
+    }
+    if (throw_at >= 0 && inputs.front() % 5 == throw_at) throw std::domain_error("model");
+    return outputs;
+  }
+
+  static constexpr std::size_t kMost = 64;
+  std::array<std::atomic<int>, kMost> seen{};
+  int throw_at = -1;
+};
+
+/// What the threads of a round found wrong, if anything.
+class Findings {
+ public:
+  void add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    text_ += text + "; ";
+  }
+  std::string text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string text_;
+};
+
+/// One answer, from whichever form of sending: right, or an error that is to be expected.
+template <class Receive>
+void expect_answer(int input, Findings& findings, Receive receive) {
+  try {
+    if (receive() != 2 * input) findings.add(std::to_string(input) + " got another's answer");
+  } catch (const BatchError& error) {
+    switch (error.code()) {
+      case ErrorCode::cancelled:
+      case ErrorCode::deadline_exceeded:
+      case ErrorCode::closed:
+      case ErrorCode::queue_full:
+        break;
+      default:
+        findings.add(error.what());
+    }
+  } catch (const std::domain_error&) {  // the model's own
+  } catch (const std::exception& error) {
+    findings.add(error.what());
+  }
+}
+
+BatchPolicy random_policy(std::mt19937& random) {
+  const auto pick = [&](auto... values) {
+    const std::common_type_t<decltype(values)...> all[] = {values...};
+    return all[random() % sizeof...(values)];
+  };
+  return {.max_batch_size = pick(std::size_t{1}, std::size_t{3}, std::size_t{40}),
+          .max_queue_delay = pick(0us, 0us, 20us),
+          .max_queue_size = pick(std::size_t{0}, std::size_t{0}, std::size_t{2}),
+          .when_full = pick(WhenFull::block, WhenFull::reject, WhenFull::drop_oldest),
+          .isolate_failures = random() % 2 == 0,
+          .workers = pick(std::size_t{1}, std::size_t{1}, std::size_t{2}),
+          .concurrency = 2};
+}
+
+RequestOptions random_options(std::mt19937& random, const std::stop_source& stop) {
+  RequestOptions options{.priority = static_cast<RequestPriority>(random() % 3)};
+  if (random() % 3 == 0)
+    options.deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 200);
+  if (random() % 3 == 0) options.cancellation = stop.get_token();
+  return options;
+}
+
+/// Sends four numbers from `first` on, in ways chosen at random.
+void send_some(Executor& executor, int first, unsigned seed, const std::stop_source& stop,
+               Findings& findings) {
+  std::mt19937 random(seed);
+  const BatchStreamScope stream(std::to_string(first));
+  for (int input = first; input < first + 4;) {
+    const RequestOptions options = random_options(random, stop);
+    switch (random() % 4) {
+      case 0: {
+        std::vector<int> both{input, input + 1};
+        expect_answer(input, findings, [&] {
+          const std::vector<int> outputs = executor.run_all(both, options);
+          return outputs.at(1) == 2 * (input + 1) ? outputs.at(0) : -1;
+        });
+        input += 2;
+        break;
+      }
+      case 1:
+        expect_answer(input, findings, [&] { return executor.run(input, options); });
+        ++input;
+        break;
+      default:
+        expect_answer(input, findings, [&] { return executor.submit(input, options).get(); });
+        ++input;
+    }
+  }
+}
+
+std::string play(unsigned seed) {
+  std::mt19937 random(seed);
+  Findings findings;
+  Model model;
+  model.throw_at = random() % 4 == 0 ? static_cast<int>(random() % 5) : -1;
+  const BatchPolicy policy = random_policy(random);
+  {
+    Executor executor(std::ref(model), policy);
+    std::stop_source stop;
+    std::vector<std::jthread> threads;
+    const int senders = 1 + static_cast<int>(random() % 3);
+    for (int sender = 0; sender < senders; ++sender)
+      threads.emplace_back([&, sender, own = random()] {
+        send_some(executor, 8 * sender, static_cast<unsigned>(own), stop, findings);
+      });
+    const auto spins = random() % 300;
+    for (unsigned i = 0; i < spins; ++i) std::this_thread::yield();
+    stop.request_stop();
+    if (random() % 2) executor.close(random() % 2 ? CloseMode::cancel : CloseMode::drain);
+    threads.clear();
+    executor.close();
+    if (executor.workload() != 0) findings.add("workload is not zero at the end");
+  }
+  if (!policy.isolate_failures)
+    for (const auto& times : model.seen)
+      if (times > 1) findings.add("predict saw a request twice");
+  return findings.text();
+}
+
+TEST(BatchRaces, EveryRequestIsAnsweredExactlyOnceToItsOwnSender) {
+  for (unsigned round = 0; round < kRounds; ++round)
+    ASSERT_EQ(play(round), "") << "in round " << round;
+}
+
+// Requests are left behind by their senders: each future must still come to an end.
+TEST(BatchRaces, EveryFutureComesToAnEndWhenAnExecutorIsDestroyed) {
+  for (unsigned round = 0; round < kRounds / 10; ++round) {
+    std::mt19937 random(round);
+    Findings findings;
+    Model model;
+    std::stop_source stop;
+    std::vector<std::future<int>> futures;
+    {
+      Executor executor(std::ref(model), random_policy(random));
+      std::jthread canceller([&] { stop.request_stop(); });
+      for (int input = 0; input < 20; ++input) try {
+          futures.push_back(executor.submit(0, random_options(random, stop)));
+        } catch (const BatchError& error) {
+          ASSERT_EQ(error.code(), ErrorCode::queue_full);
+        }
+    }
+    for (auto& future : futures) expect_answer(0, findings, [&] { return future.get(); });
+    ASSERT_EQ(findings.text(), "") << "in round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace vcap
