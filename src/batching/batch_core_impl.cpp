@@ -190,11 +190,10 @@ std::exception_ptr BatchCoreImpl::make_room(Lock& lock, const BatchRequest& requ
 void BatchCoreImpl::start_threads(const BatchRequest& request) {
   if (idle_workers_ == 0) start_worker();
   if (request.deadline == time_point::max()) return;
-  if (!watch_.joinable())
-    watch_ = std::thread([this] {
-      pthread_setname_np(pthread_self(), "vcap-deadlines");
-      watch();
-    });
+  if (!watch_.joinable()) {
+    watch_ = std::thread([this] { watch(); });
+    pthread_setname_np(watch_.native_handle(), "vcap-deadlines");
+  }
   if (request.deadline < watch_until_) watch_wake_.notify_one();
 }
 
@@ -204,10 +203,8 @@ void BatchCoreImpl::start_worker() {
   if (!arena_)
     arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
   workers_.reserve(workers_.size() + 1);
-  workers_.emplace_back([this, runner = make_runner_()] {
-    pthread_setname_np(pthread_self(), "vcap-batch");
-    work(*runner);
-  });
+  workers_.emplace_back([this, runner = make_runner_()] { work(*runner); });
+  pthread_setname_np(workers_.back().native_handle(), "vcap-batch");
   ++idle_workers_;
 }
 

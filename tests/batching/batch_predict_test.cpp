@@ -11,6 +11,7 @@
 #include <barrier>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -259,36 +260,33 @@ TEST(BatchWorkers, OneAloneNeverPredictsTwoBatchesAtOnce) {
   EXPECT_FALSE(overlapped);
 }
 
-/// How many of this process's threads have that name.
-int threads_named(const std::string& name) {
-  int count = 0;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::string comm;
-    std::getline(std::ifstream(task.path() / "comm"), comm);
-    count += comm == name;
-  }
-  return count;
-}
-
-/// A thread that has ended, and was joined, may stay listed for a moment.
-void await_no_threads() {
-  while (threads_named("vcap-batch") + threads_named("vcap-deadlines") > 0)
-    std::this_thread::yield();
+/// This process's threads, by number, with their names.
+std::map<std::string, std::string> threads() {
+  std::map<std::string, std::string> names;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+    std::getline(std::ifstream(task.path() / "comm"), names[task.path().filename()]);
+  return names;
 }
 
 TEST(BatchThreads, StartOnlyWhenTheyAreNeededAndEndWithClose) {
-  await_no_threads();  // of other tests
+  const auto others = threads();
+  const auto own = [&] {
+    std::multiset<std::string> names;
+    for (const auto& [number, name] : threads())
+      if (!others.contains(number)) names.insert(name);
+    return names;
+  };
   test::Predictor predictor;
   Executor executor(std::ref(predictor), {.workers = 3});
-  EXPECT_EQ(threads_named("vcap-batch"), 0);
+  EXPECT_THAT(own(), testing::IsEmpty());
   executor.run(1);
-  EXPECT_EQ(threads_named("vcap-batch"), 1);
-  EXPECT_EQ(threads_named("vcap-deadlines"), 0);
+  EXPECT_THAT(own(), ElementsAre("vcap-batch"));
+  executor.run(1);
+  EXPECT_THAT(own(), ElementsAre("vcap-batch")) << "one is enough for one caller";
   executor.run(1, {.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1)});
-  EXPECT_EQ(threads_named("vcap-batch"), 1) << "one is enough for one caller";
-  EXPECT_EQ(threads_named("vcap-deadlines"), 1);
+  EXPECT_THAT(own(), ElementsAre("vcap-batch", "vcap-deadlines"));
   executor.close();
-  await_no_threads();
+  while (!own().empty()) std::this_thread::yield();  // the kernel lists them a moment longer
 }
 
 }  // namespace
