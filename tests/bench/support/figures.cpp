@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/figures.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace vcap::bench {
+namespace {
+
+constexpr const char* kCounter = "figure";
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double place = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+// Google Benchmark's name of a figure: unique, and its beginning is the id.
+std::string name_of(const Figure& figure) { return figure.id + " " + figure.what; }
+
+/// Gathers each figure's samples, and prints its line once all are there.
+class Table final : public benchmark::BenchmarkReporter {
+ public:
+  explicit Table(const std::vector<Figure>& figures) {
+    for (const Figure& figure : figures) figures_.emplace(name_of(figure), figure);
+    if (const char* path = std::getenv("VCAP_BENCH_JSON")) json_.open(path, std::ios::app);
+  }
+
+  bool ReportContext(const Context&) override {
+    std::printf("%-14s %-62s %10s %19s %9s  %s\n", "id", "what", "median", "quartiles", "target",
+                "met");
+    return true;
+  }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<double> samples;
+    for (const Run& run : runs)
+      if (run.run_type == Run::RT_Iteration && run.counters.contains(kCounter))
+        samples.push_back(run.counters.at(kCounter));
+    const auto figure = figures_.find(runs.front().run_name.function_name);
+    if (!samples.empty() && figure != figures_.end()) print(figure->second, samples);
+  }
+
+ private:
+  void print(const Figure& figure, std::vector<double>& samples) {
+    std::sort(samples.begin(), samples.end());
+    const double median = quantile(samples, 0.5);
+    const double q1 = quantile(samples, 0.25), q3 = quantile(samples, 0.75);
+    const bool lower = figure.better == Better::lower;
+    const bool met = lower ? median <= figure.target : median >= figure.target;
+    std::printf("%-14s %-62s %10.3g %9.3g …%8.3g %s%8.3g  %s\n", figure.id.c_str(),
+                figure.what.c_str(), median, q1, q3, lower ? "≤" : "≥", figure.target,
+                met ? "yes" : "NO");
+    std::fflush(stdout);
+    if (json_)
+      json_ << nlohmann::json{{"id", figure.id},  {"what", figure.what},
+                              {"median", median}, {"q1", q1},
+                              {"q3", q3},         {"target", figure.target},
+                              {"met", met},       {"better", lower ? "lower" : "higher"}}
+            << std::endl;
+  }
+
+  std::map<std::string, Figure> figures_;
+  std::ofstream json_;
+};
+
+}  // namespace
+
+int run_figures(int argc, char** argv, const std::vector<Figure>& figures) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  for (const Figure& figure : figures)
+    benchmark::RegisterBenchmark(name_of(figure).c_str(),
+                                 [sample = figure.sample](benchmark::State& state) {
+                                   for (auto _ : state) {
+                                     try {
+                                       state.counters[kCounter] = sample();
+                                     } catch (const std::exception& error) {
+                                       state.SkipWithError(error.what());
+                                     }
+                                   }
+                                 })
+        ->Iterations(1)
+        ->Repetitions(figure.samples);
+  Table table(figures);
+  benchmark::RunSpecifiedBenchmarks(&table);
+  benchmark::Shutdown();
+  return 0;
+}
+
+double ratio(const std::function<double()>& thing, const std::function<double()>& baseline) {
+  static std::atomic<unsigned> calls{0};
+  if (calls++ % 2 == 0) {
+    const double first = thing();
+    return first / baseline();
+  }
+  const double first = baseline();
+  return thing() / first;
+}
+
+}  // namespace vcap::bench
