@@ -78,8 +78,7 @@ void OutputFile::fail_write(int error) const {
   throw OutputError(ErrorCode::output_write,
                     "output " + path_.string() +
                         " cannot be written further: " + error_text(error) +
-                        "; nothing is left under that name unless it was there "
-                        "before");
+                        "; make room or choose another place (what was written is not kept)");
 }
 
 void OutputFile::write(std::string_view bytes) {

@@ -2,8 +2,10 @@
 #include "vcap/runtime/sink.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <thread>
@@ -208,16 +210,55 @@ TEST(AnnotatedVideo, RefusesWhatItCannotMake) {
   EXPECT_THROW(make_annotated_video_sink(folder / "clip.mp4", -1), InvalidArgument);
 }
 
-TEST(AnnotatedVideo, IsNotKeptWhereItCameOutDamaged) {
+/// Lets no file of this process grow beyond that many bytes, as a full disk would.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST_P(AnnotatedVideoSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
   const TemporaryFolder folder;
-  const auto sink = make_annotated_video_sink(folder / "clip.avi", 10);
-  for (int i = 0; i < 20; ++i) sink->write(record(i));
-  // What a full disk does, and OpenCV does not tell: the file ends too early.
-  ASSERT_THAT(folder.names(), SizeIs(1));
-  std::filesystem::remove(folder / folder.names()[0]);
-  EXPECT_THAT([&] { sink->close(); },
-              ThrowsError<OutputError>(ErrorCode::output_write,
-                                       AllOf(HasSubstr("clip.avi"), HasSubstr("damaged"))));
+  const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
+  {
+    const FileSizeLimit limit(64 << 10);
+    for (int i = 0; i < 40; ++i) {
+      FrameRecord noisy = record(i, {160, 120});
+      cv::randu(noisy.frame.image, 0, 255);
+      sink->write(noisy);  // OpenCV does not tell that nothing is written any more
+    }
+    EXPECT_THAT([&] { sink->close(); },
+                ThrowsError<OutputError>(ErrorCode::output_write,
+                                         AllOf(HasSubstr(GetParam()), HasSubstr("damaged"))));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
+}
+
+TEST(JsonLinesSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
+  const TemporaryFolder folder;
+  {
+    const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+    const FileSizeLimit limit(1000);
+    EXPECT_THAT(
+        [&] {
+          for (int i = 0; i < 100; ++i) sink->write(record(i));
+        },
+        ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("frames.jsonl")));
+    EXPECT_THROW(sink->close(), OutputError);
+  }
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
