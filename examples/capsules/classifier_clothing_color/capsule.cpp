@@ -22,10 +22,10 @@ Color color_of(const cv::Vec3b& hsv) {
   const int hue = hsv[0], saturation = hsv[1], value = hsv[2];
   if (value < 60) return black;
   if (saturation < 50) return value < 190 ? gray : white;
-  if (hue < 8 || hue >= 172) return saturation < 130 && value > 170 ? pink : red;
+  if (hue < 8 || hue >= 168) return saturation < 130 && value > 170 ? pink : red;
   if (hue < 22) return value < 170 ? brown : orange;
   if (hue < 35) return yellow;
-  if (hue < 85) return green;
+  if (hue < 90) return green;
   if (hue < 130) return blue;
   return hue < 155 ? purple : pink;
 }

@@ -32,6 +32,7 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
  public:
   Backend() { hog_.setSVMDetector(cv::HOGDescriptor::getDefaultPeopleDetector()); }
 
+  // [process]
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes,
                                      const vcap::OptionValues& options,
                                      vcap::BaseStreamState&) override {
@@ -48,17 +49,22 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
     }
     return clamp.scale_nodes(std::move(people));
   }
+  // [/process]
 
+  // [batch]
   std::vector<People> batch_predict(std::span<const cv::Mat> images) override {
     std::vector<People> found(images.size());
     tbb::parallel_for(std::size_t{0}, images.size(),
                       [&](std::size_t i) { found[i] = detect(images[i]); });
     return found;
   }
+  // [/batch]
 
  private:
   // Any number of threads at once: the descriptor is only read.
   People detect(const cv::Mat& image) const {
+    // Nobody fits in there, and OpenCV would write beyond the picture's memory.
+    if (image.cols < hog_.winSize.width || image.rows < hog_.winSize.height) return {};
     constexpr double hit_threshold = 0, scale = 1.05, group_threshold = 2;
     constexpr int stride = 8, padding = 8;
     std::vector<cv::Rect> boxes;
@@ -79,6 +85,7 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
 
 class Capsule final : public vcap::BaseCapsule {
  public:
+  // [info]
   static vcap::CapsuleInfo info() {
     return {.name = "detector_person",
             .version = 1,
@@ -89,7 +96,9 @@ class Capsule final : public vcap::BaseCapsule {
                             .extra_data = {"detection_confidence"}},
             .options = options()};
   }
+  // [/info]
 
+  // [options]
   static vcap::Options options() {
     vcap::Options options = vcap::common_detector_options();
     options["scale_frame"] = vcap::BoolOption{
@@ -101,11 +110,14 @@ class Capsule final : public vcap::BaseCapsule {
                         .description = "The longer side of that copy, in pixels"};
     return options;
   }
+  // [/options]
 
+  // [load]
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles&,
                                               const std::string&) override {
     return std::make_unique<Backend>();
   }
+  // [/load]
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ class Backend final : public vcap::BaseBackend<cv::Mat, std::vector<cv::Rect>> {
 
   std::vector<std::vector<cv::Rect>> batch_predict(std::span<const cv::Mat> images) override {
     std::vector<std::vector<cv::Rect>> found(images.size());
-    for (std::size_t i = 0; i < images.size(); ++i) hog_.detectMultiScale(images[i], found[i]);
+    for (std::size_t i = 0; i < images.size(); ++i)
+      if (images[i].cols >= hog_.winSize.width && images[i].rows >= hog_.winSize.height)
+        hog_.detectMultiScale(images[i], found[i]);
     return found;
   }
 

@@ -68,6 +68,7 @@ cv::Mat1d Tracks::costs(std::span<const vcap::BoundingBox> boxes, double min_iou
 // It never batches, so it needs no BaseBackend.
 class Backend final : public vcap::Backend {
  public:
+  // [process]
   vcap::DetectionNodes process_frame(const vcap::Frame&, vcap::DetectionNodes persons,
                                      const vcap::OptionValues& options,
                                      vcap::BaseStreamState& state) override {
@@ -75,6 +76,7 @@ class Backend final : public vcap::Backend {
                                         options.get<std::int64_t>("max_missed_frames"));
     return persons;
   }
+  // [/process]
 };
 
 class Capsule final : public vcap::BaseCapsule {
