@@ -18,10 +18,12 @@ struct Outcome {
   std::string output;  // both streams
 };
 
+std::string quoted(const std::string& text) { return std::string("'").append(text).append("'"); }
+
 /// Runs an example host; every argument stands alone.
 Outcome run(const std::string& app, const std::vector<std::string>& arguments) {
-  std::string command = "'" + (fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string() + "'";
-  for (const std::string& argument : arguments) command += " '" + argument + "'";
+  std::string command = quoted((fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string());
+  for (const std::string& argument : arguments) command.append(" ").append(quoted(argument));
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
   Outcome outcome{};

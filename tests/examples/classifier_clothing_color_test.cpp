@@ -54,8 +54,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"blue", {200, 80, 30}}, Case{"blue", {110, 60, 30}}, Case{"purple", {150, 40, 130}},
         Case{"purple", {200, 60, 150}}, Case{"pink", {180, 105, 255}},
         Case{"pink", {203, 192, 255}}, Case{"brown", {19, 69, 139}}, Case{"brown", {45, 82, 130}}),
-    [](const auto& info) {
-      return std::string(info.param.color) + "_" + std::to_string(info.index);
+    [](const auto& test) {
+      return std::string(test.param.color) + "_" + std::to_string(test.index);
     });
 
 TEST(ClassifierClothingColor, OffersEveryColorThatItGives) {

@@ -108,8 +108,10 @@ TEST_F(DetectorPerson, SearchesASmallerCopyAndGivesBoxesOfTheWholeFrame) {
   EXPECT_EQ(boxes_of(detect(large)), expected);
 }
 
-TEST_F(DetectorPerson, FindsNobodyInAnEmptyPicture) {
-  EXPECT_TRUE(detect(cv::Mat(240, 320, CV_8UC3, cv::Scalar::all(127))).empty());
+TEST_F(DetectorPerson, FindsNobodyInAnEmptyPictureHoweverSmall) {
+  for (const cv::Size size :
+       {cv::Size(320, 240), cv::Size(64, 128), cv::Size(63, 127), cv::Size(1, 1)})
+    EXPECT_TRUE(detect(cv::Mat(size, CV_8UC3, cv::Scalar::all(127))).empty()) << size;
 }
 
 TEST_F(DetectorPerson, RefusesAThresholdAboveOne) {
