@@ -28,6 +28,7 @@ preset=${VCAP_PRESET:-release}
 cmake/install_dependencies.sh
 footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
 cmake --build "build/$preset" --target examples vcap_cli -- --quiet
 
