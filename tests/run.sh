@@ -10,14 +10,20 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 preset=${VCAP_PRESET:-release}
+targets=(all)
 selection=()
 case "${1:-}" in
-  asan | tsan)
-    preset=$1
-    # Whole programs on real footage and builds of other projects say nothing more there.
-    selection=(--label-exclude 'examples|consumer|headers')
-    shift ;;
+  asan) layers='base model image algorithms batching capsule loading runtime cli' ;;
+  tsan) layers='base batching capsule loading runtime' ;;  # those that have threads
+  *) layers= ;;
 esac
+if [ -n "$layers" ]; then
+  preset=$1
+  shift
+  targets=()
+  for layer in $layers; do targets+=("vcap_${layer}_tests"); done
+  selection=(--label-regex "^(${layers// /|})\$")
+fi
 
 cmake/install_dependencies.sh
 footage=$(cmake/footage.sh)
@@ -25,7 +31,7 @@ footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "build/$preset" -- --quiet
+cmake --build "build/$preset" --target "${targets[@]}" -- --quiet
 
 supp=$root/tests/support
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
