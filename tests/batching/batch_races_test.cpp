@@ -145,8 +145,11 @@ std::string play(unsigned seed) {
       threads.emplace_back([&, sender, own = random()] {
         send_some(executor, 8 * sender, static_cast<unsigned>(own), stop, findings);
       });
-    const auto spins = random() % 300;
-    for (unsigned i = 0; i < spins; ++i) std::this_thread::yield();
+    // Some time for the senders; spent awake, since what a sleep or a yield takes is the machine's
+    // choice, and it may be far longer than the race.
+    const auto later = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 300);
+    while (std::chrono::steady_clock::now() < later) {
+    }
     stop.request_stop();
     if (random() % 2) executor.close(random() % 2 ? CloseMode::cancel : CloseMode::drain);
     threads.clear();
