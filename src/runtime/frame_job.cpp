@@ -14,10 +14,22 @@ namespace {
 
 using CapsuleError = FrameRecord::CapsuleError;
 
-/// What is being thrown, as the record tells it. To be called in a catch block.
-CapsuleError current_error(const std::string& capsule) {
+/// Gives what the function throws; null where it returns.
+template <class Function>
+std::exception_ptr thrown_by(const Function& function) {
   try {
-    throw;
+    function();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+/// What was thrown, as the record tells it. Batch-mates share one exception, which lives until
+/// the last of them has let go of it.
+CapsuleError error_of(const std::exception_ptr& thrown, const std::string& capsule) {
+  try {
+    std::rethrow_exception(thrown);
   } catch (const Error& error) {
     return {capsule, std::string(to_string(error.code())), error.what()};
   } catch (const std::exception& error) {
@@ -77,33 +89,42 @@ std::string giver_of_bad_attribute(const ProgramStep& step,
 /// what the input lists.
 template <class Nodes>
 std::optional<Nodes> find_nodes(const ProgramStep& step, FrameRecord& record) {
-  try {
-    return std::optional<Nodes>(std::in_place, record.objects, step.needs);
-  } catch (const std::exception&) {
-    CapsuleError error = current_error(step.capsule->name());
+  std::optional<Nodes> nodes;
+  if (const auto thrown = thrown_by([&] { nodes.emplace(record.objects, step.needs); })) {
+    CapsuleError error = error_of(thrown, step.capsule->name());
     error.message += giver_of_bad_attribute(step, record.objects);
     note(record, std::move(error));
     return std::nullopt;
   }
+  return nodes;
+}
+
+/// One call for a single node; gives what went wrong, if anything.
+std::optional<CapsuleError> run_call(const ProgramStep& step, const FrameJob& job,
+                                     const Frame& frame, SingleNodes& nodes, std::size_t round,
+                                     std::size_t i) {
+  const auto thrown =
+      thrown_by([&] { nodes.set(round, i, call(step, job, frame, nodes.copy(round, i))); });
+  if (!thrown) return std::nullopt;
+  return error_of(thrown, step.capsule->name());
 }
 
 }  // namespace
 
 bool run_whole_step(const ProgramStep& step, FrameJob& job, const Frame& frame) {
   FrameRecord& record = job.record;
-  try {
-    if (step.needs.size == NodeDescription::Size::none) {
+  std::exception_ptr thrown;
+  if (step.needs.size == NodeDescription::Size::none) {
+    thrown = thrown_by([&] {
       std::vector<DetectionNode> found = call(step, job, frame, DetectionNodes::none());
       std::move(found.begin(), found.end(), std::back_inserter(record.objects));
-      return true;
-    }
+    });
+  } else {
     std::optional<TakenNodes> taken = find_nodes<TakenNodes>(step, record);
     if (!taken) return false;
-    std::vector<DetectionNode> returned = call(step, job, frame, taken->copy());
-    std::move(*taken).put_back(std::move(returned));
-  } catch (...) {
-    note(record, current_error(step.capsule->name()));
+    thrown = thrown_by([&] { std::move(*taken).put_back(call(step, job, frame, taken->copy())); });
   }
+  if (thrown) note(record, error_of(thrown, step.capsule->name()));
   return true;
 }
 
@@ -112,14 +133,8 @@ bool run_single_step_in_turn(const ProgramStep& step, FrameJob& job, const Frame
   if (!nodes) return false;
   std::vector<std::optional<CapsuleError>> errors;
   for (std::size_t round = 0; round < nodes->rounds(); ++round) {
-    for (std::size_t i = 0; i < nodes->calls(round); ++i) {
-      errors.emplace_back();
-      try {
-        nodes->set(round, i, call(step, job, frame, nodes->copy(round, i)));
-      } catch (...) {
-        errors.back() = current_error(step.capsule->name());
-      }
-    }
+    for (std::size_t i = 0; i < nodes->calls(round); ++i)
+      errors.push_back(run_call(step, job, frame, *nodes, round, i));
     nodes->finish(round);
   }
   const bool called = !errors.empty();
@@ -148,11 +163,7 @@ bool FanOut::help() {
   bool last = false;
   // Helpers that come when all is begun touch nothing but the counter: the job may be gone.
   for (std::size_t i = next_.fetch_add(1); i < calls_; i = next_.fetch_add(1)) {
-    try {
-      nodes_->set(round_, i, call(step_, *job_, job_->record.frame, nodes_->copy(round_, i)));
-    } catch (...) {
-      errors_[i] = current_error(step_.capsule->name());
-    }
+    errors_[i] = run_call(step_, *job_, job_->record.frame, *nodes_, round_, i);
     last = unfinished_.fetch_sub(1) == 1;
   }
   return last;
