@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -137,7 +138,7 @@ void add_run(CLI::App& app, Action& chosen) {
   command
       ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   command->footer(std::string(kHelp) + "\n" + kExitCodesHelp);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }

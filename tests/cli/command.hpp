@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+extern char** environ;
+
+namespace vcap::test {
+
+/// What a command left behind.
+struct Result {
+  int exit_code = -1;  ///< 128 + the signal's number where one ended it
+  std::string out{};
+  std::string err{};
+
+  friend std::ostream& operator<<(std::ostream& stream, const Result& result) {
+    return stream << "exit code " << result.exit_code << "\n-- out\n"
+                  << result.out << "-- err\n"
+                  << result.err;
+  }
+};
+
+/// Text that comes in while somebody waits for it. Thread-safe.
+class IncomingText {
+ public:
+  void append(const char* data, std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    text_.append(data, size);
+    changed_.notify_all();
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  /// Waits until it contains that; false where it has ended without.
+  bool wait_for(const std::string& part) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ || text_.find(part) != std::string::npos; });
+    return text_.find(part) != std::string::npos;
+  }
+  std::string text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+  bool ended_ = false;
+};
+
+/// The vcap command while it runs. One that is still running is killed by the destructor.
+class Command {
+ public:
+  using Environment = std::map<std::string, std::string>;
+  struct Setup {
+    Environment environment{};      ///< besides this process's own
+    bool terminal = false;          ///< standard error is a terminal
+    std::string standard_output{};  ///< a file; empty: read by the test
+  };
+
+  explicit Command(const std::vector<std::string>& arguments) : Command(arguments, Setup{}) {}
+  Command(const std::vector<std::string>& arguments, const Setup& setup) {
+    Channel out =
+        setup.standard_output.empty() ? pipe_channel() : file_channel(setup.standard_output);
+    Channel err = setup.terminal ? terminal_channel() : pipe_channel();
+    spawn(arguments, setup.environment, out.write_end, err.write_end);
+    ::close(out.write_end);
+    ::close(err.write_end);
+    readers_.emplace_back([this, end = out.read_end] { read(end, out_); });
+    readers_.emplace_back([this, end = err.read_end] { read(end, err_); });
+  }
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  ~Command() {
+    if (process_ > 0) {
+      ::kill(process_, SIGKILL);
+      ::waitpid(process_, nullptr, 0);
+    }
+  }
+
+  bool wait_for_out(const std::string& part) { return out_.wait_for(part); }
+  bool wait_for_err(const std::string& part) { return err_.wait_for(part); }
+  void send(int signal) const { ::kill(process_, signal); }
+
+  Result wait() {
+    int status = 0;
+    while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    process_ = -1;
+    readers_.clear();
+    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+            .out = out_.text(),
+            .err = err_.text()};
+  }
+
+ private:
+  struct Channel {
+    int read_end;  ///< -1: nothing to read
+    int write_end;
+  };
+
+  static int checked(int result) {
+    if (result < 0) throw std::system_error(errno, std::generic_category());
+    return result;
+  }
+  static Channel pipe_channel() {
+    std::array<int, 2> ends{};
+    checked(::pipe2(ends.data(), O_CLOEXEC));
+    return {ends[0], ends[1]};
+  }
+  static Channel file_channel(const std::string& path) {
+    return {-1, checked(::open(path.c_str(), O_WRONLY | O_CLOEXEC))};
+  }
+  static Channel terminal_channel() {
+    Channel channel{};
+    checked(::openpty(&channel.read_end, &channel.write_end, nullptr, nullptr, nullptr));
+    for (const int end : {channel.read_end, channel.write_end})
+      checked(::fcntl(end, F_SETFD, FD_CLOEXEC));
+    return channel;
+  }
+
+  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (std::string& text : texts) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+  }
+
+  static std::vector<std::string> variables(const Environment& environment) {
+    std::vector<std::string> result;
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      const std::string text = *variable;
+      const std::string name = text.substr(0, text.find('='));
+      if (!environment.contains(name) && name != "VCAP_DEVICES") result.push_back(text);
+    }
+    for (const auto& [name, value] : environment) result.push_back(name + "=" + value);
+    return result;
+  }
+
+  void spawn(const std::vector<std::string>& arguments, const Environment& environment, int out,
+             int err) {
+    std::vector<std::string> words{VCAP_COMMAND};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<std::string> settings = variables(environment);
+
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+    // Test runners may ignore SIGINT, which children inherit, and the command respects.
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t defaults;
+    ::sigemptyset(&defaults);
+    ::sigaddset(&defaults, SIGINT);
+    ::sigaddset(&defaults, SIGTERM);
+    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+
+    const int failed = ::posix_spawn(&process_, VCAP_COMMAND, &actions, &attributes,
+                                     pointers(words).data(), pointers(settings).data());
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), VCAP_COMMAND);
+  }
+
+  static void read(int descriptor, IncomingText& text) {
+    std::array<char, 4096> buffer{};
+    // A terminal whose last writer has gone gives EIO where a pipe gives the end.
+    for (ssize_t size = 0;
+         descriptor >= 0 && (size = ::read(descriptor, buffer.data(), buffer.size())) > 0;)
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+    if (descriptor >= 0) ::close(descriptor);
+    text.end();
+  }
+
+  pid_t process_ = -1;
+  IncomingText out_;
+  IncomingText err_;
+  std::vector<std::jthread> readers_;
+};
+
+/// Runs the command to its end.
+inline Result vcap(const std::vector<std::string>& arguments,
+                   const Command::Environment& environment = {}) {
+  return Command(arguments, {.environment = environment}).wait();
+}
+
+/// A capsule of tests/cli/capsules, packed.
+inline std::string capsule(const std::string& name) {
+  return VCAP_TEST_CAPSULES "/" + name + ".cap";
+}
+
+}  // namespace vcap::test

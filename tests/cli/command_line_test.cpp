@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command says to command lines, right and wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "vcap/base/version.hpp"
+
+namespace vcap {
+namespace {
+
+using test::Result;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+TEST(CommandLine, TellsTheVersion) {
+  const Result result = test::vcap({"--version"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "vcap " + std::string(version()) + "\n");
+}
+
+TEST(CommandLine, TellsItsCommandsAndExitCodes) {
+  const Result result = test::vcap({"--help"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* word : {"run", "plan", "pack", "unpack", "inspect", "devices", "Exit codes"})
+    EXPECT_THAT(result.out, HasSubstr(word));
+}
+
+struct Wrong {
+  std::string name;
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+class WrongCommandLine : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongCommandLine, IsExplainedInOneLineWithExitCode2) {
+  const Result result = test::vcap(GetParam().arguments);
+
+  EXPECT_EQ(result.exit_code, 2) << result;
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, StartsWith("vcap: "));
+  EXPECT_THAT(result.err, HasSubstr(GetParam().message));
+  EXPECT_EQ(result.err.find('\n'), result.err.size() - 1) << "more than one line: " << result.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, WrongCommandLine,
+    testing::Values(
+        Wrong{"Nothing", {}, "A subcommand is required; see vcap --help"},
+        Wrong{"UnknownCommand", {"rum"}, "there is no command \"rum\"; see vcap --help"},
+        Wrong{"UnknownFlag", {"devices", "--yaml"}, "--yaml; see vcap devices --help"},
+        Wrong{"RunWithoutCapsule", {"run", "--source", "0"}, "--capsule is required; see vcap run"},
+        Wrong{"RunWithoutSource", {"run", "--capsule", "a.cap"}, "--source is required"},
+        Wrong{"NoFrames",
+              {"run", "--capsule", "a", "--source", "b", "--max-frames", "0"},
+              "--max-frames: Value 0 not in range 1 to "},
+        Wrong{"FramesThatAreNoNumber",
+              {"run", "--capsule", "a", "--source", "b", "--max-frames", "all"},
+              "--max-frames"},
+        Wrong{"PackWithoutOutput", {"pack", "--library", "a.so"}, "--output is required"},
+        Wrong{"InspectWithoutCapsule", {"inspect"}, "capsule is required"},
+        Wrong{"UnpackWithoutFolder", {"unpack", "a.cap"}, "folder is required"}),
+    [](const auto& test_info) { return test_info.param.name; });
+
+TEST(DevicesCommand, ListsTheCpu) {
+  const Result result = test::vcap({"devices"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, StartsWith("CPU:0"));
+}
+
+TEST(DevicesCommand, ListsTheEnvironmentsDevicesAsJson) {
+  const Result result = test::vcap({"devices", "--json"}, {{"VCAP_DEVICES", "GPU:1,CPU:0"}});
+
+  const auto devices = nlohmann::json::parse(result.out);
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[0]["name"], "GPU:1");
+  EXPECT_EQ(devices[1]["name"], "CPU:0");
+}
+
+TEST(DevicesCommand, RefusesAnEnvironmentThatNamesNone) {
+  const Result result = test::vcap({"devices"}, {{"VCAP_DEVICES", "cuda"}});
+
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_THAT(result.err, HasSubstr("vcap: VCAP_DEVICES: \"cuda\" is no device name"));
+}
+
+TEST(DevicesCommand, SaysThatItsOutputCouldNotBeWritten) {
+  const Result result = test::Command({"devices"}, {.standard_output = "/dev/full"}).wait();
+
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_THAT(result.err, HasSubstr("standard output could not be written"));
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// vcap run and signals. The capsule waits at a gate, so that the run is under way for sure when
+// the signal comes, and cannot end by itself before it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include <opencv2/videoio.hpp>
+
+#include "cli/command.hpp"
+#include "cli/images.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Command;
+using test::Result;
+using testing::HasSubstr;
+
+constexpr int kFrames = 400;  // more than are ever in flight
+
+class StoppedRun : public testing::TestWithParam<int> {
+ protected:
+  StoppedRun() {
+    fs::create_directories(folder_ / "out");
+    if (::mkfifo(gate_.c_str(), 0600) != 0) throw std::runtime_error("no FIFO");
+  }
+
+  std::vector<std::string> arguments() {
+    return {"run",
+            "--capsule",
+            test::capsule("finder"),
+            "--source",
+            test::images(folder_, "shots", kFrames),
+            "--config",
+            R"(finder={"gate_at":3,"gate":")" + gate_ + "\"}",
+            "--jsonl",
+            "-",
+            "--video",
+            (folder_ / "out/clip.avi").string(),
+            "--summary",
+            (folder_ / "out/summary.txt").string()};
+  }
+  void open_gate() { std::ofstream(gate_) << 'x'; }
+
+  const test::TemporaryFolder folder_;
+  const std::string gate_ = (folder_ / "gate").string();
+};
+
+TEST_P(StoppedRun, FinishesItsFilesAndIsDone) {
+  Command command(arguments());
+  ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
+
+  command.send(GetParam());
+  ASSERT_TRUE(command.wait_for_err("vcap: stopping"));
+  open_gate();
+  const Result result = command.wait();
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const auto records = std::count(result.out.begin(), result.out.end(), '\n');
+  EXPECT_GE(records, 3);
+  EXPECT_LT(records, kFrames);
+  EXPECT_EQ(result.out.back(), '\n');
+  int frames = 0;
+  cv::VideoCapture clip((folder_ / "out/clip.avi").string());
+  for (cv::Mat frame; clip.read(frame);) ++frames;
+  EXPECT_EQ(frames, records);
+  EXPECT_THAT(test::read_file(folder_ / "out/summary.txt"),
+              HasSubstr("stopped before the sources had ended"));
+}
+
+TEST_P(StoppedRun, EndsAtOnceAtASecondSignal) {
+  Command command(arguments());
+  ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
+
+  command.send(GetParam());
+  ASSERT_TRUE(command.wait_for_err("vcap: stopping"));
+  command.send(GetParam());
+  const Result result = command.wait();
+
+  EXPECT_EQ(result.exit_code, 130) << result;
+  EXPECT_FALSE(fs::exists(folder_ / "out/clip.avi"));
+  EXPECT_FALSE(fs::exists(folder_ / "out/summary.txt"));
+}
+
+INSTANTIATE_TEST_SUITE_P(RunCommand, StoppedRun, testing::Values(SIGINT, SIGTERM),
+                         [](const auto& test_info) {
+                           return test_info.param == SIGINT ? "CtrlC" : "Sigterm";
+                         });
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// vcap run on sources that are right: records, clips, the summary.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sstream>
+
+#include <opencv2/videoio.hpp>
+
+#include "cli/command.hpp"
+#include "cli/images.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::images;
+using test::read_file;
+using test::Result;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<nlohmann::json> records_in(const std::string& lines) {
+  std::vector<nlohmann::json> records;
+  std::istringstream stream(lines);
+  for (std::string line; std::getline(stream, line);)
+    records.push_back(nlohmann::json::parse(line));
+  return records;
+}
+
+/// `vcap run` of all three capsules, on what else is given.
+Result run_all(std::vector<std::string> arguments) {
+  std::vector<std::string> words{"run"};
+  for (const char* name : {"colorist", "follower", "finder"})
+    words.insert(words.end(), {"--capsule", test::capsule(name)});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return test::vcap(words);
+}
+
+int frames_of(const fs::path& clip) {
+  cv::VideoCapture video(clip.string());
+  int frames = 0;
+  for (cv::Mat frame; video.read(frame);) ++frames;
+  return frames;
+}
+
+TEST(RunCommand, WritesARecordForEachFrame) {
+  const TemporaryFolder folder;
+
+  const Result result = run_all(
+      {"--source", images(folder, "shots", 12), "--jsonl", (folder / "frames.jsonl").string()});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const auto records = records_in(read_file(folder / "frames.jsonl"));
+  ASSERT_EQ(records.size(), 12u);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_EQ(records[i]["frame_index"], i);
+    EXPECT_EQ(records[i]["stream_id"], "shots");
+    const nlohmann::json& person = records[i]["objects"].at(0);
+    EXPECT_EQ(person["attributes"]["color"], "red");
+    EXPECT_EQ(person["track_id"], records[0]["objects"].at(0)["track_id"]);
+    EXPECT_TRUE(person.contains("encoding"));
+  }
+}
+
+TEST(RunCommand, SummarisesWhatItFound) {
+  const TemporaryFolder folder;
+
+  const Result result = run_all(
+      {"--source", images(folder, "shots", 12), "--summary", (folder / "summary.txt").string()});
+
+  EXPECT_THAT(result.out, HasSubstr("stream shots (images in "));
+  EXPECT_THAT(result.out, HasSubstr("  frames           12 in "));
+  EXPECT_THAT(result.out, HasSubstr("  dropped          none\n"));
+  EXPECT_THAT(result.out, HasSubstr("  failed frames    0\n"));
+  EXPECT_THAT(result.out, HasSubstr("  objects          person 12\n"));
+  EXPECT_THAT(result.out, HasSubstr("  with objects     12 frames (100.0 %)\n"));
+  EXPECT_THAT(result.out, HasSubstr("  tracks           1, median length 12 frames\n"));
+  EXPECT_THAT(result.out, HasSubstr("  color            red 12\n"));
+  EXPECT_THAT(result.out, HasSubstr("  encodings        12\n"));
+  EXPECT_EQ(read_file(folder / "summary.txt"), result.out);
+}
+
+TEST(RunCommand, WritesAClipThatPlays) {
+  const TemporaryFolder folder;
+
+  const Result result =
+      run_all({"--source", images(folder, "shots", 12), "--video", (folder / "clip.avi").string()});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_EQ(frames_of(folder / "clip.avi"), 12);
+}
+
+TEST(RunCommand, GivesTheSameRecordsInEveryRun) {
+  const TemporaryFolder folder;
+  const std::string source = images(folder, "shots", 12);
+
+  run_all({"--source", source, "--jsonl", (folder / "first.jsonl").string()});
+  run_all({"--source", source, "--jsonl", (folder / "second.jsonl").string()});
+
+  EXPECT_EQ(read_file(folder / "first.jsonl"), read_file(folder / "second.jsonl"));
+}
+
+TEST(RunCommand, EndsAfterAsManyFramesAsAskedFor) {
+  const TemporaryFolder folder;
+
+  const Result result = run_all({"--source", images(folder, "shots", 12), "--max-frames", "5"});
+
+  EXPECT_THAT(result.out, HasSubstr("  frames           5 in "));
+}
+
+TEST(RunCommand, NamesStreamsAndClipsAfterTheirSources) {
+  const TemporaryFolder folder;
+  images(folder, "north/cam", 3);
+  images(folder, "south/cam", 4);
+
+  const Result result =
+      run_all({"--source", (folder / "north/cam").string(), "--source",
+               (folder / "south/cam/*.png").string(), "--video", (folder / "clip.avi").string()});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("stream cam ("));
+  EXPECT_THAT(result.out, HasSubstr("stream cam-2 ("));
+  EXPECT_EQ(frames_of(folder / "clip-cam.avi"), 3);
+  EXPECT_EQ(frames_of(folder / "clip-cam-2.avi"), 4);
+  EXPECT_FALSE(fs::exists(folder / "clip.avi"));
+}
+
+TEST(RunCommand, SendsRecordsAloneToStandardOutputWhereAskedTo) {
+  const TemporaryFolder folder;
+
+  const Result result = run_all({"--source", images(folder, "shots", 3), "--jsonl", "-"});
+
+  EXPECT_EQ(records_in(result.out).size(), 3u);
+  EXPECT_THAT(result.err, HasSubstr("stream shots"));
+}
+
+TEST(RunCommand, SetsOptionsByCapsuleAndName) {
+  const TemporaryFolder folder;
+
+  const Result result = run_all({"--source", images(folder, "shots", 1), "--option",
+                                 "finder.threshold=0.75", "--jsonl", "-"});
+
+  EXPECT_EQ(records_in(result.out).at(0)["objects"].at(0)["confidence"], 0.75);
+}
+
+TEST(RunCommand, GivesACapsuleItsConfigFromTheCommandLineOrAFile) {
+  const TemporaryFolder folder;
+  const std::string source = images(folder, "shots", 3);
+  const std::string json = R"({"throw_at":[1]})";
+  const std::string file = folder.write("config.json", json).string();
+
+  for (const std::string& config : {json, "@" + file}) {
+    const Result result = run_all({"--source", source, "--config", "finder=" + config});
+    EXPECT_EQ(result.exit_code, 0) << result;
+    EXPECT_THAT(result.out,
+                HasSubstr("  failed frames    1, the first: frame 1: capsule finder: "));
+  }
+}
+
+TEST(RunCommand, RecordsAFrameThatFailedAndGoesOn) {
+  const TemporaryFolder folder;
+
+  const Result result =
+      run_all({"--source", images(folder, "shots", 12), "--config", R"(finder={"throw_at":[7]})",
+               "--jsonl", (folder / "frames.jsonl").string()});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const auto records = records_in(read_file(folder / "frames.jsonl"));
+  ASSERT_EQ(records.size(), 12u);
+  for (const auto& record : records)
+    EXPECT_EQ(record.contains("errors"), record["frame_index"] == 7) << record;
+  EXPECT_EQ(records[7]["errors"].at(0)["capsule"], "finder");
+  EXPECT_EQ(records[7]["errors"].at(0)["message"], "a frame that this capsule does not like");
+  EXPECT_EQ(records[8]["objects"].size(), 1u);
+}
+
+TEST(RunCommand, GoesOnWhereImagesChangeTheirSize) {
+  const TemporaryFolder folder;
+  const std::string source = images(folder, "shots", 3);
+  images(folder, "large", 1, {128, 96});
+  fs::rename(folder / "large/0.png", folder / "shots/3.png");
+
+  const Result result = run_all({"--source", source, "--jsonl", (folder / "a.jsonl").string(),
+                                 "--video", (folder / "clip.avi").string()});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const auto records = records_in(read_file(folder / "a.jsonl"));
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[2]["resolution"]["width"], 64);
+  EXPECT_EQ(records[3]["resolution"]["width"], 128);
+  EXPECT_EQ(frames_of(folder / "clip.avi"), 4);
+}
+
+TEST(RunCommand, ShowsProgressOnATerminal) {
+  const TemporaryFolder folder;
+
+  const Result result = test::Command({"run", "--capsule", test::capsule("finder"), "--source",
+                                       images(folder, "shots", 12)},
+                                      {.terminal = true})
+                            .wait();
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr(" of 12 frames, "));
+  EXPECT_THAT(result.err, HasSubstr(" frames/s"));
+}
+
+TEST(RunCommand, ShowsNoProgressInAPipe) {
+  const TemporaryFolder folder;
+
+  const Result result = run_all({"--source", images(folder, "shots", 12)});
+
+  EXPECT_EQ(result.err, "");
+}
+
+}  // namespace
+}  // namespace vcap
