@@ -14,7 +14,7 @@
 namespace vcap {
 
 /// Writes a zip archive of stored entries, the data of each at a multiple of the page size, and
-/// nothing in it but the contents given: no time, no user (docs/adr says why not by libzip).
+/// nothing in it but the contents given: no time, no user (docs/adr/0001 says why not by libzip).
 /// Thread safety: thread-compatible.
 class VCAP_EXPORT ArchiveWriter {
  public:

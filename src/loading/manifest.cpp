@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/capsule_info_json.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/manifest_reader.hpp"
 #include "model/json_view.hpp"
@@ -25,17 +26,6 @@ int positive_int(const JsonView& view) {
   if (value < 1 || value > std::numeric_limits<int>::max())
     view.fail("a whole number from 1 to " + std::to_string(std::numeric_limits<int>::max()));
   return static_cast<int>(value);
-}
-
-CapsuleInfo read_info(const JsonView& view) {
-  try {
-    return view.value().get<CapsuleInfo>();
-  } catch (const Error& error) {
-    // What continues a pointer is joined to it, so that the place in the whole can be read off.
-    const std::string text = error.what();
-    throw InvalidArgument(ErrorCode::invalid_json,
-                          text.starts_with('/') ? "JSON at /info" + text : "/info: " + text);
-  }
 }
 
 Manifest::Library read_library(const JsonView& view) {
@@ -122,7 +112,7 @@ void from_json(const json& in, Manifest& manifest) {
   Manifest read;
   read.format_version = positive_int(view["format_version"]);
   read.api_version = positive_int(view["api_version"]);
-  read.info = read_info(view["info"]);
+  read.info = read_capsule_info(view["info"]);
   for (const JsonView& library : view["libraries"].elements())
     read.libraries.push_back(read_library(library));
   for (const JsonView& file : view["files"].elements()) read.files.push_back(read_file(file));

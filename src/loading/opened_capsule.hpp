@@ -14,7 +14,7 @@ namespace vcap {
 
 /// A capsule of which the archive and the manifest have been read, and nothing else: the first
 /// stages, which loading, verifying and unpacking share. Thread safety: thread-compatible.
-class OpenedCapsule {
+class VCAP_EXPORT OpenedCapsule {
  public:
   /// Throws InvalidCapsuleError (capsule_not_found, not_an_archive) where it cannot be opened, else
   /// as the constructor below does.

@@ -17,7 +17,6 @@
 #include "loading/digest.hpp"
 #include "loading/file_descriptor.hpp"
 #include "loading/mapped_file.hpp"
-#include "loading/plugin.hpp"
 #include "loading/write_all.hpp"
 #include "vcap/base/error.hpp"
 
@@ -88,9 +87,9 @@ class Table {
     // known library, so that the number must never stand for another one.
     const int fd = file.release();
     const std::string path = path_of(fd);
-    void* const handle = run_author_code(library.subject, "library, on being loaded,", [&] {
-      return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    });
+    // What throws while it is loaded, such as the initialiser of a static object, meets the linker,
+    // which ends the process; nothing here could catch it.
+    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       const char* const reason = ::dlerror();
       const std::string text = reason != nullptr ? reason : "unknown reason";

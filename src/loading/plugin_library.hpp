@@ -23,8 +23,8 @@ struct PluginLibrary {
 };
 
 /// Loads the library where that was not done yet, which runs its constructors, and looks up
-/// its entry. Throws InvalidCapsuleError (digest_mismatch, invalid_library, no_entry_symbol) and
-/// CapsuleLoadError (capsule_threw) where a constructor throws. Thread-safe.
+/// its entry. Throws InvalidCapsuleError (digest_mismatch, invalid_library, no_entry_symbol);
+/// CapsuleLoadError (invalid_library) where this process lacks memory or descriptors. Thread-safe.
 VCAP_EXPORT PluginEntry load_plugin_library(const PluginLibrary& library);
 
 }  // namespace vcap

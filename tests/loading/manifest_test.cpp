@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/loading/manifest.hpp"
+
+#include <gmock/gmock.h>
+
+#include <mutex>
+#include <ostream>
+
+#include "loading/capsule_builder.hpp"
+#include "loading/manifest_reader.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+using nlohmann::json;
+using test::CapsuleBuilder;
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+json good() { return CapsuleBuilder().file("model.onnx", "weights").listed(); }
+
+Manifest read(const std::string& text) {
+  return read_manifest_text(std::as_bytes(std::span(text)), "capsule file \"a.cap\"");
+}
+
+TEST(Manifest, IsTheSameAfterJsonAndBack) {
+  const json in = good();
+  EXPECT_EQ(json(in.get<Manifest>()), in);
+}
+
+TEST(Manifest, IsReadFromTheExampleInTheDocumentation) {
+  const std::string page = test::read_file(VCAP_DOCS "/capsule-format.md");
+  const std::size_t begin = page.find("```json\n") + 8;
+  const Manifest manifest = read(page.substr(begin, page.find("```", begin) - begin));
+  EXPECT_EQ(manifest.info.name, "detector_person");
+  EXPECT_EQ(manifest.files.size(), 2u);
+}
+
+struct Case {
+  const char* title;
+  void (*change)(json&);
+  const char* message;
+
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.title; }
+};
+
+class WrongManifest : public testing::TestWithParam<Case> {};
+
+TEST_P(WrongManifest, IsRefusedByThePlaceOfItsFault) {
+  json manifest = good();
+  GetParam().change(manifest);
+  EXPECT_THAT([&] { read(manifest.dump()); },
+              ThrowsError<InvalidCapsuleError>(
+                  ErrorCode::invalid_manifest,
+                  AllOf(HasSubstr("capsule file \"a.cap\" has a wrong capsule.json: "),
+                        HasSubstr(GetParam().message), HasSubstr("`vcap pack`"))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongManifest,
+    testing::Values(
+        Case{"NoObject", [](json& m) { m = 7; }, "an object is needed"},
+        Case{"NoFormatVersion", [](json& m) { m.erase("format_version"); },
+             "\"format_version\" is missing"},
+        Case{"FormatVersionZero", [](json& m) { m["format_version"] = 0; }, "/format_version"},
+        Case{"NoApiVersion", [](json& m) { m.erase("api_version"); }, "\"api_version\" is missing"},
+        Case{"ApiVersionAsText", [](json& m) { m["api_version"] = "1"; }, "/api_version"},
+        Case{"NoInfo", [](json& m) { m.erase("info"); }, "\"info\" is missing"},
+        Case{"InfoWithoutName", [](json& m) { m["info"].erase("name"); },
+             "/info: the field \"name\" is missing"},
+        Case{"VersionAsText", [](json& m) { m["info"]["version"] = "one"; }, "/info/version"},
+        Case{"UnknownKindOfOption",
+             [](json& m) { m["info"]["options"]["threshold"]["kind"] = "colour"; },
+             "/info/options/threshold"},
+        Case{"WrongSize", [](json& m) { m["info"]["output_type"]["size"] = "many"; },
+             "/info/output_type"},
+        Case{"LibrariesAsObject", [](json& m) { m["libraries"] = json::object(); }, "/libraries"},
+        Case{"NoLibrary", [](json& m) { m["libraries"].clear(); }, "there is no library"},
+        Case{"PlatformTwice", [](json& m) { m["libraries"].push_back(m["libraries"][0]); },
+             "is there twice"},
+        Case{"PlatformOfAnotherForm", [](json& m) { m["libraries"][0]["platform"] = "a/b"; },
+             "/libraries/0/platform"},
+        Case{"LibraryElsewhere", [](json& m) { m["libraries"][0]["path"] = "model.onnx"; },
+             "/libraries/0/path"},
+        Case{"EmptyTag", [](json& m) { m["libraries"][0]["abi_tag"] = ""; },
+             "/libraries/0/abi_tag"},
+        Case{"LibraryNotAmongTheFiles", [](json& m) { m["files"].erase(0); },
+             "capsule.so\" is missing"},
+        Case{"FileWithoutSize", [](json& m) { m["files"][1].erase("size"); },
+             "\"size\" is missing"},
+        Case{"NegativeSize", [](json& m) { m["files"][1]["size"] = -1; }, "/files/1/size"},
+        Case{"FractionalSize", [](json& m) { m["files"][1]["size"] = 7.5; }, "/files/1/size"},
+        Case{"ShortDigest", [](json& m) { m["files"][1]["sha256"] = "abc"; }, "/files/1/sha256"},
+        Case{"UpperCaseDigest", [](json& m) { m["files"][1]["sha256"] = std::string(64, 'A'); },
+             "/files/1/sha256"},
+        Case{"UnsafePath", [](json& m) { m["files"][1]["path"] = "../model"; },
+             "/files/1/path: the name \"../model\""},
+        Case{"ItselfAmongTheFiles", [](json& m) { m["files"][1]["path"] = "capsule.json"; },
+             "/files/1/path"},
+        Case{"UnknownFileBelowLib", [](json& m) { m["files"][1]["path"] = "lib/more.so"; },
+             "\"lib/more.so\" is below lib/ and no library"},
+        Case{"FilesNotSorted", [](json& m) { std::swap(m["files"][0], m["files"][1]); },
+             "/files: the files are not sorted"},
+        Case{"FileTwice", [](json& m) { m["files"].push_back(m["files"][1]); },
+             "/files: \"model.onnx\" is there twice"}),
+    [](const auto& one) { return std::string(one.param.title); });
+
+TEST(ReadManifestText, RefusesWhatIsNoJsonOrSaysAThingTwice) {
+  EXPECT_THAT([] { read("{"); }, ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
+                                                                  HasSubstr("parse error")));
+  EXPECT_THAT([] { read(R"({"info":{"name":"a","name":"b"}})"); },
+              ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
+                                               HasSubstr("/info/name: is there twice")));
+}
+
+TEST(ReadManifestText, ChecksTheDescription) {
+  json manifest = good();
+  manifest["info"]["name"] = "../person";
+  EXPECT_THAT(
+      [&] { read(manifest.dump()); },
+      ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_capsule_info,
+                                       AllOf(HasSubstr("a.cap"), HasSubstr("\"../person\""))));
+}
+
+TEST(ReadManifestText, LogsFieldsThatItDoesNotKnow) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  set_log_hook([&](LogLevel level, std::string_view line) {
+    const std::lock_guard lock(mutex);
+    if (level == LogLevel::warning) lines.emplace_back(line);
+  });
+  json manifest = good();
+  manifest["resources"] = json::array();
+  manifest["info"]["colour"] = "red";
+  manifest["files"][1]["note"] = "";
+  EXPECT_EQ(read(manifest.dump()).info.name, "fixture");
+  set_log_hook({});
+  EXPECT_THAT(lines,
+              ElementsAre(AllOf(HasSubstr("a.cap"), HasSubstr("field /resources ")),
+                          HasSubstr("field /info/colour "), HasSubstr("field /files/1/note ")));
+}
+
+TEST(ReadManifest, ReadsWithoutLookingAtTheOtherFiles) {
+  const TemporaryFolder folder;
+  CapsuleBuilder capsule;
+  const std::string text = capsule.file("model.onnx", "weights").listed().dump();
+  const auto path = folder.write("a.cap", capsule.file("model.onnx", "Weights").bytes_with(text));
+  EXPECT_EQ(read_manifest(path).info.name, "fixture");
+  EXPECT_THAT(
+      [&] { verify_capsule(path); },
+      ThrowsError<InvalidCapsuleError>(ErrorCode::digest_mismatch, HasSubstr("\"model.onnx\"")));
+}
+
+TEST(VerifyCapsule, AcceptsASoundCapsule) {
+  const TemporaryFolder folder;
+  EXPECT_NO_THROW(verify_capsule(folder.write("a.cap", CapsuleBuilder().bytes())));
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Damaged capsules: whatever bytes they have, they load as the capsule they were or are refused.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "loading/capsule_builder.hpp"
+#include "loading/opened_capsule.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/loading/load_capsule.hpp"
+
+namespace vcap {
+namespace {
+
+using test::CapsuleBuilder;
+
+/// A capsule of a few kilobytes, with an entry of each kind. Its library is none, so that no
+/// damaged code could run in here even if a digest were not checked.
+std::string small_capsule() {
+  CapsuleBuilder capsule("no code at all", fixture::info("fixture"));
+  capsule.file("labels.txt", "person\nface\n").file("model.bin", std::string(2000, 'w'));
+  return test::zip_bytes(
+      {test::stored_entry("capsule.json", capsule.listed().dump(1)),
+       test::stored_entry("labels.txt", capsule.files["labels.txt"]),
+       test::stored_entry(test::library_entry(), capsule.files[test::library_entry()]),
+       test::deflated_entry("model.bin", capsule.files["model.bin"])});
+}
+
+/// All that can be learned from it without running code, as one text.
+std::string read_all(const std::string& bytes) {
+  OpenedCapsule opened(MappedFile::copy(std::as_bytes(std::span(bytes))), "the capsule", Limits{});
+  opened.verify();
+  const CapsuleFiles files = opened.files();
+  std::string text = nlohmann::json(opened.manifest()).dump();
+  for (const std::string& name : files.names()) text += name + std::string(files.text(name));
+  return text;
+}
+
+enum class Outcome { refused, same, other };
+
+Outcome outcome_of(const std::string& bytes, const std::string& original) {
+  try {
+    return read_all(bytes) == original ? Outcome::same : Outcome::other;
+  } catch (const Error&) {
+    return Outcome::refused;  // any other exception fails the test
+  }
+}
+
+class Mutator {
+ public:
+  explicit Mutator(unsigned seed) : random_(seed) {}
+
+  std::string operator()(std::string bytes) {
+    for (std::size_t changes = below(4) + 1; changes > 0 && !bytes.empty(); --changes) {
+      const std::size_t at = below(bytes.size());
+      switch (below(7)) {
+        case 0:
+          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+          break;
+        case 1:
+          bytes[at] = static_cast<char>(below(256));
+          break;
+        case 2:
+          bytes.resize(at);
+          break;
+        case 3:
+          bytes.erase(at, below(64));
+          break;
+        case 4:
+          bytes.insert(at, bytes.substr(below(bytes.size()), below(64)));
+          break;
+        case 5:
+          for (std::size_t i = at; i < std::min(at + 4, bytes.size()); ++i) bytes[i] = '\xff';
+          break;
+        default:
+          bytes.append(bytes.substr(at));
+          break;
+      }
+    }
+    return bytes;
+  }
+
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+
+ private:
+  std::mt19937 random_;
+};
+
+TEST(DamagedCapsule, IsRefusedOrStillTheSame) {
+  const std::string good = small_capsule();
+  const std::string original = read_all(good);
+  constexpr unsigned kSeeds = 5000;
+  unsigned refused = 0;
+  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+    const Outcome outcome = outcome_of(Mutator(seed)(good), original);
+    // The description itself has no digest: a capsule may come to say other words of itself, but
+    // its name and what it lists are held against the files and the code.
+    if (outcome == Outcome::refused) ++refused;
+  }
+  EXPECT_GT(refused, kSeeds * 9 / 10);
+}
+
+TEST(DamagedCapsule, NeverGivesAFileOfOtherBytes) {
+  const std::string good = small_capsule();
+  OpenedCapsule sound(MappedFile::copy(std::as_bytes(std::span(good))), "the capsule", Limits{});
+  const CapsuleFiles expected = sound.files();
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    std::string bytes = good;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    try {
+      OpenedCapsule opened(MappedFile::copy(std::as_bytes(std::span(bytes))), "the capsule",
+                           Limits{});
+      opened.verify();
+      const CapsuleFiles files = opened.files();
+      for (const std::string& name : files.names()) {
+        if (!expected.contains(name)) continue;  // renamed, in the archive and the manifest alike
+        EXPECT_EQ(files.text(name), expected.text(name)) << bit;
+      }
+    } catch (const Error&) {
+    }
+  }
+}
+
+TEST(DamagedCapsule, IsRefusedWhereverItIsCutShort) {
+  const std::string good = small_capsule();
+  for (std::size_t size = 0; size < good.size(); ++size)
+    EXPECT_THROW(read_all(good.substr(0, size)), InvalidCapsuleError) << size;
+}
+
+TEST(DamagedCapsule, IsRefusedBeforeAnyDamagedCodeIsLoaded) {
+  const std::string good = CapsuleBuilder().bytes();
+  const std::string library = test::read_file(test::plugin_path("good"));
+  const std::size_t begin = good.find(library);
+  ASSERT_NE(begin, good.npos);
+  Mutator random(7);
+  for (int i = 0; i < 200; ++i) {
+    std::string bytes = good;
+    const std::size_t at = begin + random.below(library.size());
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
+    try {
+      load_capsule(std::as_bytes(std::span(bytes)), {.inference_mode = false});
+      ADD_FAILURE() << "loaded with byte " << at << " changed";
+    } catch (const InvalidCapsuleError& error) {
+      EXPECT_EQ(error.code(), ErrorCode::digest_mismatch) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vcap
