@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <sstream>

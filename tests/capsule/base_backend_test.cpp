@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backends that batch, in a capsule.
+#include "vcap/capsule/base_backend.hpp"
+
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "capsule/fake_capsule.hpp"
+#include "vcap/batching/batch_stream_scope.hpp"
+
+namespace vcap {
+namespace {
+
+using test::author_of;
+using test::detector_info;
+using test::frame_at;
+using testing::ElementsAre;
+
+/// Doubles the frame's index in a batch; what a test wants to happen besides, it says.
+class DoublingBackend final : public BaseBackend<std::int64_t, std::int64_t> {
+ public:
+  std::function<std::vector<std::int64_t>(DoublingBackend&, std::int64_t)> send =
+      [](DoublingBackend& self, std::int64_t index) {
+        return std::vector<std::int64_t>{self.predict(index)};
+      };
+  std::function<void(std::span<const std::int64_t>)> on_batch = [](auto) {};
+
+  DetectionNodes process_frame(const Frame& frame, DetectionNodes, const OptionValues&,
+                               BaseStreamState&) override {
+    DetectionNodes nodes = DetectionNodes::all();
+    for (const std::int64_t result : send(*this, frame.index))
+      nodes.add({.name = "person", .extra_data = {{"result", result}}});
+    return nodes;
+  }
+  std::vector<std::int64_t> batch_predict(std::span<const std::int64_t> inputs) override {
+    on_batch(inputs);
+    std::vector<std::int64_t> outputs;
+    for (const std::int64_t input : inputs) outputs.push_back(2 * input);
+    return outputs;
+  }
+};
+
+std::unique_ptr<Capsule> doubling(std::function<void(DoublingBackend&)> prepare) {
+  return std::make_unique<Capsule>(detector_info(),
+                                   author_of([prepare](const CapsuleFiles&, const std::string&) {
+                                     auto backend = std::make_unique<DoublingBackend>();
+                                     prepare(*backend);
+                                     return backend;
+                                   }),
+                                   Capsule::Setup{.devices = {"CPU:0"}});
+}
+
+std::vector<std::int64_t> results(Capsule& capsule, std::int64_t index) {
+  std::vector<std::int64_t> values;
+  for (const DetectionNode& node : capsule.process_frame(frame_at(index)))
+    values.push_back(node.extra_data["result"].get<std::int64_t>());
+  return values;
+}
+
+TEST(BaseBackend, GivesTheOutputOfAPrediction) {
+  EXPECT_THAT(results(*doubling([](DoublingBackend&) {}), 21), ElementsAre(42));
+}
+
+TEST(BaseBackend, GivesOutputsThroughFutures) {
+  const auto capsule = doubling([](DoublingBackend& backend) {
+    backend.send = [](DoublingBackend& self, std::int64_t index) {
+      auto first = self.send_to_batch(index);
+      auto second = self.send_to_batch(index + 1);
+      return std::vector<std::int64_t>{first.get(), second.get()};
+    };
+  });
+
+  EXPECT_THAT(results(*capsule, 5), ElementsAre(10, 12));
+}
+
+TEST(BaseBackend, GivesAllOutputsOfAFrameInOrder) {
+  const auto capsule = doubling([](DoublingBackend& backend) {
+    backend.send = [](DoublingBackend& self, std::int64_t index) {
+      return self.predict_all({index, index + 1, index + 2});
+    };
+  });
+
+  EXPECT_THAT(results(*capsule, 5), ElementsAre(10, 12, 14));
+}
+
+TEST(BaseBackend, GathersTheRequestsOfSeveralFramesAndCountsThemAsWorkload) {
+  constexpr int kFrames = 4;
+  std::latch first_batch_runs(1);
+  std::latch release(1);
+  std::atomic<std::size_t> largest = 0;
+  const auto capsule = doubling([&](DoublingBackend& backend) {
+    backend.on_batch = [&](std::span<const std::int64_t> inputs) {
+      largest = std::max(largest.load(), inputs.size());
+      if (inputs.front() != 0) return;
+      first_batch_runs.count_down();
+      release.wait();
+    };
+  });
+  {
+    std::vector<std::jthread> threads;
+    threads.emplace_back([&] { results(*capsule, 0); });
+    first_batch_runs.wait();
+    for (int i = 1; i <= kFrames; ++i) threads.emplace_back([&, i] { results(*capsule, i); });
+    // Each frame counts twice: as a call in progress, and as a request in the backend.
+    while (capsule->workload() < 2 * (kFrames + 1)) std::this_thread::yield();
+    release.count_down();
+  }
+
+  EXPECT_EQ(largest, static_cast<std::size_t>(kFrames));
+  EXPECT_EQ(capsule->workload(), 0);
+}
+
+TEST(BaseBackend, FailsTheFramesOfABatchThatThrows) {
+  const auto capsule = doubling([](DoublingBackend& backend) {
+    backend.on_batch = [](std::span<const std::int64_t> inputs) {
+      if (inputs.front() == 7) throw std::domain_error("frame 7");
+    };
+  });
+
+  EXPECT_THROW(results(*capsule, 7), std::domain_error);
+  EXPECT_THAT(results(*capsule, 8), ElementsAre(16));
+}
+
+TEST(BaseBackend, AnswersWhatItHasAcceptedWhenItsCapsuleCloses) {
+  std::future<std::int64_t> left_behind;
+  const auto capsule = doubling([&](DoublingBackend& backend) {
+    backend.send = [&](DoublingBackend& self, std::int64_t index) {
+      left_behind = self.send_to_batch(index);
+      return std::vector<std::int64_t>();
+    };
+  });
+  results(*capsule, 3);
+
+  capsule->close();
+
+  EXPECT_EQ(left_behind.get(), 6);
+}
+
+TEST(BaseBackend, SendsOnBehalfOfTheFramesStream) {
+  std::vector<std::uint64_t> seen;
+  const auto capsule = doubling([&](DoublingBackend& backend) {
+    backend.send = [&](DoublingBackend&, std::int64_t) {
+      seen.push_back(BatchStreamScope::current());
+      return std::vector<std::int64_t>();
+    };
+  });
+
+  for (const char* stream : {"a", "b", "a"}) capsule->process_frame(frame_at(0), {}, {}, stream);
+
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[0], seen[2]);
+  EXPECT_NE(seen[0], seen[1]);
+  EXPECT_EQ(BatchStreamScope::current(), 0u);
+}
+
+}  // namespace
+}  // namespace vcap
