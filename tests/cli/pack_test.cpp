@@ -133,10 +133,17 @@ TEST(InspectCommand, ShowsTheManifestAsJson) {
 
 TEST(InspectCommand, RunsNoCodeOfTheCapsule) {
   const TemporaryFolder folder;
-  // This library's code throws as soon as it is loaded.
-  const auto capsule = folder.write("a.cap", test::CapsuleBuilder("throws_on_load").bytes());
+  const std::string library = VCAP_TEST_CAPSULES "/ends_on_load.so";
+  const auto capsule = folder.write(
+      "a.cap", test::CapsuleBuilder(read_file(library), fixture::info("fixture")).bytes());
+  // So much for what happens where its code does run.
+  ASSERT_EQ(
+      test::vcap({"pack", "--library", library, "--output", (folder / "b.cap").string()}).exit_code,
+      99);
 
   EXPECT_EQ(test::vcap({"inspect", "--verify", capsule.string()}).exit_code, 0);
+  EXPECT_EQ(test::vcap({"plan", "--capsule", capsule.string()}).exit_code, 0);
+  EXPECT_EQ(test::vcap({"unpack", capsule.string(), (folder / "out").string()}).exit_code, 0);
 }
 
 TEST(InspectCommand, VerifiesEveryFile) {

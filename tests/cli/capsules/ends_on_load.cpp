@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends the process as soon as its library is loaded: proof that a command has run a capsule's code.
+#include <cstdlib>
+
+namespace {
+struct EndsTheProcess {
+  EndsTheProcess() { std::_Exit(99); }
+} on_load;
+}  // namespace
