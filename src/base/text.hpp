@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ VCAP_EXPORT std::string quote(std::string_view text);
 
 /// The number in the fewest digits that give it back; a whole one keeps its ".0".
 VCAP_EXPORT std::string number_text(double value);
+
+/// What the exception says of itself, of whatever type it is.
+VCAP_EXPORT std::string exception_text(const std::exception_ptr& thrown);
 
 /// `"a", "b", "c"` of any range of texts; `(none)` of an empty one.
 template <class Range>

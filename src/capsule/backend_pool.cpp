@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capsule/backend_pool.hpp"
+#include "base/text.hpp"
 
 #include <cassert>
 #include <limits>
@@ -7,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -33,7 +33,7 @@ std::unique_ptr<Backend> load_one(BaseCapsule& author, const CapsuleFiles& files
     if (!backend) failure = "load_backend gave null; it must give a backend or throw";
     return backend;
   } catch (...) {
-    failure = text_of_current_exception();
+    failure = exception_text(std::current_exception());
     return nullptr;
   }
 }
@@ -57,8 +57,8 @@ void drain(Backend& backend, const std::string& device) noexcept {
   try {
     backend.drain();
   } catch (...) {
-    log(LogLevel::error, "the backend on " + device +
-                             " failed while it was drained: " + text_of_current_exception());
+    log(LogLevel::error, "the backend on " + device + " failed while it was drained: " +
+                             exception_text(std::current_exception()));
   }
 }
 

@@ -11,7 +11,6 @@
 #include "capsule/backend_pool.hpp"
 #include "capsule/device_names.hpp"
 #include "capsule/stream_states.hpp"
-#include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
 #include "vcap/capsule/device.hpp"
@@ -46,7 +45,7 @@ std::vector<std::string> mapped_devices(const CapsuleInfo& info, const Capsule::
   } catch (...) {
     throw CapsuleLoadError(ErrorCode::capsule_threw,
                            "capsule " + info.name + ": device mapper " + info.device_mapper.name() +
-                               " failed: " + detail::text_of_current_exception());
+                               " failed: " + exception_text(std::current_exception()));
   }
 }
 

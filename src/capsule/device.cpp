@@ -48,8 +48,9 @@ std::vector<Device> ask(const DeviceProvider& provider) {
   try {
     devices = provider.discover();
   } catch (...) {
-    throw DeviceError(ErrorCode::no_device, "device provider " + quote(provider.name()) +
-                                                " failed: " + detail::text_of_current_exception());
+    throw DeviceError(ErrorCode::no_device,
+                      "device provider " + quote(provider.name()) +
+                          " failed: " + exception_text(std::current_exception()));
   }
   for (Device& device : devices)
     if (device.provider.empty()) device.provider = provider.name();

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::detail {
@@ -95,7 +94,7 @@ void StreamStates::renew(Stream& stream, const Frame& frame) const {
   try {
     stream.state = factory_(info);
   } catch (...) {
-    throw Error(ErrorCode::capsule_threw, failed + text_of_current_exception());
+    throw Error(ErrorCode::capsule_threw, failed + exception_text(std::current_exception()));
   }
   if (!stream.state)
     throw Error(ErrorCode::capsule_threw,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <exception>
-#include <string>
 #include <string_view>
 
 namespace vcap::detail {
@@ -12,17 +10,6 @@ inline bool is_identifier(std::string_view text) {
   constexpr std::string_view kAllowed =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
   return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
-/// What the exception in flight says; for use within a catch block.
-inline std::string text_of_current_exception() {
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
 }
 
 }  // namespace vcap::detail

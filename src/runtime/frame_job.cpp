@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -32,10 +33,8 @@ CapsuleError error_of(const std::exception_ptr& thrown, const std::string& capsu
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
     return {capsule, std::string(to_string(error.code())), error.what()};
-  } catch (const std::exception& error) {
-    return {capsule, "exception", error.what()};
   } catch (...) {
-    return {capsule, "exception", "it threw something that is no std::exception"};
+    return {capsule, "exception", exception_text(thrown)};
   }
 }
 

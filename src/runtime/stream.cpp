@@ -4,23 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap {
-namespace {
-
-std::string text_of(const std::exception_ptr& cause) {
-  try {
-    std::rethrow_exception(cause);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "something that is no std::exception was thrown";
-  }
-}
-
-}  // namespace
 
 Stream::Stream(std::string id, std::unique_ptr<Source> source,
                std::vector<std::shared_ptr<Sink>> sinks, std::shared_ptr<const Program> program,
@@ -160,7 +148,7 @@ void Stream::drop(const Frame& frame, const char* reason) {
 
 void Stream::fail(const std::exception_ptr& cause) {
   if (report_.failure_cause) return;
-  report_.failure = text_of(cause);
+  report_.failure = exception_text(cause);
   report_.failure_cause = cause;
 }
 
@@ -175,7 +163,7 @@ void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
     } catch (...) {
       log(LogLevel::error, "stream " + id_ + ": dropping its state in capsule " +
                                step.capsule->name() +
-                               " failed: " + text_of(std::current_exception()));
+                               " failed: " + exception_text(std::current_exception()));
     }
   }
   lock.lock();
