@@ -2,27 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what is missing, builds, and runs every test with CTest.
-#   tests/run.sh             all tests
-#   tests/run.sh asan|tsan   the unit tests under address+undefined or thread sanitizers
-# Further arguments go to ctest, such as -R batching. VCAP_PRESET names another CMake preset.
+#   tests/run.sh             all tests, with CTest; further arguments go to it, such as -R batching
+#   tests/run.sh asan|tsan   the unit tests under address+undefined or thread sanitizers; further
+#                            arguments go to each program, such as --gtest_filter=Batch*
+# VCAP_PRESET names another CMake preset than release.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 preset=${VCAP_PRESET:-release}
 targets=(all)
-selection=()
+layers=
 case "${1:-}" in
   asan) layers='base model image algorithms batching capsule loading runtime cli' ;;
   tsan) layers='base batching capsule loading runtime' ;;  # those that have threads
-  *) layers= ;;
 esac
 if [ -n "$layers" ]; then
   preset=$1
   shift
   targets=()
   for layer in $layers; do targets+=("vcap_${layer}_tests"); done
-  selection=(--label-regex "^(${layers// /|})\$")
 fi
 
 cmake/install_dependencies.sh
@@ -33,10 +32,19 @@ export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
 cmake --build "build/$preset" --target "${targets[@]}" -- --quiet
 
-supp=$root/tests/support
+if [ -z "$layers" ]; then
+  exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
+fi
+
+# Whole programs: a process for each test would spend its time on starting under the sanitizer.
+suppressions=$root/tests/support
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
-export LSAN_OPTIONS=suppressions=$supp/lsan.supp:print_suppressions=0
+export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1
-export TSAN_OPTIONS=suppressions=$supp/tsan.supp:halt_on_error=1:second_deadlock_stack=1
-ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" \
-  "${selection[@]}" "$@" --progress
+export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:halt_on_error=1:second_deadlock_stack=1
+failed=()
+for layer in $layers; do
+  echo "-- $layer under $preset"
+  (cd "build/$preset/tests/$layer" && "./vcap_${layer}_tests" --gtest_brief=1 "$@") || failed+=("$layer")
+done
+[ ${#failed[@]} -eq 0 ] || { echo "failed under $preset: ${failed[*]}" >&2; exit 1; }
