@@ -22,6 +22,9 @@ install(FILES
   ${PROJECT_SOURCE_DIR}/cmake/VcapAddCapsule.cmake
   DESTINATION ${package_dir})
 
+# Relative to the .pc file, so that `cmake --install --prefix` and moved folders work.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH vcap_pc_to_prefix /${pkgconfig_dir} /)
 set(vcap_opencv_include ${OpenCV_INCLUDE_DIRS})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/vcap.pc.in ${PROJECT_BINARY_DIR}/vcap.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/vcap.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/vcap.pc DESTINATION ${pkgconfig_dir})
