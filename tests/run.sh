@@ -14,7 +14,7 @@ preset=${VCAP_PRESET:-release}
 targets=(all)
 layers=
 case "${1:-}" in
-  asan) layers='base model image algorithms batching capsule loading runtime cli' ;;
+  asan) layers='base model image algorithms batching capsule loading runtime' ;;
   tsan) layers='base batching capsule loading runtime' ;;  # those that have threads
 esac
 if [ -n "$layers" ]; then
