@@ -40,11 +40,13 @@ struct LoadOptions {
 
 /// Loads a capsule from a `.cap` file, or from the bytes of one (copied where needed).
 ///
-/// Stages, each with errors of its own: open, archive, manifest, digests, platform, API and ABI,
-/// library, entry, description, devices, backends. Libraries stay mapped for the life of the
-/// process, and one digest is mapped once; a changed file gives new code. Throws
-/// InvalidCapsuleError, IncompatibleCapsuleError, CapsuleLoadError, DeviceError; messages name
-/// the file, the entry at fault and the remedy. Thread-safe.
+/// Stages, each with errors of its own: open, archive, manifest with its versions, digests,
+/// platform and ABI, library, entry, description, devices, backends (docs/capsule-format.md has
+/// the table). Libraries stay mapped for the life of the process, and one digest is mapped once;
+/// a changed file gives new code. Files of the capsule are views into the mapped `.cap` file, so
+/// replace it by a rename, never in place. Throws InvalidCapsuleError, IncompatibleCapsuleError,
+/// CapsuleLoadError, DeviceError; messages name the file, the entry at fault and the remedy;
+/// InvalidArgument where config is no object. Thread-safe.
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
                                                   const LoadOptions& options = {});
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,

@@ -46,8 +46,9 @@ VCAP_EXPORT void from_json(const nlohmann::json& json, Manifest& manifest);
 /// load_capsule does. Thread-safe.
 VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path, const Limits& limits = {});
 
-/// Checks size and SHA-256 of every file in the capsule against its manifest; throws
-/// InvalidCapsuleError (digest_mismatch, missing_entry) naming the first that differs.
+/// Checks size and SHA-256 of every file in the capsule against its manifest; throws as
+/// read_manifest does, and InvalidCapsuleError (digest_mismatch, missing_entry, unlisted_entry)
+/// naming the first file that differs. Thread-safe.
 VCAP_EXPORT void verify_capsule(const std::filesystem::path& path, const Limits& limits = {});
 
 }  // namespace vcap
