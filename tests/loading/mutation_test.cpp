@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged capsules: whatever bytes they have, they load as the capsule they were or are refused.
+// Damaged capsules: whatever bytes they have, they are read or refused by an error of vcap's.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -87,7 +87,7 @@ class Mutator {
   std::mt19937 random_;
 };
 
-TEST(DamagedCapsule, IsRefusedOrStillTheSame) {
+TEST(DamagedCapsule, IsReadOrRefusedByAnErrorOfVcaps) {
   const std::string good = small_capsule();
   const std::string original = read_all(good);
   constexpr unsigned kSeeds = 5000;

@@ -16,8 +16,8 @@ namespace vcap {
 
 /// What happens to a request when the queue is at its bound.
 enum class WhenFull {
-  block,   ///< the sender waits for room
-  reject,  ///< the sender gets BatchError (queue_full); run_all is taken whole or not at all
+  block,       ///< the sender waits for room
+  reject,      ///< the sender gets BatchError (queue_full); run_all is taken whole or not at all
   drop_oldest  ///< the request that waits longest, among those of the lowest priority queued, fails
                ///< with BatchError (queue_full); the new one does where all others are above it
 };
