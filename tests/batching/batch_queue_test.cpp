@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using time_point = BatchClock::time_point;
 
-constexpr time_point kStart{1h};
+constexpr time_point kEpoch{1h};
 constexpr std::uint8_t kLow = 0, kNormal = 1, kHigh = 2;
 
 /// A queue, and requests named by a letter.
@@ -29,7 +29,7 @@ class Queue {
     requests_.back().name = name;
     request.stream = stream;
     request.level = level;
-    request.arrival = kStart + at;
+    request.arrival = kEpoch + at;
     request.deadline = deadline;
     queue_.push(request);
     return request;
@@ -37,7 +37,7 @@ class Queue {
 
   std::string take_all(BatchClock::duration at = 0ms) {
     std::string names;
-    while (const BatchRequest* request = queue_.take(kStart + at)) names += name_of(request);
+    while (const BatchRequest* request = queue_.take(kEpoch + at)) names += name_of(request);
     return names;
   }
 
@@ -78,7 +78,7 @@ TEST(BatchQueue, GoesOnWithTheTurnOfTheBatchBefore) {
   Queue queue;
   for (const char name : std::string("aaa")) queue.push(name, 1);
   for (const char name : std::string("bb")) queue.push(name, 2);
-  EXPECT_EQ(queue.name_of(queue->take(kStart)), 'a');
+  EXPECT_EQ(queue.name_of(queue->take(kEpoch)), 'a');
   queue.push('c', 3);
   EXPECT_EQ(queue.take_all(), "bacba") << "a new stream queues up behind the others";
 }
@@ -96,7 +96,7 @@ TEST(BatchQueue, LetsALongWaitRaiseAPriority) {
   queue.push('l', 1, kLow, 0ms);
   queue.push('h', 2, kHigh, 199ms);
   queue.push('H', 2, kHigh, 199ms);
-  EXPECT_EQ(queue.name_of(queue->take(kStart + 199ms)), 'h') << "raised by one level only";
+  EXPECT_EQ(queue.name_of(queue->take(kEpoch + 199ms)), 'h') << "raised by one level only";
   EXPECT_EQ(queue.take_all(200ms), "lH") << "raised by two levels, and waiting longer";
 }
 
@@ -123,9 +123,9 @@ TEST(BatchQueue, KnowsTheOldestArrivalOfAllPriorities) {
   Queue queue;
   queue.push('a', 1, kHigh, 1ms);
   BatchRequest& oldest = queue.push('b', 1, kLow, 0ms);
-  EXPECT_EQ(queue->oldest_arrival(), kStart);
+  EXPECT_EQ(queue->oldest_arrival(), kEpoch);
   queue->remove(oldest);
-  EXPECT_EQ(queue->oldest_arrival(), kStart + 1ms);
+  EXPECT_EQ(queue->oldest_arrival(), kEpoch + 1ms);
 }
 
 TEST(BatchQueue, DropsTheOldestOfTheLowestPriorityFirst) {
@@ -149,15 +149,15 @@ TEST(BatchQueue, AgreesWithAModelThatSearches) {
         BatchRequest& request = all.emplace_back();
         request.stream = random() % streams;
         request.level = static_cast<std::uint8_t>(random() % 3);
-        request.arrival = kStart + std::chrono::microseconds(step);
-        if (random() % 2) request.deadline = kStart + std::chrono::microseconds(random() % 90000);
+        request.arrival = kEpoch + std::chrono::microseconds(step);
+        if (random() % 2) request.deadline = kEpoch + std::chrono::microseconds(random() % 90000);
         queue.push(request);
         waiting.push_back(&request);
       } else if (act < 5 && !waiting.empty()) {
         const auto at = waiting.begin() + static_cast<std::ptrdiff_t>(random() % waiting.size());
         queue.remove(**at);
         waiting.erase(at);
-      } else if (BatchRequest* taken = queue.take(kStart + std::chrono::microseconds(step))) {
+      } else if (BatchRequest* taken = queue.take(kEpoch + std::chrono::microseconds(step))) {
         // The first of its stream and priority.
         const auto first = std::find_if(waiting.begin(), waiting.end(), [&](BatchRequest* r) {
           return r->stream == taken->stream && r->level == taken->level;

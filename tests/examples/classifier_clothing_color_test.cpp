@@ -30,12 +30,12 @@ double confidence(const vcap::DetectionNode& node) {
   return node.extra_data.at("upper_color_confidence").get<double>();
 }
 
-struct Case {
+struct ShirtCase {
   const char* color;
   cv::Scalar shirt;  // BGR
 };
 
-class ClothingColors : public testing::TestWithParam<Case> {};
+class ClothingColors : public testing::TestWithParam<ShirtCase> {};
 
 TEST_P(ClothingColors, AreNamedAsPeopleWould) {
   const vcap::DetectionNode person = classify(painted_person(GetParam().shirt));
@@ -45,15 +45,17 @@ TEST_P(ClothingColors, AreNamedAsPeopleWould) {
 
 INSTANTIATE_TEST_SUITE_P(
     Painted, ClothingColors,
-    testing::Values(
-        Case{"black", {22, 20, 25}}, Case{"black", {50, 30, 30}}, Case{"white", {245, 248, 250}},
-        Case{"white", {215, 205, 205}}, Case{"gray", {128, 128, 128}}, Case{"gray", {90, 85, 80}},
-        Case{"red", {30, 30, 200}}, Case{"red", {60, 20, 160}}, Case{"orange", {0, 140, 255}},
-        Case{"orange", {30, 110, 230}}, Case{"yellow", {0, 230, 240}},
-        Case{"yellow", {90, 220, 250}}, Case{"green", {40, 160, 40}}, Case{"green", {90, 100, 20}},
-        Case{"blue", {200, 80, 30}}, Case{"blue", {110, 60, 30}}, Case{"purple", {150, 40, 130}},
-        Case{"purple", {200, 60, 150}}, Case{"pink", {180, 105, 255}},
-        Case{"pink", {203, 192, 255}}, Case{"brown", {19, 69, 139}}, Case{"brown", {45, 82, 130}}),
+    testing::Values(ShirtCase{"black", {22, 20, 25}}, ShirtCase{"black", {50, 30, 30}},
+                    ShirtCase{"white", {245, 248, 250}}, ShirtCase{"white", {215, 205, 205}},
+                    ShirtCase{"gray", {128, 128, 128}}, ShirtCase{"gray", {90, 85, 80}},
+                    ShirtCase{"red", {30, 30, 200}}, ShirtCase{"red", {60, 20, 160}},
+                    ShirtCase{"orange", {0, 140, 255}}, ShirtCase{"orange", {30, 110, 230}},
+                    ShirtCase{"yellow", {0, 230, 240}}, ShirtCase{"yellow", {90, 220, 250}},
+                    ShirtCase{"green", {40, 160, 40}}, ShirtCase{"green", {90, 100, 20}},
+                    ShirtCase{"blue", {200, 80, 30}}, ShirtCase{"blue", {110, 60, 30}},
+                    ShirtCase{"purple", {150, 40, 130}}, ShirtCase{"purple", {200, 60, 150}},
+                    ShirtCase{"pink", {180, 105, 255}}, ShirtCase{"pink", {203, 192, 255}},
+                    ShirtCase{"brown", {19, 69, 139}}, ShirtCase{"brown", {45, 82, 130}}),
     [](const auto& test) {
       return std::string(test.param.color) + "_" + std::to_string(test.index);
     });

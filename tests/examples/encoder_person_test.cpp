@@ -26,7 +26,7 @@ class EncoderPerson : public testing::Test {
   std::shared_ptr<vcap::Capsule> capsule_ = examples::load("encoder_person");
 };
 
-const cv::Rect kBox(60, 40, 64, 128);
+const cv::Rect kFigure(60, 40, 64, 128);
 
 cv::Mat painted_person(const cv::Scalar& shirt, const cv::Scalar& trousers) {
   cv::Mat picture(240, 200, CV_8UC3, cv::Scalar(50, 140, 70));
@@ -43,14 +43,14 @@ TEST_F(EncoderPerson, GivesEncodingsOfLengthOne) {
 }
 
 TEST_F(EncoderPerson, IsAtNoDistanceFromItself) {
-  const Encoding encoding = encode(painted_person({30, 30, 200}, {60, 40, 30}), kBox);
+  const Encoding encoding = encode(painted_person({30, 30, 200}, {60, 40, 30}), kFigure);
   EXPECT_NEAR(distance(encoding, encoding), 0, 1e-6);
 }
 
 TEST_F(EncoderPerson, TellsUpperBodyFromLower) {
   const cv::Scalar red(30, 30, 200), blue(200, 80, 30);
-  const Encoding red_shirt = encode(painted_person(red, blue), kBox);
-  const Encoding blue_shirt = encode(painted_person(blue, red), kBox);
+  const Encoding red_shirt = encode(painted_person(red, blue), kFigure);
+  const Encoding blue_shirt = encode(painted_person(blue, red), kFigure);
   EXPECT_GT(distance(red_shirt, blue_shirt), threshold());
 }
 
@@ -58,14 +58,14 @@ TEST_F(EncoderPerson, KnowsAPersonAgainWhoHasComeNearer) {
   cv::Mat nearer;
   const cv::Mat picture = painted_person({30, 30, 200}, {60, 40, 30});
   cv::resize(picture, nearer, {}, 1.5, 1.5, cv::INTER_AREA);
-  EXPECT_LT(distance(encode(picture, kBox), encode(nearer, {90, 60, 96, 192})), threshold() / 2);
+  EXPECT_LT(distance(encode(picture, kFigure), encode(nearer, {90, 60, 96, 192})), threshold() / 2);
 }
 
 TEST_F(EncoderPerson, MeasuresTheDistanceToEachOfMany) {
-  const Encoding asked = encode(painted_person({30, 30, 200}, {60, 40, 30}), kBox);
-  const std::vector<Encoding> known{encode(painted_person({200, 80, 30}, {200, 200, 200}), kBox),
+  const Encoding asked = encode(painted_person({30, 30, 200}, {60, 40, 30}), kFigure);
+  const std::vector<Encoding> known{encode(painted_person({200, 80, 30}, {200, 200, 200}), kFigure),
                                     asked,
-                                    encode(painted_person({40, 160, 40}, {0, 230, 240}), kBox)};
+                                    encode(painted_person({40, 160, 40}, {0, 230, 240}), kFigure)};
   const std::vector<float> distances = capsule_->distances(asked, known);
   ASSERT_EQ(distances.size(), 3u);
   EXPECT_GT(distances[0], threshold());

@@ -14,15 +14,15 @@ namespace {
 
 using Sides = Resize::Sides;
 
-DetectionNode node(Coords coords) { return {.name = "thing", .coords = std::move(coords)}; }
+DetectionNode thing(Coords coords) { return {.name = "thing", .coords = std::move(coords)}; }
 
-cv::Mat frame(int width, int height) { return {height, width, CV_8UC1, cv::Scalar(0)}; }
+cv::Mat blank(int width, int height) { return {height, width, CV_8UC1, cv::Scalar(0)}; }
 
 /// A chain of random operations, and beside it where they take a point of the frame, step by step
 /// and by sizes and offsets alone, in long double.
 class RandomChain {
  public:
-  explicit RandomChain(unsigned seed) : engine_(seed), resize_(frame(side(), side())) {
+  explicit RandomChain(unsigned seed) : engine_(seed), resize_(blank(side(), side())) {
     const int length = draw(1, 8);
     for (int i = 0; i < length; ++i) step();
   }
@@ -110,7 +110,7 @@ TEST(ResizeMapBack, TakesPointsOfAnyChainBackToWhereTheyWere) {
       ASSERT_LT(cv::norm(chain.resize().to_frame(there) - point), 1e-9) << "chain " << seed;
       ASSERT_LT(cv::norm(chain.resize().from_frame(point) - there), 1e-9) << "chain " << seed;
       const DetectionNodes back =
-          chain.resize().map_back(DetectionNodes::single(node({there, chain.forward({0, 0})})));
+          chain.resize().map_back(DetectionNodes::single(thing({there, chain.forward({0, 0})})));
       ASSERT_LT(cv::norm(back.node().coords[0] - point), 1e-9) << "chain " << seed;
       ASSERT_LT(cv::norm(back.node().coords[1]), 1e-9) << "chain " << seed;
     }
@@ -121,7 +121,7 @@ TEST(ResizeMapBack, RoundsOnceAtTheEndToTheWholePixelItCameFrom) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     const RandomChain chain(seed);
     for (const cv::Point2d point : {cv::Point2d(0, 0), cv::Point2d(17, 3), cv::Point2d(-4, 119)}) {
-      const DetectionNodes found = DetectionNodes::single(node({chain.forward(point)}));
+      const DetectionNodes found = DetectionNodes::single(thing({chain.forward(point)}));
       EXPECT_EQ(chain.resize().map_back(found, Resize::Rounding::nearest).node().coords,
                 Coords{point});
     }
@@ -129,44 +129,44 @@ TEST(ResizeMapBack, RoundsOnceAtTheEndToTheWholePixelItCameFrom) {
 }
 
 TEST(ResizeMapBack, DoesNotRoundUnlessItIsAsked) {
-  Resize resize(frame(200, 100));
+  Resize resize(blank(200, 100));
   resize.fit_width(150);
-  const DetectionNodes found = DetectionNodes::single(node({{100, 75}}));
+  const DetectionNodes found = DetectionNodes::single(thing({{100, 75}}));
   EXPECT_DOUBLE_EQ(resize.map_back(found).node().coords[0].x, 400.0 / 3);
   EXPECT_EQ(resize.map_back(found, Resize::Rounding::nearest).node().coords, (Coords{{133, 100}}));
 }
 
 TEST(ResizeMapBack, UsesTheScaleThatTheWholePixelSizesTrulyHave) {
-  Resize resize(frame(300, 200));
+  Resize resize(blank(300, 200));
   resize.fit_width(100);  // 66.67 rows become 67
-  const DetectionNodes found = DetectionNodes::single(node({{100, 67}}));
+  const DetectionNodes found = DetectionNodes::single(thing({{100, 67}}));
   EXPECT_EQ(resize.map_back(found).node().coords, (Coords{{300, 200}}));
 }
 
 TEST(ResizeMapBack, TakesTheBoxOfALetterboxBackToTheFrame) {
-  Resize resize(frame(768, 576));
+  Resize resize(blank(768, 576));
   resize.fit_both({416, 416}).pad({416, 416}, Sides::all);
   ASSERT_EQ(resize.image().size(), cv::Size(416, 416));
   const DetectionNodes found =
-      DetectionNodes::single(node(rect_to_coords(BoundingBox{0, 52, 416, 364})));
+      DetectionNodes::single(thing(rect_to_coords(BoundingBox{0, 52, 416, 364})));
   EXPECT_EQ(resize.map_back(found, Resize::Rounding::nearest).node().bbox(),
             (BoundingBox{0, 0, 768, 576}));
 }
 
 TEST(ResizeMapBack, PutsWhatWasFoundOnThePaddingOutsideTheFrame) {
-  Resize resize(frame(20, 10));
+  Resize resize(blank(20, 10));
   resize.pad({20, 20}, Sides::left_top);
-  EXPECT_EQ(resize.map_back(DetectionNodes::single(node({{5, 3}}))).node().coords,
+  EXPECT_EQ(resize.map_back(DetectionNodes::single(thing({{5, 3}}))).node().coords,
             (Coords{{5, -7}}));
 }
 
 TEST(ResizeMapBack, TakesChildrenAlongAndKeepsTheKindAndAllElse) {
-  Resize resize(frame(20, 10));
+  Resize resize(blank(20, 10));
   resize.fit_exact({40, 40});
-  DetectionNode parent = node({{40, 40}}), expected = node({{20, 10}});
+  DetectionNode parent = thing({{40, 40}}), expected = thing({{20, 10}});
   parent.attributes = expected.attributes = {{"upper_color", "red"}};
-  parent.children = {node({{20, 20}})};
-  expected.children = {node({{10, 5}})};
+  parent.children = {thing({{20, 20}})};
+  expected.children = {thing({{10, 5}})};
   EXPECT_EQ(resize.map_back(DetectionNodes::all({parent, parent})),
             DetectionNodes::all({expected, expected}));
   EXPECT_EQ(resize.map_back(DetectionNodes::none()), DetectionNodes::none());

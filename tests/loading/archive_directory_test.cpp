@@ -16,6 +16,7 @@ using test::stored_entry;
 using test::u16;
 using test::u32;
 using test::u64;
+using test::with;
 using test::zip_bytes;
 using test::ZipEnd;
 using test::ZipEntry;
@@ -24,11 +25,6 @@ using testing::HasSubstr;
 
 std::vector<ArchiveEntry> read(const std::string& bytes, const Limits& limits = {}) {
   return read_directory(std::as_bytes(std::span(bytes)), limits, "capsule file \"a.cap\"");
-}
-
-ZipEntry with(ZipEntry entry, auto change) {
-  change(entry);
-  return entry;
 }
 
 ZipEntry named(std::string name) { return stored_entry(std::move(name), "text"); }
@@ -53,16 +49,16 @@ TEST(ReadDirectory, TakesACommentAndAnArchiveOfNothing) {
   EXPECT_TRUE(read(zip_bytes({})).empty());
 }
 
-struct Case {
+struct BrokenArchive {
   const char* title;
   std::string bytes;
   ErrorCode code;
   const char* message;
 
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.title; }
+  friend void PrintTo(const BrokenArchive& one, std::ostream* out) { *out << one.title; }
 };
 
-class ReadDirectoryOfABrokenArchive : public testing::TestWithParam<Case> {};
+class ReadDirectoryOfABrokenArchive : public testing::TestWithParam<BrokenArchive> {};
 
 TEST_P(ReadDirectoryOfABrokenArchive, NamesTheFault) {
   EXPECT_THAT([] { read(GetParam().bytes); },
@@ -71,130 +67,145 @@ TEST_P(ReadDirectoryOfABrokenArchive, NamesTheFault) {
                                          HasSubstr(GetParam().message), HasSubstr("`vcap pack`"))));
 }
 
-std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.title; }
+std::string name_of_case(const testing::TestParamInfo<BrokenArchive>& info) {
+  return info.param.title;
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Frame, ReadDirectoryOfABrokenArchive,
     testing::Values(
-        Case{"Empty", "", ErrorCode::not_an_archive, "is empty"},
-        Case{"Text", "hello, world, this is no archive", ErrorCode::not_an_archive,
-             "no end record"},
-        Case{"CutShort", zip_bytes({named("a")}).substr(0, 90), ErrorCode::not_an_archive,
-             "no end record"},
-        Case{"Prefix", zip_bytes({named("a")}, {.prefix = "#!/bin/sh\n"}),
-             ErrorCode::not_an_archive, "not a sound zip"},
-        Case{"Trailing", zip_bytes({named("a")}, {.trailing = "x"}), ErrorCode::not_an_archive,
-             "no end record"},
-        Case{"TwoArchives", zip_bytes({named("a")}) + zip_bytes({named("b")}),
-             ErrorCode::not_an_archive, "not a sound zip"},
-        Case{"EndRecordInComment", zip_bytes({named("a")}, {.comment = zip_bytes({})}),
-             ErrorCode::not_an_archive, "more than one end record"},
-        Case{"SecondDisk", zip_bytes({named("a")}, {.disk = 1}), ErrorCode::not_an_archive,
-             "several disks"},
-        Case{"TooFewCounted", zip_bytes({named("a"), named("b")}, {.count = 1}),
-             ErrorCode::not_an_archive, "directory does not end"},
-        Case{"TooManyCounted", zip_bytes({named("a")}, {.count = 2}), ErrorCode::not_an_archive,
-             "its directory has no entry"},
-        Case{"DirectoryElsewhere", zip_bytes({named("a")}, {.directory_offset = 7}),
-             ErrorCode::not_an_archive, "directory does not end"},
-        Case{"DirectoryOfAnotherSize", zip_bytes({named("a")}, {.directory_size = 7}),
-             ErrorCode::not_an_archive, "directory does not end"},
-        Case{"GapBeforeEnd", zip_bytes({named("a")}, {.before_end = "x"}),
-             ErrorCode::not_an_archive, "directory does not end"},
-        Case{"GapBeforeDirectory", zip_bytes({named("a")}, {.before_directory = "x"}),
-             ErrorCode::not_an_archive, "bytes of no entry before its directory"},
-        Case{"LocatorThatNobodyNeeds",
-             zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + std::string(16, '\0')}),
-             ErrorCode::not_an_archive, "zip64 locator disagree"},
-        Case{"Zip64WithoutLocator", zip_bytes({named("a")}, {.directory_offset = 0xffffffff}),
-             ErrorCode::not_an_archive, "zip64 locator disagree"},
-        Case{"Zip64RecordMissing",
-             zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + u32(0) + u64(1) + u32(1),
-                                      .directory_offset = 0xffffffff}),
-             ErrorCode::not_an_archive, "zip64 end record is not where its locator says"}),
+        BrokenArchive{"Empty", "", ErrorCode::not_an_archive, "is empty"},
+        BrokenArchive{"Text", "hello, world, this is no archive", ErrorCode::not_an_archive,
+                      "no end record"},
+        BrokenArchive{"CutShort", zip_bytes({named("a")}).substr(0, 90), ErrorCode::not_an_archive,
+                      "no end record"},
+        BrokenArchive{"Prefix", zip_bytes({named("a")}, {.prefix = "#!/bin/sh\n"}),
+                      ErrorCode::not_an_archive, "not a sound zip"},
+        BrokenArchive{"Trailing", zip_bytes({named("a")}, {.trailing = "x"}),
+                      ErrorCode::not_an_archive, "no end record"},
+        BrokenArchive{"TwoArchives", zip_bytes({named("a")}) + zip_bytes({named("b")}),
+                      ErrorCode::not_an_archive, "not a sound zip"},
+        BrokenArchive{"EndRecordInComment", zip_bytes({named("a")}, {.comment = zip_bytes({})}),
+                      ErrorCode::not_an_archive, "more than one end record"},
+        BrokenArchive{"SecondDisk", zip_bytes({named("a")}, {.disk = 1}), ErrorCode::not_an_archive,
+                      "several disks"},
+        BrokenArchive{"TooFewCounted", zip_bytes({named("a"), named("b")}, {.count = 1}),
+                      ErrorCode::not_an_archive, "directory does not end"},
+        BrokenArchive{"TooManyCounted", zip_bytes({named("a")}, {.count = 2}),
+                      ErrorCode::not_an_archive, "its directory has no entry"},
+        BrokenArchive{"DirectoryElsewhere", zip_bytes({named("a")}, {.directory_offset = 7}),
+                      ErrorCode::not_an_archive, "directory does not end"},
+        BrokenArchive{"DirectoryOfAnotherSize", zip_bytes({named("a")}, {.directory_size = 7}),
+                      ErrorCode::not_an_archive, "directory does not end"},
+        BrokenArchive{"GapBeforeEnd", zip_bytes({named("a")}, {.before_end = "x"}),
+                      ErrorCode::not_an_archive, "directory does not end"},
+        BrokenArchive{"GapBeforeDirectory", zip_bytes({named("a")}, {.before_directory = "x"}),
+                      ErrorCode::not_an_archive, "bytes of no entry before its directory"},
+        BrokenArchive{"LocatorThatNobodyNeeds",
+                      zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + std::string(16, '\0')}),
+                      ErrorCode::not_an_archive, "zip64 locator disagree"},
+        BrokenArchive{"Zip64WithoutLocator",
+                      zip_bytes({named("a")}, {.directory_offset = 0xffffffff}),
+                      ErrorCode::not_an_archive, "zip64 locator disagree"},
+        BrokenArchive{
+            "Zip64RecordMissing",
+            zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + u32(0) + u64(1) + u32(1),
+                                     .directory_offset = 0xffffffff}),
+            ErrorCode::not_an_archive, "zip64 end record is not where its locator says"}),
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
     Entries, ReadDirectoryOfABrokenArchive,
     testing::Values(
-        Case{"Gap", zip_bytes({named("a"), with(named("b"), [](auto& e) { e.gap = "xx"; })}),
-             ErrorCode::not_an_archive, "bytes of no entry before \"b\""},
-        Case{"SharedBytes",
-             zip_bytes({named("a"), with(named("a"), [](auto& e) { e.offset = 0; })}),
-             ErrorCode::not_an_archive, "overlapping bytes"},
-        Case{"NoHeaderThere", zip_bytes({with(named("a"), [](auto& e) { e.offset = 3; })}),
-             ErrorCode::not_an_archive, "there is no header of \"a\" at 3"},
-        Case{"HeaderBeyondTheEnd", zip_bytes({with(named("a"), [](auto& e) { e.offset = 99999; })}),
-             ErrorCode::not_an_archive, "beyond its end"},
-        Case{"DataBeyondTheEnd",
-             zip_bytes({with(named("a"),
-                             [](auto& e) {
-                               e.packed_size = 99999;
-                               e.size = 99999;
-                             })}),
-             ErrorCode::not_an_archive, "beyond its end"},
-        Case{"StoredOfTwoSizes", zip_bytes({with(named("a"), [](auto& e) { e.size = 3; })}),
-             ErrorCode::not_an_archive, "two sizes"},
-        Case{"AnotherLocalName", zip_bytes({with(named("a"), [](auto& e) { e.local_name = "b"; })}),
-             ErrorCode::not_an_archive, "two headers of \"a\" differ"},
-        Case{"AnotherLocalMethod",
-             zip_bytes({with(named("a"), [](auto& e) { e.local_method = 8; })}),
-             ErrorCode::not_an_archive, "two headers of \"a\" differ"},
-        Case{"AnotherLocalChecksum",
-             zip_bytes({with(named("a"), [](auto& e) { e.local_crc = 8; })}),
-             ErrorCode::not_an_archive, "two headers of \"a\" differ"},
-        Case{"ExtraCutShort",
-             zip_bytes({with(named("a"), [](auto& e) { e.local_extra = u16(1) + u16(9); })}),
-             ErrorCode::not_an_archive, "cut short"},
-        Case{"Zip64FieldMissing",
-             zip_bytes({with(named("a"), [](auto& e) { e.offset = 0xffffffff; })}),
-             ErrorCode::not_an_archive, "zip64 field of \"a\" is missing"},
-        Case{"Zip64FieldForNothing",
-             zip_bytes({with(named("a"), [](auto& e) { e.extra = u16(1) + u16(8) + u64(4); })}),
-             ErrorCode::not_an_archive, "zip64 field of \"a\" is too long"},
-        Case{"SecondName",
-             zip_bytes({with(named("a"),
-                             [](auto& e) {
-                               e.extra = u16(0x7075) + u16(6) + "\x01" + u32(0) + "b";
-                             })}),
-             ErrorCode::unsafe_entry, "second name"},
-        Case{"Encrypted", zip_bytes({with(named("a"), [](auto& e) { e.flags = 1; })}),
-             ErrorCode::unsafe_entry, "encrypted"},
-        Case{"Streamed", zip_bytes({with(named("a"), [](auto& e) { e.flags = 8; })}),
-             ErrorCode::unsafe_entry, "streamed"},
-        Case{"AnotherMethod", zip_bytes({with(named("a"), [](auto& e) { e.method = 12; })}),
-             ErrorCode::unsafe_entry, "method 12"},
-        Case{"SymbolicLink",
-             zip_bytes({with(named("a"),
-                             [](auto& e) { e.attributes = std::uint32_t{S_IFLNK | 0777} << 16; })}),
-             ErrorCode::unsafe_entry, "symbolic link"},
-        Case{"Pipe",
-             zip_bytes({with(named("a"),
-                             [](auto& e) { e.attributes = std::uint32_t{S_IFIFO | 0644} << 16; })}),
-             ErrorCode::unsafe_entry, "no regular file"}),
+        BrokenArchive{"Gap",
+                      zip_bytes({named("a"), with(named("b"), [](auto& e) { e.gap = "xx"; })}),
+                      ErrorCode::not_an_archive, "bytes of no entry before \"b\""},
+        BrokenArchive{"SharedBytes",
+                      zip_bytes({named("a"), with(named("a"), [](auto& e) { e.offset = 0; })}),
+                      ErrorCode::not_an_archive, "overlapping bytes"},
+        BrokenArchive{"NoHeaderThere", zip_bytes({with(named("a"), [](auto& e) { e.offset = 3; })}),
+                      ErrorCode::not_an_archive, "there is no header of \"a\" at 3"},
+        BrokenArchive{"HeaderBeyondTheEnd",
+                      zip_bytes({with(named("a"), [](auto& e) { e.offset = 99999; })}),
+                      ErrorCode::not_an_archive, "beyond its end"},
+        BrokenArchive{"DataBeyondTheEnd",
+                      zip_bytes({with(named("a"),
+                                      [](auto& e) {
+                                        e.packed_size = 99999;
+                                        e.size = 99999;
+                                      })}),
+                      ErrorCode::not_an_archive, "beyond its end"},
+        BrokenArchive{"StoredOfTwoSizes",
+                      zip_bytes({with(named("a"), [](auto& e) { e.size = 3; })}),
+                      ErrorCode::not_an_archive, "two sizes"},
+        BrokenArchive{"AnotherLocalName",
+                      zip_bytes({with(named("a"), [](auto& e) { e.local_name = "b"; })}),
+                      ErrorCode::not_an_archive, "two headers of \"a\" differ"},
+        BrokenArchive{"AnotherLocalMethod",
+                      zip_bytes({with(named("a"), [](auto& e) { e.local_method = 8; })}),
+                      ErrorCode::not_an_archive, "two headers of \"a\" differ"},
+        BrokenArchive{"AnotherLocalChecksum",
+                      zip_bytes({with(named("a"), [](auto& e) { e.local_crc = 8; })}),
+                      ErrorCode::not_an_archive, "two headers of \"a\" differ"},
+        BrokenArchive{
+            "ExtraCutShort",
+            zip_bytes({with(named("a"), [](auto& e) { e.local_extra = u16(1) + u16(9); })}),
+            ErrorCode::not_an_archive, "cut short"},
+        BrokenArchive{"Zip64FieldMissing",
+                      zip_bytes({with(named("a"), [](auto& e) { e.offset = 0xffffffff; })}),
+                      ErrorCode::not_an_archive, "zip64 field of \"a\" is missing"},
+        BrokenArchive{
+            "Zip64FieldForNothing",
+            zip_bytes({with(named("a"), [](auto& e) { e.extra = u16(1) + u16(8) + u64(4); })}),
+            ErrorCode::not_an_archive, "zip64 field of \"a\" is too long"},
+        BrokenArchive{"SecondName",
+                      zip_bytes({with(named("a"),
+                                      [](auto& e) {
+                                        e.extra = u16(0x7075) + u16(6) + "\x01" + u32(0) + "b";
+                                      })}),
+                      ErrorCode::unsafe_entry, "second name"},
+        BrokenArchive{"Encrypted", zip_bytes({with(named("a"), [](auto& e) { e.flags = 1; })}),
+                      ErrorCode::unsafe_entry, "encrypted"},
+        BrokenArchive{"Streamed", zip_bytes({with(named("a"), [](auto& e) { e.flags = 8; })}),
+                      ErrorCode::unsafe_entry, "streamed"},
+        BrokenArchive{"AnotherMethod",
+                      zip_bytes({with(named("a"), [](auto& e) { e.method = 12; })}),
+                      ErrorCode::unsafe_entry, "method 12"},
+        BrokenArchive{
+            "SymbolicLink",
+            zip_bytes({with(named("a"),
+                            [](auto& e) { e.attributes = std::uint32_t{S_IFLNK | 0777} << 16; })}),
+            ErrorCode::unsafe_entry, "symbolic link"},
+        BrokenArchive{
+            "Pipe",
+            zip_bytes({with(named("a"),
+                            [](auto& e) { e.attributes = std::uint32_t{S_IFIFO | 0644} << 16; })}),
+            ErrorCode::unsafe_entry, "no regular file"}),
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
     Names, ReadDirectoryOfABrokenArchive,
     testing::Values(
-        Case{"Parent", zip_bytes({named("../a")}), ErrorCode::unsafe_entry,
-             "\"../a\" has the component \"..\""},
-        Case{"Absolute", zip_bytes({named("/etc/passwd")}), ErrorCode::unsafe_entry, "absolute"},
-        Case{"Backslash", zip_bytes({named("a\\b")}), ErrorCode::unsafe_entry, "backslash"},
-        Case{"Nul", zip_bytes({named(std::string("a\0b", 3))}), ErrorCode::unsafe_entry,
-             "control character 0"},
-        Case{"Folder", zip_bytes({named("a/")}), ErrorCode::unsafe_entry, "is a folder"},
-        Case{"Nothing", zip_bytes({named("")}), ErrorCode::unsafe_entry, "is empty"},
-        Case{"Long", zip_bytes({named(std::string(60000, 'a'))}), ErrorCode::unsafe_entry,
-             "component of 60000 bytes"},
-        Case{"NotMarkedAsUtf8", zip_bytes({named("caf\xc3\xa9")}), ErrorCode::unsafe_entry,
-             "not marked as UTF-8"},
-        Case{"Twice", zip_bytes({named("a"), named("a")}), ErrorCode::unsafe_entry,
-             "\"a\" is there twice"},
-        Case{"TwiceButForCase", zip_bytes({named("model"), named("Model")}),
-             ErrorCode::unsafe_entry, "differ only in case"},
-        Case{"FileAsFolder", zip_bytes({named("a/b"), named("a")}), ErrorCode::unsafe_entry,
-             "\"a\" is a file and the folder of \"a/b\""}),
+        BrokenArchive{"Parent", zip_bytes({named("../a")}), ErrorCode::unsafe_entry,
+                      "\"../a\" has the component \"..\""},
+        BrokenArchive{"Absolute", zip_bytes({named("/etc/passwd")}), ErrorCode::unsafe_entry,
+                      "absolute"},
+        BrokenArchive{"Backslash", zip_bytes({named("a\\b")}), ErrorCode::unsafe_entry,
+                      "backslash"},
+        BrokenArchive{"Nul", zip_bytes({named(std::string("a\0b", 3))}), ErrorCode::unsafe_entry,
+                      "control character 0"},
+        BrokenArchive{"Folder", zip_bytes({named("a/")}), ErrorCode::unsafe_entry, "is a folder"},
+        BrokenArchive{"Nothing", zip_bytes({named("")}), ErrorCode::unsafe_entry, "is empty"},
+        BrokenArchive{"Long", zip_bytes({named(std::string(60000, 'a'))}), ErrorCode::unsafe_entry,
+                      "component of 60000 bytes"},
+        BrokenArchive{"NotMarkedAsUtf8", zip_bytes({named("caf\xc3\xa9")}), ErrorCode::unsafe_entry,
+                      "not marked as UTF-8"},
+        BrokenArchive{"Twice", zip_bytes({named("a"), named("a")}), ErrorCode::unsafe_entry,
+                      "\"a\" is there twice"},
+        BrokenArchive{"TwiceButForCase", zip_bytes({named("model"), named("Model")}),
+                      ErrorCode::unsafe_entry, "differ only in case"},
+        BrokenArchive{"FileAsFolder", zip_bytes({named("a/b"), named("a")}),
+                      ErrorCode::unsafe_entry, "\"a\" is a file and the folder of \"a/b\""}),
     name_of_case);
 
 TEST(ReadDirectory, TakesNamesOfOtherLettersThatAreMarkedAsUtf8) {

@@ -13,6 +13,7 @@ namespace {
 
 using test::deflated_entry;
 using test::stored_entry;
+using test::with;
 using test::zip_bytes;
 using test::ZipEntry;
 using testing::AllOf;
@@ -63,20 +64,15 @@ TEST(Archive, KeepsViewsAliveByItsStorage) {
   EXPECT_EQ(text(unpacked), "second");
 }
 
-struct Case {
+struct LyingEntry {
   const char* title;
   ZipEntry entry;
   const char* message;
 
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.title; }
+  friend void PrintTo(const LyingEntry& one, std::ostream* out) { *out << one.title; }
 };
 
-ZipEntry with(ZipEntry entry, auto change) {
-  change(entry);
-  return entry;
-}
-
-class ArchiveOfALyingEntry : public testing::TestWithParam<Case> {};
+class ArchiveOfALyingEntry : public testing::TestWithParam<LyingEntry> {};
 
 TEST_P(ArchiveOfALyingEntry, GivesAnErrorThatNamesIt) {
   EXPECT_THAT(
@@ -94,16 +90,17 @@ const ZipEntry kDeflated = deflated_entry("a", "some text, some text, some text"
 INSTANTIATE_TEST_SUITE_P(
     All, ArchiveOfALyingEntry,
     testing::Values(
-        Case{"DeclaresMore", with(kDeflated, [](auto& e) { e.size += 5; }), "declares 36"},
-        Case{"DeclaresLess", with(kDeflated, [](auto& e) { e.size -= 5; }),
-             "gives more than the 26"},
-        Case{"DeflatedWithAWrongChecksum", with(kDeflated, [](auto& e) { e.crc ^= 1; }),
-             "cannot be unpacked: CRC error"},
-        Case{"StoredWithAWrongChecksum",
-             with(stored_entry("a", "text"), [](auto& e) { e.crc ^= 1; }), "checksum"},
-        Case{"NoDeflateStream", with(kDeflated, [](auto& e) { e.packed = std::string(9, '\xff'); }),
-             "cannot be unpacked"},
-        Case{"StreamCutShort", with(kDeflated, [](auto& e) { e.packed.resize(5); }), ""}),
+        LyingEntry{"DeclaresMore", with(kDeflated, [](auto& e) { e.size += 5; }), "declares 36"},
+        LyingEntry{"DeclaresLess", with(kDeflated, [](auto& e) { e.size -= 5; }),
+                   "gives more than the 26"},
+        LyingEntry{"DeflatedWithAWrongChecksum", with(kDeflated, [](auto& e) { e.crc ^= 1; }),
+                   "cannot be unpacked: CRC error"},
+        LyingEntry{"StoredWithAWrongChecksum",
+                   with(stored_entry("a", "text"), [](auto& e) { e.crc ^= 1; }), "checksum"},
+        LyingEntry{"NoDeflateStream",
+                   with(kDeflated, [](auto& e) { e.packed = std::string(9, '\xff'); }),
+                   "cannot be unpacked"},
+        LyingEntry{"StreamCutShort", with(kDeflated, [](auto& e) { e.packed.resize(5); }), ""}),
     [](const auto& one) { return std::string(one.param.title); });
 
 }  // namespace

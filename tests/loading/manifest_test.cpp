@@ -40,15 +40,15 @@ TEST(Manifest, IsReadFromTheExampleInTheDocumentation) {
   EXPECT_EQ(manifest.files.size(), 2u);
 }
 
-struct Case {
+struct ManifestCase {
   const char* title;
   void (*change)(json&);
   const char* message;
 
-  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.title; }
+  friend void PrintTo(const ManifestCase& one, std::ostream* out) { *out << one.title; }
 };
 
-class WrongManifest : public testing::TestWithParam<Case> {};
+class WrongManifest : public testing::TestWithParam<ManifestCase> {};
 
 TEST_P(WrongManifest, IsRefusedByThePlaceOfItsFault) {
   json manifest = good();
@@ -63,50 +63,58 @@ TEST_P(WrongManifest, IsRefusedByThePlaceOfItsFault) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongManifest,
     testing::Values(
-        Case{"NoObject", [](json& m) { m = 7; }, "an object is needed"},
-        Case{"NoFormatVersion", [](json& m) { m.erase("format_version"); },
-             "\"format_version\" is missing"},
-        Case{"FormatVersionZero", [](json& m) { m["format_version"] = 0; }, "/format_version"},
-        Case{"NoApiVersion", [](json& m) { m.erase("api_version"); }, "\"api_version\" is missing"},
-        Case{"ApiVersionAsText", [](json& m) { m["api_version"] = "1"; }, "/api_version"},
-        Case{"NoInfo", [](json& m) { m.erase("info"); }, "\"info\" is missing"},
-        Case{"InfoWithoutName", [](json& m) { m["info"].erase("name"); },
-             "/info: the field \"name\" is missing"},
-        Case{"VersionAsText", [](json& m) { m["info"]["version"] = "one"; }, "/info/version"},
-        Case{"UnknownKindOfOption",
-             [](json& m) { m["info"]["options"]["threshold"]["kind"] = "colour"; },
-             "/info/options/threshold"},
-        Case{"WrongSize", [](json& m) { m["info"]["output_type"]["size"] = "many"; },
-             "/info/output_type"},
-        Case{"LibrariesAsObject", [](json& m) { m["libraries"] = json::object(); }, "/libraries"},
-        Case{"NoLibrary", [](json& m) { m["libraries"].clear(); }, "there is no library"},
-        Case{"PlatformTwice", [](json& m) { m["libraries"].push_back(m["libraries"][0]); },
-             "is there twice"},
-        Case{"PlatformOfAnotherForm", [](json& m) { m["libraries"][0]["platform"] = "a/b"; },
-             "/libraries/0/platform"},
-        Case{"LibraryElsewhere", [](json& m) { m["libraries"][0]["path"] = "model.onnx"; },
-             "/libraries/0/path"},
-        Case{"EmptyTag", [](json& m) { m["libraries"][0]["abi_tag"] = ""; },
-             "/libraries/0/abi_tag"},
-        Case{"LibraryNotAmongTheFiles", [](json& m) { m["files"].erase(0); },
-             "capsule.so\" is missing"},
-        Case{"FileWithoutSize", [](json& m) { m["files"][1].erase("size"); },
-             "\"size\" is missing"},
-        Case{"NegativeSize", [](json& m) { m["files"][1]["size"] = -1; }, "/files/1/size"},
-        Case{"FractionalSize", [](json& m) { m["files"][1]["size"] = 7.5; }, "/files/1/size"},
-        Case{"ShortDigest", [](json& m) { m["files"][1]["sha256"] = "abc"; }, "/files/1/sha256"},
-        Case{"UpperCaseDigest", [](json& m) { m["files"][1]["sha256"] = std::string(64, 'A'); },
-             "/files/1/sha256"},
-        Case{"UnsafePath", [](json& m) { m["files"][1]["path"] = "../model"; },
-             "/files/1/path: the name \"../model\""},
-        Case{"ItselfAmongTheFiles", [](json& m) { m["files"][1]["path"] = "capsule.json"; },
-             "/files/1/path"},
-        Case{"UnknownFileBelowLib", [](json& m) { m["files"][1]["path"] = "lib/more.so"; },
-             "\"lib/more.so\" is below lib/ and no library"},
-        Case{"FilesNotSorted", [](json& m) { std::swap(m["files"][0], m["files"][1]); },
-             "/files: the files are not sorted"},
-        Case{"FileTwice", [](json& m) { m["files"].push_back(m["files"][1]); },
-             "/files: \"model.onnx\" is there twice"}),
+        ManifestCase{"NoObject", [](json& m) { m = 7; }, "an object is needed"},
+        ManifestCase{"NoFormatVersion", [](json& m) { m.erase("format_version"); },
+                     "\"format_version\" is missing"},
+        ManifestCase{"FormatVersionZero", [](json& m) { m["format_version"] = 0; },
+                     "/format_version"},
+        ManifestCase{"NoApiVersion", [](json& m) { m.erase("api_version"); },
+                     "\"api_version\" is missing"},
+        ManifestCase{"ApiVersionAsText", [](json& m) { m["api_version"] = "1"; }, "/api_version"},
+        ManifestCase{"NoInfo", [](json& m) { m.erase("info"); }, "\"info\" is missing"},
+        ManifestCase{"InfoWithoutName", [](json& m) { m["info"].erase("name"); },
+                     "/info: the field \"name\" is missing"},
+        ManifestCase{"VersionAsText", [](json& m) { m["info"]["version"] = "one"; },
+                     "/info/version"},
+        ManifestCase{"UnknownKindOfOption",
+                     [](json& m) { m["info"]["options"]["threshold"]["kind"] = "colour"; },
+                     "/info/options/threshold"},
+        ManifestCase{"WrongSize", [](json& m) { m["info"]["output_type"]["size"] = "many"; },
+                     "/info/output_type"},
+        ManifestCase{"LibrariesAsObject", [](json& m) { m["libraries"] = json::object(); },
+                     "/libraries"},
+        ManifestCase{"NoLibrary", [](json& m) { m["libraries"].clear(); }, "there is no library"},
+        ManifestCase{"PlatformTwice", [](json& m) { m["libraries"].push_back(m["libraries"][0]); },
+                     "is there twice"},
+        ManifestCase{"PlatformOfAnotherForm",
+                     [](json& m) { m["libraries"][0]["platform"] = "a/b"; },
+                     "/libraries/0/platform"},
+        ManifestCase{"LibraryElsewhere", [](json& m) { m["libraries"][0]["path"] = "model.onnx"; },
+                     "/libraries/0/path"},
+        ManifestCase{"EmptyTag", [](json& m) { m["libraries"][0]["abi_tag"] = ""; },
+                     "/libraries/0/abi_tag"},
+        ManifestCase{"LibraryNotAmongTheFiles", [](json& m) { m["files"].erase(0); },
+                     "capsule.so\" is missing"},
+        ManifestCase{"FileWithoutSize", [](json& m) { m["files"][1].erase("size"); },
+                     "\"size\" is missing"},
+        ManifestCase{"NegativeSize", [](json& m) { m["files"][1]["size"] = -1; }, "/files/1/size"},
+        ManifestCase{"FractionalSize", [](json& m) { m["files"][1]["size"] = 7.5; },
+                     "/files/1/size"},
+        ManifestCase{"ShortDigest", [](json& m) { m["files"][1]["sha256"] = "abc"; },
+                     "/files/1/sha256"},
+        ManifestCase{"UpperCaseDigest",
+                     [](json& m) { m["files"][1]["sha256"] = std::string(64, 'A'); },
+                     "/files/1/sha256"},
+        ManifestCase{"UnsafePath", [](json& m) { m["files"][1]["path"] = "../model"; },
+                     "/files/1/path: the name \"../model\""},
+        ManifestCase{"ItselfAmongTheFiles", [](json& m) { m["files"][1]["path"] = "capsule.json"; },
+                     "/files/1/path"},
+        ManifestCase{"UnknownFileBelowLib", [](json& m) { m["files"][1]["path"] = "lib/more.so"; },
+                     "\"lib/more.so\" is below lib/ and no library"},
+        ManifestCase{"FilesNotSorted", [](json& m) { std::swap(m["files"][0], m["files"][1]); },
+                     "/files: the files are not sorted"},
+        ManifestCase{"FileTwice", [](json& m) { m["files"].push_back(m["files"][1]); },
+                     "/files: \"model.onnx\" is there twice"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 TEST(ReadManifestText, RefusesWhatIsNoJsonOrSaysAThingTwice) {

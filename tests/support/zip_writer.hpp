@@ -33,6 +33,12 @@ struct ZipEntry {
   std::optional<std::uint32_t> packed_size{};  ///< as both headers say
 };
 
+/// The entry after `change(entry)`.
+inline ZipEntry with(ZipEntry entry, auto change) {
+  change(entry);
+  return entry;
+}
+
 struct ZipEnd {
   std::string comment{};
   std::string prefix{};  ///< before everything, known to no record
