@@ -3,25 +3,20 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "support/quantile.hpp"
 
 namespace vcap::bench {
 namespace {
 
 constexpr const char* kCounter = "figure";
-
-double quantile(const std::vector<double>& sorted, double q) {
-  const double place = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 // Google Benchmark's name of a figure: unique, and its beginning is the id.
 std::string name_of(const Figure& figure) { return figure.id + " " + figure.what; }
@@ -50,8 +45,7 @@ class Table final : public benchmark::BenchmarkReporter {
   }
 
  private:
-  void print(const Figure& figure, std::vector<double>& samples) {
-    std::sort(samples.begin(), samples.end());
+  void print(const Figure& figure, const std::vector<double>& samples) {
     const double median = quantile(samples, 0.5);
     const double q1 = quantile(samples, 0.25), q3 = quantile(samples, 0.75);
     const bool lower = figure.better == Better::lower;
@@ -77,33 +71,43 @@ class Table final : public benchmark::BenchmarkReporter {
 int run_figures(int argc, char** argv, const std::vector<Figure>& figures) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  bool threw = false;
   for (const Figure& figure : figures)
-    benchmark::RegisterBenchmark(name_of(figure).c_str(),
-                                 [sample = figure.sample](benchmark::State& state) {
-                                   for (auto _ : state) {
-                                     try {
-                                       state.counters[kCounter] = sample();
-                                     } catch (const std::exception& error) {
-                                       state.SkipWithError(error.what());
-                                     }
-                                   }
-                                 })
+    benchmark::RegisterBenchmark(
+        name_of(figure).c_str(),
+        [name = name_of(figure), sample = figure.sample, &threw](benchmark::State& state) {
+          for (auto _ : state) {
+            try {
+              state.counters[kCounter] = sample();
+            } catch (const std::exception& error) {
+              std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+              threw = true;
+              state.SkipWithError(error.what());
+            }
+          }
+        })
         ->Iterations(1)
         ->Repetitions(figure.samples);
   Table table(figures);
   benchmark::RunSpecifiedBenchmarks(&table);
   benchmark::Shutdown();
-  return 0;
+  return threw ? 1 : 0;
 }
 
-double ratio(const std::function<double()>& thing, const std::function<double()>& baseline) {
+double ratio(const std::function<double()>& thing, const std::function<double()>& baseline,
+             int rounds) {
   static std::atomic<unsigned> calls{0};
-  if (calls++ % 2 == 0) {
-    const double first = thing();
-    return first / baseline();
+  std::vector<double> ratios;
+  for (int i = 0; i < rounds; ++i) {
+    if (calls++ % 2 == 0) {
+      const double first = thing();
+      ratios.push_back(first / baseline());
+    } else {
+      const double first = baseline();
+      ratios.push_back(thing() / first);
+    }
   }
-  const double first = baseline();
-  return thing() / first;
+  return quantile(std::move(ratios), 0.5);
 }
 
 }  // namespace vcap::bench

@@ -25,7 +25,7 @@ struct Figure {
 /// Measures the figures as Google Benchmark runs (its flags apply, such as
 /// --benchmark_filter=batching.1), prints a table of medians and quartiles, and appends a JSON
 /// object a line to the file that the environment variable VCAP_BENCH_JSON names, if it does.
-/// Gives the program's exit code: 0 also where a target is missed.
+/// Gives the program's exit code: 0 also where a target is missed, 1 where a sample threw.
 int run_figures(int argc, char** argv, const std::vector<Figure>& figures);
 
 /// How long `run` takes, in seconds.
@@ -37,7 +37,8 @@ double seconds(Run run) {
 }
 
 /// What `thing` gives as a multiple of what `baseline` gives. Which goes first changes from call to
-/// call.
-double ratio(const std::function<double()>& thing, const std::function<double()>& baseline);
+/// call. With more rounds than one: the median of so many.
+double ratio(const std::function<double()>& thing, const std::function<double()>& baseline,
+             int rounds = 1);
 
 }  // namespace vcap::bench

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "batching/parts.hpp"
+#include "batching/workload.hpp"
+#include "support/ping_pong.hpp"
+#include "support/quantile.hpp"
+
+namespace vcap::bench::batching {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kTrips = 2000;
+
+double latency_alone() {
+  Executor executor(echo);
+  std::vector<double> trips;
+  for (int i = 0; i < kTrips; ++i) trips.push_back(seconds([&] { executor.run(i); }));
+  return quantile(std::move(trips), 0.5);
+}
+
+/// How often this process's threads have gone to sleep, and been woken again.
+long wake_ups() {
+  long count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string word; status >> word;)
+      if (word == "voluntary_ctxt_switches:") {
+        long of_thread = 0;
+        status >> of_thread;
+        count += of_thread;
+      }
+  }
+  return count;
+}
+
+double cpu_milliseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ms = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
+
+/// What `measure` counts up over 10 s in which an executor, used before, has nothing to do.
+double over_idle_time(const std::function<double()>& measure) {
+  Executor executor(echo);
+  executor.run(0);
+  std::this_thread::sleep_for(200ms);  // TBB's own threads come to rest
+  const double before = measure();
+  std::this_thread::sleep_for(10s);
+  return measure() - before;
+}
+
+}  // namespace
+
+std::vector<Figure> waiting() {
+  return {{.id = "batching.4",
+           .what = "one caller, median round trip, that of a ping-pong",
+           .target = 1.15,
+           .sample = [] { return ratio(latency_alone, [] { return ping_pong(kTrips); }); }},
+          {.id = "batching.4",
+           .what = "wake-ups in 10 idle seconds, above those without an executor",
+           .target = 0,
+           // The measuring thread's own sleep is one.
+           .sample = [] { return over_idle_time([] { return double(wake_ups()); }) - 1; },
+           .samples = 1},
+          {.id = "batching.4",
+           .what = "CPU in 10 idle seconds, ms",
+           .target = 1,
+           .sample = [] { return over_idle_time(cpu_milliseconds); },
+           .samples = 1}};
+}
+
+}  // namespace vcap::bench::batching
