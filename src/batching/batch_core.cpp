@@ -1,20 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/batching/batch_core.hpp"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <functional>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "batching/batch_core_impl.hpp"
 
 namespace vcap::detail {
+namespace {
+
+// Of a latch.
+constexpr std::uint32_t kShut = 0, kAwaited = 1, kOpen = 2;
+
+}  // namespace
 
 BatchCall::~BatchCall() = default;
 
-void BatchCall::add(BatchRequest& request) noexcept {
-  request.call = this;
-  request.next_of_call = nullptr;
-  (last_ ? last_->next_of_call : first_) = &request;
-  last_ = &request;
-  ++size_;
+void BatchCall::add(BatchChunk& chunk, std::size_t count, std::uint64_t key) noexcept {
+  chunk.call = this;
+  chunk.next = chunk.end = size_;
+  chunk.limit = size_ += count;
+  chunk.key = key;
+  (last_ ? last_->next_of_call : first_) = &chunk;
+  last_ = &chunk;
+}
+
+// Counts items off; of all failures the first item's stays.
+void BatchCall::settle(std::size_t items, std::exception_ptr why,
+                       std::size_t first_failed) noexcept {
+  pending_ -= items;
+  if (!why || (error_ && failed_ < first_failed)) return;
+  error_ = std::move(why);
+  failed_ = first_failed;
 }
 
 void BatchCall::Cancel::operator()() const noexcept {
@@ -23,18 +46,42 @@ void BatchCall::Cancel::operator()() const noexcept {
   to.cancel(*call);
 }
 
-BlockingBatchCall::~BlockingBatchCall() = default;
-
-void BlockingBatchCall::wait() noexcept {
-  std::unique_lock lock(mutex_);
-  condition_.wait(lock, [this] { return answered_; });
+void BatchLatch::wait() noexcept {
+  std::uint32_t state = kShut;
+  if (!state_.compare_exchange_strong(state, kAwaited, std::memory_order_acquire)) return;
+  while (state_.load(std::memory_order_acquire) == kAwaited)
+    ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, nullptr, nullptr, 0);
 }
 
-void BlockingBatchCall::answered() noexcept {
-  // Notified under the lock: the waiter destroys this as soon as it can have the lock.
-  const std::lock_guard lock(mutex_);
-  answered_ = true;
-  condition_.notify_one();
+// The waiter destroys the latch as soon as it is open. So it is touched once; what follows gives
+// the kernel an address, which wakes at worst somebody who looks again, as all who wait on a futex
+// do.
+void BatchLatch::open() noexcept {
+  if (state_.exchange(kOpen, std::memory_order_acq_rel) == kAwaited)
+    ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void* FutureMemory::allocate(std::size_t size, std::size_t alignment) {
+  void* piece = space_.data() + used_;
+  std::size_t left = space_.size() - used_;
+  if (std::align(alignment, size, piece, left))
+    used_ = space_.size() - left + size;
+  else
+    piece = ::operator new(size, std::align_val_t(alignment));
+  users_.fetch_add(1, std::memory_order_relaxed);
+  return piece;
+}
+
+bool FutureMemory::deallocate(void* piece, std::size_t alignment) noexcept {
+  const auto* byte = static_cast<const std::byte*>(piece);
+  const std::less<const std::byte*> before;
+  if (before(byte, space_.data()) || !before(byte, space_.data() + space_.size()))
+    ::operator delete(piece, std::align_val_t(alignment));
+  return release();
+}
+
+bool FutureMemory::release() noexcept {
+  return users_.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 BatchRunner::~BatchRunner() = default;
@@ -44,14 +91,25 @@ BatchCore::BatchCore(BatchRunnerFactory make_runner, BatchPolicy policy)
 
 BatchCore::~BatchCore() = default;
 
-void BatchCore::send(BatchCall& call, const RequestOptions& options) { impl_->send(call, options); }
+void BatchCore::send(BatchCall& call, const RequestOptions& options) {
+  impl_->send(call, options, false);
+}
 
-void BatchCore::send_and_wait(BlockingBatchCall& call, const RequestOptions& options) {
-  impl_->send_and_wait(call, options);
+void BatchCore::send_if_room(BatchCall& call, const RequestOptions& options) {
+  impl_->send(call, options, true);
+}
+
+bool BatchCore::has_room_for_one() noexcept { return impl_->has_room_for_one(); }
+
+void BatchCore::send_and_wait(BatchCall& call, BatchLatch& answered,
+                              const RequestOptions& options) {
+  impl_->send_and_wait(call, answered, options);
 }
 
 void BatchCore::close(bool cancel_queued) { impl_->close(cancel_queued); }
 
 std::size_t BatchCore::workload() const noexcept { return impl_->workload(); }
+
+BatchStatistics BatchCore::statistics() const { return impl_->statistics(); }
 
 }  // namespace vcap::detail

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -39,7 +40,8 @@ BatchCoreImpl::BatchCoreImpl(BatchRunnerFactory make_runner, BatchPolicy policy)
       make_runner_(given(std::move(make_runner))),
       goal_(goal_of(policy_)),
       queue_(policy_.priority_aging),
-      linger_(policy_.adaptive_linger, policy_.linger_share) {}
+      linger_(policy_.adaptive_linger, policy_.linger_share),
+      recorder_(policy_.statistics) {}
 
 BatchCoreImpl::~BatchCoreImpl() {
   close(false);
@@ -47,19 +49,29 @@ BatchCoreImpl::~BatchCoreImpl() {
   all_answered_.wait(lock, [this] { return blocked_ == 0 && guests_ == 0; });
 }
 
-void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options) {
+void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool only_if_room) {
   prepare(call, options);
+  const time_point now = clock_->now();
   Lock lock(mutex_);
-  if (enqueue(lock, call)) {
+  if (enqueue(lock, call, only_if_room, now)) {
     lock.unlock();
     work_.notify_one();
   }
 }
 
-void BatchCoreImpl::send_and_wait(BlockingBatchCall& call, const RequestOptions& options) {
+bool BatchCoreImpl::has_room_for_one() noexcept {
+  if (policy_.max_queue_size == 0 ||
+      queued_.load(std::memory_order_relaxed) < policy_.max_queue_size)
+    return true;
+  recorder_.count_rejected();
+  return false;
+}
+
+void BatchCoreImpl::send_and_wait(BatchCall& call, BatchLatch& answered,
+                                  const RequestOptions& options) {
   if (!options.cancellation.stop_possible()) {
-    send(call, options);
-    call.wait();
+    send(call, options, false);
+    answered.wait();
     return;
   }
   // Once it has its answer a call touches only its own stack, so that the executor may end while
@@ -78,8 +90,8 @@ void BatchCoreImpl::send_and_wait(BlockingBatchCall& call, const RequestOptions&
     BatchCoreImpl& core;
     BatchCall& call;
   } const guest(*this, call);
-  send(call, options);
-  call.wait();
+  send(call, options, false);
+  answered.wait();
 }
 
 void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
@@ -90,10 +102,10 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
         "RequestOptions::priority: " + std::to_string(static_cast<int>(options.priority)) +
             " is not low (0), normal (1) or high (2)");
   const std::uint64_t stream = BatchStreamScope::current();
-  for (BatchRequest* request = call.first_; request; request = request->next_of_call) {
-    request->stream = stream;
-    request->level = static_cast<std::uint8_t>(options.priority);
-    request->deadline = options.deadline.value_or(time_point::max());
+  for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
+    chunk->stream = stream;
+    chunk->level = static_cast<std::uint8_t>(options.priority);
+    chunk->deadline = options.deadline.value_or(time_point::max());
   }
   call.pending_ = call.size_;
   // Before the call is queued: once it is, it may be answered and gone at any moment.
@@ -102,15 +114,14 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
 }
 
 // Gives whether the gathering worker is to be notified.
-bool BatchCoreImpl::enqueue(Lock& lock, BatchCall& call) {
+bool BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now) {
   if (closing_) throw closed_error();
-  if (policy_.max_queue_size > 0 && policy_.when_full == WhenFull::reject &&
-      call.size_ > policy_.max_queue_size - queue_.size())
+  if ((only_if_room || policy_.when_full == WhenFull::reject) && call.size_ > room()) {
+    recorder_.count_rejected(call.size_);
     throw queue_full_error(policy_.max_queue_size, call.size_);
-
+  }
   Finished finished;
   std::exception_ptr why;
-  time_point now = clock_->now();
   try {
     admit(lock, call, now, finished);
   } catch (...) {
@@ -123,78 +134,95 @@ bool BatchCoreImpl::enqueue(Lock& lock, BatchCall& call) {
   std::rethrow_exception(why);
 }
 
-// Queues the call's requests. One that gets no room fails, and those behind it; where it is the
+// Queues the call's items. Where one gets no room, it fails, and those behind it; where it is the
 // call's first, and not the call itself is at fault, the call is not accepted and this throws.
 void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished) {
-  std::exception_ptr why;
-  for (BatchRequest* request = call.first_; request; request = request->next_of_call) {
-    if (!why) {
-      try {
-        why = make_room(lock, *request, now, finished);
-        if (!why) {
-          start_threads(*request);
-          request->arrival = now;
-          queue_.push(*request);
-        }
-      } catch (...) {
-        if (!call.accepted_) throw;
-        why = std::current_exception();
-      }
-      if (!call.accepted_) {
-        call.accepted_ = true;
-        ++unanswered_;
-        linger_.arrived(now);
-      }
-    }
-    if (why) {
-      request->fail(why);
-      count_off(*request, finished);
-    }
+  Refusal refusal;
+  for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
+    if (!refusal.why) refusal = admit(lock, *chunk, now, finished);
+    if (chunk->end == chunk->limit) continue;
+    accept(call, now);
+    fail(call, chunk->end, chunk->limit, refusal.why, refusal.as, finished);
   }
   queue_changed();
 }
 
-bool BatchCoreImpl::full() const noexcept {
-  return policy_.max_queue_size > 0 && queue_.size() >= policy_.max_queue_size;
+BatchCoreImpl::Refusal BatchCoreImpl::admit(Lock& lock, BatchChunk& chunk, time_point& now,
+                                            Finished& finished) {
+  try {
+    while (chunk.end < chunk.limit) {
+      if (Refusal refusal = make_room(lock, chunk, now, finished); refusal.why) return refusal;
+      start_threads(chunk);
+      queue_.push(chunk, std::min(room(), chunk.limit - chunk.end), now);
+      accept(*chunk.call, now);
+    }
+  } catch (const BatchError& error) {
+    if (!chunk.call->accepted_) throw;
+    return {std::current_exception(),
+            error.code() == ErrorCode::closed ? Count::closed : Count::dropped};
+  } catch (...) {  // no memory, no thread
+    if (!chunk.call->accepted_) throw;
+    return {std::current_exception(), Count::failed};
+  }
+  return {};
 }
 
-// Gives why the request is not to be queued. Throws where its sender is to know instead.
-std::exception_ptr BatchCoreImpl::make_room(Lock& lock, const BatchRequest& request,
-                                            time_point& now, Finished& finished) {
+void BatchCoreImpl::accept(BatchCall& call, time_point now) noexcept {
+  if (std::exchange(call.accepted_, true)) return;
+  ++unanswered_;
+  recorder_.count(Count::accepted, call.size_);
+  linger_.arrived(now);
+}
+
+std::size_t BatchCoreImpl::room() const noexcept {
+  return policy_.max_queue_size == 0 ? std::numeric_limits<std::size_t>::max()
+                                     : policy_.max_queue_size - queue_.size();
+}
+
+// Returns when there is room for an item, or why it is not to be queued. Throws where its sender is
+// to know instead.
+BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& chunk,
+                                                time_point& now, Finished& finished) {
   for (;;) {
     if (closing_) throw closed_error();
-    if (request.call->cancelled_) return std::make_exception_ptr(cancelled_error());
-    if (request.deadline <= now)
-      return std::make_exception_ptr(deadline_error(queue_.size(), running_));
-    if (!full()) return {};
+    if (chunk.call->cancelled_)
+      return {std::make_exception_ptr(cancelled_error()), Count::cancelled};
+    if (chunk.deadline <= now)
+      return {std::make_exception_ptr(deadline_error(queue_.size(), running_)), Count::expired};
+    if (room() > 0) return {};
     if (policy_.when_full == WhenFull::drop_oldest) {
-      BatchRequest* oldest = queue_.first_to_drop();
-      if (oldest->level > request.level) throw queue_full_error(policy_.max_queue_size, 1);
-      fail_queued(*oldest, std::make_exception_ptr(dropped_error(policy_.max_queue_size)),
-                  finished);
+      BatchChunk& oldest = *queue_.first_to_drop();
+      if (oldest.level > chunk.level) {
+        if (!chunk.call->accepted_) recorder_.count_rejected(chunk.call->size_);
+        throw queue_full_error(policy_.max_queue_size, 1);
+      }
+      const std::size_t item = queue_.remove_front(oldest);
+      fail(*oldest.call, item, item + 1,
+           std::make_exception_ptr(dropped_error(policy_.max_queue_size)), Count::dropped,
+           finished);
       continue;
     }
     // What this call has queued so far may be what the worker waits for.
     queue_changed();
     if (wake_worker(now)) work_.notify_one();
     ++blocked_;
-    if (request.deadline == time_point::max())
+    if (chunk.deadline == time_point::max())
       room_.wait(lock);
     else
-      clock_->wait_until(room_, lock, request.deadline);
+      clock_->wait_until(room_, lock, chunk.deadline);
     if (--blocked_ == 0 && closing_) all_answered_.notify_all();
     now = clock_->now();
   }
 }
 
-void BatchCoreImpl::start_threads(const BatchRequest& request) {
+void BatchCoreImpl::start_threads(const BatchChunk& chunk) {
   if (idle_workers_ == 0) start_worker();
-  if (request.deadline == time_point::max()) return;
+  if (chunk.deadline == time_point::max()) return;
   if (!watch_.joinable()) {
     watch_ = std::thread([this] { watch(); });
     pthread_setname_np(watch_.native_handle(), "vcap-deadlines");
   }
-  if (request.deadline < watch_until_) watch_wake_.notify_one();
+  if (chunk.deadline < watch_until_) watch_wake_.notify_one();
 }
 
 // One more, where the policy has one more.
@@ -212,8 +240,8 @@ void BatchCoreImpl::start_worker() {
 bool BatchCoreImpl::wake_worker(time_point now) noexcept {
   if (sleep_ == Sleep::none || queue_.empty()) return false;
   if (sleep_ == Sleep::for_more) {
-    const std::optional<time_point> until = hold_until(now);
-    if (until && *until >= sleep_until_) return false;
+    const Turn turn = next_turn(now);
+    if (!turn.group && turn.until >= sleep_until_) return false;
   }
   sleep_ = Sleep::none;
   return true;
@@ -224,9 +252,9 @@ void BatchCoreImpl::cancel(BatchCall& call) noexcept {
   call.cancelled_ = true;
   if (blocked_ > 0) room_.notify_all();
   Finished finished;
-  for (BatchRequest* request = call.first_; request; request = request->next_of_call)
-    if (request->state == BatchRequest::State::queued)
-      fail_queued(*request, std::make_exception_ptr(cancelled_error()), finished);
+  for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call)
+    if (chunk->queued())
+      fail_queued(*chunk, std::make_exception_ptr(cancelled_error()), Count::cancelled, finished);
   queue_changed();
   tell(lock, finished);
 }
@@ -239,8 +267,8 @@ void BatchCoreImpl::close(bool cancel_queued) {
   work_.notify_all();
   Finished finished;
   if (cancel_queued)
-    while (BatchRequest* request = queue_.first_to_drop())
-      fail_queued(*request, std::make_exception_ptr(closed_error()), finished);
+    while (BatchChunk* chunk = queue_.first_to_drop())
+      fail_queued(*chunk, std::make_exception_ptr(closed_error()), Count::closed, finished);
   queue_changed();
   tell(lock, finished);
   all_answered_.wait(lock, [this] { return unanswered_ == 0; });
@@ -254,16 +282,23 @@ void BatchCoreImpl::close(bool cancel_queued) {
   if (watch_.joinable()) watch_.join();
 }
 
-void BatchCoreImpl::fail_queued(BatchRequest& request, std::exception_ptr why,
+void BatchCoreImpl::fail_queued(BatchChunk& chunk, std::exception_ptr why, Count as,
                                 Finished& finished) noexcept {
-  queue_.remove(request);
-  request.fail(std::move(why));
-  count_off(request, finished);
+  const std::size_t begin = chunk.next;
+  queue_.remove(chunk);
+  fail(*chunk.call, begin, chunk.end, std::move(why), as, finished);
 }
 
-void BatchCoreImpl::count_off(BatchRequest& request, Finished& finished) noexcept {
-  BatchCall& call = *request.call;
-  if (--call.pending_ > 0) return;
+void BatchCoreImpl::fail(BatchCall& call, std::size_t begin, std::size_t end,
+                         std::exception_ptr why, Count as, Finished& finished) noexcept {
+  recorder_.count(as, end - begin);
+  settle(call, end - begin, std::move(why), begin, finished);
+}
+
+void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_ptr why,
+                           std::size_t first_failed, Finished& finished) noexcept {
+  call.settle(items, std::move(why), first_failed);
+  if (call.pending_ > 0) return;
   call.next_finished_ = nullptr;
   (finished.last ? finished.last->next_finished_ : finished.first) = &call;
   finished.last = &call;
@@ -286,8 +321,15 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
 }
 
 void BatchCoreImpl::queue_changed() noexcept {
-  workload_.store(queue_.size() + running_, std::memory_order_relaxed);
-  if (blocked_ > 0 && !full()) room_.notify_all();
+  queued_.store(queue_.size(), std::memory_order_relaxed);
+  if (blocked_ > 0 && room() > 0) room_.notify_all();
+}
+
+BatchStatistics BatchCoreImpl::statistics() const {
+  BatchStatistics result = recorder_.read();
+  result.queued = queued_.load(std::memory_order_relaxed);
+  result.running = running_.load(std::memory_order_relaxed);
+  return result;
 }
 
 }  // namespace vcap::detail

@@ -12,6 +12,7 @@
 
 #include "batching/adaptive_linger.hpp"
 #include "batching/batch_queue.hpp"
+#include "batching/batch_recorder.hpp"
 #include "batching/predict_arena.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/batching/batch_core.hpp"
@@ -20,15 +21,16 @@ namespace vcap::detail {
 
 /// The state machine of BatchExecutor.
 ///
-/// A request is outside, queued, or taken; each step is made under mutex_, by whoever makes it:
+/// An item is outside, queued, or taken; each step is made under mutex_, by whoever makes it:
 ///
 ///     outside → queued   its sender
 ///     queued  → taken    a worker (for a batch), the watch (deadline passed), whoever asks the
 ///                        stop token, a sender (drop_oldest), close (cancel)
 ///
-/// Whoever takes it answers it, by its own error or by predict, then counts it off its call under
-/// mutex_; whoever counts off a call's last request tells the call, without the lock, and only
-/// then counts the call off unanswered_. So close() has waited for every answer when that is 0.
+/// Whoever takes items answers them, by an error or by predict, then settles them with their call
+/// under mutex_; whoever settles a call's last item tells the call, without the lock, and only then
+/// counts the call off unanswered_. So close() has waited for every answer when that is 0.
+/// docs/batching.md has the picture.
 ///
 /// Threads: up to policy.workers workers, of which one at a time gathers a batch while the others
 /// predict or wait for the gathering; and one watch for deadlines. Each starts when it is first
@@ -42,45 +44,67 @@ class BatchCoreImpl {
   BatchCoreImpl(const BatchCoreImpl&) = delete;
   BatchCoreImpl& operator=(const BatchCoreImpl&) = delete;
 
-  void send(BatchCall& call, const RequestOptions& options);
-  void send_and_wait(BlockingBatchCall& call, const RequestOptions& options);
+  void send(BatchCall& call, const RequestOptions& options, bool only_if_room);
+  void send_and_wait(BatchCall& call, BatchLatch& answered, const RequestOptions& options);
   void close(bool cancel_queued);
   void cancel(BatchCall& call) noexcept;
-  std::size_t workload() const noexcept { return workload_.load(std::memory_order_relaxed); }
+  std::size_t workload() const noexcept {
+    return queued_.load(std::memory_order_relaxed) + running_.load(std::memory_order_relaxed);
+  }
+  bool has_room_for_one() noexcept;
+  BatchStatistics statistics() const;
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  using Count = BatchRecorder::Count;
 
-  /// Calls whose last request has been answered, to be told so.
+  /// Calls whose last item has been answered, to be told so.
   struct Finished {
     BatchCall* first = nullptr;
     BatchCall* last = nullptr;
     std::size_t count = 0;
   };
 
+  /// Why items are not to be queued, and as what that counts.
+  struct Refusal {
+    std::exception_ptr why{};
+    Count as = Count::cancelled;
+  };
+  /// Whose turn the next batch is; null: nobody's before `until`.
+  struct Turn {
+    BatchGroup* group;
+    time_point until;
+  };
+
   // Senders.
   void prepare(BatchCall& call, const RequestOptions& options);
-  [[nodiscard]] bool enqueue(Lock& lock, BatchCall& call);
+  [[nodiscard]] bool enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now);
   void admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished);
-  bool full() const noexcept;
-  std::exception_ptr make_room(Lock& lock, const BatchRequest& request, time_point& now,
-                               Finished& finished);
-  void start_threads(const BatchRequest& request);
+  Refusal admit(Lock& lock, BatchChunk& chunk, time_point& now, Finished& finished);
+  void accept(BatchCall& call, time_point now) noexcept;
+  std::size_t room() const noexcept;
+  Refusal make_room(Lock& lock, const BatchChunk& chunk, time_point& now, Finished& finished);
+  void start_threads(const BatchChunk& chunk);
   void start_worker();
   bool wake_worker(time_point now) noexcept;
 
   // Workers.
   void work(BatchRunner& runner);
   bool gather(Lock& lock);
-  std::optional<time_point> hold_until(time_point now) const noexcept;
-  void take_batch(std::vector<BatchRequest*>& batch, Finished& finished);
-  std::size_t batch_size() const noexcept;
+  Turn next_turn(time_point now) const noexcept;
+  std::optional<time_point> hold_until(const BatchGroup& group, time_point now) const noexcept;
+  std::size_t take_batch(std::vector<BatchSlice>& batch, Finished& finished);
+  std::size_t batch_size(const BatchGroup& group) const noexcept;
   void watch();
   void expire(time_point now, Finished& finished);
 
   // Answers.
-  void fail_queued(BatchRequest& request, std::exception_ptr why, Finished& finished) noexcept;
-  static void count_off(BatchRequest& request, Finished& finished) noexcept;
+  void fail_queued(BatchChunk& chunk, std::exception_ptr why, Count as,
+                   Finished& finished) noexcept;
+  void fail(BatchCall& call, std::size_t begin, std::size_t end, std::exception_ptr why, Count as,
+            Finished& finished) noexcept;
+  void settle(BatchCall& call, std::size_t items, std::exception_ptr why, std::size_t first_failed,
+              Finished& finished) noexcept;
   void tell(Lock& lock, Finished& finished) noexcept;
   void queue_changed() noexcept;
 
@@ -97,7 +121,6 @@ class BatchCoreImpl {
   std::vector<std::thread> workers_{};
   std::thread watch_{};
   std::size_t idle_workers_ = 0;  // that predict nothing at present
-  std::size_t running_ = 0;       // requests within predict
   std::size_t unanswered_ = 0;    // calls accepted and not yet told
   std::size_t blocked_ = 0;       // senders that wait for room
   std::size_t guests_ = 0;        // blocking calls that a stop token may still reach
@@ -116,7 +139,11 @@ class BatchCoreImpl {
   std::condition_variable room_{};          // blocked senders
   std::condition_variable all_answered_{};  // close and the destructor
   std::mutex join_mutex_{};
-  std::atomic<std::size_t> workload_{0};
+
+  // Written under mutex_, read at any time.
+  BatchRecorder recorder_;
+  std::atomic<std::size_t> queued_{0};   // items: queue_.size()
+  std::atomic<std::size_t> running_{0};  // items within predict
 };
 
 }  // namespace vcap::detail

@@ -9,15 +9,15 @@
 namespace vcap::detail {
 
 void BatchCoreImpl::work(BatchRunner& runner) {
-  std::vector<BatchRequest*> batch;
+  std::vector<BatchSlice> batch;
   Finished finished;
   Lock lock(mutex_);
   while (gather(lock)) {
-    take_batch(batch, finished);
+    const std::size_t items = take_batch(batch, finished);
     gathering_ = false;
     if (workers_.size() > 1) gather_turn_.notify_one();
     tell(lock, finished);  // those whose deadline passed
-    if (batch.empty()) continue;
+    if (items == 0) continue;
 
     --idle_workers_;
     if (!queue_.empty() && idle_workers_ == 0) {
@@ -29,14 +29,17 @@ void BatchCoreImpl::work(BatchRunner& runner) {
     lock.unlock();
     const time_point began = clock_->now();
     arena_->run(runner, batch);
+    const time_point now = clock_->now();
     lock.lock();
     ++idle_workers_;
-
-    for (BatchRequest* request : batch) count_off(*request, finished);
-    running_ -= batch.size();
-    queue_changed();
+    running_.store(running_ - items, std::memory_order_relaxed);
+    recorder_.predicted(now - began, items);
+    for (BatchSlice& slice : batch) {
+      recorder_.count(Count::failed, slice.failures);
+      recorder_.count(Count::answered, slice.end - slice.begin - slice.failures);
+      settle(*slice.call, slice.end - slice.begin, std::move(slice.error), slice.failed, finished);
+    }
     // Before the answers: who comes back is counted from here, who is queued already is not.
-    const time_point now = clock_->now();
     linger_.completed(finished.count, now, now - began);
     tell(lock, finished);
   }
@@ -48,11 +51,11 @@ bool BatchCoreImpl::gather(Lock& lock) {
   gathering_ = true;
   for (;;) {
     if (!queue_.empty()) {
-      const std::optional<time_point> until = hold_until(clock_->now());
-      if (!until) return true;
+      const Turn turn = next_turn(clock_->now());
+      if (turn.group) return true;
       sleep_ = Sleep::for_more;
-      sleep_until_ = *until;
-      clock_->wait_until(work_, lock, *until);
+      sleep_until_ = turn.until;
+      clock_->wait_until(work_, lock, turn.until);
     } else if (!closing_) {
       sleep_ = Sleep::for_work;
       work_.wait(lock);
@@ -65,30 +68,56 @@ bool BatchCoreImpl::gather(Lock& lock) {
   }
 }
 
-// Until when a batch that could be taken now waits for more; nothing: no longer. Some request is
-// queued.
-std::optional<BatchCoreImpl::time_point> BatchCoreImpl::hold_until(time_point now) const noexcept {
-  if (closing_ || queue_.size() >= goal_ || full()) return {};
+// Of the groups that wait for nothing more, the one that ranks highest. Some item is queued.
+BatchCoreImpl::Turn BatchCoreImpl::next_turn(time_point now) const noexcept {
+  const std::span<BatchGroup* const> groups = queue_.groups();
+  Turn turn{nullptr, time_point::max()};
+  for (BatchGroup* group : groups) {
+    if (const std::optional<time_point> until = hold_until(*group, now))
+      turn.until = std::min(turn.until, *until);
+    else if (!turn.group || queue_.rank(*group, now) > queue_.rank(*turn.group, now))
+      turn.group = group;
+  }
+  return turn;
+}
+
+// Until when a batch of this group, which could be taken now, waits for more; nothing: no longer.
+std::optional<BatchCoreImpl::time_point> BatchCoreImpl::hold_until(const BatchGroup& group,
+                                                                   time_point now) const noexcept {
+  if (closing_ || group.size >= goal_ || room() == 0) return {};
   time_point until = linger_.until();
   if (policy_.max_queue_delay.count() > 0)
-    until = std::max(until, queue_.oldest_arrival() + policy_.max_queue_delay);
+    until = std::max(until, group.oldest_arrival() + policy_.max_queue_delay);
   if (until <= now) return {};
-  const BatchRequest* urgent = queue_.first_to_expire();
-  if (urgent && urgent->deadline <= until) return {};
+  const BatchChunk* urgent = queue_.first_to_expire();
+  if (urgent && urgent->deadline <= until && urgent->lane->group == &group) return {};
   return until;
 }
 
-void BatchCoreImpl::take_batch(std::vector<BatchRequest*>& batch, Finished& finished) {
+// Gives how many items it took: none where all that waited has expired.
+std::size_t BatchCoreImpl::take_batch(std::vector<BatchSlice>& batch, Finished& finished) {
   const time_point now = clock_->now();
   expire(now, finished);
   batch.clear();
-  for (std::size_t size = batch_size(); batch.size() < size;) batch.push_back(queue_.take(now));
-  running_ += batch.size();
+  std::size_t taken = 0;
+  if (BatchGroup* group = next_turn(now).group) {
+    for (const std::size_t size = batch_size(*group); taken < size;) {
+      const BatchQueue::Taken items = queue_.take(*group, now, size - taken);
+      recorder_.waited(now - items.arrival, items.end - items.begin);
+      taken += items.end - items.begin;
+      if (!batch.empty() && batch.back().call == items.call && batch.back().end == items.begin)
+        batch.back().end = items.end;
+      else
+        batch.push_back({items.call, items.begin, items.end});
+    }
+  }
+  running_.store(running_ + taken, std::memory_order_relaxed);
   queue_changed();
+  return taken;
 }
 
-std::size_t BatchCoreImpl::batch_size() const noexcept {
-  const std::size_t most = std::min(queue_.size(), policy_.max_batch_size);
+std::size_t BatchCoreImpl::batch_size(const BatchGroup& group) const noexcept {
+  const std::size_t most = std::min(group.size, policy_.max_batch_size);
   std::size_t best = 0;
   for (const std::size_t size : policy_.preferred_sizes)
     if (size <= most) best = std::max(best, size);
@@ -106,7 +135,7 @@ void BatchCoreImpl::watch() {
       tell(lock, finished);
       continue;
     }
-    const BatchRequest* next = queue_.first_to_expire();
+    const BatchChunk* next = queue_.first_to_expire();
     watch_until_ = next ? next->deadline : time_point::max();
     if (next)
       clock_->wait_until(watch_wake_, lock, watch_until_);
@@ -116,9 +145,9 @@ void BatchCoreImpl::watch() {
 }
 
 void BatchCoreImpl::expire(time_point now, Finished& finished) {
-  for (BatchRequest* next; (next = queue_.first_to_expire()) && next->deadline <= now;)
+  for (BatchChunk* next; (next = queue_.first_to_expire()) && next->deadline <= now;)
     fail_queued(*next, std::make_exception_ptr(deadline_error(queue_.size() - 1, running_)),
-                finished);
+                Count::expired, finished);
 }
 
 }  // namespace vcap::detail

@@ -31,7 +31,7 @@ class PredictArena::Impl final {
         arena_(arena_size(workers, concurrency), static_cast<unsigned>(workers)),
         helpers_(arena_, number_) {}
 
-  void run(BatchRunner& runner, std::span<BatchRequest* const> batch) {
+  void run(BatchRunner& runner, std::span<BatchSlice> batch) {
     arena_.execute([&] {
       current_arena = number_;
       runner.run(batch);
@@ -70,7 +70,7 @@ PredictArena::PredictArena(std::uint64_t number, std::size_t workers, std::size_
 
 PredictArena::~PredictArena() = default;
 
-void PredictArena::run(BatchRunner& runner, std::span<BatchRequest* const> batch) {
+void PredictArena::run(BatchRunner& runner, std::span<BatchSlice> batch) {
   impl_->run(runner, batch);
 }
 

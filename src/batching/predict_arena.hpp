@@ -22,7 +22,7 @@ class PredictArena {
   PredictArena& operator=(const PredictArena&) = delete;
 
   /// Runs the batch on the calling thread.
-  void run(BatchRunner& runner, std::span<BatchRequest* const> batch);
+  void run(BatchRunner& runner, std::span<BatchSlice> batch);
   /// The number of the arena that the calling thread is within run of, or helps in with a
   /// parallel loop; 0: of none.
   static std::uint64_t current() noexcept;

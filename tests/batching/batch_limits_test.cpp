@@ -59,6 +59,51 @@ TEST_F(BatchLimits, AFullQueueThatRejectsTakesNoPartOfMany) {
   predictor.release();
 }
 
+class BatchTrySubmit : public BatchLimits, public testing::WithParamInterface<WhenFull> {};
+
+TEST_P(BatchTrySubmit, GivesNothingWhereTheQueueIsFull) {
+  const auto executor = held({.max_queue_size = 1, .when_full = GetParam()});
+  int input = 1;
+  auto queued = executor->try_submit(std::move(input));
+  ASSERT_TRUE(queued.has_value());
+  EXPECT_FALSE(executor->try_submit(2).has_value());
+  EXPECT_FALSE(executor->try_submit(3).has_value());
+  EXPECT_EQ(executor->statistics().rejected, 2u);
+  EXPECT_EQ(executor->statistics().dropped, 0u);
+  predictor.release();
+  EXPECT_EQ(queued->get(), 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, BatchTrySubmit,
+                         testing::Values(WhenFull::block, WhenFull::reject, WhenFull::drop_oldest));
+
+TEST(BatchTrySubmitUnique, LeavesTheInputWhereItIsNotTaken) {
+  test::Predictor predictor;
+  BatchExecutor<std::unique_ptr<int>, int> executor(
+      [&](std::span<const std::unique_ptr<int>> inputs) {
+        return predictor(std::vector<int>(inputs.size(), 1));
+      },
+      {.max_queue_size = 1});
+  predictor.hold();
+  auto running = executor.submit(std::make_unique<int>(0));
+  predictor.await_batches(1);
+  auto queued = executor.submit(std::make_unique<int>(1));
+  auto input = std::make_unique<int>(2);
+  EXPECT_FALSE(executor.try_submit(std::move(input)).has_value());
+  ASSERT_NE(input, nullptr);
+  predictor.release();
+  queued.get();
+  auto taken = executor.try_submit(std::move(input));
+  EXPECT_EQ(input, nullptr);
+  EXPECT_EQ(taken.value().get(), 2);
+
+  executor.close();
+  input = std::make_unique<int>(3);
+  expect_batch_error(ErrorCode::closed, "it is closed",
+                     [&] { executor.try_submit(std::move(input)); });
+  EXPECT_NE(input, nullptr);
+}
+
 TEST_F(BatchLimits, AFullQueueThatDropsFailsTheOldest) {
   const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::drop_oldest});
   auto first = executor->submit(1);

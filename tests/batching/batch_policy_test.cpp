@@ -76,7 +76,8 @@ TEST(BatchPolicy, IsCheckedWhenAnExecutorIsMade) {
 
 TEST(BatchPolicy, NeedsAPredictToGoWithIt) {
   using Executor = BatchExecutor<int, int>;
-  EXPECT_THROW(Executor(nullptr), InvalidArgument);
+  EXPECT_THROW(Executor(Executor::Predict()), InvalidArgument);
+  EXPECT_THROW(Executor(Executor::PredictEach()), InvalidArgument);
 }
 
 }  // namespace

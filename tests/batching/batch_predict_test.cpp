@@ -74,6 +74,33 @@ TEST(BatchIsolation, FailsOnlyTheRequestThatFailsAlone) {
       ElementsAre(2, 4, -1, 8, 10));
 }
 
+TEST(BatchIsolation, FindsOneAmongFortyInFewPredictions) {
+  for (int bad = 0; bad < 40; ++bad) {
+    std::vector<int> inputs(40, 1);
+    inputs[static_cast<std::size_t>(bad)] = -1;
+    std::vector<int> expected(40, 2);
+    expected[static_cast<std::size_t>(bad)] = -1;
+    std::atomic<int> predictions{0};
+    const auto counted = [&](std::span<const int> batch) {
+      ++predictions;
+      return throw_at_negatives(batch);
+    };
+    ASSERT_EQ(answers_of_one_batch(counted, inputs, {.isolate_failures = true}), expected);
+    // The batch, six halvings, the one by itself, and those behind it.
+    ASSERT_LE(predictions, 9) << bad;
+  }
+}
+
+TEST(BatchIsolation, SparesInputsThatFailTogetherAlone) {
+  const auto throw_at_many = [](std::span<const int> batch) {
+    if (batch.size() > 3) throw std::bad_alloc();
+    return std::vector<int>(batch.begin(), batch.end());
+  };
+  EXPECT_THAT(answers_of_one_batch(throw_at_many, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+                                   {.isolate_failures = true}),
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
+}
+
 TEST(BatchIsolation, FailsEachOfSeveral) {
   EXPECT_THAT(answers_of_one_batch(throw_at_negatives, {-1, 2, 3, -4}, {.isolate_failures = true}),
               ElementsAre(-1, 4, 6, -1));

@@ -158,5 +158,53 @@ TEST(BaseBackend, SendsOnBehalfOfTheFramesStream) {
   EXPECT_EQ(BatchStreamScope::current(), 0u);
 }
 
+/// Gives outputs one by one, up to the first negative input.
+class StreamingBackend final : public BaseStreamingBackend<std::int64_t, std::int64_t> {
+ public:
+  DetectionNodes process_frame(const Frame& frame, DetectionNodes, const OptionValues&,
+                               BaseStreamState&) override {
+    std::vector<std::future<std::int64_t>> sent;
+    for (const std::int64_t input : {frame.index, -frame.index, frame.index})
+      sent.push_back(send_to_batch(input));
+    DetectionNodes nodes = DetectionNodes::all();
+    for (auto& future : sent) try {
+        nodes.add({.name = "person", .extra_data = {{"result", future.get()}}});
+      } catch (const std::domain_error&) {
+        nodes.add({.name = "person", .extra_data = {{"result", 0}}});
+      }
+    return nodes;
+  }
+  void batch_predict_each(std::span<const std::int64_t> inputs,
+                          BatchOutputs<std::int64_t>& outputs) override {
+    for (const std::int64_t input : inputs) {
+      if (input < 0) throw std::domain_error("negative");
+      outputs.add(2 * input);
+    }
+  }
+  std::uint64_t batch_key(const std::int64_t& input) const override { return input < 0 ? 1 : 0; }
+};
+
+TEST(BaseStreamingBackend, AnswersWhatItAddedAndKeepsKeysApart) {
+  Capsule capsule(detector_info(), author_of([](const CapsuleFiles&, const std::string&) {
+                    return std::make_unique<StreamingBackend>();
+                  }),
+                  Capsule::Setup{.devices = {"CPU:0"}});
+  EXPECT_THAT(results(capsule, 7), ElementsAre(14, 0, 14));
+}
+
+TEST(BaseStreamingBackend, GivesABatchAtOnceToo) {
+  StreamingBackend backend;
+  const std::vector<std::int64_t> inputs{1, 2};
+  EXPECT_THAT(backend.batch_predict(inputs), ElementsAre(2, 4));
+}
+
+TEST(BaseBackend, CountsItsBatches) {
+  DoublingBackend backend;
+  EXPECT_EQ(backend.predict(3), 6);
+  backend.drain();
+  EXPECT_EQ(backend.batch_statistics().answered, 1u);
+  EXPECT_EQ(backend.batch_statistics().batch_sizes.count(), 1u);
+}
+
 }  // namespace
 }  // namespace vcap

@@ -1,105 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
 
 #include "vcap/base/export.hpp"
 #include "vcap/batching/batch_policy.hpp"
+#include "vcap/batching/batch_statistics.hpp"
 
 /// The half of BatchExecutor that does not know its types: the queue, the threads, the policy.
 /// Only BatchExecutor uses it.
 namespace vcap::detail {
 
 class BatchCall;
+class BatchCoreImpl;
+struct BatchGroup;
 struct BatchLane;
 
-/// One request as the queue sees it: a node that lies in the call that sends it, so that queueing
-/// allocates nothing. The typed request derives from it and holds input and output.
-/// Thread safety: its fields belong to the core's lock while queued, then to the worker.
-struct BatchRequest {
+/// Items of one call that may share a batch: the node that the queue links, so that queueing
+/// allocates nothing, and many items cost what one does. The call numbers its items; of these,
+/// [next, end) wait in the queue, those before are taken, and those up to `limit` have found no
+/// room yet. Thread safety: its fields belong to the core's lock once it is sent.
+struct BatchChunk {
   using time_point = BatchClock::time_point;
-  enum class State : std::uint8_t { outside, queued, taken };
 
-  /// Answers with a failure; the call hands it on.
-  void fail(std::exception_ptr why) noexcept { error = std::move(why); }
-
-  std::exception_ptr error{};
+  bool queued() const noexcept { return next < end; }
 
   BatchCall* call = nullptr;
-  BatchRequest* next_of_call = nullptr;
+  BatchChunk* next_of_call = nullptr;
+  std::size_t next = 0;
+  std::size_t end = 0;
+  std::size_t limit = 0;
 
-  BatchRequest* older = nullptr;  // all requests of a priority, by arrival
-  BatchRequest* newer = nullptr;
-  BatchRequest* ahead = nullptr;  // the requests of one stream and priority, by arrival
-  BatchRequest* behind = nullptr;
-  BatchLane* lane = nullptr;
+  std::uint64_t key = 0;
   std::uint64_t stream = 0;
   time_point arrival{};
   time_point deadline = time_point::max();
-  std::size_t deadline_slot = 0;
   std::uint8_t level = 0;
-  State state = State::outside;
+
+  BatchChunk* older = nullptr;  // all chunks of a group and priority, by arrival
+  BatchChunk* newer = nullptr;
+  BatchChunk* behind = nullptr;  // the chunks of one lane, by arrival
+  BatchChunk* ahead = nullptr;
+  BatchLane* lane = nullptr;
+  std::size_t deadline_slot = 0;
 };
 
-/// What a caller sent at once: one request, or the many of run_all. The core calls answered()
-/// exactly once for each call that it accepted, when all of its requests have been answered.
+/// What a caller sent at once: one item, or the many of run_all. The core calls answered() exactly
+/// once for each call that it accepted, when all of its items have been answered.
 class VCAP_EXPORT BatchCall {
  public:
   BatchCall() = default;
   BatchCall(const BatchCall&) = delete;
   BatchCall& operator=(const BatchCall&) = delete;
 
-  void add(BatchRequest& request) noexcept;
+  /// The call's next `count` items, all of `key`. The chunk lives as long as the call.
+  void add(BatchChunk& chunk, std::size_t count, std::uint64_t key) noexcept;
 
  protected:
   virtual ~BatchCall();
   /// May destroy the call. No lock is held. [any thread]
   virtual void answered() noexcept = 0;
 
+  /// What the first failed item failed with; null where all have outputs.
+  std::exception_ptr error_{};
+
  private:
   friend class BatchCoreImpl;
   struct Cancel {
-    class BatchCoreImpl* core;
+    BatchCoreImpl* core;
     BatchCall* call;
     VCAP_EXPORT void operator()() const noexcept;
   };
 
-  BatchRequest* first_ = nullptr;
-  BatchRequest* last_ = nullptr;
+  void settle(std::size_t items, std::exception_ptr why, std::size_t first_failed) noexcept;
+
+  BatchChunk* first_ = nullptr;
+  BatchChunk* last_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t pending_ = 0;  // requests not yet answered; the core's lock guards it
+  std::size_t pending_ = 0;  // items not yet answered; the core's lock guards it
+  std::size_t failed_ = 0;   // the item that error_ is of
   bool accepted_ = false;
   bool cancelled_ = false;
   BatchCall* next_finished_ = nullptr;
   std::optional<std::stop_callback<Cancel>> on_stop_{};
 };
 
-/// A call whose sender waits in place, on its own stack.
-class VCAP_EXPORT BlockingBatchCall final : public BatchCall {
+/// Opens once, for one thread that waits; that thread may destroy it as soon as it has seen it
+/// open. Thread safety: thread-safe.
+class VCAP_EXPORT BatchLatch {
  public:
-  BlockingBatchCall() = default;
-  ~BlockingBatchCall() override;
+  BatchLatch() = default;
+  BatchLatch(const BatchLatch&) = delete;
+  BatchLatch& operator=(const BatchLatch&) = delete;
+
+  void open() noexcept;
   void wait() noexcept;
 
  private:
-  void answered() noexcept override;
-
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool answered_ = false;
+  std::atomic<std::uint32_t> state_{0};
 };
 
-/// The typed half of a worker: predicts a batch and puts an output or an error into each request.
+/// Items of one call within a batch.
+struct BatchSlice {
+  /// Notes why an item has no output; the first item's reason stays.
+  void fail(std::size_t item, std::exception_ptr why) noexcept {
+    if (error && item >= failed) return;
+    error = std::move(why);
+    failed = item;
+  }
+
+  BatchCall* call;
+  std::size_t begin;
+  std::size_t end;
+  std::exception_ptr error{};
+  std::size_t failed = 0;
+  std::size_t failures = 0;  // how many items have no output
+};
+
+/// The typed half of a worker: predicts a batch, puts outputs into its calls and errors into its
+/// slices.
 class VCAP_EXPORT BatchRunner {
  public:
   BatchRunner() = default;
@@ -107,13 +135,11 @@ class VCAP_EXPORT BatchRunner {
   BatchRunner& operator=(const BatchRunner&) = delete;
   virtual ~BatchRunner();
   /// [dispatcher, in the executor's arena; one batch at a time for each runner]
-  virtual void run(std::span<BatchRequest* const> batch) noexcept = 0;
+  virtual void run(std::span<BatchSlice> batch) noexcept = 0;
 };
 
 /// One runner for each worker.
 using BatchRunnerFactory = std::function<std::unique_ptr<BatchRunner>()>;
-
-class BatchCoreImpl;
 
 /// The state machine. Thread safety: thread-safe.
 class VCAP_EXPORT BatchCore {
@@ -126,10 +152,15 @@ class VCAP_EXPORT BatchCore {
   /// Takes the call, or throws and leaves it to the caller, who then destroys it. Where it was
   /// taken, the core has called or will call answered().
   void send(BatchCall& call, const RequestOptions& options);
-  /// Sends and waits until all of the call's requests are answered.
-  void send_and_wait(BlockingBatchCall& call, const RequestOptions& options);
+  /// As send, whatever the policy says of a full queue: throws BatchError (queue_full) there.
+  void send_if_room(BatchCall& call, const RequestOptions& options);
+  /// A look without the lock. Where it finds no room, one item counts as rejected.
+  bool has_room_for_one() noexcept;
+  /// Sends and waits until `answered` opens, as the call's answered() sees to.
+  void send_and_wait(BatchCall& call, BatchLatch& answered, const RequestOptions& options);
   void close(bool cancel_queued);
   std::size_t workload() const noexcept;
+  BatchStatistics statistics() const;
 
  private:
   std::unique_ptr<BatchCoreImpl> impl_;
@@ -137,5 +168,28 @@ class VCAP_EXPORT BatchCore {
 
 [[nodiscard]] VCAP_EXPORT std::exception_ptr wrong_result_count(std::size_t results,
                                                                 std::size_t inputs);
+
+/// Memory for a future's shared state beside the call that fulfils it: one allocation for what
+/// std::promise and the call would make three of, given back by whoever lets go last.
+/// Thread safety: allocate is thread-compatible, the rest is thread-safe.
+class VCAP_EXPORT FutureMemory {
+ public:
+  /// Has one user: the call.
+  explicit FutureMemory(std::span<std::byte> space) noexcept : space_(space) {}
+  FutureMemory(const FutureMemory&) = delete;
+  FutureMemory& operator=(const FutureMemory&) = delete;
+
+  /// A piece out of the space where it fits, else from the heap; one user more.
+  void* allocate(std::size_t size, std::size_t alignment);
+  /// Gives a piece back. True: that was the last user.
+  [[nodiscard]] bool deallocate(void* piece, std::size_t alignment) noexcept;
+  /// The call lets go. True: that was the last user.
+  [[nodiscard]] bool release() noexcept;
+
+ private:
+  const std::span<std::byte> space_;
+  std::size_t used_ = 0;
+  std::atomic<std::size_t> users_{1};
+};
 
 }  // namespace vcap::detail

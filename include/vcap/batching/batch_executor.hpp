@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -21,6 +22,20 @@ namespace vcap {
 enum class CloseMode {
   drain,  ///< predicts them
   cancel  ///< fails them with BatchError (closed); a batch that runs is finished
+};
+
+/// Takes the outputs of a batch one by one, in the order of its inputs. Made by the executor for
+/// one predict, whose thread alone may use it.
+template <class Output>
+class BatchOutputs {
+ public:
+  /// The output of the next input. Throws BatchError (batch_result_count) where there is none.
+  virtual void add(Output&& output) = 0;
+  /// How many there are so far; the number of the input that comes next.
+  virtual std::size_t size() const noexcept = 0;
+
+ protected:
+  ~BatchOutputs() = default;
 };
 
 /// Gathers requests of many threads into batches and runs them.
@@ -45,9 +60,17 @@ class BatchExecutor {
   /// One output for each input, in order. Its parallel loops run in the executor's own arena.
   /// [dispatcher, one at a time unless the policy asks for more workers]
   using Predict = std::function<std::vector<Output>(std::span<const Input>)>;
+  /// The same one by one: where it throws midway, the outputs that it has added are kept, and only
+  /// the inputs behind them fail; with BatchPolicy::isolate_failures only the one that it threw at.
+  /// Callers are answered when it returns.
+  using PredictEach = std::function<void(std::span<const Input>, BatchOutputs<Output>&)>;
+  /// Which inputs may share a batch: those of one key, such as the size of an image. Empty: all.
+  /// Meant for tens of keys at a time. What it throws, the sender gets. [the sender's thread]
+  using Key = std::function<std::uint64_t(const Input&)>;
 
   /// Throws InvalidArgument for a policy that validate() refuses, or where predict is empty.
-  explicit BatchExecutor(Predict predict, BatchPolicy policy = {});
+  explicit BatchExecutor(Predict predict, BatchPolicy policy = {}, Key key = {});
+  explicit BatchExecutor(PredictEach predict, BatchPolicy policy = {}, Key key = {});
   ~BatchExecutor() = default;
   BatchExecutor(const BatchExecutor&) = delete;
   BatchExecutor& operator=(const BatchExecutor&) = delete;
@@ -56,6 +79,10 @@ class BatchExecutor {
   /// (closed, queue_full, reentrant_submit) where it is not accepted. Blocks only where the queue
   /// has a bound and the policy says so.
   std::future<Output> submit(Input input, RequestOptions options = {});
+  /// As submit, but never waits: gives nothing, and leaves the input as it was, where the queue is
+  /// full; whatever BatchPolicy::when_full says, and far cheaper than what it throws. For callers
+  /// who shed load.
+  std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
   /// submit fused with its wait, without allocation. Never call it on a TBB worker.
   Output run(Input input, RequestOptions options = {});
   /// All outputs, in order, with one wake-up for all. Returns or throws when all are answered;
@@ -66,20 +93,21 @@ class BatchExecutor {
   /// Throws BatchError (reentrant_submit) within predict.
   void close(CloseMode mode = CloseMode::drain) { core_.close(mode == CloseMode::cancel); }
 
-  /// Requests that wait or run. Never blocks.
+  /// Items that wait or run. Never blocks.
   std::size_t workload() const noexcept { return core_.workload(); }
+  /// What has been done so far. Never blocks; copies some 50 kB.
+  BatchStatistics statistics() const { return core_.statistics(); }
 
  private:
-  struct Request final : detail::BatchRequest {
-    Output take();
-
-    Input* input = nullptr;  // where the sender keeps it until a batch takes it
-    std::optional<Output> output{};
-  };
+  class Call;
   class FutureCall;
+  class BlockingCall;
   class Runner;
 
-  const Predict predict_;
+  std::uint64_t key_of(const Input& input) const { return key_ ? key_(input) : 0; }
+
+  const PredictEach predict_;
+  const Key key_;
   detail::BatchCore core_;
 };
 

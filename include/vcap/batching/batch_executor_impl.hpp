@@ -1,125 +1,313 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <forward_list>
+
+#include "vcap/base/error.hpp"
 #include "vcap/batching/batch_executor.hpp"
 
 namespace vcap {
+namespace detail {
 
-template <class Input, class Output>
-Output BatchExecutor<Input, Output>::Request::take() {
-  if (this->error) std::rethrow_exception(std::move(this->error));
-  return std::move(*output);
+/// For a predict that has them all at once, and may have another number of them.
+template <class Output>
+void add_all(std::vector<Output>&& from, std::size_t inputs, BatchOutputs<Output>& to) {
+  if (from.size() != inputs) std::rethrow_exception(wrong_result_count(from.size(), inputs));
+  for (std::size_t i = 0; i < inputs; ++i) to.add(std::move(from[i]));
 }
 
-/// A request whose sender holds a future; it deletes itself when answered.
+}  // namespace detail
+
+/// Where the items of a call are: inputs until a batch takes them, outputs once it has been
+/// predicted.
 template <class Input, class Output>
-class BatchExecutor<Input, Output>::FutureCall final : public detail::BatchCall {
+class BatchExecutor<Input, Output>::Call : public detail::BatchCall {
  public:
-  explicit FutureCall(Input&& input) : input_(std::move(input)) {
-    request_.input = &input_;
-    this->add(request_);
+  Call(Input* first_input, std::optional<Output>* first_output) noexcept
+      : inputs(first_input), outputs(first_output) {}
+
+  Input* const inputs;
+  std::optional<Output>* const outputs;
+
+ protected:
+  ~Call() override = default;
+};
+
+/// A request whose sender holds a future. It lives on the heap, in one piece of memory with the
+/// future's shared state, and destroys itself when answered.
+template <class Input, class Output>
+class BatchExecutor<Input, Output>::FutureCall final : public Call {
+ public:
+  struct Destroy {
+    void operator()(FutureCall* call) const noexcept { call->destroy(); }
+  };
+  using Pointer = std::unique_ptr<FutureCall, Destroy>;
+
+  static Pointer make(Input&& input, std::uint64_t key) {
+    auto block = std::make_unique<Block>();
+    ::new (&block->call) FutureCall(*block, std::move(input), key);
+    return Pointer(&block.release()->call);
+  }
+
+  std::future<Output> future() { return promise_.get_future(); }
+  /// For a caller whose call was not taken.
+  Input& input() noexcept { return input_; }
+
+ private:
+  struct Block {
+    Block() {}   // NOLINT: the call is made later
+    ~Block() {}  // NOLINT: and destroyed before
+
+    alignas(std::max_align_t) std::array<std::byte, 160 + sizeof(Output)> space;
+    detail::FutureMemory memory{space};
+    union {
+      FutureCall call;
+    };
+  };
+
+  /// For the future's shared state.
+  template <class Value>
+  struct Allocator {
+    using value_type = Value;
+
+    explicit Allocator(Block* of) noexcept : block(of) {}
+    template <class Other>
+    Allocator(const Allocator<Other>& other) noexcept : block(other.block) {}
+
+    Value* allocate(std::size_t count) {
+      return static_cast<Value*>(block->memory.allocate(count * sizeof(Value), alignof(Value)));
+    }
+    void deallocate(Value* piece, std::size_t) noexcept {
+      if (block->memory.deallocate(piece, alignof(Value))) delete block;
+    }
+    template <class Other>
+    bool operator==(const Allocator<Other>& other) const noexcept {
+      return block == other.block;
+    }
+
+    Block* block;
+  };
+
+  FutureCall(Block& block, Input&& input, std::uint64_t key)
+      : Call(&input_, &output_),
+        block_(block),
+        input_(std::move(input)),
+        promise_(std::allocator_arg, Allocator<std::byte>(&block)) {
+    this->add(chunk_, 1, key);
   }
   ~FutureCall() override = default;
 
-  std::future<Output> future() { return promise_.get_future(); }
+  void destroy() noexcept {
+    Block& block = block_;
+    this->~FutureCall();
+    if (block.memory.release()) delete &block;
+  }
 
- private:
   void answered() noexcept override {
     try {
-      if (request_.error)
-        promise_.set_exception(std::move(request_.error));
+      if (this->error_)
+        promise_.set_exception(std::move(this->error_));
       else
-        promise_.set_value(std::move(*request_.output));
+        promise_.set_value(std::move(*output_));
     } catch (...) {  // the output's move
       promise_.set_exception(std::current_exception());
     }
-    delete this;
+    destroy();
   }
 
+  Block& block_;
+  detail::BatchChunk chunk_{};
   Input input_;
-  Request request_{};
-  std::promise<Output> promise_{};
+  std::optional<Output> output_{};
+  std::promise<Output> promise_;
+};
+
+/// A call whose sender waits in place, on its own stack.
+template <class Input, class Output>
+class BatchExecutor<Input, Output>::BlockingCall final : public Call {
+ public:
+  using Call::Call;
+  ~BlockingCall() override = default;
+
+  /// The items, those of one key that follow each other as one chunk.
+  template <class KeyOf>
+  void add_runs(std::span<const Input> items, KeyOf key_of) {
+    std::uint64_t key = key_of(items[0]);
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i < items.size(); ++i) {
+      const std::uint64_t next = key_of(items[i]);
+      if (next == key) continue;
+      this->add(more_chunks_.emplace_front(), i - begin, key);
+      begin = i;
+      key = next;
+    }
+    this->add(last_chunk_, items.size() - begin, key);
+  }
+  void send_to(detail::BatchCore& core, const RequestOptions& options) {
+    core.send_and_wait(*this, latch_, options);
+    if (this->error_) std::rethrow_exception(std::move(this->error_));
+  }
+
+ private:
+  void answered() noexcept override { latch_.open(); }
+
+  detail::BatchLatch latch_{};
+  detail::BatchChunk last_chunk_{};
+  std::forward_list<detail::BatchChunk> more_chunks_{};  // their addresses stay
 };
 
 template <class Input, class Output>
 class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
  public:
-  Runner(const Predict& predict, bool isolate) : predict_(predict), isolate_(isolate) {}
+  Runner(const PredictEach& predict, bool isolate) : predict_(predict), isolate_(isolate) {}
 
-  void run(std::span<detail::BatchRequest* const> batch) noexcept override {
+  void run(std::span<detail::BatchSlice> batch) noexcept override {
     try {
-      gather(batch);
-      predict(0, inputs_.size());
+      const std::span<const Input> inputs = gather(batch);
+      if (isolate_)
+        predict_isolated(inputs);
+      else if (const Attempt attempt = predict(inputs, 0, inputs.size()); attempt.failure)
+        fail(attempt.outputs, inputs.size(), attempt.failure);
     } catch (...) {  // no memory
-      for (detail::BatchRequest* request : batch)
-        if (Request* typed = static_cast<Request*>(request); !typed->output && !typed->error)
-          typed->fail(std::current_exception());
+      fail_unanswered(batch, std::current_exception());
     }
+    for (detail::BatchSlice& slice : batch) count_failures(slice);
     inputs_.clear();
-    requests_.clear();
+    places_.clear();
   }
 
  private:
-  // An input whose move throws fails alone.
-  void gather(std::span<detail::BatchRequest* const> batch) {
-    inputs_.reserve(batch.size());
-    requests_.reserve(batch.size());
-    for (detail::BatchRequest* request : batch) {
-      Request* typed = static_cast<Request*>(request);
+  /// Where the output of an input goes.
+  struct Place {
+    detail::BatchSlice* slice;
+    std::size_t item;
+  };
+
+  /// What predict did with a range of inputs.
+  struct Attempt {
+    std::size_t outputs;         // the first so many have theirs
+    std::exception_ptr failure;  // why the others have none; null where all have
+  };
+
+  /// What predict adds its outputs to.
+  class Outputs final : public BatchOutputs<Output> {
+   public:
+    explicit Outputs(std::span<const Place> places) : places_(places) {}
+
+    void add(Output&& output) override {
+      if (size_ == places_.size()) {
+        too_many_ = true;
+        std::rethrow_exception(detail::wrong_result_count(size_ + 1, size_));
+      }
+      const Place& place = places_[size_++];
       try {
-        inputs_.push_back(std::move(*typed->input));
-        requests_.push_back(typed);
+        typed(*place.slice).outputs[place.item].emplace(std::move(output));
+      } catch (...) {  // an output whose move throws fails alone
+        place.slice->fail(place.item, std::current_exception());
+      }
+    }
+    std::size_t size() const noexcept override { return size_; }
+    bool too_many() const noexcept { return too_many_; }
+
+   private:
+    const std::span<const Place> places_;
+    std::size_t size_ = 0;
+    bool too_many_ = false;
+  };
+
+  static Call& typed(const detail::BatchSlice& slice) { return static_cast<Call&>(*slice.call); }
+
+  // The batch's inputs side by side: where they lie, if they are one call's, else moved. An input
+  // whose move throws fails alone.
+  std::span<const Input> gather(std::span<detail::BatchSlice> batch) {
+    for (detail::BatchSlice& slice : batch)
+      for (std::size_t i = slice.begin; i < slice.end; ++i) places_.push_back({&slice, i});
+    if (batch.size() == 1) return {typed(batch[0]).inputs + batch[0].begin, places_.size()};
+    inputs_.reserve(places_.size());
+    std::erase_if(places_, [this](const Place& place) {
+      try {
+        inputs_.push_back(std::move(typed(*place.slice).inputs[place.item]));
+        return false;
       } catch (...) {
-        typed->fail(std::current_exception());
+        place.slice->fail(place.item, std::current_exception());
+        return true;
+      }
+    });
+    return inputs_;
+  }
+
+  // Looks, by halving, for the first input that fails alone, and goes on behind it. Where one of n
+  // does, that takes ⌈log2 n⌉ predictions of halves, one of it alone and one of those behind it.
+  void predict_isolated(std::span<const Input> inputs) {
+    for (std::size_t begin = 0; begin < inputs.size();) {
+      std::size_t end = inputs.size();
+      for (std::size_t failed_end = 0;;) {
+        const Attempt attempt = predict(inputs, begin, end);
+        begin += attempt.outputs;
+        if (!attempt.failure) {
+          if (end >= failed_end) break;  // nothing is left that has failed before
+          end = begin + std::max<std::size_t>(1, (failed_end - begin) / 2);
+        } else if (end - begin == 1) {
+          fail(begin, end, attempt.failure);
+          begin = end;
+          break;
+        } else {
+          failed_end = end;
+          end = begin + (attempt.outputs > 0 ? 1 : (end - begin) / 2);
+        }
       }
     }
   }
 
-  void predict(std::size_t begin, std::size_t end) {
-    if (begin == end) return;
-    const std::exception_ptr failure = try_predict(begin, end);
-    if (!failure) return;
-    if (isolate_ && end - begin > 1) {
-      const std::size_t middle = begin + (end - begin) / 2;
-      predict(begin, middle);
-      predict(middle, end);
-      return;
-    }
-    for (std::size_t i = begin; i < end; ++i) requests_[i]->fail(failure);
-  }
-
-  std::exception_ptr try_predict(std::size_t begin, std::size_t end) {
+  Attempt predict(std::span<const Input> all, std::size_t begin, std::size_t end) {
+    if (begin == end) return {0, nullptr};
+    const std::span<const Input> inputs = all.subspan(begin, end - begin);
+    const std::span<const Place> places(places_.data() + begin, inputs.size());
+    Outputs outputs(places);
+    std::exception_ptr failure;
     try {
-      std::vector<Output> outputs =
-          predict_(std::span<const Input>(inputs_.data() + begin, end - begin));
-      if (outputs.size() != end - begin)
-        return detail::wrong_result_count(outputs.size(), end - begin);
-      for (std::size_t i = begin; i < end; ++i) keep(*requests_[i], outputs[i - begin]);
+      predict_(inputs, outputs);
+      if (outputs.size() < inputs.size())
+        failure = detail::wrong_result_count(outputs.size(), inputs.size());
     } catch (...) {
-      return std::current_exception();
+      failure = std::current_exception();
     }
-    return {};
+    if (!outputs.too_many()) return {outputs.size(), failure};
+    // Which output is whose is then anybody's guess.
+    for (const Place& place : places) typed(*place.slice).outputs[place.item].reset();
+    return {0, detail::wrong_result_count(inputs.size() + 1, inputs.size())};
   }
 
-  // An output whose move throws fails alone. Forwarded, since std::vector<bool> gives a proxy.
-  template <class Element>
-  void keep(Request& request, Element&& output) noexcept {
-    try {
-      request.output.emplace(std::move(output));
-    } catch (...) {
-      request.fail(std::current_exception());
-    }
+  void fail(std::size_t begin, std::size_t end, const std::exception_ptr& why) noexcept {
+    for (std::size_t i = begin; i < end; ++i) places_[i].slice->fail(places_[i].item, why);
   }
 
-  const Predict& predict_;
+  static void fail_unanswered(std::span<detail::BatchSlice> batch,
+                              std::exception_ptr why) noexcept {
+    for (detail::BatchSlice& slice : batch)
+      for (std::size_t i = slice.begin; i < slice.end; ++i)
+        if (!typed(slice).outputs[i]) slice.fail(i, why);
+  }
+
+  static void count_failures(detail::BatchSlice& slice) noexcept {
+    if (!slice.error) return;
+    for (std::size_t i = slice.begin; i < slice.end; ++i)
+      if (!typed(slice).outputs[i]) ++slice.failures;
+  }
+
+  const PredictEach& predict_;
   const bool isolate_;
   std::vector<Input> inputs_{};
-  std::vector<Request*> requests_{};
+  std::vector<Place> places_{};
 };
 
 template <class Input, class Output>
-BatchExecutor<Input, Output>::BatchExecutor(Predict predict, BatchPolicy policy)
+BatchExecutor<Input, Output>::BatchExecutor(PredictEach predict, BatchPolicy policy, Key key)
     : predict_(std::move(predict)),
+      key_(std::move(key)),
       core_(predict_ ? detail::BatchRunnerFactory([this, isolate = policy.isolate_failures] {
               return std::make_unique<Runner>(predict_, isolate);
             })
@@ -127,39 +315,64 @@ BatchExecutor<Input, Output>::BatchExecutor(Predict predict, BatchPolicy policy)
             policy) {}
 
 template <class Input, class Output>
+BatchExecutor<Input, Output>::BatchExecutor(Predict predict, BatchPolicy policy, Key key)
+    : BatchExecutor(
+          predict ? PredictEach([predict = std::move(predict)](std::span<const Input> inputs,
+                                                               BatchOutputs<Output>& outputs) {
+            detail::add_all(predict(inputs), inputs.size(), outputs);
+          })
+                  : nullptr,
+          std::move(policy), std::move(key)) {}
+
+template <class Input, class Output>
 std::future<Output> BatchExecutor<Input, Output>::submit(Input input, RequestOptions options) {
-  auto call = std::make_unique<FutureCall>(std::move(input));
+  const std::uint64_t key = key_of(input);
+  auto call = FutureCall::make(std::move(input), key);
   std::future<Output> future = call->future();
   core_.send(*call, options);
-  call.release();  // deletes itself when answered
+  call.release();  // destroys itself when answered
+  return future;
+}
+
+template <class Input, class Output>
+std::optional<std::future<Output>> BatchExecutor<Input, Output>::try_submit(
+    Input&& input, RequestOptions options) {
+  if (!core_.has_room_for_one()) return std::nullopt;
+  const std::uint64_t key = key_of(input);
+  auto call = FutureCall::make(std::move(input), key);
+  std::future<Output> future = call->future();
+  try {
+    core_.send_if_room(*call, options);
+  } catch (const BatchError& error) {
+    input = std::move(call->input());
+    if (error.code() == ErrorCode::queue_full) return std::nullopt;
+    throw;
+  }
+  call.release();
   return future;
 }
 
 template <class Input, class Output>
 Output BatchExecutor<Input, Output>::run(Input input, RequestOptions options) {
-  Request request;
-  request.input = &input;
-  detail::BlockingBatchCall call;
-  call.add(request);
-  core_.send_and_wait(call, options);
-  return request.take();
+  std::optional<Output> output;
+  BlockingCall call(&input, &output);
+  call.add_runs({&input, 1}, [this](const Input& one) { return key_of(one); });
+  call.send_to(core_, options);
+  return std::move(*output);
 }
 
 template <class Input, class Output>
 std::vector<Output> BatchExecutor<Input, Output>::run_all(std::vector<Input> inputs,
                                                           RequestOptions options) {
-  std::vector<Output> outputs;
-  if (inputs.empty()) return outputs;
-  outputs.reserve(inputs.size());
-  std::vector<Request> requests(inputs.size());
-  detail::BlockingBatchCall call;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    requests[i].input = &inputs[i];
-    call.add(requests[i]);
-  }
-  core_.send_and_wait(call, options);
-  for (Request& request : requests) outputs.push_back(request.take());
-  return outputs;
+  std::vector<Output> results;
+  if (inputs.empty()) return results;
+  results.reserve(inputs.size());
+  std::vector<std::optional<Output>> outputs(inputs.size());
+  BlockingCall call(inputs.data(), outputs.data());
+  call.add_runs(inputs, [this](const Input& input) { return key_of(input); });
+  call.send_to(core_, options);
+  for (std::optional<Output>& output : outputs) results.push_back(std::move(*output));
+  return results;
 }
 
 }  // namespace vcap

@@ -47,14 +47,16 @@ struct BatchPolicy {
   WhenFull when_full = WhenFull::block;
   /// A waiting priority rises by one level each time this passes, so that none starves; above 0.
   std::chrono::nanoseconds priority_aging = std::chrono::milliseconds(100);
-  /// Where predict throws or gives a wrong count: halve the batch and try again, so that only the
-  /// requests that fail alone fail. predict sees innocent inputs more than once.
+  /// Where predict throws or gives a wrong count: look, by halving the batch, for those requests
+  /// that fail alone, and let only them fail. predict sees innocent inputs more than once.
   bool isolate_failures = false;
   /// How many batches may be predicted at once, 1 to 1024; predict must then be thread-safe.
   std::size_t workers = 1;
   /// Threads in the arena that predict's parallel loops run in, its workers among them; 0: as many
   /// as the machine has.
   std::size_t concurrency = 0;
+  /// Whether BatchExecutor::statistics() counts. What it costs: docs/benchmarks.md.
+  bool statistics = true;
   /// Null: the machine's steady clock.
   std::shared_ptr<BatchClock> clock{};
 };

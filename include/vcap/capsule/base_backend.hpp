@@ -2,6 +2,7 @@
 #pragma once
 
 #include <any>
+#include <cstdint>
 #include <future>
 #include <span>
 #include <utility>
@@ -21,13 +22,22 @@ template <class Input = std::any, class Output = std::any>
 class BaseBackend : public Backend {
  public:
   explicit BaseBackend(BatchPolicy policy = {})
-      : executor_([this](std::span<const Input> inputs) { return batch_predict(inputs); },
-                  std::move(policy)) {}
+      : executor_([this](std::span<const Input> inputs,
+                         BatchOutputs<Output>& outputs) { batch_predict_each(inputs, outputs); },
+                  std::move(policy), [this](const Input& input) { return batch_key(input); }) {}
 
   /// Runs the model on a batch: one output for each input, in order; another count fails the
   /// batch's requests with BatchError (batch_result_count). What it throws, they throw.
   /// [dispatcher, one at a time unless the policy asks for more workers]
   virtual std::vector<Output> batch_predict(std::span<const Input> inputs) = 0;
+
+  /// The same one by one; see BaseStreamingBackend. [dispatcher, as batch_predict]
+  virtual void batch_predict_each(std::span<const Input> inputs, BatchOutputs<Output>& outputs) {
+    detail::add_all(batch_predict(inputs), inputs.size(), outputs);
+  }
+  /// Inputs share a batch where this gives the same number for them: override it where the model
+  /// takes, say, only images of one size at a time. Meant for tens of keys. Thread-safe.
+  virtual std::uint64_t batch_key(const Input&) const { return 0; }
 
   /// Queues one input; the future gives its output, or throws what failed. Throws BatchError
   /// (closed, queue_full) where it is not accepted. Blocks only at a policy's queue bound.
@@ -43,11 +53,38 @@ class BaseBackend : public Backend {
     return executor_.run_all(std::move(inputs), std::move(options));
   }
 
+  /// What the backend's batches have come to so far. Never blocks.
+  BatchStatistics batch_statistics() const { return executor_.statistics(); }
+
   double workload() const noexcept override { return static_cast<double>(executor_.workload()); }
   void drain() final { executor_.close(); }
 
  private:
   BatchExecutor<Input, Output> executor_;
+};
+
+/// A BaseBackend whose model gives its outputs one after the other: authors override
+/// batch_predict_each instead of batch_predict. Where that throws midway, the outputs that it has
+/// added are kept, and only the inputs behind them fail. Thread safety: as BaseBackend.
+template <class Input = std::any, class Output = std::any>
+class BaseStreamingBackend : public BaseBackend<Input, Output> {
+ public:
+  using BaseBackend<Input, Output>::BaseBackend;
+
+  /// [dispatcher, one at a time unless the policy asks for more workers]
+  void batch_predict_each(std::span<const Input> inputs,
+                          BatchOutputs<Output>& outputs) override = 0;
+
+  /// All that batch_predict_each adds; for callers who want a batch at once, such as tests.
+  std::vector<Output> batch_predict(std::span<const Input> inputs) final {
+    struct All final : BatchOutputs<Output> {
+      void add(Output&& output) override { list.push_back(std::move(output)); }
+      std::size_t size() const noexcept override { return list.size(); }
+      std::vector<Output> list{};
+    } all;
+    batch_predict_each(inputs, all);
+    return std::move(all.list);
+  }
 };
 
 }  // namespace vcap

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predict that gives its outputs one by one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "batching/expect_batch_error.hpp"
+#include "vcap/batching/batch_executor.hpp"
+
+namespace vcap {
+namespace {
+
+using test::expect_batch_error;
+
+using Executor = BatchExecutor<int, int>;
+using Outputs = BatchOutputs<int>;
+
+/// Sends them so that they share a batch, and says of each what it came to.
+std::vector<std::string> fates(Executor::PredictEach predict, const std::vector<int>& inputs,
+                               BatchPolicy policy = {}) {
+  policy.max_batch_size = inputs.size();
+  policy.max_queue_delay = std::chrono::hours(1);  // until it is full
+  Executor executor(std::move(predict), policy);
+  std::vector<std::future<int>> futures;
+  for (const int input : inputs) futures.push_back(executor.submit(input));
+  std::vector<std::string> result;
+  for (auto& future : futures) try {
+      result.push_back(std::to_string(future.get()));
+    } catch (const BatchError& error) {
+      result.emplace_back(to_string(error.code()));
+    } catch (const std::exception& error) {
+      result.emplace_back(error.what());
+    }
+  return result;
+}
+
+void double_each(std::span<const int> inputs, Outputs& outputs) {
+  for (const int input : inputs) {
+    if (input < 0) throw std::domain_error("negative");
+    outputs.add(2 * input);
+  }
+}
+
+TEST(BatchPredictEach, AnswersEachInput) {
+  EXPECT_THAT(fates(double_each, {1, 2, 3}), testing::ElementsAre("2", "4", "6"));
+}
+
+TEST(BatchPredictEach, KeepsTheOutputsBeforeItThrows) {
+  EXPECT_THAT(fates(double_each, {1, 2, -3, 4}),
+              testing::ElementsAre("2", "4", "negative", "negative"));
+}
+
+TEST(BatchPredictEach, FailsOnlyTheOneThatItThrewAtWhereFailuresAreIsolated) {
+  std::atomic<int> predictions{0};
+  const auto counted = [&](std::span<const int> inputs, Outputs& outputs) {
+    ++predictions;
+    double_each(inputs, outputs);
+  };
+  EXPECT_THAT(fates(counted, {1, 2, 3, 4, 5, -6, 7, 8, 9}, {.isolate_failures = true}),
+              testing::ElementsAre("2", "4", "6", "8", "10", "negative", "14", "16", "18"));
+  EXPECT_EQ(predictions, 3) << "all, the one by itself, those behind it";
+}
+
+TEST(BatchPredictEach, FailsThoseWhoseOutputsNeverCome) {
+  const auto lazy = [](std::span<const int> inputs, Outputs& outputs) {
+    if (inputs.front() == 1) outputs.add(7);
+  };
+  EXPECT_THAT(fates(lazy, {1, 2}), testing::ElementsAre("7", "batch_result_count"));
+}
+
+TEST(BatchPredictEach, FailsAllWhereThereAreTooMany) {
+  const auto generous = [](std::span<const int> inputs, Outputs& outputs) {
+    for (std::size_t i = 0; i <= inputs.size(); ++i) outputs.add(7);
+  };
+  EXPECT_THAT(fates(generous, {1, 2}),
+              testing::ElementsAre("batch_result_count", "batch_result_count"));
+  const auto careless = [](std::span<const int> inputs, Outputs& outputs) {
+    for (std::size_t i = 0; i <= inputs.size(); ++i) try {
+        outputs.add(7);
+      } catch (const BatchError&) {  // as if nothing had been
+      }
+  };
+  EXPECT_THAT(fates(careless, {1, 2}),
+              testing::ElementsAre("batch_result_count", "batch_result_count"));
+}
+
+TEST(BatchPredictEach, CountsWhatItHasAdded) {
+  const auto indexed = [](std::span<const int> inputs, Outputs& outputs) {
+    while (outputs.size() < inputs.size()) outputs.add(static_cast<int>(outputs.size()));
+  };
+  EXPECT_THAT(fates(indexed, {5, 5, 5}), testing::ElementsAre("0", "1", "2"));
+}
+
+TEST(BatchPredictEach, OfManyThrowsWhatTheFirstFailedOneThrew) {
+  Executor executor(double_each);
+  EXPECT_THROW(executor.run_all({1, -2, 3}), std::domain_error);
+  EXPECT_THAT(executor.run_all({1, 2}), testing::ElementsAre(2, 4));
+}
+
+}  // namespace
+}  // namespace vcap
