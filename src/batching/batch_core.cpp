@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/batching/batch_core.hpp"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <functional>
 #include <memory>
 #include <new>
@@ -13,13 +9,6 @@
 #include "batching/batch_core_impl.hpp"
 
 namespace vcap::detail {
-namespace {
-
-// Of a latch.
-constexpr std::uint32_t kShut = 0, kAwaited = 1, kOpen = 2;
-
-}  // namespace
-
 BatchCall::~BatchCall() = default;
 
 void BatchCall::add(BatchChunk& chunk, std::size_t count, std::uint64_t key) noexcept {
@@ -44,21 +33,6 @@ void BatchCall::Cancel::operator()() const noexcept {
   // Copied first: the call, and with it this object, may be destroyed by its own cancellation.
   BatchCoreImpl& to = *core;
   to.cancel(*call);
-}
-
-void BatchLatch::wait() noexcept {
-  std::uint32_t state = kShut;
-  if (!state_.compare_exchange_strong(state, kAwaited, std::memory_order_acquire)) return;
-  while (state_.load(std::memory_order_acquire) == kAwaited)
-    ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, kAwaited, nullptr, nullptr, 0);
-}
-
-// The waiter destroys the latch as soon as it is open. So it is touched once; what follows gives
-// the kernel an address, which wakes at worst somebody who looks again, as all who wait on a futex
-// do.
-void BatchLatch::open() noexcept {
-  if (state_.exchange(kOpen, std::memory_order_acq_rel) == kAwaited)
-    ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 void* FutureMemory::allocate(std::size_t size, std::size_t alignment) {
@@ -101,9 +75,8 @@ void BatchCore::send_if_room(BatchCall& call, const RequestOptions& options) {
 
 bool BatchCore::has_room_for_one() noexcept { return impl_->has_room_for_one(); }
 
-void BatchCore::send_and_wait(BatchCall& call, BatchLatch& answered,
-                              const RequestOptions& options) {
-  impl_->send_and_wait(call, answered, options);
+void BatchCore::send_and_wait(BatchCall& call, const RequestOptions& options) {
+  impl_->send_and_wait(call, options);
 }
 
 void BatchCore::close(bool cancel_queued) { impl_->close(cancel_queued); }

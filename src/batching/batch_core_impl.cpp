@@ -67,11 +67,15 @@ bool BatchCoreImpl::has_room_for_one() noexcept {
   return false;
 }
 
-void BatchCoreImpl::send_and_wait(BatchCall& call, BatchLatch& answered,
-                                  const RequestOptions& options) {
+void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options) {
+  // Calls that come one after the other are likely to share a batch.
+  const std::uint64_t group =
+      parked_.fetch_add(1, std::memory_order_relaxed) / policy_.max_batch_size;
+  BatchParking& parking = BatchParking::spot(number_, group);
+  call.parking_ = &parking;
   if (!options.cancellation.stop_possible()) {
     send(call, options, false);
-    answered.wait();
+    parking.wait(call.open_);
     return;
   }
   // Once it has its answer a call touches only its own stack, so that the executor may end while
@@ -91,7 +95,7 @@ void BatchCoreImpl::send_and_wait(BatchCall& call, BatchLatch& answered,
     BatchCall& call;
   } const guest(*this, call);
   send(call, options, false);
-  answered.wait();
+  parking.wait(call.open_);
 }
 
 void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
@@ -309,11 +313,19 @@ void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_pt
 void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
   if (!finished.first) return;
   lock.unlock();
+  BatchParking* parking = nullptr;
   for (BatchCall* call = finished.first; call;) {
     BatchCall* next = call->next_finished_;
-    call->answered();
+    if (BatchParking* its = call->parking_) {
+      call->open_.store(1, std::memory_order_release);  // and the call is gone
+      if (parking && parking != its) parking->wake_all();
+      parking = its;
+    } else {
+      call->answered();
+    }
     call = next;
   }
+  if (parking) parking->wake_all();
   lock.lock();
   unanswered_ -= finished.count;
   finished = {};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "batching/adaptive_linger.hpp"
+#include "batching/batch_parking.hpp"
 #include "batching/batch_queue.hpp"
 #include "batching/batch_recorder.hpp"
 #include "batching/predict_arena.hpp"
@@ -45,7 +46,7 @@ class BatchCoreImpl {
   BatchCoreImpl& operator=(const BatchCoreImpl&) = delete;
 
   void send(BatchCall& call, const RequestOptions& options, bool only_if_room);
-  void send_and_wait(BatchCall& call, BatchLatch& answered, const RequestOptions& options);
+  void send_and_wait(BatchCall& call, const RequestOptions& options);
   void close(bool cancel_queued);
   void cancel(BatchCall& call) noexcept;
   std::size_t workload() const noexcept {
@@ -139,6 +140,7 @@ class BatchCoreImpl {
   std::condition_variable room_{};          // blocked senders
   std::condition_variable all_answered_{};  // close and the destructor
   std::mutex join_mutex_{};
+  std::atomic<std::uint64_t> parked_{0};  // blocking calls so far
 
   // Written under mutex_, read at any time.
   BatchRecorder recorder_;

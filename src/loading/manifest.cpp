@@ -19,8 +19,6 @@
 namespace vcap {
 namespace {
 
-using nlohmann::json;
-
 int positive_int(const JsonView& view) {
   const std::int64_t value = view.integer();
   if (value < 1 || value > std::numeric_limits<int>::max())
@@ -92,12 +90,12 @@ bool is_platform_name(std::string_view name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == name.npos;
 }
 
-void to_json(json& out, const Manifest& manifest) {
-  json libraries = json::array();
+void to_json(nlohmann::json& out, const Manifest& manifest) {
+  nlohmann::json libraries = nlohmann::json::array();
   for (const Manifest::Library& library : manifest.libraries)
     libraries.push_back(
         {{"platform", library.platform}, {"path", library.path}, {"abi_tag", library.abi_tag}});
-  json files = json::array();
+  nlohmann::json files = nlohmann::json::array();
   for (const Manifest::File& file : manifest.files)
     files.push_back({{"path", file.path}, {"size", file.size}, {"sha256", file.sha256}});
   out = {{"format_version", manifest.format_version},
@@ -107,7 +105,7 @@ void to_json(json& out, const Manifest& manifest) {
          {"files", std::move(files)}};
 }
 
-void from_json(const json& in, Manifest& manifest) {
+void from_json(const nlohmann::json& in, Manifest& manifest) {
   const JsonView view(in);
   Manifest read;
   read.format_version = positive_int(view["format_version"]);

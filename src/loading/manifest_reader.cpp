@@ -16,11 +16,9 @@
 namespace vcap {
 namespace {
 
-using nlohmann::json;
-
 /// Refuses a version that is newer than the one known; all else is from_json's to judge.
-void check_version(const json& manifest, const std::string& field, int known, ErrorCode code,
-                   const std::string& capsule) {
+void check_version(const nlohmann::json& manifest, const std::string& field, int known,
+                   ErrorCode code, const std::string& capsule) {
   const auto found = manifest.find(field);
   if (found == manifest.end() || !found->is_number_unsigned()) return;
   const auto version = found->get<std::uint64_t>();
@@ -31,7 +29,7 @@ void check_version(const json& manifest, const std::string& field, int known, Er
                                            ": update vcap, or build the capsule with this version");
 }
 
-void log_unknown_fields(const json& object, const std::set<std::string>& known,
+void log_unknown_fields(const nlohmann::json& object, const std::set<std::string>& known,
                         const std::string& pointer, const std::string& capsule) {
   for (const auto& [field, value] : object.items())
     if (!known.contains(field))
@@ -41,13 +39,14 @@ void log_unknown_fields(const json& object, const std::set<std::string>& known,
 }
 
 /// Compares with what would be written, so that the lists of fields stand in one place.
-void log_unknown_fields(const json& given, const Manifest& manifest, const std::string& capsule) {
-  const auto fields = [](const json& object) {
+void log_unknown_fields(const nlohmann::json& given, const Manifest& manifest,
+                        const std::string& capsule) {
+  const auto fields = [](const nlohmann::json& object) {
     std::set<std::string> names;
     for (const auto& [name, value] : object.items()) names.insert(name);
     return names;
   };
-  const json known = manifest;
+  const nlohmann::json known = manifest;
   log_unknown_fields(given, fields(known), "", capsule);
   log_unknown_fields(given.at("info"), fields(known.at("info")), "/info", capsule);
   for (const char* const list : {"libraries", "files"}) {
@@ -61,7 +60,7 @@ void log_unknown_fields(const json& given, const Manifest& manifest, const std::
 
 Manifest read_manifest_text(std::span<const std::byte> text, const std::string& capsule) {
   Manifest manifest;
-  json given;
+  nlohmann::json given;
   try {
     given = parse_strictly({reinterpret_cast<const char*>(text.data()), text.size()});
     if (given.is_object()) {

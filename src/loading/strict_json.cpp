@@ -10,14 +10,12 @@
 namespace vcap {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kDepth = 32;
 
 /// Builds the value out of the parser's events, and throws at the first that is not allowed.
-class Builder final : public nlohmann::json_sax<json> {
+class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  json take() { return std::move(root_); }
+  nlohmann::json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -32,8 +30,8 @@ class Builder final : public nlohmann::json_sax<json> {
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t&) override { return false; }  // not in text
 
-  bool start_object(std::size_t) override { return open(json::object()); }
-  bool start_array(std::size_t) override { return open(json::array()); }
+  bool start_object(std::size_t) override { return open(nlohmann::json::object()); }
+  bool start_array(std::size_t) override { return open(nlohmann::json::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
 
@@ -43,7 +41,8 @@ class Builder final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&, const json::exception& error) override {
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::json::exception& error) override {
     throw InvalidArgument(ErrorCode::invalid_json, error.what());
   }
 
@@ -69,12 +68,12 @@ class Builder final : public nlohmann::json_sax<json> {
     return std::to_string(open_[i]->size() - (child_is_open ? 1 : 0));
   }
 
-  json* place(json value) {
+  nlohmann::json* place(nlohmann::json value) {
     if (open_.empty()) {
       root_ = std::move(value);
       return &root_;
     }
-    json& parent = *open_.back();
+    nlohmann::json& parent = *open_.back();
     if (parent.is_array()) {
       parent.push_back(std::move(value));
       return &parent.back();
@@ -82,12 +81,12 @@ class Builder final : public nlohmann::json_sax<json> {
     return &(parent[keys_.back()] = std::move(value));
   }
 
-  bool add(json value) {
+  bool add(nlohmann::json value) {
     place(std::move(value));
     return true;
   }
 
-  bool open(json container) {
+  bool open(nlohmann::json container) {
     if (open_.size() == kDepth)
       fail(here(), "is nested deeper than " + std::to_string(kDepth) + " levels");
     // Only the last element of an open container grows, so pointers to the open ones stay valid.
@@ -102,8 +101,8 @@ class Builder final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  json root_;
-  std::vector<json*> open_;
+  nlohmann::json root_;
+  std::vector<nlohmann::json*> open_;
   std::vector<std::string> keys_;  ///< the last key in each open container
 };
 
@@ -123,12 +122,12 @@ std::string extend_pointer(std::string_view pointer, std::string_view key) {
   return text;
 }
 
-json parse_strictly(std::string_view text) {
+nlohmann::json parse_strictly(std::string_view text) {
   // The parser takes a zero byte for the end, and does not look at what follows.
   if (const std::size_t at = text.find('\0'); at != text.npos)
     throw InvalidArgument(ErrorCode::invalid_json, "byte " + std::to_string(at) + " is zero");
   Builder builder;
-  json::sax_parse(text, &builder);
+  nlohmann::json::sax_parse(text, &builder);
   return builder.take();
 }
 

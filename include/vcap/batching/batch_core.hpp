@@ -22,6 +22,7 @@ namespace vcap::detail {
 
 class BatchCall;
 class BatchCoreImpl;
+class BatchParking;
 struct BatchGroup;
 struct BatchLane;
 
@@ -54,8 +55,9 @@ struct BatchChunk {
   std::size_t deadline_slot = 0;
 };
 
-/// What a caller sent at once: one item, or the many of run_all. The core calls answered() exactly
-/// once for each call that it accepted, when all of its items have been answered.
+/// What a caller sent at once: one item, or the many of run_all. When all of its items have been
+/// answered, the core either lets go the sender who waits for it in place, or calls answered();
+/// exactly once for each call that it accepted.
 class VCAP_EXPORT BatchCall {
  public:
   BatchCall() = default;
@@ -67,8 +69,8 @@ class VCAP_EXPORT BatchCall {
 
  protected:
   virtual ~BatchCall();
-  /// May destroy the call. No lock is held. [any thread]
-  virtual void answered() noexcept = 0;
+  /// May destroy the call. Not called where the sender waits. No lock is held. [any thread]
+  virtual void answered() noexcept {}
 
   /// What the first failed item failed with; null where all have outputs.
   std::exception_ptr error_{};
@@ -90,23 +92,10 @@ class VCAP_EXPORT BatchCall {
   std::size_t failed_ = 0;   // the item that error_ is of
   bool accepted_ = false;
   bool cancelled_ = false;
+  BatchParking* parking_ = nullptr;     // where the sender waits, if it does
+  std::atomic<std::uint32_t> open_{0};  // 1: the sender may go, and with it the call
   BatchCall* next_finished_ = nullptr;
   std::optional<std::stop_callback<Cancel>> on_stop_{};
-};
-
-/// Opens once, for one thread that waits; that thread may destroy it as soon as it has seen it
-/// open. Thread safety: thread-safe.
-class VCAP_EXPORT BatchLatch {
- public:
-  BatchLatch() = default;
-  BatchLatch(const BatchLatch&) = delete;
-  BatchLatch& operator=(const BatchLatch&) = delete;
-
-  void open() noexcept;
-  void wait() noexcept;
-
- private:
-  std::atomic<std::uint32_t> state_{0};
 };
 
 /// Items of one call within a batch.
@@ -156,8 +145,8 @@ class VCAP_EXPORT BatchCore {
   void send_if_room(BatchCall& call, const RequestOptions& options);
   /// A look without the lock. Where it finds no room, one item counts as rejected.
   bool has_room_for_one() noexcept;
-  /// Sends and waits until `answered` opens, as the call's answered() sees to.
-  void send_and_wait(BatchCall& call, BatchLatch& answered, const RequestOptions& options);
+  /// Sends, and waits until all of the call's items are answered.
+  void send_and_wait(BatchCall& call, const RequestOptions& options);
   void close(bool cancel_queued);
   std::size_t workload() const noexcept;
   BatchStatistics statistics() const;

@@ -147,14 +147,11 @@ class BatchExecutor<Input, Output>::BlockingCall final : public Call {
     this->add(last_chunk_, items.size() - begin, key);
   }
   void send_to(detail::BatchCore& core, const RequestOptions& options) {
-    core.send_and_wait(*this, latch_, options);
+    core.send_and_wait(*this, options);
     if (this->error_) std::rethrow_exception(std::move(this->error_));
   }
 
  private:
-  void answered() noexcept override { latch_.open(); }
-
-  detail::BatchLatch latch_{};
   detail::BatchChunk last_chunk_{};
   std::forward_list<detail::BatchChunk> more_chunks_{};  // their addresses stay
 };

@@ -26,18 +26,31 @@ struct Device {
   }
 };
 
-constexpr auto kLoop = 150ms;  // of one sample of a closed loop
+/// Counts items once the loop has found its pace.
+class Window {
+ public:
+  static constexpr auto kWarmUp = 100ms, kLength = 300ms;
+
+  bool over() const { return Clock::now() >= begin_ + kLength; }
+  void count(std::size_t items) {
+    if (const auto now = Clock::now(); now >= begin_ && now < begin_ + kLength) items_ += items;
+  }
+  double rate() const {
+    return static_cast<double>(items_) / std::chrono::duration<double>(kLength).count();
+  }
+
+ private:
+  const Clock::time_point begin_ = Clock::now() + kWarmUp;
+  std::atomic<std::size_t> items_{0};
+};
 
 /// Items a second of a loop that is always given full batches.
 double full_batches(Device device, int streams) {
-  std::size_t items = 0;
-  const double took = seconds([&] {
-    for (const auto end = Clock::now() + kLoop; Clock::now() < end;) {
-      device.predict(static_cast<std::size_t>(streams));
-      items += static_cast<std::size_t>(streams);
-    }
-  });
-  return static_cast<double>(items) / took;
+  for (Window window;;) {
+    device.predict(static_cast<std::size_t>(streams));
+    window.count(static_cast<std::size_t>(streams));
+    if (window.over()) return window.rate();
+  }
 }
 
 /// Items a second where every stream waits for its answer and then sends again.
@@ -46,36 +59,32 @@ double closed_loop(Device device, int streams) {
     device.predict(inputs.size());
     return echo(inputs);
   });
-  std::atomic<std::size_t> items{0};
-  const double took = seconds([&] {
-    const auto end = Clock::now() + kLoop;
-    std::vector<std::jthread> callers;
-    for (int i = 0; i < streams; ++i)
-      callers.emplace_back([&] {
-        for (; Clock::now() < end; ++items) executor.run(1);
-      });
-  });
-  return static_cast<double>(items) / took;
+  Window window;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < streams; ++i)
+    callers.emplace_back([&] {
+      for (; !window.over(); window.count(1)) executor.run(1);
+    });
+  callers.clear();
+  return window.rate();
 }
 
 /// Items a second where the streams meet at a barrier, and one of them predicts for all.
 double barrier_loop(Device device, int streams) {
+  Window window;
   std::atomic<bool> over{false};
-  std::size_t items = 0;
-  const auto end = Clock::now() + kLoop;
   std::barrier barrier(streams, [&]() noexcept {
     device.predict(static_cast<std::size_t>(streams));
-    items += static_cast<std::size_t>(streams);
-    over = Clock::now() >= end;
+    window.count(static_cast<std::size_t>(streams));
+    over = window.over();
   });
-  const double took = seconds([&] {
-    std::vector<std::jthread> callers;
-    for (int i = 0; i < streams; ++i)
-      callers.emplace_back([&] {
-        while (!over) barrier.arrive_and_wait();
-      });
-  });
-  return static_cast<double>(items) / took;
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < streams; ++i)
+    callers.emplace_back([&] {
+      while (!over) barrier.arrive_and_wait();
+    });
+  callers.clear();
+  return window.rate();
 }
 
 }  // namespace
