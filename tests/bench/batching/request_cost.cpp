@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstddef>
 #include <future>
+#include <semaphore>
 #include <span>
 #include <string>
 #include <thread>
@@ -88,6 +89,27 @@ double unfused(int callers) {
   return one_at_a_time(callers, [](Executor& executor, int n) { executor.submit(n).get(); });
 }
 
+/// What blocking costs by itself: the callers on a lone queue, each with a semaphore to wait on.
+double blocked_on_a_lone_queue(int callers) {
+  struct Item {
+    std::binary_semaphore* answered;
+  };
+  LoneQueue<Item> queue([](std::vector<Item>& items) {
+    for (Item& item : items) item.answered->release();
+  });
+  return seconds([&] {
+    std::vector<std::jthread> all;
+    for (int i = 0; i < callers; ++i)
+      all.emplace_back([&] {
+        std::binary_semaphore answered(0);
+        for (int n = 0; n < kSingle / callers; ++n) {
+          queue.push({&answered});
+          answered.acquire();
+        }
+      });
+  });
+}
+
 /// operator new per request; predict's own vector of results is not the executor's.
 template <class Call>
 double allocations_each(int requests, Call call) {
@@ -131,7 +153,15 @@ std::vector<Figure> request_cost() {
                                       [=] { return lone_queue(producers); });
                        }});
   }
-  for (const int callers : {1, 16})
+  for (const int callers : {1, 16}) {
+    figures.push_back({.id = "batching.2",
+                       .what = "floor of run: " + std::to_string(callers) +
+                               " callers blocked on a lone queue, time of submit().get()",
+                       .target = 0.35,
+                       .sample = [=] {
+                         return ratio([=] { return blocked_on_a_lone_queue(callers); },
+                                      [=] { return unfused(callers); });
+                       }});
     figures.push_back(
         {.id = "batching.2",
          .what = "run, " + std::to_string(callers) + " callers, time of submit().get()",
@@ -139,6 +169,7 @@ std::vector<Figure> request_cost() {
          .sample = [=] {
            return ratio([=] { return fused(callers); }, [=] { return unfused(callers); });
          }});
+  }
   figures.push_back(
       {.id = "batching.2",
        .what = "allocations for each request of run",
