@@ -61,10 +61,7 @@ void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool on
   prepare(call, options);
   const time_point now = clock_->now();
   Lock lock(mutex_);
-  if (enqueue(lock, call, only_if_room, now)) {
-    lock.unlock();
-    work_.notify_one();
-  }
+  enqueue(lock, call, only_if_room, now);
 }
 
 bool BatchCoreImpl::has_room_for_one() noexcept {
@@ -125,8 +122,9 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
     call.on_stop_.emplace(options.cancellation, BatchCall::Cancel{this, &call});
 }
 
-// Gives whether the gathering worker is to be notified.
-bool BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now) {
+// Whoever waits for the call here may see the executor end as soon as the lock is free: so the
+// worker is notified under it.
+void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now) {
   if (closing_) throw closed_error();
   if ((only_if_room || policy_.when_full == WhenFull::reject) && call.size_ > room()) {
     recorder_.count_rejected(call.size_);
@@ -139,11 +137,9 @@ bool BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time
   } catch (...) {
     why = std::current_exception();
   }
-  const bool wake = wake_worker(now);
+  wake_worker(now);
   tell(lock, finished);
-  if (!why) return wake;
-  if (wake) work_.notify_one();
-  std::rethrow_exception(why);
+  if (why) std::rethrow_exception(why);
 }
 
 // Queues the call's items. Where one gets no room, it fails, and those behind it; where it is the
@@ -216,7 +212,7 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& ch
     }
     // What this call has queued so far may be what the worker waits for.
     queue_changed();
-    if (wake_worker(now)) work_.notify_one();
+    wake_worker(now);
     ++blocked_;
     if (chunk.deadline == time_point::max())
       room_.wait(lock);
@@ -252,15 +248,15 @@ void BatchCoreImpl::start_worker() {
   ++idle_workers_;
 }
 
-// Whether the gathering worker sleeps and should not; whoever asks and gets true notifies it.
-bool BatchCoreImpl::wake_worker(time_point now) noexcept {
-  if (sleep_ == Sleep::none || queue_.empty()) return false;
+// If the gathering worker sleeps and should not.
+void BatchCoreImpl::wake_worker(time_point now) noexcept {
+  if (sleep_ == Sleep::none || queue_.empty()) return;
   if (sleep_ == Sleep::for_more) {
     const Turn turn = next_turn(now);
-    if (!turn.group && turn.until >= sleep_until_) return false;
+    if (!turn.group && turn.until >= sleep_until_) return;
   }
   sleep_ = Sleep::none;
-  return true;
+  work_.notify_one();
 }
 
 void BatchCoreImpl::cancel(BatchCall& call) noexcept {

@@ -79,7 +79,7 @@ class BatchCoreImpl {
 
   // Senders.
   void prepare(BatchCall& call, const RequestOptions& options);
-  [[nodiscard]] bool enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now);
+  void enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now);
   void admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished);
   Refusal admit(Lock& lock, BatchChunk& chunk, time_point& now, Finished& finished);
   void accept(BatchCall& call, time_point now) noexcept;
@@ -87,7 +87,7 @@ class BatchCoreImpl {
   Refusal make_room(Lock& lock, const BatchChunk& chunk, time_point& now, Finished& finished);
   void start_threads(const BatchChunk& chunk);
   void start_worker();
-  bool wake_worker(time_point now) noexcept;
+  void wake_worker(time_point now) noexcept;
 
   // Workers.
   void work(BatchRunner& runner);
