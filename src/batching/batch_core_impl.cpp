@@ -28,6 +28,10 @@ BatchRunnerFactory given(BatchRunnerFactory make_runner) {
                         "batch executor: predict is empty; give it a function");
 }
 
+// With more, fewer wake-ups serve a large batch; but all who share a spot are woken when one of them
+// is answered, in vain where batches are smaller.
+constexpr std::uint64_t kItemsOfASpot = 8;
+
 // Names the calling thread, and has its timers exact: the kernel would let a delay or a deadline
 // come 50 µs late, to join wake-ups.
 void prepare_thread(const char* name) noexcept {
@@ -75,7 +79,7 @@ bool BatchCoreImpl::has_room_for_one() noexcept {
 void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options) {
   // Calls that come one after the other are likely to share a batch.
   const std::uint64_t group =
-      parked_.fetch_add(1, std::memory_order_relaxed) / policy_.max_batch_size;
+      parked_.fetch_add(call.size_, std::memory_order_relaxed) / kItemsOfASpot;
   BatchParking& parking = BatchParking::spot(number_, group);
   call.parking_ = &parking;
   if (!options.cancellation.stop_possible()) {

@@ -140,7 +140,7 @@ class BatchCoreImpl {
   std::condition_variable room_{};          // blocked senders
   std::condition_variable all_answered_{};  // close and the destructor
   std::mutex join_mutex_{};
-  std::atomic<std::uint64_t> parked_{0};  // blocking calls so far
+  std::atomic<std::uint64_t> parked_{0};  // items of blocking calls so far
 
   // Written under mutex_, read at any time.
   BatchRecorder recorder_;

@@ -68,16 +68,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return param.param.name; });
 
 TEST(BatchPolicy, IsCheckedWhenAnExecutorIsMade) {
-  using Executor = BatchExecutor<int, int>;
-  EXPECT_THROW(
-      Executor([](std::span<const int>) { return std::vector<int>(); }, {.max_batch_size = 0}),
-      InvalidArgument);
+  const auto predict = [](std::span<const int>) { return std::vector<int>(); };
+  EXPECT_THROW((BatchExecutor<int, int>(predict, {.max_batch_size = 0})), InvalidArgument);
 }
 
 TEST(BatchPolicy, NeedsAPredictToGoWithIt) {
-  using Executor = BatchExecutor<int, int>;
-  EXPECT_THROW(Executor(Executor::Predict()), InvalidArgument);
-  EXPECT_THROW(Executor(Executor::PredictEach()), InvalidArgument);
+  EXPECT_THROW((BatchExecutor<int, int>(BatchExecutor<int, int>::Predict())), InvalidArgument);
+  EXPECT_THROW((BatchExecutor<int, int>(BatchExecutor<int, int>::PredictEach())), InvalidArgument);
 }
 
 }  // namespace
