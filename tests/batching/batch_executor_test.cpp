@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include <opencv2/core.hpp>
+
 #include "batching/expect_batch_error.hpp"
 #include "batching/predictor.hpp"
 #include "vcap/base/error.hpp"
@@ -47,6 +49,26 @@ TEST(BatchExecutor, AnswersABlockingRequestInPlace) {
 TEST(BatchExecutor, AnswersManyInTheOrderOfTheirInputs) {
   Doubler executor(doubled, {.max_batch_size = 3});
   EXPECT_THAT(executor.run_all({1, 2, 3, 4, 5, 6, 7}), ElementsAre(2, 4, 6, 8, 10, 12, 14));
+}
+
+TEST(BatchExecutor, ScoresImagesOneByOneAndManyAtOnce) {
+  const auto scores_of = [](std::span<const cv::Mat> images) {
+    std::vector<float> scores;
+    for (const cv::Mat& image : images) scores.push_back(static_cast<float>(image.at<uchar>(0)));
+    return scores;
+  };
+  const cv::Mat image(4, 4, CV_8UC1, cv::Scalar(7));
+  const std::vector<cv::Mat> crops{image, image(cv::Rect(0, 0, 2, 2))};
+  // [three-ways]
+  vcap::BatchExecutor<cv::Mat, float> executor(scores_of);
+
+  std::future<float> later = executor.submit(image);       // send_to_batch
+  const float now = executor.run(image);                   // predict
+  const std::vector<float> all = executor.run_all(crops);  // predict_all: one completion for all
+  // [/three-ways]
+  EXPECT_EQ(later.get(), 7);
+  EXPECT_EQ(now, 7);
+  EXPECT_THAT(all, ElementsAre(7, 7));
 }
 
 TEST(BatchExecutor, AnswersNoInputsWithNoOutputs) {
