@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue at its bound: senders that wait for room, drop others, or are refused.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
+#include "harness/explore.hpp"
+#include "subject.hpp"
+
+namespace vcap::model {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(BatchModel, SendersThatWaitForRoomGetItOrAreTurnedAwayByClose) {
+  for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
+    Fates fates;
+    expect_holds({.preemptions = 1}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
+      subject.submit(1);
+      std::thread first([&] { subject.run(2); });
+      std::thread second([&] { subject.submit(3); });
+      subject.close(mode);
+      first.join();
+      second.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  }
+}
+
+TEST(BatchModel, TheDestructorLetsSendersGoThatWaitForRoom) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
+    std::thread sender([&] { subject.run_all({1, 2, 3}); });
+    subject.await_arrival(1);
+    subject.destroy();
+    sender.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+}
+
+TEST(BatchModel, TheDestructorWaitsForASubmitThatWaitsForRoom) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
+    subject.submit(1);
+    subject.submit(2);
+    std::thread sender([&] { subject.submit(3); });
+    const Strand& its = *sender.native_handle();
+    Execution::current()->reach("await that it waits", nullptr, Where::current(),
+                                [&] { return its.sleeps_on || its.ended; });
+    subject.destroy();
+    sender.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+}
+
+// Room comes only after release(): whoever waits for it must be told otherwise before.
+TEST(BatchModel, AWaitForRoomEndsByCloseWhilePredictRuns) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.held = true});
+    subject.submit(1);
+    subject.submit(2);
+    std::thread sender([&] { subject.run(3); });
+    subject.expect_closing();
+    std::thread closer([&] { subject.executor().close(); });
+    sender.join();
+    subject.release();
+    closer.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+}
+
+TEST(BatchModel, AWaitForRoomEndsByAStopRequestWhilePredictRuns) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.held = true});
+    subject.submit(1);
+    subject.submit(2);
+    std::stop_source stop;
+    std::thread sender([&] { subject.run(3, {.cancellation = stop.get_token()}); });
+    stop.request_stop();
+    sender.join();
+    subject.release();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+}
+
+TEST(BatchModel, AWaitForRoomEndsByTheDeadline) {
+  Fates fates;
+  expect_holds({.preemptions = 1}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.takes = 1ms});
+    std::thread sender([&] { subject.run(1, {.deadline = Execution::kStart + 1ms}); });
+    subject.submit(2);
+    subject.run(3);
+    sender.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired}));
+}
+
+TEST(BatchModel, ANewRequestDropsTheOldest) {
+  Fates fates;
+  expect_holds({.preemptions = 1}, [&] {
+    Subject subject(fates,
+                    {.max_batch_size = 1, .max_queue_size = 1, .when_full = WhenFull::drop_oldest});
+    std::thread first([&] { subject.run(1); });
+    std::thread second([&] {
+      subject.submit(2);
+      subject.submit(3);
+    });
+    subject.submit(4);
+    first.join();
+    second.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full}));
+}
+
+TEST(BatchModel, ManyItemsGoThroughANarrowQueueOrAreCancelledOnTheWay) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_queue_size = 1});
+    std::stop_source stop;
+    std::thread stopper([&] { stop.request_stop(); });
+    subject.run_all({1, 2, 3}, {.cancellation = stop.get_token()});
+    stopper.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+}
+
+TEST(BatchModel, ManyItemsGoThroughANarrowQueueOrAreClosedOnTheWay) {
+  for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_queue_size = 1});
+      std::thread sender([&] { subject.run_all({1, 2, 3}); });
+      subject.close(mode);
+      sender.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  }
+}
+
+TEST(BatchModel, WhoeverShedsLoadNeverWaits) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
+    std::thread first([&] { subject.try_submit(1); });
+    std::thread second([&] { subject.run(2); });
+    subject.try_submit(3);
+    subject.close(CloseMode::drain);
+    first.join();
+    second.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full, Fate::closed}));
+}
+
+}  // namespace
+}  // namespace vcap::model

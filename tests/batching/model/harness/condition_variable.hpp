@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+
+#include "harness/alive.hpp"
+#include "harness/execution.hpp"
+#include "harness/mutex.hpp"
+
+namespace vcap::model {
+
+/// std::condition_variable for strands. Which of those who wait is notified is the schedule's
+/// choice. Waiting is a step together with the locking before it, since nobody who may notify
+/// could tell; so is notifying under the mutex that those who wait use.
+class ConditionVariable {
+ public:
+  ConditionVariable() = default;
+  ~ConditionVariable() {
+    expect(waiting_ == 0, "a condition variable that has waiters comes to its end");
+  }
+  ConditionVariable(const ConditionVariable&) = delete;
+  ConditionVariable& operator=(const ConditionVariable&) = delete;
+
+  void wait(UniqueLock<Mutex>& lock, const Where& where = Where::current()) {
+    wait_until(lock, TimePoint::max(), where);
+  }
+  template <class Predicate>
+  void wait(UniqueLock<Mutex>& lock, Predicate holds, const Where& where = Where::current()) {
+    while (!holds()) wait(lock, where);
+  }
+  std::cv_status wait_until(UniqueLock<Mutex>& lock, TimePoint time,
+                            const Where& where = Where::current());
+
+  void notify_one(const Where& where = Where::current()) {
+    reach("notify one", where);
+    Execution::current()->wake_one(this);
+  }
+  void notify_all(const Where& where = Where::current()) {
+    reach("notify all", where);
+    Execution::current()->wake_all(this);
+  }
+
+ private:
+  void reach(const char* operation, const Where& where);
+
+  Alive alive_{};
+  std::size_t waiting_ = 0;
+  const Mutex* mutex_ = nullptr;  // of those who have waited
+};
+
+}  // namespace vcap::model

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What batching/predict_arena.hpp declares, without TBB: its threads are none that a schedule could
+// command.
+#include "batching/predict_arena.hpp"
+
+namespace vcap::detail {
+
+class PredictArena::Impl {
+ public:
+  explicit Impl(std::uint64_t own) : number(own) {}
+  const std::uint64_t number;
+};
+
+PredictArena::PredictArena(std::uint64_t number, std::size_t, std::size_t)
+    : impl_(std::make_unique<Impl>(number)) {}
+
+PredictArena::~PredictArena() = default;
+
+void PredictArena::run(BatchRunner& runner, std::span<BatchSlice> batch) {
+  std::uint64_t& current = model::Execution::current()->self().arena;
+  current = impl_->number;
+  runner.run(batch);
+  current = 0;
+}
+
+std::uint64_t PredictArena::current() noexcept { return model::Execution::current()->self().arena; }
+
+std::uint64_t PredictArena::next_number() noexcept {
+  return model::Execution::current()->next_number();
+}
+
+}  // namespace vcap::detail

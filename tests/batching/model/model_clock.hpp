@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/execution.hpp"
+#include "vcap/batching/batch_clock.hpp"
+
+namespace vcap::model {
+
+/// The time of the execution.
+class ModelClock final : public BatchClock {
+ public:
+  time_point now() const noexcept override {
+    Execution& execution = *Execution::current();
+    execution.learn(static_cast<std::uint64_t>(execution.now().time_since_epoch().count()));
+    return execution.now();
+  }
+  void wait_until(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+                  time_point time) override {
+    condition.wait_until(lock, time);
+  }
+};
+
+}  // namespace vcap::model

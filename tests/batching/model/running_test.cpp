@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests, one or several workers, and an end that lets everything be answered.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "harness/explore.hpp"
+#include "subject.hpp"
+
+namespace vcap::model {
+namespace {
+
+TEST(BatchModel, TheDestructorDrainsWhileCallersWaitInIt) {
+  Fates fates;
+  expect_holds({.preemptions = 1}, [&] {
+    Subject subject(fates, {.max_batch_size = 1});
+    std::thread first([&] { subject.run(1); });
+    std::thread second([&] { subject.run(2); });
+    subject.await_arrival(2);
+    subject.destroy();
+    first.join();
+    second.join();
+  });
+  EXPECT_EQ(fates, Fates{Fate::answered});
+}
+
+TEST(BatchModel, CallersThatComeBackAreServedAgain) {
+  Fates fates;
+  expect_holds({.preemptions = 1}, [&] {
+    Subject subject(fates, {.adaptive_linger = false});
+    std::thread first([&] {
+      subject.run(1);
+      subject.run(2);
+    });
+    subject.run(3);
+    subject.run(4);
+    first.join();
+  });
+  EXPECT_EQ(fates, Fates{Fate::answered});
+}
+
+TEST(BatchModel, SeveralWorkersAnswerAll) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .workers = 2});
+    std::thread first([&] { subject.run(1); });
+    subject.submit(2);
+    subject.submit(3);
+    subject.close(CloseMode::drain);
+    first.join();
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+}
+
+TEST(BatchModel, WaitsThatEndForNoReasonChangeNothing) {
+  Fates fates;
+  expect_holds({.preemptions = 2, .spurious = 2}, [&] {
+    Subject subject(fates, {.max_batch_size = 1, .workers = 2});
+    std::thread first([&] { subject.run(1); });
+    subject.submit(2);
+    first.join();
+    subject.close(CloseMode::drain);
+  });
+  EXPECT_EQ(fates, Fates{Fate::answered});
+}
+
+TEST(BatchModel, OneBadInputFailsAloneWhereFailuresAreIsolated) {
+  Fates fates;
+  expect_holds({.preemptions = 2}, [&] {
+    Subject subject(fates, {.isolate_failures = true}, {.bad = {2}});
+    std::thread other([&] { subject.run(2); });
+    subject.submit(1);
+    subject.run(3);
+    other.join();
+    subject.close(CloseMode::drain);
+    expect(subject.count(Fate::answered) == 2, "a good input fails");
+  });
+  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::failed}));
+}
+
+}  // namespace
+}  // namespace vcap::model
