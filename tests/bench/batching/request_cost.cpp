@@ -65,6 +65,31 @@ double lone_queue(int producers) {
   });
 }
 
+/// The same where a producer learns that its items are done, once for each kWindow of them.
+double lone_queue_that_answers(int producers) {
+  struct Item {
+    int input;
+    std::binary_semaphore* answered;  // of the last of a window
+  };
+  std::atomic<long> sum{0};
+  return seconds([&] {
+    LoneQueue<Item> queue([&](std::vector<Item>& items) {
+      for (const Item& item : items) {
+        sum += item.input;
+        if (item.answered) item.answered->release();
+      }
+    });
+    on_threads(producers, [&](int requests) {
+      std::binary_semaphore answered(0);
+      for (int i = 0; i < requests; ++i) {
+        const bool last = (i + 1) % kWindow == 0;
+        queue.push({i, last ? &answered : nullptr});
+        if (last) answered.acquire();
+      }
+    });
+  });
+}
+
 // Callers that each have one request outstanding, so fewer requests in all.
 constexpr int kSingle = 5'000;
 
@@ -150,6 +175,13 @@ std::vector<Figure> request_cost() {
                        .target = 2,
                        .sample = [=] {
                          return ratio([=] { return through_run_all(producers); },
+                                      [=] { return lone_queue(producers); });
+                       }});
+    figures.push_back({.id = "batching.2",
+                       .what = "floor of " + who + "a lone queue without answers",
+                       .target = 2,
+                       .sample = [=] {
+                         return ratio([=] { return lone_queue_that_answers(producers); },
                                       [=] { return lone_queue(producers); });
                        }});
   }

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kTrips = 2000;
+constexpr int kTrips = 1000;
 
 double latency_alone() {
   Executor executor(echo);
@@ -66,21 +66,27 @@ double over_idle_time(const std::function<double()>& measure) {
 }  // namespace
 
 std::vector<Figure> waiting() {
-  return {{.id = "batching.4",
-           .what = "one caller, median round trip, that of a ping-pong",
-           .target = 1.15,
-           .sample = [] { return ratio(latency_alone, [] { return ping_pong(kTrips); }); }},
-          {.id = "batching.4",
-           .what = "wake-ups in 10 idle seconds, above those without an executor",
-           .target = 0,
-           // The measuring thread's own sleep is one.
-           .sample = [] { return over_idle_time([] { return double(wake_ups()); }) - 1; },
-           .samples = 1},
-          {.id = "batching.4",
-           .what = "CPU in 10 idle seconds, ms",
-           .target = 1,
-           .sample = [] { return over_idle_time(cpu_milliseconds); },
-           .samples = 1}};
+  return {
+      {.id = "batching.4",
+       .what = "one caller, median round trip, that of a ping-pong",
+       .target = 1.15,
+       // Where the scheduler puts two threads makes a round trip short or long: many placements.
+       .sample =
+           [] {
+             return ratio(
+                 latency_alone, [] { return ping_pong(kTrips); }, 9);
+           }},
+      {.id = "batching.4",
+       .what = "wake-ups in 10 idle seconds, above those without an executor",
+       .target = 0,
+       // The measuring thread's own sleep is one.
+       .sample = [] { return over_idle_time([] { return double(wake_ups()); }) - 1; },
+       .samples = 1},
+      {.id = "batching.4",
+       .what = "CPU in 10 idle seconds, ms",
+       .target = 1,
+       .sample = [] { return over_idle_time(cpu_milliseconds); },
+       .samples = 1}};
 }
 
 }  // namespace vcap::bench::batching
