@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/base/error.hpp"
 
+#include <utility>
+
 namespace vcap {
 
 std::string_view to_string(ErrorCode code) noexcept {
@@ -64,6 +66,34 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "invalid_capsule_info";
     case ErrorCode::unlisted_entry:
       return "unlisted_entry";
+    case ErrorCode::ambiguous_archive:
+      return "ambiguous_archive";
+    case ErrorCode::unsupported_entry:
+      return "unsupported_entry";
+    case ErrorCode::damaged_entry:
+      return "damaged_entry";
+    case ErrorCode::unsafe_library:
+      return "unsafe_library";
+    case ErrorCode::missing_dependency:
+      return "missing_dependency";
+    case ErrorCode::unsigned_capsule:
+      return "unsigned_capsule";
+    case ErrorCode::bad_signature:
+      return "bad_signature";
+    case ErrorCode::unknown_key:
+      return "unknown_key";
+    case ErrorCode::revoked_key:
+      return "revoked_key";
+    case ErrorCode::version_rollback:
+      return "version_rollback";
+    case ErrorCode::encrypted_capsule:
+      return "encrypted_capsule";
+    case ErrorCode::wrong_key:
+      return "wrong_key";
+    case ErrorCode::damaged_encryption:
+      return "damaged_encryption";
+    case ErrorCode::invalid_key:
+      return "invalid_key";
     case ErrorCode::unsupported_platform:
       return "unsupported_platform";
     case ErrorCode::unsupported_api_version:
@@ -78,6 +108,16 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "backend_load_failed";
     case ErrorCode::no_backend:
       return "no_backend";
+    case ErrorCode::misbehaving_capsule:
+      return "misbehaving_capsule";
+    case ErrorCode::resource_unavailable:
+      return "resource_unavailable";
+    case ErrorCode::resource_mismatch:
+      return "resource_mismatch";
+    case ErrorCode::resource_offline:
+      return "resource_offline";
+    case ErrorCode::resource_cache:
+      return "resource_cache";
     case ErrorCode::unsatisfied_input:
       return "unsatisfied_input";
     case ErrorCode::plan_cycle:
@@ -102,8 +142,43 @@ std::string_view to_string(ErrorCode code) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(LoadStage stage) noexcept {
+  switch (stage) {
+    case LoadStage::open:
+      return "open";
+    case LoadStage::trust:
+      return "trust";
+    case LoadStage::decryption:
+      return "decryption";
+    case LoadStage::archive:
+      return "archive";
+    case LoadStage::manifest:
+      return "manifest";
+    case LoadStage::digests:
+      return "digests";
+    case LoadStage::platform:
+      return "platform";
+    case LoadStage::resources:
+      return "resources";
+    case LoadStage::library:
+      return "library";
+    case LoadStage::entry:
+      return "entry";
+    case LoadStage::description:
+      return "description";
+    case LoadStage::devices:
+      return "devices";
+    case LoadStage::backends:
+      return "backends";
+  }
+  return "unknown";
+}
+
 Error::Error(ErrorCode code, const std::string& message)
     : std::runtime_error(message), code_(code) {}
+
+CapsuleLoadError::CapsuleLoadError(ErrorCode code, const std::string& message, std::string entry)
+    : Error(code, message), entry_(std::make_shared<const std::string>(std::move(entry))) {}
 
 TypeMismatch::TypeMismatch(const std::string& message) : Error(ErrorCode::type_mismatch, message) {}
 
@@ -117,6 +192,8 @@ DeviceError::~DeviceError() = default;
 CapsuleLoadError::~CapsuleLoadError() = default;
 InvalidCapsuleError::~InvalidCapsuleError() = default;
 IncompatibleCapsuleError::~IncompatibleCapsuleError() = default;
+UntrustedCapsuleError::~UntrustedCapsuleError() = default;
+ResourceError::~ResourceError() = default;
 PlanError::~PlanError() = default;
 SourceError::~SourceError() = default;
 OutputError::~OutputError() = default;

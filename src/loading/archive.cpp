@@ -62,22 +62,25 @@ void Archive::open_zip() {
   zip_error_fini(&error);
 
   if (zip_get_num_entries(zip_.get(), 0) != static_cast<zip_int64_t>(entries_.size()))
-    throw InvalidCapsuleError(ErrorCode::not_an_archive,
+    throw InvalidCapsuleError(ErrorCode::ambiguous_archive,
                               capsule_ + " has another count of entries to another reader");
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     zip_stat_t status;
     if (zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &status) != 0 ||
         entries_[i].name != status.name || entries_[i].size != status.size ||
         entries_[i].packed_size != status.comp_size || entries_[i].crc32 != status.crc)
-      broken(entries_[i], "is another to another reader");
+      throw InvalidCapsuleError(ErrorCode::ambiguous_archive,
+                                capsule_ + ": entry " + quote(entries_[i].name) +
+                                    " is another to another reader; make it anew with `vcap pack`",
+                                entries_[i].name);
   }
 }
 
-void Archive::broken(const ArchiveEntry& entry, const std::string& fault) const {
-  throw InvalidCapsuleError(ErrorCode::not_an_archive,
-                            capsule_ + " is not a sound zip archive: its entry " +
-                                quote(entry.name) + " " + fault +
-                                "; make it anew with `vcap pack`");
+void Archive::damaged(const ArchiveEntry& entry, const std::string& fault) const {
+  throw InvalidCapsuleError(ErrorCode::damaged_entry,
+                            capsule_ + ": its entry " + quote(entry.name) + " " + fault +
+                                "; the file is damaged, get it again",
+                            entry.name);
 }
 
 const ArchiveEntry* Archive::find(std::string_view name) const noexcept {
@@ -95,7 +98,7 @@ Archive::Bytes Archive::content(const ArchiveEntry& entry) {
 
 Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
   const Bytes bytes = content(entry);
-  if (crc32(bytes) != entry.crc32) broken(entry, "does not have the checksum that it declares");
+  if (crc32(bytes) != entry.crc32) damaged(entry, "does not have the checksum that it declares");
   return bytes;
 }
 
@@ -105,7 +108,7 @@ std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   };
   const auto index = static_cast<zip_uint64_t>(&entry - entries_.data());
   const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(zip_.get(), index, 0));
-  if (file == nullptr) broken(entry, "cannot be read: " + std::string(zip_strerror(zip_.get())));
+  if (file == nullptr) damaged(entry, "cannot be read: " + std::string(zip_strerror(zip_.get())));
 
   // Not zeroed: pages are taken only as far as the packed bytes really go.
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
@@ -113,18 +116,19 @@ std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   while (at < entry.size) {
     const zip_int64_t count = zip_fread(file.get(), bytes.get() + at, entry.size - at);
     if (count < 0)
-      broken(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
+      damaged(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
     if (count == 0)
-      broken(entry,
-             "gives " + std::to_string(at) + " bytes and declares " + std::to_string(entry.size));
+      damaged(entry,
+              "gives " + std::to_string(at) + " bytes and declares " + std::to_string(entry.size));
     at += static_cast<std::uint64_t>(count);
   }
   // Only the read that meets the end compares the checksum.
   std::byte beyond{};
   const zip_int64_t count = zip_fread(file.get(), &beyond, 1);
-  if (count < 0) broken(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
+  if (count < 0)
+    damaged(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
   if (count > 0)
-    broken(entry, "gives more than the " + std::to_string(entry.size) + " bytes that it declares");
+    damaged(entry, "gives more than the " + std::to_string(entry.size) + " bytes that it declares");
   return bytes;
 }
 

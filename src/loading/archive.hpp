@@ -37,7 +37,7 @@ class VCAP_EXPORT Archive {
   /// A view of the entry's bytes, valid as long as storage() or a copy of it lives: into the
   /// mapped file where the entry is stored, else unpacked, once. The checksum of what is unpacked
   /// is checked; what is stored has a digest in the manifest. Throws InvalidCapsuleError
-  /// (not_an_archive) where the packed bytes are not what the directory says.
+  /// (damaged_entry) where the packed bytes are not what the directory says.
   Bytes content(const ArchiveEntry& entry);
   /// As content(), with the checksum in either case; for the manifest, which has no digest.
   Bytes checked_content(const ArchiveEntry& entry);
@@ -52,7 +52,7 @@ class VCAP_EXPORT Archive {
   };
 
   void open_zip();
-  [[noreturn]] void broken(const ArchiveEntry& entry, const std::string& fault) const;
+  [[noreturn]] void damaged(const ArchiveEntry& entry, const std::string& fault) const;
   std::unique_ptr<std::byte[]> unpack(const ArchiveEntry& entry) const;
 
   std::string capsule_;

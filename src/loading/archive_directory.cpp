@@ -56,7 +56,8 @@ class DirectoryReader {
     std::uint64_t at = end.directory_offset;
     for (std::uint64_t i = 0; i < end.entries; ++i)
       entries.push_back(read_entry(at, end.directory_end));
-    if (at != end.directory_end) broken("its directory does not end where its end record begins");
+    if (at != end.directory_end)
+      ambiguous("its directory does not end where its end record begins");
     check_layout(entries, end.directory_offset);
     check_names(entries);
     check_sizes(entries);
@@ -64,16 +65,26 @@ class DirectoryReader {
   }
 
  private:
-  [[noreturn]] void fail(ErrorCode code, const std::string& fault) const {
-    throw InvalidCapsuleError(code, capsule_ + " " + fault);
+  [[noreturn]] void fail(ErrorCode code, const std::string& fault,
+                         std::string_view entry = {}) const {
+    throw InvalidCapsuleError(code, capsule_ + " " + fault, std::string(entry));
   }
-  [[noreturn]] void broken(const std::string& fault) const {
+  [[noreturn]] void broken(const std::string& fault, std::string_view entry = {}) const {
     fail(ErrorCode::not_an_archive,
-         "is not a sound zip archive: " + fault + "; make it anew with `vcap pack`");
+         "is not a sound zip archive: " + fault + "; make it anew with `vcap pack`", entry);
   }
-  [[noreturn]] void unsafe(std::string_view name, const std::string& fault) const {
-    fail(ErrorCode::unsafe_entry, "has an entry that is not allowed: " + quote(name) + " " + fault +
-                                      "; make it anew with `vcap pack`");
+  // Another program could see other files in it.
+  [[noreturn]] void ambiguous(const std::string& fault, std::string_view entry = {}) const {
+    fail(ErrorCode::ambiguous_archive,
+         "is a zip archive that can be read in two ways: " + fault +
+             "; make it anew with `vcap pack`",
+         entry);
+  }
+  [[noreturn]] void refuse(ErrorCode code, std::string_view name, const std::string& fault) const {
+    fail(code,
+         "has an entry that is not allowed: " + quote(name) + " " + fault +
+             "; make it anew with `vcap pack`",
+         name);
   }
 
   Bytes take(std::uint64_t at, std::uint64_t count) const {
@@ -103,7 +114,7 @@ class DirectoryReader {
       const std::uint64_t first = last - std::min(last, kLongestComment);
       for (std::uint64_t at = first; at <= last; ++at) {
         if (u32(at) != zip::kEndRecord || u16(at + 20) != last - at) continue;
-        if (found) broken("it has more than one end record");
+        if (found) ambiguous("it has more than one end record");
         found = at;
       }
     }
@@ -117,23 +128,24 @@ class DirectoryReader {
 
   End read_end() const {
     const std::uint64_t at = find_end();
-    if (u16(at + 4) != 0 || u16(at + 6) != 0) broken("it is one of several disks");
+    if (u16(at + 4) != 0 || u16(at + 6) != 0)
+      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
     End end{.entries = u16(at + 10),
             .directory_offset = u32(at + 16),
             .directory_size = u32(at + 12),
             .directory_end = at};
-    if (u16(at + 8) != end.entries) broken("its end record has two counts of entries");
+    if (u16(at + 8) != end.entries) ambiguous("its end record has two counts of entries");
 
     const bool in_64 = end.entries == zip::kIn64Count || end.directory_offset == zip::kIn64 ||
                        end.directory_size == zip::kIn64;
     const bool has_locator =
         at >= zip::kZip64LocatorSize && u32(at - zip::kZip64LocatorSize) == zip::kZip64Locator;
     // A locator that only some readers would follow.
-    if (in_64 != has_locator) broken("its end record and its zip64 locator disagree");
+    if (in_64 != has_locator) ambiguous("its end record and its zip64 locator disagree");
     if (in_64) end = read_zip64_end(end);
     if (end.directory_offset > end.directory_end ||
         end.directory_end - end.directory_offset != end.directory_size)
-      broken("its directory does not end where its end record begins");
+      ambiguous("its directory does not end where its end record begins");
     return end;
   }
 
@@ -141,11 +153,13 @@ class DirectoryReader {
     const std::uint64_t locator = plain.directory_end - zip::kZip64LocatorSize;
     if (locator < zip::kZip64EndRecordSize) broken("its zip64 end record is missing");
     const std::uint64_t at = locator - zip::kZip64EndRecordSize;
-    if (u32(locator + 4) != 0 || u32(locator + 16) != 1) broken("it is one of several disks");
+    if (u32(locator + 4) != 0 || u32(locator + 16) != 1)
+      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
     if (u64(locator + 8) != at || u32(at) != zip::kZip64EndRecord ||
         u64(at + 4) != zip::kZip64EndRecordRest)
-      broken("its zip64 end record is not where its locator says");
-    if (u32(at + 16) != 0 || u32(at + 20) != 0) broken("it is one of several disks");
+      ambiguous("its zip64 end record is not where its locator says");
+    if (u32(at + 16) != 0 || u32(at + 20) != 0)
+      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
 
     const End end{.entries = u64(at + 32),
                   .directory_offset = u64(at + 48),
@@ -157,7 +171,7 @@ class DirectoryReader {
     if (u64(at + 24) != end.entries || !agrees(plain.entries, zip::kIn64Count, end.entries) ||
         !agrees(plain.directory_offset, zip::kIn64, end.directory_offset) ||
         !agrees(plain.directory_size, zip::kIn64, end.directory_size))
-      broken("its end record and its zip64 end record disagree");
+      ambiguous("its end record and its zip64 end record disagree");
     return end;
   }
 
@@ -167,15 +181,17 @@ class DirectoryReader {
     const std::uint64_t end = at + size;
     bool seen_64 = false;
     while (at != end) {
-      if (end - at < 4) broken("the extra fields of " + quote(header.name) + " are cut short");
+      if (end - at < 4)
+        broken("the extra fields of " + quote(header.name) + " are cut short", header.name);
       const std::uint16_t id = u16(at);
       const std::uint64_t field_size = u16(at + 2);
       at += 4;
       if (field_size > end - at)
-        broken("the extra fields of " + quote(header.name) + " are cut short");
-      if (id == zip::kExtraUnicodePath) unsafe(header.name, "has a second name");
+        broken("the extra fields of " + quote(header.name) + " are cut short", header.name);
+      if (id == zip::kExtraUnicodePath)
+        ambiguous("the entry " + quote(header.name) + " has a second name", header.name);
       if (id == zip::kExtraZip64) {
-        if (seen_64) broken("two zip64 fields of " + quote(header.name));
+        if (seen_64) ambiguous("two zip64 fields of " + quote(header.name), header.name);
         seen_64 = true;
         read_zip64_extra(at, field_size, header, offset);
       }
@@ -183,7 +199,7 @@ class DirectoryReader {
     }
     if (!seen_64 && (header.size == zip::kIn64 || header.packed_size == zip::kIn64 ||
                      (offset != nullptr && *offset == zip::kIn64)))
-      broken("the zip64 field of " + quote(header.name) + " is missing");
+      broken("the zip64 field of " + quote(header.name) + " is missing", header.name);
   }
 
   void read_zip64_extra(std::uint64_t at, std::uint64_t size, Header& header,
@@ -191,14 +207,15 @@ class DirectoryReader {
     const std::uint64_t end = at + size;
     const auto replace = [&](std::uint64_t& value) {
       if (value != zip::kIn64) return;
-      if (end - at < 8) broken("the zip64 field of " + quote(header.name) + " is cut short");
+      if (end - at < 8)
+        broken("the zip64 field of " + quote(header.name) + " is cut short", header.name);
       value = u64(at);
       at += 8;
     };
     replace(header.size);
     replace(header.packed_size);
     if (offset != nullptr) replace(*offset);
-    if (at != end) broken("the zip64 field of " + quote(header.name) + " is too long");
+    if (at != end) broken("the zip64 field of " + quote(header.name) + " is too long", header.name);
   }
 
   Header read_header(std::uint64_t at, std::uint64_t name_at) const {
@@ -221,7 +238,8 @@ class DirectoryReader {
     const std::uint64_t extra_at = at + zip::kDirectoryHeaderSize + header.name.size();
     const std::uint64_t next = extra_at + extra_size + comment_size;
     if (next > directory_end) broken("an entry of its directory reaches beyond the directory");
-    if (u16(at + 34) != 0) broken("it is one of several disks");
+    if (u16(at + 34) != 0)
+      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
 
     std::uint64_t offset = u32(at + 42);
     read_extra(extra_at, extra_size, header, &offset);
@@ -238,20 +256,22 @@ class DirectoryReader {
 
   void check_kind(std::uint64_t at, const Header& header) const {
     if (header.method != zip::kStored && header.method != zip::kDeflated)
-      unsafe(header.name, "is packed by method " + std::to_string(header.method) +
-                              "; 0 (stored) and 8 (deflated) are allowed");
+      refuse(ErrorCode::unsupported_entry, header.name,
+             "is packed by method " + std::to_string(header.method) +
+                 "; 0 (stored) and 8 (deflated) are allowed");
     if ((header.flags & ~zip::kHarmlessFlags) != 0)
-      unsafe(header.name,
+      refuse(ErrorCode::unsupported_entry, header.name,
              "is encrypted, streamed or patched (flags " + std::to_string(header.flags) + ")");
     const bool is_ascii =
         std::all_of(header.name.begin(), header.name.end(), [](char c) { return (c & 0x80) == 0; });
     if (!is_ascii && (header.flags & zip::kFlagUtf8) == 0)
-      unsafe(header.name, "is not marked as UTF-8");
+      refuse(ErrorCode::unsafe_entry, header.name, "is not marked as UTF-8");
     const auto type = static_cast<mode_t>(u32(at + 38) >> zip::kModeShift) & S_IFMT;
     if (u16(at + 4) >> 8 == zip::kMadeByUnix && type != 0 && type != S_IFREG)
-      unsafe(header.name, S_ISLNK(type) ? "is a symbolic link" : "is no regular file");
+      refuse(ErrorCode::unsafe_entry, header.name,
+             S_ISLNK(type) ? "is a symbolic link" : "is no regular file");
     if (header.method == zip::kStored && header.packed_size != header.size)
-      broken("the stored entry " + quote(header.name) + " has two sizes");
+      ambiguous("the stored entry " + quote(header.name) + " has two sizes", header.name);
   }
 
   /// Where the data begins, once the local header is found to say what the directory says.
@@ -262,7 +282,8 @@ class DirectoryReader {
     const std::uint64_t extra_at = at + zip::kLocalHeaderSize + header.name.size();
     const std::uint64_t extra_size = u16(at + 28);
     read_extra(extra_at, extra_size, header, nullptr);
-    if (header != expected) broken("the two headers of " + quote(expected.name) + " differ");
+    if (header != expected)
+      ambiguous("the two headers of " + quote(expected.name) + " differ", expected.name);
     const std::uint64_t data_at = extra_at + extra_size;
     static_cast<void>(take(data_at, expected.packed_size));
     return data_at;
@@ -277,18 +298,19 @@ class DirectoryReader {
     std::uint64_t at = 0;
     for (const ArchiveEntry* entry : order) {
       if (entry->header_offset != at)
-        broken((entry->header_offset < at ? "overlapping bytes" : "bytes of no entry") +
-               std::string(" before ") + quote(entry->name));
+        ambiguous((entry->header_offset < at ? "overlapping bytes" : "bytes of no entry") +
+                      std::string(" before ") + quote(entry->name),
+                  entry->name);
       at = entry->data_offset + entry->packed_size;
     }
-    if (at != directory) broken("bytes of no entry before its directory");
+    if (at != directory) ambiguous("bytes of no entry before its directory");
   }
 
   void check_names(const std::vector<ArchiveEntry>& entries) const {
     std::vector<std::string_view> names;
     for (const ArchiveEntry& entry : entries) {
       if (const std::string fault = entry_name_fault(entry.name); !fault.empty())
-        unsafe(entry.name, fault);
+        refuse(ErrorCode::unsafe_entry, entry.name, fault);
       names.push_back(entry.name);
     }
     if (const std::string fault = entry_names_fault(names); !fault.empty())
@@ -303,17 +325,20 @@ class DirectoryReader {
           "has the entry " + quote(entry.name) + " of " + std::to_string(entry.size) + " bytes; ";
       if (entry.size > limits_.file_bytes)
         fail(ErrorCode::limit_exceeded,
-             what + std::to_string(limits_.file_bytes) + " are allowed (Limits::file_bytes)");
+             what + std::to_string(limits_.file_bytes) + " are allowed (Limits::file_bytes)",
+             entry.name);
       // Divided, since the product could overflow.
       if (entry.deflated &&
           entry.size / std::max<std::uint64_t>(entry.packed_size, 1) > limits_.ratio)
         fail(ErrorCode::limit_exceeded,
              what + "packed they are " + std::to_string(entry.packed_size) + ", more than " +
-                 std::to_string(limits_.ratio) + " to 1 (Limits::ratio)");
+                 std::to_string(limits_.ratio) + " to 1 (Limits::ratio)",
+             entry.name);
       if (entry.size > limits_.total_bytes - total)
-        fail(ErrorCode::limit_exceeded, what + "all entries may have " +
-                                            std::to_string(limits_.total_bytes) +
-                                            " (Limits::total_bytes)");
+        fail(ErrorCode::limit_exceeded,
+             what + "all entries may have " + std::to_string(limits_.total_bytes) +
+                 " (Limits::total_bytes)",
+             entry.name);
       total += entry.size;
     }
   }

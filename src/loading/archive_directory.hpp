@@ -30,7 +30,8 @@ struct ArchiveEntry {
 /// on, each with two headers that say the same; the directory follows, then one end record. So no
 /// two readers can see different files in it. Entries are given in the directory's order, names
 /// checked, sizes within `limits`; nothing is unpacked. `capsule` stands in messages. Throws
-/// InvalidCapsuleError (not_an_archive, unsafe_entry, limit_exceeded). Thread-safe.
+/// InvalidCapsuleError (not_an_archive, ambiguous_archive,
+/// unsafe_entry, unsupported_entry, limit_exceeded). Thread-safe.
 VCAP_EXPORT std::vector<ArchiveEntry> read_directory(std::span<const std::byte> archive,
                                                      const Limits& limits,
                                                      const std::string& capsule);

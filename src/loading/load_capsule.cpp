@@ -9,6 +9,8 @@
 
 #include "base/text.hpp"
 #include "loading/elf_header.hpp"
+#include "loading/entry_name.hpp"
+#include "loading/load_stage.hpp"
 #include "loading/opened_capsule.hpp"
 #include "loading/plugin.hpp"
 #include "loading/plugin_library.hpp"
@@ -37,23 +39,33 @@ const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
                                        quote(platform()) + ", only for " + quote_list(platforms) +
                                        "; build it for this host and pack it anew");
   }
-  check_abi_tag(found->abi_tag, opened.name() + ": entry " + quote(found->path));
+  check_abi_tag(found->abi_tag, opened.name() + ": entry " + quote(found->path), found->path);
   return *found;
 }
 
-Plugin load_plugin(OpenedCapsule& opened) {
-  const Manifest::Library& library = library_for_host(opened);
+/// What the library for this host needs to be loaded, once its own headers are found sound.
+PluginLibrary checked_library(OpenedCapsule& opened, const Manifest::Library& library) {
   const std::string subject = opened.name() + ": entry " + quote(library.path);
   const Archive::Bytes bytes = opened.content(library.path);
   if (const std::string fault = elf_header_fault(bytes, library.platform); !fault.empty())
     throw InvalidCapsuleError(ErrorCode::invalid_library,
-                              subject + " " + fault + "; build it for this host");
+                              subject + " " + fault + "; build it for this host", library.path);
   const auto file = std::ranges::find(opened.manifest().files, library.path, &Manifest::File::path);
-  const PluginEntry entry = load_plugin_library({.bytes = bytes,
-                                                 .sha256 = file->sha256,
-                                                 .capsule = opened.manifest().info.name,
-                                                 .subject = subject});
-  return {entry, subject};
+  return {.bytes = bytes,
+          .sha256 = file->sha256,
+          .capsule = opened.manifest().info.name,
+          .entry = library.path,
+          .subject = subject};
+}
+
+Plugin load_plugin(OpenedCapsule& opened) {
+  const Manifest::Library& chosen = at_stage(
+      LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
+  const PluginLibrary library =
+      at_stage(LoadStage::library, [&] { return checked_library(opened, chosen); });
+  const PluginEntry entry =
+      at_stage(LoadStage::library, [&] { return load_plugin_library(library); });
+  return at_stage(LoadStage::entry, [&] { return Plugin(entry, library.entry, library.subject); });
 }
 
 /// What the code says of itself must be what the manifest says: hosts decide by the latter.
@@ -66,7 +78,8 @@ CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
   throw InvalidCapsuleError(
       ErrorCode::invalid_capsule_info,
       opened.name() + ": capsule.json and the library's info() differ at /info" +
-          change.at("path").get<std::string>() + "; make the capsule anew with `vcap pack`");
+          change.at("path").get<std::string>() + "; make the capsule anew with `vcap pack`",
+      std::string(kManifestName));
 }
 
 std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
@@ -80,12 +93,16 @@ std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
 std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) {
   opened.verify();
   const Plugin plugin = load_plugin(opened);
-  CapsuleInfo info = checked_info(plugin, opened);
-  return std::make_shared<Capsule>(std::move(info), plugin.create(),
-                                   Capsule::Setup{.files = opened.files(),
-                                                  .config = options.config,
-                                                  .devices = devices_to_choose_from(options),
-                                                  .inference_mode = options.inference_mode});
+  CapsuleInfo info = at_stage(LoadStage::description, [&] { return checked_info(plugin, opened); });
+  std::vector<std::string> devices =
+      at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
+  return at_stage(LoadStage::backends, [&] {
+    return std::make_shared<Capsule>(std::move(info), plugin.create(),
+                                     Capsule::Setup{.files = opened.files(),
+                                                    .config = options.config,
+                                                    .devices = std::move(devices),
+                                                    .inference_mode = options.inference_mode});
+  });
 }
 
 }  // namespace

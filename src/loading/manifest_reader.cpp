@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "loading/entry_name.hpp"
 #include "loading/strict_json.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -23,10 +24,12 @@ void check_version(const nlohmann::json& manifest, const std::string& field, int
   if (found == manifest.end() || !found->is_number_unsigned()) return;
   const auto version = found->get<std::uint64_t>();
   if (version <= static_cast<std::uint64_t>(known)) return;
-  throw IncompatibleCapsuleError(code, capsule + " has " + field + " " + std::to_string(version) +
-                                           "; this is vcap " + std::string(vcap::version()) +
-                                           ", which knows versions up to " + std::to_string(known) +
-                                           ": update vcap, or build the capsule with this version");
+  throw IncompatibleCapsuleError(code,
+                                 capsule + " has " + field + " " + std::to_string(version) +
+                                     "; this is vcap " + std::string(vcap::version()) +
+                                     ", which knows versions up to " + std::to_string(known) +
+                                     ": update vcap, or build the capsule with this version",
+                                 std::string(kManifestName));
 }
 
 void log_unknown_fields(const nlohmann::json& object, const std::set<std::string>& known,
@@ -72,13 +75,15 @@ Manifest read_manifest_text(std::span<const std::byte> text, const std::string& 
   } catch (const InvalidArgument& error) {
     throw InvalidCapsuleError(
         ErrorCode::invalid_manifest,
-        capsule + " has a wrong capsule.json: " + error.what() + "; make it anew with `vcap pack`");
+        capsule + " has a wrong capsule.json: " + error.what() + "; make it anew with `vcap pack`",
+        std::string(kManifestName));
   }
   try {
     check(manifest.info);
   } catch (const InvalidCapsuleError& error) {
     throw InvalidCapsuleError(
-        error.code(), capsule + " describes itself wrongly in capsule.json: " + error.what());
+        error.code(), capsule + " describes itself wrongly in capsule.json: " + error.what(),
+        std::string(kManifestName));
   }
   log_unknown_fields(given, manifest, capsule);
   return manifest;

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "loading/digest.hpp"
 #include "loading/entry_name.hpp"
+#include "loading/load_stage.hpp"
 #include "loading/manifest_reader.hpp"
 #include "vcap/base/error.hpp"
 
@@ -37,12 +38,15 @@ std::shared_ptr<const MappedFile> open_file(const std::filesystem::path& path) {
 }  // namespace
 
 OpenedCapsule::OpenedCapsule(const std::filesystem::path& path, const Limits& limits)
-    : OpenedCapsule(open_file(path), file_name(path), limits) {}
+    : OpenedCapsule(at_stage(LoadStage::open, [&] { return open_file(path); }), file_name(path),
+                    limits) {}
 
 OpenedCapsule::OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name,
                              const Limits& limits)
-    : name_(std::move(name)), archive_(std::move(file), limits, name_) {
-  read_manifest(limits);
+    : name_(std::move(name)),
+      archive_(
+          at_stage(LoadStage::archive, [&] { return Archive(std::move(file), limits, name_); })) {
+  at_stage(LoadStage::manifest, [&] { read_manifest(limits); });
 }
 
 void OpenedCapsule::read_manifest(const Limits& limits) {
@@ -56,12 +60,17 @@ void OpenedCapsule::read_manifest(const Limits& limits) {
     throw InvalidCapsuleError(ErrorCode::limit_exceeded,
                               name_ + " has a capsule.json of " + std::to_string(entry->size) +
                                   " bytes; " + std::to_string(limits.manifest_bytes) +
-                                  " are allowed (Limits::manifest_bytes)");
+                                  " are allowed (Limits::manifest_bytes)",
+                              std::string(kManifestName));
   manifest_text_ = archive_.checked_content(*entry);
   manifest_ = read_manifest_text(manifest_text_, name_);
 }
 
 void OpenedCapsule::verify() {
+  at_stage(LoadStage::digests, [&] { check_files(); });
+}
+
+void OpenedCapsule::check_files() {
   const auto& files = manifest_.files;  // sorted by path
   for (const ArchiveEntry& entry : archive_.entries()) {
     const auto place = std::ranges::lower_bound(files, entry.name, {}, &Manifest::File::path);
@@ -70,7 +79,8 @@ void OpenedCapsule::verify() {
       throw InvalidCapsuleError(ErrorCode::unlisted_entry,
                                 name_ + " has the entry " + quote(entry.name) +
                                     ", which capsule.json does not list; make it anew with "
-                                    "`vcap pack`");
+                                    "`vcap pack`",
+                                entry.name);
   }
   for (const Manifest::File& file : files) {
     // Sizes first: nothing is unpacked that cannot be right.
@@ -87,7 +97,8 @@ void OpenedCapsule::differs(const Manifest::File& file, const std::string& found
   throw InvalidCapsuleError(ErrorCode::digest_mismatch,
                             name_ + ": entry " + quote(file.path) + " has " + found +
                                 ", but capsule.json says " + expected +
-                                "; the file is damaged or was changed, get it again");
+                                "; the file is damaged or was changed, get it again",
+                            file.path);
 }
 
 const ArchiveEntry& OpenedCapsule::find(const std::string& path) const {
@@ -95,7 +106,8 @@ const ArchiveEntry& OpenedCapsule::find(const std::string& path) const {
   if (entry == nullptr)
     throw InvalidCapsuleError(ErrorCode::missing_entry,
                               name_ + " has no entry " + quote(path) +
-                                  ", which capsule.json lists; make it anew with `vcap pack`");
+                                  ", which capsule.json lists; make it anew with `vcap pack`",
+                              path);
   return *entry;
 }
 

@@ -33,7 +33,7 @@ class VCAP_EXPORT OpenedCapsule {
   void verify();
 
   /// A listed file's bytes; valid as Archive::content() says. Throws InvalidCapsuleError
-  /// (missing_entry, not_an_archive).
+  /// (missing_entry, damaged_entry).
   Archive::Bytes content(const std::string& path);
 
   /// Views of all files but the libraries and the manifest.
@@ -41,6 +41,7 @@ class VCAP_EXPORT OpenedCapsule {
 
  private:
   void read_manifest(const Limits& limits);
+  void check_files();
   const ArchiveEntry& find(const std::string& path) const;
   [[noreturn]] void differs(const Manifest::File& file, const std::string& found,
                             const std::string& expected) const;

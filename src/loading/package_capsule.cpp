@@ -127,8 +127,9 @@ Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
       const Plugin plugin(load_plugin_library({.bytes = input.content->bytes(),
                                                .sha256 = input.fingerprint.sha256,
                                                .capsule = path.stem().native(),
+                                               .entry = entry_path,
                                                .subject = subject}),
-                          subject);
+                          entry_path, subject);
       manifest.info = plugin.info();
       library.abi_tag = plugin.abi_tag();
     } else {

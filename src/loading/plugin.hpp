@@ -16,13 +16,16 @@
 namespace vcap {
 
 /// Calls code of a capsule's author. What it throws ends here, as CapsuleLoadError
-/// (capsule_threw) with its text: `subject`: its `stage` threw: ….
+/// (capsule_threw) with its text: `subject`: its `function` threw: …. `entry` is the library's name
+/// in the capsule.
 template <class Call>
-auto run_author_code(std::string_view subject, std::string_view stage, Call call) {
+auto run_author_code(const std::string& entry, std::string_view subject, std::string_view function,
+                     Call call) {
   const auto fail = [&](std::string_view text) {
     throw CapsuleLoadError(
         ErrorCode::capsule_threw,
-        std::string(subject) + ": its " + std::string(stage) + " threw: " + std::string(text));
+        std::string(subject) + ": its " + std::string(function) + " threw: " + std::string(text),
+        entry);
   };
   try {
     return call();
@@ -40,10 +43,10 @@ auto run_author_code(std::string_view subject, std::string_view stage, Call call
 /// the author's info() and constructor are.
 class Plugin {
  public:
-  /// Calls the entry and looks at the plain fields, before anything that depends on the ABI.
-  /// Throws InvalidCapsuleError (invalid_library), IncompatibleCapsuleError
+  /// Calls the entry function and looks at the plain fields, before anything that depends on the
+  /// ABI. Throws InvalidCapsuleError (invalid_library), IncompatibleCapsuleError
   /// (unsupported_api_version, abi_mismatch), CapsuleLoadError (capsule_threw).
-  Plugin(PluginEntry entry, std::string subject);
+  Plugin(PluginEntry function, std::string entry, std::string subject);
 
   std::string abi_tag() const { return plugin_->abi_tag; }
 
@@ -55,11 +58,12 @@ class Plugin {
   std::unique_ptr<BaseCapsule> create() const;
 
  private:
+  std::string entry_;
   std::string subject_;
   const CapsulePlugin* plugin_;
 };
 
 /// Throws IncompatibleCapsuleError (abi_mismatch), naming both, where the tag is not this host's.
-void check_abi_tag(std::string_view tag, std::string_view subject);
+void check_abi_tag(std::string_view tag, std::string_view subject, const std::string& entry);
 
 }  // namespace vcap

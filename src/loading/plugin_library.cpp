@@ -24,7 +24,7 @@ namespace vcap {
 namespace {
 
 [[noreturn]] void fail(const PluginLibrary& library, ErrorCode code, const std::string& fault) {
-  throw InvalidCapsuleError(code, library.subject + " " + fault);
+  throw InvalidCapsuleError(code, library.subject + " " + fault, library.entry);
 }
 
 /// A memory file that holds the bytes and can never hold others.

@@ -19,6 +19,7 @@ struct PluginLibrary {
   std::span<const std::byte> bytes{};
   std::string sha256{};   ///< what the bytes must have
   std::string capsule{};  ///< the capsule's name, for debuggers: "memfd:vcap-<name>-<digest>"
+  std::string entry{};    ///< its name in the capsule; empty where it comes from none
   std::string subject{};  ///< for messages, such as `capsule file "a.cap": entry "lib/…"`
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,6 +48,21 @@ enum class ErrorCode : int {
   no_entry_symbol = 409,
   invalid_capsule_info = 410,
   unlisted_entry = 411,
+  ambiguous_archive = 412,
+  unsupported_entry = 413,
+  damaged_entry = 414,
+  unsafe_library = 415,
+  missing_dependency = 416,
+  // 42x: a capsule file that cannot be trusted, or not be read
+  unsigned_capsule = 420,
+  bad_signature = 421,
+  unknown_key = 422,
+  revoked_key = 423,
+  version_rollback = 424,
+  encrypted_capsule = 425,
+  wrong_key = 426,
+  damaged_encryption = 427,
+  invalid_key = 428,
   // 43x: a capsule file that is right, but not for this host
   unsupported_platform = 430,
   unsupported_api_version = 431,
@@ -55,6 +72,12 @@ enum class ErrorCode : int {
   capsule_threw = 450,
   backend_load_failed = 451,
   no_backend = 452,
+  misbehaving_capsule = 453,
+  // 46x: a resource of a capsule that cannot be had
+  resource_unavailable = 460,
+  resource_mismatch = 461,
+  resource_offline = 462,
+  resource_cache = 463,
   // 5xx: plans
   unsatisfied_input = 500,
   plan_cycle = 501,
@@ -121,11 +144,44 @@ class VCAP_EXPORT DeviceError : public Error {
   ~DeviceError() override;
 };
 
+/// How far loading a capsule had come; docs/capsule-format.md says what each stage checks.
+enum class LoadStage {
+  open,
+  trust,
+  decryption,
+  archive,
+  manifest,
+  digests,
+  platform,
+  resources,
+  library,
+  entry,
+  description,
+  devices,
+  backends,
+};
+
+/// The stage's name as it is written above. Thread-safe.
+VCAP_EXPORT std::string_view to_string(LoadStage stage) noexcept;
+
 /// A capsule that cannot be loaded. Its own code failed where it is no derived type.
 class VCAP_EXPORT CapsuleLoadError : public Error {
  public:
-  using Error::Error;
+  CapsuleLoadError(ErrorCode code, const std::string& message, std::string entry = {});
   ~CapsuleLoadError() override;
+
+  /// The name of the file in the capsule that is at fault; empty where no single one is.
+  const std::string& entry() const noexcept { return *entry_; }
+  /// Where it went wrong; nothing where a capsule was not being loaded.
+  std::optional<LoadStage> stage() const noexcept { return stage_; }
+  /// Notes the stage, unless it is known already.
+  void note_stage(LoadStage stage) noexcept {
+    if (!stage_) stage_ = stage;
+  }
+
+ private:
+  std::shared_ptr<const std::string> entry_;  // shared, so that copying an exception cannot throw
+  std::optional<LoadStage> stage_{};
 };
 
 /// A capsule file that is broken or breaks the format's rules, on any host.
@@ -140,6 +196,20 @@ class VCAP_EXPORT IncompatibleCapsuleError : public CapsuleLoadError {
  public:
   using CapsuleLoadError::CapsuleLoadError;
   ~IncompatibleCapsuleError() override;
+};
+
+/// A capsule file that the host's TrustPolicy does not let in, or that cannot be decrypted.
+class VCAP_EXPORT UntrustedCapsuleError : public CapsuleLoadError {
+ public:
+  using CapsuleLoadError::CapsuleLoadError;
+  ~UntrustedCapsuleError() override;
+};
+
+/// A resource that a capsule names cannot be fetched, is another than it names, or cannot be kept.
+class VCAP_EXPORT ResourceError : public CapsuleLoadError {
+ public:
+  using CapsuleLoadError::CapsuleLoadError;
+  ~ResourceError() override;
 };
 
 /// Capsules that cannot be ordered: an input that nothing provides, a cycle, a name twice.
