@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "loading/digest.hpp"
+#include "loading/inflater.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -102,33 +103,24 @@ Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
   return bytes;
 }
 
+// By zlib itself: libzip does not tell of bytes that are left over behind the end of the data.
 std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
-  struct CloseFile {
-    void operator()(zip_file_t* file) const noexcept { zip_fclose(file); }
-  };
-  const auto index = static_cast<zip_uint64_t>(&entry - entries_.data());
-  const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(zip_.get(), index, 0));
-  if (file == nullptr) damaged(entry, "cannot be read: " + std::string(zip_strerror(zip_.get())));
-
+  const Bytes packed = storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
   // Not zeroed: pages are taken only as far as the packed bytes really go.
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
-  std::uint64_t at = 0;
-  while (at < entry.size) {
-    const zip_int64_t count = zip_fread(file.get(), bytes.get() + at, entry.size - at);
-    if (count < 0)
-      damaged(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
-    if (count == 0)
-      damaged(entry,
-              "gives " + std::to_string(at) + " bytes and declares " + std::to_string(entry.size));
-    at += static_cast<std::uint64_t>(count);
-  }
-  // Only the read that meets the end compares the checksum.
-  std::byte beyond{};
-  const zip_int64_t count = zip_fread(file.get(), &beyond, 1);
-  if (count < 0)
-    damaged(entry, "cannot be unpacked: " + std::string(zip_file_strerror(file.get())));
-  if (count > 0)
+  Inflater inflater;
+  const std::uint64_t size = inflater.inflate(packed, {bytes.get(), entry.size});
+  if (inflater.has_more_output())
     damaged(entry, "gives more than the " + std::to_string(entry.size) + " bytes that it declares");
+  if (!inflater.at_end()) damaged(entry, "cannot be unpacked: " + inflater.message());
+  if (size != entry.size)
+    damaged(entry,
+            "gives " + std::to_string(size) + " bytes and declares " + std::to_string(entry.size));
+  if (inflater.consumed() != packed.size())
+    damaged(entry, "has " + std::to_string(packed.size() - inflater.consumed()) +
+                       " bytes behind the end of its data");
+  if (crc32({bytes.get(), entry.size}) != entry.crc32)
+    damaged(entry, "does not have the checksum that it declares");
   return bytes;
 }
 

@@ -266,10 +266,17 @@ class DirectoryReader {
         std::all_of(header.name.begin(), header.name.end(), [](char c) { return (c & 0x80) == 0; });
     if (!is_ascii && (header.flags & zip::kFlagUtf8) == 0)
       refuse(ErrorCode::unsafe_entry, header.name, "is not marked as UTF-8");
-    const auto type = static_cast<mode_t>(u32(at + 38) >> zip::kModeShift) & S_IFMT;
-    if (u16(at + 4) >> 8 == zip::kMadeByUnix && type != 0 && type != S_IFREG)
+    const std::uint32_t attributes = u32(at + 38);
+    const auto mode = static_cast<mode_t>(attributes >> zip::kModeShift);
+    const mode_t type = mode & S_IFMT;
+    // Whoever made it: readers differ in whom they ask.
+    if (type != 0 && type != S_IFREG)
       refuse(ErrorCode::unsafe_entry, header.name,
              S_ISLNK(type) ? "is a symbolic link" : "is no regular file");
+    if ((mode & (S_ISUID | S_ISGID | S_ISVTX)) != 0)
+      refuse(ErrorCode::unsafe_entry, header.name, "has a mode with a set-id or sticky bit");
+    if ((attributes & zip::kDosFolder) != 0)
+      refuse(ErrorCode::unsafe_entry, header.name, "is marked as a folder");
     if (header.method == zip::kStored && header.packed_size != header.size)
       ambiguous("the stored entry " + quote(header.name) + " has two sizes", header.name);
   }

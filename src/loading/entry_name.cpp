@@ -2,9 +2,12 @@
 #include "loading/entry_name.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <new>
 
-#include <nlohmann/json.hpp>
+#include <utf8proc.h>
 
 #include "base/text.hpp"
 
@@ -14,15 +17,45 @@ namespace {
 constexpr std::size_t kComponentBytes = 255;  // NAME_MAX of the usual file systems
 constexpr std::size_t kComponents = 8;
 
-bool is_utf8(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; })) return true;
-  try {
-    // The JSON library checks strictly: no overlong form, no surrogate.
-    static_cast<void>(nlohmann::json(text).dump());
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
+/// In a form in which equal texts have equal bytes (Unicode's NFC), or of folded case.
+std::string mapped(std::string_view text, utf8proc_option_t how) {
+  utf8proc_uint8_t* bytes = nullptr;
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &bytes,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | how));
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(bytes, &std::free);
+  if (size < 0) throw std::bad_alloc();  // that it is UTF-8 was seen before
+  return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
+}
+
+/// Whether a name with it would show as another one than it is.
+bool misleads(utf8proc_int32_t code) {
+  switch (utf8proc_category(code)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return true;
+    default:
+      break;
   }
+  // Marks that change the direction of what stands around them.
+  return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+         code == 0x200e || code == 0x200f || code == 0x061c;
+}
+
+std::string text_fault(std::string_view name) {
+  const auto* const bytes = reinterpret_cast<const utf8proc_uint8_t*>(name.data());
+  const auto size = static_cast<utf8proc_ssize_t>(name.size());
+  for (utf8proc_ssize_t at = 0; at < size;) {
+    utf8proc_int32_t code = 0;
+    const utf8proc_ssize_t length = utf8proc_iterate(bytes + at, size - at, &code);
+    if (length < 0) return "is not UTF-8";
+    if (misleads(code)) return "has the control character " + std::to_string(code);
+    at += length;
+  }
+  if (mapped(name, {}) != name) return "is not in Unicode's normal form NFC";
+  return {};
 }
 
 std::string component_fault(std::string_view component) {
@@ -34,11 +67,16 @@ std::string component_fault(std::string_view component) {
   return {};
 }
 
-char fold(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+}
 
+/// Names that some file systems take for one, Unicode's letters too, have the same folded form.
 std::string folded(std::string_view name) {
+  if (!is_ascii(name)) return mapped(name, UTF8PROC_CASEFOLD);
   std::string text(name);
-  std::transform(text.begin(), text.end(), text.begin(), fold);
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return text;
 }
 
@@ -51,15 +89,11 @@ bool is_below_library_folder(std::string_view name) {
 
 std::string entry_name_fault(std::string_view name) {
   if (name.empty()) return "is empty";
-  for (const char c : name) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) return "has the control character " + std::to_string(code);
-    if (c == '\\') return "has a backslash; folders are parted by '/'";
-  }
+  if (std::string fault = text_fault(name); !fault.empty()) return fault;
+  if (name.find('\\') != name.npos) return "has a backslash; folders are parted by '/'";
   if (name.front() == '/') return "is an absolute path";
   if (name.size() >= 2 && name[1] == ':') return "begins with a drive";
   if (name.back() == '/') return "is a folder; a capsule holds files alone";
-  if (!is_utf8(name)) return "is not UTF-8";
 
   std::size_t components = 0;
   for (std::size_t begin = 0; begin <= name.size();) {

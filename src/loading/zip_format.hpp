@@ -43,5 +43,7 @@ inline constexpr std::uint16_t kVersionZip64 = 45;
 inline constexpr std::uint16_t kMadeByUnix = 3;
 /// The high half of an entry's external attributes, where it was made by Unix: st_mode.
 inline constexpr std::uint32_t kModeShift = 16;
+/// In the low half: what DOS calls a directory.
+inline constexpr std::uint32_t kDosFolder = 0x10;
 
 }  // namespace vcap::zip

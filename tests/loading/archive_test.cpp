@@ -81,7 +81,7 @@ TEST_P(ArchiveOfALyingEntry, GivesAnErrorThatNamesIt) {
         archive.checked_content(archive.entries().front());
       },
       ThrowsError<InvalidCapsuleError>(
-          ErrorCode::not_an_archive,
+          ErrorCode::damaged_entry,
           AllOf(HasSubstr("entry \"a\""), HasSubstr(GetParam().message))));
 }
 
@@ -94,13 +94,16 @@ INSTANTIATE_TEST_SUITE_P(
         LyingEntry{"DeclaresLess", with(kDeflated, [](auto& e) { e.size -= 5; }),
                    "gives more than the 26"},
         LyingEntry{"DeflatedWithAWrongChecksum", with(kDeflated, [](auto& e) { e.crc ^= 1; }),
-                   "cannot be unpacked: CRC error"},
+                   "checksum"},
         LyingEntry{"StoredWithAWrongChecksum",
                    with(stored_entry("a", "text"), [](auto& e) { e.crc ^= 1; }), "checksum"},
         LyingEntry{"NoDeflateStream",
                    with(kDeflated, [](auto& e) { e.packed = std::string(9, '\xff'); }),
                    "cannot be unpacked"},
-        LyingEntry{"StreamCutShort", with(kDeflated, [](auto& e) { e.packed.resize(5); }), ""}),
+        LyingEntry{"StreamCutShort", with(kDeflated, [](auto& e) { e.packed.resize(5); }),
+                   "ends too early"},
+        LyingEntry{"StreamAndMore", with(kDeflated, [](auto& e) { e.packed += "more"; }),
+                   "4 bytes behind the end"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 }  // namespace

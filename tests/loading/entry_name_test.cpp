@@ -32,7 +32,18 @@ TEST(EntryName, HasAFaultWhereItCouldMeanSomethingElseSomewhere) {
       {"a/b/c/d/e/f/g/h/i", "more than 8 components"},
       {long_component, "256 bytes; 255 are allowed"},
       {"\xc0\xaf", "not UTF-8"},
-      {"\xff", "not UTF-8"}};
+      {"\xff", "not UTF-8"},
+      {"\xed\xa0\x80", "not UTF-8"},        // a surrogate
+      {"cafe\xcc\x81", "normal form NFC"},  // e and an accent
+      {"a\xc2\x85"
+       "b",
+       "control character 133"},  // next line
+      {"a\xe2\x80\xa8"
+       "b",
+       "control character 8232"},
+      {"exe.\xe2\x80\xae"
+       "gpj",
+       "control character 8238"}};
   for (const auto& [name, fault] : cases)
     EXPECT_THAT(entry_name_fault(name), HasSubstr(fault)) << name;
 }
@@ -44,6 +55,11 @@ TEST(EntryNames, HaveNoFaultWhereEachStandsForAFileOfItsOwn) {
 TEST(EntryNames, HaveAFaultWhereAFileSystemCouldNotHoldThemAll) {
   EXPECT_THAT(entry_names_fault({"a", "b", "a"}), HasSubstr("\"a\" is there twice"));
   EXPECT_THAT(entry_names_fault({"a/B", "A/b"}), HasSubstr("differ only in case"));
+  EXPECT_THAT(entry_names_fault({"\xc3\xa9", "\xc3\x89"}), HasSubstr("differ only in case"));
+  EXPECT_THAT(entry_names_fault({"stra\xc3\x9f"
+                                 "e",
+                                 "STRASSE"}),
+              HasSubstr("differ only in case"));
   EXPECT_THAT(entry_names_fault({"x/y/z", "X"}), HasSubstr("is a file and the folder"));
   EXPECT_THAT(entry_names_fault({"x/y", "x-y", "x"}), HasSubstr("is a file and the folder"));
 }
