@@ -24,25 +24,35 @@ std::size_t cut_at(std::string_view text) {
 
 }  // namespace
 
-std::string quote(std::string_view text) {
+std::string printable(std::string_view text) {
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string result = "\"";
-  const std::size_t end = cut_at(text);
-  for (const char c : text.substr(0, end)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (c == '\n') {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // The second half of U+0080 to U+009F, which terminals may obey too.
+    const bool is_c1 = byte >= 0x80 && byte < 0xA0 && i > 0 && text[i - 1] == '\xC2';
+    if (text[i] == '\n') {
       result += "\\n";
-    } else if (byte < 0x20 || byte == 0x7F) {
+    } else if (byte < 0x20 || byte == 0x7F || is_c1) {
+      if (is_c1) result.pop_back();
       result += "\\x";
       result += digits[byte >> 4u];
       result += digits[byte & 0xFu];
     } else {
-      result += c;
+      result += text[i];
     }
   }
+  return result;
+}
+
+std::string quote(std::string_view text) {
+  const std::size_t end = cut_at(text);
+  std::string escaped;
+  for (const char c : text.substr(0, end)) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  std::string result = "\"" + printable(escaped);
   result += end < text.size() ? "…\"" : "\"";
   return result;
 }

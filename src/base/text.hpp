@@ -10,8 +10,12 @@
 
 namespace vcap {
 
-/// The text in double quotes, fit for a message: control characters and quotes escaped, and cut
-/// short after 120 bytes. Other bytes stay as they are.
+/// The text fit for a line of a terminal: control characters escaped, such as \x1b, which could
+/// move its cursor or change what it shows. Other bytes stay as they are.
+VCAP_EXPORT std::string printable(std::string_view text);
+
+/// The text in double quotes, fit for a message: printable(), quotes escaped, and cut short after
+/// 120 bytes.
 VCAP_EXPORT std::string quote(std::string_view text);
 
 /// The number in the fewest digits that give it back; a whole one keeps its ".0".

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap::cli {
@@ -19,11 +20,12 @@ void write(const std::string& text) {
   std::fflush(stderr);
 }
 
+// What a capsule or a camera has to say must not reach the terminal's own controls.
 std::string one_line(std::string_view text) {
   std::string line(text);
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return line;
+  return printable(line);
 }
 
 }  // namespace

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <variant>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/base/abi.hpp"
+#include "vcap/base/error.hpp"
 #include "vcap/loading/manifest.hpp"
 
 namespace vcap::cli {
@@ -30,37 +33,49 @@ std::string fitness(const Manifest::Library& library) {
   return "fits this machine";
 }
 
-void print_options(const Options& options) {
+void print_options(const Options& options, std::ostream& out) {
   for (const auto& [name, option] : options) {
     const nlohmann::json schema = option_schema(name, option);
-    std::cout << "  " << name << ": " << describe(option);
+    out << "  " << name << ": " << describe(option);
     if (schema.contains("description") && schema["description"] != "")
-      std::cout << "  " << schema["description"].get<std::string>();
-    std::cout << '\n';
+      out << "  " << schema["description"].get<std::string>();
+    out << '\n';
   }
 }
 
-void print(const Manifest& manifest) {
+void print(const Manifest& manifest, std::ostream& out) {
   const CapsuleInfo& info = manifest.info;
-  std::cout << info.name << " version " << info.version << '\n';
-  if (!info.description.empty()) std::cout << info.description << '\n';
-  std::cout << "takes     " << describe(info.input_type) << '\n'
-            << "gives     " << describe(info.output_type) << '\n'
-            << "state     " << (info.stream_state ? "kept for each stream" : "none") << '\n'
-            << "devices   " << info.device_mapper.name() << '\n';
+  out << info.name << " version " << info.version << '\n';
+  if (!info.description.empty()) out << info.description << '\n';
+  out << "takes     " << describe(info.input_type) << '\n'
+      << "gives     " << describe(info.output_type) << '\n'
+      << "state     " << (info.stream_state ? "kept for each stream" : "none") << '\n'
+      << "devices   " << info.device_mapper.name() << '\n';
   if (info.recognition_threshold)
-    std::cout << "matches   up to a distance of " << *info.recognition_threshold << '\n';
-  std::cout << "format    " << manifest.format_version << ", plugin API " << manifest.api_version
-            << '\n';
-  if (!info.options.empty()) std::cout << "options\n";
-  print_options(info.options);
-  std::cout << "libraries\n";
+    out << "matches   up to a distance of " << *info.recognition_threshold << '\n';
+  out << "format    " << manifest.format_version << ", plugin API " << manifest.api_version << '\n';
+  if (!info.options.empty()) out << "options\n";
+  print_options(info.options, out);
+  out << "libraries\n";
   for (const Manifest::Library& library : manifest.libraries)
-    std::cout << "  " << library.platform << ": " << library.abi_tag << " (" << fitness(library)
-              << ")\n";
-  std::cout << "files\n";
+    out << "  " << library.platform << ": " << library.abi_tag << " (" << fitness(library) << ")\n";
+  if (!manifest.unknown.empty()) out << "unknown   fields, which this vcap ignores\n";
+  for (const auto& [pointer, value] : manifest.unknown) out << "  " << pointer << '\n';
+  out << "files\n";
   for (const Manifest::File& file : manifest.files)
-    std::cout << "  " << file.path << "  " << file.size << " bytes  sha256 " << file.sha256 << '\n';
+    out << "  " << file.path << "  " << file.size << " bytes  sha256 " << file.sha256 << '\n';
+}
+
+/// The same as the message, for programs.
+nlohmann::json json_of(const Error& error) {
+  nlohmann::json json = {{"code", static_cast<int>(error.code())},
+                         {"name", to_string(error.code())},
+                         {"detail", error.what()}};
+  if (const auto* load = dynamic_cast<const CapsuleLoadError*>(&error)) {
+    if (load->stage()) json["stage"] = to_string(*load->stage());
+    if (!load->entry().empty()) json["entry"] = load->entry();
+  }
+  return {{"error", std::move(json)}};
 }
 
 int inspect(const InspectArguments& arguments) {
@@ -71,7 +86,10 @@ int inspect(const InspectArguments& arguments) {
     std::cout << nlohmann::json(manifest).dump(2) << '\n';
     return kDone;
   }
-  print(manifest);
+  // What somebody else wrote must not reach the terminal's own controls.
+  std::stringstream text;
+  print(manifest, text);
+  for (std::string line; std::getline(text, line);) std::cout << printable(line) << '\n';
   if (arguments.verify)
     std::cout << "verified: size and SHA-256 of all " << manifest.files.size()
               << " files are as the manifest says\n";
@@ -85,10 +103,23 @@ void add_inspect(CLI::App& app, Action& chosen) {
   CLI::App* command =
       app.add_subcommand("inspect", "Shows what a capsule says of itself; runs none of its code");
   command->add_option("capsule", arguments->capsule, "The capsule")->required();
-  command->add_flag("--json", arguments->as_json, "The manifest as JSON");
+  command->add_flag("--json", arguments->as_json,
+                    "The manifest as JSON; where the capsule is not right, what is wrong: code, "
+                    "stage, entry, detail");
   command->add_flag("--verify", arguments->verify,
                     "Check every file against the manifest's size and SHA-256");
-  command->callback([arguments, &chosen] { chosen = [arguments] { return inspect(*arguments); }; });
+  command->callback([arguments, &chosen] {
+    chosen = [arguments] {
+      try {
+        return inspect(*arguments);
+      } catch (const Error& error) {
+        if (arguments->as_json)
+          std::cout << json_of(error).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                    << '\n';
+        throw;
+      }
+    };
+  });
 }
 
 }  // namespace vcap::cli

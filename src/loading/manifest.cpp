@@ -103,6 +103,8 @@ void to_json(nlohmann::json& out, const Manifest& manifest) {
          {"info", manifest.info},
          {"libraries", std::move(libraries)},
          {"files", std::move(files)}};
+  for (const auto& [pointer, value] : manifest.unknown)
+    out[nlohmann::json::json_pointer(pointer)] = value;
 }
 
 void from_json(const nlohmann::json& in, Manifest& manifest) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/manifest_reader.hpp"
 
-#include <initializer_list>
-#include <set>
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -32,31 +31,25 @@ void check_version(const nlohmann::json& manifest, const std::string& field, int
                                  std::string(kManifestName));
 }
 
-void log_unknown_fields(const nlohmann::json& object, const std::set<std::string>& known,
-                        const std::string& pointer, const std::string& capsule) {
-  for (const auto& [field, value] : object.items())
-    if (!known.contains(field))
-      log(LogLevel::warning, capsule + ": field " + extend_pointer(pointer, field) + " of " +
-                                 std::string("capsule.json is unknown to vcap ") +
-                                 std::string(vcap::version()) + " and ignored");
+/// What `given` has besides `known`, added to `unknown` by the fields' JSON pointers.
+void collect_unknown(const nlohmann::json& given, const nlohmann::json& known,
+                     const std::string& pointer, std::map<std::string, nlohmann::json>& unknown) {
+  for (const auto& [field, value] : given.items())
+    if (!known.contains(field)) unknown.emplace(extend_pointer(pointer, field), value);
 }
 
 /// Compares with what would be written, so that the lists of fields stand in one place.
-void log_unknown_fields(const nlohmann::json& given, const Manifest& manifest,
-                        const std::string& capsule) {
-  const auto fields = [](const nlohmann::json& object) {
-    std::set<std::string> names;
-    for (const auto& [name, value] : object.items()) names.insert(name);
-    return names;
-  };
+std::map<std::string, nlohmann::json> unknown_fields(const nlohmann::json& given,
+                                                     const Manifest& manifest) {
+  std::map<std::string, nlohmann::json> unknown;
   const nlohmann::json known = manifest;
-  log_unknown_fields(given, fields(known), "", capsule);
-  log_unknown_fields(given.at("info"), fields(known.at("info")), "/info", capsule);
-  for (const char* const list : {"libraries", "files"}) {
+  collect_unknown(given, known, "", unknown);
+  collect_unknown(given.at("info"), known.at("info"), "/info", unknown);
+  for (const char* const list : {"libraries", "files"})
     for (std::size_t i = 0; i < given.at(list).size(); ++i)
-      log_unknown_fields(given.at(list)[i], fields(known.at(list)[i]),
-                         extend_pointer(extend_pointer("", list), std::to_string(i)), capsule);
-  }
+      collect_unknown(given.at(list)[i], known.at(list)[i],
+                      extend_pointer(extend_pointer("", list), std::to_string(i)), unknown);
+  return unknown;
 }
 
 }  // namespace
@@ -85,7 +78,10 @@ Manifest read_manifest_text(std::span<const std::byte> text, const std::string& 
         error.code(), capsule + " describes itself wrongly in capsule.json: " + error.what(),
         std::string(kManifestName));
   }
-  log_unknown_fields(given, manifest, capsule);
+  manifest.unknown = unknown_fields(given, manifest);
+  for (const auto& [pointer, value] : manifest.unknown)
+    log(LogLevel::warning, capsule + ": field " + pointer + " of capsule.json is unknown to vcap " +
+                               std::string(version()) + " and ignored");
   return manifest;
 }
 

@@ -131,6 +131,45 @@ TEST(InspectCommand, ShowsTheManifestAsJson) {
   EXPECT_EQ(manifest.at("/info/stateful"_json_pointer), true);
 }
 
+TEST(InspectCommand, SaysAsJsonWhatIsWrong) {
+  const TemporaryFolder folder;
+  const auto climbs = folder.write(
+      "a.cap",
+      test::CapsuleBuilder("no code", fixture::info("fixture")).file("../evil", "x").bytes());
+  const Result result = test::vcap({"inspect", "--json", climbs.string()});
+
+  EXPECT_EQ(result.exit_code, 3) << result;
+  const auto error = nlohmann::json::parse(result.out).at("error");
+  EXPECT_EQ(error.at("code"), 403);
+  EXPECT_EQ(error.at("name"), "unsafe_entry");
+  EXPECT_EQ(error.at("stage"), "archive");
+  EXPECT_EQ(error.at("entry"), "../evil");
+  EXPECT_THAT(error.at("detail"), HasSubstr("component \"..\""));
+}
+
+TEST(InspectCommand, KeepsFieldsThatItDoesNotKnowAndSaysSo) {
+  const TemporaryFolder folder;
+  const auto newer = folder.write(
+      "a.cap",
+      test::CapsuleBuilder("no code", fixture::info("fixture")).set("/info/colour", "red").bytes());
+  EXPECT_THAT(test::vcap({"inspect", newer.string()}).out, HasSubstr("  /info/colour\n"));
+  const Result json = test::vcap({"inspect", "--json", newer.string()});
+  EXPECT_EQ(nlohmann::json::parse(json.out).at("/info/colour"_json_pointer), "red");
+  EXPECT_THAT(json.err, HasSubstr("/info/colour"));
+}
+
+TEST(InspectCommand, LetsNoControlCharacterReachTheTerminal) {
+  const TemporaryFolder folder;
+  auto info = fixture::info("fixture");
+  info.description = "harmless\x1b[2J\x1b]0;owned\x07";
+  const auto capsule = folder.write("a.cap", test::CapsuleBuilder("no code", info).bytes());
+  const Result result = test::vcap({"inspect", capsule.string()});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("harmless\\x1b[2J"));
+  EXPECT_EQ(result.out.find('\x1b'), std::string::npos);
+}
+
 TEST(InspectCommand, RunsNoCodeOfTheCapsule) {
   const TemporaryFolder folder;
   const std::string library = VCAP_TEST_CAPSULES "/ends_on_load.so";

@@ -148,8 +148,8 @@ TEST(ReadManifestText, LogsFieldsThatItDoesNotKnow) {
   EXPECT_EQ(read(manifest.dump()).info.name, "fixture");
   set_log_hook({});
   EXPECT_THAT(lines,
-              ElementsAre(AllOf(HasSubstr("a.cap"), HasSubstr("field /resources ")),
-                          HasSubstr("field /info/colour "), HasSubstr("field /files/1/note ")));
+              ElementsAre(AllOf(HasSubstr("a.cap"), HasSubstr("field /files/1/note ")),
+                          HasSubstr("field /info/colour "), HasSubstr("field /resources ")));
 }
 
 TEST(ReadManifest, ReadsWithoutLookingAtTheOtherFiles) {

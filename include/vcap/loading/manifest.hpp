@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -36,6 +37,8 @@ struct Manifest {
   CapsuleInfo info{};
   std::vector<Library> libraries{};
   std::vector<File> files{};  ///< every entry but the manifest, libraries too; sorted by path
+  /// Fields that this version of vcap does not know, by their JSON pointers; kept as they are.
+  std::map<std::string, nlohmann::json> unknown{};
 };
 
 /// from_json throws InvalidArgument naming the wrong field by its JSON pointer.
