@@ -3,6 +3,7 @@
 #
 # Installs the Debian packages that vcap needs, quietly, and only those that are missing.
 # Needs root (or sudo) only where something is missing.
+#   cmake/install_dependencies.sh [--fuzz]   --fuzz: also the compiler that tests/fuzz needs
 set -euo pipefail
 
 packages=(
@@ -24,6 +25,8 @@ packages=(
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
   unzip                                     # tests: a .cap file in the eyes of another reader
 )
+
+[ "${1:-}" != --fuzz ] || packages+=(clang)  # libFuzzer
 
 missing=()
 for package in "${packages[@]}"; do

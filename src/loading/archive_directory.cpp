@@ -107,16 +107,19 @@ class DirectoryReader {
   /// Where the only end record begins: its comment must reach to the last byte.
   std::uint64_t find_end() const {
     constexpr std::uint64_t kLongestComment = 0xffff;
+    constexpr std::string_view kSignature = "PK\x05\x06";
     std::optional<std::uint64_t> found;
     const std::uint64_t size = archive_.size();
-    if (size >= zip::kEndRecordSize) {
-      const std::uint64_t last = size - zip::kEndRecordSize;
-      const std::uint64_t first = last - std::min(last, kLongestComment);
-      for (std::uint64_t at = first; at <= last; ++at) {
-        if (u32(at) != zip::kEndRecord || u16(at + 20) != last - at) continue;
-        if (found) ambiguous("it has more than one end record");
-        found = at;
-      }
+    const std::uint64_t first = size - std::min(size, zip::kEndRecordSize + kLongestComment);
+    const Bytes bytes = archive_.subspan(first);
+    const std::string_view tail(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (std::size_t at = tail.find(kSignature); at != tail.npos;
+         at = tail.find(kSignature, at + 1)) {
+      const std::uint64_t record = first + at;
+      if (size - record < zip::kEndRecordSize) break;
+      if (u16(record + 20) != size - record - zip::kEndRecordSize) continue;
+      if (found) ambiguous("it has more than one end record");
+      found = record;
     }
     if (!found)
       fail(ErrorCode::not_an_archive,

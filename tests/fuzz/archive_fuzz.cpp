@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scan of an archive, and the unpacking of what it lets in.
+#include <cstdlib>
+#include <vector>
+
+#include "fuzz/fuzz.hpp"
+#include "loading/archive_directory.hpp"
+#include "loading/inflater.hpp"
+
+FUZZ(bytes) {
+  constexpr std::uint64_t kMost = 1 << 16;
+  std::uint64_t end = 0;
+  for (const vcap::ArchiveEntry& entry : vcap::read_directory(bytes, vcap::Limits{}, "fuzz")) {
+    // What it lets in lies within the archive.
+    if (entry.data_offset > bytes.size() || entry.packed_size > bytes.size() - entry.data_offset)
+      std::abort();
+    end += entry.packed_size;
+    if (!entry.deflated) continue;
+    std::vector<std::byte> output(std::min(entry.size, kMost));
+    vcap::Inflater inflater;
+    if (inflater.inflate(bytes.subspan(entry.data_offset, entry.packed_size), output) >
+            output.size() ||
+        inflater.consumed() > entry.packed_size)
+      std::abort();
+  }
+  // And no byte of it twice.
+  if (end > bytes.size()) std::abort();
+}

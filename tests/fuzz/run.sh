@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the fuzzing programs and runs each of them, as many at a time as there are processors.
+#   tests/fuzz/run.sh SECONDS [TARGET …]   for so long each, such as: tests/fuzz/run.sh 60 archive
+#   tests/fuzz/run.sh --runs N [TARGET …]  for so many executions each
+# Seeds are the corpus of tests/hostile; what is found new is kept in build/fuzz-corpus, and what
+# breaks a program in build/fuzz-findings. Prints how often each ran. Fails where one found something.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+case "${1:-}" in
+  --runs) bound=-runs=${2:?how many?}; shift 2 ;;
+  '' | *[!0-9]*) sed -n '4,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+  *) bound=-max_total_time=$1; shift ;;
+esac
+targets=("$@")
+if [ ${#targets[@]} -eq 0 ]; then
+  for source in tests/fuzz/*_fuzz.cpp; do targets+=("$(basename "$source" _fuzz.cpp)"); done
+fi
+
+cmake/install_dependencies.sh --fuzz
+export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+preset=${VCAP_PRESET:-release}
+mkdir -p build
+{ cmake --preset "$preset" -DVCAP_FOOTAGE="$(cmake/footage.sh)" && cmake --preset fuzz; } \
+  >build/configure.log || { cat build/configure.log; exit 1; }
+cmake --build "build/$preset" --target vcap_hostile_corpus -- --quiet
+cmake --build build/fuzz --target "${targets[@]/%/_fuzz}" -- --quiet
+rm -rf build/fuzz-seeds
+"build/$preset/tests/hostile/vcap_hostile_corpus" build/fuzz-seeds
+
+fuzz() {
+  local name=$1 log=build/fuzz-$1.log
+  mkdir -p "build/fuzz-corpus/$name" "build/fuzz-findings" "build/fuzz-seeds/$name"
+  local status=0
+  "build/fuzz/tests/fuzz/${name}_fuzz" "$bound" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 "-artifact_prefix=build/fuzz-findings/$name-" \
+    "build/fuzz-corpus/$name" "build/fuzz-seeds/$name" >"$log" 2>&1 || status=$?
+  if [ "$status" -ne 0 ]; then
+    tail -60 "$log"
+    echo "$name: found something; see build/fuzz-findings" >&2
+    return 1
+  fi
+  echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions, no finding"
+}
+export -f fuzz
+export bound
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+printf '%s\0' "${targets[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'fuzz "$1"' fuzz
