@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <random>
 
 #include "loading/capsule_builder.hpp"
 #include "loading/opened_capsule.hpp"
+#include "support/mutator.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
@@ -14,6 +14,7 @@ namespace vcap {
 namespace {
 
 using test::CapsuleBuilder;
+using test::Mutator;
 
 /// A capsule of a few kilobytes, with an entry of each kind. Its library is none, so that no
 /// damaged code could run in here even if a digest were not checked.
@@ -46,46 +47,6 @@ Outcome outcome_of(const std::string& bytes, const std::string& original) {
     return Outcome::refused;  // any other exception fails the test
   }
 }
-
-class Mutator {
- public:
-  explicit Mutator(unsigned seed) : random_(seed) {}
-
-  std::string operator()(std::string bytes) {
-    for (std::size_t changes = below(4) + 1; changes > 0 && !bytes.empty(); --changes) {
-      const std::size_t at = below(bytes.size());
-      switch (below(7)) {
-        case 0:
-          bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-          break;
-        case 1:
-          bytes[at] = static_cast<char>(below(256));
-          break;
-        case 2:
-          bytes.resize(at);
-          break;
-        case 3:
-          bytes.erase(at, below(64));
-          break;
-        case 4:
-          bytes.insert(at, bytes.substr(below(bytes.size()), below(64)));
-          break;
-        case 5:
-          for (std::size_t i = at; i < std::min(at + 4, bytes.size()); ++i) bytes[i] = '\xff';
-          break;
-        default:
-          bytes.append(bytes.substr(at));
-          break;
-      }
-    }
-    return bytes;
-  }
-
-  std::size_t below(std::size_t bound) { return random_() % bound; }
-
- private:
-  std::mt19937 random_;
-};
 
 TEST(DamagedCapsule, IsReadOrRefusedByAnErrorOfVcaps) {
   const std::string good = small_capsule();

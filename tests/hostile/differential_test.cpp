@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutated archives in the eyes of three readers: what vcap accepts, libarchive (by the directory
+// and as a stream) and Python's zipfile see in the same way, or refuse.
+#include <archive.h>
+#include <archive_entry.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "hostile/sound_capsule.hpp"
+#include "loading/archive.hpp"
+#include "loading/archive_writer.hpp"
+#include "loading/digest.hpp"
+#include "support/mutator.hpp"
+#include "support/temporary_folder.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+/// Names and digests, sorted.
+using Contents = std::vector<std::pair<std::string, std::string>>;
+
+std::span<const std::byte> as_bytes(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::optional<Contents> as_vcap_sees(const std::string& bytes) {
+  try {
+    Archive archive(MappedFile::copy(as_bytes(bytes)), Limits{}, "mutated");
+    Contents contents;
+    for (const ArchiveEntry& entry : archive.entries())
+      contents.emplace_back(entry.name, sha256(archive.checked_content(entry)));
+    std::sort(contents.begin(), contents.end());
+    return contents;
+  } catch (const InvalidCapsuleError&) {
+    return {};
+  }
+}
+
+std::optional<Contents> as_libarchive_sees(const std::string& bytes, bool as_stream) {
+  const std::unique_ptr<struct archive, decltype(&archive_read_free)> reader(archive_read_new(),
+                                                                             &archive_read_free);
+  if (as_stream)
+    archive_read_support_format_zip_streamable(reader.get());
+  else
+    archive_read_support_format_zip_seekable(reader.get());
+  if (archive_read_open_memory(reader.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) return {};
+  Contents contents;
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int result = archive_read_next_header(reader.get(), &entry);
+    if (result == ARCHIVE_EOF) break;
+    if (result != ARCHIVE_OK) return {};
+    std::string content;
+    std::string block(1 << 16, '\0');
+    la_ssize_t size = 0;
+    while ((size = archive_read_data(reader.get(), block.data(), block.size())) > 0)
+      content.append(block, 0, static_cast<std::size_t>(size));
+    if (size < 0) return {};
+    const char* const name = archive_entry_pathname(entry);
+    contents.emplace_back(name != nullptr ? name : "(no name)", sha256(as_bytes(content)));
+  }
+  std::sort(contents.begin(), contents.end());
+  return contents;
+}
+
+/// Of many archives at once, since each start of Python costs more than it reads.
+std::vector<std::optional<Contents>> as_python_sees(const std::vector<std::string>& archives) {
+  const test::TemporaryFolder folder;
+  std::string input;
+  for (const std::string& archive : archives)
+    input += std::to_string(archive.size()) + "\n" + archive;
+  const auto in = folder.write("in", input);
+  const auto out = folder / "out";
+  const std::string command =
+      "python3 '" VCAP_HOSTILE "/read_zips.py' <'" + in.native() + "' >'" + out.native() + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  std::vector<std::optional<Contents>> all;
+  std::istringstream lines(test::read_file(out));
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    all.push_back(json.is_null() ? std::optional<Contents>() : json.get<Contents>());
+  }
+  return all;
+}
+
+/// As `vcap pack` writes them, with zip64 records from this size or offset on.
+std::string packed(std::uint64_t zip64_from) {
+  std::string bytes;
+  ArchiveWriter writer(
+      [&](ArchiveWriter::Bytes part) {
+        bytes.append(reinterpret_cast<const char*>(part.data()), part.size());
+      },
+      zip64_from);
+  for (const auto& [name, content] :
+       {std::pair<std::string, std::string>{"capsule.json", "{}"}, {"caf\xc3\xa9", "coffee"}})
+    writer.add(name, as_bytes(content), crc32(as_bytes(content)));
+  writer.finish();
+  return bytes;
+}
+
+std::vector<std::string> originals() {
+  return {test::zip_bytes(test::sound_entries()),
+          test::zip_bytes({test::deflated_entry("a", "some text, some text, some text"),
+                           test::stored_entry("b/c", "stored"), test::stored_entry("empty", "")}),
+          packed(0xffffffff), packed(1)};
+}
+
+TEST(MutatedArchive, IsWhatEveryOtherReaderSeesWhereItIsAccepted) {
+  constexpr unsigned kArchives = 100'000;
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // libarchive gives names in the locale's letters
+  const std::vector<std::string> sound = originals();
+  std::vector<std::string> accepted;
+  std::vector<Contents> seen;
+  int refused_by_seeking = 0, refused_by_streaming = 0, refused_by_python = 0;
+  for (unsigned seed = 0; seed < kArchives; ++seed) {
+    const std::string bytes = test::Mutator(seed)(sound[seed % sound.size()]);
+    const auto contents = as_vcap_sees(bytes);
+    if (!contents) continue;
+    if (const auto other = as_libarchive_sees(bytes, false); !other)
+      ++refused_by_seeking;
+    else
+      ASSERT_EQ(*contents, *other) << "libarchive, seed " << seed;
+    if (const auto other = as_libarchive_sees(bytes, true); !other)
+      ++refused_by_streaming;
+    else
+      ASSERT_EQ(*contents, *other) << "libarchive's stream, seed " << seed;
+    accepted.push_back(bytes);
+    seen.push_back(*contents);
+  }
+  const auto others = as_python_sees(accepted);
+  ASSERT_EQ(others.size(), accepted.size());
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (!others[i])
+      ++refused_by_python;
+    else
+      ASSERT_EQ(seen[i], *others[i]) << "Python's zipfile, accepted archive " << i;
+  }
+  std::printf(
+      "of %u mutated archives %zu were accepted; of these others refused: libarchive %d, "
+      "as a stream %d, Python %d\n",
+      kArchives, accepted.size(), refused_by_seeking, refused_by_streaming, refused_by_python);
+  EXPECT_GT(accepted.size(), kArchives / 100) << "too few to tell anything";
+  for (const int refused : {refused_by_seeking, refused_by_streaming, refused_by_python})
+    EXPECT_LT(refused, static_cast<int>(accepted.size()) / 10);
+}
+
+}  // namespace
+}  // namespace vcap
