@@ -17,12 +17,13 @@ packages=(
   libsodium-dev                             # signatures and encryption of .cap files
   libutf8proc-dev                           # names in a .cap file: their normal form
   libcurl4-openssl-dev                      # resources that capsules fetch
-  zlib1g-dev                                # the checksums in a .cap file
+  libdeflate-dev                            # the packed files and checksums in a .cap file
   libspdlog-dev                             # the default log
   libcli11-dev                              # the command line of vcap
   libgtest-dev libgmock-dev                 # tests
   libbenchmark-dev                          # benchmarks
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
+  zlib1g-dev                                # tests: packed files in a .cap file
   unzip                                     # tests: a .cap file in the eyes of another reader
 )
 

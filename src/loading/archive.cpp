@@ -11,7 +11,7 @@
 
 #include "base/text.hpp"
 #include "loading/digest.hpp"
-#include "loading/inflater.hpp"
+#include "loading/inflate.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -103,21 +103,18 @@ Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
   return bytes;
 }
 
-// By zlib itself: libzip does not tell of bytes that are left over behind the end of the data.
+// Not by libzip, which does not tell of bytes that are left over behind the end of the data.
 std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   const Bytes packed = storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
   // Not zeroed: pages are taken only as far as the packed bytes really go.
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
-  Inflater inflater;
-  const std::uint64_t size = inflater.inflate(packed, {bytes.get(), entry.size});
-  if (inflater.has_more_output())
-    damaged(entry, "gives more than the " + std::to_string(entry.size) + " bytes that it declares");
-  if (!inflater.at_end()) damaged(entry, "cannot be unpacked: " + inflater.message());
-  if (size != entry.size)
-    damaged(entry,
-            "gives " + std::to_string(size) + " bytes and declares " + std::to_string(entry.size));
-  if (inflater.consumed() != packed.size())
-    damaged(entry, "has " + std::to_string(packed.size() - inflater.consumed()) +
+  const Inflated inflated = inflate(packed, {bytes.get(), entry.size});
+  if (!inflated.fault.empty()) damaged(entry, inflated.fault);
+  if (inflated.size != entry.size)
+    damaged(entry, "gives " + std::to_string(inflated.size) + " bytes and declares " +
+                       std::to_string(entry.size));
+  if (inflated.consumed != packed.size())
+    damaged(entry, "has " + std::to_string(packed.size() - inflated.consumed) +
                        " bytes behind the end of its data");
   if (crc32({bytes.get(), entry.size}) != entry.crc32)
     damaged(entry, "does not have the checksum that it declares");

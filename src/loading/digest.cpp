@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/digest.hpp"
 
+#include <libdeflate.h>
 #include <openssl/evp.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -42,8 +42,7 @@ class Sha256 {
 };
 
 std::uint32_t continue_crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(
-      ::crc32_z(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return libdeflate_crc32(crc, bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -55,7 +54,7 @@ std::string sha256(std::span<const std::byte> bytes) {
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes) {
-  // zlib takes a null pointer for "give the initial value", which is that of no bytes: 0.
+  // It takes a null pointer for "give the initial value", which is that of no bytes: 0.
   return bytes.empty() ? 0 : continue_crc32(0, bytes);
 }
 

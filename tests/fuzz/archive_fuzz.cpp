@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scan of an archive, and the unpacking of what it lets in.
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
 #include "fuzz/fuzz.hpp"
 #include "loading/archive_directory.hpp"
-#include "loading/inflater.hpp"
+#include "loading/inflate.hpp"
 
 FUZZ(bytes) {
   constexpr std::uint64_t kMost = 1 << 16;
@@ -17,11 +18,9 @@ FUZZ(bytes) {
     end += entry.packed_size;
     if (!entry.deflated) continue;
     std::vector<std::byte> output(std::min(entry.size, kMost));
-    vcap::Inflater inflater;
-    if (inflater.inflate(bytes.subspan(entry.data_offset, entry.packed_size), output) >
-            output.size() ||
-        inflater.consumed() > entry.packed_size)
-      std::abort();
+    const auto packed = bytes.subspan(entry.data_offset, entry.packed_size);
+    const vcap::Inflated inflated = vcap::inflate(packed, output);
+    if (inflated.size > output.size() || inflated.consumed > packed.size()) std::abort();
   }
   // And no byte of it twice.
   if (end > bytes.size()) std::abort();

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                    with(kDeflated, [](auto& e) { e.packed = std::string(9, '\xff'); }),
                    "cannot be unpacked"},
         LyingEntry{"StreamCutShort", with(kDeflated, [](auto& e) { e.packed.resize(5); }),
-                   "ends too early"},
+                   "no whole deflate stream"},
         LyingEntry{"StreamAndMore", with(kDeflated, [](auto& e) { e.packed += "more"; }),
                    "4 bytes behind the end"}),
     [](const auto& one) { return std::string(one.param.title); });
