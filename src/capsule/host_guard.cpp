@@ -108,7 +108,9 @@ class ProcessState {
       const struct sigaction& then = actions_[static_cast<std::size_t>(signal)];
       struct sigaction now {};
       if (::sigaction(signal, nullptr, &now) != 0) continue;  // the C library's own
-      if (now.sa_handler == then.sa_handler && now.sa_flags == then.sa_flags) continue;
+      constexpr int kNoMatter = 0x04000000;  // SA_RESTORER, which the C library adds by itself
+      if (now.sa_handler == then.sa_handler && ((now.sa_flags ^ then.sa_flags) & ~kNoMatter) == 0)
+        continue;
       changes += "the handler of " + name_of(signal) + ", ";
       ::sigaction(signal, &then, nullptr);
     }
