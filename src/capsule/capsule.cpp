@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "capsule/backend_pool.hpp"
 #include "capsule/device_names.hpp"
+#include "capsule/host_guard.hpp"
 #include "capsule/stream_states.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
@@ -54,6 +55,7 @@ std::vector<std::string> mapped_devices(const CapsuleInfo& info, const Capsule::
 struct Capsule::Impl {
   Impl(CapsuleInfo given, std::unique_ptr<BaseCapsule> made, Setup setup)
       : info(checked(std::move(given))),
+        subject("capsule " + info.name),
         defaults(info.options, "capsule " + info.name),
         devices(mapped_devices(info, setup)),
         files(std::move(setup.files)),
@@ -68,6 +70,7 @@ struct Capsule::Impl {
                   std::string_view verb) const;
 
   const CapsuleInfo info;
+  std::string subject;  ///< for messages
   const OptionValues defaults;
   const std::vector<std::string> devices;
   const CapsuleFiles files;
@@ -127,10 +130,17 @@ Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup se
                           "the config of capsule " + info.name + " is of JSON type " +
                               setup.config.type_name() + "; give an object");
   author->config_ = std::move(setup.config);
+  const std::string subject = "capsule " + info.name;
+  const detail::HostGuard guard(subject);
   impl_ = std::make_unique<Impl>(std::move(info), std::move(author), std::move(setup));
 }
 
-Capsule::~Capsule() { close(); }
+Capsule::~Capsule() {
+  close();
+  const std::string subject = std::move(impl_->subject);  // outlives what it names
+  const detail::HostGuard guard(subject);
+  impl_.reset();  // with the author's object, and what its library keeps of it
+}
 
 const CapsuleInfo& Capsule::info() const noexcept { return impl_->info; }
 
@@ -192,6 +202,7 @@ double Capsule::workload() const noexcept {
 void Capsule::close() {
   impl_->closed = true;
   const std::unique_lock lock(impl_->in_use);
+  const detail::HostGuard guard(impl_->subject);
   impl_->backends.close();
   if (impl_->states) impl_->states->clear();
 }

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "loading/elf_header.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/opened_capsule.hpp"
@@ -43,26 +42,21 @@ const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
   return *found;
 }
 
-/// What the library for this host needs to be loaded, once its own headers are found sound.
-PluginLibrary checked_library(OpenedCapsule& opened, const Manifest::Library& library) {
-  const std::string subject = opened.name() + ": entry " + quote(library.path);
-  const Archive::Bytes bytes = opened.content(library.path);
-  if (const std::string fault = elf_header_fault(bytes, library.platform); !fault.empty())
-    throw InvalidCapsuleError(ErrorCode::invalid_library,
-                              subject + " " + fault + "; build it for this host", library.path);
+/// What loading the library for this host takes.
+PluginLibrary plugin_library(OpenedCapsule& opened, const Manifest::Library& library) {
   const auto file = std::ranges::find(opened.manifest().files, library.path, &Manifest::File::path);
-  return {.bytes = bytes,
+  return {.bytes = opened.content(library.path),
           .sha256 = file->sha256,
           .capsule = opened.manifest().info.name,
           .entry = library.path,
-          .subject = subject};
+          .subject = opened.name() + ": entry " + quote(library.path)};
 }
 
 Plugin load_plugin(OpenedCapsule& opened) {
   const Manifest::Library& chosen = at_stage(
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
   const PluginLibrary library =
-      at_stage(LoadStage::library, [&] { return checked_library(opened, chosen); });
+      at_stage(LoadStage::library, [&] { return plugin_library(opened, chosen); });
   const PluginEntry entry =
       at_stage(LoadStage::library, [&] { return load_plugin_library(library); });
   return at_stage(LoadStage::entry, [&] { return Plugin(entry, library.entry, library.subject); });

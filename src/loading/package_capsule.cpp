@@ -15,7 +15,7 @@
 #include "base/text.hpp"
 #include "loading/archive_writer.hpp"
 #include "loading/digest.hpp"
-#include "loading/elf_header.hpp"
+#include "loading/elf_library.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/manifest_reader.hpp"
 #include "loading/mapped_file.hpp"
@@ -80,12 +80,10 @@ Inputs read_inputs(const PackageContents& contents) {
   Inputs inputs;
   for (const auto& [platform_name, path] : contents.libraries) {
     Input input = read_input(path);
-    const std::string fault = elf_header_fault(input.content->bytes(), platform_name);
-    if (!fault.empty())
-      throw InvalidCapsuleError(ErrorCode::invalid_library,
-                                "library " + quote(path.native()) + " " + fault +
-                                    "; build it as a shared library for " + platform_name);
-    inputs.emplace(library_path(platform_name), std::move(input));
+    const std::string entry = library_path(platform_name);
+    static_cast<void>(check_elf_library(input.content->bytes(), platform_name,
+                                        "library " + quote(path.native()), entry));
+    inputs.emplace(entry, std::move(input));
   }
   for (const auto& [name, path] : contents.files) inputs.emplace(name, read_input(path));
   return inputs;

@@ -14,10 +14,14 @@
 #include <mutex>
 #include <system_error>
 
+#include "capsule/host_guard.hpp"
 #include "loading/digest.hpp"
+#include "loading/elf_library.hpp"
 #include "loading/file_descriptor.hpp"
+#include "loading/host_libraries.hpp"
 #include "loading/mapped_file.hpp"
 #include "loading/write_all.hpp"
+#include "vcap/base/abi.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -36,19 +40,25 @@ FileDescriptor make_sealed_copy(const PluginLibrary& library) {
   const bool is_written = fd && write_all(fd.get(), library.bytes);
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (!is_written || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
-    throw CapsuleLoadError(ErrorCode::invalid_library, library.subject +
-                                                           " cannot be copied into memory: " +
-                                                           std::generic_category().message(errno));
+    throw CapsuleLoadError(ErrorCode::invalid_library,
+                           library.subject + " cannot be copied into memory: " +
+                               std::generic_category().message(errno),
+                           library.entry);
   return fd;
 }
 
-void check_digest(const PluginLibrary& library, int fd) {
-  void* const data = ::mmap(nullptr, library.bytes.size(), PROT_READ, MAP_PRIVATE, fd, 0);
-  if (data == MAP_FAILED)
-    throw CapsuleLoadError(ErrorCode::invalid_library, library.subject + " cannot be mapped: " +
-                                                           std::generic_category().message(errno));
-  const std::string digest = sha256({static_cast<const std::byte*>(data), library.bytes.size()});
-  ::munmap(data, library.bytes.size());
+std::shared_ptr<const MappedFile> map(const PluginLibrary& library, const std::string& path) {
+  try {
+    return MappedFile::open(path);
+  } catch (const std::system_error& error) {
+    throw CapsuleLoadError(ErrorCode::invalid_library,
+                           library.subject + " cannot be mapped: " + error.code().message(),
+                           library.entry);
+  }
+}
+
+void check_digest(const PluginLibrary& library, std::span<const std::byte> copy) {
+  const std::string digest = sha256(copy);
   if (digest != library.sha256)
     fail(library, ErrorCode::digest_mismatch,
          "has SHA-256 " + digest + ", but should have " + library.sha256 +
@@ -81,12 +91,20 @@ class Table {
 
  private:
   void* load(const PluginLibrary& library) {
+    const detail::HostGuard guard(library.subject);  // constructors of libraries are code too
     FileDescriptor file = make_sealed_copy(library);
-    check_digest(library, file.get());
+    const std::string path = path_of(file.get());
+    {
+      // All that is decided is decided by the copy: what was checked is what runs.
+      const auto copy = map(library, path);
+      check_digest(library, copy->bytes());
+      const ElfLibrary elf =
+          check_elf_library(copy->bytes(), platform(), library.subject, library.entry);
+      load_host_libraries(elf.needed, library.subject, library.entry);
+    }
     // From here on the descriptor stays open: the linker takes a library of a known path for the
     // known library, so that the number must never stand for another one.
     const int fd = file.release();
-    const std::string path = path_of(fd);
     // What throws while it is loaded, such as the initialiser of a static object, meets the linker,
     // which ends the process; nothing here could catch it.
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -102,7 +120,8 @@ class Table {
       throw CapsuleLoadError(ErrorCode::invalid_library,
                              library.subject +
                                  " was taken for another library: somebody closed "
-                                 "file descriptors that vcap holds open");
+                                 "file descriptors that vcap holds open",
+                             library.entry);
     return handle;
   }
 

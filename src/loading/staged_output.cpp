@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/staged_output.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "loading/entry_name.hpp"
 #include "loading/write_all.hpp"
 #include "vcap/base/error.hpp"
 
@@ -42,20 +44,58 @@ void check_parent(const fs::path& target) {
          "folder " + quote(parent.native()) + " does not exist; create it first");
 }
 
-/// Calls `create` with hidden names beside `target` until one is new; it gives 0 or errno.
+/// Calls `create` with hidden names for what is to become `target`, until one is new; it gives 0 or
+/// errno.
 template <class Create>
-fs::path create_beside(const fs::path& target, Create create) {
+void create_under_new_name(const fs::path& target, Create create) {
   static std::atomic<unsigned> count = 0;
   // A name is taken only where an earlier process of this number left it behind.
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const fs::path staged = target.parent_path() /
-                            ("." + target.filename().native() + "." + std::to_string(::getpid()) +
-                             "-" + std::to_string(count++) + ".part");
+    std::string staged = "." + target.filename().native() + "." + std::to_string(::getpid()) + "-" +
+                         std::to_string(count++) + ".part";
     const int error = create(staged);
-    if (error == 0) return staged;
+    if (error == 0) return;
     if (error != EEXIST) fail(ErrorCode::output_open, target, error);
   }
   fail(ErrorCode::output_open, target, EEXIST);
+}
+
+/// What a folder is opened with so that a link in its place is refused.
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+/// Removes what a name in a folder stands for: a link itself, not what it leads to. Gives up where
+/// something cannot be removed, or lies deeper than anything that vcap writes.
+void remove_below(int folder, const char* name, int depth = 0) noexcept {
+  constexpr int kDeepest = 64;
+  if (::unlinkat(folder, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
+  if (depth == kDeepest) return;
+  FileDescriptor fd(::openat(folder, name, kFolder));
+  DIR* const list = fd ? ::fdopendir(fd.get()) : nullptr;
+  if (list != nullptr) {
+    fd.release();  // the list's own now
+    while (const dirent* const entry = ::readdir(list)) {
+      const std::string_view found = entry->d_name;
+      if (found != "." && found != "..") remove_below(::dirfd(list), entry->d_name, depth + 1);
+    }
+    ::closedir(list);
+  }
+  ::unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+/// The place of a folder to be: free, or held by an empty folder.
+void check_target(const fs::path& target, int parent) {
+  const std::string name = target.filename().native();
+  struct stat status {};
+  if (::fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return;
+    fail(ErrorCode::output_open, target, errno);
+  }
+  if (!S_ISDIR(status.st_mode))
+    fail(ErrorCode::output_open, target, "it is there and no folder; give another path");
+  std::error_code error;
+  const bool is_empty = fs::is_empty(target, error);
+  if (error) fail(ErrorCode::output_open, target, error.value());
+  if (!is_empty) fail(ErrorCode::output_open, target, "the folder is not empty; give a new one");
 }
 
 }  // namespace
@@ -67,9 +107,12 @@ StagedFile::StagedFile(fs::path target) : target_(std::move(target)) {
   const fs::file_status status = fs::status(target_, ignored);
   if (fs::exists(status) && !fs::is_regular_file(status))
     fail(ErrorCode::output_open, target_, "it is there and no file; give another path");
-  staged_ = create_beside(target_, [this](const fs::path& path) {
+  create_under_new_name(target_, [this](const std::string& name) {
+    fs::path path = target_.parent_path() / name;
     fd_ = FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    return fd_ ? 0 : errno;
+    if (!fd_) return errno;
+    staged_ = std::move(path);
+    return 0;
   });
 }
 
@@ -93,38 +136,59 @@ void StagedFile::commit() {
 
 StagedFolder::StagedFolder(fs::path target) : target_(without_slash(std::move(target))) {
   check_parent(target_);
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(target_, error);
-  if (fs::exists(status) && !fs::is_directory(status))
-    fail(ErrorCode::output_open, target_, "it is there and no folder; give another path");
-  if (fs::exists(status) && !fs::is_empty(target_, error))
-    fail(ErrorCode::output_open, target_, "the folder is not empty; give a new one");
-  staged_ = create_beside(
-      target_, [](const fs::path& path) { return ::mkdir(path.c_str(), 0777) == 0 ? 0 : errno; });
+  const fs::path parent = target_.parent_path();
+  parent_ = FileDescriptor(
+      ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent_) fail(ErrorCode::output_open, target_, errno);
+  check_target(target_, parent_.get());
+  create_under_new_name(target_, [this](std::string& name) {
+    if (::mkdirat(parent_.get(), name.c_str(), 0777) != 0) return errno;
+    staged_ = std::move(name);
+    return 0;
+  });
+  root_ = FileDescriptor(::openat(parent_.get(), staged_.c_str(), kFolder));
+  if (root_) return;
+  const int error = errno;
+  ::unlinkat(parent_.get(), staged_.c_str(), AT_REMOVEDIR);
+  fail(ErrorCode::output_open, target_, error);
 }
 
 StagedFolder::~StagedFolder() {
-  std::error_code ignored;
-  if (!staged_.empty()) fs::remove_all(staged_, ignored);
+  if (!staged_.empty()) remove_below(parent_.get(), staged_.c_str());
+}
+
+FileDescriptor StagedFolder::folder_of(std::string_view name) const {
+  FileDescriptor folder(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+  for (std::size_t end = 0; folder && (end = name.find('/')) != name.npos;) {
+    const std::string part(name.substr(0, end));
+    name.remove_prefix(end + 1);
+    // Made by an earlier file of it, or else by somebody else: then it is no link, at least.
+    if (::mkdirat(folder.get(), part.c_str(), 0777) != 0 && errno != EEXIST)
+      return FileDescriptor();
+    folder = FileDescriptor(::openat(folder.get(), part.c_str(), kFolder));
+  }
+  return folder;
 }
 
 void StagedFolder::write(std::string_view name, std::span<const std::byte> bytes) {
-  const fs::path path = staged_ / name;
+  if (const std::string fault = entry_name_fault(name); !fault.empty())
+    fail(ErrorCode::output_write, target_, "the name " + quote(name) + " " + fault);
   const fs::path shown = target_ / name;
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) fail(ErrorCode::output_write, shown, error.value());
-  FileDescriptor fd(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  const std::string last(name.substr(name.rfind('/') + 1));
+  const FileDescriptor folder = folder_of(name);
+  FileDescriptor fd;
+  if (folder)
+    fd = FileDescriptor(::openat(folder.get(), last.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd || !write_all(fd.get(), bytes) || fd.close() != 0)
     fail(ErrorCode::output_write, shown, errno);
 }
 
 void StagedFolder::commit() {
-  // rename(2) takes the place of an empty folder, and refuses one that was filled meanwhile.
-  std::error_code error;
-  fs::rename(staged_, target_, error);
-  if (error) fail(ErrorCode::output_write, target_, error.value());
+  // It takes the place of an empty folder, and of nothing else that came there meanwhile.
+  const std::string name = target_.filename().native();
+  if (::renameat(parent_.get(), staged_.c_str(), parent_.get(), name.c_str()) != 0)
+    fail(ErrorCode::output_write, target_, errno);
   staged_.clear();
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "loading/file_descriptor.hpp"
@@ -35,8 +36,11 @@ class VCAP_EXPORT StagedFile {
   FileDescriptor fd_;
 };
 
-/// A folder that gets its name when it is complete, and leaves nothing where it is not. All throw
-/// OutputError. Thread safety: thread-compatible.
+/// A folder that gets its name when it is complete, and leaves nothing where it is not.
+///
+/// Every step goes by the descriptor of the folder that it happens in and follows no symbolic link,
+/// so that nothing is written or removed outside, whatever somebody else puts into the unfinished
+/// folder. All throw OutputError. Thread safety: thread-compatible.
 class VCAP_EXPORT StagedFolder {
  public:
   /// (output_open) where `target` exists and is no empty folder, or its parent cannot be written.
@@ -51,8 +55,12 @@ class VCAP_EXPORT StagedFolder {
   void commit();
 
  private:
+  FileDescriptor folder_of(std::string_view name) const;
+
   std::filesystem::path target_;
-  std::filesystem::path staged_;  ///< empty once there is nothing to remove
+  FileDescriptor parent_;
+  std::string staged_{};  ///< its name in the parent; empty once there is nothing to remove
+  FileDescriptor root_;
 };
 
 }  // namespace vcap

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "loading/capsule_builder.hpp"
+#include "support/elf_writer.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/loading/package_capsule.hpp"
 
@@ -190,13 +191,48 @@ TEST(LoadCapsuleFile, SaysThatALibraryIsOfAnotherKind) {
               Says<InvalidCapsuleError>(ErrorCode::invalid_library, "is no ELF file"));
 }
 
-TEST(LoadCapsuleFile, SaysThatALibraryIsDamagedWhereTheLinkerRefusesIt) {
+TEST(LoadCapsuleFile, SaysThatALibraryIsDamaged) {
   // The header is right; what it points to is gone.
   CapsuleBuilder capsule;
   std::string& library = capsule.files[test::library_entry()];
   library.resize(100);
   EXPECT_THAT([&] { load(capsule.bytes()); },
-              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "cannot be loaded"));
+              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "is damaged", "capsule.so"));
+}
+
+/// Loads a capsule whose library the test wrote itself.
+void load_library(const test::Elf& elf) {
+  CapsuleBuilder capsule;
+  load(capsule.file(test::library_entry(), test::elf_bytes(elf)).bytes());
+}
+
+TEST(LoadCapsuleFile, LoadsALibraryThatOnlyItsTablesSpeakFor) {
+  EXPECT_THAT([] { load_library({}); },
+              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "gave nothing"));
+}
+
+TEST(LoadCapsuleFile, SaysThatALibraryIsUnsafe) {
+  EXPECT_THAT([] { load_library({.runpath = "/opt/lib"}); },
+              Says<InvalidCapsuleError>(ErrorCode::unsafe_library, "\"/opt/lib\"", "capsule.so"));
+}
+
+TEST(LoadCapsuleFile, NamesALibraryThatTheHostLacks) {
+  EXPECT_THAT(
+      [] {
+        load_library({.needed = {"libc.so.6", "libvcap_of_nobody.so.7"}});
+      },
+      Says<IncompatibleCapsuleError>(ErrorCode::missing_dependency, "\"libvcap_of_nobody.so.7\"",
+                                     "`ldd -v`"));
+}
+
+TEST(LoadCapsuleFile, NamesAVersionThatTheHostsLibraryLacks) {
+  EXPECT_THAT(
+      [] {
+        load_library({.versions = {{.library = "libc.so.6",
+                                    .versions = {test::kLibcVersion, "GLIBC_9.99"}}}});
+      },
+      Says<IncompatibleCapsuleError>(ErrorCode::missing_dependency, "version \"GLIBC_9.99\"",
+                                     "\"libc.so.6\""));
 }
 
 /// A plugin that says of itself what only its own code can tell.

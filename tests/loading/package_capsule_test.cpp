@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "loading/capsule_builder.hpp"
+#include "support/elf_writer.hpp"
 #include "support/throws_error.hpp"
 
 namespace vcap {
@@ -148,11 +149,29 @@ INSTANTIATE_TEST_SUITE_P(
                     c.files["a"] = kSome;
                     c.files["a/b"] = kSome;
                   },
-                  "\"a\" is a file and the folder of \"a/b\""},
-        InputCase{"ForeignLibraryWithoutTag",
-                  [](auto& c) { c.libraries["linux-riscv64"] = plugin_path("no_entry"); },
-                  "has no ABI tag"}),
+                  "\"a\" is a file and the folder of \"a/b\""}),
     [](const auto& one) { return std::string(one.param.title); });
+
+TEST(PackageCapsule, RefusesAForeignLibraryWithoutTag) {
+  const TemporaryFolder folder;
+  PackageContents contents = contents_of("good");
+  contents.libraries["linux-riscv64"] =
+      folder.write("foreign.so", test::elf_bytes({.machine = EM_RISCV}));
+  EXPECT_THAT([&] { package_capsule(contents, folder / "out.cap"); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                           AllOf(HasSubstr("foreign.so"), HasSubstr("ABI tag"))));
+}
+
+TEST(PackageCapsule, RefusesAForeignLibraryThatIsUnsafe) {
+  const TemporaryFolder folder;
+  PackageContents contents = contents_of("good");
+  contents.libraries["linux-riscv64"] = folder.write(
+      "foreign.so", test::elf_bytes({.machine = EM_RISCV, .runpath = "/home/me/build"}));
+  EXPECT_THAT([&] { package_capsule(contents, folder / "out.cap"); },
+              ThrowsError<InvalidCapsuleError>(
+                  ErrorCode::unsafe_library,
+                  AllOf(HasSubstr("foreign.so"), HasSubstr("\"/home/me/build\""))));
+}
 
 TEST(PackageCapsule, SaysWhyAPluginCannotBeDescribed) {
   const TemporaryFolder folder;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capsule/host_guard.hpp"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <clocale>
+#include <locale>
+#include <mutex>
+#include <optional>
+
+#include "vcap/base/log.hpp"
+
+namespace vcap::detail {
+namespace {
+
+std::string name_of(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+/// Rounding, traps, and what becomes of numbers near zero; not which exceptions have been raised.
+std::uint64_t modes_of(const fenv_t& floating) noexcept {
+#if defined(__x86_64__)
+  constexpr std::uint32_t kRaised = 0x3f;
+  return std::uint64_t{floating.__control_word} << 32 | (floating.__mxcsr & ~kRaised);
+#elif defined(__aarch64__)
+  return floating.__fpcr;
+#else
+  static_cast<void>(floating);
+  return static_cast<std::uint64_t>(::fegetround());
+#endif
+}
+
+/// The process's umask, which can be asked for without changing it only here; -1 where this system
+/// does not tell.
+int read_umask() noexcept {
+  const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  std::array<char, 256> text{};
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  ::close(fd);
+  const std::string_view status(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  constexpr std::string_view kField = "Umask:\t";
+  const std::size_t at = status.find(kField);
+  int value = -1;
+  if (at != status.npos)
+    std::from_chars(status.data() + at + kField.size(), status.data() + status.size(), value, 8);
+  return value;
+}
+
+/// The process's working directory, to be gone back to whatever it is called by then.
+class WorkingFolder {
+ public:
+  WorkingFolder() noexcept : fd_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+  ~WorkingFolder() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  bool is_left() const noexcept {
+    struct stat then {};
+    struct stat now {};
+    return fd_ >= 0 && ::fstat(fd_, &then) == 0 && ::stat(".", &now) == 0 &&
+           (then.st_dev != now.st_dev || then.st_ino != now.st_ino);
+  }
+  bool return_to() const noexcept { return ::fchdir(fd_) == 0; }
+
+ private:
+  int fd_;
+};
+
+/// What a process has but once.
+class ProcessState {
+ public:
+  ProcessState() : c_locale_(std::setlocale(LC_ALL, nullptr)), umask_(read_umask()) {
+    for (int signal = 1; signal < static_cast<int>(actions_.size()); ++signal)
+      ::sigaction(signal, nullptr, &actions_[static_cast<std::size_t>(signal)]);
+  }
+
+  /// Puts back what has changed since, and says what that was.
+  std::string restore() const {
+    std::string changes;
+    if (std::locale() != locale_ || c_locale_ != std::setlocale(LC_ALL, nullptr)) {
+      changes += "the locale, ";
+      std::locale::global(locale_);  // which sets the C library's as well
+      std::setlocale(LC_ALL, c_locale_.c_str());
+    }
+    if (folder_.is_left())
+      changes += folder_.return_to() ? "the working directory, "
+                                     : "the working directory (which is gone), ";
+    if (const int now = read_umask(); now >= 0 && umask_ >= 0 && now != umask_) {
+      changes += "the umask, ";
+      ::umask(static_cast<mode_t>(umask_));
+    }
+    restore_actions(changes);
+    return changes;
+  }
+
+ private:
+  void restore_actions(std::string& changes) const {
+    for (int signal = 1; signal < static_cast<int>(actions_.size()); ++signal) {
+      const struct sigaction& then = actions_[static_cast<std::size_t>(signal)];
+      struct sigaction now {};
+      if (::sigaction(signal, nullptr, &now) != 0) continue;  // the C library's own
+      constexpr int kNoMatter = 0x04000000;  // SA_RESTORER, which the C library adds by itself
+      if (now.sa_handler == then.sa_handler && ((now.sa_flags ^ then.sa_flags) & ~kNoMatter) == 0)
+        continue;
+      changes += "the handler of " + name_of(signal) + ", ";
+      ::sigaction(signal, &then, nullptr);
+    }
+  }
+
+  std::locale locale_{};
+  std::string c_locale_;
+  WorkingFolder folder_{};
+  int umask_;
+  std::array<struct sigaction, 65> actions_{};  // by number; Linux has 64
+};
+
+/// What guards share.
+struct Watch {
+  std::mutex mutex{};
+  std::size_t guards = 0;
+  std::optional<ProcessState> before{};  ///< the first of them
+};
+
+Watch& watch() {
+  // Never destroyed: capsules may be closed until the last static object is gone.
+  static Watch& instance = *new Watch;
+  return instance;
+}
+
+}  // namespace
+
+ThreadState::ThreadState() noexcept : locale_(::uselocale(locale_t{})) {
+  ::fegetenv(&floating_);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked_);
+}
+
+std::string ThreadState::restore() const {
+  std::string changes;
+  if (::uselocale(locale_t{}) != locale_) {
+    changes += "the thread's locale, ";
+    ::uselocale(locale_);
+  }
+  fenv_t floating{};
+  ::fegetenv(&floating);
+  if (modes_of(floating) != modes_of(floating_)) {
+    changes += "the floating-point modes, ";
+    ::fesetenv(&floating_);
+  }
+  sigset_t blocked{};
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    if (::sigismember(&blocked, signal) == ::sigismember(&blocked_, signal)) continue;
+    changes += "which signals the thread blocks, ";
+    ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
+    break;
+  }
+  return changes;
+}
+
+HostGuard::HostGuard(std::string_view subject) noexcept : subject_(subject) {
+  try {
+    Watch& shared = watch();
+    const std::lock_guard lock(shared.mutex);
+    if (shared.guards == 0) shared.before.emplace();
+    ++shared.guards;
+    is_watching_ = true;
+  } catch (...) {
+    // Memory is short: what is being done is worth more than being watched.
+  }
+}
+
+HostGuard::~HostGuard() {
+  try {
+    std::string changes = thread_.restore();
+    bool is_alone = true;
+    if (is_watching_) {
+      Watch& shared = watch();
+      const std::lock_guard lock(shared.mutex);
+      is_alone = --shared.guards == 0;
+      changes += shared.before->restore();
+      if (is_alone) shared.before.reset();
+    }
+    if (changes.empty()) return;
+    changes.resize(changes.size() - 2);
+    log(LogLevel::warning,
+        std::string(subject_) +
+            (is_alone ? "" : ", or another that was loaded or closed at the same time,") +
+            " changed " + changes +
+            "; that is the host's, and was put back (\"What a plugin may not change\" in "
+            "docs/capsule-format.md)");
+  } catch (...) {
+    // No memory for the message.
+  }
+}
+
+}  // namespace vcap::detail
