@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
 #include "cli/exit_code.hpp"
@@ -19,6 +20,7 @@ struct InspectArguments {
   std::string capsule;
   bool as_json = false;
   bool verify = false;
+  AccessArguments access;
 };
 
 /// Whether this machine could load that library, and if not, why.
@@ -64,9 +66,10 @@ void print(const Manifest& manifest) {
 }
 
 int inspect(const InspectArguments& arguments) {
-  const Manifest manifest = read_manifest(arguments.capsule);
+  const LoadOptions access = read_access(arguments.access);
+  const Manifest manifest = read_manifest(arguments.capsule, access);
   // First, so that nothing is printed of a capsule that is not what it says.
-  if (arguments.verify) verify_capsule(arguments.capsule);
+  if (arguments.verify) verify_capsule(arguments.capsule, access);
   if (arguments.as_json) {
     std::cout << nlohmann::json(manifest).dump(2) << '\n';
     return kDone;
@@ -88,6 +91,7 @@ void add_inspect(CLI::App& app, Action& chosen) {
   command->add_flag("--json", arguments->as_json, "The manifest as JSON");
   command->add_flag("--verify", arguments->verify,
                     "Check every file against the manifest's size and SHA-256");
+  add_access_options(*command, arguments->access);
   command->callback([arguments, &chosen] { chosen = [arguments] { return inspect(*arguments); }; });
 }
 

@@ -96,8 +96,20 @@ std::shared_ptr<const MappedFile> decrypted(const ReadAt& read, std::uint64_t si
   });
 }
 
-AdmittedFile admitted(std::shared_ptr<const MappedFile> archive, std::string name,
-                      const LoadOptions& options) {
+/// Runs the stages on a file whose head is known; `as_it_is` gives the file where nothing of it is
+/// checked.
+template <class AsItIs>
+AdmittedFile admitted(Bytes head, const ReadAt& read, std::uint64_t size, std::string name,
+                      const LoadOptions& options, AsItIs as_it_is) {
+  std::shared_ptr<const MappedFile> archive;
+  if (is_encrypted(head))
+    archive = decrypted(read, size, options, name);
+  else if (checks_signatures(options.trust))
+    archive = at_stage(LoadStage::trust, [&] {
+      return in_memory(name, [&] { return sealed_copy(read, size, options.limits, name); });
+    });
+  else
+    archive = at_stage(LoadStage::open, [&] { return in_memory(name, as_it_is); });
   auto signatures = at_stage(
       LoadStage::trust, [&] { return check_signatures(archive->bytes(), options.trust, name); });
   return {
@@ -120,23 +132,12 @@ AdmittedFile admit_capsule(const std::filesystem::path& path, const LoadOptions&
   std::array<std::byte, kEncryptionHeaderSize> head{};
   const auto known = std::span(head).first(std::min(file.size, head.size()));
   at_stage(LoadStage::open, [&] { read(0, known); });
-  if (is_encrypted(known))
-    return admitted(decrypted(read, file.size, options, name), name, options);
-  const bool is_checked = checks_signatures(options.trust);
-  auto archive = at_stage(is_checked ? LoadStage::trust : LoadStage::open, [&] {
-    return in_memory(name, [&] {
-      return is_checked ? sealed_copy(read, file.size, options.limits, name)
-                        : MappedFile::map(file);
-    });
-  });
-  return admitted(std::move(archive), name, options);
+  return admitted(known, read, file.size, name, options, [&] { return MappedFile::map(file); });
 }
 
 AdmittedFile admit_capsule(Bytes bytes, const LoadOptions& options) {
-  const std::string name = "capsule given as bytes";
-  if (is_encrypted(bytes))
-    return admitted(decrypted(reader_of(bytes), bytes.size(), options, name), name, options);
-  return admitted(MappedFile::copy(bytes), name, options);
+  return admitted(bytes, reader_of(bytes), bytes.size(), "capsule given as bytes", options,
+                  [&] { return MappedFile::copy(bytes); });
 }
 
 OpenedCapsule open_capsule(const std::filesystem::path& path, const LoadOptions& options) {

@@ -230,6 +230,32 @@ TEST(TrustPolicy, NotesItsStage) {
   }
 }
 
+/// As a host would: the keys are files.
+std::shared_ptr<Capsule> load_trusted(const std::filesystem::path& keys,
+                                      const std::filesystem::path& file) {
+  // [load-trusted]
+  vcap::LoadOptions options;
+  options.trust.require_signature = true;
+  options.trust.keys = {vcap::PublicKey::from_file(keys / "release.pub"),
+                        vcap::PublicKey::from_file(keys / "next_release.pub")};
+  options.trust.revoked = {vcap::KeyId::parse("21fe31dfa154a261")};
+  options.trust.minimum_versions = {{"detector_person", 4}};
+  options.key = vcap::EncryptionKey::from_file(keys / "at_rest.key");  // for encrypted ones
+  const std::shared_ptr<vcap::Capsule> capsule = vcap::load_capsule(file, options);
+  // [/load-trusted]
+  return capsule;
+}
+
+TEST(TrustPolicy, ReadsAsTheDocumentationShowsIt) {
+  const TemporaryFolder folder;
+  public_key(1).save(folder / "release.pub");
+  public_key(2).save(folder / "next_release.pub");
+  test::encryption_key(7).save(folder / "at_rest.key");
+  const auto path =
+      folder.write("a.cap", signed_by(test::CapsuleBuilder().bytes(), {secret_key(2)}));
+  EXPECT_EQ(load_trusted(folder.path(), path)->info().name, "fixture");
+}
+
 TEST(TrustPolicy, LoadsTheCodeOfASignedCapsule) {
   const TemporaryFolder folder;
   const auto path =
