@@ -17,6 +17,10 @@ void add_plan(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_pack(CLI::App& app, Action& chosen);
 void add_unpack(CLI::App& app, Action& chosen);
+void add_keygen(CLI::App& app, Action& chosen);
+void add_sign(CLI::App& app, Action& chosen);
+void add_verify(CLI::App& app, Action& chosen);
+void add_encrypt(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
 
 }  // namespace vcap::cli

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
 #include "cli/exit_code.hpp"
@@ -22,6 +23,7 @@ struct InspectArguments {
   std::string capsule;
   bool as_json = false;
   bool verify = false;
+  AccessArguments access;
 };
 
 /// Whether this machine could load that library, and if not, why.
@@ -79,9 +81,10 @@ nlohmann::json json_of(const Error& error) {
 }
 
 int inspect(const InspectArguments& arguments) {
-  const Manifest manifest = read_manifest(arguments.capsule);
+  const LoadOptions access = read_access(arguments.access);
+  const Manifest manifest = read_manifest(arguments.capsule, access);
   // First, so that nothing is printed of a capsule that is not what it says.
-  if (arguments.verify) verify_capsule(arguments.capsule);
+  if (arguments.verify) verify_capsule(arguments.capsule, access);
   if (arguments.as_json) {
     std::cout << nlohmann::json(manifest).dump(2) << '\n';
     return kDone;
@@ -108,6 +111,7 @@ void add_inspect(CLI::App& app, Action& chosen) {
                     "stage, entry, detail");
   command->add_flag("--verify", arguments->verify,
                     "Check every file against the manifest's size and SHA-256");
+  add_access_options(*command, arguments->access);
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       try {

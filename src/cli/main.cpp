@@ -45,6 +45,10 @@ int run(int argument_count, const char* const* arguments) {
   add_inspect(app, chosen);
   add_pack(app, chosen);
   add_unpack(app, chosen);
+  add_keygen(app, chosen);
+  add_sign(app, chosen);
+  add_verify(app, chosen);
+  add_encrypt(app, chosen);
   add_devices(app, chosen);
 
   try {

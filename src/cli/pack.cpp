@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/base/abi.hpp"
@@ -20,6 +21,7 @@ struct PackArguments {
   std::vector<std::string> libraries;
   std::vector<std::string> files;
   std::string output;
+  KeyArguments key;
 };
 
 struct Named {
@@ -61,7 +63,7 @@ int pack(const PackArguments& arguments) {
   const Manifest manifest =
       package_capsule({.libraries = read_all(arguments.libraries, read_library, "--library"),
                        .files = read_all(arguments.files, read_file, "--file")},
-                      arguments.output);
+                      arguments.output, {.key = read_key(arguments.key)});
   std::cout << "packed " << arguments.output << ": " << manifest.info.name << " version "
             << manifest.info.version << ", " << manifest.files.size()
             << (manifest.files.size() == 1 ? " file\n" : " files\n");
@@ -88,6 +90,7 @@ void add_pack(CLI::App& app, Action& chosen) {
   command->add_option("--output", arguments->output, "The capsule to write, such as detector.cap")
       ->type_name("PATH")
       ->required();
+  add_key_options(*command, arguments->key);
   command->callback([arguments, &chosen] { chosen = [arguments] { return pack(*arguments); }; });
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/loading/manifest.hpp"
@@ -17,11 +18,14 @@ namespace {
 struct PlanArguments {
   std::vector<std::string> capsules;
   bool as_json = false;
+  AccessArguments access;
 };
 
 int show_plan(const PlanArguments& arguments) {
   std::vector<CapsuleInfo> infos;
-  for (const std::string& path : arguments.capsules) infos.push_back(read_manifest(path).info);
+  const LoadOptions access = read_access(arguments.access);
+  for (const std::string& path : arguments.capsules)
+    infos.push_back(read_manifest(path, access).info);
   const Plan plan(infos);
   if (arguments.as_json)
     std::cout << nlohmann::json(plan).dump(2) << '\n';
@@ -41,6 +45,7 @@ void add_plan(CLI::App& app, Action& chosen) {
       ->allow_extra_args(false)
       ->required();
   command->add_flag("--json", arguments->as_json, "As JSON");
+  add_access_options(*command, arguments->access);
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/access_options.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
@@ -34,22 +35,25 @@ struct RunArguments {
   std::vector<std::string> sources;
   std::vector<std::string> options;
   std::vector<std::string> configs;
+  AccessArguments access;
   OutputPaths outputs;
   std::int64_t max_frames = 0;  ///< 0: all
 };
 
-std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths) {
+std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
+                                    const LoadOptions& access) {
   std::vector<CapsuleInfo> infos;
-  for (const std::string& path : paths) infos.push_back(read_manifest(path).info);
+  for (const std::string& path : paths) infos.push_back(read_manifest(path, access).info);
   return infos;
 }
 
 std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& paths,
                                                const std::vector<CapsuleInfo>& infos,
-                                               const CapsuleSettings& settings) {
+                                               const CapsuleSettings& settings,
+                                               const LoadOptions& access) {
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    LoadOptions options;
+    LoadOptions options = access;
     if (const auto config = settings.config.find(infos[i].name); config != settings.config.end())
       options.config = config->second;
     capsules.push_back(load_capsule(paths[i], options));
@@ -75,14 +79,15 @@ int report_failures(const RunStreams& streams) {
 
 int run(const RunArguments& arguments) {
   // Everything that the manifests tell is checked before any code of a capsule runs.
-  const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules);
+  const LoadOptions access = read_access(arguments.access);
+  const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules, access);
   const Plan plan(infos);
   const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
   const std::vector<std::string> ids = stream_ids(arguments.sources);
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
-  Pipeline pipeline(load_all(arguments.capsules, infos, settings));
+  Pipeline pipeline(load_all(arguments.capsules, infos, settings, access));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     auto source = open_source(arguments.sources[i]);
     auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
@@ -128,6 +133,7 @@ void add_run(CLI::App& app, Action& chosen) {
   repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
   repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
            "CAPSULE=JSON|@FILE");
+  add_access_options(*command, arguments->access);
   path("--jsonl", arguments->outputs.jsonl,
        "Writes one JSON record a line for each frame; \"-\" is standard output");
   path("--video", arguments->outputs.video,

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/loading/package_capsule.hpp"
@@ -12,6 +13,7 @@ void add_unpack(CLI::App& app, Action& chosen) {
   struct Arguments {
     std::string capsule;
     std::string folder;
+    AccessArguments access;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
@@ -19,9 +21,10 @@ void add_unpack(CLI::App& app, Action& chosen) {
   command->add_option("capsule", arguments->capsule, "The capsule")->required();
   command->add_option("folder", arguments->folder, "A folder that is empty or does not exist")
       ->required();
+  add_access_options(*command, arguments->access);
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
-      unpackage_capsule(arguments->capsule, arguments->folder);
+      unpackage_capsule(arguments->capsule, arguments->folder, read_access(arguments->access));
       return static_cast<int>(kDone);
     };
   });

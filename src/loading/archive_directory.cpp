@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "loading/entry_name.hpp"
+#include "loading/signature_block.hpp"
 #include "loading/zip_format.hpp"
 #include "vcap/base/error.hpp"
 
@@ -131,6 +132,9 @@ class DirectoryReader {
 
   End read_end() const {
     const std::uint64_t at = find_end();
+    const Bytes comment = archive_.subspan(at + zip::kEndRecordSize);
+    if (!comment.empty() && !read_signature_block(comment))
+      ambiguous("its comment is no signature block");
     if (u16(at + 4) != 0 || u16(at + 6) != 0)
       fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
     End end{.entries = u16(at + 10),

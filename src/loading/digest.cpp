@@ -53,6 +53,13 @@ std::string sha256(std::span<const std::byte> bytes) {
   return digest.hexadecimal();
 }
 
+std::string sha256(std::span<const std::byte> head, std::span<const std::byte> tail) {
+  Sha256 digest;
+  digest.update(head);
+  digest.update(tail);
+  return digest.hexadecimal();
+}
+
 std::uint32_t crc32(std::span<const std::byte> bytes) {
   // It takes a null pointer for "give the initial value", which is that of no bytes: 0.
   return bytes.empty() ? 0 : continue_crc32(0, bytes);

@@ -12,6 +12,8 @@ namespace vcap {
 
 /// SHA-256 as 64 lower-case hexadecimal digits. Thread-safe.
 VCAP_EXPORT std::string sha256(std::span<const std::byte> bytes);
+/// Of `head` with `tail` behind it.
+VCAP_EXPORT std::string sha256(std::span<const std::byte> head, std::span<const std::byte> tail);
 
 /// The checksum that zip asks for. Thread-safe.
 VCAP_EXPORT std::uint32_t crc32(std::span<const std::byte> bytes);

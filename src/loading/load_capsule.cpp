@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/load_stage.hpp"
-#include "loading/opened_capsule.hpp"
+#include "loading/open_capsule.hpp"
 #include "loading/plugin.hpp"
 #include "loading/plugin_library.hpp"
 #include "vcap/base/abi.hpp"
@@ -104,22 +104,29 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
 std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
                                       const LoadOptions& options) {
   check_options(options);
-  return load(OpenedCapsule(path, options.limits), options);
+  return load(open_capsule(path, options), options);
 }
 
 std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
                                       const LoadOptions& options) {
   check_options(options);
-  return load(OpenedCapsule(MappedFile::copy(bytes), "capsule given as bytes", options.limits),
-              options);
+  return load(open_capsule(bytes, options), options);
 }
 
 Manifest read_manifest(const std::filesystem::path& path, const Limits& limits) {
-  return OpenedCapsule(path, limits).manifest();
+  return read_manifest(path, options_with(limits));
+}
+
+Manifest read_manifest(const std::filesystem::path& path, const LoadOptions& options) {
+  return open_capsule(path, options).manifest();
 }
 
 void verify_capsule(const std::filesystem::path& path, const Limits& limits) {
-  OpenedCapsule(path, limits).verify();
+  verify_capsule(path, options_with(limits));
+}
+
+void verify_capsule(const std::filesystem::path& path, const LoadOptions& options) {
+  open_capsule(path, options).verify();
 }
 
 }  // namespace vcap

@@ -8,15 +8,14 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
-
-#include "loading/file_descriptor.hpp"
+#include <utility>
 
 namespace vcap {
 namespace {
 
 [[noreturn]] void fail(int error) { throw std::system_error(error, std::generic_category()); }
 
-void* map(std::size_t size, int protection, int flags, int fd) {
+void* map_memory(std::size_t size, int protection, int flags, int fd) {
   void* const data = ::mmap(nullptr, size, protection, flags, fd, 0);
   if (data == MAP_FAILED) fail(errno);
   return data;
@@ -24,27 +23,33 @@ void* map(std::size_t size, int protection, int flags, int fd) {
 
 }  // namespace
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+OpenFile open_regular_file(const std::filesystem::path& path) {
   // O_NONBLOCK, so that a pipe without a writer is refused below rather than waited for.
-  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail(errno);
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail(errno);
   if (S_ISDIR(status.st_mode)) fail(EISDIR);
   if (!S_ISREG(status.st_mode)) fail(ENOTSUP);
+  return {.fd = std::move(fd), .size = static_cast<std::size_t>(status.st_size)};
+}
 
-  const auto size = static_cast<std::size_t>(status.st_size);
-  // The mapping holds the file on its own; the descriptor is not needed any longer.
-  const void* const data = size == 0 ? nullptr : map(size, PROT_READ, MAP_PRIVATE, fd.get());
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  return map(open_regular_file(path));
+}
+
+std::shared_ptr<const MappedFile> MappedFile::map(const OpenFile& file) {
+  const void* const data =
+      file.size == 0 ? nullptr : map_memory(file.size, PROT_READ, MAP_PRIVATE, file.fd.get());
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const std::byte*>(data), size));
+      new MappedFile(static_cast<const std::byte*>(data), file.size));
 }
 
 std::shared_ptr<const MappedFile> MappedFile::copy(Bytes bytes) {
   void* data = nullptr;
   if (!bytes.empty()) {
     // Not the heap: entries aligned in the file are to be aligned here too.
-    data = map(bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    data = map_memory(bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     std::memcpy(data, bytes.data(), bytes.size());
     ::mprotect(data, bytes.size(), PROT_READ);
   }

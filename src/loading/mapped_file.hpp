@@ -6,9 +6,20 @@
 #include <memory>
 #include <span>
 
+#include "loading/file_descriptor.hpp"
 #include "vcap/base/export.hpp"
 
 namespace vcap {
+
+/// A regular file, open for reading.
+struct OpenFile {
+  FileDescriptor fd{};
+  std::size_t size = 0;
+};
+
+/// Throws std::system_error where the file cannot be opened, or is no regular file (EISDIR for a
+/// folder, ENOTSUP for the rest). Never blocks on a pipe.
+OpenFile open_regular_file(const std::filesystem::path& path);
 
 /// The bytes of a file, read-only and page-aligned: mapped, not read.
 ///
@@ -20,9 +31,10 @@ class VCAP_EXPORT MappedFile {
  public:
   using Bytes = std::span<const std::byte>;
 
-  /// Throws std::system_error where the file cannot be opened, or is no regular file (EISDIR for
-  /// a folder, ENOTSUP for the rest). Never blocks on a pipe.
+  /// Throws std::system_error, as open_regular_file does.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  /// Maps an open file, which the mapping holds without the descriptor. Throws std::system_error.
+  static std::shared_ptr<const MappedFile> map(const OpenFile& file);
   /// A copy of bytes that somebody else owns. Throws std::system_error where memory is short.
   static std::shared_ptr<const MappedFile> copy(Bytes bytes);
 

@@ -2,9 +2,7 @@
 #include "loading/opened_capsule.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include "base/text.hpp"
@@ -15,31 +13,6 @@
 #include "vcap/base/error.hpp"
 
 namespace vcap {
-namespace {
-
-std::string file_name(const std::filesystem::path& path) {
-  return "capsule file " + quote(path.native());
-}
-
-std::shared_ptr<const MappedFile> open_file(const std::filesystem::path& path) {
-  try {
-    return MappedFile::open(path);
-  } catch (const std::system_error& error) {
-    const int code = error.code().value();
-    if (code == EISDIR || code == ENOTSUP)
-      throw InvalidCapsuleError(ErrorCode::not_an_archive,
-                                file_name(path) + " is a folder or a device; give a .cap file");
-    throw InvalidCapsuleError(ErrorCode::capsule_not_found,
-                              file_name(path) + " cannot be opened: " + error.code().message() +
-                                  "; check the path and its rights");
-  }
-}
-
-}  // namespace
-
-OpenedCapsule::OpenedCapsule(const std::filesystem::path& path, const Limits& limits)
-    : OpenedCapsule(at_stage(LoadStage::open, [&] { return open_file(path); }), file_name(path),
-                    limits) {}
 
 OpenedCapsule::OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name,
                              const Limits& limits)

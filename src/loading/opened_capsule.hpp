@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -16,11 +15,8 @@ namespace vcap {
 /// stages, which loading, verifying and unpacking share. Thread safety: thread-compatible.
 class VCAP_EXPORT OpenedCapsule {
  public:
-  /// Throws InvalidCapsuleError (capsule_not_found, not_an_archive) where it cannot be opened, else
-  /// as the constructor below does.
-  OpenedCapsule(const std::filesystem::path& path, const Limits& limits);
-  /// `name` stands in messages, such as `capsule file "a.cap"`. Throws what Archive and
-  /// read_manifest_text throw; InvalidCapsuleError (no_manifest).
+  /// Of a file that open_capsule() has let in. `name` stands in messages, such as `capsule file
+  /// "a.cap"`. Throws what Archive and read_manifest_text throw; InvalidCapsuleError (no_manifest).
   OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name, const Limits& limits);
 
   const std::string& name() const noexcept { return name_; }

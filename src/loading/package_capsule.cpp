@@ -16,6 +16,7 @@
 #include "loading/archive_writer.hpp"
 #include "loading/digest.hpp"
 #include "loading/elf_library.hpp"
+#include "loading/encryption.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/manifest_reader.hpp"
 #include "loading/mapped_file.hpp"
@@ -152,7 +153,8 @@ void check_manifest(std::span<const std::byte> text, const std::filesystem::path
 
 }  // namespace
 
-Manifest package_capsule(const PackageContents& contents, const std::filesystem::path& output) {
+Manifest package_capsule(const PackageContents& contents, const std::filesystem::path& output,
+                         const PackageOptions& options) {
   check_names(contents);
   const Inputs inputs = read_inputs(contents);
   Manifest manifest = make_manifest(contents, inputs);
@@ -161,12 +163,17 @@ Manifest package_capsule(const PackageContents& contents, const std::filesystem:
   check_manifest(text_bytes, output);
 
   StagedFile file(output);
-  ArchiveWriter archive([&file](ArchiveWriter::Bytes bytes) { file.write(bytes); });
+  const auto to_file = [&file](ArchiveWriter::Bytes bytes) { file.write(bytes); };
+  std::optional<EncryptingWriter> encryption;
+  if (options.key) encryption.emplace(to_file, *options.key);
+  ArchiveWriter archive(
+      [&](ArchiveWriter::Bytes bytes) { encryption ? encryption->write(bytes) : to_file(bytes); });
   // First, so that it can be found at the head of the file too.
   archive.add(kManifestName, text_bytes, crc32(text_bytes));
   for (const auto& [name, input] : inputs)
     archive.add(name, input.content->bytes(), input.fingerprint.crc32);
   archive.finish();
+  if (encryption) encryption->finish();
   file.commit();
   return manifest;
 }

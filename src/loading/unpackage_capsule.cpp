@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/entry_name.hpp"
-#include "loading/opened_capsule.hpp"
+#include "loading/open_capsule.hpp"
 #include "loading/staged_output.hpp"
 #include "vcap/loading/package_capsule.hpp"
 
@@ -8,7 +8,12 @@ namespace vcap {
 
 void unpackage_capsule(const std::filesystem::path& path, const std::filesystem::path& folder,
                        const Limits& limits) {
-  OpenedCapsule opened(path, limits);
+  unpackage_capsule(path, folder, options_with(limits));
+}
+
+void unpackage_capsule(const std::filesystem::path& path, const std::filesystem::path& folder,
+                       const LoadOptions& options) {
+  OpenedCapsule opened = open_capsule(path, options);
   opened.verify();
   StagedFolder output(folder);
   output.write(kManifestName, opened.manifest_text());

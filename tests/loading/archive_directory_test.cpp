@@ -44,10 +44,17 @@ TEST(ReadDirectory, GivesEntriesAsTheyAreInTheArchive) {
             test::deflated("aaaaaaaaaa"));
 }
 
-TEST(ReadDirectory, TakesACommentAndAnArchiveOfNothing) {
-  EXPECT_EQ(read(zip_bytes({named("a")}, {.comment = "signed"})).size(), 1u);
-  EXPECT_TRUE(read(zip_bytes({})).empty());
+TEST(ReadDirectory, TakesASignatureBlockAsTheComment) {
+  // One slot is filled; what it says is not the archive's matter.
+  const std::string block = "vcapsig\x01" + std::string(72, 's') + std::string(80, '\0');
+  EXPECT_EQ(read(zip_bytes({named("a")}, {.comment = block})).size(), 1u);
+  for (const std::string& comment : {std::string("signed"), block.substr(1), block + '\0'})
+    EXPECT_THAT([&] { read(zip_bytes({named("a")}, {.comment = comment})); },
+                ThrowsError<InvalidCapsuleError>(ErrorCode::ambiguous_archive,
+                                                 HasSubstr("no signature block")));
 }
+
+TEST(ReadDirectory, TakesAnArchiveOfNothing) { EXPECT_TRUE(read(zip_bytes({})).empty()); }
 
 struct BrokenArchive {
   const char* title;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "vcap/base/export.hpp"
+#include "vcap/loading/encryption_key.hpp"
+#include "vcap/loading/load_capsule.hpp"
+
+namespace vcap {
+
+/// Writes an encrypted copy of a capsule, its signatures within; `output` may be `path`. The same
+/// capsule gives other bytes each time. Throws as read_manifest does, UntrustedCapsuleError
+/// (encrypted_capsule) where it is encrypted already, OutputError.
+VCAP_EXPORT void encrypt_capsule(const std::filesystem::path& path,
+                                 const std::filesystem::path& output, const EncryptionKey& key,
+                                 const Limits& limits = {});
+
+}  // namespace vcap

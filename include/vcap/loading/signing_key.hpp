@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// The short name of a public key: the first 8 bytes of its SHA-256. Thread safety: value.
+class VCAP_EXPORT KeyId {
+ public:
+  using Bytes = std::array<std::byte, 8>;
+
+  /// All zeros, which names no key.
+  KeyId() = default;
+  explicit KeyId(const Bytes& bytes) noexcept : bytes_(bytes) {}
+  /// Reads 16 hexadecimal digits; throws InvalidArgument (invalid_key).
+  static KeyId parse(std::string_view text);
+
+  /// 16 lower-case hexadecimal digits.
+  std::string to_string() const;
+  const Bytes& bytes() const noexcept { return bytes_; }
+
+  auto operator<=>(const KeyId&) const = default;
+
+ private:
+  Bytes bytes_{};
+};
+
+/// An Ed25519 signature (RFC 8032).
+using Signature = std::array<std::byte, 64>;
+
+/// The half of an Ed25519 key pair that checks signatures; it may be shown to everybody.
+/// Thread safety: value.
+class VCAP_EXPORT PublicKey {
+ public:
+  using Bytes = std::array<std::byte, 32>;
+
+  /// Reads "vcap-public-key-1:" and 44 characters of base64; space after it is left out. Throws
+  /// InvalidArgument (invalid_key).
+  static PublicKey parse(std::string_view text);
+  /// Of a file with that line; throws InvalidArgument (invalid_key) naming the file.
+  static PublicKey from_file(const std::filesystem::path& path);
+
+  /// The line that parse() reads, without a newline.
+  std::string to_string() const;
+  KeyId id() const;
+  const Bytes& bytes() const noexcept { return bytes_; }
+  bool verifies(std::span<const std::byte> message, const Signature& signature) const;
+
+  /// Writes a file with that line; throws OutputError, also where `path` is there already.
+  void save(const std::filesystem::path& path) const;
+
+  bool operator==(const PublicKey&) const = default;
+
+ private:
+  friend class SecretKey;
+  explicit PublicKey(const Bytes& bytes) noexcept : bytes_(bytes) {}
+
+  Bytes bytes_;
+};
+
+/// The half of an Ed25519 key pair that signs. Copies share the bytes, which are zeroed with the
+/// last of them. Thread safety: value.
+class VCAP_EXPORT SecretKey {
+ public:
+  /// A new key, from the system's source of randomness.
+  static SecretKey generate();
+  /// Of a file with the line "vcap-secret-key-1:" and 44 characters of base64. A file that others
+  /// may read is taken, with a warning in the log. Throws InvalidArgument (invalid_key).
+  static SecretKey from_file(const std::filesystem::path& path);
+
+  const PublicKey& public_key() const noexcept { return public_key_; }
+  Signature sign(std::span<const std::byte> message) const;
+
+  /// Writes a file that from_file() reads, for its owner alone (mode 0600); throws OutputError,
+  /// also where `path` is there already.
+  void save(const std::filesystem::path& path) const;
+
+ private:
+  struct Secret;
+  SecretKey(std::shared_ptr<const Secret> secret, const PublicKey& public_key);
+  static SecretKey from_seed(std::span<const std::byte, 32> seed);
+
+  std::shared_ptr<const Secret> secret_;
+  PublicKey public_key_;
+};
+
+}  // namespace vcap
