@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "loading/bytes.hpp"
 #include "loading/encryption_header.hpp"
 #include "loading/encryption_secret.hpp"
 #include "loading/sealed_memory.hpp"
@@ -25,13 +26,6 @@ static_assert(EncryptionKey::kSize == crypto_secretstream_xchacha20poly1305_KEYB
 static_assert(sizeof(EncryptionHeader::salt) == crypto_pwhash_SALTBYTES);
 static_assert(sizeof(EncryptionHeader::stream_header) ==
               crypto_secretstream_xchacha20poly1305_HEADERBYTES);
-
-const unsigned char* data_of(Bytes bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-unsigned char* writable(std::span<std::byte> bytes) {
-  return reinterpret_cast<unsigned char*>(bytes.data());
-}
 
 /// A stream's state, which has the key in it.
 struct StreamState {
@@ -51,7 +45,7 @@ SecretBytes stream_key(const EncryptionKey& key, const EncryptionHeader& header)
     std::ranges::copy(secret.bytes(), result.bytes().begin());
   } else if (::crypto_pwhash(
                  result.data(), result.size(), reinterpret_cast<const char*>(secret.data()),
-                 secret.size(), data_of(header.salt), header.passes,
+                 secret.size(), unsigned_data(header.salt), header.passes,
                  std::size_t{header.memory_kib} << 10, crypto_pwhash_ALG_ARGON2ID13) != 0) {
     throw std::bad_alloc();
   }
@@ -87,7 +81,7 @@ class Decryption {
     try {
       const SecretBytes stream = stream_key(key, header_);
       if (::crypto_secretstream_xchacha20poly1305_init_pull(
-              &stream_.state, data_of(header_.stream_header), stream.data()) != 0)
+              &stream_.state, unsigned_data(header_.stream_header), stream.data()) != 0)
         damaged("has a wrong header of encryption");
     } catch (const std::bad_alloc&) {
       throw CapsuleLoadError(ErrorCode::limit_exceeded,
@@ -105,9 +99,9 @@ class Decryption {
     read_(kEncryptionHeaderSize + chunk * stride, packed);
     const Bytes header = chunk == 0 ? Bytes(head_) : Bytes();
     unsigned char tag = 0;
-    if (::crypto_secretstream_xchacha20poly1305_pull(&stream_.state, writable(into), nullptr, &tag,
-                                                     data_of(packed), packed.size(),
-                                                     data_of(header), header.size()) != 0) {
+    if (::crypto_secretstream_xchacha20poly1305_pull(&stream_.state, writable_data(into), nullptr,
+                                                     &tag, unsigned_data(packed), packed.size(),
+                                                     unsigned_data(header), header.size()) != 0) {
       if (chunk == 0)
         wrong_key("the key does not open it: it is another one, or the first " +
                   std::to_string(head_.size() + packed.size()) + " bytes of the file were changed");
@@ -166,8 +160,8 @@ EncryptingWriter::EncryptingWriter(Sink sink, const EncryptionKey& key,
     ::randombytes_buf(header.salt.data(), header.salt.size());
   }
   const SecretBytes stream = stream_key(key, header);
-  ::crypto_secretstream_xchacha20poly1305_init_push(&stream_->state, writable(header.stream_header),
-                                                    stream.data());
+  ::crypto_secretstream_xchacha20poly1305_init_push(
+      &stream_->state, writable_data(header.stream_header), stream.data());
   const auto bytes = encryption_header_bytes(header);
   header_.assign(bytes.begin(), bytes.end());
   sink_(bytes);
@@ -192,9 +186,9 @@ void EncryptingWriter::finish() { push(waiting_, true); }
 
 void EncryptingWriter::push(Bytes chunk, bool is_last) {
   packed_.resize(chunk.size() + kOverhead);
-  ::crypto_secretstream_xchacha20poly1305_push(&stream_->state, writable(packed_), nullptr,
-                                               data_of(chunk), chunk.size(), data_of(header_),
-                                               header_.size(), is_last ? kTagFinal : kTagMessage);
+  ::crypto_secretstream_xchacha20poly1305_push(
+      &stream_->state, writable_data(packed_), nullptr, unsigned_data(chunk), chunk.size(),
+      unsigned_data(header_), header_.size(), is_last ? kTagFinal : kTagMessage);
   header_.clear();
   sink_(packed_);
 }

@@ -14,7 +14,7 @@
 namespace vcap {
 namespace {
 
-[[noreturn]] void fail(const std::string& message) {
+[[noreturn]] void refuse_key(const std::string& message) {
   throw InvalidArgument(ErrorCode::invalid_key, message);
 }
 
@@ -26,8 +26,8 @@ SecretBytes copy_of(std::span<const std::byte> bytes) {
 
 void check_size(std::size_t size, const std::string& subject) {
   if (size != EncryptionKey::kSize)
-    fail(subject + " has " + std::to_string(size) + " bytes; an encryption key has " +
-         std::to_string(EncryptionKey::kSize) + ", as `vcap keygen --encryption` makes it");
+    refuse_key(subject + " has " + std::to_string(size) + " bytes; an encryption key has " +
+               std::to_string(EncryptionKey::kSize) + ", as `vcap keygen --encryption` makes it");
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ EncryptionKey EncryptionKey::from_file(const std::filesystem::path& path) {
 }
 
 EncryptionKey EncryptionKey::from_passphrase(std::string_view passphrase) {
-  if (passphrase.empty()) fail("a passphrase is empty; give one that nobody guesses");
+  if (passphrase.empty()) refuse_key("a passphrase is empty; give one that nobody guesses");
   return EncryptionKey(std::make_shared<Secret>(
       Secret{.bytes = copy_of(std::as_bytes(std::span(passphrase))), .is_passphrase = true}));
 }
@@ -63,14 +63,14 @@ EncryptionKey EncryptionKey::from_passphrase_file(const std::filesystem::path& p
                               content.size());
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
   if (line.empty())
-    fail("passphrase file " + quote(path.native()) + " has no passphrase in its first line");
+    refuse_key("passphrase file " + quote(path.native()) + " has no passphrase in its first line");
   return from_passphrase(line);
 }
 
 bool EncryptionKey::is_passphrase() const noexcept { return secret_->is_passphrase; }
 
 void EncryptionKey::save(const std::filesystem::path& path) const {
-  if (is_passphrase()) fail("a passphrase is no key to be saved");
+  if (is_passphrase()) refuse_key("a passphrase is no key to be saved");
   write_key_file(path, secret_->bytes.bytes(), KeyFile::secret);
 }
 

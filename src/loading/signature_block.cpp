@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "loading/bytes.hpp"
 #include "loading/digest.hpp"
 #include "loading/zip_format.hpp"
 
@@ -13,28 +14,18 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kMagic = "vcapsig\x01";
+constexpr std::string_view kBlockMagic = "vcapsig\x01";
 constexpr std::size_t kSlotSize = sizeof(KeyId::Bytes) + sizeof(Signature);
 constexpr std::size_t kChecksumSize = 8;
 static_assert(kChecksumSize == sizeof(KeyId::Bytes));
-static_assert(kMagic.size() + kSignatureSlots * kSlotSize + kChecksumSize == kSignatureBlockSize);
+static_assert(kBlockMagic.size() + kSignatureSlots * kSlotSize + kChecksumSize ==
+              kSignatureBlockSize);
 
-bool is_zero(Bytes bytes) {
-  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
-}
-
-Bytes magic() { return std::as_bytes(std::span(kMagic)); }
-
-std::uint32_t little_endian(Bytes bytes) {
-  std::uint32_t value = 0;
-  for (std::size_t i = bytes.size(); i > 0; --i)
-    value = value << 8 | std::to_integer<std::uint32_t>(bytes[i - 1]);
-  return value;
-}
+Bytes block_magic() { return std::as_bytes(std::span(kBlockMagic)); }
 
 /// Magic and slots.
 std::vector<std::byte> checked_part(const std::vector<SignatureBlock::Slot>& slots) {
-  std::vector<std::byte> bytes(magic().begin(), magic().end());
+  std::vector<std::byte> bytes(block_magic().begin(), block_magic().end());
   for (const SignatureBlock::Slot& slot : slots) {
     bytes.insert(bytes.end(), slot.key.bytes().begin(), slot.key.bytes().end());
     bytes.insert(bytes.end(), slot.signature.begin(), slot.signature.end());
@@ -56,11 +47,11 @@ std::array<std::byte, kChecksumSize> checksum_of(const std::vector<std::byte>& c
 
 std::optional<SignatureBlock> read_signature_block(Bytes bytes) {
   if (bytes.size() != kSignatureBlockSize) return std::nullopt;
-  if (!std::ranges::equal(bytes.first(kMagic.size()), magic())) return std::nullopt;
+  if (!std::ranges::equal(bytes.first(kBlockMagic.size()), block_magic())) return std::nullopt;
   SignatureBlock block;
   std::ranges::copy(bytes.last(kChecksumSize), block.checksum.begin());
   for (std::size_t i = 0; i < kSignatureSlots; ++i) {
-    const Bytes slot = bytes.subspan(kMagic.size() + i * kSlotSize, kSlotSize);
+    const Bytes slot = bytes.subspan(kBlockMagic.size() + i * kSlotSize, kSlotSize);
     if (i > 0 && is_zero(slot)) continue;
     const Bytes key = slot.first(sizeof(KeyId::Bytes));
     const Bytes signature = slot.subspan(key.size());

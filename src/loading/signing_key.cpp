@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "loading/bytes.hpp"
 #include "loading/digest.hpp"
 #include "loading/secret_bytes.hpp"
 #include "vcap/base/error.hpp"
@@ -21,14 +22,7 @@ constexpr std::size_t kSeedSize = crypto_sign_SEEDBYTES;
 static_assert(std::tuple_size_v<PublicKey::Bytes> == crypto_sign_PUBLICKEYBYTES);
 static_assert(std::tuple_size_v<Signature> == crypto_sign_BYTES);
 
-const unsigned char* data_of(std::span<const std::byte> bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes.data());
-}
-unsigned char* writable(std::span<std::byte> bytes) {
-  return reinterpret_cast<unsigned char*>(bytes.data());
-}
-
-[[noreturn]] void fail(const std::string& fault) {
+[[noreturn]] void fail_key(const std::string& fault) {
   throw InvalidArgument(ErrorCode::invalid_key, fault);
 }
 
@@ -43,12 +37,12 @@ bool read_line(std::string_view text, std::string_view prefix, std::span<std::by
   text.remove_prefix(prefix.size());
   std::size_t size = 0;
   const char* end = nullptr;
-  return ::sodium_base642bin(writable(into), into.size(), text.data(), text.size(), nullptr, &size,
-                             &end, kBase64) == 0 &&
+  return ::sodium_base642bin(writable_data(into), into.size(), text.data(), text.size(), nullptr,
+                             &size, &end, kBase64) == 0 &&
          size == into.size() && end == text.data() + text.size();
 }
 
-std::string_view text_of(std::span<const std::byte> bytes) {
+std::string_view key_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -57,7 +51,8 @@ std::uint8_t hex_value(char digit, std::string_view text) {
   const auto value =
       kDigits.find(digit >= 'A' && digit <= 'F' ? static_cast<char>(digit + 32) : digit);
   if (value == kDigits.npos)
-    fail("key id " + quote(text) + " is not 16 hexadecimal digits, as `vcap keygen` prints them");
+    fail_key("key id " + quote(text) +
+             " is not 16 hexadecimal digits, as `vcap keygen` prints them");
   return static_cast<std::uint8_t>(value);
 }
 
@@ -66,7 +61,8 @@ std::uint8_t hex_value(char digit, std::string_view text) {
 KeyId KeyId::parse(std::string_view text) {
   Bytes bytes{};
   if (text.size() != 2 * bytes.size())
-    fail("key id " + quote(text) + " is not 16 hexadecimal digits, as `vcap keygen` prints them");
+    fail_key("key id " + quote(text) +
+             " is not 16 hexadecimal digits, as `vcap keygen` prints them");
   for (std::size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<std::byte>(hex_value(text[2 * i], text) << 4 |
                                       hex_value(text[2 * i + 1], text));
@@ -87,26 +83,26 @@ PublicKey PublicKey::parse(std::string_view text) {
   init_sodium();
   Bytes bytes{};
   if (!read_line(text, kPublicPrefix, bytes))
-    fail("this is no public key; it is one line, " + quote(kPublicPrefix) +
-         " and 44 characters, as `vcap keygen` writes it");
+    fail_key("this is no public key; it is one line, " + quote(kPublicPrefix) +
+             " and 44 characters, as `vcap keygen` writes it");
   // Points that any message fits, among others.
-  if (::crypto_core_ed25519_is_valid_point(data_of(bytes)) != 1)
-    fail("this public key is no point of Ed25519; get the file again");
+  if (::crypto_core_ed25519_is_valid_point(unsigned_data(bytes)) != 1)
+    fail_key("this public key is no point of Ed25519; get the file again");
   return PublicKey(bytes);
 }
 
 PublicKey PublicKey::from_file(const std::filesystem::path& path) {
   const SecretBytes content = read_key_file(path, "public key file", KeyFile::shown);
   try {
-    return parse(text_of(content.bytes()));
+    return parse(key_text(content.bytes()));
   } catch (const InvalidArgument& error) {
-    fail("public key file " + quote(path.native()) + ": " + error.what());
+    fail_key("public key file " + quote(path.native()) + ": " + error.what());
   }
 }
 
 std::string PublicKey::to_string() const {
   std::string text(sodium_base64_ENCODED_LEN(sizeof bytes_, kBase64), '\0');
-  ::sodium_bin2base64(text.data(), text.size(), data_of(bytes_), bytes_.size(), kBase64);
+  ::sodium_bin2base64(text.data(), text.size(), unsigned_data(bytes_), bytes_.size(), kBase64);
   text.pop_back();  // the terminating zero
   return std::string(kPublicPrefix) + text;
 }
@@ -115,8 +111,8 @@ KeyId PublicKey::id() const { return KeyId::parse(std::string_view(sha256(bytes_
 
 bool PublicKey::verifies(std::span<const std::byte> message, const Signature& signature) const {
   init_sodium();
-  return ::crypto_sign_verify_detached(data_of(signature), data_of(message), message.size(),
-                                       data_of(bytes_)) == 0;
+  return ::crypto_sign_verify_detached(unsigned_data(signature), unsigned_data(message),
+                                       message.size(), unsigned_data(bytes_)) == 0;
 }
 
 void PublicKey::save(const std::filesystem::path& path) const {
@@ -137,7 +133,7 @@ SecretKey SecretKey::from_seed(std::span<const std::byte, 32> seed) {
   auto secret = std::make_shared<Secret>();
   std::ranges::copy(seed, secret->seed.bytes().begin());
   PublicKey::Bytes public_key{};
-  ::crypto_sign_seed_keypair(writable(public_key), secret->key.data(), secret->seed.data());
+  ::crypto_sign_seed_keypair(writable_data(public_key), secret->key.data(), secret->seed.data());
   return {std::move(secret), PublicKey(public_key)};
 }
 
@@ -150,15 +146,15 @@ SecretKey SecretKey::generate() {
 SecretKey SecretKey::from_file(const std::filesystem::path& path) {
   const SecretBytes content = read_key_file(path, "secret key file", KeyFile::secret);
   SecretBytes seed(kSeedSize);
-  if (!read_line(text_of(content.bytes()), kSecretPrefix, seed.bytes()))
-    fail("secret key file " + quote(path.native()) + " holds no secret key; it is one line, " +
-         quote(kSecretPrefix) + " and 44 characters, as `vcap keygen` writes it");
+  if (!read_line(key_text(content.bytes()), kSecretPrefix, seed.bytes()))
+    fail_key("secret key file " + quote(path.native()) + " holds no secret key; it is one line, " +
+             quote(kSecretPrefix) + " and 44 characters, as `vcap keygen` writes it");
   return from_seed(std::span<const std::byte, kSeedSize>(seed.bytes()));
 }
 
 Signature SecretKey::sign(std::span<const std::byte> message) const {
   Signature signature{};
-  ::crypto_sign_detached(writable(signature), nullptr, data_of(message), message.size(),
+  ::crypto_sign_detached(writable_data(signature), nullptr, unsigned_data(message), message.size(),
                          secret_->key.data());
   return signature;
 }

@@ -22,13 +22,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-PackageContents contents_of(const std::string& plugin) {
-  return {.libraries = {{std::string(platform()), test::plugin_path(plugin)}}};
-}
-
 std::filesystem::path pack(const TemporaryFolder& folder, const std::string& plugin,
                            const std::map<std::string, std::string>& files = {}) {
-  PackageContents contents = contents_of(plugin);
+  PackageContents contents{.libraries = {{std::string(platform()), test::plugin_path(plugin)}}};
   for (const auto& [name, content] : files)
     contents.files[name] = folder.write("inputs/" + name, content);
   package_capsule(contents, folder / "a.cap");
