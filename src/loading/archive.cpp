@@ -28,6 +28,10 @@ std::string take_message(zip_error_t& error) {
   return text;
 }
 
+void throw_where_memory_is_short(const zip_error_t& error) {
+  if (zip_error_code_zip(&error) == ZIP_ER_MEMORY) throw std::bad_alloc();
+}
+
 }  // namespace
 
 void Archive::CloseZip::operator()(struct zip* archive) const noexcept { zip_discard(archive); }
@@ -51,10 +55,17 @@ void Archive::open_zip() {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-  if (source == nullptr) throw std::bad_alloc();
+  if (source == nullptr) {
+    zip_error_fini(&error);
+    throw std::bad_alloc();
+  }
   zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
   if (zip_ == nullptr) {
     zip_source_free(source);
+    if (zip_error_code_zip(&error) == ZIP_ER_MEMORY) {
+      zip_error_fini(&error);
+      throw std::bad_alloc();
+    }
     throw InvalidCapsuleError(ErrorCode::not_an_archive,
                               capsule_ + " is not a sound zip archive: " + take_message(error) +
                                   "; make it anew with `vcap pack`");
@@ -108,7 +119,10 @@ std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   };
   const auto index = static_cast<zip_uint64_t>(&entry - entries_.data());
   const std::unique_ptr<zip_file_t, CloseFile> file(zip_fopen_index(zip_.get(), index, 0));
-  if (file == nullptr) damaged(entry, "cannot be read: " + std::string(zip_strerror(zip_.get())));
+  if (file == nullptr) {
+    throw_where_memory_is_short(*zip_get_error(zip_.get()));
+    damaged(entry, "cannot be read: " + std::string(zip_strerror(zip_.get())));
+  }
 
   // Not zeroed: pages are taken only as far as the packed bytes really go.
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
