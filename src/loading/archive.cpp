@@ -52,10 +52,17 @@ void Archive::open_zip() {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-  if (source == nullptr) throw std::bad_alloc();
+  if (source == nullptr) {
+    zip_error_fini(&error);
+    throw std::bad_alloc();
+  }
   zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
   if (zip_ == nullptr) {
     zip_source_free(source);
+    if (zip_error_code_zip(&error) == ZIP_ER_MEMORY) {
+      zip_error_fini(&error);
+      throw std::bad_alloc();
+    }
     throw InvalidCapsuleError(ErrorCode::not_an_archive,
                               capsule_ + " is not a sound zip archive: " + take_message(error) +
                                   "; make it anew with `vcap pack`");

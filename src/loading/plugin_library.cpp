@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "capsule/host_guard.hpp"
 #include "loading/digest.hpp"
@@ -84,8 +85,11 @@ class Table {
     const std::lock_guard lock(mutex_);
     if (const auto found = handles_.find(library.sha256); found != handles_.end())
       return found->second;
-    void* const handle = load(library);
-    handles_.emplace(library.sha256, handle);
+    // Its place is made first: a library that is loaded and not known would be loaded once more.
+    std::map<std::string, void*> made{{library.sha256, nullptr}};
+    auto place = made.extract(made.begin());
+    void* const handle = place.mapped() = load(library);
+    handles_.insert(std::move(place));
     return handle;
   }
 

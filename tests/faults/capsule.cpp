@@ -16,9 +16,11 @@ class Backend final : public vcap::BaseBackend<std::string, std::size_t> {
                                      const vcap::OptionValues&,
                                      vcap::BaseStreamState& state) override {
     const std::size_t size = predict(std::string(files_.text("words.txt")));
+    vcap::DetectionNode node{.name = "words"};
+    node.extra_data["size"] = size;
+    node.extra_data["frames"] = ++static_cast<State&>(state).frames;
     auto nodes = vcap::DetectionNodes::all();
-    nodes.add({.name = "words",
-               .extra_data = {{"size", size}, {"frames", ++static_cast<State&>(state).frames}}});
+    nodes.add(std::move(node));
     return nodes;
   }
   std::vector<std::size_t> batch_predict(std::span<const std::string> inputs) override {
@@ -34,12 +36,17 @@ class Backend final : public vcap::BaseBackend<std::string, std::size_t> {
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    return {.name = "words",
-            .version = 1,
-            .description = "Counts the letters of a file, once for each frame",
-            .output_type = {.size = vcap::NodeDescription::Size::all, .detections = {"words"}},
-            .options = {{"threshold", vcap::FloatOption{.default_value = 0.5, .min = 0, .max = 1}}},
-            .stream_state = vcap::make_stream_state<State>()};
+    // Member by member: where memory fails within a braced list that is returned, GCC 12 destroys
+    // members that it has not made yet.
+    vcap::CapsuleInfo info;
+    info.name = "words";
+    info.version = 1;
+    info.description = "Counts the letters of a file, once for each frame";
+    info.output_type.size = vcap::NodeDescription::Size::all;
+    info.output_type.detections.emplace_back("words");
+    info.options["threshold"] = vcap::FloatOption{.default_value = 0.5, .min = 0, .max = 1};
+    info.stream_state = vcap::make_stream_state<State>();
+    return info;
   }
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
                                               const std::string&) override {

@@ -9,6 +9,7 @@
 // Calls that the C library makes inside itself (dlopen's mmap, fopen's open, a thread's stack) do
 // not pass here at all.
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include "faults.hpp"
@@ -44,6 +46,8 @@ std::atomic<long> calls{0};
 std::atomic<long> nth{0};
 std::atomic<const char*> failed_call{nullptr};
 std::atomic<long> outstanding{0};
+void* failed_stack[64];
+std::atomic<int> failed_stack_size{0};
 
 struct Library {
   std::uintptr_t begin;
@@ -85,6 +89,7 @@ bool fails(faults::Kind kind, void* caller, const char* name) {
   if (armed != kind || is_left_out(caller)) return false;
   if (++calls != nth) return false;
   failed_call = name;
+  failed_stack_size = ::backtrace(failed_stack, std::size(failed_stack));
   return true;
 }
 
@@ -109,6 +114,8 @@ Function next(const char* name) {
 }  // namespace
 
 EXPORT void fault_arm(faults::Kind kind, long which) {
+  void* first[1];
+  ::backtrace(first, 1);  // which sets itself up, once
   calls = 0;
   nth = which;
   failed_call = nullptr;
@@ -120,6 +127,10 @@ EXPORT long fault_disarm() {
 }
 EXPORT long fault_outstanding() { return outstanding; }
 EXPORT const char* fault_failed_call() { return failed_call; }
+EXPORT int fault_failed_stack(void**& callers) {
+  callers = failed_stack;
+  return failed_stack_size;
+}
 
 // Allocation
 
