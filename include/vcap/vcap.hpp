@@ -5,6 +5,7 @@
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/base/version.hpp"
+#include "vcap/loading/fetch_resources.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/loading/package_capsule.hpp"

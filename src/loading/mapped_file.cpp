@@ -28,14 +28,18 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   // O_NONBLOCK, so that a pipe without a writer is refused below rather than waited for.
   const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail(errno);
+  return of(fd.get());
+}
+
+std::shared_ptr<const MappedFile> MappedFile::of(int fd) {
   struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) fail(errno);
+  if (::fstat(fd, &status) != 0) fail(errno);
   if (S_ISDIR(status.st_mode)) fail(EISDIR);
   if (!S_ISREG(status.st_mode)) fail(ENOTSUP);
 
   const auto size = static_cast<std::size_t>(status.st_size);
   // The mapping holds the file on its own; the descriptor is not needed any longer.
-  const void* const data = size == 0 ? nullptr : map(size, PROT_READ, MAP_PRIVATE, fd.get());
+  const void* const data = size == 0 ? nullptr : map(size, PROT_READ, MAP_PRIVATE, fd);
   return std::shared_ptr<const MappedFile>(
       new MappedFile(static_cast<const std::byte*>(data), size));
 }

@@ -23,6 +23,8 @@ class VCAP_EXPORT MappedFile {
   /// Throws std::system_error where the file cannot be opened, or is no regular file (EISDIR for
   /// a folder, ENOTSUP for the rest). Never blocks on a pipe.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+  /// The same of a file that is open for reading, and may be closed then.
+  static std::shared_ptr<const MappedFile> of(int fd);
   /// A copy of bytes that somebody else owns. Throws std::system_error where memory is short.
   static std::shared_ptr<const MappedFile> copy(Bytes bytes);
 

@@ -13,6 +13,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/capsule/device.hpp"
+#include "vcap/loading/resource_options.hpp"
 
 namespace vcap {
 
@@ -36,17 +37,19 @@ struct LoadOptions {
   std::vector<std::string> devices{};
   std::vector<std::shared_ptr<const DeviceProvider>> device_providers{};
   Limits limits{};
+  /// Where the capsule's resources come from and are kept; not needed without inference_mode.
+  ResourceOptions resources{};
 };
 
 /// Loads a capsule from a `.cap` file, or from the bytes of one (copied where needed).
 ///
 /// Stages, each with errors of its own: open, archive, manifest with its versions, digests,
-/// platform and ABI, library, entry, description, devices, backends (docs/capsule-format.md has
-/// the table). Libraries stay mapped for the life of the process, and one digest is mapped once;
-/// a changed file gives new code. Files of the capsule are views into the mapped `.cap` file, so
-/// replace it by a rename, never in place. Throws InvalidCapsuleError, IncompatibleCapsuleError,
-/// CapsuleLoadError, DeviceError; messages name the file, the entry at fault and the remedy;
-/// InvalidArgument where config is no object. Thread-safe.
+/// platform and ABI, resources, library, entry, description, devices, backends
+/// (docs/capsule-format.md has the table). Libraries stay mapped for the life of the process, and
+/// one digest is mapped once; a changed file gives new code. Files of the capsule are views into
+/// the mapped `.cap` file, so replace it by a rename, never in place. Throws InvalidCapsuleError,
+/// IncompatibleCapsuleError, ResourceError, CapsuleLoadError, DeviceError; messages name the file,
+/// the entry at fault and the remedy; InvalidArgument where config is no object. Thread-safe.
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
                                                   const LoadOptions& options = {});
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
