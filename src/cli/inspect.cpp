@@ -54,6 +54,10 @@ void print(const Manifest& manifest) {
             << '\n';
   if (!info.options.empty()) std::cout << "options\n";
   print_options(info.options);
+  if (!info.resources.empty()) std::cout << "resources, fetched where it is loaded\n";
+  for (const Resource& resource : info.resources)
+    std::cout << "  " << resource.name << "  " << resource.size << " bytes  sha256 "
+              << resource.sha256 << "  " << resource.url << '\n';
   std::cout << "libraries\n";
   for (const Manifest::Library& library : manifest.libraries)
     std::cout << "  " << library.platform << ": " << library.abi_tag << " (" << fitness(library)

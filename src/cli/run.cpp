@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/resource_arguments.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/stop_signal.hpp"
@@ -35,6 +36,7 @@ struct RunArguments {
   std::vector<std::string> options;
   std::vector<std::string> configs;
   OutputPaths outputs;
+  ResourceArguments resources;
   std::int64_t max_frames = 0;  ///< 0: all
 };
 
@@ -46,10 +48,11 @@ std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths) {
 
 std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& paths,
                                                const std::vector<CapsuleInfo>& infos,
-                                               const CapsuleSettings& settings) {
+                                               const CapsuleSettings& settings,
+                                               const ResourceOptions& resources) {
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    LoadOptions options;
+    LoadOptions options{.resources = resources};
     if (const auto config = settings.config.find(infos[i].name); config != settings.config.end())
       options.config = config->second;
     capsules.push_back(load_capsule(paths[i], options));
@@ -82,7 +85,7 @@ int run(const RunArguments& arguments) {
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
-  Pipeline pipeline(load_all(arguments.capsules, infos, settings));
+  Pipeline pipeline(load_all(arguments.capsules, infos, settings, arguments.resources.options()));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     auto source = open_source(arguments.sources[i]);
     auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
@@ -134,6 +137,7 @@ void add_run(CLI::App& app, Action& chosen) {
        "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  arguments->resources.add_to(*command, "--resource-cache");
   command
       ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
       ->type_name("N")

@@ -2,6 +2,7 @@
 #include "loading/download.hpp"
 
 #include <curl/curl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,35 @@ void start_libcurl() {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) throw std::bad_alloc();
   });
 }
+
+/// Keeps this thread from SIGPIPE, which would end the host where a server hangs up: OpenSSL
+/// writes to sockets without a way to switch it off, and libcurl would switch it off for the
+/// whole process.
+class WithoutSigpipe {
+ public:
+  WithoutSigpipe() {
+    ::sigemptyset(&sigpipe_);
+    ::sigaddset(&sigpipe_, SIGPIPE);
+    sigset_t pending;
+    ::sigpending(&pending);
+    was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+    ::pthread_sigmask(SIG_BLOCK, &sigpipe_, &before_);
+  }
+  WithoutSigpipe(const WithoutSigpipe&) = delete;
+  WithoutSigpipe& operator=(const WithoutSigpipe&) = delete;
+  ~WithoutSigpipe() {
+    const timespec now{};
+    if (!was_pending_)
+      while (::sigtimedwait(&sigpipe_, nullptr, &now) < 0 && errno == EINTR) {
+      }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t sigpipe_;
+  sigset_t before_;
+  bool was_pending_ = false;
+};
 
 bool may_pass(CURLcode code) {
   switch (code) {
@@ -127,6 +157,7 @@ Transfer::Transfer(const Download& what, const ResourceOptions& options, const s
   set(CURLOPT_LOW_SPEED_LIMIT, kSlowest);
   set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(options.stall_timeout.count()));
   set(CURLOPT_TCP_KEEPALIVE, 1L);
+  if (!options.certificates.empty()) set(CURLOPT_CAINFO, options.certificates.c_str());
   set(CURLOPT_WRITEFUNCTION, &Transfer::take);
   set(CURLOPT_WRITEDATA, this);
   asked_for_rest_ = offset_ > 0;
@@ -206,7 +237,10 @@ void Transfer::check_range() {
 }
 
 std::optional<std::string> Transfer::run() {
-  const CURLcode code = curl_easy_perform(easy_.get());
+  const CURLcode code = [this] {
+    const WithoutSigpipe quiet;
+    return curl_easy_perform(easy_.get());
+  }();
   if (failure_) std::rethrow_exception(failure_);
   judge(code);
   if (is_success(status())) return std::nullopt;

@@ -52,6 +52,7 @@ ResourceOptions with_environment(ResourceOptions options, const EnvironmentVaria
       throw InvalidArgument(ErrorCode::invalid_argument,
                             "the mirror of resources " + quote(options.mirror) + " " + fault +
                                 " (ResourceOptions::mirror, VCAP_RESOURCE_MIRROR)");
+  if (options.certificates.empty()) options.certificates = text("SSL_CERT_FILE");
   const std::string_view offline = text("VCAP_OFFLINE");
   options.offline = options.offline || (!offline.empty() && offline != "0");
   return options;

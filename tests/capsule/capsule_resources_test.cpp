@@ -20,7 +20,7 @@ using testing::UnorderedElementsAre;
 using Events = std::vector<std::string>;
 
 /// What happened, in order. Thread-safe.
-class Journal {
+class HookJournal {
  public:
   void add(const std::string& event) {
     const std::lock_guard lock(mutex_);
@@ -42,7 +42,7 @@ struct Plan {
 
 class JournalBackend final : public Backend {
  public:
-  JournalBackend(Journal& journal, std::string device, Plan plan)
+  JournalBackend(HookJournal& journal, std::string device, Plan plan)
       : journal_(journal), device_(std::move(device)), plan_(std::move(plan)) {}
 
   void setup_with_resources(const CapsuleFiles& files) override {
@@ -56,14 +56,14 @@ class JournalBackend final : public Backend {
   void close() noexcept override { journal_.add("close " + device_); }
 
  private:
-  Journal& journal_;
+  HookJournal& journal_;
   const std::string device_;
   const Plan plan_;
 };
 
 class JournalCapsule final : public BaseCapsule {
  public:
-  JournalCapsule(Journal& journal, Plan plan) : journal_(journal), plan_(std::move(plan)) {}
+  JournalCapsule(HookJournal& journal, Plan plan) : journal_(journal), plan_(std::move(plan)) {}
 
   void fetch_resources(const CapsuleFiles& files) override {
     journal_.add("fetch " + std::string(files.text("a")));
@@ -75,11 +75,11 @@ class JournalCapsule final : public BaseCapsule {
   }
 
  private:
-  Journal& journal_;
+  HookJournal& journal_;
   const Plan plan_;
 };
 
-std::unique_ptr<Capsule> load(Journal& journal, Plan plan, bool inference_mode = true) {
+std::unique_ptr<Capsule> load(HookJournal& journal, Plan plan, bool inference_mode = true) {
   static const std::string content = "content";
   return std::make_unique<Capsule>(
       test::detector_info(), std::make_unique<JournalCapsule>(journal, std::move(plan)),
@@ -88,8 +88,35 @@ std::unique_ptr<Capsule> load(Journal& journal, Plan plan, bool inference_mode =
                      .inference_mode = inference_mode});
 }
 
+// As docs/writing-a-capsule.md shows it.
+class LargeDetector final : public vcap::BaseCapsule {
+ public:
+  // [resources]
+  static vcap::CapsuleInfo info() {
+    return {.name = "detector_large",
+            .version = 1,
+            .output_type = {.size = vcap::NodeDescription::Size::all, .detections = {"person"}},
+            .resources = {{
+                .name = "model.onnx",
+                .url = "https://models.example/detector-large-3.onnx",
+                .sha256 = "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c",
+                .size = 1'288'490'188,
+            }}};
+  }
+  // [/resources]
+  std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles&,
+                                              const std::string&) override {
+    return nullptr;
+  }
+};
+
+TEST(Resources, AreDeclaredInTheDescription) {
+  EXPECT_NO_THROW(check(LargeDetector::info()));
+  EXPECT_EQ(LargeDetector::info().resources.at(0).name, "model.onnx");
+}
+
 TEST(ResourceHooks, FetchOnceAndThenSetUpEachBackend) {
-  Journal journal;
+  HookJournal journal;
   const auto capsule = load(journal, {});
   const Events events = journal.events();
   ASSERT_EQ(events.size(), 5u);
@@ -99,13 +126,13 @@ TEST(ResourceHooks, FetchOnceAndThenSetUpEachBackend) {
 }
 
 TEST(ResourceHooks, AreNotCalledWithoutInferenceMode) {
-  Journal journal;
+  HookJournal journal;
   load(journal, {}, false);
   EXPECT_THAT(journal.events(), ElementsAre());
 }
 
 TEST(ResourceHooks, FailTheLoadBeforeAnyBackendWhereFetchingFails) {
-  Journal journal;
+  HookJournal journal;
   EXPECT_THAT([&] { load(journal, {.fails = "fetch"}); },
               ThrowsError<CapsuleLoadError>(
                   ErrorCode::capsule_threw,
@@ -115,7 +142,7 @@ TEST(ResourceHooks, FailTheLoadBeforeAnyBackendWhereFetchingFails) {
 }
 
 TEST(ResourceHooks, CloseEveryBackendWhereOneCannotBeSetUp) {
-  Journal journal;
+  HookJournal journal;
   EXPECT_THAT([&] { load(journal, {.fails = "setup GPU:1"}); },
               ThrowsError<CapsuleLoadError>(ErrorCode::backend_load_failed,
                                             AllOf(HasSubstr("GPU:1: setup_with_resources failed: "),

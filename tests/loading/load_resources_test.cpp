@@ -131,6 +131,26 @@ TEST_F(LoadResources, SaysOfflineWhatIsMissing) {
   EXPECT_NO_THROW(load_capsule(path, options));
 }
 
+TEST_F(LoadResources, CanBeFetchedWhenAHostIsInstalled) {
+  const std::filesystem::path file = capsule({weights("ok")});
+  const std::filesystem::path state = folder.path();
+  std::string shown;
+  {
+    // [host]
+    // Where the host is installed:
+    for (const vcap::FetchedResource& one :
+         vcap::fetch_resources(file, {.cache = state / "models"}))
+      shown += one.resource.name + " is " + one.path.native() + "\n";
+
+    // Where it runs, which reaches nothing:
+    const auto capsule =
+        vcap::load_capsule(file, {.resources = {.cache = state / "models", .offline = true}});
+    // [/host]
+    EXPECT_NE(capsule, nullptr);
+  }
+  EXPECT_THAT(shown, HasSubstr("models/weights.bin is "));
+}
+
 TEST_F(LoadResources, FetchesNothingWithoutInferenceMode) {
   LoadOptions options = load_options();
   options.inference_mode = false;

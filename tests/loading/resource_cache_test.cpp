@@ -3,6 +3,8 @@
 #include "loading/resource_cache.hpp"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -171,6 +173,8 @@ TEST_F(ResourceCacheTest, NoticesThatAFileChangedSinceItWasChecked) {
   const Resource wanted = resource("ok");
   obtain(wanted);
   put(wanted, "", std::string(10'000, 'x'));
+  // Clocks of file systems tick slowly: without this, both could be of one tick.
+  fs::last_write_time(in_cache(wanted), fs::last_write_time(in_cache(wanted)) + 1s);
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
   EXPECT_THAT(requests("ok"), ElementsAre("-", "-"));
 }
@@ -304,6 +308,24 @@ TEST_F(ResourceCacheTest, SaysThatItsFolderCannotBeMade) {
   EXPECT_THAT(thrown.what(), AllOf(HasSubstr((folder / "file/cache/resources").native()),
                                    HasSubstr("VCAP_CACHE")));
   EXPECT_THAT(requests("ok"), IsEmpty());
+}
+
+TEST_F(ResourceCacheTest, SaysThatThereIsNoRoomAndGoesOnOnceThereIs) {
+  const Resource wanted = resource("ok");
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 6000, .rlim_max = before.rlim_max};
+  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const ResourceFailure thrown = failure(wanted);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, old_handler);
+  EXPECT_EQ(thrown.code(), ErrorCode::resource_cache);
+  EXPECT_THAT(thrown.what(), AllOf(HasSubstr("cannot write " + in_cache(wanted, ".part").native()),
+                                   HasSubstr("make room")));
+  EXPECT_THAT(waits, IsEmpty());
+  EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
+  EXPECT_THAT(requests("ok"), ElementsAre("-", "bytes=6000-"));
 }
 
 TEST_F(ResourceCacheTest, ServesFromAFolderThatCannotBeWritten) {

@@ -39,6 +39,14 @@ TEST(ResourceSettings, MakeTheCachesPathAbsolute) {
   EXPECT_EQ(settled({.cache = "here"}, {}).cache, std::filesystem::current_path() / "here");
 }
 
+TEST(ResourceSettings, TakeCertificatesFromOptionsThenTheEnvironment) {
+  EXPECT_EQ(settled({.cache = "/o"}, {}).certificates, "");
+  EXPECT_EQ(settled({.cache = "/o"}, {{"SSL_CERT_FILE", "/e.pem"}}).certificates, "/e.pem");
+  EXPECT_EQ(settled({.cache = "/o", .certificates = "/o.pem"}, {{"SSL_CERT_FILE", "/e.pem"}})
+                .certificates,
+            "/o.pem");
+}
+
 TEST(ResourceSettings, GoOfflineByOptionOrEnvironment) {
   EXPECT_TRUE(settled({.cache = "/o", .offline = true}, {}).offline);
   EXPECT_TRUE(settled({.cache = "/o"}, {{"VCAP_OFFLINE", "1"}}).offline);

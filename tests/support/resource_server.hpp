@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "support/temporary_folder.hpp"
@@ -27,10 +28,11 @@ namespace vcap::test {
 /// that serves the files written into it, in the ways that its source lists.
 class ResourceServer {
  public:
-  ResourceServer() {
+  /// With a PEM file of a key and its certificate: by https.
+  explicit ResourceServer(std::string certificate = {}) : certificate_(std::move(certificate)) {
     // What the machine says of proxies and caches is no part of a test.
     for (const char* const name : {"http_proxy", "all_proxy", "ALL_PROXY", "VCAP_CACHE",
-                                   "VCAP_RESOURCE_MIRROR", "VCAP_OFFLINE"})
+                                   "VCAP_RESOURCE_MIRROR", "VCAP_OFFLINE", "SSL_CERT_FILE"})
       ::unsetenv(name);
     std::array<int, 2> to{};
     std::array<int, 2> from{};
@@ -56,7 +58,9 @@ class ResourceServer {
   std::filesystem::path write(const std::string& name, std::string_view content) const {
     return folder_.write(name, content);
   }
-  std::string root() const { return "http://127.0.0.1:" + port_; }
+  std::string root() const {
+    return (certificate_.empty() ? "http" : "https") + ("://127.0.0.1:" + port_);
+  }
   std::string url(const std::string& behaviour, const std::string& name) const {
     return root() + "/" + behaviour + "/" + name;
   }
@@ -78,10 +82,11 @@ class ResourceServer {
     ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     // Isolated, without the site's packages: it starts in half the time.
-    std::array<std::string, 5> words{"python3", "-I", "-S", VCAP_RESOURCE_SERVER,
-                                     folder_.path().native()};
-    std::array<char*, 6> arguments{};
-    for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
+    std::array<std::string, 6> words{
+        "python3", "-I", "-S", VCAP_RESOURCE_SERVER, folder_.path().native(), certificate_};
+    std::array<char*, 7> arguments{};
+    for (std::size_t i = 0; i < words.size() && !words[i].empty(); ++i)
+      arguments[i] = words[i].data();
     const int failed =
         ::posix_spawnp(&process_, "python3", &actions, nullptr, arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
@@ -109,6 +114,7 @@ class ResourceServer {
     return answer.substr(answer.find("\r\n\r\n") + 4);
   }
 
+  const std::string certificate_;
   TemporaryFolder folder_;
   pid_t process_ = -1;
   int input_ = -1;

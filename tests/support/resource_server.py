@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves the files of a folder on loopback, well or badly: /<behaviour>/<file>.
 
-Prints its port. /log/<behaviour>/<file> gives what was asked for there, a line for each request:
+Prints its port. With a second argument, a PEM file of a key and its certificate, by https.
+
+/log/<behaviour>/<file> gives what was asked for there, a line for each request:
 the Range header or "-". Ends with its standard input.
 
 Also a proxy for http: an absolute URL in a request line is served as if it were this server's,
@@ -153,6 +155,9 @@ class Handler(BaseHTTPRequestHandler):
     def serve_to_stranger(self, name, _):
         self.redirect("http://example.invalid/" + name)
 
+    def serve_to_http(self, name, _):
+        self.redirect("http://127.0.0.1:1/" + name)
+
     def serve_nowhere(self, name, _):
         self.answer(302, b"")
 
@@ -188,6 +193,12 @@ class Server(ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Handler)
+if len(sys.argv) > 2:
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[2])
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 print(server.server_address[1], flush=True)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 sys.stdin.read()

@@ -21,6 +21,9 @@ struct ResourceOptions {
   /// Fetch nothing: what is not in the cache fails the load, saying which file to put where.
   /// $VCAP_OFFLINE=1 sets it too.
   bool offline = false;
+  /// The certificates of the authorities that servers are checked against, in one PEM file. Empty:
+  /// $SSL_CERT_FILE, else the system's.
+  std::filesystem::path certificates{};
   /// Bound of the cache. Before a fetch that would go beyond it, what was used longest ago is
   /// removed; never what a loaded capsule holds.
   std::uint64_t cache_bytes = std::uint64_t{64} << 30;
