@@ -6,6 +6,7 @@
 #include "vcap/base/log.hpp"
 #include "vcap/base/version.hpp"
 #include "vcap/loading/encrypt_capsule.hpp"
+#include "vcap/loading/fetch_resources.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/loading/package_capsule.hpp"

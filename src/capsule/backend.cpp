@@ -7,6 +7,8 @@ namespace vcap {
 
 Backend::~Backend() = default;
 
+void Backend::setup_with_resources(const CapsuleFiles&) {}
+
 std::vector<float> Backend::distances(std::span<const float>,
                                       std::span<const std::vector<float>>) const {
   throw InvalidArgument(

@@ -17,7 +17,7 @@ struct BackendPool::Slot {
   std::string device;
   std::unique_ptr<Backend> backend;
   std::atomic<int> calls = 0;  ///< in progress here
-  std::string failure;         ///< why there is no backend
+  std::string failure;         ///< why there is no backend that can be used
 
   double load() const noexcept {
     return backend->workload() + calls.load(std::memory_order_relaxed);
@@ -35,6 +35,14 @@ std::unique_ptr<Backend> load_one(BaseCapsule& author, const CapsuleFiles& files
   } catch (...) {
     failure = exception_text(std::current_exception());
     return nullptr;
+  }
+}
+
+void set_up(Backend& backend, const CapsuleFiles& files, std::string& failure) noexcept {
+  try {
+    backend.setup_with_resources(files);
+  } catch (...) {
+    failure = "setup_with_resources failed: " + exception_text(std::current_exception());
   }
 }
 
@@ -79,12 +87,14 @@ BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const s
     slots_.back()->device = device;
   }
   at_once(slots_.size(), [&](std::size_t i) {
-    slots_[i]->backend = load_one(author, files, slots_[i]->device, slots_[i]->failure);
+    Slot& slot = *slots_[i];
+    slot.backend = load_one(author, files, slot.device, slot.failure);
+    if (slot.backend) set_up(*slot.backend, files, slot.failure);
   });
 
   std::string failures;
   for (const auto& slot : slots_)
-    if (!slot->backend)
+    if (!slot->backend || !slot->failure.empty())
       failures += (failures.empty() ? "" : "; ") + slot->device + ": " + slot->failure;
   if (failures.empty()) return;
   close();

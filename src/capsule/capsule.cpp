@@ -50,6 +50,20 @@ std::vector<std::string> mapped_devices(const CapsuleInfo& info, const Capsule::
   }
 }
 
+/// The author, who has fetched what backends will need, where there will be any.
+std::unique_ptr<BaseCapsule> with_resources(std::unique_ptr<BaseCapsule> author,
+                                            const CapsuleFiles& files, const std::string& capsule,
+                                            const std::vector<std::string>& devices) {
+  try {
+    if (!devices.empty()) author->fetch_resources(files);
+    return author;
+  } catch (...) {
+    throw CapsuleLoadError(ErrorCode::capsule_threw, "capsule " + capsule +
+                                                         ": fetch_resources failed: " +
+                                                         exception_text(std::current_exception()));
+  }
+}
+
 }  // namespace
 
 struct Capsule::Impl {
@@ -59,7 +73,7 @@ struct Capsule::Impl {
         defaults(info.options, "capsule " + info.name),
         devices(mapped_devices(info, setup)),
         files(std::move(setup.files)),
-        author(std::move(made)),
+        author(with_resources(std::move(made), files, info.name, devices)),
         backends(*author, files, info.name, devices) {
     if (info.stream_state) states.emplace(info.name, info.stream_state);
   }

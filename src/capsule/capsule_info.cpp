@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "capsule/resource_check.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 
@@ -69,6 +70,16 @@ class Checker {
            " is not allowed; give a finite distance of 0 or more");
   }
 
+  void resources() const {
+    std::set<std::string_view> names;
+    for (const Resource& resource : info_.resources) {
+      if (const std::string fault = resource_fault(resource); !fault.empty())
+        fail("resource " + quote(resource.name) + ": " + fault);
+      if (!names.insert(resource.name).second)
+        fail("resource " + quote(resource.name) + " is there twice; name each differently");
+    }
+  }
+
  private:
   void lists(const std::string& field, const NodeDescription& type) const {
     list(field + ".detections", type.detections);
@@ -106,6 +117,7 @@ void check(const CapsuleInfo& info) {
   checker.input();
   checker.output();
   checker.encoder();
+  checker.resources();
 }
 
 }  // namespace vcap

@@ -26,6 +26,15 @@ Options read_options(const JsonView& json) {
   return options;
 }
 
+Resource read_resource(const JsonView& json) {
+  Resource resource{
+      .name = json["name"].text(), .url = json["url"].text(), .sha256 = json["sha256"].text()};
+  const JsonView size = json["size"];
+  if (!size.value().is_number_unsigned()) size.fail("a whole number from 1");
+  resource.size = size.value().get<std::uint64_t>();
+  return resource;
+}
+
 /// What stands in for a function that JSON cannot carry.
 [[noreturn]] void refuse_to_run(const std::string& what) {
   throw InvalidArgument(ErrorCode::invalid_argument,
@@ -57,6 +66,9 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
     };
   if (const auto threshold = json.find("recognition_threshold"))
     info.recognition_threshold = threshold->number();
+  if (const auto resources = json.find("resources"))
+    for (const JsonView& resource : resources->elements())
+      info.resources.push_back(read_resource(resource));
   return info;
 }
 
@@ -76,6 +88,11 @@ void to_json(nlohmann::json& json, const CapsuleInfo& info) {
           {"device_mapper", info.device_mapper.name()},
           {"stateful", static_cast<bool>(info.stream_state)}};
   if (info.recognition_threshold) json["recognition_threshold"] = *info.recognition_threshold;
+  for (const Resource& resource : info.resources)
+    json["resources"].push_back({{"name", resource.name},
+                                 {"url", resource.url},
+                                 {"sha256", resource.sha256},
+                                 {"size", resource.size}});
 }
 
 }  // namespace vcap

@@ -7,13 +7,14 @@ namespace vcap::cli {
 
 const char* const kExitCodesHelp =
     "Exit codes: 0 done, 1 failed while running, 2 usage, 3 invalid capsule, 4 incompatible "
-    "capsule, 5 no device, 6 source, 7 output.";
+    "capsule, 5 no device, 6 source, 7 output, 8 resource.";
 
 int exit_code_of(const std::exception& error) noexcept {
   if (dynamic_cast<const UsageError*>(&error)) return kUsage;
   if (dynamic_cast<const DeviceError*>(&error)) return kNoDevice;
   if (dynamic_cast<const SourceError*>(&error)) return kSource;
   if (dynamic_cast<const OutputError*>(&error)) return kOutput;
+  if (dynamic_cast<const ResourceError*>(&error)) return kResource;
   if (dynamic_cast<const IncompatibleCapsuleError*>(&error)) return kIncompatibleCapsule;
   // A capsule whose own code fails while it is loaded is as unfit as one whose file is broken.
   if (dynamic_cast<const CapsuleLoadError*>(&error)) return kInvalidCapsule;

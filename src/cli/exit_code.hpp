@@ -16,6 +16,7 @@ enum ExitCode : int {
   kNoDevice = 5,
   kSource = 6,
   kOutput = 7,
+  kResource = 8,
   /// Ended by a second Ctrl-C without finishing its files: 128 + SIGINT, as shells have it.
   kKilled = 130,
 };

@@ -58,6 +58,10 @@ void print(const Manifest& manifest, std::ostream& out) {
   out << "format    " << manifest.format_version << ", plugin API " << manifest.api_version << '\n';
   if (!info.options.empty()) out << "options\n";
   print_options(info.options, out);
+  if (!info.resources.empty()) out << "resources, fetched where it is loaded\n";
+  for (const Resource& resource : info.resources)
+    out << "  " << resource.name << "  " << resource.size << " bytes  sha256 " << resource.sha256
+        << "  " << resource.url << '\n';
   out << "libraries\n";
   for (const Manifest::Library& library : manifest.libraries)
     out << "  " << library.platform << ": " << library.abi_tag << " (" << fitness(library) << ")\n";

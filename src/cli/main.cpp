@@ -43,6 +43,7 @@ int run(int argument_count, const char* const* arguments) {
   add_run(app, chosen);
   add_plan(app, chosen);
   add_inspect(app, chosen);
+  add_fetch(app, chosen);
   add_pack(app, chosen);
   add_unpack(app, chosen);
   add_keygen(app, chosen);

@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/resource_arguments.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/stop_signal.hpp"
@@ -37,6 +38,7 @@ struct RunArguments {
   std::vector<std::string> configs;
   AccessArguments access;
   OutputPaths outputs;
+  ResourceArguments resources;
   std::int64_t max_frames = 0;  ///< 0: all
 };
 
@@ -79,7 +81,8 @@ int report_failures(const RunStreams& streams) {
 
 int run(const RunArguments& arguments) {
   // Everything that the manifests tell is checked before any code of a capsule runs.
-  const LoadOptions access = read_access(arguments.access);
+  LoadOptions access = read_access(arguments.access);
+  access.resources = arguments.resources.options();
   const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules, access);
   const Plan plan(infos);
   const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
@@ -140,6 +143,7 @@ void add_run(CLI::App& app, Action& chosen) {
        "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  arguments->resources.add_to(*command, "--resource-cache");
   command
       ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
       ->type_name("N")

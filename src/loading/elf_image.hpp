@@ -28,6 +28,10 @@ class ElfFault : public std::runtime_error {
   ErrorCode code_;
 };
 
+/// Throws ElfFault with the code of that name.
+[[noreturn]] void invalid_library(const std::string& text);
+[[noreturn]] void unsafe_library(const std::string& text);
+
 /// A shared library's bytes, seen as the dynamic linker will see them: by address.
 ///
 /// Every read is checked against the segments, so that damaged bytes give ElfFault and nothing

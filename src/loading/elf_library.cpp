@@ -19,13 +19,6 @@ constexpr Machine kMachines[] = {{"linux-x86_64", EM_X86_64}, {"linux-aarch64", 
 
 constexpr std::size_t kMostVersions = 4096;  // beyond what any library needs
 
-[[noreturn]] void invalid(const std::string& text) {
-  throw ElfFault(ErrorCode::invalid_library, text);
-}
-[[noreturn]] void unsafe(const std::string& text) {
-  throw ElfFault(ErrorCode::unsafe_library, text);
-}
-
 std::optional<unsigned> machine_of(std::string_view platform) {
   const auto found = std::ranges::find(kMachines, platform, &Machine::platform);
   return found == std::end(kMachines) ? std::nullopt : std::optional(found->number);
@@ -59,9 +52,9 @@ void check_search_paths(const ElfImage& image) {
         const std::size_t end = rest.find(':');
         is_last = end == rest.npos;
         if (!is_below_origin(rest.substr(0, end)))
-          unsafe("has the search path (RPATH) " + quote(rest.substr(0, end)) +
-                 ", which is not below $ORIGIN; link it without -rpath, in CMake with "
-                 "BUILD_WITH_INSTALL_RPATH ON");
+          unsafe_library("has the search path (RPATH) " + quote(rest.substr(0, end)) +
+                         ", which is not below $ORIGIN; link it without -rpath, in CMake with "
+                         "BUILD_WITH_INSTALL_RPATH ON");
         if (!is_last) rest.remove_prefix(end + 1);
       }
     }
@@ -80,13 +73,14 @@ void check_directives(const ElfImage& image) {
                                     {DT_AUXILIARY, "is a filter of another one (DT_AUXILIARY)"}};
   for (const Directive& one : kRefused)
     if (image.has(one.tag))
-      unsafe(std::string(one.text) + ", which no plugin needs; link it without");
+      unsafe_library(std::string(one.text) + ", which no plugin needs; link it without");
   if (image.has(DT_TEXTREL) || (image.one(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0)
-    unsafe("has its code changed while it is loaded (DT_TEXTREL); compile all of it with -fPIC");
+    unsafe_library(
+        "has its code changed while it is loaded (DT_TEXTREL); compile all of it with -fPIC");
   const std::uint64_t flags = image.one(DT_FLAGS_1).value_or(0);
-  if ((flags & DF_1_PIE) != 0) invalid("is a program");
+  if ((flags & DF_1_PIE) != 0) invalid_library("is a program");
   if ((flags & DF_1_NOOPEN) != 0)
-    invalid("forbids to be loaded while a program runs (-z nodlopen)");
+    invalid_library("forbids to be loaded while a program runs (-z nodlopen)");
 }
 
 /// Tables whose size stands beside them. The linker reads them unseen, and stops the whole process
@@ -110,21 +104,21 @@ void check_tables(const ElfImage& image) {
     const auto size = image.one(one.size);
     if (!size || *size % one.expected != 0 ||
         (one.entry_size != 0 && image.one(one.entry_size) != one.expected))
-      invalid(std::string("is damaged: its ") + one.what + " has no possible size");
+      invalid_library(std::string("is damaged: its ") + one.what + " has no possible size");
     if (*size > 0) static_cast<void>(image.at(*address, *size, one.what));
   }
   if (image.one(DT_PLTREL).value_or(DT_RELA) != DT_RELA)
-    invalid("is damaged: its table of calls is of no kind that 64-bit processors have");
+    invalid_library("is damaged: its table of calls is of no kind that 64-bit processors have");
 }
 
 std::vector<ElfLibrary::Needed> read_needed(const ElfImage& image) {
   std::vector<ElfLibrary::Needed> needed;
   for (const std::uint64_t offset : image.all(DT_NEEDED)) {
     std::string name = image.text(offset);
-    if (name.empty()) invalid("is damaged: it needs a library without a name");
+    if (name.empty()) invalid_library("is damaged: it needs a library without a name");
     if (name.find_first_of("/$") != name.npos)
-      unsafe("needs the library " + quote(name) +
-             " by its path; link it by its name (-l), or give that library a soname");
+      unsafe_library("needs the library " + quote(name) +
+                     " by its path; link it by its name (-l), or give that library a soname");
     needed.push_back({.name = std::move(name)});
   }
   return needed;
@@ -135,16 +129,16 @@ void read_versions(const ElfImage& image, ElfImage::Bytes table, std::uint64_t a
                    std::vector<std::string>& versions, std::size_t& left) {
   constexpr const char* kWhat = "list of needed versions";
   for (; count > 0; --count) {
-    if (left-- == 0) invalid("is damaged: it needs more versions than there can be");
+    if (left-- == 0) invalid_library("is damaged: it needs more versions than there can be");
     const auto version = ElfImage::record<Elf64_Vernaux>(table, at, kWhat);
     std::string name = image.text(version.vna_name);
     // The linker compares both, and would not find one that disagrees with itself.
     if (version.vna_hash != elf_hash(name))
-      invalid("is damaged: its needed version " + quote(name) + " has another hash");
+      invalid_library("is damaged: its needed version " + quote(name) + " has another hash");
     // Of a weak one, the linker takes the absence.
     if ((version.vna_flags & VER_FLG_WEAK) == 0) versions.push_back(std::move(name));
     if ((version.vna_next == 0) != (count == 1))
-      invalid("is damaged: its list of needed versions is of another length than it says");
+      invalid_library("is damaged: its list of needed versions is of another length than it says");
     at += version.vna_next;
   }
 }
@@ -154,7 +148,7 @@ void add_versions(const ElfImage& image, std::vector<ElfLibrary::Needed>& needed
   const auto address = image.one(DT_VERNEED);
   if (!address && !image.has(DT_VERDEF)) return;
   if (!image.one(DT_VERSYM))
-    invalid("is damaged: it needs versions, but says not which symbols have them");
+    invalid_library("is damaged: it needs versions, but says not which symbols have them");
   if (!address) return;
   constexpr const char* kWhat = "list of needed versions";
   const ElfImage::Bytes table = image.from(*address, kWhat);
@@ -162,20 +156,21 @@ void add_versions(const ElfImage& image, std::vector<ElfLibrary::Needed>& needed
   std::size_t left = kMostVersions;
   for (std::uint64_t count = image.one(DT_VERNEEDNUM).value_or(0);; --count) {
     if (count == 0 || left-- == 0)
-      invalid("is damaged: its list of needed versions is of another length than it says");
+      invalid_library("is damaged: its list of needed versions is of another length than it says");
     const auto record = ElfImage::record<Elf64_Verneed>(table, at, kWhat);
     if (record.vn_version != VER_NEED_CURRENT)
-      invalid("is damaged: its list of needed versions is of another form");
+      invalid_library("is damaged: its list of needed versions is of another form");
     const std::string name = image.text(record.vn_file);
     const auto library = std::ranges::find(needed, name, &ElfLibrary::Needed::name);
     // The linker takes this for granted.
     if (library == needed.end())
-      invalid("is damaged: it needs versions of " + quote(name) + ", but not that library");
+      invalid_library("is damaged: it needs versions of " + quote(name) + ", but not that library");
     if (record.vn_cnt > 0)
       read_versions(image, table, at + record.vn_aux, record.vn_cnt, library->versions, left);
     if (record.vn_next == 0) {
       if (count != 1)
-        invalid("is damaged: its list of needed versions is of another length than it says");
+        invalid_library(
+            "is damaged: its list of needed versions is of another length than it says");
       return;
     }
     at += record.vn_next;

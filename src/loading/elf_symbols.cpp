@@ -11,8 +11,8 @@ using Bytes = ElfImage::Bytes;
 
 constexpr std::uint64_t kWord = sizeof(std::uint32_t);
 
-[[noreturn]] void invalid(const std::string& text) {
-  throw ElfFault(ErrorCode::invalid_library, "is damaged: its table of symbols " + text);
+[[noreturn]] void damaged_symbols(const std::string& text) {
+  invalid_library("is damaged: its table of symbols " + text);
 }
 
 std::uint32_t word(Bytes bytes, std::uint64_t index) {
@@ -23,8 +23,8 @@ class Symbols {
  public:
   explicit Symbols(const ElfImage& image) : image_(image) {
     const auto address = image.one(DT_SYMTAB);
-    if (!address) invalid("is missing (DT_SYMTAB)");
-    if (image.one(DT_SYMENT) != sizeof(Elf64_Sym)) invalid("has entries of another size");
+    if (!address) damaged_symbols("is missing (DT_SYMTAB)");
+    if (image.one(DT_SYMENT) != sizeof(Elf64_Sym)) damaged_symbols("has entries of another size");
     table_ = image.from(*address, "table of symbols");
   }
 
@@ -49,7 +49,8 @@ std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
   const std::uint64_t filter_words = word(table, 2);  // of 64 bits
   const std::uint32_t shift = word(table, 3);
   // glibc stops the process where the filter's size is no power of two, and divides by `buckets`.
-  if (buckets == 0 || !std::has_single_bit(filter_words)) invalid("has an empty hash table");
+  if (buckets == 0 || !std::has_single_bit(filter_words))
+    damaged_symbols("has an empty hash table");
   constexpr std::uint64_t kHeader = 4;  // words
   const std::uint64_t buckets_at = kHeader + 2 * filter_words;
   const std::uint64_t chains_at = buckets_at + buckets;
@@ -61,7 +62,7 @@ std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
     return std::nullopt;
   std::uint64_t index = word(table, buckets_at + hash % buckets);
   if (index == 0) return std::nullopt;
-  if (index < first_symbol) invalid("disagrees with its hash table");
+  if (index < first_symbol) damaged_symbols("disagrees with its hash table");
   for (;; ++index) {
     const std::uint32_t entry = word(table, chains_at + index - first_symbol);
     if ((entry | 1u) == (hash | 1u) && symbols.has_name(index, name)) return symbols[index];
@@ -73,11 +74,12 @@ std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
 std::optional<Elf64_Sym> find_by_hash(const Symbols& symbols, Bytes table, std::string_view name) {
   const std::uint64_t buckets = word(table, 0);
   const std::uint64_t chains = word(table, 1);
-  if (buckets == 0) invalid("has an empty hash table");
-  if ((2 + buckets + chains) * kWord > table.size()) invalid("is longer than its file");
+  if (buckets == 0) damaged_symbols("has an empty hash table");
+  if ((2 + buckets + chains) * kWord > table.size()) damaged_symbols("is longer than its file");
   std::uint64_t index = word(table, 2 + elf_hash(name) % buckets);
   for (std::uint64_t steps = 0; index != STN_UNDEF; ++steps) {
-    if (index >= chains || steps > chains) invalid("has a hash table that runs in a circle");
+    if (index >= chains || steps > chains)
+      damaged_symbols("has a hash table that runs in a circle");
     if (symbols.has_name(index, name)) return symbols[index];
     index = word(table, 2 + buckets + index);
   }
@@ -95,7 +97,7 @@ std::string elf_function_fault(const ElfImage& image, std::string_view name) {
   else if (const auto older = image.one(DT_HASH))
     found = find_by_hash(symbols, image.from(*older, "hash table of symbols"), name);
   else
-    invalid("has no hash table (DT_GNU_HASH, DT_HASH)");
+    damaged_symbols("has no hash table (DT_GNU_HASH, DT_HASH)");
 
   const std::string shown(name);
   if (!found) return "has no symbol " + shown;

@@ -13,6 +13,7 @@
 #include "loading/open_capsule.hpp"
 #include "loading/plugin.hpp"
 #include "loading/plugin_library.hpp"
+#include "loading/resources.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/base/error.hpp"
 
@@ -52,9 +53,15 @@ PluginLibrary plugin_library(OpenedCapsule& opened, const Manifest::Library& lib
           .subject = opened.name() + ": entry " + quote(library.path)};
 }
 
-Plugin load_plugin(OpenedCapsule& opened) {
-  const Manifest::Library& chosen = at_stage(
-      LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
+/// The resources' files; none without inference mode, which uses no file of the capsule.
+std::vector<NamedResource> resources_of(const OpenedCapsule& opened, const LoadOptions& options) {
+  if (!options.inference_mode) return {};
+  return at_stage(LoadStage::resources, [&] {
+    return obtain_resources(opened.manifest().info.resources, opened.name(), options.resources);
+  });
+}
+
+Plugin load_plugin(OpenedCapsule& opened, const Manifest::Library& chosen) {
   const PluginLibrary library =
       at_stage(LoadStage::library, [&] { return plugin_library(opened, chosen); });
   const PluginEntry entry =
@@ -86,16 +93,21 @@ std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
 
 std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) {
   opened.verify();
-  const Plugin plugin = load_plugin(opened);
+  const Manifest::Library& library = at_stage(
+      LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
+  // Before any code of the capsule is there: what cannot be had should cost no more than a fetch.
+  std::vector<NamedResource> resources = resources_of(opened, options);
+  const Plugin plugin = load_plugin(opened, library);
   CapsuleInfo info = at_stage(LoadStage::description, [&] { return checked_info(plugin, opened); });
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
   return at_stage(LoadStage::backends, [&] {
-    return std::make_shared<Capsule>(std::move(info), plugin.create(),
-                                     Capsule::Setup{.files = opened.files(),
-                                                    .config = options.config,
-                                                    .devices = std::move(devices),
-                                                    .inference_mode = options.inference_mode});
+    return std::make_shared<Capsule>(
+        std::move(info), plugin.create(),
+        Capsule::Setup{.files = with_resources(opened.files(), std::move(resources)),
+                       .config = options.config,
+                       .devices = std::move(devices),
+                       .inference_mode = options.inference_mode});
   });
 }
 

@@ -53,12 +53,22 @@ Manifest::File read_file(const JsonView& view) {
   return file;
 }
 
+/// That resources have names of their own, also where letters of another case are the same.
+void check_resource_names(const JsonView& view, const Manifest& manifest,
+                          std::vector<std::string_view> names) {
+  if (manifest.info.resources.empty()) return;
+  for (const Resource& resource : manifest.info.resources) names.emplace_back(resource.name);
+  if (const std::string fault = entry_names_fault(names); !fault.empty())
+    view["info"]["resources"].complain("among the names of files and resources, " + fault);
+}
+
 /// That the two lists fit together; `view` is the whole manifest.
 void check_lists(const JsonView& view, const Manifest& manifest) {
   std::vector<std::string_view> names;
   for (const Manifest::File& file : manifest.files) names.emplace_back(file.path);
   if (const std::string fault = entry_names_fault(names); !fault.empty())
     view["files"].complain(fault);
+  check_resource_names(view, manifest, names);
   if (!std::is_sorted(names.begin(), names.end()))
     view["files"].complain("the files are not sorted by path");
 

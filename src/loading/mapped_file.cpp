@@ -15,6 +15,14 @@ namespace {
 
 [[noreturn]] void fail(int error) { throw std::system_error(error, std::generic_category()); }
 
+std::size_t size_of_regular_file(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail(errno);
+  if (S_ISDIR(status.st_mode)) fail(EISDIR);
+  if (!S_ISREG(status.st_mode)) fail(ENOTSUP);
+  return static_cast<std::size_t>(status.st_size);
+}
+
 void* map_memory(std::size_t size, int protection, int flags, int fd) {
   void* const data = ::mmap(nullptr, size, protection, flags, fd, 0);
   if (data == MAP_FAILED) fail(errno);
@@ -27,22 +35,27 @@ OpenFile open_regular_file(const std::filesystem::path& path) {
   // O_NONBLOCK, so that a pipe without a writer is refused below rather than waited for.
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail(errno);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) fail(errno);
-  if (S_ISDIR(status.st_mode)) fail(EISDIR);
-  if (!S_ISREG(status.st_mode)) fail(ENOTSUP);
-  return {.fd = std::move(fd), .size = static_cast<std::size_t>(status.st_size)};
+  const std::size_t size = size_of_regular_file(fd.get());
+  return {.fd = std::move(fd), .size = size};
 }
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   return map(open_regular_file(path));
 }
 
+std::shared_ptr<const MappedFile> MappedFile::of(int fd) {
+  return map(fd, size_of_regular_file(fd));
+}
+
 std::shared_ptr<const MappedFile> MappedFile::map(const OpenFile& file) {
-  const void* const data =
-      file.size == 0 ? nullptr : map_memory(file.size, PROT_READ, MAP_PRIVATE, file.fd.get());
+  return map(file.fd.get(), file.size);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::map(int fd, std::size_t size) {
+  // The mapping holds the file on its own; the descriptor is not needed any longer.
+  const void* const data = size == 0 ? nullptr : map_memory(size, PROT_READ, MAP_PRIVATE, fd);
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const std::byte*>(data), file.size));
+      new MappedFile(static_cast<const std::byte*>(data), size));
 }
 
 std::shared_ptr<const MappedFile> MappedFile::copy(Bytes bytes) {

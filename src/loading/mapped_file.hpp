@@ -35,6 +35,8 @@ class VCAP_EXPORT MappedFile {
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
   /// Maps an open file, which the mapping holds without the descriptor. Throws std::system_error.
   static std::shared_ptr<const MappedFile> map(const OpenFile& file);
+  /// The same of a file that is open for reading, and may be closed then.
+  static std::shared_ptr<const MappedFile> of(int fd);
   /// A copy of bytes that somebody else owns. Throws std::system_error where memory is short.
   static std::shared_ptr<const MappedFile> copy(Bytes bytes);
 
@@ -45,6 +47,7 @@ class VCAP_EXPORT MappedFile {
   Bytes bytes() const noexcept { return {data_, size_}; }
 
  private:
+  static std::shared_ptr<const MappedFile> map(int fd, std::size_t size);
   MappedFile(const std::byte* data, std::size_t size) noexcept : data_(data), size_(size) {}
 
   const std::byte* data_;

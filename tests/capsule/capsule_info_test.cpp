@@ -76,7 +76,15 @@ const std::vector<BadInfo> kBadInfos{
     BadInfo{
         "ThresholdThatIsNoNumber",
         [](auto& info) { info.recognition_threshold = std::numeric_limits<double>::quiet_NaN(); },
-        "is not allowed; give a finite distance of 0 or more"}};
+        "is not allowed; give a finite distance of 0 or more"},
+    BadInfo{"ResourceNameWithABackslash",
+            [](auto& info) { info.resources = {{test::resource("a\\b")}}; },
+            "resource \"a\\\\b\": name \"a\\\\b\" has another character than"},
+    BadInfo{"ResourceTwice",
+            [](auto& info) {
+              info.resources = {test::resource("model.bin"), test::resource("model.bin")};
+            },
+            "resource \"model.bin\" is there twice; name each differently"}};
 
 class RefusedInfo : public testing::TestWithParam<BadInfo> {};
 
@@ -127,7 +135,8 @@ CapsuleInfo full_info() {
                       {"mode", EnumOption{.default_value = "a", .choices = {"a", "b"}}}},
           .device_mapper = DeviceMapper::map_to_all_gpus(),
           .stream_state = make_stream_state<BaseStreamState>(),
-          .recognition_threshold = 0.25};
+          .recognition_threshold = 0.25,
+          .resources = {test::resource("models/large.onnx"), test::resource("labels.txt")}};
 }
 
 TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
@@ -144,13 +153,15 @@ TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
   EXPECT_EQ(read.device_mapper.name(), "map_to_all_gpus");
   EXPECT_TRUE(read.stream_state);
   EXPECT_EQ(read.recognition_threshold, info.recognition_threshold);
+  EXPECT_EQ(read.resources, info.resources);
   EXPECT_EQ(nlohmann::json(read), nlohmann::json(info));
 }
 
-TEST(CapsuleInfo, LeavesOutAThresholdThatIsAbsent) {
+TEST(CapsuleInfo, LeavesOutAThresholdAndResourcesThatAreAbsent) {
   const nlohmann::json json = test::detector_info();
 
   EXPECT_FALSE(json.contains("recognition_threshold"));
+  EXPECT_FALSE(json.contains("resources"));
   EXPECT_EQ(json["stateful"], false);
   EXPECT_FALSE(json.get<CapsuleInfo>().recognition_threshold);
   EXPECT_FALSE(json.get<CapsuleInfo>().stream_state);
@@ -218,7 +229,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadJson{"StatefulANumber", "/stateful", 1,
                 R"(/stateful: true or false is needed, but it is 1)"},
         BadJson{"ThresholdAText", "/recognition_threshold", "x",
-                R"(/recognition_threshold: a number is needed)"}),
+                R"(/recognition_threshold: a number is needed)"},
+        BadJson{"ResourcesAnObject", "/resources", nlohmann::json::object(),
+                R"(/resources: an array is needed)"},
+        BadJson{"ResourceWithoutUrl", "/resources/1/url", nullptr,
+                R"(/resources/1: the field "url" is missing)"},
+        BadJson{"ResourceOfNegativeSize", "/resources/0/size", -1,
+                R"(/resources/0/size: a whole number from 1 is needed, but it is -1)"},
+        BadJson{"ResourceOfAFractionsSize", "/resources/0/size", 1.5, R"(/resources/0/size: )"}),
     [](const auto& test_info) { return test_info.param.name; });
 
 TEST(CapsuleInfo, IsNotReadFromJsonThatIsNoObject) {

@@ -80,6 +80,14 @@ inline std::unique_ptr<Capsule> make_capsule(CapsuleInfo info, FakeBackend::Proc
                                    Capsule::Setup{.devices = std::move(devices)});
 }
 
+/// A resource that check() has nothing against.
+inline Resource resource(std::string name) {
+  return {.name = std::move(name),
+          .url = "https://models.example/large.onnx",
+          .sha256 = std::string(64, 'a'),
+          .size = 7};
+}
+
 /// A frame without pixels: what this layer does depends on none.
 inline Frame frame_at(std::int64_t index, Discontinuity discontinuity = Discontinuity::none) {
   return {.index = index, .discontinuity = discontinuity};

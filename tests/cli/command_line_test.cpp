@@ -26,7 +26,8 @@ TEST(CommandLine, TellsItsCommandsAndExitCodes) {
   const Result result = test::vcap({"--help"});
 
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* word : {"run", "plan", "pack", "unpack", "inspect", "devices", "Exit codes"})
+  for (const char* word :
+       {"run", "plan", "fetch", "pack", "unpack", "inspect", "devices", "Exit codes"})
     EXPECT_THAT(result.out, HasSubstr(word));
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/stream_state.hpp"
 #include "vcap/model/detection_nodes.hpp"
 #include "vcap/model/frame.hpp"
@@ -15,15 +16,20 @@ namespace vcap {
 /// One loaded instance of a capsule's algorithm, on one device.
 ///
 /// Authors derive from BaseBackend, or from this where they never batch. Made by
-/// BaseCapsule::load_backend, owned by the Capsule, which calls process_frame for many frames,
-/// then drain, then close, then destroys it. Thread safety: process_frame and workload are
-/// thread-safe, the rest is called once, by one thread.
+/// BaseCapsule::load_backend, owned by the Capsule, which calls setup_with_resources, then
+/// process_frame for many frames, then drain, then close, then destroys it. Thread safety:
+/// process_frame and workload are thread-safe, the rest is called once, by one thread.
 class VCAP_EXPORT Backend {
  public:
   Backend() = default;
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend();
+
+  /// Makes ready with what BaseCapsule::fetch_resources fetched; `files` outlives this backend.
+  /// What it throws fails the load; close is called then too. Does nothing by default.
+  /// [loader, concurrent with other backends']
+  virtual void setup_with_resources(const CapsuleFiles& files);
 
   /// Finds, changes or adds nodes. `nodes` is of the input type's size and holds what it
   /// describes; what is returned is of the output type's size and replaces it. Never writes into

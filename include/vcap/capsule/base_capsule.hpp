@@ -26,6 +26,11 @@ class VCAP_EXPORT BaseCapsule {
   BaseCapsule& operator=(const BaseCapsule&) = delete;
   virtual ~BaseCapsule();
 
+  /// Fetches what the description's resources cannot name, such as what depends on config(). Runs
+  /// once for each load that starts backends, before the first of them; the declared resources are
+  /// among `files` by then. What it throws fails the load. Does nothing by default. [loader]
+  virtual void fetch_resources(const CapsuleFiles& files);
+
   /// A backend on `device`, which is one that the device mapper returned. `files` outlives it.
   /// [loader, concurrent]
   virtual std::unique_ptr<Backend> load_backend(const CapsuleFiles& files,

@@ -33,10 +33,11 @@ class VCAP_EXPORT Capsule {
     bool inference_mode = true;                        ///< false: no backend is loaded
   };
 
-  /// Checks the info, maps devices and loads the backends, in parallel. Throws
-  /// InvalidCapsuleError, DeviceError, InvalidArgument (no author, a config that is no object),
-  /// or CapsuleLoadError: capsule_threw for a mapper that fails, backend_load_failed naming the
-  /// device; backends already loaded are closed first.
+  /// Checks the info, maps devices, has the author fetch resources, then loads the backends and
+  /// sets them up, in parallel. Throws InvalidCapsuleError, DeviceError, InvalidArgument (no
+  /// author, a config that is no object), or CapsuleLoadError: capsule_threw for a mapper or a
+  /// fetch_resources that fails, backend_load_failed naming the device; backends already loaded
+  /// are closed first.
   Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup setup);
   /// Closes where close() was not called.
   ~Capsule();

@@ -3,11 +3,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/device_mapper.hpp"
+#include "vcap/capsule/resource.hpp"
 #include "vcap/capsule/stream_state.hpp"
 #include "vcap/model/node_description.hpp"
 #include "vcap/model/option.hpp"
@@ -28,12 +30,15 @@ struct CapsuleInfo {
   StreamStateFactory stream_state{};
   /// The distance up to which two encodings are of the same thing; encoders must give it.
   std::optional<double> recognition_threshold{};
+  /// Files that are fetched where the capsule is loaded, because they are too large to ship.
+  std::vector<Resource> resources{};
 };
 
 /// Throws InvalidCapsuleError (invalid_capsule_info), naming the field and the remedy, where the
 /// name or version is not allowed, an option is wrongly named or declared, an input of size none
 /// describes nodes, the output has no kind of node, a type lists something twice or an attribute
-/// without values, or an encoder has no recognition_threshold of 0 or more.
+/// without values, an encoder has no recognition_threshold of 0 or more, or a resource is not as
+/// Resource says or has the name of another one.
 VCAP_EXPORT void check(const CapsuleInfo& info);
 
 /// What can be written of it: functions as their presence ("stateful") or name

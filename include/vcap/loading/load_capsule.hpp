@@ -15,6 +15,7 @@
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/capsule/device.hpp"
 #include "vcap/loading/encryption_key.hpp"
+#include "vcap/loading/resource_options.hpp"
 #include "vcap/loading/trust_policy.hpp"
 
 namespace vcap {
@@ -43,16 +44,19 @@ struct LoadOptions {
   TrustPolicy trust{};
   /// Opens capsules that are encrypted; others are loaded all the same.
   std::optional<EncryptionKey> key{};
+  /// Where the capsule's resources come from and are kept; not needed without inference_mode.
+  ResourceOptions resources{};
 };
 
 /// Loads a capsule from a `.cap` file, or from the bytes of one (copied where needed).
 ///
 /// Stages, each with errors of its own: open, decryption, trust, archive, manifest with its
-/// versions, digests, platform and ABI, library, entry, description, devices, backends
+/// versions, digests, platform and ABI, resources, library, entry, description, devices,
+/// backends
 /// (docs/capsule-format.md has the table). Libraries stay mapped for the life of the process, and
 /// one digest is mapped once; a changed file gives new code. Files of the capsule are views into
 /// the mapped `.cap` file, so replace it by a rename, never in place. Throws InvalidCapsuleError,
-/// IncompatibleCapsuleError, UntrustedCapsuleError, CapsuleLoadError, DeviceError; messages name
+/// IncompatibleCapsuleError, UntrustedCapsuleError, ResourceError, CapsuleLoadError, DeviceError; messages name
 /// the file, the entry at fault and the remedy; InvalidArgument where config is no object.
 /// Thread-safe.
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,

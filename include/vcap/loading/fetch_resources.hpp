@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/resource.hpp"
+#include "vcap/loading/load_capsule.hpp"
+
+namespace vcap {
+
+/// A resource, and the file that holds it, checked. Thread safety: value.
+struct FetchedResource {
+  Resource resource{};
+  std::filesystem::path path{};
+};
+
+/// Fetches what the capsule's resources name into the cache, as load_capsule does, and runs none
+/// of its code: for installers, and for machines that will be offline. Throws as read_manifest
+/// does, and ResourceError. Thread-safe.
+VCAP_EXPORT std::vector<FetchedResource> fetch_resources(const std::filesystem::path& capsule,
+                                                         const LoadOptions& options = {});
+
+}  // namespace vcap

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/resource_arguments.hpp"
+
+namespace vcap::cli {
+
+void ResourceArguments::add_to(CLI::App& command, const std::string& cache_name) {
+  command
+      .add_option(cache_name, cache,
+                  "Where fetched resources are kept, instead of $VCAP_CACHE or ~/.cache/vcap")
+      ->type_name("FOLDER");
+  command
+      .add_option("--mirror", mirror,
+                  "Fetch MIRROR/SHA256 instead of a resource's own URL, as $VCAP_RESOURCE_MIRROR "
+                  "does")
+      ->type_name("URL");
+  command.add_flag("--offline", offline,
+                   "Fetch nothing, as VCAP_OFFLINE=1 does; say which file is missing where");
+}
+
+ResourceOptions ResourceArguments::options() const {
+  return {.cache = cache, .mirror = mirror, .offline = offline};
+}
+
+}  // namespace vcap::cli

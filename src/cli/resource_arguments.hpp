@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "vcap/loading/resource_options.hpp"
+
+namespace vcap::cli {
+
+/// What a command line says of resources.
+struct ResourceArguments {
+  std::string cache{};
+  std::string mirror{};
+  bool offline = false;
+
+  /// Adds their options; `cache_name` is that of the cache's.
+  void add_to(CLI::App& command, const std::string& cache_name);
+  ResourceOptions options() const;
+};
+
+}  // namespace vcap::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+
+/// Why a resource cannot be had, and what to do, before it is said for which capsule: several that
+/// wait for one file get each an error of their own. Thread safety: value.
+class ResourceFailure : public std::runtime_error {
+ public:
+  ResourceFailure(ErrorCode code, const std::string& reason)
+      : std::runtime_error(reason), code_(code) {}
+  ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+/// The source has something else than the capsule names.
+inline ResourceFailure mismatch(const std::string& difference) {
+  return {ErrorCode::resource_mismatch,
+          difference + "; get the capsule that fits this file, or the file that fits the capsule"};
+}
+
+}  // namespace vcap

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loading/resource_cache.hpp"
+#include "vcap/capsule/capsule_files.hpp"
+#include "vcap/capsule/resource.hpp"
+#include "vcap/loading/resource_options.hpp"
+
+namespace vcap {
+
+/// A resource's name, and its checked file.
+struct NamedResource {
+  std::string name{};
+  std::shared_ptr<const HeldResource> file{};
+};
+
+/// Each resource's file, from the cache or fetched; what several threads ask for at once is fetched
+/// once, and fails for all of them. `capsule` stands in messages. Throws ResourceError, whose
+/// entry() is the resource's name, and InvalidArgument where the options are wrong. Thread-safe.
+VCAP_EXPORT std::vector<NamedResource> obtain_resources(const std::vector<Resource>& resources,
+                                                        const std::string& capsule,
+                                                        const ResourceOptions& options);
+
+/// The capsule's own files and the resources, under their names. Thread-safe.
+CapsuleFiles with_resources(const CapsuleFiles& shipped, std::vector<NamedResource> resources);
+
+}  // namespace vcap

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <future>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace vcap {
+
+/// Has work of one key done once for all who ask for it meanwhile: they wait, and get what it gave
+/// or threw. Who asks later has it done anew. `Result` is copied to each. Thread-safe.
+template <class Result>
+class SingleFlight {
+ public:
+  template <class Work>
+  Result run(const std::string& key, Work work) {
+    std::promise<Result> promise;
+    std::shared_future<Result> result;
+    {
+      std::unique_lock lock(mutex_);
+      if (const auto flight = flights_.find(key); flight != flights_.end()) {
+        ++flight->second.waiting;
+        result = flight->second.result;
+        lock.unlock();
+        return result.get();
+      }
+      result = promise.get_future().share();
+      flights_.emplace(key, Flight{.result = result});
+    }
+    try {
+      promise.set_value(work());
+    } catch (...) {
+      promise.set_exception(std::current_exception());
+    }
+    const std::lock_guard lock(mutex_);
+    flights_.erase(key);
+    return result.get();
+  }
+
+  /// How many wait for work that another one does.
+  std::size_t waiting(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto flight = flights_.find(key);
+    return flight == flights_.end() ? 0 : flight->second.waiting;
+  }
+
+ private:
+  struct Flight {
+    std::shared_future<Result> result{};
+    std::size_t waiting = 0;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Flight> flights_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Needs the resources that VCAP_TEST_RESOURCES lists as JSON: a test's server has a new port each
+// time. Its backends say in which order their hooks were called.
+#include <cstdlib>
+
+#include "fixture.hpp"
+
+namespace {
+
+class Backend final : public vcap::Backend {
+ public:
+  explicit Backend(nlohmann::json fetched) : report_{{"fetched", std::move(fetched)}} {}
+
+  void setup_with_resources(const vcap::CapsuleFiles& files) override {
+    report_["weights"] = files.text("models/weights.bin");
+  }
+
+  vcap::DetectionNodes process_frame(const vcap::Frame&, vcap::DetectionNodes,
+                                     const vcap::OptionValues&, vcap::BaseStreamState&) override {
+    vcap::DetectionNodes nodes = vcap::DetectionNodes::all();
+    nodes.add({.name = "file", .extra_data = {{"report", report_}}});
+    return nodes;
+  }
+
+ private:
+  nlohmann::json report_;
+};
+
+}  // namespace
+
+class Capsule final : public fixture::Capsule {
+ public:
+  static vcap::CapsuleInfo info() {
+    vcap::CapsuleInfo info = fixture::info("resourceful");
+    const char* const resources = std::getenv("VCAP_TEST_RESOURCES");
+    if (resources == nullptr) return info;
+    for (const nlohmann::json& one : nlohmann::json::parse(resources))
+      info.resources.push_back({.name = one.at("name"),
+                                .url = one.at("url"),
+                                .sha256 = one.at("sha256"),
+                                .size = one.at("size")});
+    return info;
+  }
+  void fetch_resources(const vcap::CapsuleFiles& files) override { fetched_ = files.names(); }
+  std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles&,
+                                              const std::string&) override {
+    return std::make_unique<Backend>(fetched_);
+  }
+
+ private:
+  nlohmann::json fetched_;
+};
+
+VCAP_CAPSULE(Capsule)
