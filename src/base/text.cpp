@@ -52,7 +52,8 @@ std::string quote(std::string_view text) {
     if (c == '"' || c == '\\') escaped += '\\';
     escaped += c;
   }
-  std::string result = "\"" + printable(escaped);
+  std::string result = "\"";
+  result += printable(escaped);
   result += end < text.size() ? "…\"" : "\"";
   return result;
 }

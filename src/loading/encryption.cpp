@@ -15,6 +15,17 @@
 #include "vcap/base/error.hpp"
 
 namespace vcap {
+
+/// A stream's state, which has the key in it.
+struct SecretStream {
+  crypto_secretstream_xchacha20poly1305_state state{};
+
+  SecretStream() = default;
+  SecretStream(const SecretStream&) = delete;
+  SecretStream& operator=(const SecretStream&) = delete;
+  ~SecretStream() { ::sodium_memzero(&state, sizeof state); }
+};
+
 namespace {
 
 using Bytes = std::span<const std::byte>;
@@ -26,16 +37,6 @@ static_assert(EncryptionKey::kSize == crypto_secretstream_xchacha20poly1305_KEYB
 static_assert(sizeof(EncryptionHeader::salt) == crypto_pwhash_SALTBYTES);
 static_assert(sizeof(EncryptionHeader::stream_header) ==
               crypto_secretstream_xchacha20poly1305_HEADERBYTES);
-
-/// A stream's state, which has the key in it.
-struct StreamState {
-  crypto_secretstream_xchacha20poly1305_state state{};
-
-  StreamState() = default;
-  StreamState(const StreamState&) = delete;
-  StreamState& operator=(const StreamState&) = delete;
-  ~StreamState() { ::sodium_memzero(&state, sizeof state); }
-};
 
 /// The stream's key: the raw one, or what Argon2id makes of the passphrase. Throws std::bad_alloc.
 SecretBytes stream_key(const EncryptionKey& key, const EncryptionHeader& header) {
@@ -135,7 +136,7 @@ class Decryption {
   const std::string& capsule_;
   std::vector<std::byte> head_;
   EncryptionHeader header_;
-  StreamState stream_;
+  SecretStream stream_;
   std::vector<std::byte> buffer_;
   std::uint64_t chunks_ = 0;
   std::uint64_t last_size_ = 0;  ///< of the last chunk, packed
@@ -144,12 +145,10 @@ class Decryption {
 
 }  // namespace
 
-struct EncryptingWriter::Stream : StreamState {};
-
 EncryptingWriter::EncryptingWriter(Sink sink, const EncryptionKey& key,
                                    const EncryptionSettings& settings)
     : sink_(std::move(sink)),
-      stream_(std::make_unique<Stream>()),
+      stream_(std::make_unique<SecretStream>()),
       chunk_size_(settings.chunk_size) {
   init_sodium();
   EncryptionHeader header{.chunk_size = settings.chunk_size};

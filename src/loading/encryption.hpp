@@ -16,6 +16,8 @@
 
 namespace vcap {
 
+struct SecretStream;
+
 /// How a file is encrypted; tests take small values.
 struct EncryptionSettings {
   std::uint32_t chunk_size = 64u << 10;
@@ -45,11 +47,10 @@ class VCAP_EXPORT EncryptingWriter {
   void finish();
 
  private:
-  struct Stream;
   void push(Bytes chunk, bool is_last);
 
   Sink sink_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<SecretStream> stream_;
   std::vector<std::byte> header_;   ///< until the first chunk is written
   std::vector<std::byte> waiting_;  ///< less than a chunk, or the whole of what may be the last
   std::vector<std::byte> packed_;

@@ -12,7 +12,6 @@
 namespace vcap {
 namespace {
 
-using nlohmann::json;
 using test::Command;
 using test::Result;
 using testing::AllOf;
@@ -24,12 +23,12 @@ const std::string kModel = "weights of many bytes";
 
 class FetchCommand : public testing::Test {
  protected:
-  json list(const std::string& behaviour) const {
+  nlohmann::json list(const std::string& behaviour) const {
     server.write("model.bin", kModel);
-    return json::array({{{"name", "model.bin"},
-                         {"url", server.url(behaviour, "model.bin")},
-                         {"sha256", digest},
-                         {"size", kModel.size()}}});
+    return nlohmann::json::array({{{"name", "model.bin"},
+                                   {"url", server.url(behaviour, "model.bin")},
+                                   {"sha256", digest},
+                                   {"size", kModel.size()}}});
   }
   /// A capsule that needs the server's file and whose code is never run.
   std::string capsule(const std::string& behaviour) const {
@@ -128,7 +127,7 @@ TEST_F(FetchCommand, SaysNothingOfACapsuleThatNeedsNothing) {
 }
 
 TEST_F(FetchCommand, IsNotNeededBeforeRun) {
-  json resources = list("ok");
+  nlohmann::json resources = list("ok");
   resources[0]["name"] = "models/weights.bin";  // what the plugin asks for
   const std::string path = (folder / "b.cap").native();
   const Command::Environment environment{{"VCAP_TEST_RESOURCES", resources.dump()}};
@@ -155,7 +154,7 @@ TEST_F(FetchCommand, HasItsResourcesShownByInspect) {
                               HasSubstr("  model.bin  21 bytes  sha256 " + digest + "  " +
                                         server.url("ok", "model.bin") + "\n")));
   const Result as_json = test::vcap({"inspect", "--json", path});
-  EXPECT_EQ(json::parse(as_json.out).at("info").at("resources"), list("ok"));
+  EXPECT_EQ(nlohmann::json::parse(as_json.out).at("info").at("resources"), list("ok"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace vcap::test {
 namespace {
 
-using Change = std::function<void(ZipEntry&)>;
+using EntryChange = std::function<void(ZipEntry&)>;
 
 // The places of sound_entries().
 constexpr std::size_t kManifest = 0, kLabels = 1, kModel = 3;
@@ -25,7 +25,7 @@ constexpr auto kUnsupported = ErrorCode::unsupported_entry;
 constexpr auto kDamaged = ErrorCode::damaged_entry;
 constexpr auto kLimit = ErrorCode::limit_exceeded;
 
-std::vector<ZipEntry> changed(std::size_t place, const Change& change) {
+std::vector<ZipEntry> changed(std::size_t place, const EntryChange& change) {
   std::vector<ZipEntry> entries = sound_entries();
   change(entries.at(place));
   return entries;
@@ -55,14 +55,14 @@ std::string patched(std::string archive, const std::string& signature, std::size
 
 const std::string kLocal = "PK\x03\x04", kDirectory = "PK\x01\x02", kEnd = "PK\x05\x06";
 
-class Table {
+class ArchiveTable {
  public:
   void add(std::string name, std::string fault, ErrorCode code,
            std::function<std::string()> bytes) {
     cases_.push_back({std::move(name), std::move(fault), code, std::move(bytes)});
   }
   void entry(std::string name, std::string fault, ErrorCode code, std::size_t place,
-             Change change) {
+             EntryChange change) {
     add(std::move(name), std::move(fault), code, [=] { return zip_bytes(changed(place, change)); });
   }
   void more(std::string name, std::string fault, ErrorCode code, std::vector<ZipEntry> entries) {
@@ -82,7 +82,7 @@ class Table {
   HostileCases cases_;
 };
 
-void add_names(Table& table) {
+void add_names(ArchiveTable& table) {
   struct Named {
     const char* name;
     const char* fault;
@@ -156,7 +156,7 @@ void add_names(Table& table) {
              {stored_entry("caf\xc3\xa9", "x")});
 }
 
-void add_pairs(Table& table) {
+void add_pairs(ArchiveTable& table) {
   const auto pair = [&](const char* name, const char* fault, ZipEntry one, ZipEntry two) {
     table.more(std::string("pair.") + name, fault, kUnsafe, {std::move(one), std::move(two)});
   };
@@ -180,7 +180,7 @@ void add_pairs(Table& table) {
              {stored_entry("capsule.json/a", "x")});
 }
 
-void add_kinds(Table& table) {
+void add_kinds(ArchiveTable& table) {
   for (const int method :
        {1, 2, 3, 4, 5, 6, 7, 9, 10, 12, 14, 16, 18, 19, 20, 93, 94, 95, 96, 97, 98, 99, 65535})
     table.entry("method." + std::to_string(method), "packed by another method", kUnsupported,
@@ -218,7 +218,7 @@ void add_kinds(Table& table) {
   });
 }
 
-void add_headers(Table& table) {
+void add_headers(ArchiveTable& table) {
   const auto differ = [&](const char* name, const char* fault, std::size_t offset,
                           const std::string& bytes) {
     for (const std::size_t place : {kLabels, kModel})
@@ -291,7 +291,7 @@ std::string quoted_overlap() {
          u32(directory.size()) + u32(body.size()) + u16(0);
 }
 
-void add_layout(Table& table) {
+void add_layout(ArchiveTable& table) {
   const std::pair<const char*, std::string> heads[] = {{"script", "#!/bin/sh\nexit\n"},
                                                        {"elf",
                                                         "\x7f"
@@ -346,7 +346,7 @@ void add_layout(Table& table) {
   });
 }
 
-void add_ends(Table& table) {
+void add_ends(ArchiveTable& table) {
   table.end("end.count_less", "an entry that is not counted", kAmbiguous, {.count = 3});
   table.end("end.count_none", "no entry is counted", kAmbiguous, {.count = 0});
   table.end("end.count_more", "an entry more than there is", kText, {.count = 5});
@@ -434,8 +434,9 @@ void add_ends(Table& table) {
     });
 }
 
-void add_data(Table& table) {
-  const auto both = [&](const char* name, const char* fault, ErrorCode code, const Change& change) {
+void add_data(ArchiveTable& table) {
+  const auto both = [&](const char* name, const char* fault, ErrorCode code,
+                        const EntryChange& change) {
     // The model's packed bytes are of a deflate stream; so are the manifest's here.
     table.entry("data.model_" + std::string(name), fault, code, kModel, change);
     table.entry("data.manifest_" + std::string(name), fault, code, kManifest, [=](ZipEntry& e) {
@@ -491,7 +492,7 @@ void add_data(Table& table) {
             [] { return zip_bytes({}); });
 }
 
-void add_limits(Table& table) {
+void add_limits(ArchiveTable& table) {
   table.add("limit.entries", "5000 entries", kLimit, [] {
     std::vector<ZipEntry> entries = sound_entries();
     for (int i = 0; i < 5000; ++i) entries.push_back(stored_entry("f" + std::to_string(i), ""));
@@ -542,7 +543,7 @@ void add_limits(Table& table) {
               });
 }
 
-void add_others(Table& table) {
+void add_others(ArchiveTable& table) {
   const std::string whole = zip_bytes(sound_entries());
   for (int i = 1; i < 20; ++i)
     table.add("cut." + std::to_string(i), "cut short after " + std::to_string(i) + " of 20 parts",
@@ -579,7 +580,7 @@ void add_others(Table& table) {
 }  // namespace
 
 HostileCases archive_cases() {
-  Table table;
+  ArchiveTable table;
   add_names(table);
   add_pairs(table);
   add_kinds(table);

@@ -94,17 +94,24 @@ bool needs_code(const HostileCase& one) {
 TEST(HostileCorpus, HasEnoughCasesEachOfANameOfItsOwn) {
   std::set<std::string> names;
   std::size_t count = 0;
-  for (const HostileCases& cases : {test::archive_cases(), test::manifest_cases()}) {
+  for (const HostileCases& cases :
+       {test::archive_cases(), test::manifest_cases(), test::library_cases()}) {
     for (const HostileCase& one : cases) names.insert(one.name);
     count += cases.size();
   }
   EXPECT_EQ(names.size(), count);
   EXPECT_GE(test::archive_cases().size(), 180u);
   EXPECT_GE(test::manifest_cases().size(), 60u);
+  EXPECT_GE(test::library_cases().size(), 60u);
+  std::printf("%zu cases\n", count);
 }
 
 TEST(HostileCorpus, RefusesEveryArchive) {
   for (const HostileCase& one : test::archive_cases()) expect_refused(one, true);
+}
+
+TEST(HostileCorpus, RefusesEveryLibrary) {
+  for (const HostileCase& one : test::library_cases()) expect_refused(one, false);
 }
 
 TEST(HostileCorpus, RefusesEveryManifest) {

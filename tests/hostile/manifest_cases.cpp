@@ -10,7 +10,7 @@ namespace vcap::test {
 namespace {
 
 using nlohmann::json;
-using Change = std::function<void(json&)>;
+using ManifestChange = std::function<void(json&)>;
 
 constexpr auto kInvalid = ErrorCode::invalid_manifest;
 constexpr auto kInfo = ErrorCode::invalid_capsule_info;
@@ -21,14 +21,14 @@ std::string capsule_of(const std::string& manifest) {
   return zip_bytes(entries);
 }
 
-class Table {
+class ManifestTable {
  public:
   void text(std::string name, std::string fault, ErrorCode code,
             std::function<std::string(std::string)> change) {
     cases_.push_back({"manifest." + std::move(name), std::move(fault), code,
                       [=] { return capsule_of(change(sound_manifest())); }});
   }
-  void field(std::string name, std::string fault, ErrorCode code, const Change& change) {
+  void field(std::string name, std::string fault, ErrorCode code, const ManifestChange& change) {
     text(std::move(name), std::move(fault), code, [=](const std::string& sound) {
       json manifest = json::parse(sound);
       change(manifest);
@@ -54,7 +54,7 @@ std::string nested(int depth, char open, char close) {
          std::string(static_cast<std::size_t>(depth), close);
 }
 
-void add_texts(Table& table) {
+void add_texts(ManifestTable& table) {
   const auto whole = [&](const char* name, const char* fault, std::string text) {
     table.text(name, fault, kInvalid, [=](const std::string&) { return text; });
   };
@@ -119,7 +119,7 @@ void add_texts(Table& table) {
        [](const std::string& t) { return replaced(t, "{", "{\"more\": 1e999,"); });
 }
 
-void add_fields(Table& table) {
+void add_fields(ManifestTable& table) {
   for (const char* const pointer :
        {"/format_version", "/api_version", "/info", "/libraries", "/files", "/info/name",
         "/info/version", "/info/input_type", "/info/output_type", "/libraries/0/platform",
@@ -195,7 +195,7 @@ void add_fields(Table& table) {
             "vcap9.9-other");
 }
 
-void add_infos(Table& table) {
+void add_infos(ManifestTable& table) {
   table.set("name_empty", "no name", kInfo, "/info/name", "");
   table.set("name_with_slash", "a name with a slash", kInfo, "/info/name", "a/b");
   table.set("name_with_newline", "a name with a newline", kInfo, "/info/name", "a\nb");
@@ -222,7 +222,7 @@ void add_infos(Table& table) {
 }  // namespace
 
 HostileCases manifest_cases() {
-  Table table;
+  ManifestTable table;
   add_texts(table);
   add_fields(table);
   add_infos(table);
