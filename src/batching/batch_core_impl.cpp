@@ -32,6 +32,8 @@ BatchRunnerFactory given(BatchRunnerFactory make_runner) {
 // is answered, in vain where batches are smaller.
 constexpr std::uint64_t kItemsOfASpot = 8;
 
+constexpr std::size_t kSliceRoom = 64;  // for parts of a batch, which a worker begins with
+
 // Names the calling thread, and has its timers exact: the kernel would let a delay or a deadline
 // come 50 µs late, to join wake-ups.
 void prepare_thread(const char* name) noexcept {
@@ -239,15 +241,18 @@ void BatchCoreImpl::start_threads(const BatchChunk& chunk) {
   if (chunk.deadline < watch_until_) watch_wake_.notify_one();
 }
 
-// One more, where the policy has one more.
+// One more, where the policy has one more. All that its thread cannot do without is made here,
+// where a failure has a caller.
 void BatchCoreImpl::start_worker() {
   if (workers_.size() == policy_.workers) return;
   if (!arena_)
     arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
   workers_.reserve(workers_.size() + 1);
-  workers_.emplace_back([this, runner = make_runner_()] {
+  std::vector<BatchSlice> batch;
+  batch.reserve(kSliceRoom);
+  workers_.emplace_back([this, runner = make_runner_(), batch = std::move(batch)]() mutable {
     prepare_thread("vcap-batch");
-    work(*runner);
+    work(*runner, batch);
   });
   ++idle_workers_;
 }

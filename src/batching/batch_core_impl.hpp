@@ -90,7 +90,7 @@ class BatchCoreImpl {
   void wake_worker(time_point now) noexcept;
 
   // Workers.
-  void work(BatchRunner& runner);
+  void work(BatchRunner& runner, std::vector<BatchSlice>& batch);
   bool gather(Lock& lock);
   Turn next_turn(time_point now) const noexcept;
   std::optional<time_point> hold_until(const BatchGroup& group, time_point now) const noexcept;

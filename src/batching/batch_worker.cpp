@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of the state machine: the workers and the watch over deadlines.
 #include <algorithm>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "batching/batch_core_impl.hpp"
 #include "batching/batch_errors.hpp"
 
 namespace vcap::detail {
+namespace {
 
-void BatchCoreImpl::work(BatchRunner& runner) {
-  std::vector<BatchSlice> batch;
+/// Whether one more part fits. A batch ends early where there is no memory for more.
+bool has_room(std::vector<BatchSlice>& batch) noexcept {
+  if (batch.size() < batch.capacity()) return true;
+  try {
+    batch.reserve(2 * batch.capacity());
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
   Finished finished;
   Lock lock(mutex_);
   while (gather(lock)) {
@@ -101,7 +116,7 @@ std::size_t BatchCoreImpl::take_batch(std::vector<BatchSlice>& batch, Finished& 
   batch.clear();
   std::size_t taken = 0;
   if (BatchGroup* group = next_turn(now).group) {
-    for (const std::size_t size = batch_size(*group); taken < size;) {
+    for (const std::size_t size = batch_size(*group); taken < size && has_room(batch);) {
       const BatchQueue::Taken items = queue_.take(*group, now, size - taken);
       recorder_.waited(now - items.arrival, items.end - items.begin);
       taken += items.end - items.begin;

@@ -87,6 +87,10 @@ void exit_where_json_ended_the_process(int signal) {
   const Interposer interposer;
   interposer.disarm();
   if (has_failed_in_json(interposer)) ::_exit(kExcused);
+  void** callers = nullptr;
+  const int count = interposer.failed_stack(callers);
+  for (int i = 0; i < count; ++i)
+    std::fprintf(stderr, "  %s\n", faults::function_at(callers[i]).c_str());
   std::raise(signal);
 }
 

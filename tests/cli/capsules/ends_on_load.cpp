@@ -7,3 +7,8 @@ struct EndsTheProcess {
   EndsTheProcess() { std::_Exit(99); }
 } on_load;
 }  // namespace
+
+// Without it, the library would not be loaded at all.
+extern "C" __attribute__((visibility("default"))) const void* vcap_capsule_plugin() {
+  return nullptr;
+}
