@@ -33,10 +33,11 @@ rm -rf build/fuzz-seeds
 "build/$preset/tests/hostile/vcap_hostile_corpus" build/fuzz-seeds
 
 fuzz() {
-  local name=$1 log=build/fuzz-$1.log
+  local name=$1 log=build/fuzz-$1.log longest=4096
+  [ "$name" != library ] || longest=12288
   mkdir -p "build/fuzz-corpus/$name" "build/fuzz-findings" "build/fuzz-seeds/$name"
   local status=0
-  "build/fuzz/tests/fuzz/${name}_fuzz" "$bound" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
+  "build/fuzz/tests/fuzz/${name}_fuzz" "$bound" "-max_len=$longest" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 "-artifact_prefix=build/fuzz-findings/$name-" \
     "build/fuzz-corpus/$name" "build/fuzz-seeds/$name" >"$log" 2>&1 || status=$?
   if [ "$status" -ne 0 ]; then

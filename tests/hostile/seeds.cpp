@@ -6,11 +6,18 @@
 #include "hostile/hostile_case.hpp"
 #include "hostile/sound_capsule.hpp"
 #include "loading/archive_directory.hpp"
+#include "loading/cache_index.hpp"
+#include "loading/digest.hpp"
+#include "loading/encryption_header.hpp"
+#include "loading/signature_block.hpp"
+#include "loading/signed_capsules.hpp"
+#include "support/unfit_libraries.hpp"
 
 namespace vcap::test {
 namespace {
 
 constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kLongestLibrary = 12288;  // whose parts have pages of their own
 
 /// The first entry's bytes, which is capsule.json; it is stored in all cases of manifests.
 std::string manifest_in(const std::string& capsule) {
@@ -18,18 +25,60 @@ std::string manifest_in(const std::string& capsule) {
   return capsule.substr(entries.front().data_offset, entries.front().packed_size);
 }
 
+/// Signed, as to form: by keys and with signatures that are none.
+std::string with_signatures(std::size_t count, const std::string& content) {
+  std::vector<SignatureBlock::Slot> slots(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    KeyId::Bytes key{};
+    key.fill(static_cast<std::byte>(i + 1));
+    slots[i].key = KeyId(key);
+    slots[i].signature.fill(std::byte{9});
+  }
+  const auto block = signature_block_bytes(slots, sha256(std::as_bytes(std::span(content))));
+  return content + std::string(reinterpret_cast<const char*>(block.data()), block.size());
+}
+
+/// Chunks of 64 bytes, by the key that the fuzzing program has.
+std::string encrypted(const std::string& content) {
+  return encrypted_by(encryption_key(7), content, {.chunk_size = 64});
+}
+
+std::string encrypted_by_passphrase() {
+  EncryptionHeader header{
+      .mode = EncryptionHeader::Mode::passphrase, .chunk_size = 64, .passes = 1, .memory_kib = 8};
+  const auto bytes = encryption_header_bytes(header);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
 
 std::map<std::string, std::map<std::string, std::string>> fuzz_seeds() {
   std::map<std::string, std::map<std::string, std::string>> seeds;
   const auto add = [&](const std::string& kind, const std::string& name, std::string bytes) {
-    if (bytes.size() <= kLongest) seeds[kind].emplace(name, std::move(bytes));
+    if (bytes.size() <= (kind == "library" ? kLongestLibrary : kLongest))
+      seeds[kind].emplace(name, std::move(bytes));
   };
   add("archive", "sound", zip_bytes(sound_entries()));
   add("manifest", "sound", sound_manifest());
   for (const HostileCase& one : archive_cases()) add("archive", one.name, one.bytes());
   for (const HostileCase& one : manifest_cases())
     add("manifest", one.name, manifest_in(one.bytes()));
+  add("library", "sound", elf_bytes({.has_hash = true}));
+  for (const UnfitLibrary& one : unfit_libraries()) add("library", one.name, elf_bytes(one.elf));
+
+  std::string signable = zip_bytes({}, {.comment = std::string(kSignatureBlockSize, '0')});
+  signable.resize(signable.size() - kSignatureBlockSize);
+  for (const std::size_t count : {1, 2})
+    add("signature", std::to_string(count), with_signatures(count, signable));
+  add("signature", "none", signable);
+  for (const std::size_t size : {0, 1, 64, 200})
+    add("encryption", std::to_string(size), encrypted(std::string(size, 'x')));
+  add("encryption", "passphrase", encrypted_by_passphrase());
+  const CacheIndex::Entry entry{.size = 7, .last_use = 3};
+  add("cache_index", "empty", cache_index_text({}));
+  add("cache_index", "two",
+      cache_index_text(
+          {.entries = {{std::string(64, 'a'), entry}, {std::string(64, 'b'), entry}}}));
   return seeds;
 }
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index of the cache of resources; what is accepted reads the same again.
+#include <cstdlib>
+#include <string>
+
+#include "fuzz/fuzz.hpp"
+#include "loading/cache_index.hpp"
+
+FUZZ(bytes) {
+  vcap::CacheIndex index = vcap::read_cache_index(bytes);
+  const std::string text = vcap::cache_index_text(index);
+  if (vcap::read_cache_index(std::as_bytes(std::span(text))) != index) std::abort();
+  if (index.oldest_first().size() != index.entries.size()) std::abort();
+  // A use can always be noted, and is the last one.
+  const std::string used(64, 'f');
+  index.use(used, 1, 0);
+  if (index.oldest_first().back() != used) std::abort();
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header of an encrypted file, and its chunks by a key that is known to the seeds.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "fuzz/fuzz.hpp"
+#include "loading/encryption.hpp"
+#include "loading/encryption_header.hpp"
+
+FUZZ(bytes) {
+  static const vcap::EncryptionKey key = [] {
+    std::array<std::byte, vcap::EncryptionKey::kSize> raw{};
+    raw.fill(std::byte{7});
+    return vcap::EncryptionKey::from_bytes(raw);
+  }();
+  if (!vcap::is_encrypted(bytes)) return;
+  const vcap::EncryptionHeader header = vcap::read_encryption_header(bytes, "fuzz");
+  const auto again = vcap::encryption_header_bytes(header);
+  if (!std::ranges::equal(bytes.first(again.size()), again)) std::abort();
+  if (header.mode == vcap::EncryptionHeader::Mode::passphrase) return;  // which costs memory
+
+  const auto read = [bytes](std::uint64_t offset, std::span<std::byte> into) {
+    if (offset > bytes.size() || into.size() > bytes.size() - offset) std::abort();
+    std::ranges::copy(bytes.subspan(offset, into.size()), into.begin());
+  };
+  const auto plain = vcap::decrypt(read, bytes.size(), key, vcap::Limits{}, "fuzz");
+  if (plain->bytes().size() >= bytes.size()) std::abort();
+}
