@@ -33,7 +33,14 @@ cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat
 cmake --build "build/$preset" --target "${targets[@]}" -- --quiet
 
 if [ -z "$layers" ]; then
-  exec ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@"
+  status=0
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || status=$?
+  # Programs say how many they ran; what is no such program is one test.
+  awk '/^Command: /           { count += pending; pending = 1 }
+       /^\[=+\] [0-9]+ tests? / && / ran\./ { count += $2; pending = 0 }
+       END                    { print count + pending, "tests ran" }' \
+    "build/$preset/Testing/Temporary/LastTest.log"
+  exit "$status"
 fi
 
 # Whole programs: a process for each test would spend its time on starting under the sanitizer.
