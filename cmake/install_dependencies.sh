@@ -27,7 +27,7 @@ packages=(
   unzip                                     # tests: a .cap file in the eyes of another reader
 )
 
-[ "${1:-}" != --fuzz ] || packages+=(clang)  # libFuzzer
+[ "${1:-}" != --fuzz ] || packages+=(clang libclang-rt-dev)  # libFuzzer
 
 missing=()
 for package in "${packages[@]}"; do
