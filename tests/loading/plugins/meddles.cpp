@@ -34,7 +34,10 @@ void change(const std::string& what) {
   if (what == "c_locale") std::setlocale(LC_ALL, "C.UTF-8");
   if (what == "locale") std::locale::global(std::locale("C.UTF-8"));
   if (what == "facet") std::locale::global(std::locale(std::locale(), new std::numpunct<char>));
-  if (what == "thread_locale") ::uselocale(::newlocale(LC_ALL_MASK, "C.UTF-8", locale_t{}));
+  if (what == "thread_locale") {
+    static const locale_t other = ::newlocale(LC_ALL_MASK, "C.UTF-8", locale_t{});
+    ::uselocale(other);
+  }
   if (what == "folder" && ::chdir("/") != 0) std::abort();
   if (what == "umask") ::umask(0);
   if (what == "SIGINT") std::signal(SIGINT, handler);
