@@ -20,16 +20,33 @@ namespace {
 
 using Held = std::shared_ptr<const HeldResource>;
 
+/// What a fetch came to. A failure as a value: each load that waited throws an error of its own.
+struct Fetch {
+  Held held{};
+  ErrorCode code{};
+  std::string failure{};
+};
+
 /// Loads that ask for the same file from the same place share one fetch, and its failure.
 Held obtain_once(ResourceCache& cache, const Resource& resource) {
-  static SingleFlight<Held> flights;
+  static SingleFlight<Fetch> flights;
   const std::string key = cache.path_of(resource).native() + "\n" + cache.source_of(resource) +
                           "\n" + std::to_string(resource.size);
-  return flights.run(key, [&] { return cache.obtain(resource); });
+  const Fetch fetch = flights.run(key, [&]() -> Fetch {
+    try {
+      return {.held = cache.obtain(resource)};
+    } catch (const ResourceFailure& failure) {
+      return {.code = failure.code(), .failure = failure.what()};
+    } catch (const std::system_error& error) {
+      return {.code = ErrorCode::resource_cache,
+              .failure = error.what() + std::string("; try again")};
+    }
+  });
+  if (fetch.held == nullptr) throw ResourceFailure(fetch.code, fetch.failure);
+  return fetch.held;
 }
 
-/// Says of which capsule, and which of its resources. A new error for each load: what several wait
-/// for throws one object in all of them, and stages are noted in it.
+/// Says of which capsule, and which of its resources.
 template <class Call>
 auto as_resource_error(const std::string& name, const std::string& capsule, Call call) {
   const std::string subject =
