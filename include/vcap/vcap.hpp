@@ -11,4 +11,5 @@
 #include "vcap/loading/manifest.hpp"
 #include "vcap/loading/package_capsule.hpp"
 #include "vcap/loading/sign_capsule.hpp"
+#include "vcap/runtime/frame_feed.hpp"
 #include "vcap/runtime/pipeline.hpp"

@@ -111,6 +111,7 @@ struct Pipeline::Impl {
         pool(wanted.workers > 0 ? wanted.workers : automatic_workers(0)) {}
 
   std::shared_ptr<Stream> find(const std::string& id) const;
+  std::shared_ptr<Stream> find_to_pull(const std::string& id) const;
   StepOptions options_of(const std::map<std::string, OptionValues>& given) const;
   void open_states(const StreamConfig& config, bool live);
   void clean_up_states(const std::string& id, std::size_t steps) noexcept;
@@ -124,6 +125,16 @@ std::shared_ptr<Stream> Pipeline::Impl::find(const std::string& id) const {
   if (found == streams.end())
     throw SourceError(ErrorCode::unknown_stream, "stream " + id + " is not open");
   return found->second;
+}
+
+std::shared_ptr<Stream> Pipeline::Impl::find_to_pull(const std::string& id) const {
+  std::shared_ptr<Stream> stream = find(id);
+  if (!stream->rules().pull)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "stream " + id +
+                              " gives its records to its sinks and none to next(); open it with "
+                              "StreamConfig::pull");
+  return stream;
 }
 
 StepOptions Pipeline::Impl::options_of(const std::map<std::string, OptionValues>& given) const {
@@ -170,11 +181,14 @@ void Pipeline::Impl::clean_up_states(const std::string& id, std::size_t steps) n
 void Pipeline::Impl::start(StreamConfig config) {
   const SourceInfo info = config.source->info();
   const Stream::Rules rules{
-      .drop_oldest = config.overflow == OverflowPolicy::drop_oldest ||
-                     (config.overflow == OverflowPolicy::automatic && info.live),
+      .overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
+                  : info.live                                  ? OverflowPolicy::drop_oldest
+                                                               : OverflowPolicy::wait,
       .frames_in_flight =
           config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(info),
-      .max_frames = config.max_frames};
+      .keep_every = config.keep_every,
+      .max_frames = config.max_frames,
+      .pull = config.pull};
   StepOptions options = options_of(config.options);
   for (const auto& [capsule, json] : config.config) step_of(*program, capsule, "configuration");
 
@@ -226,7 +240,10 @@ Pipeline::~Pipeline() {
     const std::lock_guard lock(impl_->mutex);
     for (const auto& [id, stream] : impl_->streams) open.push_back(stream);
   }
-  for (const std::shared_ptr<Stream>& stream : open) impl_->end(stream);
+  for (const std::shared_ptr<Stream>& stream : open) {
+    stream->discard_records();
+    impl_->end(stream);
+  }
 }
 
 const Plan& Pipeline::plan() const noexcept { return impl_->plan; }
@@ -242,6 +259,10 @@ void Pipeline::open_stream(StreamConfig config) {
     throw InvalidArgument(ErrorCode::invalid_argument, "max_frames of stream " + config.id + ": " +
                                                            std::to_string(*config.max_frames) +
                                                            " is not 0 or more");
+  if (config.keep_every < 1)
+    throw InvalidArgument(ErrorCode::invalid_argument, "keep_every of stream " + config.id + ": " +
+                                                           std::to_string(config.keep_every) +
+                                                           " is not 1 or more");
   impl_->start(std::move(config));
 }
 
@@ -251,9 +272,18 @@ std::int64_t Pipeline::set_option(const std::string& stream_id, const std::strin
   return impl_->find(stream_id)->set_option(step, option, std::move(value));
 }
 
+std::optional<FrameRecord> Pipeline::next(const std::string& stream_id) {
+  return impl_->find_to_pull(stream_id)->next();
+}
+
+std::optional<FrameRecord> Pipeline::try_next(const std::string& stream_id) {
+  return impl_->find_to_pull(stream_id)->try_next();
+}
+
 StreamReport Pipeline::close_stream(const std::string& stream_id) {
   const std::shared_ptr<Stream> stream = impl_->find(stream_id);
   stream->stop();
+  stream->discard_records();
   return impl_->end(stream);
 }
 

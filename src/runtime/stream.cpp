@@ -43,6 +43,33 @@ void Stream::stop() noexcept {
   if (source_) source_->interrupt();
 }
 
+std::optional<FrameRecord> Stream::next() {
+  std::unique_lock lock(mutex_);
+  std::optional<FrameRecord> record;
+  while (!record) {
+    pulled_.wait(lock, [this] { return report_.ended || (has_completed() && !delivering_); });
+    if (report_.ended) return {};
+    record = deliver_next(lock);
+    after_pull(lock);
+  }
+  return record;
+}
+
+std::optional<FrameRecord> Stream::try_next() {
+  std::unique_lock lock(mutex_);
+  if (delivering_ || !has_completed()) return {};
+  std::optional<FrameRecord> record = deliver_next(lock);
+  after_pull(lock);
+  return record;
+}
+
+void Stream::discard_records() {
+  std::unique_lock lock(mutex_);
+  if (!rules_.pull) return;
+  discarding_ = true;
+  if (!delivering_) deliver_completed(lock);
+}
+
 void Stream::wait_until_ended() {
   std::unique_lock lock(mutex_);
   over_.wait(lock, [this] { return report_.ended; });
@@ -94,7 +121,8 @@ bool Stream::wait_for_room() {
   std::unique_lock lock(mutex_);
   if (rules_.max_frames && frames_read_ >= *rules_.max_frames) return false;
   room_.wait(lock, [this] {
-    return stopping_ || rules_.drop_oldest || pending_.size() + begun_ < rules_.frames_in_flight;
+    return stopping_ || rules_.overflow != OverflowPolicy::wait ||
+           pending_.size() + begun_ < rules_.frames_in_flight;
   });
   return !stopping_;
 }
@@ -119,13 +147,22 @@ bool Stream::accept(Frame frame) {
     check(frame);
     if (frames_read_ == 0 && frame.discontinuity == Discontinuity::none)
       frame.discontinuity = Discontinuity::start;
-    ++frames_read_;
+    const bool is_kept = frames_read_++ % rules_.keep_every == 0;
     last_index_ = frame.index;
     if (abandoned_) {
       drop(frame, kDropStreamFailed);
       return false;
     }
-    if (rules_.drop_oldest) make_room();
+    if (!is_kept) {
+      drop(frame, kDropSkipped);
+      return true;
+    }
+    if (rules_.overflow == OverflowPolicy::drop_newest &&
+        pending_.size() + begun_ >= rules_.frames_in_flight) {
+      drop(frame, kDropOverload);
+      return true;
+    }
+    if (rules_.overflow == OverflowPolicy::drop_oldest) make_room();
     pending_.push_back({std::move(frame), options_});
   }
   pool_.post(shared_from_this());
@@ -170,6 +207,7 @@ void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   report_.elapsed = std::chrono::steady_clock::now() - opened_;
   report_.ended = true;
   over_.notify_all();
+  pulled_.notify_all();
 }
 
 }  // namespace vcap

@@ -24,7 +24,9 @@
 namespace vcap {
 
 /// Reasons of drops, as records and reports name them.
+inline constexpr const char* kDropClosed = "closed";
 inline constexpr const char* kDropOverload = "overload";
+inline constexpr const char* kDropSkipped = "skipped";
 inline constexpr const char* kDropStreamFailed = "stream_failed";
 
 /// One stream of a pipeline: its source thread, its frames in flight, its results in order.
@@ -32,14 +34,18 @@ inline constexpr const char* kDropStreamFailed = "stream_failed";
 /// The life of a frame: read (source thread) → pending → begun, with a ticket → each step of the
 /// program, waiting at the gate of a stateful one until its predecessor has passed → completed →
 /// delivered in the order of tickets. No worker ever waits: a frame that cannot go on is put
-/// down, and whoever makes way posts it again. Thread safety: thread-safe.
+/// down, and whoever makes way posts it again. What is completed is delivered by the worker who
+/// completed the next one in order or, where records are pulled, by those who pull. Thread safety:
+/// thread-safe.
 class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
  public:
   /// How a StreamConfig reads once all that is automatic has been decided.
   struct Rules {
-    bool drop_oldest = false;
+    OverflowPolicy overflow = OverflowPolicy::wait;  ///< none that is automatic
     std::size_t frames_in_flight = 1;
+    std::int64_t keep_every = 1;
     std::optional<std::int64_t> max_frames{};
+    bool pull = false;
   };
 
   Stream(std::string id, std::unique_ptr<Source> source, std::vector<std::shared_ptr<Sink>> sinks,
@@ -53,6 +59,12 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   void start();
   /// Makes the source end soon; waits for nothing.
   void stop() noexcept;
+  /// The next record, once it is complete; nothing once there will be none. Only with rules().pull.
+  std::optional<FrameRecord> next();
+  /// The same without waiting.
+  std::optional<FrameRecord> try_next();
+  /// Drops the records that nobody will pull, those to come too.
+  void discard_records();
   /// Waits until the last frame is answered and every state dropped.
   void wait_until_ended();
   /// Waits for the source thread too, so that nothing of the stream runs any more.
@@ -98,7 +110,12 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::unique_ptr<FrameJob> go_on(std::shared_ptr<FanOut> round);
   void call_helpers(const std::shared_ptr<FanOut>& round);
   void complete(std::unique_ptr<FrameJob> job);
-  void deliver(FrameJob& job);
+  void deliver_completed(std::unique_lock<std::mutex>& lock);
+  bool has_completed() const;
+  std::optional<FrameRecord> deliver_next(std::unique_lock<std::mutex>& lock);
+  bool deliver(FrameJob& job);
+
+  void after_pull(std::unique_lock<std::mutex>& lock);
 
   // Either, under the lock.
   void drop(const Frame& frame, const char* reason);
@@ -122,6 +139,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable room_;
   std::condition_variable over_;
+  std::condition_variable pulled_;  ///< something for next() has changed
   std::shared_ptr<const StepOptions> options_;
   std::int64_t last_index_ = -1;
   std::int64_t frames_read_ = 0;
@@ -135,6 +153,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::uint64_t next_delivery_ = 0;
   std::size_t begun_ = 0;  ///< begun and not yet delivered
   bool delivering_ = false;
+  bool discarding_ = false;  ///< nobody pulls any more
   bool source_done_ = false;
   bool finishing_ = false;
   StreamReport report_;

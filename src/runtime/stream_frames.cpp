@@ -137,24 +137,58 @@ void Stream::complete(std::unique_ptr<FrameJob> job) {
   completed_.emplace(ticket, std::move(job));
   // Who delivers goes on until the head is missing, and so will find this one too.
   if (delivering_) return;
-  delivering_ = true;
-  while (!completed_.empty() && completed_.begin()->first == next_delivery_) {
-    job = std::move(completed_.extract(completed_.begin()).mapped());
-    ++next_delivery_;
-    lock.unlock();
-    deliver(*job);
-    job.reset();  // the pixels, before their room is given away
-    lock.lock();
-    --begun_;
-    room_.notify_one();
-    // Under drop_oldest a frame may be waiting for just this room, its turn spent in vain.
-    if (rules_.drop_oldest && !pending_.empty()) pool_.post(shared_from_this());
+  if (rules_.pull && !discarding_) {
+    pulled_.notify_one();
+    return;
   }
-  delivering_ = false;
+  deliver_completed(lock);
+}
+
+/// Under the lock: whether the record that is next in order is there.
+bool Stream::has_completed() const {
+  return !completed_.empty() && completed_.begin()->first == next_delivery_;
+}
+
+/// Under the lock: all that is there.
+void Stream::deliver_completed(std::unique_lock<std::mutex>& lock) {
+  while (has_completed()) deliver_next(lock);
   finish_if_over(lock);
 }
 
-void Stream::deliver(FrameJob& job) {
+/// The record that is next in order, which is there, while nobody else delivers; nothing where it
+/// was dropped. Under the lock, but for the delivery itself.
+std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lock) {
+  std::unique_ptr<FrameJob> job = std::move(completed_.extract(completed_.begin()).mapped());
+  ++next_delivery_;
+  std::optional<FrameRecord> record;
+  if (discarding_) {
+    drop(job->record.frame, kDropClosed);
+  } else {
+    delivering_ = true;
+    lock.unlock();
+    if (deliver(*job) && rules_.pull) record = std::move(job->record);
+    job.reset();  // the pixels, before their room is given away
+    lock.lock();
+    delivering_ = false;
+  }
+  --begun_;
+  room_.notify_one();
+  // Where the oldest are dropped, a frame may be waiting for just this room, its turn spent in
+  // vain.
+  if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
+    pool_.post(shared_from_this());
+  return record;
+}
+
+/// Under the lock, after deliver_next() for one who pulls: what others wait for.
+void Stream::after_pull(std::unique_lock<std::mutex>& lock) {
+  if (discarding_) return deliver_completed(lock);
+  if (has_completed()) pulled_.notify_one();
+  finish_if_over(lock);
+}
+
+/// False where the record was dropped.
+bool Stream::deliver(FrameJob& job) {
   try {
     if (!abandoned_)
       for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
@@ -169,9 +203,13 @@ void Stream::deliver(FrameJob& job) {
     stop();
   }
   const std::lock_guard lock(mutex_);
-  if (abandoned_) return drop(job.record.frame, kDropStreamFailed);
+  if (abandoned_) {
+    drop(job.record.frame, kDropStreamFailed);
+    return false;
+  }
   ++report_.frames;
   if (!job.record.errors.empty()) ++report_.errors;
+  return true;
 }
 
 }  // namespace vcap

@@ -13,6 +13,7 @@
 
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
+#include "vcap/runtime/frame_record.hpp"
 #include "vcap/runtime/plan.hpp"
 #include "vcap/runtime/sink.hpp"
 #include "vcap/runtime/source.hpp"
@@ -21,9 +22,10 @@ namespace vcap {
 
 /// What happens to frames when a source is faster than the capsules.
 enum class OverflowPolicy {
-  automatic,   ///< `wait` for stored sources, `drop_oldest` for live ones
-  wait,        ///< the source waits; no frame is lost
-  drop_oldest  ///< the oldest frame not yet begun is dropped, counted with reason "overload"
+  automatic,    ///< `wait` for stored sources, `drop_oldest` for live ones
+  wait,         ///< the source waits; no frame is lost
+  drop_oldest,  ///< the oldest frame not yet begun is dropped, counted with reason "overload"
+  drop_newest   ///< the frame that was just read is, likewise
 };
 
 /// How one stream runs. Handed over to Pipeline::open_stream.
@@ -39,6 +41,12 @@ struct StreamConfig {
   /// Frames read and not yet recorded; 0: as many as keep the machine busy. Where the oldest are
   /// dropped, this many may be begun, and one more, the newest, waits.
   std::size_t frames_in_flight = 0;
+  /// Of so many frames that the source gives, the first is analysed; the others are dropped, with
+  /// reason "skipped". At least 1.
+  std::int64_t keep_every = 1;
+  /// Records wait for Pipeline::next() to take them, which then writes them to the sinks too; those
+  /// that wait are in flight.
+  bool pull = false;
   std::optional<std::int64_t> max_frames{};  ///< reads no more than that many, drops counted
 };
 
@@ -89,10 +97,19 @@ class VCAP_EXPORT Pipeline {
   /// SourceError (unknown_stream), OptionError.
   std::int64_t set_option(const std::string& stream_id, const std::string& capsule,
                           const std::string& option, OptionValue value);
-  /// Reads no more, answers the frames in flight, forgets the stream; its sinks stay open. Not to
-  /// be called by a sink of that stream, which it waits for. Throws SourceError (unknown_stream).
+  /// The stream's next record, in the order of its frames: waits for it; nothing once the stream
+  /// has ended. For streams with StreamConfig::pull. What a sink throws ends the stream. Throws
+  /// SourceError (unknown_stream), InvalidArgument where the stream is none to pull from.
+  std::optional<FrameRecord> next(const std::string& stream_id);
+  /// The same without waiting; nothing where there is none yet, or will be none.
+  std::optional<FrameRecord> try_next(const std::string& stream_id);
+
+  /// Reads no more, answers the frames in flight, forgets the stream; its sinks stay open. Records
+  /// that nobody has pulled are dropped, with reason "closed". Not to be called by a sink of that
+  /// stream, which it waits for. Throws SourceError (unknown_stream).
   StreamReport close_stream(const std::string& stream_id);
-  /// Waits until the stream has ended by itself or by stop(), then as close_stream.
+  /// Waits until the stream has ended by itself or by stop() and all its records are pulled where
+  /// they are to be, then as close_stream.
   StreamReport wait(const std::string& stream_id);
 
   std::vector<StreamReport> reports() const;

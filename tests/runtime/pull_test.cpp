@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records that the host takes one by one, and frames that it gives.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "runtime/pipeline_helpers.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/runtime/frame_feed.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+cv::Mat picture(int value = 0) { return {cv::Size(16, 12), CV_8UC3, cv::Scalar::all(value)}; }
+
+std::vector<std::int64_t> pulled_indexes(Pipeline& pipeline, const std::string& id) {
+  std::vector<std::int64_t> indexes;
+  while (const std::optional<FrameRecord> record = pipeline.next(id))
+    indexes.push_back(record->frame.index);
+  return indexes;
+}
+
+TEST(PulledStream, GivesItsRecordsInOrderAndThenNothing) {
+  Pipeline pipeline({make_detector("people", "person")});
+  std::vector<std::int64_t> written;
+  pipeline.open_stream({.id = "a",
+                        .source = make_source(20),
+                        .sinks = {make_callback_sink([&](const FrameRecord& record) {
+                          written.push_back(record.frame.index);
+                        })},
+                        .pull = true});
+  std::vector<std::int64_t> expected(20);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<std::int64_t>(i);
+  EXPECT_EQ(pulled_indexes(pipeline, "a"), expected);
+  EXPECT_EQ(written, expected);
+  EXPECT_EQ(pipeline.try_next("a"), std::nullopt);
+  const StreamReport report = pipeline.wait("a");
+  EXPECT_EQ(report.frames, 20);
+  EXPECT_TRUE(report.drops.empty());
+}
+
+TEST(PulledStream, HoldsNoMoreThanItsFramesInFlight) {
+  Pipeline pipeline({});
+  std::atomic<std::int64_t> given{0};
+  pipeline.open_stream(
+      {.id = "a",
+       .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = -1, .given = &given}),
+       .frames_in_flight = 3,
+       .pull = true});
+  for (std::int64_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(pipeline.next("a")->frame.index, i);
+    EXPECT_LE(given, i + 4);
+  }
+  const StreamReport report = pipeline.close_stream("a");
+  EXPECT_EQ(report.frames, 10);
+  EXPECT_EQ(report.frames + (report.drops.empty() ? 0 : report.drops.at("closed")), given);
+}
+
+TEST(PulledStream, IsSharedByThoseWhoPull) {
+  Pipeline pipeline({make_detector("people", "person")});
+  pipeline.open_stream({.id = "a", .source = make_source(200), .pull = true});
+  std::vector<std::vector<std::int64_t>> shares(3);
+  std::vector<std::thread> pullers;
+  for (auto& share : shares)
+    pullers.emplace_back([&pipeline, &share] { share = pulled_indexes(pipeline, "a"); });
+  for (std::thread& puller : pullers) puller.join();
+  std::vector<std::int64_t> all;
+  for (const auto& share : shares) {
+    EXPECT_TRUE(std::ranges::is_sorted(share));
+    all.insert(all.end(), share.begin(), share.end());
+  }
+  EXPECT_EQ(all.size(), 200u);
+  EXPECT_EQ(std::set(all.begin(), all.end()).size(), 200u);
+}
+
+TEST(PulledStream, WakesThoseWhoPullWhenItIsClosed) {
+  Pipeline pipeline({});
+  FrameFeed feed;
+  pipeline.open_stream({.id = "a", .source = feed.source(), .pull = true});
+  std::thread puller([&] {
+    try {
+      EXPECT_EQ(pipeline.next("a"), std::nullopt);
+    } catch (const SourceError& closed_before) {
+    }
+  });
+  while (pipeline.reports().empty()) std::this_thread::yield();
+  pipeline.close_stream("a");
+  puller.join();
+}
+
+TEST(PulledStream, EndsWhereItsSinkFails) {
+  Pipeline pipeline({});
+  pipeline.open_stream({.id = "a",
+                        .source = make_source(5),
+                        .sinks = {make_callback_sink([](const FrameRecord& record) {
+                          if (record.frame.index == 2)
+                            throw OutputError(ErrorCode::output_write, "full");
+                        })},
+                        .pull = true});
+  EXPECT_THAT(pulled_indexes(pipeline, "a"), ElementsAre(0, 1));
+  const StreamReport report = pipeline.wait("a");
+  EXPECT_EQ(report.failure, "full");
+  EXPECT_EQ(report.frames, 2);
+}
+
+TEST(PulledStream, IsTheOnlyOneToPullFrom) {
+  Pipeline pipeline({});
+  pipeline.open_stream({.id = "a", .source = make_source(1)});
+  EXPECT_THAT(
+      [&] { pipeline.next("a"); },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("StreamConfig::pull")));
+  EXPECT_THAT([&] { pipeline.try_next("b"); },
+              ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("b")));
+}
+
+TEST(StreamOverflow, DropsTheNewestWhereItIsToldSo) {
+  Pipeline pipeline({});
+  FrameFeed feed({.capacity = 10});
+  pipeline.open_stream({.id = "a",
+                        .source = feed.source(),
+                        .overflow = OverflowPolicy::drop_newest,
+                        .frames_in_flight = 2,
+                        .pull = true});
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(feed.push(picture()));
+  feed.end();
+  // None is pulled until all are read: two are in flight, and there is no room for the others.
+  while (pipeline.reports().front().drops["overload"] < 3) std::this_thread::yield();
+  EXPECT_THAT(pulled_indexes(pipeline, "a"), ElementsAre(0, 1));
+  const StreamReport report = pipeline.wait("a");
+  EXPECT_EQ(report.frames, 2);
+  EXPECT_THAT(report.drops, ElementsAre(Pair("overload", 3)));
+}
+
+TEST(StreamOverflow, KeepsEveryNthAndTellsOfTheOthers) {
+  Pipeline pipeline({});
+  const auto records = run(pipeline, {.source = make_source(7), .keep_every = 3});
+  std::vector<std::int64_t> recorded, told;
+  for (const FrameRecord& record : records) {
+    recorded.push_back(record.frame.index);
+    for (const FrameRecord::Drop& drop : record.drops) {
+      EXPECT_EQ(drop.reason, "skipped");
+      told.push_back(drop.frame_index);
+    }
+  }
+  EXPECT_THAT(recorded, ElementsAre(0, 3, 6));
+  EXPECT_THAT(told, ElementsAre(1, 2, 4, 5));
+}
+
+TEST(StreamOverflow, RefusesToKeepNone) {
+  Pipeline pipeline({});
+  EXPECT_THAT([&] { pipeline.open_stream({.id = "a", .source = make_source(1), .keep_every = 0}); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("keep_every")));
+}
+
+TEST(FrameFeed, GivesTheHostsPixelsThemselves) {
+  Pipeline pipeline({});
+  FrameFeed feed;
+  pipeline.open_stream({.id = "a", .source = feed.source(), .pull = true});
+  const cv::Mat first = picture(1), second = picture(2);
+  EXPECT_TRUE(feed.push(first, std::chrono::milliseconds(0)));
+  EXPECT_TRUE(feed.push(second, std::chrono::milliseconds(40), Discontinuity::seek));
+  feed.end();
+  const auto a = pipeline.next("a"), b = pipeline.next("a");
+  EXPECT_EQ(a->frame.image.data, first.data);
+  EXPECT_EQ(a->frame.discontinuity, Discontinuity::start);
+  EXPECT_EQ(b->frame.image.data, second.data);
+  EXPECT_EQ(b->frame.index, 1);
+  EXPECT_EQ(b->frame.pts, std::chrono::milliseconds(40));
+  EXPECT_EQ(b->frame.discontinuity, Discontinuity::seek);
+  EXPECT_EQ(pipeline.next("a"), std::nullopt);
+  EXPECT_FALSE(feed.push(picture()));
+}
+
+TEST(FrameFeed, TimesFramesByTheClockWhereTheHostDoesNot) {
+  FrameFeed feed;
+  const auto source = feed.source();
+  for (int i = 0; i < 3; ++i) feed.push(picture());
+  const auto first = source->read(), second = source->read(), third = source->read();
+  EXPECT_EQ(first->pts.count(), 0);
+  EXPECT_GT(second->pts, first->pts);
+  EXPECT_GT(third->pts, second->pts);
+}
+
+TEST(FrameFeed, SaysWhereThereIsNoRoomAndMarksTheGap) {
+  FrameFeed feed({.capacity = 2});
+  const auto source = feed.source();
+  EXPECT_TRUE(feed.try_push(picture()));
+  EXPECT_TRUE(feed.try_push(picture()));
+  EXPECT_FALSE(feed.try_push(picture()));
+  source->read();
+  EXPECT_TRUE(feed.try_push(picture()));
+  EXPECT_EQ(source->read()->index, 1);
+  const auto after = source->read();
+  EXPECT_EQ(after->index, 3);
+  EXPECT_EQ(after->discontinuity, Discontinuity::gap);
+}
+
+TEST(FrameFeed, LetsThePushGoOnWhereTheStreamEnds) {
+  FrameFeed feed({.capacity = 1});
+  auto source = feed.source();
+  feed.push(picture());
+  std::thread pusher([&] { EXPECT_FALSE(feed.push(picture())); });
+  source->interrupt();
+  pusher.join();
+  EXPECT_EQ(source->read(), std::nullopt);
+}
+
+TEST(FrameFeed, RefusesWhatIsNoFrame) {
+  FrameFeed feed({.name = "gate"});
+  const auto refused = [](const char* why) {
+    return ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(why));
+  };
+  EXPECT_THAT([&] { feed.push({}); }, refused("frame feed \"gate\" was given an image without"));
+  EXPECT_THAT([&] { feed.push(cv::Mat(2, 2, CV_8UC1)); }, refused("CV_8UC3"));
+  EXPECT_TRUE(feed.push(picture(), std::chrono::milliseconds(5)));
+  EXPECT_THAT([&] { feed.push(picture(), std::chrono::milliseconds(5)); }, refused("must rise"));
+  EXPECT_THAT([] { FrameFeed({.capacity = 0}); }, refused("capacity of 0"));
+  EXPECT_THAT([] { FrameFeed({.frames_per_second = -1}); }, refused("-1 frames a second"));
+  const auto source = feed.source();
+  EXPECT_THAT([&] { feed.source(); }, refused("has a stream already"));
+}
+
+}  // namespace
+}  // namespace vcap::test
