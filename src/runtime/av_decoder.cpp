@@ -57,6 +57,7 @@ SourceInfo AvDecoder::info() const {
 }
 
 bool AvDecoder::next() {
+  input_->begin_picture();
   while (true) {
     const int got = avcodec_receive_frame(codec_.get(), frame_.get());
     if (got >= 0) return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/av_input.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <new>
@@ -18,6 +19,8 @@ using std::chrono::steady_clock;
 constexpr AVRational kNanoseconds{1, 1'000'000'000};
 /// A time beyond that is damage, with which no more should be reckoned.
 constexpr nanoseconds kLongest = std::chrono::years(10);
+/// Who comes midway waits for a keyframe: seconds with most cameras, and more with some.
+constexpr int kMostLimitsOfAPicture = 4;
 /// Parts that cannot be read, in a row, after which the rest is taken to be damaged too.
 constexpr int kMostDamagedInRow = 4096;
 
@@ -49,7 +52,9 @@ AvInput::AvInput(AvAddress address) : address_(std::move(address)) {
 int AvInput::must_stop(void* self) noexcept {
   auto& input = *static_cast<AvInput*>(self);
   if (input.address_.stop.stop_requested()) return 1;
-  if (input.address_.silence_limit.count() == 0 || steady_clock::now() < input.deadline_) return 0;
+  if (input.address_.silence_limit.count() == 0 ||
+      steady_clock::now() < std::min(input.deadline_, input.picture_deadline_))
+    return 0;
   input.silent_ = true;
   return 1;
 }
@@ -59,7 +64,13 @@ void AvInput::begin_wait(int limits) noexcept {
   deadline_ = steady_clock::now() + limits * address_.silence_limit;
 }
 
+void AvInput::begin_picture() noexcept {
+  picture_deadline_ = steady_clock::now() + kMostLimitsOfAPicture * address_.silence_limit;
+}
+
 std::string AvInput::reason(int error) const {
+  if (silent_ && picture_deadline_ < deadline_)
+    return "it gave no picture for " + seconds_text(kMostLimitsOfAPicture * address_.silence_limit);
   if (silent_) return "it was silent for " + seconds_text(address_.silence_limit);
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
   return av_strerror(error, text, sizeof text) == 0 ? text : "error " + std::to_string(error);
@@ -167,6 +178,7 @@ bool AvInput::seek(nanoseconds time) {
   const std::int64_t start = stream_->start_time == AV_NOPTS_VALUE ? 0 : stream_->start_time;
   const std::int64_t ticks = av_rescale_q(time.count(), kNanoseconds, stream_->time_base);
   begin_wait();
+  picture_deadline_ = steady_clock::time_point::max();
   return av_seek_frame(context_.get(), stream_->index, av_sat_add64(start, ticks),
                        AVSEEK_FLAG_BACKWARD) >= 0;
 }

@@ -48,6 +48,9 @@ class AvInput {
   /// Time from the stream's start; nothing where the container has none for it, or an absurd one.
   std::optional<std::chrono::nanoseconds> time_of(std::int64_t ticks) const;
 
+  /// From here on, packets are read for one picture, which may take a few limits and no longer:
+  /// one who sends what cannot be decoded is as good as silent.
+  void begin_picture() noexcept;
   /// The stream's next packet; false at the end, where failure() says whether it was one.
   bool read(AVPacket& packet);
   /// Before that time, if it can; no more is promised. False where the container cannot at all.
@@ -70,6 +73,8 @@ class AvInput {
 
   const AvAddress address_;
   std::chrono::steady_clock::time_point deadline_{};
+  std::chrono::steady_clock::time_point picture_deadline_ =
+      std::chrono::steady_clock::time_point::max();
   bool silent_ = false;
   std::string failure_;
   std::unique_ptr<AVFormatContext, Close> context_;

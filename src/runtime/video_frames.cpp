@@ -34,9 +34,9 @@ bool VideoFrames::seek(nanoseconds time) {
     if (decoder_->seek(time)) {
       count_.reset();
       time_.reset();
-      if (!next()) return false;
       // Later than it, the keyframe did not do: a decoder may withhold what it cannot make whole.
-      if (*time_ <= time) return go_to(time);
+      // And where times go back midway, that one's place may be found from the beginning only.
+      if (next() && decoder_->time() && *time_ <= time && go_to(time)) return true;
     }
   }
   // From the beginning it is slow, and right whatever the container.
@@ -83,7 +83,8 @@ void VideoFrames::at_end() {
                       input.address().name + " cannot be read further: " + input.failure());
   // The count is an estimate for some containers, so this is no error; but a clip that breaks off
   // must not look like a whole one.
-  if (const std::int64_t all = input.stream().nb_frames; count_ && *count_ > 0 && *count_ < all)
+  const std::int64_t all = input.stream().nb_frames;
+  if (count_ && *count_ > 0 && *count_ < all && !std::exchange(warned_, true))
     log(LogLevel::warning, input.address().name + " ended after " + std::to_string(*count_) +
                                " of " + std::to_string(all) +
                                " frames; it may be cut off or damaged");

@@ -33,6 +33,7 @@ class VideoFrames final : public StoredFrames {
   std::optional<std::chrono::nanoseconds> time_;  ///< of the present picture; nothing before one
   bool is_fresh_ = true;                          ///< nothing has been read since the opening
   std::optional<std::int64_t> count_ = 0;         ///< of pictures from the beginning
+  bool warned_ = false;
 };
 
 }  // namespace vcap

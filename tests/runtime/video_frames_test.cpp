@@ -7,6 +7,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "runtime/camera.hpp"
 #include "runtime/clip_writer.hpp"
 #include "support/footage.hpp"
 #include "support/temporary_folder.hpp"
@@ -188,6 +189,8 @@ TEST(VideoFrames, FollowEachOtherByTheRateWhereTimesGoBack) {
   ASSERT_EQ(all.size(), 50u);
   for (std::size_t i = 1; i < all.size(); ++i)
     EXPECT_EQ(all[i].pts - all[i - 1].pts, milliseconds(40)) << "frame " << i;
+  EXPECT_EQ(see(folder / "twice.ts", {.start = all[45].pts}, 1).at(0), all[45])
+      << "which has that time by the rate alone";
 }
 
 TEST(VideoFrames, AreTurnedAsTheContainerSays) {
@@ -275,6 +278,37 @@ TEST(VideoFrames, OfAFileWithAStrangeNameAreRead) {
     std::filesystem::copy_file(folder / "clip.mp4", folder / name);
     EXPECT_EQ(see(folder / name).size(), 3u) << name;
   }
+}
+
+/// A server's answer that is that file, of which it says how long it is.
+std::string as_answer(const std::string& bytes) {
+  return "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(bytes.size()) + "\r\n\r\n" + bytes;
+}
+
+TEST(VideoFrames, OfAClipOnAServerAreThoseOfTheFile) {
+  const TemporaryFolder folder;
+  write_clip(folder / "clip.mkv", {.options = b_frames(true)});
+  const std::vector<Seen> all = see(folder / "clip.mkv");
+  // It cannot seek, and so is asked for the clip again.
+  const Camera server(
+      std::vector<Camera::Visit>(3, {.answer = as_answer(read_file(folder / "clip.mkv"))}));
+  const auto source = open_source(server.url());
+  EXPECT_FALSE(source->info().live);
+  EXPECT_EQ(see(*source), all);
+  EXPECT_EQ(see(*open_source(server.url(), {.start = all[30].pts}), 1).at(0), all[30]);
+}
+
+TEST(VideoFrames, OfAClipOnAServerThatFreezesEndInAnError) {
+  const TemporaryFolder folder;
+  write_clip(folder / "clip.mkv", {.options = b_frames(true)});
+  std::string answer = as_answer(read_file(folder / "clip.mkv"));
+  answer.resize(answer.size() / 2);
+  const Camera server(std::vector<Camera::Visit>(1, {.freezes = true, .answer = answer}));
+  const auto source = open_source(server.url(), {.silence_limit = milliseconds(200)});
+  EXPECT_THAT([&] { see(*source); },
+              ThrowsError<SourceError>(ErrorCode::source_read,
+                                       AllOf(HasSubstr("cannot be read further"),
+                                             HasSubstr("it was silent for 0.2 s"))));
 }
 
 TEST(VideoFrames, TellTheirCodec) {

@@ -35,7 +35,7 @@ struct SourceOptions {
 
   // Of what is read over a network, and of webcams.
   ReconnectPolicy reconnect{};  ///< of live sources
-  /// So long without a picture is the end of a connection. Of webcams it is the driver's.
+  /// So long without data is the end of a connection. Of webcams it is the driver's.
   std::chrono::milliseconds silence_limit{5000};
 };
 
