@@ -32,11 +32,24 @@ void SourceArguments::add_to(CLI::App& command) {
       ->type_name("SECONDS");
   command.add_option("--stride", stride, "Takes every N-th frame only")->type_name("N");
   command.add_option("--loop", loop, "Goes through it N times; 0: until stopped")->type_name("N");
+  command
+      .add_option("--reconnect", reconnect,
+                  "Connects to a lost camera again up to N times in a row without a frame")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--silence-limit", silence_limit,
+                  "So long without data from the network is the end of a connection")
+      ->type_name("SECONDS")
+      ->capture_default_str();
 }
 
 SourceOptions SourceArguments::options() const {
   SourceOptions options{
       .start = to_time(start, "--start"), .end = {}, .stride = stride, .loop = loop};
+  options.reconnect.max_attempts = reconnect;
+  options.silence_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+      to_time(silence_limit, "--silence-limit"));
   if (end) options.end = to_time(*end, "--end");
   return options;
 }

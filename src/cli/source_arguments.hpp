@@ -10,12 +10,14 @@
 
 namespace vcap::cli {
 
-/// Which part of its sources a command line asks for.
+/// Which part of its sources a command line asks for, and when it gives a camera up.
 struct SourceArguments {
   double start = 0;             ///< seconds
   std::optional<double> end{};  ///< seconds
   std::int64_t stride = 1;
   std::int64_t loop = 1;
+  int reconnect = ReconnectPolicy().max_attempts;
+  double silence_limit = 5;  ///< seconds
 
   void add_to(CLI::App& command);
   /// Throws UsageError for times that are none.

@@ -19,6 +19,8 @@ using std::chrono::steady_clock;
 constexpr AVRational kNanoseconds{1, 1'000'000'000};
 /// A time beyond that is damage, with which no more should be reckoned.
 constexpr nanoseconds kLongest = std::chrono::years(10);
+/// libav's own, of most forms.
+constexpr std::chrono::seconds kLongestAnalysis{5};
 /// Who comes midway waits for a keyframe: seconds with most cameras, and more with some.
 constexpr int kMostLimitsOfAPicture = 4;
 /// Parts that cannot be read, in a row, after which the rest is taken to be damaged too.
@@ -86,9 +88,9 @@ void AvInput::open() {
   AVFormatContext* context = avformat_alloc_context();
   if (!context) throw std::bad_alloc();
   context->interrupt_callback = {.callback = must_stop, .opaque = this};
-  // Looking for the streams' forms takes as much of them as may take that long to come.
-  if (const auto limit = std::chrono::microseconds(address_.silence_limit); limit.count() > 0)
-    context->max_analyze_duration = limit.count();
+  // What takes longer to come than the limit is not waited for to learn the streams' forms.
+  if (address_.silence_limit.count() > 0 && address_.silence_limit < kLongestAnalysis)
+    context->max_analyze_duration = std::chrono::microseconds(address_.silence_limit).count();
   AVDictionary* options = nullptr;
   // Packets that get lost on the way would be pictures that are wrong.
   av_dict_set(&options, "rtsp_transport", "tcp", 0);

@@ -93,14 +93,16 @@ TEST_P(RunCommandOnAWrongPart, NamesTheValue) {
   EXPECT_THAT(result.err, HasSubstr(GetParam().named));
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, RunCommandOnAWrongPart,
-                         testing::Values(WrongPart{{"--start", "-1"}, "start of -1.0 s"},
-                                         WrongPart{{"--start", "nan"}, "--start NaN"},
-                                         WrongPart{{"--end", "1e300"}, "--end 1"},
-                                         WrongPart{{"--start", "2", "--end", "1.5"},
-                                                   "end of 1.5 s"},
-                                         WrongPart{{"--stride", "0"}, "stride of 0"},
-                                         WrongPart{{"--loop", "-2"}, "loop of -2"}));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, RunCommandOnAWrongPart,
+    testing::Values(WrongPart{{"--start", "-1"}, "start of -1.0 s"},
+                    WrongPart{{"--start", "nan"}, "--start NaN"},
+                    WrongPart{{"--end", "1e300"}, "--end 1"},
+                    WrongPart{{"--start", "2", "--end", "1.5"}, "end of 1.5 s"},
+                    WrongPart{{"--stride", "0"}, "stride of 0"},
+                    WrongPart{{"--loop", "-2"}, "loop of -2"},
+                    WrongPart{{"--reconnect", "-1"}, "max_attempts -1"},
+                    WrongPart{{"--silence-limit", "0"}, "silence_limit of 0 ms"}));
 
 }  // namespace
 }  // namespace vcap

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <stdexcept>
@@ -60,6 +61,11 @@ class Camera {
     ::close(listener_);
   }
 
+  /// Until so many have come.
+  void wait_for_visit(int number) const {
+    std::unique_lock lock(mutex_);
+    visited_.wait(lock, [&] { return visits_begun_ >= number; });
+  }
   std::uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/live"; }
 
@@ -89,6 +95,8 @@ class Camera {
     const std::lock_guard lock(mutex_);
     if (client >= 0 && over_) return false;
     client_ = client;
+    if (client >= 0) ++visits_begun_;
+    visited_.notify_all();
     return true;
   }
 
@@ -115,7 +123,9 @@ class Camera {
   const std::vector<Visit> visits_;
   const int listener_;
   std::uint16_t port_ = 0;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable visited_;
+  int visits_begun_ = 0;
   int client_ = -1;  ///< -1: none
   bool over_ = false;
   std::thread thread_;

@@ -158,6 +158,15 @@ TEST_F(LiveSourceOnANetwork, IsRefusedWhereItIsSilentFromTheBeginning) {
               ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("silent for 0.2 s")));
 }
 
+TEST_F(LiveSourceOnANetwork, IsRefusedWhereItsSessionIsNeverGranted) {
+  const Camera camera(Visits{{.freezes = true, .answer = "RTSP/1.0 200 OK\r\n"}});
+  const std::string url = "rtsp://joe:secret" + camera.url().replace(0, 7, "@");
+  EXPECT_THAT(
+      [&] { open_source(url, {.silence_limit = milliseconds(200)}); },
+      ThrowsError<SourceError>(ErrorCode::source_open, AllOf(HasSubstr("rtsp://joe:***@127.0.0.1:"),
+                                                             HasSubstr("silent for 0.2 s"))));
+}
+
 TEST_F(LiveSourceOnANetwork, TellsWhatTheServerSaid) {
   const Camera camera(Visits{{.answer = "HTTP/1.0 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"}});
   EXPECT_THAT([&] { open_source(camera.url()); },
@@ -188,6 +197,18 @@ TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItWaitsToConnectAgain) {
       camera.url(),
       {.reconnect = {.first_delay = std::chrono::hours(1), .max_delay = std::chrono::hours(1)}});
   const std::jthread other([&] { source->interrupt(); });
+  while (source->read()) {
+  }
+}
+
+TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItConnectsAgain) {
+  const Camera camera(Visits{{.pictures = 30}, {.pictures = 0, .freezes = true}});
+  const auto source =
+      open_source(camera.url(), {.reconnect = kAtOnce, .silence_limit = std::chrono::hours(1)});
+  const std::jthread other([&] {
+    camera.wait_for_visit(2);
+    source->interrupt();
+  });
   while (source->read()) {
   }
 }

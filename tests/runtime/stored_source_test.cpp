@@ -70,7 +70,7 @@ TEST_F(StoredSources, EndBeforeTheEnd) {
   EXPECT_THAT(numbers({.start = milliseconds(320), .end = seconds(100)}), ElementsAre(8, 9));
 }
 
-TEST_F(StoredSources, GiveEverySoManyethFrame) {
+TEST_F(StoredSources, GiveEveryFourthFrame) {
   EXPECT_THAT(numbers({.stride = 4}), ElementsAre(0, 4, 8));
   EXPECT_THAT(numbers({.start = milliseconds(40), .stride = 9}), ElementsAre(1));
   EXPECT_THAT(numbers({.stride = std::numeric_limits<std::int64_t>::max()}), ElementsAre(0));

@@ -30,8 +30,8 @@ struct SourceOptions {
   // Of stored sources alone; a live one is refused with any other values than these.
   std::chrono::nanoseconds start{0};              ///< the first frame is the first at or after it
   std::optional<std::chrono::nanoseconds> end{};  ///< frames from there on are left out
-  std::int64_t stride = 1;  ///< every so manyeth frame of those, from the first
-  std::int64_t loop = 1;    ///< how often all of it is given; 0: endlessly
+  std::int64_t stride = 1;                        ///< 3: every third frame of those, from the first
+  std::int64_t loop = 1;                          ///< how often all of it is given; 0: endlessly
 
   // Of what is read over a network, and of webcams.
   ReconnectPolicy reconnect{};  ///< of live sources
@@ -68,7 +68,7 @@ class VCAP_EXPORT Source {
 /// strictly: a frame whose time is missing, or not above the one before, comes one frame's duration
 /// after that one. In a further loop, whose first frame has Discontinuity::loop, time goes on in
 /// the same way. The index counts the frames that are given. A start is exact: its frame has the
-/// pixels it has in the whole clip.
+/// time and pixels it has in the whole clip, save in clips whose times go back.
 ///
 /// A live source has the times at which its pictures came. Where it ends or falls silent it is
 /// connected again as the policy says; the first frame then has Discontinuity::reconnect. Its end
