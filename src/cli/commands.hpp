@@ -23,5 +23,6 @@ void add_sign(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_encrypt(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
+void add_sources(CLI::App& app, Action& chosen);
 
 }  // namespace vcap::cli

@@ -51,6 +51,7 @@ int run(int argument_count, const char* const* arguments) {
   add_verify(app, chosen);
   add_encrypt(app, chosen);
   add_devices(app, chosen);
+  add_sources(app, chosen);
 
   try {
     app.parse(argument_count, arguments);

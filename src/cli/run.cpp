@@ -13,6 +13,7 @@
 #include "cli/resource_arguments.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
+#include "cli/source_arguments.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_names.hpp"
 #include "vcap/base/error.hpp"
@@ -39,6 +40,7 @@ struct RunArguments {
   AccessArguments access;
   OutputPaths outputs;
   ResourceArguments resources;
+  SourceArguments range;
   std::int64_t max_frames = 0;  ///< 0: all
 };
 
@@ -87,12 +89,13 @@ int run(const RunArguments& arguments) {
   const Plan plan(infos);
   const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
   const std::vector<std::string> ids = stream_ids(arguments.sources);
+  const SourceOptions range = arguments.range.options();
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
   Pipeline pipeline(load_all(arguments.capsules, infos, settings, access));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    auto source = open_source(arguments.sources[i]);
+    auto source = open_source(arguments.sources[i], range);
     auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
     streams.add({.id = ids[i],
                  .source = std::move(source),
@@ -144,6 +147,7 @@ void add_run(CLI::App& app, Action& chosen) {
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
   arguments->resources.add_to(*command, "--resource-cache");
+  arguments->range.add_to(*command);
   command
       ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
       ->type_name("N")

@@ -5,24 +5,27 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cctype>
-#include <optional>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
 #include <utility>
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "runtime/stored_source.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::nanoseconds;
 
 constexpr std::array<std::string_view, 12> kExtensions{".bmp", ".jp2", ".jpeg", ".jpg",
                                                        ".pbm", ".pgm", ".png",  ".pnm",
                                                        ".ppm", ".tif", ".tiff", ".webp"};
-constexpr double kImagesPerSecond = 25;
+constexpr std::int64_t kImagesPerSecond = 25;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -67,38 +70,40 @@ cv::Mat load_image(const fs::path& file) {
                                                 reason + "; repair it or take it out");
 }
 
-class ImageSource final : public Source {
+class ImageFrames final : public StoredFrames {
  public:
-  ImageSource(std::vector<fs::path> files, std::string description)
-      : files_(std::move(files)), first_(load_image(files_.front())) {
-    info_.description = std::move(description);
-    info_.size = first_.size();
-    info_.frames_per_second = kImagesPerSecond;
-    info_.frames = static_cast<std::int64_t>(files_.size());
+  ImageFrames(std::vector<fs::path> files, std::string description)
+      : files_(std::move(files)), description_(std::move(description)) {}
+
+  SourceInfo info() const override {
+    return {.description = description_,
+            .frames_per_second = kImagesPerSecond,
+            .frames = static_cast<std::int64_t>(files_.size())};
   }
-
-  SourceInfo info() const override { return info_; }
-
-  std::optional<Frame> read() override {
-    if (next_ == files_.size() || interrupted_) return std::nullopt;
-    Frame frame;
-    frame.image = next_ == 0 ? std::exchange(first_, {}) : load_image(files_[next_]);
-    frame.index = static_cast<std::int64_t>(next_);
-    frame.pts = std::chrono::nanoseconds(std::chrono::seconds(1)) * frame.index /
-                static_cast<std::int64_t>(kImagesPerSecond);
-    if (next_ == 0) frame.discontinuity = Discontinuity::start;
-    ++next_;
-    return frame;
+  bool seek(nanoseconds time) override {
+    // The first whose time is not before it; beyond the last there is none.
+    const auto duration = time_of(1).count();
+    const auto image =
+        static_cast<std::size_t>(time.count() / duration + (time.count() % duration != 0));
+    present_ = std::min(image, files_.size());
+    return present_ < files_.size();
   }
-
-  void interrupt() noexcept override { interrupted_ = true; }
+  bool next() override {
+    if (present_ < files_.size()) ++present_;
+    return present_ < files_.size();
+  }
+  nanoseconds time() const override { return time_of(present_); }
+  cv::Mat picture() override { return load_image(files_[present_]); }
 
  private:
+  static nanoseconds time_of(std::size_t image) {
+    return nanoseconds(std::chrono::seconds(1)) * static_cast<std::int64_t>(image) /
+           kImagesPerSecond;
+  }
+
   const std::vector<fs::path> files_;
-  cv::Mat first_;  ///< loaded at the opening, which so finds out whether anything can be read
-  SourceInfo info_;
-  std::size_t next_ = 0;
-  std::atomic<bool> interrupted_{false};
+  const std::string description_;
+  std::size_t present_ = 0;
 };
 
 std::string known_extensions() {
@@ -124,14 +129,16 @@ bool natural_less(std::string_view a, std::string_view b) {
   return order != 0 ? order < 0 : a < b;
 }
 
-std::unique_ptr<Source> open_image_files(std::vector<fs::path> files, std::string description) {
+std::unique_ptr<Source> open_image_files(std::vector<fs::path> files, std::string description,
+                                         const SourceOptions& options) {
   std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
     return natural_less(a.native(), b.native());
   });
-  return std::make_unique<ImageSource>(std::move(files), std::move(description));
+  return make_stored_source(std::make_unique<ImageFrames>(std::move(files), std::move(description)),
+                            options, std::stop_source());
 }
 
-std::unique_ptr<Source> open_image_folder(const fs::path& folder) {
+std::unique_ptr<Source> open_image_folder(const fs::path& folder, const SourceOptions& options) {
   std::vector<fs::path> files;
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
@@ -148,10 +155,10 @@ std::unique_ptr<Source> open_image_folder(const fs::path& folder) {
     throw SourceError(
         ErrorCode::source_empty,
         "folder " + folder.string() + " has no images (known are " + known_extensions() + ")");
-  return open_image_files(std::move(files), "images in " + folder.string());
+  return open_image_files(std::move(files), "images in " + folder.string(), options);
 }
 
-std::unique_ptr<Source> open_image_glob(const std::string& pattern) {
+std::unique_ptr<Source> open_image_glob(const std::string& pattern, const SourceOptions& options) {
   glob_t found{};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
   std::vector<fs::path> files;
@@ -163,7 +170,7 @@ std::unique_ptr<Source> open_image_glob(const std::string& pattern) {
   if (files.empty())
     throw SourceError(ErrorCode::source_empty,
                       "no file matches " + pattern + "; check the folder and the pattern");
-  return open_image_files(std::move(files), "images " + pattern);
+  return open_image_files(std::move(files), "images " + pattern, options);
 }
 
 }  // namespace vcap

@@ -22,8 +22,9 @@ VCAP_EXPORT bool natural_less(std::string_view a, std::string_view b);
 /// The images in that order, each a frame; images have no times of their own and are taken as 25
 /// a second. `description` stands in messages. All throw SourceError.
 std::unique_ptr<Source> open_image_files(std::vector<std::filesystem::path> files,
-                                         std::string description);
-std::unique_ptr<Source> open_image_folder(const std::filesystem::path& folder);
-std::unique_ptr<Source> open_image_glob(const std::string& pattern);
+                                         std::string description, const SourceOptions& options);
+std::unique_ptr<Source> open_image_folder(const std::filesystem::path& folder,
+                                          const SourceOptions& options);
+std::unique_ptr<Source> open_image_glob(const std::string& pattern, const SourceOptions& options);
 
 }  // namespace vcap

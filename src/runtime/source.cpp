@@ -6,7 +6,10 @@
 #include <string_view>
 
 #include "runtime/image_source.hpp"
+#include "runtime/stored_source.hpp"
+#include "runtime/url.hpp"
 #include "runtime/video_source.hpp"
+#include "runtime/webcam_source.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -19,8 +22,6 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-bool is_url(std::string_view text) { return text.find("://") != std::string_view::npos; }
-
 bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
 
 }  // namespace
@@ -28,7 +29,8 @@ bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::s
 Source::~Source() = default;
 void Source::interrupt() noexcept {}
 
-std::unique_ptr<Source> open_source(const std::string& name) {
+std::unique_ptr<Source> open_source(const std::string& name, const SourceOptions& options) {
+  check(options);
   if (name.empty())
     throw SourceError(ErrorCode::source_open,
                       "the source has no name; give a video file, a webcam's index, a URL, a "
@@ -36,12 +38,13 @@ std::unique_ptr<Source> open_source(const std::string& name) {
   std::error_code failed;
   const fs::file_status status = fs::status(name, failed);
   // What exists under exactly that name is meant, even a file called "0" or "a[1].avi".
-  if (fs::is_directory(status)) return open_image_folder(name);
+  if (fs::is_directory(status)) return open_image_folder(name, options);
   if (fs::exists(status))
-    return is_image_file(name) ? open_image_files({name}, "image " + name) : open_video_file(name);
-  if (is_number(name)) return open_webcam(std::stoi(name));
-  if (is_url(name)) return open_url(name);
-  if (is_glob(name)) return open_image_glob(name);
+    return is_image_file(name) ? open_image_files({name}, "image " + name, options)
+                               : open_video_file(name, options);
+  if (is_number(name)) return open_webcam(std::stoi(name), options);
+  if (is_url(name)) return open_url(name, options);
+  if (is_glob(name)) return open_image_glob(name, options);
   throw SourceError(ErrorCode::source_open,
                     "source " + name + " does not exist" +
                         (failed && failed != std::errc::no_such_file_or_directory

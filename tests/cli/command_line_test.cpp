@@ -27,7 +27,7 @@ TEST(CommandLine, TellsItsCommandsAndExitCodes) {
 
   EXPECT_EQ(result.exit_code, 0);
   for (const char* word :
-       {"run", "plan", "fetch", "pack", "unpack", "inspect", "devices", "Exit codes"})
+       {"run", "plan", "fetch", "pack", "unpack", "inspect", "devices", "sources", "Exit codes"})
     EXPECT_THAT(result.out, HasSubstr(word));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <opencv2/videoio.hpp>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/footage.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
 // What the tests of the examples share: the packed capsules, and real footage.
@@ -23,19 +23,7 @@ inline std::shared_ptr<vcap::Capsule> load(const std::string& name) {
   return vcap::load_capsule(capsule_path(name), {.devices = {"CPU:0"}});
 }
 
-/// A clip out of the folder of vtest.avi, which VCAP_FOOTAGE names: in the environment, else as
-/// CMake was told. Throws where there is none, so that no test passes without having seen it.
-inline std::filesystem::path footage(const std::string& name = "vtest.avi") {
-  const char* variable = std::getenv("VCAP_FOOTAGE");
-  const std::filesystem::path given = variable ? variable : VCAP_FOOTAGE;
-  const std::filesystem::path clip = given.parent_path() / name;
-  if (given.empty() || !std::filesystem::exists(clip))
-    throw std::runtime_error("this test needs " + name + ", and VCAP_FOOTAGE is \"" +
-                             given.string() +
-                             "\": set it to the path that cmake/footage.sh prints, in the "
-                             "environment or with cmake -DVCAP_FOOTAGE=…");
-  return clip;
-}
+using vcap::test::footage;
 
 /// The first frames of a clip, read by OpenCV alone; pictures of their own, not the reader's.
 inline std::vector<cv::Mat> read_frames(const std::filesystem::path& clip, std::size_t count) {

@@ -1,83 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// A camera on the network: a server of this process on the loopback interface.
-#include <arpa/inet.h>
+// Cameras on the network, and what becomes of a stream where they hang up or fall silent.
 #include <gmock/gmock.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include <deque>
 #include <string>
 #include <thread>
 
-#include <opencv2/imgcodecs.hpp>
-
+#include "runtime/camera.hpp"
+#include "runtime/live_source.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap::test {
 namespace {
 
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Visits = std::vector<Camera::Visit>;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// Answers one request with JPEG pictures, one after the other, as network cameras do, and then
-/// hangs up.
-class Camera {
- public:
-  explicit Camera(int pictures) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    if (::bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-        ::listen(listener_, 1) != 0 ||
-        ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-      throw std::runtime_error("no server on the loopback interface");
-    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/live";
-    thread_ = std::thread([this, pictures] { serve(pictures); });
-  }
-  ~Camera() {
-    ::shutdown(listener_, SHUT_RDWR);  // ends an accept() that nobody came for
-    thread_.join();
-    ::close(listener_);
-  }
-  const std::string& url() const { return url_; }
-
- private:
-  static void send_all(int client, std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (sent <= 0) return;
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    }
-  }
-
-  void serve(int pictures) const {
-    const int client = ::accept(listener_, nullptr, nullptr);
-    if (client < 0) return;
-    char request[4096];
-    if (::recv(client, request, sizeof request, 0) <= 0) return;
-    send_all(client,
-             "HTTP/1.0 200 OK\r\nContent-Type: multipart/x-mixed-replace;boundary=picture\r\n\r\n");
-    std::vector<uchar> jpeg;
-    cv::imencode(".jpg", cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(90)), jpeg);
-    for (int i = 0; i < pictures; ++i) {
-      send_all(client, "--picture\r\nContent-Type: image/jpeg\r\nContent-Length: " +
-                           std::to_string(jpeg.size()) + "\r\n\r\n");
-      send_all(client, {reinterpret_cast<const char*>(jpeg.data()), jpeg.size()});
-      send_all(client, "\r\n");
-    }
-    ::close(client);
-  }
-
-  const int listener_;
-  std::string url_;
-  std::thread thread_;
-};
 
 TEST(LiveSource, HasTheTimesOfItsCaptureAndFailsWhereTheCameraHangsUp) {
   const Camera camera(50);
-  const auto source = open_source(camera.url());
+  const auto source = open_source(camera.url(), {.reconnect = {.max_attempts = 0}});
   EXPECT_TRUE(source->info().live);
   EXPECT_EQ(source->info().size, cv::Size(64, 48));
   EXPECT_FALSE(source->info().frames);
@@ -101,7 +49,8 @@ TEST(LiveSource, HasTheTimesOfItsCaptureAndFailsWhereTheCameraHangsUp) {
 TEST(LiveSource, EndsItsStreamAloneWithItsError) {
   const Camera camera(50);
   Pipeline pipeline({make_detector("detector", "person")});
-  pipeline.open_stream({.id = "camera", .source = open_source(camera.url())});
+  pipeline.open_stream(
+      {.id = "camera", .source = open_source(camera.url(), {.reconnect = {.max_attempts = 0}})});
   const StreamReport report = pipeline.wait("camera");
   ASSERT_TRUE(report.failure);
   EXPECT_THAT(*report.failure, HasSubstr("check the camera and its connection"));
@@ -114,6 +63,274 @@ TEST(LiveSource, EndsWithoutAnErrorWhereItIsInterrupted) {
   EXPECT_TRUE(source->read());
   source->interrupt();
   EXPECT_FALSE(source->read());
+}
+
+/// Reads until the source fails or ends; gives the frames, and the failure's message.
+std::pair<std::vector<Frame>, std::string> read_to_failure(Source& source) {
+  std::vector<Frame> frames;
+  try {
+    while (std::optional<Frame> frame = source.read()) frames.push_back(*std::move(frame));
+  } catch (const SourceError& error) {
+    return {std::move(frames), error.what()};
+  }
+  return {std::move(frames), ""};
+}
+
+/// The indexes of the frames that have it.
+std::vector<std::int64_t> frames_with(Discontinuity discontinuity,
+                                      const std::vector<Frame>& frames) {
+  std::vector<std::int64_t> found;
+  for (const Frame& frame : frames)
+    if (frame.discontinuity == discontinuity) found.push_back(frame.index);
+  return found;
+}
+
+void expect_one_stream(const std::vector<Frame>& frames) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    EXPECT_EQ(frames[i].index, static_cast<std::int64_t>(i));
+    if (i > 0) {
+      EXPECT_GT(frames[i].pts, frames[i - 1].pts);
+    }
+  }
+}
+
+constexpr ReconnectPolicy kAtOnce{
+    .first_delay = milliseconds(1), .max_delay = milliseconds(2), .max_attempts = 3};
+
+/// Keeps warnings off the test's output.
+class LiveSourceOnANetwork : public testing::Test {
+ protected:
+  LiveSourceOnANetwork() {
+    set_log_hook([this](LogLevel, std::string_view line) { log_ += line; });
+  }
+  ~LiveSourceOnANetwork() override { set_log_hook({}); }
+  std::string log_;
+};
+
+TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatHungUp) {
+  const Camera camera(Visits{{.pictures = 30}, {.pictures = 30}});
+  const auto [frames, failure] =
+      read_to_failure(*open_source(camera.url(), {.reconnect = kAtOnce}));
+  const auto again = frames_with(Discontinuity::reconnect, frames);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_GT(again[0], 20);
+  EXPECT_GT(frames.size(), static_cast<std::size_t>(again[0]) + 20);
+  expect_one_stream(frames);
+  EXPECT_THAT(failure, HasSubstr("also not after 3 attempts to connect again"));
+  EXPECT_THAT(log_, AllOf(HasSubstr("is lost after"), HasSubstr("connecting again")));
+}
+
+TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatFroze) {
+  const Camera camera(Visits{{.pictures = 30, .freezes = true}, {.pictures = 30}});
+  const auto [frames, failure] = read_to_failure(
+      *open_source(camera.url(), {.reconnect = kAtOnce, .silence_limit = milliseconds(500)}));
+  EXPECT_EQ(frames_with(Discontinuity::reconnect, frames).size(), 1u);
+  expect_one_stream(frames);
+  EXPECT_THAT(log_, HasSubstr("it was silent for 0.5 s"));
+}
+
+TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatWasStartedAnew) {
+  auto camera = std::make_unique<Camera>(Visits{{.freezes = true}});
+  const std::uint16_t port = camera->port();
+  const auto source = open_source(
+      camera->url(), {.reconnect = {.first_delay = milliseconds(1), .max_attempts = 8}});
+  ASSERT_TRUE(source->read());
+  camera.reset();  // its connections end with it
+  camera = std::make_unique<Camera>(Visits{{}, {}}, port);
+  std::optional<Frame> frame;
+  do frame = source->read();
+  while (frame && frame->discontinuity != Discontinuity::reconnect);
+  EXPECT_TRUE(frame);
+}
+
+TEST_F(LiveSourceOnANetwork, FailsWhereAFrozenCameraIsNotToBeConnectedAgain) {
+  const Camera camera(Visits{{.freezes = true}});
+  const auto [frames, failure] = read_to_failure(*open_source(
+      camera.url(), {.reconnect = {.max_attempts = 0}, .silence_limit = milliseconds(500)}));
+  EXPECT_GT(frames.size(), 20u);
+  EXPECT_THAT(failure,
+              AllOf(HasSubstr("gave no more frames after"), HasSubstr("it was silent for 0.5 s")));
+}
+
+TEST_F(LiveSourceOnANetwork, IsRefusedWhereItIsSilentFromTheBeginning) {
+  const Camera camera(Visits{{.pictures = 0, .freezes = true}});
+  EXPECT_THAT([&] { open_source(camera.url(), {.silence_limit = milliseconds(500)}); },
+              ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("silent for 0.5 s")));
+}
+
+TEST_F(LiveSourceOnANetwork, IsRefusedWhereItsSessionIsNeverGranted) {
+  const Camera camera(Visits{{.freezes = true, .answer = "RTSP/1.0 200 OK\r\n"}});
+  const std::string url = "rtsp://joe:secret" + camera.url().replace(0, 7, "@");
+  EXPECT_THAT(
+      [&] { open_source(url, {.silence_limit = milliseconds(500)}); },
+      ThrowsError<SourceError>(ErrorCode::source_open, AllOf(HasSubstr("rtsp://joe:***@127.0.0.1:"),
+                                                             HasSubstr("silent for 0.5 s"))));
+}
+
+TEST_F(LiveSourceOnANetwork, TellsWhatTheServerSaid) {
+  const Camera camera(Visits{{.answer = "HTTP/1.0 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"}});
+  EXPECT_THAT([&] { open_source(camera.url()); },
+              ThrowsError<SourceError>(ErrorCode::source_open,
+                                       AllOf(HasSubstr("401"), HasSubstr("user and password"))));
+}
+
+TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItWaitsForAPicture) {
+  const Camera camera(Visits{{.freezes = true}});
+  const auto source = open_source(camera.url(), {.silence_limit = std::chrono::hours(1)});
+  ASSERT_TRUE(source->read());
+  std::chrono::steady_clock::time_point at;
+  {
+    const std::jthread other([&] {
+      at = std::chrono::steady_clock::now();
+      source->interrupt();
+    });
+    while (source->read()) {
+    }
+  }
+  // About 0.1 s; the rest is for machines that are busy.
+  EXPECT_LT(std::chrono::steady_clock::now() - at, std::chrono::seconds(5));
+}
+
+TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItWaitsToConnectAgain) {
+  const Camera camera(30);
+  const std::unique_ptr<Source> source = open_source(
+      camera.url(),
+      {.reconnect = {.first_delay = std::chrono::hours(1), .max_delay = std::chrono::hours(1)}});
+  const std::jthread other([&] { source->interrupt(); });
+  while (source->read()) {
+  }
+}
+
+TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItConnectsAgain) {
+  const Camera camera(Visits{{.pictures = 30}, {.pictures = 0, .freezes = true}});
+  const auto source =
+      open_source(camera.url(), {.reconnect = kAtOnce, .silence_limit = std::chrono::hours(1)});
+  const std::jthread other([&] {
+    camera.wait_for_visit(2);
+    source->interrupt();
+  });
+  while (source->read()) {
+  }
+}
+
+TEST_F(LiveSourceOnANetwork, TakesNoRange) {
+  for (const auto& [options, named] : std::vector<std::pair<SourceOptions, std::string>>{
+           {{.start = std::chrono::seconds(2)}, "start (2.0 s)"},
+           {{.end = std::chrono::seconds(3)}, "end (3.0 s)"},
+           {{.stride = 4}, "stride (4)"},
+           {{.loop = 0}, "loop (0)"}}) {
+    const Camera camera(30);
+    EXPECT_THAT([&] { open_source(camera.url(), options); },
+                ThrowsError<InvalidArgument>(
+                    ErrorCode::invalid_argument,
+                    AllOf(HasSubstr(camera.url() + " is live"), HasSubstr(named))));
+  }
+}
+
+/// Time and chance as the test has them.
+class TestClock final : public LiveClock {
+ public:
+  explicit TestClock(std::vector<nanoseconds>& waits, std::function<void()> while_waiting = {})
+      : waits_(waits), while_waiting_(std::move(while_waiting)) {}
+  std::chrono::steady_clock::time_point now() override { return now_ += milliseconds(1); }
+  void wait(nanoseconds time, const std::stop_token&) override {
+    waits_.push_back(time);
+    now_ += time;
+    if (while_waiting_) while_waiting_();
+  }
+  double chance() override { return 0.5; }
+
+ private:
+  std::vector<nanoseconds>& waits_;
+  const std::function<void()> while_waiting_;
+  std::chrono::steady_clock::time_point now_{};
+};
+
+/// Gives so many pictures, then is lost.
+class ShortFeed final : public LiveFeed {
+ public:
+  explicit ShortFeed(int pictures) : left_(pictures) {}
+  SourceInfo info() const override { return {.description = "camera"}; }
+  cv::Mat next() override {
+    if (left_-- == 0) throw SourceError(ErrorCode::source_read, "a cable");
+    return cv::Mat(2, 2, CV_8UC3, cv::Scalar::all(1));
+  }
+
+ private:
+  int left_;
+};
+
+/// A source over feeds of so many pictures each; below 0, that attempt to connect fails.
+class LiveSourceOnATestClock : public LiveSourceOnANetwork {
+ protected:
+  std::unique_ptr<LiveSource> source(std::deque<int> feeds, ReconnectPolicy policy,
+                                     std::function<void()> while_waiting = {}) {
+    feeds_ = std::move(feeds);
+    const auto connect = [this](const std::stop_token&) -> std::unique_ptr<LiveFeed> {
+      ++connects_;
+      const int pictures = feeds_.empty() ? -1 : feeds_.front();
+      if (!feeds_.empty()) feeds_.pop_front();
+      if (pictures < 0) throw SourceError(ErrorCode::source_open, "a wall");
+      return std::make_unique<ShortFeed>(pictures);
+    };
+    return std::make_unique<LiveSource>(std::make_unique<ShortFeed>(2), connect, policy,
+                                        std::stop_source(),
+                                        std::make_unique<TestClock>(waits_, while_waiting));
+  }
+  std::deque<int> feeds_;
+  std::vector<nanoseconds> waits_;
+  int connects_ = 0;
+};
+
+TEST_F(LiveSourceOnATestClock, WaitsLongerFromAttemptToAttempt) {
+  const auto live = source({-1, -1, -1, 1}, {.first_delay = milliseconds(100),
+                                             .factor = 3,
+                                             .max_delay = milliseconds(1000),
+                                             .jitter = 0,
+                                             .max_attempts = 5});
+  EXPECT_EQ(read_to_failure(*live).first.size(), 3u);
+  waits_.resize(5);
+  EXPECT_THAT(waits_, ElementsAre(milliseconds(100), milliseconds(300), milliseconds(900),
+                                  milliseconds(1000), milliseconds(100)))
+      << "and begins anew once there was a frame";
+}
+
+TEST_F(LiveSourceOnATestClock, LeavesAShareOfEachDelayToChance) {
+  const auto live =
+      source({}, {.first_delay = milliseconds(100), .jitter = 0.4, .max_attempts = 1});
+  read_to_failure(*live);
+  EXPECT_THAT(waits_, ElementsAre(milliseconds(80)));
+}
+
+TEST_F(LiveSourceOnATestClock, GoesOnAsOneStream) {
+  const auto live = source({2, 0, 2}, {.max_attempts = 2});
+  const auto [frames, failure] = read_to_failure(*live);
+  ASSERT_EQ(frames.size(), 6u);
+  expect_one_stream(frames);
+  EXPECT_THAT(frames_with(Discontinuity::start, frames), ElementsAre(0));
+  EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(2, 4));
+}
+
+TEST_F(LiveSourceOnATestClock, CountsAConnectionWithoutAPictureAsAFailedAttempt) {
+  const auto live = source({0, 0, 0, 5}, {.max_attempts = 3});
+  const auto [frames, failure] = read_to_failure(*live);
+  EXPECT_EQ(frames.size(), 2u);
+  EXPECT_EQ(connects_, 3);
+  EXPECT_THAT(failure, AllOf(HasSubstr("camera gave no more frames after 2 (a cable)"),
+                             HasSubstr("also not after 3 attempts")));
+}
+
+TEST_F(LiveSourceOnATestClock, SaysWhyTheLastAttemptFailed) {
+  EXPECT_THAT(read_to_failure(*source({}, {.max_attempts = 2})).second, HasSubstr("(a wall)"));
+}
+
+TEST_F(LiveSourceOnATestClock, EndsWhereItIsInterruptedWhileItWaits) {
+  std::unique_ptr<LiveSource> live;
+  live = source({5}, {}, [&] { live->interrupt(); });
+  const auto [frames, failure] = read_to_failure(*live);
+  EXPECT_EQ(frames.size(), 2u);
+  EXPECT_EQ(failure, "");
+  EXPECT_EQ(connects_, 0);
 }
 
 }  // namespace

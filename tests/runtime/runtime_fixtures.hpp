@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <opencv2/core.hpp>
 
+#include "support/temporary_folder.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/runtime/frame_record.hpp"
@@ -151,36 +151,6 @@ class Latch {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool open_ = false;
-};
-
-/// A folder that is gone with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "vcap-runtime-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-  /// Every name in it, hidden ones included.
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace vcap::test

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace vcap::test {
 
@@ -27,6 +29,15 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const noexcept { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+  /// Every name in it, hidden ones included.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
 
   /// Writes a file into it, with the folders on its way; gives its path.
   std::filesystem::path write(const std::string& name, std::string_view content) const {

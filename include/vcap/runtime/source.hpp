@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "vcap/base/export.hpp"
 #include "vcap/model/frame.hpp"
+#include "vcap/runtime/reconnect_policy.hpp"
 
 namespace vcap {
 
@@ -20,6 +22,21 @@ struct SourceInfo {
   double frames_per_second = 0;          ///< 0 where unknown
   std::optional<std::int64_t> frames{};  ///< absent where unknown or endless
   bool live = false;                     ///< it does not wait for its reader
+  std::string codec{};                   ///< such as "h264"; empty where there is none
+};
+
+/// Which frames of a source are given, and how it is read. Thread safety: value.
+struct SourceOptions {
+  // Of stored sources alone; a live one is refused with any other values than these.
+  std::chrono::nanoseconds start{0};              ///< the first frame is the first at or after it
+  std::optional<std::chrono::nanoseconds> end{};  ///< frames from there on are left out
+  std::int64_t stride = 1;                        ///< 3: every third frame of those, from the first
+  std::int64_t loop = 1;                          ///< how often all of it is given; 0: endlessly
+
+  // Of what is read over a network, and of webcams.
+  ReconnectPolicy reconnect{};  ///< of live sources
+  /// So long without data is the end of a connection. Of webcams it is the driver's.
+  std::chrono::milliseconds silence_limit{5000};
 };
 
 /// Where a stream's frames come from. Hosts may derive their own.
@@ -44,9 +61,23 @@ class VCAP_EXPORT Source {
 
 /// Opens what an operator names: a video or image file, a webcam's index ("0"), an rtsp/http(s)
 /// URL, a folder of images, or a glob of them ("shots/*.png"), both in the natural order of their
-/// names ("2" before "10"). Webcams and endless URLs are live: their end is an error, and where a
-/// camera falls silent an interrupt takes up to 5 s. Throws SourceError (source_open) naming it and
-/// the remedy; (source_empty) where it has no frame.
-VCAP_EXPORT std::unique_ptr<Source> open_source(const std::string& name);
+/// names ("2" before "10").
+///
+/// A stored source (all but webcams and endless URLs) has the times of its container, and images
+/// 25 a second; they count from the stream's start, also with SourceOptions::start, and rise
+/// strictly: a frame whose time is missing, or not above the one before, comes one frame's duration
+/// after that one. In a further loop, whose first frame has Discontinuity::loop, time goes on in
+/// the same way. The index counts the frames that are given. A start is exact: its frame has the
+/// time and pixels it has in the whole clip, save in clips whose times go back.
+///
+/// A live source has the times at which its pictures came. Where it ends or falls silent it is
+/// connected again as the policy says; the first frame then has Discontinuity::reconnect. Its end
+/// is an error. interrupt() takes effect within about 0.1 s; with a webcam, once its driver
+/// answers.
+///
+/// Throws SourceError (source_open) naming the source and the remedy; (source_empty) where it has
+/// no frame in that range; InvalidArgument naming the option whose value is not possible.
+VCAP_EXPORT std::unique_ptr<Source> open_source(const std::string& name,
+                                                const SourceOptions& options = {});
 
 }  // namespace vcap

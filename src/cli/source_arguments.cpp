@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/source_arguments.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "base/text.hpp"
+#include "cli/exit_code.hpp"
+
+namespace vcap::cli {
+namespace {
+
+std::chrono::nanoseconds to_time(double seconds, const char* option) {
+  // More is beyond any clip, and beyond what nanoseconds count.
+  if (!(std::abs(seconds) <= 1e9))
+    throw UsageError(std::string(option) + " " + number_text(seconds) +
+                     " is no time within a clip, in seconds");
+  return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+}
+
+}  // namespace
+
+void SourceArguments::add_to(CLI::App& command) {
+  command
+      .add_option(
+          "--start", start,
+          "Begins with the first frame at or after that time; of stored sources, as are the "
+          "next three")
+      ->type_name("SECONDS");
+  command.add_option("--end", end, "Ends before the first frame at or after that time")
+      ->type_name("SECONDS");
+  command.add_option("--stride", stride, "Takes every N-th frame only")->type_name("N");
+  command.add_option("--loop", loop, "Goes through it N times; 0: until stopped")->type_name("N");
+  command
+      .add_option("--reconnect", reconnect,
+                  "Connects to a lost camera again up to N times in a row without a frame")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--silence-limit", silence_limit,
+                  "So long without data from the network is the end of a connection")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
+SourceOptions SourceArguments::options() const {
+  SourceOptions options{
+      .start = to_time(start, "--start"), .end = {}, .stride = stride, .loop = loop};
+  options.reconnect.max_attempts = reconnect;
+  options.silence_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+      to_time(silence_limit, "--silence-limit"));
+  if (end) options.end = to_time(*end, "--end");
+  return options;
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/av_decoder.hpp"
+
+extern "C" {
+#include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
+}
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include <opencv2/core.hpp>
+
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// Beyond that, threads of one stream gain little and hold pictures in memory; a host has many
+/// streams.
+constexpr unsigned kMostThreads = 4;
+
+}  // namespace
+
+AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace)
+    : input_(std::move(input)),
+      codec_(avcodec_alloc_context3(&input_->codec())),
+      packet_(av_packet_alloc()),
+      frame_(av_frame_alloc()) {
+  if (!codec_ || !packet_ || !frame_) throw std::bad_alloc();
+  codec_->thread_count =
+      static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads));
+  codec_->thread_type = pace == Pace::live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
+  codec_->pkt_timebase = input_->stream().time_base;
+  if (avcodec_parameters_to_context(codec_.get(), input_->stream().codecpar) < 0 ||
+      avcodec_open2(codec_.get(), &input_->codec(), nullptr) < 0)
+    throw SourceError(ErrorCode::source_open,
+                      input_->address().name + " cannot be decoded: its " +
+                          avcodec_get_name(input_->stream().codecpar->codec_id) +
+                          " stream is damaged, or of a kind that FFmpeg does not know");
+}
+
+SourceInfo AvDecoder::info() const {
+  const AVCodecParameters& form = *input_->stream().codecpar;
+  cv::Size size{form.width, form.height};
+  if (quarter_turns() % 2 != 0) std::swap(size.width, size.height);
+  return {.description = input_->address().name,
+          .size = size,
+          .frames_per_second = input_->frames_per_second(),
+          .frames = input_->frames(),
+          .codec = avcodec_get_name(form.codec_id)};
+}
+
+bool AvDecoder::next() {
+  input_->begin_picture();
+  while (true) {
+    const int got = avcodec_receive_frame(codec_.get(), frame_.get());
+    if (got >= 0) return true;
+    if (got == AVERROR_EOF) return false;
+    if (got == AVERROR(ENOMEM)) throw std::bad_alloc();
+    // Any other error is that of a damaged picture, after which the next one may follow.
+    if (got == AVERROR(EAGAIN)) feed();
+  }
+}
+
+/// The next packet, or word that there are no more.
+void AvDecoder::feed() {
+  const bool more = std::exchange(has_packet_, false) || input_->read(*packet_);
+  const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
+  av_packet_unref(packet_.get());
+  if (sent == AVERROR(ENOMEM)) throw std::bad_alloc();
+}
+
+std::optional<nanoseconds> AvDecoder::time() const {
+  return input_->time_of(frame_->best_effort_timestamp);
+}
+
+/// Clockwise, as cameras that were held upright note it.
+int AvDecoder::quarter_turns() const {
+  const std::uint8_t* data =
+      av_stream_get_side_data(&input_->stream(), AV_PKT_DATA_DISPLAYMATRIX, nullptr);
+  if (!data) return 0;
+  const double degrees = av_display_rotation_get(reinterpret_cast<const std::int32_t*>(data));
+  if (!std::isfinite(degrees)) return 0;
+  return ((static_cast<int>(std::lround(-degrees / 90)) % 4) + 4) % 4;
+}
+
+cv::Mat AvDecoder::picture() {
+  cv::Mat image = converter_.convert(*frame_);
+  if (image.empty()) {
+    const char* form = av_get_pix_fmt_name(static_cast<AVPixelFormat>(frame_->format));
+    throw SourceError(ErrorCode::source_read,
+                      input_->address().name + " gives pixels of the form " +
+                          (form ? form : "unknown") + ", which cannot be turned into 8-bit BGR");
+  }
+  const int turns = quarter_turns();
+  if (turns == 0) return image;
+  constexpr int kCodes[] = {cv::ROTATE_90_CLOCKWISE, cv::ROTATE_180,
+                            cv::ROTATE_90_COUNTERCLOCKWISE};
+  cv::Mat turned;
+  cv::rotate(image, turned, kCodes[turns - 1]);
+  return turned;
+}
+
+bool AvDecoder::seek(nanoseconds time) {
+  // Containers look for keyframes by the time of decoding, or only roughly; so the keyframe found
+  // may be shown after the time that is asked for, and one further back is needed. What is shown
+  // after a keyframe needs nothing of before it, but what precedes it in time may.
+  for (nanoseconds back{0}; back < time;
+       back = std::max<nanoseconds>(2 * back, std::chrono::seconds(1))) {
+    if (!input_->seek(time - back)) return false;
+    avcodec_flush_buffers(codec_.get());
+    has_packet_ = false;
+    if (!read_until_key()) continue;
+    const std::optional<nanoseconds> key = input_->time_of(packet_->pts);
+    if (!key) return false;
+    has_packet_ = *key <= time;
+    if (has_packet_) return true;
+  }
+  return false;
+}
+
+bool AvDecoder::read_until_key() {
+  while (input_->read(*packet_))
+    if ((packet_->flags & AV_PKT_FLAG_KEY) != 0) return true;
+  return false;
+}
+
+}  // namespace vcap

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include <opencv2/core/mat.hpp>
+
+#include "runtime/av_input.hpp"
+#include "runtime/bgr_converter.hpp"
+#include "vcap/runtime/source.hpp"
+
+namespace vcap {
+
+/// Decodes an input's video, in software. Damaged parts are left out, as far as the codec tells
+/// them. Thread safety: thread-compatible.
+class AvDecoder {
+ public:
+  /// How many threads decode, and whether whole pictures may do so at once, which is fastest but
+  /// holds each back until as many have come.
+  enum class Pace { stored, live };
+
+  /// Throws SourceError (source_open).
+  AvDecoder(std::unique_ptr<AvInput> input, Pace pace);
+
+  const AvInput& input() const noexcept { return *input_; }
+  SourceInfo info() const;
+
+  /// Goes to the next picture; false at the end, as AvInput::read.
+  bool next();
+  /// The container's time of the picture; nothing where it has none.
+  std::optional<std::chrono::nanoseconds> time() const;
+  /// Its pixels, turned as the container says. Throws SourceError (source_read).
+  cv::Mat picture();
+
+  /// Goes to a place from which all pictures at or after that time are decoded right. False where
+  /// only the beginning is known to be one, and the decoder is of no further use.
+  bool seek(std::chrono::nanoseconds time);
+
+ private:
+  struct FreeCodec {
+    void operator()(AVCodecContext* context) const noexcept { avcodec_free_context(&context); }
+  };
+  struct FreePacket {
+    void operator()(AVPacket* packet) const noexcept { av_packet_free(&packet); }
+  };
+  struct FreeFrame {
+    void operator()(AVFrame* frame) const noexcept { av_frame_free(&frame); }
+  };
+
+  void feed();
+  bool read_until_key();
+  int quarter_turns() const;
+
+  const std::unique_ptr<AvInput> input_;
+  std::unique_ptr<AVCodecContext, FreeCodec> codec_;
+  std::unique_ptr<AVPacket, FreePacket> packet_;
+  std::unique_ptr<AVFrame, FreeFrame> frame_;
+  BgrConverter converter_;
+  bool has_packet_ = false;  ///< packet_ is read and not yet decoded
+};
+
+}  // namespace vcap

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/live_source.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+
+LiveFeed::~LiveFeed() = default;
+
+LiveSource::LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect,
+                       const ReconnectPolicy& policy, std::stop_source stop,
+                       std::unique_ptr<LiveClock> clock)
+    : connect_(std::move(connect)),
+      policy_(policy),
+      stop_(std::move(stop)),
+      clock_(clock ? std::move(clock) : make_live_clock()),
+      feed_(std::move(feed)),
+      info_(feed_->info()) {
+  info_.live = true;
+  info_.frames.reset();
+}
+
+std::optional<Frame> LiveSource::read() {
+  cv::Mat image;
+  while (!read_picture(image))
+    if (stop_.stop_requested() || !connect_again()) return std::nullopt;
+  const auto now = clock_->now();
+  Frame frame{.image = std::move(image), .index = next_index_++};
+  if (frame.index == 0) {
+    first_at_ = now;
+    frame.discontinuity = Discontinuity::start;
+  } else if (attempts_ > 0) {
+    frame.discontinuity = Discontinuity::reconnect;
+  }
+  attempts_ = 0;
+  // Two pictures may come within one tick of the clock.
+  last_pts_ =
+      std::max<std::chrono::nanoseconds>(now - first_at_, last_pts_ + std::chrono::nanoseconds(1));
+  frame.pts = last_pts_;
+  return frame;
+}
+
+/// False where the feed is lost, or the source interrupted.
+bool LiveSource::read_picture(cv::Mat& image) {
+  if (!feed_ || stop_.stop_requested()) return false;
+  try {
+    image = feed_->next();
+    return !stop_.stop_requested();
+  } catch (const SourceError& error) {
+    lose(error.what());
+    return false;
+  }
+}
+
+void LiveSource::lose(const std::string& why) {
+  lost_because_ = why;
+  // Closed before the next one is opened: many cameras serve few at a time.
+  feed_.reset();
+}
+
+/// One attempt, after its delay; false where the source is interrupted. Throws SourceError where
+/// there are to be no more attempts.
+bool LiveSource::connect_again() {
+  if (attempts_ >= policy_.max_attempts)
+    throw SourceError(ErrorCode::source_read,
+                      info_.description + " gave no more frames after " +
+                          std::to_string(next_index_) + " (" + lost_because_ + ")" +
+                          (attempts_ > 0 ? ", also not after " + std::to_string(attempts_) +
+                                               " attempts to connect again"
+                                         : std::string()) +
+                          "; check the camera and its connection, then open the stream again");
+  if (attempts_ == 0)
+    log(LogLevel::warning, info_.description + " is lost after " + std::to_string(next_index_) +
+                               " frames (" + lost_because_ + "); connecting again");
+  ++attempts_;
+  clock_->wait(policy_.delay(attempts_, clock_->chance()), stop_.get_token());
+  if (stop_.stop_requested()) return false;
+  try {
+    feed_ = connect_(stop_.get_token());
+  } catch (const SourceError& error) {
+    lose(error.what());
+  }
+  return true;
+}
+
+}  // namespace vcap
