@@ -159,6 +159,26 @@ TEST(StreamOverflow, RefusesToKeepNone) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("keep_every")));
 }
 
+TEST(FrameFeed, TakesWhatAHostHasAndGivesItBack) {
+  const cv::Mat image = picture();
+  std::vector<std::string> found;
+  {
+    // [push-and-pull]
+    vcap::Pipeline pipeline({make_detector("people", "person")});
+    vcap::FrameFeed feed;
+    pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
+
+    feed.push(image);  // shares the pixels: nobody may write into them from now on
+    feed.end();
+    while (const std::optional<vcap::FrameRecord> record = pipeline.next("gate"))
+      for (const vcap::DetectionNode& node : record->objects) found.push_back(node.name);
+    const vcap::StreamReport report = pipeline.wait("gate");
+    // [/push-and-pull]
+    EXPECT_EQ(report.frames, 1);
+  }
+  EXPECT_THAT(found, ElementsAre("person"));
+}
+
 TEST(FrameFeed, GivesTheHostsPixelsThemselves) {
   Pipeline pipeline({});
   FrameFeed feed;
@@ -222,7 +242,7 @@ TEST(FrameFeed, RefusesWhatIsNoFrame) {
   EXPECT_TRUE(feed.push(picture(), std::chrono::milliseconds(5)));
   EXPECT_THAT([&] { feed.push(picture(), std::chrono::milliseconds(5)); }, refused("must rise"));
   EXPECT_THAT([] { FrameFeed({.capacity = 0}); }, refused("capacity of 0"));
-  EXPECT_THAT([] { FrameFeed({.frames_per_second = -1}); }, refused("-1 frames a second"));
+  EXPECT_THAT([] { FrameFeed({.frames_per_second = -1}); }, refused("-1.0 frames a second"));
   const auto source = feed.source();
   EXPECT_THAT([&] { feed.source(); }, refused("has a stream already"));
 }
