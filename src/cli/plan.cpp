@@ -18,6 +18,7 @@ namespace {
 struct PlanArguments {
   std::vector<std::string> capsules;
   bool as_json = false;
+  bool as_dot = false;
   AccessArguments access;
 };
 
@@ -29,6 +30,8 @@ int show_plan(const PlanArguments& arguments) {
   const Plan plan(infos);
   if (arguments.as_json)
     std::cout << nlohmann::json(plan).dump(2) << '\n';
+  else if (arguments.as_dot)
+    std::cout << plan.to_dot();
   else
     std::cout << plan.explain();
   return kDone;
@@ -44,7 +47,8 @@ void add_plan(CLI::App& app, Action& chosen) {
       ->type_name("PATH")
       ->allow_extra_args(false)
       ->required();
-  command->add_flag("--json", arguments->as_json, "As JSON");
+  CLI::Option* json = command->add_flag("--json", arguments->as_json, "As JSON");
+  command->add_flag("--dot", arguments->as_dot, "As a graph for Graphviz")->excludes(json);
   add_access_options(*command, arguments->access);
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });

@@ -188,7 +188,8 @@ void Pipeline::Impl::start(StreamConfig config) {
           config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(info),
       .keep_every = config.keep_every,
       .max_frames = config.max_frames,
-      .pull = config.pull};
+      .pull = config.pull,
+      .quarantine = config.quarantine};
   StepOptions options = options_of(config.options);
   for (const auto& [capsule, json] : config.config) step_of(*program, capsule, "configuration");
 
@@ -263,6 +264,12 @@ void Pipeline::open_stream(StreamConfig config) {
     throw InvalidArgument(ErrorCode::invalid_argument, "keep_every of stream " + config.id + ": " +
                                                            std::to_string(config.keep_every) +
                                                            " is not 1 or more");
+  if (config.quarantine.window.count() <= 0 || config.quarantine.pause.count() <= 0)
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "quarantine of stream " + config.id +
+            ": its window and its pause are longer than 0; give 0 failures for no "
+            "quarantine");
   impl_->start(std::move(config));
 }
 

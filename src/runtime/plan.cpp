@@ -234,6 +234,16 @@ std::vector<std::string> reasons_of(const Node& node, const std::vector<Node>& n
   return reasons;
 }
 
+/// A quoted string of Graphviz's language.
+std::string dot_text(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace
 
 Plan::Plan(const std::vector<CapsuleInfo>& capsules) {
@@ -257,7 +267,10 @@ Plan::Plan(const std::vector<CapsuleInfo>& capsules) {
               .needs = node.info->input_type,
               .adds = node.adds,
               .reasons = reasons_of(node, nodes)};
-    for (const auto& [feeder, gift] : node.fed_by) step.fed_by.push_back(feeder);
+    for (const auto& [feeder, gift] : node.fed_by) {
+      step.fed_by.push_back(feeder);
+      step.gifts.push_back(in_words(gift));
+    }
     steps_.push_back(std::move(step));
   }
 }
@@ -273,6 +286,22 @@ std::string Plan::explain() const {
          << "   adds   " << (adds.empty() ? "nothing new" : adds) << '\n';
     for (const std::string& reason : step.reasons) text << "   why    " << reason << '\n';
   }
+  return text.str();
+}
+
+std::string Plan::to_dot() const {
+  std::ostringstream text;
+  text << "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n  frame [shape=ellipse];\n";
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    text << "  capsule" << step.capsule
+         << " [label=" << dot_text(std::to_string(i + 1) + ". " + step.name) << "];\n";
+    if (step.fed_by.empty()) text << "  frame -> capsule" << step.capsule << ";\n";
+    for (std::size_t j = 0; j < step.fed_by.size(); ++j)
+      text << "  capsule" << step.fed_by[j] << " -> capsule" << step.capsule
+           << " [label=" << dot_text(step.gifts[j]) << "];\n";
+  }
+  text << "}\n";
   return text.str();
 }
 

@@ -22,6 +22,8 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
       source_(std::move(source)),
       options_(std::make_shared<const StepOptions>(std::move(options))),
       gates_(program_->size()),
+      quarantines_(rules.quarantine.failures > 0 ? program_->size() : 0,
+                   Quarantine(rules.quarantine)),
       opened_(std::chrono::steady_clock::now()) {
   report_.id = id_;
 }

@@ -18,6 +18,7 @@
 
 #include "runtime/frame_job.hpp"
 #include "runtime/program.hpp"
+#include "runtime/quarantine.hpp"
 #include "runtime/work_pool.hpp"
 #include "vcap/runtime/pipeline.hpp"
 
@@ -46,6 +47,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
     std::int64_t keep_every = 1;
     std::optional<std::int64_t> max_frames{};
     bool pull = false;
+    QuarantinePolicy quarantine{};
   };
 
   Stream(std::string id, std::unique_ptr<Source> source, std::vector<std::shared_ptr<Sink>> sinks,
@@ -103,6 +105,8 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   // Frame workers.
   std::unique_ptr<FrameJob> begin_pending();
   void advance(std::unique_ptr<FrameJob> job);
+  void leave_step(FrameJob& job);
+  bool is_left_out(FrameJob& job);
   bool enter(Gate& gate, std::unique_ptr<FrameJob>& job);
   void leave(Gate& gate);
   void run_inside(Gate& gate, const ProgramStep& step, FrameJob& job);
@@ -148,7 +152,8 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::vector<FrameRecord::Drop> untold_drops_;
   std::uint64_t next_ticket_ = 0;
   std::deque<Work> work_;
-  std::vector<Gate> gates_;  ///< by step; those of stateless steps are not used
+  std::vector<Gate> gates_;              ///< by step; those of stateless steps are not used
+  std::vector<Quarantine> quarantines_;  ///< by step; empty where there are none
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> completed_;
   std::uint64_t next_delivery_ = 0;
   std::size_t begun_ = 0;  ///< begun and not yet delivered

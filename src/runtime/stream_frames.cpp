@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What frame workers do with a stream's frames.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
 #include "runtime/stream.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
+namespace {
+
+/// In place of an error's code, where a capsule was not called.
+constexpr std::string_view kQuarantined = "quarantined";
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
 
 void Stream::run_one() {
   std::unique_ptr<FrameJob> job;
@@ -53,19 +66,54 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
       Gate& gate = gates_[job->step];
       if (!enter(gate, job)) return;
       run_inside(gate, step, *job);
+      // While no other frame is inside: who fails when is then the same in every run.
+      leave_step(*job);
       leave(gate);
-      ++job->step;
     } else if (abandoned_) {
       ++job->step;  // nobody will see the result
+    } else if (is_left_out(*job)) {
+      leave_step(*job);
     } else if (step.needs.size == NodeDescription::Size::single) {
       job = fan_out(step, std::move(job));
       if (!job) return;
     } else {
       run_whole_step(step, *job, job->record.frame);
-      ++job->step;
+      leave_step(*job);
     }
   }
   complete(std::move(job));
+}
+
+/// Notes in the record that the frame's step is not to be run, where that is so.
+bool Stream::is_left_out(FrameJob& job) {
+  if (quarantines_.empty()) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!quarantines_[job.step].holds(job.record.frame.pts)) return false;
+    ++report_.quarantined[(*program_)[job.step].capsule->name()];
+  }
+  job.record.errors.push_back({.capsule = (*program_)[job.step].capsule->name(),
+                               .code = std::string(kQuarantined),
+                               .message = "left out: it kept failing on this stream's frames"});
+  return true;
+}
+
+/// On to the next step, with a note of how this one went.
+void Stream::leave_step(FrameJob& job) {
+  const std::size_t step = job.step++;
+  if (quarantines_.empty()) return;
+  const std::string& name = (*program_)[step].capsule->name();
+  const auto error =
+      std::ranges::find(job.record.errors, name, &FrameRecord::CapsuleError::capsule);
+  const bool failed = error != job.record.errors.end();
+  if (failed && error->code == kQuarantined) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!quarantines_[step].note(job.record.frame.pts, failed)) return;
+  }
+  log(LogLevel::warning, "stream " + id_ + ": capsule " + name + " keeps failing and is left out " +
+                             "for " + number_text(seconds(rules_.quarantine.pause)) +
+                             " s; the last time: " + error->message);
 }
 
 /// False where the frame was parked: whoever is before it will post it.
@@ -92,6 +140,11 @@ void Stream::run_inside(Gate& gate, const ProgramStep& step, FrameJob& job) {
   if (frame.discontinuity == Discontinuity::none) frame.discontinuity = gate.owed;
   gate.owed = frame.discontinuity;
   if (abandoned_) return;
+  if (is_left_out(job)) {
+    // What the capsule knows of the stream ends here, as at frames that are missing.
+    if (gate.owed == Discontinuity::none) gate.owed = Discontinuity::gap;
+    return;
+  }
   const bool called = step.needs.size == NodeDescription::Size::single
                           ? run_single_step_in_turn(step, job, frame)
                           : run_whole_step(step, job, frame);
@@ -103,7 +156,7 @@ void Stream::run_inside(Gate& gate, const ProgramStep& step, FrameJob& job) {
 std::unique_ptr<FrameJob> Stream::fan_out(const ProgramStep& step, std::unique_ptr<FrameJob> job) {
   std::shared_ptr<FanOut> round = FanOut::begin(step, job);
   if (!round) {
-    ++job->step;
+    leave_step(*job);
     return job;
   }
   call_helpers(round);
@@ -118,7 +171,7 @@ std::unique_ptr<FrameJob> Stream::go_on(std::shared_ptr<FanOut> round) {
     if (!round->help()) return nullptr;
   }
   std::unique_ptr<FrameJob> job = round->take_job();
-  ++job->step;
+  leave_step(*job);
   return job;
 }
 

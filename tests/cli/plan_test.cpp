@@ -36,6 +36,15 @@ TEST(PlanCommand, OrdersCapsulesByWhatTheyNeed) {
   EXPECT_THAT(result.out, HasSubstr("2. colorist\n"));
 }
 
+TEST(PlanCommand, DrawsThePlan) {
+  const Result result = test::vcap({"plan", "--dot", "--capsule", test::capsule("colorist"),
+                                    "--capsule", test::capsule("finder")});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("capsule1 -> capsule0 [label=\"person\"];\n"));
+  EXPECT_EQ(test::vcap({"plan", "--dot", "--json", "--capsule", test::capsule("finder")}).exit_code,
+            2);
+}
+
 TEST(PlanCommand, GivesThePlanAsJson) {
   const Result result = test::vcap({"plan", "--json", "--capsule", test::capsule("follower"),
                                     "--capsule", test::capsule("finder")});

@@ -188,5 +188,18 @@ TEST(Plan, IsWrittenAsJson) {
   EXPECT_EQ(json.at("steps").at(1).at("fed_by"), nlohmann::json({"detector"}));
 }
 
+TEST(Plan, IsDrawnForGraphviz) {
+  EXPECT_EQ(Plan({classifier(), detector()}).to_dot(),
+            "digraph plan {\n"
+            "  rankdir=LR;\n"
+            "  node [shape=box];\n"
+            "  frame [shape=ellipse];\n"
+            "  capsule1 [label=\"1. detector\"];\n"
+            "  frame -> capsule1;\n"
+            "  capsule0 [label=\"2. classifier\"];\n"
+            "  capsule1 -> capsule0 [label=\"person\"];\n"
+            "}\n");
+}
+
 }  // namespace
 }  // namespace vcap

@@ -10,6 +10,7 @@
 
 #include "runtime/pipeline_helpers.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 #include "vcap/capsule/base_backend.hpp"
 
 namespace vcap::test {
@@ -132,6 +133,10 @@ StreamConfig random_stream(const std::string& id, Dice& dice, Watched& watched) 
   config.overflow = static_cast<OverflowPolicy>(dice.upto(3));
   if (dice.one_in(5)) config.max_frames = dice.upto(20);
   if (dice.one_in(4)) config.keep_every = 1 + dice.upto(3);
+  if (dice.one_in(3))
+    config.quarantine = {.failures = static_cast<std::size_t>(1 + dice.upto(3)),
+                         .window = std::chrono::seconds(1),
+                         .pause = std::chrono::milliseconds(40 * (1 + dice.upto(5)))};
   config.pull = watched.pulled = dice.one_in(4);
   watched.tells_all = !watched.sink_fails && !config.pull && config.keep_every == 1 &&
                       config.overflow != OverflowPolicy::drop_newest;
@@ -216,7 +221,9 @@ void play_round(unsigned seed) {
 class RandomRounds : public testing::TestWithParam<unsigned> {};  // the first seed
 
 TEST_P(RandomRounds, AccountForEveryFrame) {
+  set_log_hook([](LogLevel, std::string_view) {});
   for (unsigned i = 0; i < kRounds && !testing::Test::HasFailure(); ++i) play_round(GetParam() + i);
+  set_log_hook({});
 }
 
 INSTANTIATE_TEST_SUITE_P(From, RandomRounds, testing::Range(0u, 6 * kRounds, kRounds),

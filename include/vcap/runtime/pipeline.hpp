@@ -28,6 +28,16 @@ enum class OverflowPolicy {
   drop_newest   ///< the frame that was just read is, likewise
 };
 
+/// When a capsule that keeps failing on a stream's frames is left out of them for a while. Times
+/// are those of the frames. Thread safety: value.
+struct QuarantinePolicy {
+  std::size_t failures = 0;  ///< frames that it failed on, within `window`; 0: never
+  std::chrono::nanoseconds window = std::chrono::seconds(10);
+  /// For so long it is not called, and each record says so (code "quarantined"). Then one frame is
+  /// tried: where it fails, the next pause begins.
+  std::chrono::nanoseconds pause = std::chrono::seconds(30);
+};
+
 /// How one stream runs. Handed over to Pipeline::open_stream.
 struct StreamConfig {
   /// Unique among the pipeline's streams that are not yet forgotten (wait, close_stream), and among
@@ -48,6 +58,7 @@ struct StreamConfig {
   /// that wait are in flight.
   bool pull = false;
   std::optional<std::int64_t> max_frames{};  ///< reads no more than that many, drops counted
+  QuarantinePolicy quarantine{};             ///< for each capsule by itself
 };
 
 /// How a stream went. The frames that its source gave are `frames` and the drops, and, until it
@@ -56,11 +67,12 @@ struct StreamReport {
   std::string id{};
   std::int64_t frames = 0;                      ///< records written to every sink
   std::map<std::string, std::int64_t> drops{};  ///< by reason (docs/records.md)
-  std::int64_t errors = 0;                      ///< frames on which a capsule failed
-  std::chrono::nanoseconds elapsed{0};          ///< since the stream was opened
-  bool ended = false;                           ///< no frame will follow
-  std::optional<std::string> failure{};         ///< why it ended before its source did
-  std::exception_ptr failure_cause{};           ///< the same, to be rethrown
+  std::int64_t errors = 0;  ///< frames on which a capsule failed or was left out
+  std::map<std::string, std::int64_t> quarantined{};  ///< frames left out, by capsule
+  std::chrono::nanoseconds elapsed{0};                ///< since the stream was opened
+  bool ended = false;                                 ///< no frame will follow
+  std::optional<std::string> failure{};               ///< why it ended before its source did
+  std::exception_ptr failure_cause{};                 ///< the same, to be rethrown
 };
 
 /// Runs capsules on many streams at once.

@@ -24,6 +24,7 @@ class VCAP_EXPORT Plan {
     NodeDescription needs{};             ///< its input type
     NodeDescription adds{};              ///< its capability
     std::vector<std::size_t> fed_by{};   ///< places of those it comes after
+    std::vector<std::string> gifts{};    ///< what each of these provides, in words
     std::vector<std::string> reasons{};  ///< one sentence each
   };
 
@@ -34,6 +35,9 @@ class VCAP_EXPORT Plan {
   const std::vector<Step>& steps() const noexcept { return steps_; }
   /// For people: each step with what feeds it, what it adds, and why it stands there.
   std::string explain() const;
+  /// The same as a graph for Graphviz (`dot -Tsvg`): a box for each capsule, an arrow for what one
+  /// provides to another.
+  std::string to_dot() const;
 
  private:
   std::vector<Step> steps_;
