@@ -80,6 +80,7 @@ struct Capsule::Impl {
 
   const OptionValues& options_for_call(const OptionValues& given) const;
   std::shared_lock<std::shared_mutex> begin_call();
+  void close();
   void check_size(NodeDescription::Size got, NodeDescription::Size expected,
                   std::string_view verb) const;
 
@@ -145,14 +146,15 @@ Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup se
                               setup.config.type_name() + "; give an object");
   author->config_ = std::move(setup.config);
   const std::string subject = "capsule " + info.name;
-  const detail::HostGuard guard(subject);
+  std::optional<detail::HostGuard> guard;
+  if (setup.inference_mode) guard.emplace(subject);
   impl_ = std::make_unique<Impl>(std::move(info), std::move(author), std::move(setup));
 }
 
 Capsule::~Capsule() {
-  close();
   const std::string subject = std::move(impl_->subject);  // outlives what it names
   const detail::HostGuard guard(subject);
+  impl_->close();
   impl_.reset();  // with the author's object, and what its library keeps of it
 }
 
@@ -213,12 +215,16 @@ double Capsule::workload() const noexcept {
   return impl_->backends.workload();
 }
 
+void Capsule::Impl::close() {
+  closed = true;
+  const std::unique_lock lock(in_use);
+  backends.close();
+  if (states) states->clear();
+}
+
 void Capsule::close() {
-  impl_->closed = true;
-  const std::unique_lock lock(impl_->in_use);
   const detail::HostGuard guard(impl_->subject);
-  impl_->backends.close();
-  if (impl_->states) impl_->states->clear();
+  impl_->close();
 }
 
 }  // namespace vcap

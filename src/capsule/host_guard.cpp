@@ -36,21 +36,47 @@ std::uint64_t modes_of(const fenv_t& floating) noexcept {
 #endif
 }
 
-/// The process's umask, which can be asked for without changing it only here; -1 where this system
-/// does not tell.
-int read_umask() noexcept {
+/// What the kernel tells of a process in one text: much cheaper than a call for each signal, and
+/// the only way to ask for the umask without changing it.
+struct Status {
+  std::optional<mode_t> umask{};
+  /// Signals that are ignored, and for which there is a handler: bit 0 is signal 1.
+  std::optional<std::uint64_t> ignored{}, caught{};
+};
+
+template <class Value>
+std::optional<Value> field_of(std::string_view status, std::string_view name, int base) {
+  const std::size_t at = status.find(name);
+  if (at == status.npos) return {};
+  Value value{};
+  const char* const end = status.data() + status.size();
+  const auto read = std::from_chars(status.data() + at + name.size(), end, value, base);
+  if (read.ec != std::errc() || read.ptr == end) return {};
+  return value;
+}
+
+/// Without what this system does not tell.
+Status read_status() noexcept {
   const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  std::array<char, 256> text{};
+  if (fd < 0) return {};
+  std::array<char, 4096> text;
   const ssize_t size = ::read(fd, text.data(), text.size());
   ::close(fd);
   const std::string_view status(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  constexpr std::string_view kField = "Umask:\t";
-  const std::size_t at = status.find(kField);
-  int value = -1;
-  if (at != status.npos)
-    std::from_chars(status.data() + at + kField.size(), status.data() + status.size(), value, 8);
-  return value;
+  return {.umask = field_of<mode_t>(status, "\nUmask:\t", 8),
+          .ignored = field_of<std::uint64_t>(status, "\nSigIgn:\t", 16),
+          .caught = field_of<std::uint64_t>(status, "\nSigCgt:\t", 16)};
+}
+
+/// Whether what this signal does must be asked for by a call of its own: handlers are, and what
+/// happens to children, which has flags without a handler.
+bool is_asked_for(int signal, const Status& status) noexcept {
+  if (!status.ignored || !status.caught || signal == SIGCHLD) return true;
+  return (*status.caught >> (signal - 1) & 1) != 0;
+}
+
+bool is_ignored(int signal, const Status& status) noexcept {
+  return (*status.ignored >> (signal - 1) & 1) != 0;
 }
 
 /// The process's working directory, to be gone back to whatever it is called by then.
@@ -78,9 +104,14 @@ class WorkingFolder {
 /// What a process has but once.
 class ProcessState {
  public:
-  ProcessState() : c_locale_(std::setlocale(LC_ALL, nullptr)), umask_(read_umask()) {
-    for (int signal = 1; signal < static_cast<int>(actions_.size()); ++signal)
-      ::sigaction(signal, nullptr, &actions_[static_cast<std::size_t>(signal)]);
+  ProcessState() : c_locale_(std::setlocale(LC_ALL, nullptr)), status_(read_status()) {
+    for (int signal = 1; signal < static_cast<int>(actions_.size()); ++signal) {
+      struct sigaction& action = actions_[static_cast<std::size_t>(signal)];
+      if (is_asked_for(signal, status_))
+        ::sigaction(signal, nullptr, &action);
+      else
+        action.sa_handler = is_ignored(signal, status_) ? SIG_IGN : SIG_DFL;
+    }
   }
 
   /// Puts back what has changed since, and says what that was.
@@ -94,17 +125,21 @@ class ProcessState {
     if (folder_.is_left())
       changes += folder_.return_to() ? "the working directory, "
                                      : "the working directory (which is gone), ";
-    if (const int now = read_umask(); now >= 0 && umask_ >= 0 && now != umask_) {
+    const Status now = read_status();
+    if (now.umask && status_.umask && *now.umask != *status_.umask) {
       changes += "the umask, ";
-      ::umask(static_cast<mode_t>(umask_));
+      ::umask(*status_.umask);
     }
-    restore_actions(changes);
+    restore_actions(now, changes);
     return changes;
   }
 
  private:
-  void restore_actions(std::string& changes) const {
+  void restore_actions(const Status& status, std::string& changes) const {
     for (int signal = 1; signal < static_cast<int>(actions_.size()); ++signal) {
+      if (!is_asked_for(signal, status) && !is_asked_for(signal, status_) &&
+          is_ignored(signal, status) == is_ignored(signal, status_))
+        continue;
       const struct sigaction& then = actions_[static_cast<std::size_t>(signal)];
       struct sigaction now {};
       if (::sigaction(signal, nullptr, &now) != 0) continue;  // the C library's own
@@ -119,7 +154,7 @@ class ProcessState {
   std::locale locale_{};
   std::string c_locale_;
   WorkingFolder folder_{};
-  int umask_;
+  Status status_;
   std::array<struct sigaction, 65> actions_{};  // by number; Linux has 64
 };
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/host_guard.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/open_capsule.hpp"
@@ -83,6 +84,22 @@ CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
       std::string(kManifestName));
 }
 
+/// What the capsule's code gives before it is set up.
+struct CapsuleCode {
+  CapsuleInfo info{};
+  std::unique_ptr<BaseCapsule> author{};
+};
+
+/// The first of its code to run, constructors of the library's static objects included. One guard
+/// for all of it: each looks at a process's whole state twice.
+CapsuleCode run_library(OpenedCapsule& opened, const Manifest::Library& library) {
+  const detail::HostGuard guard(opened.name());
+  const Plugin plugin = load_plugin(opened, library);
+  CapsuleInfo info = at_stage(LoadStage::description, [&] { return checked_info(plugin, opened); });
+  return {.info = std::move(info),
+          .author = at_stage(LoadStage::backends, [&] { return plugin.create(); })};
+}
+
 std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
   std::vector<std::string> names = options.devices;
   if (names.empty() && options.inference_mode && !options.device_providers.empty())
@@ -97,13 +114,12 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
   // Before any code of the capsule is there: what cannot be had should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
-  const Plugin plugin = load_plugin(opened, library);
-  CapsuleInfo info = at_stage(LoadStage::description, [&] { return checked_info(plugin, opened); });
+  CapsuleCode code = run_library(opened, library);
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
   return at_stage(LoadStage::backends, [&] {
     return std::make_shared<Capsule>(
-        std::move(info), plugin.create(),
+        std::move(code.info), std::move(code.author),
         Capsule::Setup{.files = with_resources(opened.files(), std::move(resources)),
                        .config = options.config,
                        .devices = std::move(devices),

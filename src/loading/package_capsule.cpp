@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/host_guard.hpp"
 #include "loading/archive_writer.hpp"
 #include "loading/digest.hpp"
 #include "loading/elf_library.hpp"
@@ -123,6 +124,7 @@ Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
     Manifest::Library library{.platform = platform_name, .path = entry_path};
     if (platform_name == platform()) {
       const std::string subject = "library " + quote(path.native());
+      const detail::HostGuard guard(subject);
       const Plugin plugin(load_plugin_library({.bytes = input.content->bytes(),
                                                .sha256 = input.fingerprint.sha256,
                                                .capsule = path.stem().native(),

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "capsule/host_guard.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -16,7 +15,7 @@
 
 namespace vcap {
 
-/// Calls code of a capsule's author, watched by a HostGuard. What it throws ends here, as
+/// Calls code of a capsule's author; a HostGuard is the caller's. What it throws ends here, as
 /// CapsuleLoadError (capsule_threw) with its text: `subject`: its `function` threw: …. `entry` is
 /// the library's name in the capsule.
 template <class Call>
@@ -28,7 +27,6 @@ auto run_author_code(const std::string& entry, std::string_view subject, std::st
         std::string(subject) + ": its " + std::string(function) + " threw: " + std::string(text),
         entry);
   };
-  const detail::HostGuard guard(subject);
   try {
     return call();
   } catch (const abi::__forced_unwind&) {

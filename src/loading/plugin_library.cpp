@@ -15,7 +15,6 @@
 #include <system_error>
 #include <utility>
 
-#include "capsule/host_guard.hpp"
 #include "loading/digest.hpp"
 #include "loading/elf_library.hpp"
 #include "loading/file_descriptor.hpp"
@@ -95,7 +94,6 @@ class Table {
 
  private:
   void* load(const PluginLibrary& library) {
-    const detail::HostGuard guard(library.subject);  // constructors of libraries are code too
     FileDescriptor file = make_sealed_copy(library);
     const std::string path = path_of(file.get());
     {

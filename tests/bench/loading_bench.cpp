@@ -186,8 +186,6 @@ fs::path fresh_capsule() {
   return capsule;
 }
 
-double load_fresh() { return load(fresh_capsule()); }
-
 double second_to_first() {
   std::vector<double> ratios;
   for (int i = 0; i < 5; ++i) {
@@ -198,12 +196,31 @@ double second_to_first() {
   return vcap::bench::quantile(std::move(ratios), 0.5);
 }
 
-double dlopen_fresh() {
-  const fs::path library = fresh_library();
+double dlopen_seconds(const fs::path& library) {
   return seconds([&] {
     if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
       throw std::runtime_error(::dlerror());
   });
+}
+
+/// Each library is new to the process, and for the one as for the other.
+double first_load_to_dlopen() {
+  constexpr int kRounds = 9;
+  // All are made first: packing is the work of another process, which leaves the caches to it.
+  std::vector<fs::path> capsules, libraries;
+  for (int i = 0; i < kRounds; ++i) {
+    capsules.push_back(fresh_capsule());
+    libraries.push_back(fresh_library());
+  }
+  std::vector<double> loads, dlopens;
+  for (int i = 0; i < kRounds; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    if (i % 2 == 0) loads.push_back(load(capsules[place]));
+    dlopens.push_back(dlopen_seconds(libraries[place]));
+    if (i % 2 != 0) loads.push_back(load(capsules[place]));
+  }
+  return vcap::bench::quantile(std::move(loads), 0.5) /
+         vcap::bench::quantile(std::move(dlopens), 0.5);
 }
 
 double pack_seconds() {
@@ -243,7 +260,7 @@ int main(int argc, char** argv) {
        {.id = "loading.2",
         .what = "a small capsule without backends, time of dlopen of its library",
         .target = 1.5,
-        .sample = [] { return ratio(load_fresh, dlopen_fresh, 5); }},
+        .sample = first_load_to_dlopen},
        {.id = "loading.3",
         .what = "a second load of the same capsule, time of the first",
         .target = 0.1,
