@@ -14,8 +14,8 @@ preset=${VCAP_PRESET:-release}
 targets=(all)
 layers=
 case "${1:-}" in
-  asan) layers='base model image algorithms batching capsule loading runtime' ;;
-  tsan) layers='base batching capsule loading runtime' ;;  # those that have threads
+  asan) layers='loading runtime batching capsule image model algorithms base' ;;  # the longest first
+  tsan) layers='loading runtime batching capsule base' ;;  # those that have threads
 esac
 if [ -n "$layers" ]; then
   preset=$1
@@ -43,15 +43,28 @@ if [ -z "$layers" ]; then
   exit "$status"
 fi
 
-# Whole programs: a process for each test would spend its time on starting under the sanitizer.
+# Whole programs, as many at a time as there are processors: a process for each test would spend its
+# time on starting under the sanitizer.
 suppressions=$root/tests/support
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:halt_on_error=1:second_deadlock_stack=1
-failed=()
-for layer in $layers; do
-  echo "-- $layer under $preset"
-  (cd "build/$preset/tests/$layer" && "./vcap_${layer}_tests" --gtest_brief=1 "$@") || failed+=("$layer")
-done
-[ ${#failed[@]} -eq 0 ] || { echo "failed under $preset: ${failed[*]}" >&2; exit 1; }
+export preset
+run_layer() {  # LAYER [ARGUMENT …]
+  local layer=$1 log status=0
+  shift
+  log=$(mktemp)
+  (cd "build/$preset/tests/$layer" && "./vcap_${layer}_tests" --gtest_brief=1 "$@") >"$log" 2>&1 || status=$?
+  if [ "$status" -ne 0 ]; then
+    cat "$log" >&2
+    echo "-- $layer failed under $preset" >&2
+  else
+    echo "-- $layer under $preset: $(sed -n 's/^\[=*\] \(.* ran\)\..*/\1/p' "$log")"
+  fi
+  rm -f "$log"
+  return "$status"
+}
+export -f run_layer
+printf '%s\0' $layers |
+  xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_layer "${!#}" "${@:1:$#-1}"' run_layer "$@"
