@@ -28,8 +28,8 @@ BatchRunnerFactory given(BatchRunnerFactory make_runner) {
                         "batch executor: predict is empty; give it a function");
 }
 
-// With more, fewer wake-ups serve a large batch; but all who share a spot are woken when one of them
-// is answered, in vain where batches are smaller.
+// With more, fewer wake-ups serve a large batch; but all who share a spot are woken when one of
+// them is answered, in vain where batches are smaller.
 constexpr std::uint64_t kItemsOfASpot = 8;
 
 constexpr std::size_t kSliceRoom = 64;  // for parts of a batch, which a worker begins with

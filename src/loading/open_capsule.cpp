@@ -140,6 +140,17 @@ AdmittedFile admit_capsule(Bytes bytes, const LoadOptions& options) {
                   [&] { return MappedFile::copy(bytes); });
 }
 
+AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const Limits& limits,
+                                 const std::string& fault) {
+  try {
+    return admit_capsule(path, options_with(limits));
+  } catch (const UntrustedCapsuleError& error) {
+    if (error.code() != ErrorCode::encrypted_capsule) throw;
+    throw UntrustedCapsuleError(ErrorCode::encrypted_capsule,
+                                "capsule file " + quote(path.native()) + " " + fault);
+  }
+}
+
 OpenedCapsule open_capsule(const std::filesystem::path& path, const LoadOptions& options) {
   return opened(admit_capsule(path, options), options);
 }

@@ -32,8 +32,13 @@ VCAP_EXPORT AdmittedFile admit_capsule(const std::filesystem::path& path,
 VCAP_EXPORT AdmittedFile admit_capsule(std::span<const std::byte> bytes,
                                        const LoadOptions& options);
 
-/// The same, and reads archive and manifest, whose version must be one that options.trust lets in
-/// (version_rollback). Throws as OpenedCapsule does too.
+/// A file that is to be made over, whoever signed it. Throws as admit_capsule does; where it is
+/// encrypted, UntrustedCapsuleError (encrypted_capsule) that says `fault` of it. Thread-safe.
+AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const Limits& limits,
+                                 const std::string& fault);
+
+/// As admit_capsule, and reads archive and manifest, whose version must be one that options.trust
+/// lets in (version_rollback). Throws as OpenedCapsule does too.
 VCAP_EXPORT OpenedCapsule open_capsule(const std::filesystem::path& path,
                                        const LoadOptions& options);
 VCAP_EXPORT OpenedCapsule open_capsule(std::span<const std::byte> bytes,

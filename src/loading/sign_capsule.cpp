@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "base/text.hpp"
 #include "loading/digest.hpp"
 #include "loading/open_capsule.hpp"
 #include "loading/signature_block.hpp"
@@ -53,16 +52,10 @@ void write_signed(const std::filesystem::path& path, const Content& content, Slo
 }  // namespace
 
 void sign_capsule(const std::filesystem::path& path, const SecretKey& key, const Limits& limits) {
-  AdmittedFile admitted;
-  try {
-    admitted = admit_capsule(path, options_with(limits));
-  } catch (const UntrustedCapsuleError& error) {
-    if (error.code() != ErrorCode::encrypted_capsule) throw;
-    throw UntrustedCapsuleError(ErrorCode::encrypted_capsule,
-                                "capsule file " + quote(path.native()) +
-                                    " is encrypted; sign it before it is encrypted, since the "
-                                    "signature is over what is within");
-  }
+  const AdmittedFile admitted =
+      admit_plain_capsule(path, limits,
+                          "is encrypted; sign it before it is encrypted, since the signature is "
+                          "over what is within");
   OpenedCapsule(admitted.archive, admitted.name, limits).verify();
 
   const Bytes file = admitted.archive->bytes();

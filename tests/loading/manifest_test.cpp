@@ -147,9 +147,8 @@ TEST(ReadManifestText, LogsFieldsThatItDoesNotKnow) {
   manifest["files"][1]["note"] = "";
   EXPECT_EQ(read(manifest.dump()).info.name, "fixture");
   set_log_hook({});
-  EXPECT_THAT(lines,
-              ElementsAre(AllOf(HasSubstr("a.cap"), HasSubstr("field /files/1/note ")),
-                          HasSubstr("field /info/colour "), HasSubstr("field /resources ")));
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("a.cap"), HasSubstr("field /files/1/note ")),
+                                 HasSubstr("field /info/colour "), HasSubstr("field /resources ")));
 }
 
 TEST(ReadManifest, ReadsWithoutLookingAtTheOtherFiles) {

@@ -56,9 +56,9 @@ struct LoadOptions {
 /// (docs/capsule-format.md has the table). Libraries stay mapped for the life of the process, and
 /// one digest is mapped once; a changed file gives new code. Files of the capsule are views into
 /// the mapped `.cap` file, so replace it by a rename, never in place. Throws InvalidCapsuleError,
-/// IncompatibleCapsuleError, UntrustedCapsuleError, ResourceError, CapsuleLoadError, DeviceError; messages name
-/// the file, the entry at fault and the remedy; InvalidArgument where config is no object.
-/// Thread-safe.
+/// IncompatibleCapsuleError, UntrustedCapsuleError, ResourceError, CapsuleLoadError, DeviceError;
+/// messages name the file, the entry at fault and the remedy; InvalidArgument where config is no
+/// object. Thread-safe.
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
                                                   const LoadOptions& options = {});
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,

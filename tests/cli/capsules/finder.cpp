@@ -2,7 +2,7 @@
 // Finds a person at the same place in every frame, and fails in the ways that its config asks for:
 //   "throw_at": [7]        process_frame throws on these frames
 //   "extra_results": -1    batch_predict gives so many more results than it should
-//   "gate": PATH           from frame "gate_at" on, waits until the FIFO there has been opened to write
+//   "gate": PATH           from frame "gate_at" on, waits for a writer of the FIFO there
 #include <algorithm>
 #include <fstream>
 #include <mutex>
