@@ -19,6 +19,8 @@ std::vector<float> Backend::distances(std::span<const float>,
 
 double Backend::workload() const noexcept { return 0; }
 
+std::optional<BatchStatistics> Backend::batch_statistics() const { return {}; }
+
 void Backend::drain() {}
 
 void Backend::close() noexcept {}

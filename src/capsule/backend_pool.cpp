@@ -17,7 +17,8 @@ struct BackendPool::Slot {
   std::string device;
   std::unique_ptr<Backend> backend;
   std::atomic<int> calls = 0;  ///< in progress here
-  std::string failure;         ///< why there is no backend that can be used
+  std::atomic<std::uint64_t> begun = 0;
+  std::string failure;  ///< why there is no backend that can be used
 
   double load() const noexcept {
     return backend->workload() + calls.load(std::memory_order_relaxed);
@@ -130,6 +131,7 @@ BackendPool::Lease BackendPool::lease_least_busy() {
     next_ = (chosen + 1) % slots_.size();
   }
   slots_[chosen]->calls.fetch_add(1, std::memory_order_relaxed);
+  slots_[chosen]->begun.fetch_add(1, std::memory_order_relaxed);
   return Lease(*slots_[chosen]);
 }
 
@@ -139,6 +141,17 @@ double BackendPool::workload() const noexcept {
   double sum = 0;
   for (const auto& slot : slots_) sum += slot->load();
   return sum;
+}
+
+std::vector<BackendStatistics> BackendPool::statistics() const {
+  std::vector<BackendStatistics> statistics;
+  for (const auto& slot : slots_)
+    statistics.push_back({.device = slot->device,
+                          .running = static_cast<std::size_t>(slot->calls.load()),
+                          .calls = slot->begun,
+                          .workload = slot->backend->workload(),
+                          .batches = slot->backend->batch_statistics()});
+  return statistics;
 }
 
 void BackendPool::close() noexcept {

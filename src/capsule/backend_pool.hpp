@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vcap/capsule/base_capsule.hpp"
+#include "vcap/capsule/capsule.hpp"
 
 namespace vcap::detail {
 
@@ -52,6 +53,7 @@ class BackendPool {
   /// The first backend; there must be one.
   const Backend& first() const noexcept;
   double workload() const noexcept;
+  std::vector<BackendStatistics> statistics() const;
   /// Drains all, closes all, destroys all. Twice is once.
   void close() noexcept;
 

@@ -194,6 +194,10 @@ void Capsule::clean_up(std::string_view stream_id) {
   if (impl_->states) impl_->states->clean_up(stream_id);
 }
 
+nlohmann::json Capsule::save_state(std::string_view stream_id) const {
+  return impl_->states ? impl_->states->save(stream_id) : nlohmann::json();
+}
+
 std::size_t Capsule::stream_count() const { return impl_->states ? impl_->states->size() : 0; }
 
 std::vector<float> Capsule::distances(std::span<const float> encoding,
@@ -213,6 +217,11 @@ std::vector<float> Capsule::distances(std::span<const float> encoding,
 double Capsule::workload() const noexcept {
   const std::shared_lock lock(impl_->in_use);
   return impl_->backends.workload();
+}
+
+std::vector<BackendStatistics> Capsule::backends() const {
+  const std::shared_lock lock(impl_->in_use);
+  return impl_->backends.statistics();
 }
 
 void Capsule::Impl::close() {

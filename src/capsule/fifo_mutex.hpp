@@ -9,7 +9,8 @@
 namespace vcap::detail {
 
 /// A mutex whose waiters get it in the order in which they came. std::mutex promises none, and a
-/// stream whose frames overtake each other would spoil its state. Thread-safe; for std::lock_guard.
+/// stream whose frames overtake each other would spoil its state. Thread-safe; for
+/// std::unique_lock.
 class FifoMutex {
  public:
   void lock() {
@@ -21,6 +22,13 @@ class FifoMutex {
     Waiter self;
     waiting_.push_back(&self);
     self.woken.wait(guard, [&self] { return self.owns; });
+  }
+
+  bool try_lock() {
+    const std::lock_guard guard(guard_);
+    if (held_) return false;
+    held_ = true;
+    return true;
   }
 
   /// How many wait; so that a test can know who came first.

@@ -84,6 +84,11 @@ StreamStates::Turn StreamStates::take_turn(std::string_view stream_id, const Fra
 
 void StreamStates::renew(Stream& stream, const Frame& frame) const {
   StreamInfo info = stream.info;
+  // What was saved continues a stream; it is none of a frame that follows nothing.
+  if (stream.made_at || frame.discontinuity != Discontinuity::none) {
+    info.saved = nullptr;
+    info.saved_by = 0;
+  }
   if (stream.made_at)
     info.seed = scrambled(info.seed ^ scrambled(static_cast<std::uint64_t>(frame.index)));
   // Gone before the factory runs: should that fail, no later frame may meet the old state.
@@ -110,6 +115,18 @@ void StreamStates::clean_up(std::string_view stream_id) {
     dropped = std::move(found->second);
     streams_.erase(found);
   }
+}
+
+nlohmann::json StreamStates::save(std::string_view stream_id) const {
+  std::shared_ptr<Stream> stream;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = streams_.find(stream_id); found != streams_.end())
+      stream = found->second;
+  }
+  if (!stream) return {};
+  const std::unique_lock turn(stream->turn, std::try_to_lock);
+  return turn && stream->state ? stream->state->save() : nlohmann::json();
 }
 
 void StreamStates::clear() {

@@ -48,6 +48,8 @@ class StreamStates {
   Turn take_turn(std::string_view stream_id, const Frame& frame);
   /// Forgets a stream; turns taken or waited for finish on the state that they had.
   void clean_up(std::string_view stream_id);
+  /// What the stream's state saves; null where there is none, or somebody has the turn.
+  nlohmann::json save(std::string_view stream_id) const;
   void clear();
   std::size_t size() const;
 

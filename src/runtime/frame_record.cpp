@@ -27,6 +27,27 @@ Json errors_to_json(const std::vector<FrameRecord::CapsuleError>& errors) {
   return list;
 }
 
+template <class Json>
+Json option_changes_to_json(const std::vector<FrameRecord::OptionChange>& changes) {
+  Json list = Json::array();
+  for (const FrameRecord::OptionChange& change : changes) {
+    Json entry = {{"capsule", change.capsule}, {"option", change.option}};
+    std::visit([&entry](const auto& value) { entry["value"] = value; }, change.value);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+template <class Json>
+Json replacements_to_json(const std::vector<FrameRecord::Replacement>& replacements) {
+  Json list = Json::array();
+  for (const FrameRecord::Replacement& one : replacements)
+    list.push_back({{"capsule", one.capsule},
+                    {"from_version", one.from_version},
+                    {"to_version", one.to_version}});
+  return list;
+}
+
 /// The schema is written once, here, for both kinds of object: nlohmann::json sorts its keys,
 /// ordered_json keeps them as they come.
 template <class Json, class ObjectToJson>
@@ -46,6 +67,10 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
     json["objects"].push_back(object_to_json(object));
   if (!record.drops.empty()) json["drops"] = drops_to_json<Json>(record.drops);
   if (!record.errors.empty()) json["errors"] = errors_to_json<Json>(record.errors);
+  if (!record.option_changes.empty())
+    json["option_changes"] = option_changes_to_json<Json>(record.option_changes);
+  if (!record.replacements.empty())
+    json["replacements"] = replacements_to_json<Json>(record.replacements);
   return json;
 }
 

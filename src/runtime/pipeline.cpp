@@ -7,11 +7,16 @@
 #include <thread>
 #include <utility>
 
+#include "base/text.hpp"
+#include "batching/steady_batch_clock.hpp"
 #include "capsule/stream_states.hpp"
+#include "runtime/flight_limit.hpp"
 #include "runtime/program.hpp"
 #include "runtime/stream.hpp"
+#include "runtime/watchdog.hpp"
 #include "runtime/work_pool.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -46,78 +51,160 @@ std::uint64_t random_seed() {
   return (std::uint64_t{device()} << 32) | device();
 }
 
-std::vector<CapsuleInfo> infos_of(const std::vector<std::shared_ptr<Capsule>>& capsules) {
+void check(const QuarantinePolicy& policy, const std::string& whose) {
+  if (policy.window.count() > 0 && policy.pause.count() > 0) return;
+  throw InvalidArgument(
+      ErrorCode::invalid_argument,
+      whose + ": its window and its pause are longer than 0; give 0 failures for no quarantine");
+}
+
+void refuse_without_backend(const Capsule& capsule) {
+  if (!capsule.devices().empty()) return;
+  throw CapsuleLoadError(ErrorCode::no_backend,
+                         "capsule " + capsule.name() +
+                             " was loaded without inference_mode and cannot process frames; "
+                             "load it with inference_mode = true");
+}
+
+using Slots = std::vector<std::shared_ptr<CapsuleSlot>>;
+
+std::vector<CapsuleInfo> infos_of(const Slots& slots) {
   std::vector<CapsuleInfo> infos;
-  for (const std::shared_ptr<Capsule>& capsule : capsules) {
-    if (!capsule)
-      throw InvalidArgument(ErrorCode::invalid_argument,
-                            "a pipeline was given no capsule at place " +
-                                std::to_string(infos.size() + 1) + ": the pointer is empty");
-    infos.push_back(capsule->info());
-  }
+  for (const std::shared_ptr<CapsuleSlot>& slot : slots) infos.push_back(slot->capsule->info());
   return infos;
 }
 
-Program program_of(const Plan& plan, const std::vector<std::shared_ptr<Capsule>>& capsules) {
+Program program_of(const Plan& plan, const Slots& slots) {
   Program program;
   std::map<std::string, std::string> givers;
   for (const Plan::Step& step : plan.steps()) {
-    const std::shared_ptr<Capsule>& capsule = capsules[step.capsule];
-    if (capsule->devices().empty())
-      throw CapsuleLoadError(ErrorCode::no_backend,
-                             "capsule " + step.name +
-                                 " was loaded without inference_mode and cannot process frames; "
-                                 "load it with inference_mode = true");
-    program.push_back({.capsule = capsule,
-                       .needs = step.needs,
-                       .stateful = static_cast<bool>(capsule->info().stream_state),
-                       .attribute_givers = givers});
-    for (const auto& [category, values] : capsule->info().output_type.attributes)
+    const std::shared_ptr<CapsuleSlot>& slot = slots[step.capsule];
+    program.push_back({.slot = slot, .needs = step.needs, .attribute_givers = givers});
+    for (const auto& [category, values] : slot->capsule->info().output_type.attributes)
       givers[category] = step.name;
   }
   return program;
 }
 
-/// Looks up a capsule's step; `what` stands in the message, such as "options".
-std::size_t step_of(const Program& program, const std::string& capsule, const std::string& what) {
+std::string names_of(const Slots& slots) {
   std::string names;
-  for (std::size_t step = 0; step < program.size(); ++step) {
-    const std::string& name = program[step].capsule->name();
-    if (name == capsule) return step;
-    names += (names.empty() ? "" : ", ") + name;
-  }
-  throw InvalidArgument(ErrorCode::invalid_argument,
-                        what + " of capsule " + capsule + ": the pipeline has no such capsule (" +
-                            (names.empty() ? "it has none" : "it has " + names) + ")");
+  for (const std::shared_ptr<CapsuleSlot>& slot : slots)
+    names += (names.empty() ? "" : ", ") + slot->name();
+  return names.empty() ? "it has none" : "it has " + names;
+}
+
+void add_to(DeviceStats& device, const BackendStatistics& backend) {
+  device.device = backend.device;
+  device.running += backend.running;
+  device.calls += backend.calls;
+  if (!backend.batches) return;
+  device.queued += backend.batches->queued;
+  device.batches += backend.batches->batch_sizes.count();
+  device.batch_sizes.merge(backend.batches->batch_sizes);
+  device.predict_ns.merge(backend.batches->predict_ns);
+}
+
+/// Looks up a capsule's place; `what` stands in the message, such as "options".
+std::size_t place_of(const Slots& slots, const std::string& capsule, const std::string& what) {
+  const auto found = std::ranges::find(slots, capsule, &CapsuleSlot::name);
+  if (found == slots.end())
+    throw InvalidArgument(ErrorCode::invalid_argument, what + " of capsule " + capsule +
+                                                           ": the pipeline has no such capsule (" +
+                                                           names_of(slots) + ")");
+  return static_cast<std::size_t>(found - slots.begin());
 }
 
 }  // namespace
 
-struct Pipeline::Impl {
-  std::vector<std::shared_ptr<Capsule>> capsules;
+/// What a pipeline's streams go through: the capsules of the host, as they stand now.
+struct Lineup {
+  explicit Lineup(Slots given)
+      : slots(std::move(given)),
+        plan(infos_of(slots)),
+        program(std::make_shared<const Program>(program_of(plan, slots))) {}
+
+  /// For a stream that goes through these alone. Throws InvalidArgument, PlanError.
+  std::shared_ptr<const Program> program_for(
+      const std::optional<std::vector<std::string>>& capsules) const;
+
+  Slots slots;  ///< in the host's order
   Plan plan;
   std::shared_ptr<const Program> program;
-  Settings settings;
+};
 
-  mutable std::mutex mutex;  ///< guards `streams`
-  std::map<std::string, std::shared_ptr<Stream>> streams{};
-  WorkPool pool;  ///< last: its workers end before what they work on does
+std::shared_ptr<const Program> Lineup::program_for(
+    const std::optional<std::vector<std::string>>& capsules) const {
+  if (!capsules) return program;
+  std::vector<bool> chosen(slots.size(), false);
+  for (const std::string& name : *capsules) chosen[place_of(slots, name, "stream's choice")] = true;
+  Slots some;
+  for (std::size_t place = 0; place < slots.size(); ++place)
+    if (chosen[place]) some.push_back(slots[place]);
+  return std::make_shared<const Program>(program_of(Plan(infos_of(some)), some));
+}
 
-  Impl(std::vector<std::shared_ptr<Capsule>> given, Settings wanted)
-      : capsules(std::move(given)),
-        plan(infos_of(capsules)),
-        program(std::make_shared<const Program>(program_of(plan, capsules))),
-        settings(wanted),
-        pool(wanted.workers > 0 ? wanted.workers : automatic_workers(0)) {}
+struct Pipeline::Impl {
+  Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Settings wanted);
 
+  std::shared_ptr<CapsuleSlot> make_slot(std::shared_ptr<Capsule> capsule,
+                                         std::int64_t trial_frames = 0);
   std::shared_ptr<Stream> find(const std::string& id) const;
   std::shared_ptr<Stream> find_to_pull(const std::string& id) const;
-  StepOptions options_of(const std::map<std::string, OptionValues>& given) const;
-  void open_states(const StreamConfig& config, bool live);
-  void clean_up_states(const std::string& id, std::size_t steps) noexcept;
+  std::vector<std::shared_ptr<Stream>> open_streams() const;
+  StepOptions options_of(const Program& program,
+                         const std::map<std::string, OptionValues>& given) const;
+  Stream::Rules rules_of(const StreamConfig& config, const SourceInfo& info) const;
   void start(StreamConfig config);
+  std::map<std::string, std::int64_t> replace(const std::shared_ptr<CapsuleSlot>& slot,
+                                              bool keep_state);
+  bool is_on_trial(const std::string& capsule) const;
+  void set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before);
+  void end_trial(const std::string& capsule, bool passed);
   StreamReport end(const std::shared_ptr<Stream>& stream);
+  PipelineStats stats() const;
+
+  const Settings settings;
+  const std::shared_ptr<BatchClock> clock;
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+
+  /// Held while streams are opened or capsules change, so that either finds the other done.
+  std::mutex changing;
+  mutable std::mutex mutex;  ///< guards what follows
+  std::shared_ptr<const Lineup> lineup;
+  std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};  ///< by name: those before them
+  std::vector<std::weak_ptr<CapsuleSlot>> replaced{};
+  std::map<std::string, std::shared_ptr<Stream>> streams{};
+
+  // Last: what works for the streams ends before they do.
+  FlightLimit flights;
+  WorkPool pool;
+  Watchdog watchdog;
 };
+
+Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Settings wanted)
+    : settings(std::move(wanted)),
+      clock(settings.clock ? settings.clock : std::make_shared<detail::SteadyBatchClock>()),
+      flights(settings.frames_in_flight),
+      pool(settings.workers > 0 ? settings.workers : automatic_workers(0)),
+      watchdog(clock) {
+  Slots slots;
+  for (const std::shared_ptr<Capsule>& capsule : capsules) {
+    if (!capsule)
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            "a pipeline was given no capsule at place " +
+                                std::to_string(slots.size() + 1) + ": the pointer is empty");
+    slots.push_back(make_slot(capsule));
+  }
+  lineup = std::make_shared<const Lineup>(std::move(slots));
+  for (const std::shared_ptr<Capsule>& capsule : capsules) refuse_without_backend(*capsule);
+}
+
+std::shared_ptr<CapsuleSlot> Pipeline::Impl::make_slot(std::shared_ptr<Capsule> capsule,
+                                                       std::int64_t trial_frames) {
+  const std::string name = capsule->name();
+  return std::make_shared<CapsuleSlot>(std::move(capsule), settings.quarantine, clock, trial_frames,
+                                       [this, name](bool passed) { end_trial(name, passed); });
+}
 
 std::shared_ptr<Stream> Pipeline::Impl::find(const std::string& id) const {
   const std::lock_guard lock(mutex);
@@ -137,85 +224,189 @@ std::shared_ptr<Stream> Pipeline::Impl::find_to_pull(const std::string& id) cons
   return stream;
 }
 
-StepOptions Pipeline::Impl::options_of(const std::map<std::string, OptionValues>& given) const {
+std::vector<std::shared_ptr<Stream>> Pipeline::Impl::open_streams() const {
+  const std::lock_guard lock(mutex);
+  std::vector<std::shared_ptr<Stream>> open;
+  for (const auto& [id, stream] : streams) open.push_back(stream);
+  return open;
+}
+
+StepOptions Pipeline::Impl::options_of(const Program& program,
+                                       const std::map<std::string, OptionValues>& given) const {
   StepOptions options;
-  for (const ProgramStep& step : *program) options.push_back(step.capsule->default_options());
-  for (const auto& [name, values] : given) {
-    OptionValues& place = options[step_of(*program, name, "options")];
-    if (values.declared().empty()) continue;  // stands for the defaults
-    if (values.declared() != place.declared())
+  for (const ProgramStep& step : program) {
+    options.push_back(step.slot->capsule->default_options());
+    const auto own = given.find(step.slot->name());
+    if (own == given.end() || own->second.declared().empty()) continue;  // the defaults
+    if (own->second.declared() != options.back().declared())
       throw OptionError(ErrorCode::unknown_option,
-                        "options of capsule " + name +
+                        "options of capsule " + step.slot->name() +
                             " were made for another capsule; start from its default_options()");
-    place = values;
+    options.back() = own->second;
   }
   return options;
 }
 
-/// All or none: a state that is open already is another pipeline's, which has the same capsule.
-void Pipeline::Impl::open_states(const StreamConfig& config, bool live) {
-  std::size_t opened = 0;
-  try {
-    for (; opened < program->size(); ++opened) {
-      const ProgramStep& step = (*program)[opened];
-      if (!step.stateful) continue;
-      StreamInfo info{.id = config.id, .seed = live ? random_seed() : detail::seed_of(config.id)};
-      if (const auto own = config.config.find(step.capsule->name()); own != config.config.end())
-        info.config = own->second;
-      step.capsule->open_stream(std::move(info));
-    }
-  } catch (...) {
-    clean_up_states(config.id, opened);
-    throw;
-  }
-}
-
-void Pipeline::Impl::clean_up_states(const std::string& id, std::size_t steps) noexcept {
-  for (std::size_t i = 0; i < steps; ++i) try {
-      if ((*program)[i].stateful) (*program)[i].capsule->clean_up(id);
-    } catch (...) {
-      // There is an error on its way to the host already, and this is not its cause.
-    }
+Stream::Rules Pipeline::Impl::rules_of(const StreamConfig& config, const SourceInfo& info) const {
+  return {.overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
+                      : info.live                                  ? OverflowPolicy::drop_oldest
+                                                                   : OverflowPolicy::wait,
+          .frames_in_flight = config.frames_in_flight > 0 ? config.frames_in_flight
+                                                          : automatic_frames_in_flight(info),
+          .keep_every = config.keep_every,
+          .max_frames = config.max_frames,
+          .pull = config.pull,
+          .quarantine = config.quarantine,
+          .deadline = config.capsule_deadline,
+          .seed = info.live ? random_seed() : detail::seed_of(config.id),
+          .config = config.config,
+          .capsules = config.capsules};
 }
 
 void Pipeline::Impl::start(StreamConfig config) {
-  const SourceInfo info = config.source->info();
-  const Stream::Rules rules{
-      .overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
-                  : info.live                                  ? OverflowPolicy::drop_oldest
-                                                               : OverflowPolicy::wait,
-      .frames_in_flight =
-          config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(info),
-      .keep_every = config.keep_every,
-      .max_frames = config.max_frames,
-      .pull = config.pull,
-      .quarantine = config.quarantine};
-  StepOptions options = options_of(config.options);
-  for (const auto& [capsule, json] : config.config) step_of(*program, capsule, "configuration");
-
-  const std::lock_guard lock(mutex);
-  if (streams.contains(config.id))
-    throw SourceError(ErrorCode::duplicate_stream,
-                      "stream " + config.id +
-                          " is open already; choose another id, or call wait() or close_stream() "
-                          "for the old one first");
-  if (settings.workers == 0) {
-    std::size_t in_flight = std::min(rules.frames_in_flight, kMostWorkers);
-    for (const auto& [id, stream] : streams)
-      in_flight += std::min(stream->rules().frames_in_flight, kMostWorkers);
-    pool.raise_limit(automatic_workers(in_flight));
+  const std::lock_guard change(changing);
+  const std::shared_ptr<const Program> program = lineup->program_for(config.capsules);
+  for (const auto& [capsule, values] : config.options) place_of(lineup->slots, capsule, "options");
+  for (const auto& [capsule, json] : config.config)
+    place_of(lineup->slots, capsule, "configuration");
+  StepOptions options = options_of(*program, config.options);
+  const Stream::Rules rules = rules_of(config, config.source->info());
+  {
+    const std::lock_guard lock(mutex);
+    if (streams.contains(config.id))
+      throw SourceError(ErrorCode::duplicate_stream,
+                        "stream " + config.id +
+                            " is open already; choose another id, or call wait() or "
+                            "close_stream() for the old one first");
+    if (settings.workers == 0) {
+      std::size_t in_flight = std::min(rules.frames_in_flight, kMostWorkers);
+      for (const auto& [id, stream] : streams)
+        in_flight += std::min(stream->rules().frames_in_flight, kMostWorkers);
+      pool.raise_limit(automatic_workers(in_flight));
+    }
   }
-  open_states(config, info.live);
+  auto stream =
+      std::make_shared<Stream>(config.id, std::move(config.source), std::move(config.sinks), rules,
+                               StreamServices{pool, watchdog, flights});
+  stream->set_out(program, std::move(options));
+  {
+    const std::lock_guard lock(mutex);
+    streams.emplace(config.id, stream);
+  }
   try {
-    auto stream =
-        std::make_shared<Stream>(config.id, std::move(config.source), std::move(config.sinks),
-                                 program, std::move(options), rules, pool);
-    streams.emplace(config.id, stream).first->second->start();
+    stream->start();
   } catch (...) {
+    const std::lock_guard lock(mutex);
     streams.erase(config.id);
-    clean_up_states(config.id, program->size());
     throw;
   }
+}
+
+/// While `changing` is held. All streams or none.
+std::map<std::string, std::int64_t> Pipeline::Impl::replace(
+    const std::shared_ptr<CapsuleSlot>& slot, bool keep_state) {
+  const std::string& name = slot->name();
+  Slots slots = lineup->slots;
+  std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
+  const std::shared_ptr<CapsuleSlot> before = std::exchange(place, slot);
+  auto next = std::make_shared<const Lineup>(std::move(slots));
+
+  std::vector<Stream::Replacement> ready;
+  try {
+    for (const std::shared_ptr<Stream>& stream : open_streams())
+      if (auto one = stream->prepare(next->program_for(stream->rules().capsules), name, keep_state))
+        ready.push_back(*std::move(one));
+  } catch (...) {
+    for (const Stream::Replacement& one : ready) Stream::cancel(one);
+    throw;
+  }
+  std::map<std::string, std::int64_t> first_frames;
+  for (Stream::Replacement& one : ready) {
+    const std::shared_ptr<Stream> stream = one.stream;
+    first_frames.emplace(stream->id(), stream->apply(std::move(one)));
+  }
+  const std::lock_guard lock(mutex);
+  lineup = std::move(next);
+  std::erase_if(replaced, [](const auto& old) { return old.expired(); });
+  replaced.push_back(before);
+  return first_frames;
+}
+
+bool Pipeline::Impl::is_on_trial(const std::string& capsule) const {
+  const std::lock_guard lock(mutex);
+  return on_trial.contains(capsule);
+}
+
+/// `before`: null for no trial.
+void Pipeline::Impl::set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before) {
+  const std::lock_guard lock(mutex);
+  if (before)
+    on_trial[capsule] = std::move(before);
+  else
+    on_trial.erase(capsule);
+}
+
+/// [frame worker]
+void Pipeline::Impl::end_trial(const std::string& capsule, bool passed) {
+  const std::lock_guard change(changing);
+  std::shared_ptr<CapsuleSlot> before;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = on_trial.find(capsule);
+    if (found == on_trial.end()) return;
+    before = std::move(found->second);
+    on_trial.erase(found);
+  }
+  const int version = before->capsule->info().version;
+  if (passed) return log(LogLevel::info, "capsule " + capsule + " has passed its trial");
+  try {
+    replace(before, false);
+    log(LogLevel::error, "capsule " + capsule + " failed in its trial; version " +
+                             std::to_string(version) + " is back in its place");
+  } catch (...) {
+    log(LogLevel::error, "capsule " + capsule + " failed in its trial, and version " +
+                             std::to_string(version) +
+                             " could not be put back: " + exception_text(std::current_exception()));
+  }
+}
+
+PipelineStats Pipeline::Impl::stats() const {
+  PipelineStats stats;
+  const auto now = std::chrono::steady_clock::now();
+  stats.uptime = now - begin;
+  stats.workers = pool.threads();
+  for (const std::shared_ptr<Stream>& stream : open_streams()) {
+    stats.streams.push_back(stream->stats());
+    stats.in_flight += stats.streams.back().in_flight;
+  }
+  std::map<std::string, DeviceStats> devices;
+  const auto add = [&](const CapsuleSlot& slot, bool is_replaced) {
+    stats.capsules.push_back({.name = slot.name(),
+                              .version = slot.capsule->info().version,
+                              .calls = slot.meter.calls(),
+                              .failures = slot.meter.failures(),
+                              .calls_per_second = slot.meter.per_second(now, begin),
+                              .call_ns = slot.meter.times_ns(),
+                              .quarantined = slot.quarantine.holds(),
+                              .replaced = is_replaced,
+                              .backends = slot.capsule->backends()});
+    for (const BackendStatistics& backend : stats.capsules.back().backends)
+      add_to(devices[backend.device], backend);
+  };
+  std::vector<std::shared_ptr<CapsuleSlot>> old;
+  std::shared_ptr<const Lineup> now_running;
+  {
+    const std::lock_guard lock(mutex);
+    now_running = lineup;
+    for (const std::weak_ptr<CapsuleSlot>& one : replaced)
+      if (auto slot = one.lock();
+          slot && std::ranges::find(lineup->slots, slot) == lineup->slots.end())
+        old.push_back(std::move(slot));
+  }
+  for (const ProgramStep& step : *now_running->program) add(*step.slot, false);
+  for (const std::shared_ptr<CapsuleSlot>& slot : old) add(*slot, true);
+  for (auto& [name, device] : devices) stats.devices.push_back(std::move(device));
+  return stats;
 }
 
 StreamReport Pipeline::Impl::end(const std::shared_ptr<Stream>& stream) {
@@ -231,23 +422,23 @@ StreamReport Pipeline::Impl::end(const std::shared_ptr<Stream>& stream) {
 Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules)
     : Pipeline(std::move(capsules), Settings{}) {}
 
-Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings)
-    : impl_(std::make_unique<Impl>(std::move(capsules), settings)) {}
+Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings) {
+  check(settings.quarantine, "the pipeline's quarantine");
+  impl_ = std::make_unique<Impl>(capsules, std::move(settings));
+}
 
 Pipeline::~Pipeline() {
   stop();
-  std::vector<std::shared_ptr<Stream>> open;
-  {
-    const std::lock_guard lock(impl_->mutex);
-    for (const auto& [id, stream] : impl_->streams) open.push_back(stream);
-  }
-  for (const std::shared_ptr<Stream>& stream : open) {
+  for (const std::shared_ptr<Stream>& stream : impl_->open_streams()) {
     stream->discard_records();
     impl_->end(stream);
   }
 }
 
-const Plan& Pipeline::plan() const noexcept { return impl_->plan; }
+Plan Pipeline::plan() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->lineup->plan;
+}
 
 void Pipeline::open_stream(StreamConfig config) {
   if (!config.source)
@@ -264,19 +455,50 @@ void Pipeline::open_stream(StreamConfig config) {
     throw InvalidArgument(ErrorCode::invalid_argument, "keep_every of stream " + config.id + ": " +
                                                            std::to_string(config.keep_every) +
                                                            " is not 1 or more");
-  if (config.quarantine.window.count() <= 0 || config.quarantine.pause.count() <= 0)
-    throw InvalidArgument(
-        ErrorCode::invalid_argument,
-        "quarantine of stream " + config.id +
-            ": its window and its pause are longer than 0; give 0 failures for no "
-            "quarantine");
+  if (config.capsule_deadline.count() < 0)
+    throw InvalidArgument(ErrorCode::invalid_argument, "capsule_deadline of stream " + config.id +
+                                                           " lies below 0; give 0 for none");
+  check(config.quarantine, "quarantine of stream " + config.id);
   impl_->start(std::move(config));
 }
 
 std::int64_t Pipeline::set_option(const std::string& stream_id, const std::string& capsule,
                                   const std::string& option, OptionValue value) {
-  const std::size_t step = step_of(*impl_->program, capsule, "option \"" + option + "\"");
-  return impl_->find(stream_id)->set_option(step, option, std::move(value));
+  const std::lock_guard change(impl_->changing);
+  place_of(impl_->lineup->slots, capsule, "option \"" + option + "\"");
+  return impl_->find(stream_id)->set_option(capsule, option, std::move(value));
+}
+
+std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Capsule> capsule,
+                                                              ReplacePolicy policy) {
+  if (!capsule)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "a pipeline was given no capsule to replace one: the pointer is empty");
+  if (policy.trial_frames < 0)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "trial_frames of capsule " + capsule->name() + ": " +
+                              std::to_string(policy.trial_frames) + " is not 0 or more");
+  refuse_without_backend(*capsule);
+  const std::string name = capsule->name();
+  const std::lock_guard change(impl_->changing);
+  const std::shared_ptr<CapsuleSlot> before =
+      impl_->lineup->slots[place_of(impl_->lineup->slots, name, "replacement")];
+  if (before->capsule == capsule)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "capsule " + name + " cannot replace itself; load the new one");
+  if (impl_->is_on_trial(name))
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "capsule " + name +
+                              " has just replaced another and is on trial; replace it once that is "
+                              "over");
+  if (policy.trial_frames > 0) impl_->set_trial(name, before);
+  try {
+    return impl_->replace(impl_->make_slot(std::move(capsule), policy.trial_frames),
+                          policy.keep_state);
+  } catch (...) {
+    impl_->set_trial(name, nullptr);
+    throw;
+  }
 }
 
 std::optional<FrameRecord> Pipeline::next(const std::string& stream_id) {
@@ -304,6 +526,8 @@ std::vector<StreamReport> Pipeline::reports() const {
   for (const auto& [id, stream] : impl_->streams) reports.push_back(stream->report());
   return reports;
 }
+
+PipelineStats Pipeline::stats() const { return impl_->stats(); }
 
 void Pipeline::stop() noexcept {
   const std::lock_guard lock(impl_->mutex);

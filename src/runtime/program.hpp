@@ -1,21 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/call_meter.hpp"
+#include "runtime/shared_quarantine.hpp"
+#include "runtime/trial.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/runtime/plan.hpp"
 
 namespace vcap {
 
+/// One capsule of a pipeline, and what all streams share of it. Thread safety: thread-safe.
+struct CapsuleSlot {
+  CapsuleSlot(std::shared_ptr<Capsule> given, const QuarantinePolicy& policy,
+              std::shared_ptr<BatchClock> clock, std::int64_t trial_frames,
+              std::function<void(bool)> trial_over)
+      : capsule(std::move(given)),
+        stateful(static_cast<bool>(capsule->info().stream_state)),
+        quarantine(policy, std::move(clock)),
+        trial(trial_frames, std::move(trial_over)) {}
+
+  const std::string& name() const noexcept { return capsule->name(); }
+
+  const std::shared_ptr<Capsule> capsule;
+  const bool stateful;
+  CallMeter meter{};
+  SharedQuarantine quarantine;
+  Trial trial;
+};
+
 /// A step of the plan, ready to be run. Thread safety: value; read-only once a stream uses it.
 struct ProgramStep {
-  std::shared_ptr<Capsule> capsule{};
+  std::shared_ptr<CapsuleSlot> slot{};
   NodeDescription needs{};
-  bool stateful = false;
   /// By attribute category that the input lists: the last capsule before this one that gives it.
   std::map<std::string, std::string> attribute_givers{};
 };

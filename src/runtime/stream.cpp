@@ -11,19 +11,13 @@
 namespace vcap {
 
 Stream::Stream(std::string id, std::unique_ptr<Source> source,
-               std::vector<std::shared_ptr<Sink>> sinks, std::shared_ptr<const Program> program,
-               StepOptions options, Rules rules, WorkPool& pool)
+               std::vector<std::shared_ptr<Sink>> sinks, Rules rules, StreamServices services)
     : id_(std::move(id)),
       sinks_(std::move(sinks)),
-      program_(std::move(program)),
-      rules_(rules),
+      rules_(std::move(rules)),
       source_name_(source->info().description),
-      pool_(pool),
+      services_(services),
       source_(std::move(source)),
-      options_(std::make_shared<const StepOptions>(std::move(options))),
-      gates_(program_->size()),
-      quarantines_(rules.quarantine.failures > 0 ? program_->size() : 0,
-                   Quarantine(rules.quarantine)),
       opened_(std::chrono::steady_clock::now()) {
   report_.id = id_;
 }
@@ -41,6 +35,7 @@ void Stream::stop() noexcept {
     const std::lock_guard lock(mutex_);
     room_.notify_all();
   }
+  services_.flights.release(slot_waiter_);
   const std::lock_guard lock(source_mutex_);
   if (source_) source_->interrupt();
 }
@@ -82,19 +77,30 @@ void Stream::join() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::int64_t Stream::set_option(std::size_t step, const std::string& option, OptionValue value) {
-  const std::lock_guard lock(mutex_);
-  auto changed = std::make_shared<StepOptions>(*options_);
-  (*changed)[step].set(option, std::move(value));
-  options_ = std::move(changed);
-  return last_index_ + 1;
-}
-
 StreamReport Stream::report() const {
   const std::lock_guard lock(mutex_);
   StreamReport report = report_;
   if (!report.ended) report.elapsed = std::chrono::steady_clock::now() - opened_;
   return report;
+}
+
+StreamStats Stream::stats() const {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  return {.id = id_,
+          .source = source_name_,
+          .read = frames_read_,
+          .recorded = report_.frames,
+          .drops = report_.drops,
+          .errors = report_.errors,
+          .quarantined = report_.quarantined,
+          .overdue = overdue_,
+          .waiting = pending_.size(),
+          .in_flight = pending_.size() + begun_,
+          .frames_per_second = latency_.per_second(now, opened_),
+          .latency_ns = latency_.times_ns(),
+          .ended = report_.ended,
+          .failure = report_.failure};
 }
 
 void Stream::read_frames() {
@@ -116,17 +122,44 @@ void Stream::read_frames() {
   done.reset();
   std::unique_lock lock(mutex_);
   source_done_ = true;
+  slot_reserved_ = false;
+  settle_slots();
   finish_if_over(lock);
 }
 
 bool Stream::wait_for_room() {
   std::unique_lock lock(mutex_);
   if (rules_.max_frames && frames_read_ >= *rules_.max_frames) return false;
-  room_.wait(lock, [this] {
-    return stopping_ || rules_.overflow != OverflowPolicy::wait ||
-           pending_.size() + begun_ < rules_.frames_in_flight;
-  });
-  return !stopping_;
+  if (rules_.overflow != OverflowPolicy::wait) return !stopping_;
+  for (;;) {
+    room_.wait(lock, [this] { return stopping_ || in_flight() < rules_.frames_in_flight; });
+    if (stopping_) return false;
+    if (takes_slot()) {
+      slot_reserved_ = true;
+      return true;
+    }
+    services_.flights.reset(slot_waiter_);
+    lock.unlock();
+    const bool granted = services_.flights.wait(slot_waiter_);
+    lock.lock();
+    if (granted) ++slots_;
+  }
+}
+
+/// Under the lock: whether one more frame may be in flight, as far as other streams go.
+bool Stream::takes_slot() {
+  if (slots_ >= in_flight()) return true;
+  if (!services_.flights.try_take()) return false;
+  ++slots_;
+  return true;
+}
+
+/// Under the lock, after frames have gone: the slots that they had.
+void Stream::settle_slots() {
+  const std::size_t frames = in_flight() + (slot_reserved_ ? 1 : 0);
+  const std::size_t kept = frames > 0 ? frames - 1 : 0;
+  if (slots_ > kept) services_.flights.give_back(slots_ - std::exchange(slots_, kept));
+  if (frames == 0) services_.flights.release(slot_waiter_);  // the next one needs none
 }
 
 void Stream::check(const Frame& frame) const {
@@ -144,8 +177,10 @@ void Stream::check(const Frame& frame) const {
 
 /// False where no further frame is wanted.
 bool Stream::accept(Frame frame) {
+  const auto read_at = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
+    slot_reserved_ = false;
     check(frame);
     if (frames_read_ == 0 && frame.discontinuity == Discontinuity::none)
       frame.discontinuity = Discontinuity::start;
@@ -159,30 +194,43 @@ bool Stream::accept(Frame frame) {
       drop(frame, kDropSkipped);
       return true;
     }
-    if (rules_.overflow == OverflowPolicy::drop_newest &&
-        pending_.size() + begun_ >= rules_.frames_in_flight) {
+    if (!make_room()) {
       drop(frame, kDropOverload);
       return true;
     }
-    if (rules_.overflow == OverflowPolicy::drop_oldest) make_room();
-    pending_.push_back({std::move(frame), options_});
+    pending_.push_back({std::move(frame), route_, read_at});
   }
-  pool_.post(shared_from_this());
+  services_.pool.post(shared_from_this());
   return true;
 }
 
-/// Frames that are begun cannot be taken back; beyond the bound, one frame waits: the newest.
-void Stream::make_room() {
-  while (!pending_.empty() && pending_.size() + begun_ >= rules_.frames_in_flight) {
-    drop(pending_.front().frame, kDropOverload);
-    pending_.pop_front();
-  }
+/// Under the lock: false where the frame that was read is the one to drop. Frames that are begun
+/// cannot be taken back; where the oldest are dropped, one frame waits beyond the bound: the
+/// newest.
+bool Stream::make_room() {
+  if (rules_.overflow == OverflowPolicy::wait) return true;
+  if (rules_.overflow == OverflowPolicy::drop_newest)
+    return in_flight() < rules_.frames_in_flight && takes_slot();
+  while (!pending_.empty() && in_flight() >= rules_.frames_in_flight) drop_oldest();
+  if (takes_slot()) return true;
+  if (pending_.empty()) return false;
+  drop_oldest();
+  return true;
+}
+
+void Stream::drop_oldest() {
+  const Pending oldest = std::move(pending_.front());
+  pending_.pop_front();
+  slot_reserved_ = true;  // its slot is the new frame's
+  drop(oldest.frame, kDropOverload);
+  slot_reserved_ = false;
 }
 
 void Stream::drop(const Frame& frame, const char* reason) {
   ++report_.drops[reason];
   untold_drops_.push_back({frame.index, reason});
   if (frame.discontinuity != Discontinuity::none) owed_ = frame.discontinuity;
+  settle_slots();
 }
 
 void Stream::fail(const std::exception_ptr& cause) {
@@ -195,16 +243,9 @@ void Stream::fail(const std::exception_ptr& cause) {
 void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   if (!source_done_ || !pending_.empty() || begun_ > 0 || delivering_ || finishing_) return;
   finishing_ = true;
+  work_.clear();  // helpers that came too late
   lock.unlock();
-  for (const ProgramStep& step : *program_) {
-    try {
-      if (step.stateful) step.capsule->clean_up(id_);
-    } catch (...) {
-      log(LogLevel::error, "stream " + id_ + ": dropping its state in capsule " +
-                               step.capsule->name() +
-                               " failed: " + exception_text(std::current_exception()));
-    }
-  }
+  close_states();
   lock.lock();
   report_.elapsed = std::chrono::steady_clock::now() - opened_;
   report_.ended = true;

@@ -16,11 +16,14 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/frame_job.hpp"
-#include "runtime/program.hpp"
-#include "runtime/quarantine.hpp"
+#include "runtime/call_meter.hpp"
+#include "runtime/flight_limit.hpp"
+#include "runtime/route.hpp"
+#include "runtime/step_run.hpp"
+#include "runtime/watchdog.hpp"
 #include "runtime/work_pool.hpp"
 #include "vcap/runtime/pipeline.hpp"
+#include "vcap/runtime/pipeline_stats.hpp"
 
 namespace vcap {
 
@@ -30,10 +33,17 @@ inline constexpr const char* kDropOverload = "overload";
 inline constexpr const char* kDropSkipped = "skipped";
 inline constexpr const char* kDropStreamFailed = "stream_failed";
 
+/// What the streams of a pipeline share.
+struct StreamServices {
+  WorkPool& pool;
+  Watchdog& watchdog;
+  FlightLimit& flights;
+};
+
 /// One stream of a pipeline: its source thread, its frames in flight, its results in order.
 ///
-/// The life of a frame: read (source thread) → pending → begun, with a ticket → each step of the
-/// program, waiting at the gate of a stateful one until its predecessor has passed → completed →
+/// The life of a frame: read (source thread) → pending → begun, with a ticket → each step of its
+/// route, waiting at the gate of a stateful capsule until its predecessor has passed → completed →
 /// delivered in the order of tickets. No worker ever waits: a frame that cannot go on is put
 /// down, and whoever makes way posts it again. What is completed is delivered by the worker who
 /// completed the next one in order or, where records are pulled, by those who pull. Thread safety:
@@ -48,15 +58,30 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
     std::optional<std::int64_t> max_frames{};
     bool pull = false;
     QuarantinePolicy quarantine{};
+    std::chrono::nanoseconds deadline{0};                ///< of a capsule over a frame; 0: none
+    std::uint64_t seed = 0;                              ///< for the states
+    std::map<std::string, nlohmann::json> config{};      ///< for the states, by capsule
+    std::optional<std::vector<std::string>> capsules{};  ///< absent: all
+  };
+  /// A new route's first frame, and what is new about it.
+  struct Change {
+    std::string capsule;
+    std::string option{};  ///< empty: the capsule itself
+    OptionValue value{};
+    int from_version = 0;
+    int to_version = 0;
   };
 
   Stream(std::string id, std::unique_ptr<Source> source, std::vector<std::shared_ptr<Sink>> sinks,
-         std::shared_ptr<const Program> program, StepOptions options, Rules rules, WorkPool& pool);
+         Rules rules, StreamServices services);
   ~Stream() override;
 
   const std::string& id() const noexcept { return id_; }
   const Rules& rules() const noexcept { return rules_; }
 
+  /// Makes the first route, and opens the states. Throws what Capsule::open_stream throws; then
+  /// none is open.
+  void set_out(std::shared_ptr<const Program> program, StepOptions options);
   /// Starts the source thread.
   void start();
   /// Makes the source end soon; waits for nothing.
@@ -72,27 +97,38 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   /// Waits for the source thread too, so that nothing of the stream runs any more.
   void join();
 
-  /// Changes an option of one step from the next frame on; gives the index that it has at least.
-  std::int64_t set_option(std::size_t step, const std::string& option, OptionValue value);
+  /// Changes an option of a capsule from the next frame on; gives the index that it has at least.
+  std::int64_t set_option(const std::string& capsule, const std::string& option, OptionValue value);
+  /// What a stream needs to go on with a capsule that replaces another.
+  struct Replacement {
+    std::shared_ptr<Stream> stream{};
+    std::shared_ptr<const Route> route{};
+    Route::Stop stop{};    ///< the new capsule's
+    bool is_open = false;  ///< its state
+    Change change{};
+  };
+  /// Opens the state of the capsule of that name in `program`, which replaces this stream's of the
+  /// same name; its own is kept where `keep_state` says so. Nothing where it has none of the name.
+  /// Throws OptionError where an option that was set does not fit, and what Capsule::open_stream
+  /// throws. Then comes either of the next two.
+  std::optional<Replacement> prepare(std::shared_ptr<const Program> program,
+                                     const std::string& capsule, bool keep_state);
+  /// From the next frame on; gives the index that it has at least.
+  std::int64_t apply(Replacement replacement);
+  static void cancel(const Replacement& replacement) noexcept;
   StreamReport report() const;
+  StreamStats stats() const;
 
   void run_one() override;
 
  private:
-  using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<FanOut>>;
+  using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<StepRun>>;
 
   /// A frame that was read and not begun.
   struct Pending {
     Frame frame;
-    std::shared_ptr<const StepOptions> options;
-  };
-  /// Where a stateful step lets frames through in the order of their tickets.
-  struct Gate {
-    std::uint64_t next = 0;
-    std::map<std::uint64_t, std::unique_ptr<FrameJob>> parked{};
-    /// A discontinuity that the step has not seen, since it was not called on that frame. Touched
-    /// only by the one frame that is inside.
-    Discontinuity owed = Discontinuity::none;
+    std::shared_ptr<const Route> route;
+    std::chrono::steady_clock::time_point read_at;
   };
 
   // Source thread.
@@ -100,38 +136,48 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   bool wait_for_room();
   bool accept(Frame frame);
   void check(const Frame& frame) const;
-  void make_room();
+  bool make_room();
+  void drop_oldest();
 
   // Frame workers.
   std::unique_ptr<FrameJob> begin_pending();
+  void tell_changes(FrameRecord& record);
   void advance(std::unique_ptr<FrameJob> job);
+  std::unique_ptr<FrameJob> run_step(std::unique_ptr<FrameJob> job);
+  std::shared_ptr<StepRun> begin_step(std::unique_ptr<FrameJob>& job);
+  std::unique_ptr<FrameJob> help(const std::shared_ptr<StepRun>& run);
   void leave_step(FrameJob& job);
+  void note_outcome(CapsuleSlot& slot, Station& station, const FrameRecord& record);
   bool is_left_out(FrameJob& job);
-  bool enter(Gate& gate, std::unique_ptr<FrameJob>& job);
-  void leave(Gate& gate);
-  void run_inside(Gate& gate, const ProgramStep& step, FrameJob& job);
-  std::unique_ptr<FrameJob> fan_out(const ProgramStep& step, std::unique_ptr<FrameJob> job);
-  std::unique_ptr<FrameJob> go_on(std::shared_ptr<FanOut> round);
-  void call_helpers(const std::shared_ptr<FanOut>& round);
+  bool enter(Station& station, std::unique_ptr<FrameJob>& job);
+  void leave(Station& station);
+  void call_helpers(const std::shared_ptr<StepRun>& run);
+  void watch(const std::shared_ptr<StepRun>& run);
+  void give_up(const std::shared_ptr<StepRun>& run);
+  std::string work_of(const StepRun& run, const std::vector<StepRun::Call>& calls) const;
+  static void note_return(const StepRun& run);
   void complete(std::unique_ptr<FrameJob> job);
   void deliver_completed(std::unique_lock<std::mutex>& lock);
   bool has_completed() const;
   std::optional<FrameRecord> deliver_next(std::unique_lock<std::mutex>& lock);
   bool deliver(FrameJob& job);
-
   void after_pull(std::unique_lock<std::mutex>& lock);
 
   // Either, under the lock.
   void drop(const Frame& frame, const char* reason);
   void fail(const std::exception_ptr& cause);
   void finish_if_over(std::unique_lock<std::mutex>& lock);
+  std::size_t in_flight() const noexcept { return pending_.size() + begun_; }
+  bool takes_slot();
+  void settle_slots();
+  void close_states() noexcept;
+  Route::Stop make_stop(const ProgramStep& step) const;
 
   const std::string id_;
   const std::vector<std::shared_ptr<Sink>> sinks_;
-  const std::shared_ptr<const Program> program_;
   const Rules rules_;
   const std::string source_name_;
-  WorkPool& pool_;
+  StreamServices services_;
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
@@ -143,8 +189,13 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable room_;
   std::condition_variable over_;
-  std::condition_variable pulled_;  ///< something for next() has changed
-  std::shared_ptr<const StepOptions> options_;
+  std::condition_variable pulled_;               ///< something for next() has changed
+  std::shared_ptr<const Route> route_;           ///< of the next frame that is read
+  std::vector<std::weak_ptr<Station>> retired_;  ///< stations that no further frame passes
+  std::vector<std::pair<std::int64_t, Change>> untold_changes_;  ///< by the first frame's index
+  FlightLimit::Waiter slot_waiter_;
+  std::size_t slots_ = 0;       ///< of the flight limit, that this stream has
+  bool slot_reserved_ = false;  ///< one of them, or the free one, is for the frame being read
   std::int64_t last_index_ = -1;
   std::int64_t frames_read_ = 0;
   std::deque<Pending> pending_;
@@ -152,8 +203,6 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::vector<FrameRecord::Drop> untold_drops_;
   std::uint64_t next_ticket_ = 0;
   std::deque<Work> work_;
-  std::vector<Gate> gates_;              ///< by step; those of stateless steps are not used
-  std::vector<Quarantine> quarantines_;  ///< by step; empty where there are none
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> completed_;
   std::uint64_t next_delivery_ = 0;
   std::size_t begun_ = 0;  ///< begun and not yet delivered
@@ -162,6 +211,8 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   bool source_done_ = false;
   bool finishing_ = false;
   StreamReport report_;
+  std::int64_t overdue_ = 0;  ///< frames that went on without a capsule that took too long
+  CallMeter latency_;         ///< from a frame's reading to its record
   const std::chrono::steady_clock::time_point opened_;
 };
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What frame workers do with a stream's frames.
 #include <algorithm>
-#include <string_view>
+#include <cmath>
 #include <utility>
 
 #include "base/text.hpp"
 #include "runtime/stream.hpp"
+#include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
 
 /// In place of an error's code, where a capsule was not called.
-constexpr std::string_view kQuarantined = "quarantined";
+constexpr const char* kQuarantined = "quarantined";
 
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -22,7 +23,7 @@ double seconds(std::chrono::nanoseconds time) {
 
 void Stream::run_one() {
   std::unique_ptr<FrameJob> job;
-  std::shared_ptr<FanOut> round;
+  std::shared_ptr<StepRun> run;
   {
     const std::lock_guard lock(mutex_);
     // Frames that are on their way go first: they hold memory, and others wait for them.
@@ -32,12 +33,12 @@ void Stream::run_one() {
       if (auto* resumed = std::get_if<std::unique_ptr<FrameJob>>(&work))
         job = std::move(*resumed);
       else
-        round = std::get<std::shared_ptr<FanOut>>(std::move(work));
+        run = std::get<std::shared_ptr<StepRun>>(std::move(work));
     } else {
       job = begin_pending();
     }
   }
-  if (round && round->help()) job = go_on(std::move(round));
+  if (run) job = help(run);
   if (job) advance(std::move(job));
 }
 
@@ -48,140 +49,238 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   job->ticket = next_ticket_++;
   job->record.stream_id = id_;
   job->record.frame = std::move(pending_.front().frame);
-  job->options = std::move(pending_.front().options);
+  job->route = std::move(pending_.front().route);
+  job->read_at = pending_.front().read_at;
   pending_.pop_front();
   ++begun_;
   job->record.drops = std::exchange(untold_drops_, {});
+  tell_changes(job->record);
   // What a dropped frame had to say of the stream holds for the one that comes in its place.
   const Discontinuity owed = std::exchange(owed_, Discontinuity::none);
   if (job->record.frame.discontinuity == Discontinuity::none)
     job->record.frame.discontinuity = owed;
+  for (const Route::Stop& stop : job->route->stops)
+    if (!stop.station->gate.next) stop.station->gate.next = job->ticket;
   return job;
 }
 
-void Stream::advance(std::unique_ptr<FrameJob> job) {
-  while (job->step < program_->size()) {
-    const ProgramStep& step = (*program_)[job->step];
-    if (step.stateful) {
-      Gate& gate = gates_[job->step];
-      if (!enter(gate, job)) return;
-      run_inside(gate, step, *job);
-      // While no other frame is inside: who fails when is then the same in every run.
-      leave_step(*job);
-      leave(gate);
-    } else if (abandoned_) {
-      ++job->step;  // nobody will see the result
-    } else if (is_left_out(*job)) {
-      leave_step(*job);
-    } else if (step.needs.size == NodeDescription::Size::single) {
-      job = fan_out(step, std::move(job));
-      if (!job) return;
-    } else {
-      run_whole_step(step, *job, job->record.frame);
-      leave_step(*job);
-    }
+/// Under the lock.
+void Stream::tell_changes(FrameRecord& record) {
+  while (!untold_changes_.empty() && untold_changes_.front().first <= record.frame.index) {
+    Change change = std::move(untold_changes_.front().second);
+    untold_changes_.erase(untold_changes_.begin());
+    if (!change.option.empty())
+      record.option_changes.push_back(
+          {std::move(change.capsule), std::move(change.option), std::move(change.value)});
+    else
+      record.replacements.push_back(
+          {std::move(change.capsule), change.from_version, change.to_version});
   }
-  complete(std::move(job));
+}
+
+void Stream::advance(std::unique_ptr<FrameJob> job) {
+  while (job && !job->has_passed_all()) job = run_step(std::move(job));
+  if (job) complete(std::move(job));
+}
+
+/// Gives the job back, a step further, where it can go on at once; otherwise another worker does.
+std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
+  if (job->is_at_gate() && !enter(job->station(), job)) return nullptr;
+  const std::shared_ptr<StepRun> run = begin_step(job);
+  if (!run) {
+    leave_step(*job);
+    return job;
+  }
+  return help(run);
+}
+
+/// Nothing where the capsule is not called, and then the job stays.
+std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
+  const ProgramStep& step = job->program_step();
+  Station& station = job->station();
+  Discontinuity seen = job->record.frame.discontinuity;
+  job->left_out = abandoned_ || is_left_out(*job);  // abandoned: nobody will see the result
+  if (step.slot->stateful) {
+    if (seen == Discontinuity::none) seen = station.gate.owed;
+    station.gate.owed = seen;
+    station.states.serve(job->route->stops[job->step].state_number);
+    // What the capsule knows of the stream ends here, as at frames that are missing.
+    if (job->left_out && seen == Discontinuity::none) station.gate.owed = Discontinuity::gap;
+  }
+  if (job->left_out) return nullptr;
+  std::shared_ptr<StepRun> run = StepRun::begin(job, seen);
+  if (!run) return nullptr;
+  if (step.slot->stateful) station.gate.owed = Discontinuity::none;
+  watch(run);
+  if (!step.slot->stateful) call_helpers(run);
+  return run;
 }
 
 /// Notes in the record that the frame's step is not to be run, where that is so.
 bool Stream::is_left_out(FrameJob& job) {
-  if (quarantines_.empty()) return false;
+  const CapsuleSlot& slot = *job.program_step().slot;
+  if (job.station().hung > 0) {
+    job.record.errors.push_back(
+        {.capsule = slot.name(),
+         .code = std::string(to_string(ErrorCode::deadline_exceeded)),
+         .message = "left out: it has not come back from an earlier frame of this stream"});
+    return true;
+  }
+  bool held = slot.quarantine.holds();
+  if (!held && rules_.quarantine.failures == 0) return false;
   {
     const std::lock_guard lock(mutex_);
-    if (!quarantines_[job.step].holds(job.record.frame.pts)) return false;
-    ++report_.quarantined[(*program_)[job.step].capsule->name()];
+    held = held || job.station().quarantine.holds(job.record.frame.pts);
+    if (!held) return false;
+    ++report_.quarantined[slot.name()];
   }
-  job.record.errors.push_back({.capsule = (*program_)[job.step].capsule->name(),
-                               .code = std::string(kQuarantined),
-                               .message = "left out: it kept failing on this stream's frames"});
+  job.record.errors.push_back(
+      {.capsule = slot.name(), .code = kQuarantined, .message = "left out: it kept failing"});
   return true;
 }
 
-/// On to the next step, with a note of how this one went.
+/// On to the next step, with a note of how this one went; then the next frame may come in, so that
+/// who fails when is the same in every run.
 void Stream::leave_step(FrameJob& job) {
+  const std::shared_ptr<const Route> route = job.route;
   const std::size_t step = job.step++;
-  if (quarantines_.empty()) return;
-  const std::string& name = (*program_)[step].capsule->name();
+  CapsuleSlot& slot = *(*route->program)[step].slot;
+  Station& station = *route->stops[step].station;
+  if (!std::exchange(job.left_out, false)) note_outcome(slot, station, job.record);
+  if (slot.stateful) leave(station);
+}
+
+void Stream::note_outcome(CapsuleSlot& slot, Station& station, const FrameRecord& record) {
   const auto error =
-      std::ranges::find(job.record.errors, name, &FrameRecord::CapsuleError::capsule);
-  const bool failed = error != job.record.errors.end();
-  if (failed && error->code == kQuarantined) return;
+      std::ranges::find(record.errors, slot.name(), &FrameRecord::CapsuleError::capsule);
+  const bool failed = error != record.errors.end();
+  slot.trial.note(failed);
+  const auto tell = [&](const std::string& whom, const QuarantinePolicy& policy) {
+    log(LogLevel::warning, whom + ": capsule " + slot.name() + " keeps failing and is left out " +
+                               "for " + number_text(seconds(policy.pause)) +
+                               " s; the last time: " + error->message);
+  };
+  if (slot.quarantine.note(failed)) tell("all streams", slot.quarantine.policy());
+  if (rules_.quarantine.failures == 0) return;
   {
     const std::lock_guard lock(mutex_);
-    if (!quarantines_[step].note(job.record.frame.pts, failed)) return;
+    if (!station.quarantine.note(record.frame.pts, failed)) return;
   }
-  log(LogLevel::warning, "stream " + id_ + ": capsule " + name + " keeps failing and is left out " +
-                             "for " + number_text(seconds(rules_.quarantine.pause)) +
-                             " s; the last time: " + error->message);
+  tell("stream " + id_, rules_.quarantine);
 }
 
 /// False where the frame was parked: whoever is before it will post it.
-bool Stream::enter(Gate& gate, std::unique_ptr<FrameJob>& job) {
+bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
   const std::lock_guard lock(mutex_);
-  if (gate.next == job->ticket) return true;
+  if (station.gate.next == job->ticket) return true;
   const std::uint64_t ticket = job->ticket;
-  gate.parked.emplace(ticket, std::move(job));
+  station.gate.parked.emplace(ticket, std::move(job));
   return false;
 }
 
-void Stream::leave(Gate& gate) {
+void Stream::leave(Station& station) {
   {
     const std::lock_guard lock(mutex_);
-    ++gate.next;
+    Station::Gate& gate = station.gate;
+    ++*gate.next;
     if (gate.parked.empty() || gate.parked.begin()->first != gate.next) return;
     work_.emplace_back(std::move(gate.parked.extract(gate.parked.begin()).mapped()));
   }
-  pool_.post(shared_from_this());
+  services_.pool.post(shared_from_this());
 }
 
-void Stream::run_inside(Gate& gate, const ProgramStep& step, FrameJob& job) {
-  Frame frame = job.record.frame;
-  if (frame.discontinuity == Discontinuity::none) frame.discontinuity = gate.owed;
-  gate.owed = frame.discontinuity;
-  if (abandoned_) return;
-  if (is_left_out(job)) {
-    // What the capsule knows of the stream ends here, as at frames that are missing.
-    if (gate.owed == Discontinuity::none) gate.owed = Discontinuity::gap;
-    return;
+/// Gives the job, a step further, where this was the last call; otherwise whoever makes that goes
+/// on with it.
+std::unique_ptr<FrameJob> Stream::help(const std::shared_ptr<StepRun>& run) {
+  for (;;) {
+    switch (run->help()) {
+      case StepRun::Help::nothing:
+        return nullptr;
+      case StepRun::Help::too_late:
+        note_return(*run);
+        return nullptr;
+      case StepRun::Help::finished:
+        if (run->next_round()) {
+          if (!(*run->route()->program)[run->step()].slot->stateful) call_helpers(run);
+          continue;
+        }
+        std::unique_ptr<FrameJob> job = run->take_job();
+        if (job) leave_step(*job);
+        return job;
+    }
   }
-  const bool called = step.needs.size == NodeDescription::Size::single
-                          ? run_single_step_in_turn(step, job, frame)
-                          : run_whole_step(step, job, frame);
-  if (called) gate.owed = Discontinuity::none;
 }
 
-/// Gives the job back, a step further, where it can go on at once; otherwise another worker
-/// finishes the last call and goes on with it.
-std::unique_ptr<FrameJob> Stream::fan_out(const ProgramStep& step, std::unique_ptr<FrameJob> job) {
-  std::shared_ptr<FanOut> round = FanOut::begin(step, job);
-  if (!round) {
-    leave_step(*job);
-    return job;
-  }
-  call_helpers(round);
-  return round->help() ? go_on(std::move(round)) : nullptr;
-}
-
-/// For the worker who finished a round's last call.
-std::unique_ptr<FrameJob> Stream::go_on(std::shared_ptr<FanOut> round) {
-  while (std::shared_ptr<FanOut> next = round->next_round()) {
-    round = std::move(next);
-    call_helpers(round);
-    if (!round->help()) return nullptr;
-  }
-  std::unique_ptr<FrameJob> job = round->take_job();
-  leave_step(*job);
-  return job;
-}
-
-void Stream::call_helpers(const std::shared_ptr<FanOut>& round) {
-  const std::size_t helpers = std::min(round->calls(), pool_.limit()) - 1;
+void Stream::call_helpers(const std::shared_ptr<StepRun>& run) {
+  if (run->calls() < 2) return;
+  const std::size_t helpers = std::min(run->calls(), services_.pool.limit()) - 1;
   {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < helpers; ++i) work_.emplace_back(round);
+    for (std::size_t i = 0; i < helpers; ++i) work_.emplace_back(run);
   }
-  for (std::size_t i = 0; i < helpers; ++i) pool_.post(shared_from_this());
+  for (std::size_t i = 0; i < helpers; ++i) services_.pool.post(shared_from_this());
+}
+
+/// Before any call.
+void Stream::watch(const std::shared_ptr<StepRun>& run) {
+  if (rules_.deadline.count() == 0) return;
+  run->set_watch(services_.watchdog.watch(rules_.deadline,
+                                          [stream = weak_from_this(), run = std::weak_ptr(run)] {
+                                            const auto live_stream = stream.lock();
+                                            const auto live_run = run.lock();
+                                            if (live_stream && live_run)
+                                              live_stream->give_up(live_run);
+                                          }));
+}
+
+/// [watchdog's thread]
+void Stream::give_up(const std::shared_ptr<StepRun>& run) {
+  StepRun::GivenUp left = run->give_up(rules_.deadline);
+  if (!left.job) return;
+  log(LogLevel::error, work_of(*run, left.calls));
+  Station& station = left.job->station();
+  station.hung += left.calls.size();
+  for (const StepRun::Call& call : left.calls) services_.pool.replace(call.worker);
+  if (left.job->is_at_gate()) station.gate.owed = Discontinuity::gap;
+  leave_step(*left.job);
+  {
+    const std::lock_guard lock(mutex_);
+    ++overdue_;
+    work_.emplace_back(std::move(left.job));
+  }
+  services_.pool.post(shared_from_this());
+}
+
+/// What a call that does not come back is at work on, from the stream down to the batches.
+std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>& calls) const {
+  const CapsuleSlot& slot = *(*run.route()->program)[run.step()].slot;
+  std::string text = "stream " + id_ + ": frame " + std::to_string(run.frame().index) +
+                     ": capsule " + slot.name() + " version " +
+                     std::to_string(slot.capsule->info().version) + " (step " +
+                     std::to_string(run.step() + 1) + " of " +
+                     std::to_string(run.route()->program->size()) + ") has taken longer than " +
+                     number_text(seconds(rules_.deadline)) + " s; the frame goes on without it";
+  const auto now = std::chrono::steady_clock::now();
+  for (const StepRun::Call& call : calls)
+    text += "; call " + std::to_string(call.number + 1) + " of " + std::to_string(run.calls()) +
+            " for " + number_text(std::round(seconds(now - call.since) * 1000) / 1000) +
+            " s in thread " + std::to_string(call.thread);
+  for (const BackendStatistics& backend : slot.capsule->backends()) {
+    text += "; backend on " + backend.device + ": " + std::to_string(backend.running) +
+            " calls in progress";
+    if (backend.batches)
+      text += ", batch of " + std::to_string(backend.batches->running) + " in predict, " +
+              std::to_string(backend.batches->queued) + " inputs queued";
+  }
+  return text;
+}
+
+/// A call that was given up has come back; the stream, even the pipeline, may have ended.
+void Stream::note_return(const StepRun& run) {
+  --run.route()->stops[run.step()].station->hung;
+  log(LogLevel::info, "stream " + run.stream_id() + ": frame " + std::to_string(run.frame().index) +
+                          ": capsule " + (*run.route()->program)[run.step()].slot->name() +
+                          " has come back from a call that was given up");
 }
 
 void Stream::complete(std::unique_ptr<FrameJob> job) {
@@ -225,11 +324,12 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
     delivering_ = false;
   }
   --begun_;
+  settle_slots();
   room_.notify_one();
   // Where the oldest are dropped, a frame may be waiting for just this room, its turn spent in
   // vain.
   if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
-    pool_.post(shared_from_this());
+    services_.pool.post(shared_from_this());
   return record;
 }
 
@@ -250,17 +350,19 @@ bool Stream::deliver(FrameJob& job) {
     {
       const std::lock_guard lock(mutex_);
       fail(std::current_exception());
-      for (const Pending& waiting : pending_) drop(waiting.frame, kDropStreamFailed);
-      pending_.clear();
+      for (const Pending& waiting : std::exchange(pending_, {}))
+        drop(waiting.frame, kDropStreamFailed);
     }
     stop();
   }
+  const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (abandoned_) {
     drop(job.record.frame, kDropStreamFailed);
     return false;
   }
   ++report_.frames;
+  latency_.add(job.read_at, now, false);
   if (!job.record.errors.empty()) ++report_.errors;
   return true;
 }

@@ -2,84 +2,136 @@
 #include "runtime/work_pool.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "vcap/base/log.hpp"
 
 namespace vcap {
+namespace {
+
+thread_local std::uint64_t current_worker = 0;
+
+}  // namespace
+
+struct WorkPool::Core : std::enable_shared_from_this<Core> {
+  explicit Core(std::size_t most) : limit(std::max<std::size_t>(most, 1)) {}
+
+  void start_worker();
+  void start_worker_where_needed();
+  void run(std::uint64_t worker);
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::shared_ptr<Lane>> ready;  ///< lanes with waiting work, each once
+  std::size_t waiting = 0;                  ///< pieces in all lanes
+  std::size_t idle = 0;                     ///< threads that wait for work or are being started
+  std::size_t limit;
+  bool closed = false;
+  std::uint64_t last_worker = 0;
+  std::map<std::uint64_t, std::thread> threads;
+};
 
 Lane::~Lane() = default;
 
-WorkPool::WorkPool(std::size_t limit) : limit_(std::max<std::size_t>(limit, 1)) {
-  // The first thread is made here, where a system without threads can still be reported.
-  const std::lock_guard lock(mutex_);
-  threads_.emplace_back([this] { run(); });
-  ++idle_;
+void WorkPool::Core::start_worker() {
+  const std::uint64_t worker = ++last_worker;
+  threads.emplace(worker, std::thread([core = shared_from_this(), worker] { core->run(worker); }));
+  ++idle;
 }
 
-WorkPool::~WorkPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
+void WorkPool::Core::start_worker_where_needed() {
+  if (idle >= waiting || threads.size() >= limit || closed) return;
+  try {
+    start_worker();
+  } catch (const std::system_error& error) {
+    // Those that run already do the work; asking again at each frame would help nobody.
+    limit = std::max<std::size_t>(threads.size(), 1);
+    log(LogLevel::warning, "frame workers: the system gives no more than " + std::to_string(limit) +
+                               " threads (" + error.what() + ")");
   }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkPool::post(std::shared_ptr<Lane> lane) {
-  {
-    const std::lock_guard lock(mutex_);
-    Lane& ref = *lane;
-    if (ref.waiting_++ == 0) ready_.push_back(std::move(lane));
-    ++waiting_;
-    if (idle_ < waiting_ && threads_.size() < limit_ && !closed_) {
-      try {
-        threads_.emplace_back([this] { run(); });
-        ++idle_;
-      } catch (const std::system_error& error) {
-        // Those that run already do the work; asking again at each frame would help nobody.
-        limit_ = threads_.size();
-        log(LogLevel::warning, "frame workers: the system gives no more than " +
-                                   std::to_string(limit_) + " threads (" + error.what() + ")");
-      }
-    }
-  }
-  wake_.notify_one();
-}
-
-void WorkPool::raise_limit(std::size_t limit) {
-  const std::lock_guard lock(mutex_);
-  limit_ = std::max(limit_, limit);
-}
-
-std::size_t WorkPool::limit() const {
-  const std::lock_guard lock(mutex_);
-  return limit_;
-}
-
-std::size_t WorkPool::threads() const {
-  const std::lock_guard lock(mutex_);
-  return threads_.size();
-}
-
-void WorkPool::run() {
-  std::unique_lock lock(mutex_);
+void WorkPool::Core::run(std::uint64_t worker) {
+  current_worker = worker;
+  std::unique_lock lock(mutex);
   for (;;) {
-    wake_.wait(lock, [this] { return closed_ || waiting_ > 0; });
-    if (closed_) return;
-    --idle_;
-    std::shared_ptr<Lane> lane = std::move(ready_.front());
-    ready_.pop_front();
-    --waiting_;
+    wake.wait(lock, [this] { return closed || waiting > 0; });
+    if (closed) return;
+    --idle;
+    std::shared_ptr<Lane> lane = std::move(ready.front());
+    ready.pop_front();
+    --waiting;
     // To the back of the line with what it still has: every lane gets its turn.
-    if (--lane->waiting_ > 0) ready_.push_back(lane);
+    if (--lane->waiting_ > 0) ready.push_back(lane);
     lock.unlock();
     lane->run_one();
     lane.reset();
     lock.lock();
-    ++idle_;
+    if (!threads.contains(worker)) return;  // replaced
+    ++idle;
   }
+}
+
+WorkPool::WorkPool(std::size_t limit) : core_(std::make_shared<Core>(limit)) {
+  // The first thread is made here, where a system without threads can still be reported.
+  const std::lock_guard lock(core_->mutex);
+  core_->start_worker();
+}
+
+WorkPool::~WorkPool() {
+  std::map<std::uint64_t, std::thread> threads;
+  std::deque<std::shared_ptr<Lane>> dropped;
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->closed = true;
+    threads.swap(core_->threads);
+    dropped.swap(core_->ready);
+  }
+  core_->wake.notify_all();
+  for (auto& [worker, thread] : threads) thread.join();
+}
+
+void WorkPool::post(std::shared_ptr<Lane> lane) {
+  {
+    const std::lock_guard lock(core_->mutex);
+    Lane& ref = *lane;
+    if (ref.waiting_++ == 0) core_->ready.push_back(std::move(lane));
+    ++core_->waiting;
+    core_->start_worker_where_needed();
+  }
+  core_->wake.notify_one();
+}
+
+void WorkPool::raise_limit(std::size_t limit) {
+  const std::lock_guard lock(core_->mutex);
+  core_->limit = std::max(core_->limit, limit);
+}
+
+std::size_t WorkPool::limit() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->limit;
+}
+
+std::size_t WorkPool::threads() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->threads.size();
+}
+
+std::uint64_t WorkPool::current() noexcept { return current_worker; }
+
+void WorkPool::replace(std::uint64_t worker) {
+  const std::lock_guard lock(core_->mutex);
+  const auto found = core_->threads.find(worker);
+  if (found == core_->threads.end()) return;
+  found->second.detach();
+  core_->threads.erase(found);
+  core_->start_worker_where_needed();
 }
 
 }  // namespace vcap

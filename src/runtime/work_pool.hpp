@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 #include "vcap/base/export.hpp"
 
@@ -29,11 +25,13 @@ class VCAP_EXPORT Lane {
 ///
 /// A thread is started when work is posted, all others are busy, and the limit allows it; so a
 /// pool that is hardly used stays small. Workers may block on a batch's future, which is why
-/// there may be more of them than cores. Thread safety: thread-safe.
+/// there may be more of them than cores. One that does not come back can be replaced. Thread
+/// safety: thread-safe.
 class VCAP_EXPORT WorkPool {
  public:
   explicit WorkPool(std::size_t limit);
-  /// Ends when the workers are done with what they have begun; what is waiting is not begun.
+  /// Ends when the workers are done with what they have begun, those apart that were replaced;
+  /// what is waiting is not begun.
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
@@ -45,17 +43,16 @@ class VCAP_EXPORT WorkPool {
   std::size_t limit() const;
   std::size_t threads() const;
 
- private:
-  void run();
+  /// The worker that calls, as replace() names it; 0 on any other thread.
+  static std::uint64_t current() noexcept;
+  /// Gives up a worker that is stuck in a piece of work: another thread takes its place, and it
+  /// ends when it comes back, be that after the pool's end. Of no effect on one that has ended.
+  void replace(std::uint64_t worker);
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::shared_ptr<Lane>> ready_;  ///< lanes with waiting work, each once
-  std::size_t waiting_ = 0;                  ///< pieces in all lanes
-  std::size_t idle_ = 0;                     ///< threads that wait for work or are being started
-  std::size_t limit_;
-  bool closed_ = false;
-  std::vector<std::thread> threads_;
+ private:
+  /// Shared with the workers, since those that are stuck may outlive the pool.
+  struct Core;
+  const std::shared_ptr<Core> core_;
 };
 
 }  // namespace vcap

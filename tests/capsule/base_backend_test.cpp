@@ -202,8 +202,8 @@ TEST(BaseBackend, CountsItsBatches) {
   DoublingBackend backend;
   EXPECT_EQ(backend.predict(3), 6);
   backend.drain();
-  EXPECT_EQ(backend.batch_statistics().answered, 1u);
-  EXPECT_EQ(backend.batch_statistics().batch_sizes.count(), 1u);
+  EXPECT_EQ(backend.batch_statistics()->answered, 1u);
+  EXPECT_EQ(backend.batch_statistics()->batch_sizes.count(), 1u);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/batching/batch_statistics.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/stream_state.hpp"
 #include "vcap/model/detection_nodes.hpp"
@@ -18,7 +20,8 @@ namespace vcap {
 /// Authors derive from BaseBackend, or from this where they never batch. Made by
 /// BaseCapsule::load_backend, owned by the Capsule, which calls setup_with_resources, then
 /// process_frame for many frames, then drain, then close, then destroys it. Thread safety:
-/// process_frame and workload are thread-safe, the rest is called once, by one thread.
+/// process_frame, workload and batch_statistics are thread-safe, the rest is called once, by one
+/// thread.
 class VCAP_EXPORT Backend {
  public:
   Backend() = default;
@@ -46,6 +49,10 @@ class VCAP_EXPORT Backend {
   /// How much is waiting or running here; the least busy backend gets the next frame.
   /// [any thread, concurrent]
   virtual double workload() const noexcept;
+
+  /// What its batches have come to so far; nothing where it has none. BaseBackend tells them.
+  /// Never blocks. [any thread, concurrent]
+  virtual std::optional<BatchStatistics> batch_statistics() const;
 
   /// Answers every accepted request and takes no more; BaseBackend does it. [control]
   virtual void drain();

@@ -4,6 +4,7 @@
 #include <any>
 #include <cstdint>
 #include <future>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,10 +54,10 @@ class BaseBackend : public Backend {
     return executor_.run_all(std::move(inputs), std::move(options));
   }
 
-  /// What the backend's batches have come to so far. Never blocks.
-  BatchStatistics batch_statistics() const { return executor_.statistics(); }
-
   double workload() const noexcept override { return static_cast<double>(executor_.workload()); }
+  std::optional<BatchStatistics> batch_statistics() const override {
+    return executor_.statistics();
+  }
   void drain() final { executor_.close(); }
 
  private:

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/batching/batch_statistics.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -18,6 +22,15 @@
 #include "vcap/model/option_values.hpp"
 
 namespace vcap {
+
+/// One backend of a capsule, and what it has come to. Thread safety: value.
+struct BackendStatistics {
+  std::string device{};
+  std::size_t running = 0;                   ///< calls of process_frame in progress
+  std::uint64_t calls = 0;                   ///< calls of process_frame begun so far
+  double workload = 0;                       ///< as Backend::workload tells it
+  std::optional<BatchStatistics> batches{};  ///< absent for a backend that knows no batches
+};
 
 /// A capsule in the host's hands: description, backends and stream states.
 ///
@@ -71,6 +84,9 @@ class VCAP_EXPORT Capsule {
   /// Forgets the stream; calls in progress finish on the state that they have, and a later frame
   /// starts afresh.
   void clean_up(std::string_view stream_id);
+  /// What the stream's state saves (BaseStreamState::save); null where there is none, or another
+  /// call has it. Throws what save() throws.
+  nlohmann::json save_state(std::string_view stream_id) const;
   /// How many streams are open or have had a frame; 0 for a stateless capsule.
   std::size_t stream_count() const;
 
@@ -82,6 +98,8 @@ class VCAP_EXPORT Capsule {
 
   /// What waits or runs in all backends.
   double workload() const noexcept;
+  /// What each backend has done and is doing, in the order of devices().
+  std::vector<BackendStatistics> backends() const;
 
   /// Waits for calls in progress, answers what was accepted, closes every backend, drops all
   /// states; calls that come later throw BatchError (closed). Twice is once. [control]

@@ -21,6 +21,10 @@ struct StreamInfo {
   /// For all that is random in the state. The same for a stored video in every run, so that runs
   /// repeat exactly; another at each reset and at each opening of a live source.
   std::uint64_t seed = 0;
+  /// What the state of the version before saved (BaseStreamState::save), where a capsule is
+  /// replaced while the stream runs; null: there is nothing to go on from.
+  nlohmann::json saved{};
+  int saved_by = 0;  ///< that version's number; 0 where nothing was saved
 };
 
 /// What a capsule remembers of one stream; authors derive from it.
@@ -34,6 +38,11 @@ class VCAP_EXPORT BaseStreamState {
   BaseStreamState(const BaseStreamState&) = delete;
   BaseStreamState& operator=(const BaseStreamState&) = delete;
   virtual ~BaseStreamState();
+
+  /// What another version of the capsule may go on from, which finds it in StreamInfo::saved: the
+  /// two share no types, so it is JSON. Null, as by default: the other begins anew.
+  /// [frame worker, between two frames]
+  virtual nlohmann::json save() const;
 };
 
 /// Makes a state. [frame worker, concurrent]

@@ -10,6 +10,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/model/detection_node.hpp"
 #include "vcap/model/frame.hpp"
+#include "vcap/model/option.hpp"
 
 namespace vcap {
 
@@ -27,12 +28,26 @@ struct FrameRecord {
     std::string code{};  ///< to_string(ErrorCode), or "exception"
     std::string message{};
   };
+  /// An option that has another value from this frame on (Pipeline::set_option).
+  struct OptionChange {
+    std::string capsule{};
+    std::string option{};
+    OptionValue value{};
+  };
+  /// A capsule that another version has replaced from this frame on (Pipeline::replace_capsule).
+  struct Replacement {
+    std::string capsule{};
+    int from_version = 0;
+    int to_version = 0;
+  };
 
   std::string stream_id{};
   Frame frame{};
   std::vector<DetectionNode> objects{};
   std::vector<Drop> drops{};
   std::vector<CapsuleError> errors{};
+  std::vector<OptionChange> option_changes{};  ///< where the frame of the change was dropped, in
+  std::vector<Replacement> replacements{};     ///< the record that comes in its place
 };
 
 /// Schema "vcap.frame/1" (docs/records.md): one object, absent things left out.

@@ -12,8 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/batching/batch_clock.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/runtime/frame_record.hpp"
+#include "vcap/runtime/pipeline_stats.hpp"
 #include "vcap/runtime/plan.hpp"
 #include "vcap/runtime/sink.hpp"
 #include "vcap/runtime/source.hpp"
@@ -45,6 +47,8 @@ struct StreamConfig {
   std::string id{};
   std::unique_ptr<Source> source{};
   std::vector<std::shared_ptr<Sink>> sinks{};
+  /// Names of the capsules that the frames go through; absent: all of the pipeline's.
+  std::optional<std::vector<std::string>> capsules{};
   std::map<std::string, OptionValues> options{};   ///< by capsule name; absent: the defaults
   std::map<std::string, nlohmann::json> config{};  ///< by capsule name; for the stream's state
   OverflowPolicy overflow = OverflowPolicy::automatic;
@@ -59,6 +63,20 @@ struct StreamConfig {
   bool pull = false;
   std::optional<std::int64_t> max_frames{};  ///< reads no more than that many, drops counted
   QuarantinePolicy quarantine{};             ///< for each capsule by itself
+  /// How long one capsule may take over one frame; 0: any time. The frame then goes on without it,
+  /// with an error (deadline_exceeded) in its record; a log line tells what the capsule is at work
+  /// on; and until it comes back, it is left out of this stream's frames in the same way.
+  std::chrono::nanoseconds capsule_deadline{0};
+};
+
+/// How a capsule is replaced. Handed over to Pipeline::replace_capsule. Thread safety: value.
+struct ReplacePolicy {
+  /// Whether streams go on with what the old one's states save (BaseStreamState::save), where they
+  /// save anything; otherwise they begin anew.
+  bool keep_state = true;
+  /// Frames, over all streams, that the new one must not fail on: where it fails on one, all
+  /// streams go back to the old one from their next frame on, which a log line says. 0: no trial.
+  std::int64_t trial_frames = 0;
 };
 
 /// How a stream went. The frames that its source gave are `frames` and the drops, and, until it
@@ -83,32 +101,55 @@ struct StreamReport {
 /// gets copies (about a microsecond a node), so that the nodes stay whole where it throws. Frames
 /// run in parallel, except that stateful capsules get a stream's frames in order, one at a time.
 /// Records come in order per stream. A capsule that throws fails that frame's record, a source or
-/// sink that fails ends its own stream, and the others go on. Thread safety: thread-safe.
+/// sink that fails ends its own stream, and the others go on. Capsules can be replaced while
+/// streams run. Thread safety: thread-safe.
 class VCAP_EXPORT Pipeline {
  public:
   struct Settings {
     /// Threads that frames are worked on by at most; they may wait for batches. 0: as many as keep
     /// batches full on this machine, more the more streams there are.
     std::size_t workers = 0;
+    /// Frames read and not yet recorded, over all streams; 0: as many as the streams' own bounds
+    /// allow. One frame of each stream is always allowed, so that none can stop the others.
+    std::size_t frames_in_flight = 0;
+    /// Leaves a capsule out of all streams where it keeps failing on their frames together; times
+    /// are those of `clock`. Beside StreamConfig::quarantine.
+    QuarantinePolicy quarantine{};
+    /// For `quarantine` and StreamConfig::capsule_deadline. Null: the machine's steady clock.
+    std::shared_ptr<BatchClock> clock{};
   };
 
   /// Throws PlanError; CapsuleLoadError (no_backend) for one loaded without inference_mode.
   explicit Pipeline(std::vector<std::shared_ptr<Capsule>> capsules);
   Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings);
-  /// Stops every stream and waits for what is in flight.
+  /// Stops every stream and waits for what is in flight; not for calls past
+  /// StreamConfig::capsule_deadline, which keep their capsule alive until they come back.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
-  const Plan& plan() const noexcept;
+  Plan plan() const;
 
-  /// Starts a stream. Throws SourceError (duplicate_stream), InvalidArgument (no source, options
-  /// or configuration of an unknown capsule, state open in another pipeline), OptionError.
+  /// Starts a stream. Throws SourceError (duplicate_stream), InvalidArgument (no source, an unknown
+  /// capsule, options or configuration of one, state open in another pipeline), OptionError,
+  /// PlanError where a capsule's input is not provided by those that the stream goes through.
   void open_stream(StreamConfig config);
-  /// Changes an option from the next frame that is read on; gives that frame's index. Throws
-  /// SourceError (unknown_stream), OptionError.
+  /// Changes an option from the next frame that is read on; gives that frame's index, whose record
+  /// tells of it. Throws SourceError (unknown_stream), InvalidArgument for a capsule that the
+  /// stream does not go through, OptionError.
   std::int64_t set_option(const std::string& stream_id, const std::string& capsule,
                           const std::string& option, OptionValue value);
+  /// Replaces the capsule of the same name by another version, in every stream that goes through
+  /// it: each from its next frame on, whose index is given by stream, and whose record tells of it.
+  /// Frames that were read before stay with the old one, which the pipeline lets go of after the
+  /// last of them (and after the trial); so it closes then, unless the host keeps it. Values of
+  /// options that streams have set are kept, and the configuration of their states.
+  ///
+  /// Where it throws, nothing has changed: InvalidArgument (no capsule of that name, the same one,
+  /// or a trial of it is in progress), CapsuleLoadError (no_backend), PlanError where the new one
+  /// does not fit in, OptionError where it does not take a value that a stream has set.
+  std::map<std::string, std::int64_t> replace_capsule(std::shared_ptr<Capsule> capsule,
+                                                      ReplacePolicy policy = {});
   /// The stream's next record, in the order of its frames: waits for it; nothing once the stream
   /// has ended. For streams with StreamConfig::pull. What a sink throws ends the stream. Throws
   /// SourceError (unknown_stream), InvalidArgument where the stream is none to pull from.
@@ -125,6 +166,8 @@ class VCAP_EXPORT Pipeline {
   StreamReport wait(const std::string& stream_id);
 
   std::vector<StreamReport> reports() const;
+  /// What streams, capsules and devices are doing. Some microseconds for each; blocks nobody.
+  PipelineStats stats() const;
   /// Makes every source that is open now end soon; waits for nothing. A sink may call it.
   void stop() noexcept;
 

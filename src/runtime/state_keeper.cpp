@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/state_keeper.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/text.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+
+/// Under the lock.
+bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
+  return std::ranges::any_of(places_,
+                             [&](const Place& place) { return place.capsule.get() == &capsule; });
+}
+
+std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues) {
+  const std::lock_guard lock(mutex_);
+  // It is, where a capsule comes back before the last frame that it had has passed.
+  if (!is_open_in(*capsule)) capsule->open_stream(info_);
+  places_.push_back({next_, std::move(capsule), continues});
+  return next_++;
+}
+
+void StateKeeper::cancel(std::uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(places_, number, &Place::number);
+  if (found == places_.end()) return;
+  const Place place = *found;
+  places_.erase(found);
+  if (!is_open_in(*place.capsule)) forget(place);
+}
+
+void StateKeeper::serve(std::uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (places_.empty() || places_.front().number == number) return;
+  const auto now = std::ranges::find(places_, number, &Place::number);
+  std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
+  places_.erase(places_.begin(), now);
+  if (passed.size() == 1 && places_.front().continues) hand_over(passed.front(), places_.front());
+  for (const Place& place : passed) {
+    forget(place);
+    // It serves again later, and what it knows is then of frames long past.
+    if (is_open_in(*place.capsule)) open_in(*place.capsule, info_);
+  }
+}
+
+void StateKeeper::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const Place& place : places_) forget(place);
+  places_.clear();
+}
+
+/// What cannot be saved begins anew, which is what every capsule can do.
+void StateKeeper::hand_over(const Place& from, const Place& to) const noexcept {
+  nlohmann::json saved;
+  try {
+    saved = from.capsule->save_state(info_.id);
+  } catch (...) {
+    log(LogLevel::warning, "stream " + info_.id + ": capsule " + from.capsule->name() +
+                               " could not save its state, which begins anew: " +
+                               exception_text(std::current_exception()));
+  }
+  if (saved.is_null()) return;
+  StreamInfo info = info_;
+  info.saved = std::move(saved);
+  info.saved_by = from.capsule->info().version;
+  forget(to);
+  open_in(*to.capsule, std::move(info));
+}
+
+void StateKeeper::open_in(Capsule& capsule, StreamInfo info) const noexcept {
+  try {
+    capsule.open_stream(std::move(info));
+  } catch (...) {
+    log(LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
+                             " failed: " + exception_text(std::current_exception()));
+  }
+}
+
+void StateKeeper::forget(const Place& place) const noexcept {
+  try {
+    place.capsule->clean_up(info_.id);
+  } catch (...) {
+    log(LogLevel::error, "stream " + info_.id + ": dropping its state in capsule " +
+                             place.capsule->name() +
+                             " failed: " + exception_text(std::current_exception()));
+  }
+}
+
+}  // namespace vcap

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "vcap/base/export.hpp"
+#include "vcap/batching/batch_clock.hpp"
+
+namespace vcap {
+
+/// Calls back where something has not ended by its deadline.
+///
+/// Its thread starts with the first watch. It is told of a deadline only where that comes before
+/// the one that it sleeps for, so that watches that end in time cost no wake-up. Thread safety:
+/// thread-safe.
+class VCAP_EXPORT Watchdog {
+ public:
+  using time_point = BatchClock::time_point;
+
+  /// Ends its watch with its life; the callback may then still be running. Thread-compatible.
+  class Watch {
+   public:
+    Watch() = default;
+    Watch(Watch&& other) noexcept : dog_(std::exchange(other.dog_, nullptr)), key_(other.key_) {}
+    Watch& operator=(Watch&& other) noexcept {
+      end();
+      dog_ = std::exchange(other.dog_, nullptr);
+      key_ = other.key_;
+      return *this;
+    }
+    ~Watch() { end(); }
+    void end() noexcept {
+      if (Watchdog* dog = std::exchange(dog_, nullptr)) dog->forget(key_);
+    }
+
+   private:
+    friend class Watchdog;
+    using Key = std::pair<time_point, std::uint64_t>;
+    Watch(Watchdog& dog, Key key) : dog_(&dog), key_(key) {}
+    Watchdog* dog_ = nullptr;
+    Key key_{};
+  };
+
+  explicit Watchdog(std::shared_ptr<BatchClock> clock) : clock_(std::move(clock)) {}
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// `overdue` must not throw. [watchdog's thread]
+  Watch watch(BatchClock::duration limit, std::function<void()> overdue);
+
+ private:
+  void forget(const Watch::Key& key) noexcept;
+  void run();
+
+  const std::shared_ptr<BatchClock> clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Watch::Key, std::function<void()>> watches_;
+  std::uint64_t next_ = 0;
+  time_point wakes_at_ = time_point::max();
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace vcap
