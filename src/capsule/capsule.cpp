@@ -80,6 +80,10 @@ struct Capsule::Impl {
 
   const OptionValues& options_for_call(const OptionValues& given) const;
   std::shared_lock<std::shared_mutex> begin_call();
+  template <class TakeTurn>
+  DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
+                               const OptionValues& options, std::string_view stream_id,
+                               TakeTurn take_turn);
   void close();
   void check_size(NodeDescription::Size got, NodeDescription::Size expected,
                   std::string_view verb) const;
@@ -99,6 +103,25 @@ struct Capsule::Impl {
   std::atomic<bool> closed = false;
   std::shared_mutex in_use;
 };
+
+template <class TakeTurn>
+DetectionNodes Capsule::Impl::process_frame(const Frame& frame, DetectionNodes nodes,
+                                            const OptionValues& options, std::string_view stream_id,
+                                            TakeTurn take_turn) {
+  const auto call = begin_call();
+  check_size(nodes.kind(), info.input_type.size, "was given");
+  const OptionValues& values = options_for_call(options);
+
+  std::optional<detail::StreamStates::Turn> turn = take_turn();
+  BaseStreamState& state = turn ? turn->state() : no_state;
+
+  const BatchStreamScope scope(stream_id);
+  // Chosen after the wait for the turn: what was idle before it may be busy now.
+  const auto backend = backends.lease_least_busy();
+  DetectionNodes result = backend->process_frame(frame, std::move(nodes), values, state);
+  check_size(result.kind(), info.output_type.size, "gave back");
+  return result;
+}
 
 std::shared_lock<std::shared_mutex> Capsule::Impl::begin_call() {
   std::shared_lock<std::shared_mutex> call(in_use, std::defer_lock);
@@ -170,24 +193,25 @@ std::vector<std::string> Capsule::devices() const { return impl_->devices; }
 
 DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
                                       const OptionValues& options, std::string_view stream_id) {
-  const auto call = impl_->begin_call();
-  impl_->check_size(nodes.kind(), impl_->info.input_type.size, "was given");
-  const OptionValues& values = impl_->options_for_call(options);
-
-  std::optional<detail::StreamStates::Turn> turn;
-  if (impl_->states) turn = impl_->states->take_turn(stream_id, frame);
-  BaseStreamState& state = turn ? turn->state() : impl_->no_state;
-
-  const BatchStreamScope scope(stream_id);
-  // Chosen after the wait for the turn: what was idle before it may be busy now.
-  const auto backend = impl_->backends.lease_least_busy();
-  DetectionNodes result = backend->process_frame(frame, std::move(nodes), values, state);
-  impl_->check_size(result.kind(), impl_->info.output_type.size, "gave back");
-  return result;
+  return impl_->process_frame(frame, std::move(nodes), options, stream_id, [&] {
+    return impl_->states ? std::optional(impl_->states->take_turn(stream_id, frame)) : std::nullopt;
+  });
 }
 
-void Capsule::open_stream(StreamInfo info) {
-  if (impl_->states) impl_->states->open(std::move(info));
+DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
+                                      const OptionValues& options, const StreamHandle& stream) {
+  if (!impl_->states || !stream)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "capsule " + name() +
+                              " was given no opening of a stream; give what its "
+                              "open_stream() gave, or the stream's id");
+  return impl_->process_frame(frame, std::move(nodes), options, stream->info.id, [&] {
+    return std::optional(impl_->states->take_turn(stream, frame));
+  });
+}
+
+StreamHandle Capsule::open_stream(StreamInfo info) {
+  return impl_->states ? impl_->states->open(std::move(info)) : nullptr;
 }
 
 void Capsule::clean_up(std::string_view stream_id) {

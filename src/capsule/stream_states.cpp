@@ -33,17 +33,7 @@ std::uint64_t seed_of(std::string_view stream_id) noexcept {
   return scrambled(hash);
 }
 
-struct StreamStates::Stream {
-  explicit Stream(StreamInfo given) : info(std::move(given)) {}
-
-  const StreamInfo info;
-  FifoMutex turn;
-  // The rest only by whoever has the turn.
-  std::unique_ptr<BaseStreamState> state;
-  std::optional<std::int64_t> made_at;  ///< the index of the frame that the state was made for
-};
-
-StreamStates::Turn::Turn(std::shared_ptr<Stream> stream)
+StreamStates::Turn::Turn(std::shared_ptr<OpenStream> stream)
     : stream_(std::move(stream)), lock_(stream_->turn) {}
 
 BaseStreamState& StreamStates::Turn::state() noexcept { return *stream_->state; }
@@ -53,28 +43,34 @@ StreamStates::StreamStates(std::string capsule, StreamStateFactory factory)
 
 StreamStates::~StreamStates() = default;
 
-void StreamStates::open(StreamInfo info) {
+std::shared_ptr<OpenStream> StreamStates::open(StreamInfo info) {
   const std::lock_guard lock(mutex_);
   if (streams_.contains(info.id))
     throw InvalidArgument(ErrorCode::invalid_argument,
                           shown(info.id) + " of capsule " + capsule_ +
                               " is open already; open it before its first frame, or clean it up");
   std::string id = info.id;
-  streams_.emplace(std::move(id), std::make_shared<Stream>(std::move(info)));
+  return streams_.emplace(std::move(id), std::make_shared<OpenStream>(std::move(info)))
+      .first->second;
 }
 
-std::shared_ptr<StreamStates::Stream> StreamStates::find_or_add(std::string_view stream_id) {
+std::shared_ptr<OpenStream> StreamStates::find_or_add(std::string_view stream_id) {
   const std::lock_guard lock(mutex_);
   if (const auto found = streams_.find(stream_id); found != streams_.end()) return found->second;
-  auto stream = std::make_shared<Stream>(
+  auto stream = std::make_shared<OpenStream>(
       StreamInfo{.id = std::string(stream_id), .seed = seed_of(stream_id)});
   streams_.emplace(stream_id, stream);
   return stream;
 }
 
 StreamStates::Turn StreamStates::take_turn(std::string_view stream_id, const Frame& frame) {
-  Turn turn(find_or_add(stream_id));
-  Stream& stream = *turn.stream_;
+  return take_turn(find_or_add(stream_id), frame);
+}
+
+StreamStates::Turn StreamStates::take_turn(std::shared_ptr<OpenStream> opened,
+                                           const Frame& frame) const {
+  Turn turn(std::move(opened));
+  OpenStream& stream = *turn.stream_;
   // A frame's nodes come in calls of their own: only the first of them starts the state afresh.
   const bool broken_off =
       frame.discontinuity != Discontinuity::none && stream.made_at != frame.index;
@@ -82,7 +78,7 @@ StreamStates::Turn StreamStates::take_turn(std::string_view stream_id, const Fra
   return turn;
 }
 
-void StreamStates::renew(Stream& stream, const Frame& frame) const {
+void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   StreamInfo info = stream.info;
   // What was saved continues a stream; it is none of a frame that follows nothing.
   if (stream.made_at || frame.discontinuity != Discontinuity::none) {
@@ -109,7 +105,7 @@ void StreamStates::renew(Stream& stream, const Frame& frame) const {
 }
 
 void StreamStates::clean_up(std::string_view stream_id) {
-  std::shared_ptr<Stream> dropped;  // its state is destroyed after the mutex is free
+  std::shared_ptr<OpenStream> dropped;  // its state is destroyed after the mutex is free
   const std::lock_guard lock(mutex_);
   if (const auto found = streams_.find(stream_id); found != streams_.end()) {
     dropped = std::move(found->second);
@@ -118,7 +114,7 @@ void StreamStates::clean_up(std::string_view stream_id) {
 }
 
 nlohmann::json StreamStates::save(std::string_view stream_id) const {
-  std::shared_ptr<Stream> stream;
+  std::shared_ptr<OpenStream> stream;
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = streams_.find(stream_id); found != streams_.end())

@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "capsule/fifo_mutex.hpp"
 #include "vcap/capsule/stream_state.hpp"
@@ -15,14 +17,23 @@
 
 namespace vcap::detail {
 
+/// One opening of a stream, and the state that it has.
+struct OpenStream {
+  explicit OpenStream(StreamInfo given) : info(std::move(given)) {}
+
+  const StreamInfo info;
+  FifoMutex turn;
+  // The rest only by whoever has the turn.
+  std::unique_ptr<BaseStreamState> state{};
+  std::optional<std::int64_t> made_at{};  ///< the index of the frame that the state was made for
+};
+
 /// The states of one stateful capsule's streams, by stream id.
 ///
 /// A frame takes a Turn, works on the state within it, and lets it go. Turns of one stream come
 /// one at a time, in the order asked for; those of different streams do not wait for each other.
 /// Thread-safe.
 class StreamStates {
-  struct Stream;
-
  public:
   /// One frame's time alone with its stream's state. Keeps that state alive after clean_up.
   class Turn {
@@ -31,9 +42,9 @@ class StreamStates {
 
    private:
     friend class StreamStates;
-    explicit Turn(std::shared_ptr<Stream> stream);
+    explicit Turn(std::shared_ptr<OpenStream> stream);
 
-    std::shared_ptr<Stream> stream_;
+    std::shared_ptr<OpenStream> stream_;
     std::unique_lock<FifoMutex> lock_;  // after stream_: let go before the stream may die
   };
 
@@ -42,10 +53,13 @@ class StreamStates {
   ~StreamStates();
 
   /// Throws InvalidArgument where the stream is known already.
-  void open(StreamInfo info);
+  std::shared_ptr<OpenStream> open(StreamInfo info);
   /// Waits until it is this frame's turn, and makes the state where it is missing or the frame
-  /// does not follow the one before. Throws Error (capsule_threw) where the factory fails.
+  /// does not follow the one before. A stream that was not opened is. Throws Error (capsule_threw)
+  /// where the factory fails.
   Turn take_turn(std::string_view stream_id, const Frame& frame);
+  /// The same on one opening, forgotten or not.
+  Turn take_turn(std::shared_ptr<OpenStream> stream, const Frame& frame) const;
   /// Forgets a stream; turns taken or waited for finish on the state that they had.
   void clean_up(std::string_view stream_id);
   /// What the stream's state saves; null where there is none, or somebody has the turn.
@@ -54,13 +68,13 @@ class StreamStates {
   std::size_t size() const;
 
  private:
-  std::shared_ptr<Stream> find_or_add(std::string_view stream_id);
-  void renew(Stream& stream, const Frame& frame) const;
+  std::shared_ptr<OpenStream> find_or_add(std::string_view stream_id);
+  void renew(OpenStream& stream, const Frame& frame) const;
 
   const std::string capsule_;
   const StreamStateFactory factory_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Stream>, std::less<>> streams_;
+  std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_;
 };
 
 /// The seed of a stream that was given none: the same for the same id on every machine.

@@ -18,9 +18,10 @@ bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
 
 std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues) {
   const std::lock_guard lock(mutex_);
-  // It is, where a capsule comes back before the last frame that it had has passed.
-  if (!is_open_in(*capsule)) capsule->open_stream(info_);
-  places_.push_back({next_, std::move(capsule), continues});
+  // It is open there, where a capsule comes back before the last frame that it had has passed.
+  const auto found = std::ranges::find(places_, capsule, &Place::capsule);
+  StreamHandle handle = found == places_.end() ? capsule->open_stream(info_) : found->handle;
+  places_.push_back({next_, std::move(capsule), std::move(handle), continues});
   return next_++;
 }
 
@@ -33,18 +34,20 @@ void StateKeeper::cancel(std::uint64_t number) noexcept {
   if (!is_open_in(*place.capsule)) forget(place);
 }
 
-void StateKeeper::serve(std::uint64_t number) noexcept {
+StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   const std::lock_guard lock(mutex_);
-  if (places_.empty() || places_.front().number == number) return;
+  if (places_.empty()) return nullptr;
+  if (places_.front().number == number) return places_.front().handle;
   const auto now = std::ranges::find(places_, number, &Place::number);
   std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
   places_.erase(places_.begin(), now);
   if (passed.size() == 1 && places_.front().continues) hand_over(passed.front(), places_.front());
   for (const Place& place : passed) {
     forget(place);
-    // It serves again later, and what it knows is then of frames long past.
-    if (is_open_in(*place.capsule)) open_in(*place.capsule, info_);
+    // It serves again now or later, and what it knows is of frames long past.
+    if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
   }
+  return places_.empty() ? nullptr : places_.front().handle;
 }
 
 void StateKeeper::close() noexcept {
@@ -54,7 +57,7 @@ void StateKeeper::close() noexcept {
 }
 
 /// What cannot be saved begins anew, which is what every capsule can do.
-void StateKeeper::hand_over(const Place& from, const Place& to) const noexcept {
+void StateKeeper::hand_over(const Place& from, Place& to) noexcept {
   nlohmann::json saved;
   try {
     saved = from.capsule->save_state(info_.id);
@@ -68,12 +71,14 @@ void StateKeeper::hand_over(const Place& from, const Place& to) const noexcept {
   info.saved = std::move(saved);
   info.saved_by = from.capsule->info().version;
   forget(to);
-  open_in(*to.capsule, std::move(info));
+  reopen(*to.capsule, std::move(info));
 }
 
-void StateKeeper::open_in(Capsule& capsule, StreamInfo info) const noexcept {
+void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {
   try {
-    capsule.open_stream(std::move(info));
+    const StreamHandle handle = capsule.open_stream(std::move(info));
+    for (Place& place : places_)
+      if (place.capsule.get() == &capsule) place.handle = handle;
   } catch (...) {
     log(LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
                              " failed: " + exception_text(std::current_exception()));

@@ -32,7 +32,8 @@ class VCAP_EXPORT StateKeeper {
   void cancel(std::uint64_t number) noexcept;
   /// Before each frame, with the number of its capsule: where another one served the frame before,
   /// that one's state goes over to it, if it is to, and is dropped.
-  void serve(std::uint64_t number) noexcept;
+  /// Gives the opening that the frame is to work on.
+  StreamHandle serve(std::uint64_t number) noexcept;
   /// Forgets the stream in every capsule that still has it; no frame follows.
   void close() noexcept;
 
@@ -40,10 +41,11 @@ class VCAP_EXPORT StateKeeper {
   struct Place {
     std::uint64_t number = 0;
     std::shared_ptr<Capsule> capsule{};
+    StreamHandle handle{};
     bool continues = false;
   };
-  void hand_over(const Place& from, const Place& to) const noexcept;
-  void open_in(Capsule& capsule, StreamInfo info) const noexcept;
+  void hand_over(const Place& from, Place& to) noexcept;
+  void reopen(Capsule& capsule, StreamInfo info) noexcept;
   void forget(const Place& place) const noexcept;
   bool is_open_in(const Capsule& capsule) const noexcept;
 

@@ -98,8 +98,8 @@ CapsuleError overdue_error(const std::string& capsule, std::chrono::nanoseconds 
 
 }  // namespace
 
-std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job,
-                                        Discontinuity discontinuity) {
+std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
+                                        StreamHandle state) {
   const ProgramStep& step = job->program_step();
   Nodes nodes;
   if (step.needs.size == NodeDescription::Size::all) {
@@ -111,13 +111,16 @@ std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job,
     if (!single || single->rounds() == 0) return nullptr;
     nodes.emplace<SingleNodes>(*std::move(single));
   }
-  return std::shared_ptr<StepRun>(new StepRun(std::move(job), std::move(nodes), discontinuity));
+  return std::shared_ptr<StepRun>(
+      new StepRun(std::move(job), std::move(nodes), discontinuity, std::move(state)));
 }
 
-StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity discontinuity)
+StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity discontinuity,
+                 StreamHandle state)
     : route_(job->route),
       step_(job->step),
       stream_id_(job->record.stream_id),
+      state_(std::move(state)),
       frame_(job->record.frame),
       job_(std::move(job)),
       nodes_(std::move(nodes)) {
@@ -174,6 +177,13 @@ StepRun::Help StepRun::end_call(const Call& call, std::vector<DetectionNode> ret
   return --unfinished_ == 0 ? Help::finished : Help::nothing;
 }
 
+std::vector<DetectionNode> StepRun::call(DetectionNodes nodes) const {
+  Capsule& capsule = *(*route_->program)[step_].slot->capsule;
+  const OptionValues& options = route_->options[step_];
+  if (state_) return capsule.process_frame(frame_, std::move(nodes), options, state_).take();
+  return capsule.process_frame(frame_, std::move(nodes), options, stream_id_).take();
+}
+
 StepRun::Help StepRun::help() {
   const ProgramStep& step = (*route_->program)[step_];
   for (;;) {
@@ -183,12 +193,7 @@ StepRun::Help StepRun::help() {
     std::vector<DetectionNode> returned;
     std::optional<CapsuleError> error;
     if (nodes) {
-      const auto thrown = thrown_by([&] {
-        returned =
-            step.slot->capsule
-                ->process_frame(frame_, *std::move(nodes), route_->options[step_], stream_id_)
-                .take();
-      });
+      const auto thrown = thrown_by([&] { returned = this->call(*std::move(nodes)); });
       step.slot->meter.add(call->since, std::chrono::steady_clock::now(), thrown != nullptr);
       if (thrown) error = error_of(thrown, step.slot->name());
     }

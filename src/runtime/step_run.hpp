@@ -48,10 +48,11 @@ class StepRun {
     std::vector<Call> calls{};
   };
 
-  /// Takes the job for its next step. `discontinuity` is what the capsule sees. Nothing where there
-  /// is no call to make, and then the job stays (an error may have been noted).
-  static std::shared_ptr<StepRun> begin(std::unique_ptr<FrameJob>& job,
-                                        Discontinuity discontinuity);
+  /// Takes the job for its next step. `discontinuity` is what the capsule sees, `state` what it
+  /// works on, where it is stateful. Nothing where there is no call to make, and then the job stays
+  /// (an error may have been noted).
+  static std::shared_ptr<StepRun> begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
+                                        StreamHandle state);
 
   std::size_t calls() const noexcept { return calls_; }
   /// Makes calls until none is left to begin.
@@ -74,7 +75,9 @@ class StepRun {
  private:
   using Nodes = std::variant<std::monostate, TakenNodes, SingleNodes>;
 
-  StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity discontinuity);
+  StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity discontinuity,
+          StreamHandle state);
+  std::vector<DetectionNode> call(DetectionNodes nodes) const;
   std::optional<Call> begin_call(std::optional<DetectionNodes>& nodes);
   Help end_call(const Call& call, std::vector<DetectionNode> returned,
                 std::optional<FrameRecord::CapsuleError> error);
@@ -84,6 +87,7 @@ class StepRun {
   const std::shared_ptr<const Route> route_;  ///< what late calls still work on
   const std::size_t step_;
   const std::string stream_id_;
+  const StreamHandle state_;  ///< null for a stateless capsule
   Frame frame_;
 
   std::mutex mutex_;

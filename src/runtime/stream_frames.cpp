@@ -99,16 +99,17 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   const ProgramStep& step = job->program_step();
   Station& station = job->station();
   Discontinuity seen = job->record.frame.discontinuity;
+  StreamHandle state;
   job->left_out = abandoned_ || is_left_out(*job);  // abandoned: nobody will see the result
   if (step.slot->stateful) {
     if (seen == Discontinuity::none) seen = station.gate.owed;
     station.gate.owed = seen;
-    station.states.serve(job->route->stops[job->step].state_number);
+    state = station.states.serve(job->route->stops[job->step].state_number);
     // What the capsule knows of the stream ends here, as at frames that are missing.
     if (job->left_out && seen == Discontinuity::none) station.gate.owed = Discontinuity::gap;
   }
   if (job->left_out) return nullptr;
-  std::shared_ptr<StepRun> run = StepRun::begin(job, seen);
+  std::shared_ptr<StepRun> run = StepRun::begin(job, seen, std::move(state));
   if (!run) return nullptr;
   if (step.slot->stateful) station.gate.owed = Discontinuity::none;
   watch(run);

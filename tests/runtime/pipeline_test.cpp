@@ -230,6 +230,43 @@ TEST(Pipeline, RefusesAnEmptyPointer) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("place 1")));
 }
 
+TEST(Pipeline, SendsAStreamThroughTheCapsulesThatItChooses) {
+  Pipeline pipeline({make_capsule(single_info("later", "person"), give_back),
+                     make_detector("people", "person"), make_detector("cars", "car")});
+  EXPECT_EQ(names(run(pipeline, {.source = make_source(1)})[0].objects),
+            (std::vector<std::string>{"person", "car"}));
+  EXPECT_EQ(names(run(pipeline, {.source = make_source(1), .capsules = {{"cars"}}})[0].objects),
+            std::vector<std::string>{"car"});
+  EXPECT_EQ(
+      names(
+          run(pipeline, {.source = make_source(1), .capsules = {{"later", "people"}}})[0].objects),
+      std::vector<std::string>{"person"});
+  EXPECT_THAT(
+      run(pipeline, {.source = make_source(1), .capsules = std::vector<std::string>{}})[0].objects,
+      IsEmpty());
+}
+
+TEST(Pipeline, RefusesAChoiceThatCannotBe) {
+  Pipeline pipeline({make_capsule(single_info("later", "person"), give_back),
+                     make_detector("people", "person"), make_detector("cars", "car")});
+  EXPECT_THAT(
+      [&] {
+        pipeline.open_stream(
+            {.id = "s", .source = make_source(1), .capsules = {{"later", "cars"}}});
+      },
+      ThrowsError<PlanError>(ErrorCode::unsatisfied_input, HasSubstr("later")));
+  EXPECT_THAT(
+      [&] { pipeline.open_stream({.id = "s", .source = make_source(1), .capsules = {{"bikes"}}}); },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                   AllOf(HasSubstr("bikes"), HasSubstr("it has later, people"))));
+  pipeline.open_stream({.id = "s", .source = make_source(-1), .capsules = {{"cars"}}});
+  EXPECT_THAT(
+      [&] { pipeline.set_option("s", "people", "x", true); },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("does not go through")));
+  pipeline.close_stream("s");
+  EXPECT_THAT(pipeline.reports(), IsEmpty());
+}
+
 TEST(Pipeline, OrdersItsCapsulesByTheirPlan) {
   const Pipeline pipeline({make_capsule(single_info("later", "person"), give_back),
                            make_detector("detector", "person")});

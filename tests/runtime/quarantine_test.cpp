@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "batching/manual_clock.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -137,6 +138,46 @@ TEST(StreamQuarantine, IsNotThereUnlessAskedFor) {
   const auto records = run(pipeline, {.source = make_source(25)});
   EXPECT_EQ(with_code(records, "exception").size(), 10u);
   EXPECT_EQ(calls, 25);
+}
+
+TEST(PipelineQuarantine, LeavesACapsuleOutOfAllStreamsByTheClock) {
+  set_log_hook([](LogLevel, std::string_view) {});
+  const auto clock = std::make_shared<ManualClock>();
+  std::atomic<bool> is_well{false};
+  CapsuleInfo info = detector_info("failing", "person");
+  Pipeline pipeline(
+      {make_capsule(info,
+                    [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                      if (!is_well) throw std::runtime_error("the model is gone");
+                      return DetectionNodes::all();
+                    })},
+      {.quarantine = {.failures = 3, .window = seconds(10), .pause = seconds(30)}, .clock = clock});
+  const auto codes = [&] {
+    std::vector<std::string> found;
+    for (const FrameRecord& record :
+         run(pipeline, {.source = make_source(2), .frames_in_flight = 1}))
+      found.push_back(record.errors.empty() ? "" : record.errors[0].code);
+    return found;
+  };
+  // Two frames of each stream: neither would reach three failures alone.
+  EXPECT_THAT(codes(), ElementsAre("exception", "exception"));
+  EXPECT_THAT(codes(), ElementsAre("exception", "quarantined"));
+  EXPECT_TRUE(pipeline.stats().capsules[0].quarantined);
+  clock->advance(seconds(29));
+  EXPECT_THAT(codes(), ElementsAre("quarantined", "quarantined"));
+  clock->advance(seconds(1));
+  EXPECT_THAT(codes(), ElementsAre("exception", "quarantined")) << "one frame is tried";
+  is_well = true;
+  clock->advance(seconds(30));
+  EXPECT_THAT(codes(), ElementsAre("", ""));
+  EXPECT_FALSE(pipeline.stats().capsules[0].quarantined);
+  set_log_hook({});
+}
+
+TEST(PipelineQuarantine, RefusesTimesThatAreNone) {
+  EXPECT_THAT([] { Pipeline({}, {.quarantine = {.failures = 1, .window = seconds(0)}}); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                           HasSubstr("the pipeline's quarantine")));
 }
 
 TEST(StreamQuarantine, RefusesTimesThatAreNone) {

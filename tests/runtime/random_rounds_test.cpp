@@ -95,6 +95,41 @@ std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
   return capsules;
 }
 
+/// Another version of one of the round's capsules; now and then one that does not fit.
+std::shared_ptr<Capsule> random_successor(const std::shared_ptr<Capsule>& before, Dice& dice) {
+  CapsuleInfo info = before->info();
+  info.version = before->info().version + 1;
+  info.stream_state = {};
+  if (dice.one_in(2)) info.stream_state = make_stream_state<CountingState>();
+  if (dice.one_in(10)) info.output_type.detections = {"stranger"};
+  if (info.input_type.size != Size::none) return make_capsule(std::move(info), moody(dice));
+  const std::string name = info.output_type.detections.front();
+  return make_capsule(std::move(info), [name](const Frame& frame, DetectionNodes,
+                                              const OptionValues&, BaseStreamState&) {
+    DetectionNodes nodes = DetectionNodes::all();
+    nodes.add(node_at(name, static_cast<double>(frame.index), 0));
+    return nodes;
+  });
+}
+
+/// Replaces capsules while the streams run and end.
+void replace_some(Pipeline& pipeline, std::vector<std::shared_ptr<Capsule>> capsules, Dice& dice,
+                  std::vector<std::shared_ptr<Capsule>>& all) {
+  for (int i = dice.upto(3); i > 0; --i) {
+    std::shared_ptr<Capsule>& place =
+        capsules[static_cast<std::size_t>(dice.upto(static_cast<int>(capsules.size()) - 1))];
+    try {
+      auto next = random_successor(place, dice);
+      all.push_back(next);
+      pipeline.replace_capsule(
+          next, {.keep_state = dice.one_in(2), .trial_frames = dice.one_in(3) ? dice.upto(20) : 0});
+      place = std::move(next);
+    } catch (const PlanError& does_not_fit) {
+    } catch (const InvalidArgument& on_trial) {
+    }
+  }
+}
+
 /// What a round knows of one of its streams.
 struct Watched {
   std::atomic<std::int64_t> given{0};
@@ -137,6 +172,8 @@ StreamConfig random_stream(const std::string& id, Dice& dice, Watched& watched) 
     config.quarantine = {.failures = static_cast<std::size_t>(1 + dice.upto(3)),
                          .window = std::chrono::seconds(1),
                          .pause = std::chrono::milliseconds(40 * (1 + dice.upto(5)))};
+  // So short that calls are given up which have done nothing wrong.
+  if (dice.one_in(4)) config.capsule_deadline = std::chrono::microseconds(dice.upto(300));
   config.pull = watched.pulled = dice.one_in(4);
   watched.tells_all = !watched.sink_fails && !config.pull && config.keep_every == 1 &&
                       config.overflow != OverflowPolicy::drop_newest;
@@ -174,16 +211,28 @@ void play_round(unsigned seed) {
   std::array<Watched, kMostStreams> watched;
   std::vector<StreamReport> reports;
   const auto capsules = random_capsules(dice);
+  auto all = capsules;  // every version
   const int streams = 1 + dice.upto(kMostStreams - 1);
   {
-    Pipeline pipeline(capsules, {.workers = static_cast<std::size_t>(dice.upto(4))});
-    for (int i = 0; i < streams; ++i)
-      pipeline.open_stream(
-          random_stream(std::to_string(i), dice, watched[static_cast<std::size_t>(i)]));
+    const auto bound = static_cast<std::size_t>(dice.one_in(2) ? 0 : dice.upto(4));
+    Pipeline pipeline(capsules, {.workers = static_cast<std::size_t>(dice.upto(4)),
+                                 .frames_in_flight = bound,
+                                 .quarantine = {.failures = dice.one_in(4) ? 5u : 0u}});
+    for (int i = 0; i < streams; ++i) {
+      StreamConfig config =
+          random_stream(std::to_string(i), dice, watched[static_cast<std::size_t>(i)]);
+      if (dice.one_in(4)) config.capsules = {{"people"}};
+      // With no room for it, the newest frame may be the one to go, and no record follows.
+      if (bound > 0) watched[static_cast<std::size_t>(i)].tells_all = false;
+      pipeline.open_stream(std::move(config));
+    }
     // Ends race with each other: some streams are closed by a thread of their own, some are
     // stopped and waited for here, and in some rounds the pipeline's end comes upon all of them.
     std::vector<std::thread> closers;
     std::mutex mutex;
+    std::jthread replacer;
+    if (dice.one_in(2))
+      replacer = std::jthread([&] { replace_some(pipeline, capsules, dice, all); });
     if (!dice.one_in(4)) {
       for (int i = 0; i < streams; ++i)
         for (int j = watched[static_cast<std::size_t>(i)].pulled ? 1 + dice.upto(1) : 0; j > 0; --j)
@@ -215,7 +264,10 @@ void play_round(unsigned seed) {
   }
   for (const StreamReport& report : reports)
     check(report, watched[static_cast<std::size_t>(std::stoi(report.id))]);
-  for (const auto& capsule : capsules) EXPECT_EQ(capsule->stream_count(), 0u);
+  for (const auto& capsule : all) {
+    EXPECT_EQ(capsule->stream_count(), 0u);
+    capsule->close();  // waits for calls that were given up
+  }
 }
 
 class RandomRounds : public testing::TestWithParam<unsigned> {};  // the first seed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -55,7 +56,7 @@ inline std::shared_ptr<Capsule> make_capsule(CapsuleInfo info, Process process,
    private:
     const Process process_;
   };
-  info.version = 1;
+  info.version = std::max(info.version, 1);
   Capsule::Setup setup;
   setup.devices = {"CPU:0"};
   setup.inference_mode = inference_mode;

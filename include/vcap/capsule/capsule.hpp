@@ -23,6 +23,13 @@
 
 namespace vcap {
 
+namespace detail {
+struct OpenStream;
+}
+
+/// One opening of a stream in a stateful capsule (Capsule::open_stream).
+using StreamHandle = std::shared_ptr<detail::OpenStream>;
+
 /// One backend of a capsule, and what it has come to. Thread safety: value.
 struct BackendStatistics {
   std::string device{};
@@ -75,12 +82,16 @@ class VCAP_EXPORT Capsule {
   /// inference_mode; BatchError (closed).
   DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes = {},
                                const OptionValues& options = {}, std::string_view stream_id = {});
+  /// The same on one opening of a stream, which must be of this capsule: also where it was cleaned
+  /// up meanwhile, and without disturbing one that has its id since.
+  DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
+                               const OptionValues& options, const StreamHandle& stream);
 
   /// Sets what a stream's state will be made from. Without, its id alone, and a seed that is the
   /// same in every run. Where the state is made anew, its seed is drawn from this one and the
   /// frame's index. Throws InvalidArgument where the stream is open, or has had a frame, since it
-  /// was last cleaned up. Of no effect on a stateless capsule.
-  void open_stream(StreamInfo info);
+  /// was last cleaned up. Of no effect on a stateless capsule, which gives null.
+  StreamHandle open_stream(StreamInfo info);
   /// Forgets the stream; calls in progress finish on the state that they have, and a later frame
   /// starts afresh.
   void clean_up(std::string_view stream_id);
