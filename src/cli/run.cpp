@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -146,6 +147,15 @@ void add_run(CLI::App& app, Action& chosen) {
        "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  command
+      ->add_option(
+          "--when-output-fails", arguments->outputs.when_failed,
+          "What happens where --jsonl or --video cannot be written: end (the default) ends "
+          "the streams that write there; skip goes on without the records that are lost, "
+          "also those that it is too slow for, and counts them in the summary")
+      ->type_name("end|skip")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, WhenSinkFails>{
+          {"end", WhenSinkFails::end_stream}, {"skip", WhenSinkFails::skip}}));
   arguments->resources.add_to(*command, "--resource-cache");
   arguments->range.add_to(*command);
   command
