@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -148,14 +147,16 @@ void add_run(CLI::App& app, Action& chosen) {
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
   command
-      ->add_option(
-          "--when-output-fails", arguments->outputs.when_failed,
-          "What happens where --jsonl or --video cannot be written: end (the default) ends "
-          "the streams that write there; skip goes on without the records that are lost, "
-          "also those that it is too slow for, and counts them in the summary")
+      ->add_option_function<std::string>(
+          "--when-output-fails",
+          [arguments](const std::string& what) {
+            if (what == "skip") arguments->outputs.when_failed = WhenSinkFails::skip;
+          },
+          "What happens where --jsonl or --video cannot be written: end (the default) ends the "
+          "streams that write there; skip goes on without the records that are lost, also those "
+          "that it is too slow for, and counts them in the summary")
       ->type_name("end|skip")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, WhenSinkFails>{
-          {"end", WhenSinkFails::end_stream}, {"skip", WhenSinkFails::skip}}));
+      ->check(CLI::IsMember({"end", "skip"}).description(""));
   arguments->resources.add_to(*command, "--resource-cache");
   arguments->range.add_to(*command);
   command

@@ -85,6 +85,7 @@ class AnnotatedVideoSink final : public Sink {
   void allow_losses() override {
     const std::lock_guard lock(mutex_);
     losses_allowed_ = true;
+    file_.undo_failed_writes();
   }
 
   void close() override {
