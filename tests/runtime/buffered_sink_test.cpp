@@ -204,7 +204,8 @@ TEST(BufferedSink, DropsWhatWaitsWhereItIsNotClosed) {
 TEST(BufferedSink, EndsTheStreamsThatWriteToItWhereItFails) {
   const auto failing = open_sink();
   failing->fails = [](std::int64_t index) { return index == 3; };
-  const std::shared_ptr<Sink> sink = make_buffered_sink(failing);
+  // Waits, since the one that fails must not be lost before.
+  const std::shared_ptr<Sink> sink = make_buffered_sink(failing, {.when_full = WhenSinkFull::wait});
   Pipeline pipeline({});
   pipeline.open_stream({.id = "ends",
                         .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = -1}),
