@@ -11,5 +11,6 @@
 #include "vcap/loading/manifest.hpp"
 #include "vcap/loading/package_capsule.hpp"
 #include "vcap/loading/sign_capsule.hpp"
+#include "vcap/runtime/buffered_sink.hpp"
 #include "vcap/runtime/frame_feed.hpp"
 #include "vcap/runtime/pipeline.hpp"

@@ -19,6 +19,7 @@ struct PlanArguments {
   std::vector<std::string> capsules;
   bool as_json = false;
   bool as_dot = false;
+  bool leave_out = false;
   AccessArguments access;
 };
 
@@ -27,7 +28,7 @@ int show_plan(const PlanArguments& arguments) {
   const LoadOptions access = read_access(arguments.access);
   for (const std::string& path : arguments.capsules)
     infos.push_back(read_manifest(path, access).info);
-  const Plan plan(infos);
+  const Plan plan(infos, arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse);
   if (arguments.as_json)
     std::cout << nlohmann::json(plan).dump(2) << '\n';
   else if (arguments.as_dot)
@@ -49,6 +50,8 @@ void add_plan(CLI::App& app, Action& chosen) {
       ->required();
   CLI::Option* json = command->add_flag("--json", arguments->as_json, "As JSON");
   command->add_flag("--dot", arguments->as_dot, "As a graph for Graphviz")->excludes(json);
+  command->add_flag("--leave-out", arguments->leave_out,
+                    "Leaves out capsules that cannot run with the others, and says why");
   add_access_options(*command, arguments->access);
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });

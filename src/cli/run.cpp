@@ -146,6 +146,17 @@ void add_run(CLI::App& app, Action& chosen) {
        "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  command
+      ->add_option_function<std::string>(
+          "--when-output-fails",
+          [arguments](const std::string& what) {
+            if (what == "skip") arguments->outputs.when_failed = WhenSinkFails::skip;
+          },
+          "What happens where --jsonl or --video cannot be written: end (the default) ends the "
+          "streams that write there; skip goes on without the records that are lost, also those "
+          "that it is too slow for, and counts them in the summary")
+      ->type_name("end|skip")
+      ->check(CLI::IsMember({"end", "skip"}).description(""));
   arguments->resources.add_to(*command, "--resource-cache");
   arguments->range.add_to(*command);
   command

@@ -24,7 +24,7 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
   }
   if (!paths_.jsonl.empty()) {
     check_free(paths_.jsonl);
-    jsonl_ = make_json_lines_sink(paths_.jsonl);
+    jsonl_ = add_sink(paths_.jsonl, make_json_lines_sink(paths_.jsonl));
   }
   // The clip's own file comes with its stream, when its rate is known; its folder can be wrong now.
   if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0);
@@ -38,9 +38,9 @@ void RunOutputs::check_free(const std::string& path) {
                        " and would replace it; give another name");
   const bool shared = fs::exists(path, unknown) && !fs::is_regular_file(path, unknown);
   const std::string name = fs::absolute(path).lexically_normal().string();
-  if (!shared && std::find(outputs_.begin(), outputs_.end(), name) != outputs_.end())
+  if (!shared && std::find(names_.begin(), names_.end(), name) != names_.end())
     throw UsageError("output " + path + " is given twice; give each output a name of its own");
-  outputs_.push_back(name);
+  names_.push_back(name);
 }
 
 std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string& stream_id,
@@ -52,13 +52,35 @@ std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string
     const fs::path path =
         one_of_several ? output_of_stream(paths_.video, stream_id) : fs::path(paths_.video);
     check_free(path.string());
-    videos_.push_back(make_annotated_video_sink(path, frames_per_second));
-    sinks.push_back(videos_.back());
+    sinks.push_back(add_sink(path.string(), make_annotated_video_sink(path, frames_per_second)));
   }
   return sinks;
 }
 
-void RunOutputs::finish(const std::string& summary) {
+std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_ptr<Sink> sink) {
+  if (paths_.when_failed == WhenSinkFails::skip)
+    sink = make_buffered_sink(std::move(sink), {.when_failed = WhenSinkFails::skip});
+  outputs_.push_back({path, sink});
+  return sink;
+}
+
+/// A line for each output that records were lost to.
+std::string RunOutputs::losses() const {
+  std::string lines;
+  for (const Output& output : outputs_) {
+    const std::optional<SinkStats> stats = output.sink->stats();
+    if (!stats || stats->lost.empty()) continue;
+    std::string counts;
+    for (const auto& [reason, count] : stats->lost)
+      counts += (counts.empty() ? "" : ", ") + reason + ' ' + std::to_string(count);
+    lines += "records lost to " + output.path + ": " + counts;
+    if (stats->last_failure) lines += "; the last failure: " + *stats->last_failure;
+    lines += '\n';
+  }
+  return lines;
+}
+
+void RunOutputs::finish(std::string summary) {
   std::exception_ptr first_failure;
   const auto attempt = [&first_failure](const std::function<void()>& step) {
     try {
@@ -67,8 +89,8 @@ void RunOutputs::finish(const std::string& summary) {
       if (!first_failure) first_failure = std::current_exception();
     }
   };
-  if (jsonl_) attempt([this] { jsonl_->close(); });
-  for (const auto& video : videos_) attempt([&video] { video->close(); });
+  for (const Output& output : outputs_) attempt([&output] { output.sink->close(); });
+  summary += losses();  // known only now that all is written
   if (summary_)
     attempt([this, &summary] {
       summary_->write(summary);

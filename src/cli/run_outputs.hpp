@@ -7,15 +7,16 @@
 #include <vector>
 
 #include "runtime/output_file.hpp"
-#include "vcap/runtime/sink.hpp"
+#include "vcap/runtime/buffered_sink.hpp"
 
 namespace vcap::cli {
 
-/// Where a run's results go; empty: nowhere.
+/// Where a run's results go, nowhere where the name is empty, and how.
 struct OutputPaths {
   std::string jsonl;
   std::string video;
   std::string summary;
+  WhenSinkFails when_failed = WhenSinkFails::end_stream;
 };
 
 /// The files of a run: opened before it begins, so that a wrong path costs no work, and named when
@@ -28,19 +29,27 @@ class RunOutputs {
   /// What a stream writes to. Throws like the constructor.
   std::vector<std::shared_ptr<Sink>> sinks_of_stream(const std::string& stream_id,
                                                      bool one_of_several, double frames_per_second);
-  /// Completes every file and prints the summary: to standard output, or, where the records go
-  /// there, to standard error. Completes all that can be, then throws the first OutputError.
-  void finish(const std::string& summary);
+  /// Completes every file and prints the summary, with what was lost to outputs: to standard
+  /// output, or, where the records go there, to standard error. Completes all that can be, then
+  /// throws the first OutputError.
+  void finish(std::string summary);
 
  private:
+  struct Output {
+    std::string path;
+    std::shared_ptr<Sink> sink;
+  };
+
+  std::shared_ptr<Sink> add_sink(const std::string& path, std::shared_ptr<Sink> sink);
+  std::string losses() const;
   void check_free(const std::string& path);
 
   OutputPaths paths_;
   std::vector<std::string> sources_;
-  std::vector<std::string> outputs_;  ///< checked so far
+  std::vector<std::string> names_;  ///< checked so far
   std::optional<OutputFile> summary_;
   std::shared_ptr<Sink> jsonl_;
-  std::vector<std::shared_ptr<Sink>> videos_;
+  std::vector<Output> outputs_;
 };
 
 }  // namespace vcap::cli

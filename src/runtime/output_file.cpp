@@ -75,21 +75,34 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail_write(int error) const {
-  throw OutputError(ErrorCode::output_write,
-                    "output " + path_.string() +
-                        " cannot be written further: " + error_text(error) +
-                        "; make room or choose another place (what was written is not kept)");
+  throw OutputError(
+      ErrorCode::output_write,
+      "output " + path_.string() + " cannot be written further: " + error_text(error) +
+          "; make room or choose another place" + (undo_ ? "" : " (what was written is not kept)"));
 }
 
 void OutputFile::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      fail_write(errno);
+  std::size_t written = 0;
+  while (written < bytes.size()) {
+    const ssize_t count = ::write(descriptor_, bytes.data() + written, bytes.size() - written);
+    if (count < 0) {
+      const int error = errno;
+      if (error == EINTR) continue;
+      if (undo_) take_back(written);
+      fail_write(error);
     }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+    written += static_cast<std::size_t>(count);
   }
+  torn_ = false;
+}
+
+/// The bytes written last. Only the temporary file is surely its own and has an end to cut off.
+void OutputFile::take_back(std::size_t written) noexcept {
+  if (written == 0) return;
+  const off_t end = temporary_ ? ::lseek(descriptor_, 0, SEEK_CUR) : -1;
+  const off_t begin = end - static_cast<off_t>(written);
+  torn_ = torn_ || end < 0 || ::ftruncate(descriptor_, begin) != 0 ||
+          ::lseek(descriptor_, begin, SEEK_SET) != begin;
 }
 
 void OutputFile::check_space(std::size_t bytes) const {

@@ -27,18 +27,26 @@ class VCAP_EXPORT OutputFile {
 
   /// Writes all of it; throws OutputError (output_write).
   void write(std::string_view bytes);
+  /// From now on a write that fails leaves nothing behind where that can be had, so that the file
+  /// may be written further and kept.
+  void undo_failed_writes() noexcept { undo_ = true; }
+  /// Whether the last thing in it is a part of a write that failed.
+  bool is_torn() const noexcept { return torn_; }
   /// Throws OutputError (output_write) where the file system has less than that many bytes left.
   void check_space(std::size_t bytes) const;
   /// Gives it its final name; throws OutputError (output_write). Nothing is written afterwards.
   void commit();
 
  private:
+  void take_back(std::size_t written) noexcept;
   [[noreturn]] void fail_write(int error) const;
 
   std::filesystem::path path_;
   std::filesystem::path written_at_;
   int descriptor_ = -1;
   bool temporary_ = false;
+  bool undo_ = false;
+  bool torn_ = false;
 };
 
 }  // namespace vcap

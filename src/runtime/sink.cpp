@@ -25,11 +25,17 @@ class JsonLinesSink final : public Sink {
     // One call for each record: a reader of a pipe sees whole lines as they come, and a full disk
     // is found out at the record that did not fit. A line takes longer to make than to write.
     try {
-      file_.write(line);
+      file_.write(file_.is_torn() ? "\n" + line : line);
     } catch (...) {
-      broken_ = true;
+      broken_ = !losses_allowed_;
       throw;
     }
+  }
+
+  void allow_losses() override {
+    const std::lock_guard lock(mutex_);
+    losses_allowed_ = true;
+    file_.undo_failed_writes();
   }
 
   void close() override {
@@ -47,6 +53,7 @@ class JsonLinesSink final : public Sink {
   OutputFile file_;
   bool closed_ = false;
   bool broken_ = false;
+  bool losses_allowed_ = false;
 };
 
 class CallbackSink final : public Sink {
@@ -63,6 +70,8 @@ class CallbackSink final : public Sink {
 
 Sink::~Sink() = default;
 void Sink::close() {}
+void Sink::allow_losses() {}
+std::optional<SinkStats> Sink::stats() const { return std::nullopt; }
 
 std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path) {
   return std::make_unique<JsonLinesSink>(path);

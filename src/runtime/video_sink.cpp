@@ -76,10 +76,16 @@ class AnnotatedVideoSink final : public Sink {
     } catch (const cv::Exception& error) {
       fail("cannot be written further: " + error.err);
     } catch (const OutputError&) {
-      broken_ = true;
+      broken_ = !losses_allowed_;  // the clip does without this frame
       throw;
     }
     ++frames_;
+  }
+
+  void allow_losses() override {
+    const std::lock_guard lock(mutex_);
+    losses_allowed_ = true;
+    file_.undo_failed_writes();
   }
 
   void close() override {
@@ -154,6 +160,7 @@ class AnnotatedVideoSink final : public Sink {
   bool warned_ = false;
   bool closed_ = false;
   bool broken_ = false;
+  bool losses_allowed_ = false;
 };
 
 }  // namespace

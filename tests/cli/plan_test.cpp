@@ -54,6 +54,26 @@ TEST(PlanCommand, GivesThePlanAsJson) {
   EXPECT_EQ(steps.at(1).at("capsule"), "follower");
 }
 
+TEST(PlanCommand, LeavesOutWhatDoesNotFitWhereItMay) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> words{"plan",
+                                       "--capsule",
+                                       test::capsule("finder"),
+                                       "--capsule",
+                                       described(folder, "reader", "plate", "text"),
+                                       "--leave-out"};
+  const Result result = test::vcap(words);
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("1. finder\n"));
+  EXPECT_THAT(result.out, HasSubstr("-  reader, left out\n   why    capsule reader needs nodes "
+                                    "named plate"));
+
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  EXPECT_EQ(nlohmann::json::parse(test::vcap(as_json).out).at("left_out").at(0).at("capsule"),
+            "reader");
+}
+
 /// Both commands refuse, before any capsule's code has run.
 void expect_refused(const std::vector<std::string>& capsules, const std::string& message) {
   const TemporaryFolder folder;

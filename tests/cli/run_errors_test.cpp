@@ -271,6 +271,31 @@ TEST_F(FailingRun, SaysThatTheDiskIsFull) {
   EXPECT_THAT(result.err, HasSubstr("output /dev/full cannot be written further"));
 }
 
+TEST_F(FailingRun, GoesOnWithoutAnOutputThatFailsWhereItMay) {
+  const Result result =
+      test::vcap({"run", "--capsule", test::capsule("finder"), "--source", shots(), "--jsonl",
+                  "/dev/full", "--when-output-fails", "skip"});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("  frames           3 in "));
+  EXPECT_THAT(result.out, HasSubstr("records lost to /dev/full: failed 3; the last failure: output "
+                                    "/dev/full cannot be written further"));
+}
+
+TEST_F(FailingRun, TellsOfNoLossesWhereThereAreNone) {
+  const Result result = run(test::capsule("finder"), shots(), {"--when-output-fails", "skip"});
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, testing::Not(HasSubstr("lost")));
+  EXPECT_THAT(test::read_file(out("a.jsonl")), HasSubstr("\"frame_index\":2"));
+  EXPECT_TRUE(fs::exists(out("a.avi")));
+}
+
+TEST_F(FailingRun, KnowsTwoThingsToDoWhereAnOutputFails) {
+  expect_failure(run(test::capsule("finder"), shots(), {"--when-output-fails", "panic"}), 2,
+                 "--when-output-fails");
+}
+
 TEST_F(FailingRun, DoesNotWriteOverItsSource) {
   shots(1);
   const std::string source = (folder_ / "shots/0.png").string();

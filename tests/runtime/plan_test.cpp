@@ -16,6 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 CapsuleInfo capsule(std::string name, NodeDescription input, NodeDescription output) {
   return {.name = std::move(name),
@@ -49,6 +50,19 @@ std::vector<std::string> order(const Plan& plan) {
   std::vector<std::string> names;
   for (const Plan::Step& step : plan.steps()) names.push_back(step.name);
   return names;
+}
+
+template <class Text>
+auto conflict(std::size_t first, std::size_t second, Text text) {
+  return AllOf(testing::Field(&Plan::Conflict::first, first),
+               testing::Field(&Plan::Conflict::second, second),
+               testing::Field(&Plan::Conflict::text, text));
+}
+template <class Reason>
+auto left_out(std::size_t place, std::string name, Reason reason) {
+  return AllOf(testing::Field(&Plan::LeftOut::capsule, place),
+               testing::Field(&Plan::LeftOut::name, std::move(name)),
+               testing::Field(&Plan::LeftOut::reason, reason));
 }
 
 TEST(Plan, PutsACapsuleAfterTheOneThatFindsItsNodes) {
@@ -174,10 +188,205 @@ TEST(Plan, SaysWhatEachStepNeedsAddsAndComesAfter) {
   EXPECT_THAT(Plan({}).steps(), IsEmpty());
 }
 
-TEST(Plan, WarnsOfValuesThatALaterInputDoesNotList) {
-  const Plan plan({detector(), classifier(),
-                   capsule("filter", with_color(single("person"), {"red"}), all("match"))});
-  EXPECT_THAT(plan.explain(), HasSubstr("classifier gives attribute color blue fail here"));
+TEST(Plan, HasNoConflictsWhereCapsulesOnlyFeedEachOther) {
+  NodeDescription dressed = with_color(single("person"), {"dark red", "dark blue"});
+  const CapsuleInfo refiner =
+      capsule("refiner", with_color(single("person"), {"red", "blue"}), std::move(dressed));
+  EXPECT_THAT(
+      Plan({detector(), detector("cars", "car"), tracker(), classifier(), refiner}).conflicts(),
+      IsEmpty());
+}
+
+TEST(Plan, TellsOfValuesThatALaterInputDoesNotList) {
+  const Plan plan({capsule("filter", with_color(single("person"), {"red"}), all("match")),
+                   detector(), classifier()});
+  EXPECT_THAT(plan.conflicts(),
+              ElementsAre(conflict(2, 0,
+                                   "Nodes to which classifier gives attribute color blue fail at "
+                                   "filter: its input does not list that.")));
+}
+
+TEST(Plan, TellsOfResultsThatReplaceOthers) {
+  const auto giving = [](std::string name, auto give) {
+    NodeDescription output = single("person");
+    give(output);
+    return capsule(std::move(name), single("person"), std::move(output));
+  };
+  const auto all_things = [](NodeDescription& output) {
+    output = with_color(output, {"green"});
+    output.encoded = output.tracked = true;
+    output.extra_data = {"age", "height"};
+  };
+  const auto age = [](NodeDescription& output) { output.extra_data = {"age"}; };
+  const auto encoding = [](NodeDescription& output) { output.encoded = true; };
+  const Plan plan({detector(), classifier(), tracker(), giving("ager", age),
+                   giving("encoder", encoding), giving("painter", all_things)});
+  const std::string both = " and painter both ";
+  const std::string replaced = " nodes named person: what painter gives replaces what ";
+  EXPECT_THAT(
+      plan.conflicts(),
+      ElementsAre(
+          conflict(1, 5,
+                   "classifier" + both + "give attribute color to" + replaced + "classifier gave."),
+          conflict(2, 5, "tracker" + both + "track" + replaced + "tracker gave."),
+          conflict(3, 5, "ager" + both + "give extra_data age to" + replaced + "ager gave."),
+          conflict(4, 5, "encoder" + both + "encode" + replaced + "encoder gave.")));
+}
+
+TEST(Plan, SeesNoConflictOnNodesOfDifferentNames) {
+  const CapsuleInfo cars = capsule("cars", single("car"), with_color(single("car"), {"red"}));
+  EXPECT_THAT(Plan({detector(), detector("car_detector", "car"), classifier(), cars}).conflicts(),
+              IsEmpty());
+}
+
+TEST(Plan, TellsOfNodesThatAreFoundTwice) {
+  const Plan plan({detector(), detector("crowd"), detector("cars", "car")});
+  EXPECT_THAT(plan.conflicts(),
+              ElementsAre(conflict(0, 1,
+                                   "detector and crowd both find nodes named person: what both "
+                                   "find is there twice.")));
+}
+
+TEST(Plan, SeesNoConflictInWhatDetectorsGiveToNodesOfTheirOwn) {
+  const CapsuleInfo painted = capsule("painted", no_nodes(), with_color(all("person"), {"red"}));
+  const CapsuleInfo colorful = capsule("colorful", no_nodes(), with_color(all("person"), {"red"}));
+  const Plan plan({painted, colorful, classifier()});
+  EXPECT_THAT(plan.conflicts(),
+              ElementsAre(conflict(0, 1, HasSubstr("both find")),
+                          conflict(0, 2, HasSubstr("both give attribute color")),
+                          conflict(1, 2, HasSubstr("both give attribute color"))));
+}
+
+class UnfitCapsules : public testing::Test {
+ protected:
+  /// What is left out is what would have been refused, in the same words.
+  static void expect_refused(const std::vector<CapsuleInfo>& capsules, const Plan& plan) {
+    try {
+      Plan refused(capsules);
+      ADD_FAILURE() << "nothing is refused";
+    } catch (const PlanError& error) {
+      EXPECT_EQ(plan.left_out().at(0).reason, error.what());
+    }
+  }
+};
+
+TEST_F(UnfitCapsules, AreNoneWhereAllFit) {
+  const Plan plan({classifier(), detector()}, UnfitPolicy::leave_out);
+  EXPECT_THAT(plan.left_out(), IsEmpty());
+  EXPECT_THAT(order(plan), ElementsAre("detector", "classifier"));
+}
+
+TEST_F(UnfitCapsules, AreLeftOutWithThoseThatNeedThem) {
+  const std::vector<CapsuleInfo> capsules{
+      capsule("reporter", all("text"), all("report")), detector(),
+      capsule("reader", tracked(all("plate")), all("text")), classifier()};
+  const Plan plan(capsules, UnfitPolicy::leave_out);
+
+  EXPECT_THAT(order(plan), ElementsAre("detector", "classifier"));
+  EXPECT_THAT(
+      plan.left_out(),
+      ElementsAre(left_out(2, "reader", HasSubstr("capsule reader needs nodes named plate")),
+                  left_out(0, "reporter",
+                           AllOf(HasSubstr("capsule reporter needs nodes named text"),
+                                 HasSubstr("reader, which would, is left out"),
+                                 HasSubstr("add a capsule that provides it")))));
+  expect_refused(capsules, plan);
+}
+
+TEST_F(UnfitCapsules, AreTheLastOneGivenOfARing) {
+  NodeDescription aged = all("person");
+  aged.extra_data = {"age"};
+  NodeDescription sized = all("person");
+  sized.extra_data = {"size"};
+  // "waiting" hangs on the ring and is no part of it.
+  const std::vector<CapsuleInfo> capsules{capsule("b", sized, aged), capsule("a", aged, sized),
+                                          detector(), capsule("waiting", aged, all("visit"))};
+  const Plan plan(capsules, UnfitPolicy::leave_out);
+
+  EXPECT_THAT(order(plan), ElementsAre("detector"));
+  EXPECT_THAT(plan.left_out(),
+              ElementsAre(left_out(1, "a", HasSubstr("in a ring")),
+                          left_out(0, "b", HasSubstr("a, which would, is left out")),
+                          left_out(3, "waiting", HasSubstr("b, which would, is left out"))));
+  expect_refused(capsules, plan);
+}
+
+TEST_F(UnfitCapsules, AreThoseOfANameThatIsThereAlready) {
+  const std::vector<CapsuleInfo> capsules{detector(), detector("detector", "car"), classifier(),
+                                          detector()};
+  const Plan plan(capsules, UnfitPolicy::leave_out);
+
+  EXPECT_THAT(order(plan), ElementsAre("detector", "classifier"));
+  EXPECT_THAT(plan.left_out(),
+              ElementsAre(left_out(1, "detector", HasSubstr("at places 1 and 2")),
+                          left_out(3, "detector", HasSubstr("at places 1 and 4"))));
+  expect_refused(capsules, plan);
+}
+
+TEST_F(UnfitCapsules, KeepTheOthersPlaces) {
+  const Plan plan(
+      {capsule("reader", all("plate"), all("text")), classifier(), tracker(), detector(),
+       capsule("painter", single("person"), with_color(single("person"), {"red"}))},
+      UnfitPolicy::leave_out);
+  EXPECT_THAT(order(plan), ElementsAre("detector", "classifier", "tracker", "painter"));
+  EXPECT_EQ(plan.steps()[0].capsule, 3);
+  EXPECT_THAT(plan.steps()[1].fed_by, ElementsAre(3));
+  EXPECT_THAT(plan.conflicts(), ElementsAre(conflict(1, 4, HasSubstr("painter"))));
+}
+
+TEST_F(UnfitCapsules, MayBeAll) {
+  const Plan plan({classifier(), tracker()}, UnfitPolicy::leave_out);
+  EXPECT_THAT(plan.steps(), IsEmpty());
+  EXPECT_THAT(plan.left_out(), SizeIs(2));
+  EXPECT_THAT(plan.explain(), AllOf(HasSubstr("No capsules: frames pass as they are.\n"),
+                                    HasSubstr("-  classifier, left out\n")));
+}
+
+/// One conflict, and one capsule that is left out.
+Plan plan_with_troubles() {
+  return Plan({detector(), detector("crowd"), capsule("reader", all("plate"), all("text"))},
+              UnfitPolicy::leave_out);
+}
+
+TEST(Plan, ExplainsConflictsAndWhatIsLeftOut) {
+  EXPECT_EQ(plan_with_troubles().explain(),
+            "1. detector\n"
+            "   needs  the frame alone\n"
+            "   adds   person\n"
+            "   why    It needs nothing but the frame.\n"
+            "2. crowd\n"
+            "   needs  the frame alone\n"
+            "   adds   person\n"
+            "   why    It needs nothing but the frame.\n"
+            "   but    detector and crowd both find nodes named person: what both find is there "
+            "twice.\n"
+            "-  reader, left out\n"
+            "   why    capsule reader needs nodes named plate, which no other capsule provides "
+            "(detector provides person; crowd provides person); add a capsule that provides it\n");
+}
+
+TEST(Plan, DrawsConflictsAndWhatIsLeftOut) {
+  EXPECT_THAT(
+      plan_with_troubles().to_dot(),
+      AllOf(HasSubstr("  capsule0 -> capsule1 [style=dashed, color=red, fontcolor=red, label=\""
+                      "detector and crowd both find nodes named\\nperson: what both find is there "
+                      "twice.\"];\n"),
+            HasSubstr("  capsule2 [style=dashed, label=\"reader\\nleft out: capsule reader needs "
+                      "nodes named\\nplate, ")));
+}
+
+TEST(Plan, WritesConflictsAndWhatIsLeftOutAsJson) {
+  const nlohmann::json json = plan_with_troubles();
+  EXPECT_EQ(json.at("conflicts").at(0).at("first"), "detector");
+  EXPECT_EQ(json.at("conflicts").at(0).at("second"), "crowd");
+  EXPECT_THAT(json.at("conflicts").at(0).at("text").get<std::string>(), HasSubstr("twice"));
+  EXPECT_EQ(json.at("left_out").at(0).at("capsule"), "reader");
+  EXPECT_EQ(json.at("left_out").at(0).at("place"), 2);
+  EXPECT_THAT(json.at("left_out").at(0).at("reason").get<std::string>(), HasSubstr("plate"));
+
+  const nlohmann::json without_troubles = Plan({detector()});
+  EXPECT_EQ(without_troubles.at("conflicts"), nlohmann::json::array());
+  EXPECT_EQ(without_troubles.at("left_out"), nlohmann::json::array());
 }
 
 TEST(Plan, IsWrittenAsJson) {

@@ -2,18 +2,18 @@
 #include "vcap/runtime/sink.hpp"
 
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <opencv2/videoio.hpp>
 
 #include "runtime/output_file.hpp"
 #include "runtime/pipeline_helpers.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -210,26 +210,6 @@ TEST(AnnotatedVideo, RefusesWhatItCannotMake) {
   EXPECT_THROW(make_annotated_video_sink(folder / "clip.mp4", -1), InvalidArgument);
 }
 
-/// Lets no file of this process grow beyond that many bytes, as a full disk would.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
-
 TEST_P(AnnotatedVideoSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
   const TemporaryFolder folder;
   const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
@@ -260,6 +240,51 @@ TEST(JsonLinesSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
     EXPECT_THROW(sink->close(), OutputError);
   }
   EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(JsonLinesSink, DoesWithoutTheRecordsThatDidNotFitWhereLossesAreAllowed) {
+  const TemporaryFolder folder;
+  const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+  sink->allow_losses();
+  sink->write(record(0));
+  {
+    const FileSizeLimit limit(200);
+    for (int i = 1; i < 4; ++i) EXPECT_THROW(sink->write(record(i)), OutputError);
+  }
+  sink->write(record(4));
+  sink->close();
+  const auto written = lines(folder / "frames.jsonl");
+  ASSERT_THAT(written, SizeIs(2));
+  EXPECT_EQ(nlohmann::json::parse(written[0]).at("frame_index"), 0);
+  EXPECT_EQ(nlohmann::json::parse(written[1]).at("frame_index"), 4);
+}
+
+TEST(JsonLinesSink, PutsAPartThatItCannotTakeBackOnALineOfItsOwn) {
+  testing::internal::CaptureStdout();
+  const auto sink = make_json_lines_sink("-");
+  sink->allow_losses();
+  sink->write(record(0));
+  {
+    const FileSizeLimit limit(200);
+    for (int i = 1; i < 4; ++i) EXPECT_THROW(sink->write(record(i)), OutputError);
+  }
+  sink->write(record(4));
+  sink->write(record(5));
+  sink->close();
+  std::istringstream out(testing::internal::GetCapturedStdout());
+  std::vector<nlohmann::json> read;
+  for (std::string line; std::getline(out, line);)
+    read.push_back(nlohmann::json::parse(line, nullptr, false));
+  ASSERT_THAT(read, SizeIs(4));
+  EXPECT_TRUE(read[1].is_discarded());
+  EXPECT_EQ(read[2].at("frame_index"), 4);
+  EXPECT_EQ(read[3].at("frame_index"), 5);
+}
+
+TEST(CallbackSink, CountsNothingAndTakesAnyPermission) {
+  const auto sink = make_callback_sink([](const FrameRecord&) {});
+  sink->allow_losses();
+  EXPECT_FALSE(sink->stats());
 }
 
 TEST(CallbackSink, NeedsAFunction) { EXPECT_THROW(make_callback_sink({}), InvalidArgument); }
