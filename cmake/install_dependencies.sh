@@ -27,6 +27,8 @@ packages=(
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
   zlib1g-dev                                # tests: packed files in a .cap file
   unzip                                     # tests: a .cap file in the eyes of another reader
+  gir1.2-gst-rtsp-server-1.0                # tests: a camera by RTSP; brings GStreamer's plugins
+  python3-gi                                # tests: the same, by a script
 )
 
 [ "${1:-}" != --fuzz ] || packages+=(clang libclang-rt-dev)  # libFuzzer

@@ -42,6 +42,13 @@ void SourceArguments::add_to(CLI::App& command) {
                   "So long without data from the network is the end of a connection")
       ->type_name("SECONDS")
       ->capture_default_str();
+  add_hwaccel_to(command, hwaccel);
+}
+
+void SourceArguments::add_hwaccel_to(CLI::App& command, bool& hwaccel) {
+  command.add_flag("--hwaccel", hwaccel,
+                   "Decodes videos by hardware where this machine has some for them; pixels may "
+                   "differ slightly from software's");
 }
 
 SourceOptions SourceArguments::options() const {
@@ -50,6 +57,7 @@ SourceOptions SourceArguments::options() const {
   options.reconnect.max_attempts = reconnect;
   options.silence_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
       to_time(silence_limit, "--silence-limit"));
+  if (hwaccel) options.hardware = HardwareDecoding::automatic;
   if (end) options.end = to_time(*end, "--end");
   return options;
 }

@@ -10,7 +10,7 @@
 
 namespace vcap::cli {
 
-/// Which part of its sources a command line asks for, and when it gives a camera up.
+/// Which part of its sources a command line asks for, when it gives a camera up, and what decodes.
 struct SourceArguments {
   double start = 0;             ///< seconds
   std::optional<double> end{};  ///< seconds
@@ -18,8 +18,11 @@ struct SourceArguments {
   std::int64_t loop = 1;
   int reconnect = ReconnectPolicy().max_attempts;
   double silence_limit = 5;  ///< seconds
+  bool hwaccel = false;
 
   void add_to(CLI::App& command);
+  /// The last of them alone, for commands that only look at sources.
+  static void add_hwaccel_to(CLI::App& command, bool& hwaccel);
   /// Throws UsageError for times that are none.
   SourceOptions options() const;
 };

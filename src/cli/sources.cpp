@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/source_arguments.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/runtime/source.hpp"
 #include "vcap/runtime/webcam.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct SourcesArguments {
   std::vector<std::string> names;
   bool as_json = false;
+  bool hwaccel = false;
 };
 
 int list_webcams_here(bool as_json) {
@@ -50,6 +52,7 @@ nlohmann::json to_json(const SourceInfo& info) {
   if (info.frames_per_second > 0) json["frames_per_second"] = info.frames_per_second;
   if (info.frames) json["frames"] = *info.frames;
   if (!info.codec.empty()) json["codec"] = info.codec;
+  if (!info.decoder.empty()) json["decoder"] = info.decoder;
   return json;
 }
 
@@ -60,6 +63,7 @@ std::string to_text(const SourceInfo& info) {
   if (info.frames_per_second > 0) text += ", " + number_text(info.frames_per_second) + " frames/s";
   if (info.frames) text += ", " + std::to_string(*info.frames) + " frames";
   if (!info.codec.empty()) text += ", " + info.codec;
+  if (info.decoder != info.codec) text += ", decoded by " + info.decoder;
   return text;
 }
 
@@ -67,9 +71,11 @@ std::string to_text(const SourceInfo& info) {
 int probe(const SourcesArguments& arguments) {
   int exit_code = kDone;
   nlohmann::json list = nlohmann::json::array();
+  SourceOptions options;
+  if (arguments.hwaccel) options.hardware = HardwareDecoding::automatic;
   for (const std::string& name : arguments.names) {
     try {
-      const SourceInfo info = open_source(name)->info();
+      const SourceInfo info = open_source(name, options)->info();
       if (arguments.as_json)
         list.push_back(to_json(info));
       else
@@ -97,6 +103,7 @@ void add_sources(CLI::App& app, Action& chosen) {
                    "is opened to see what it is")
       ->type_name("SOURCE");
   command->add_flag("--json", arguments->as_json, "As a JSON array, in the order of the names");
+  SourceArguments::add_hwaccel_to(*command, arguments->hwaccel);
   command->footer(kExitCodesHelp);
   command->callback([arguments, &chosen] {
     chosen = [arguments] {

@@ -3,6 +3,7 @@
 
 extern "C" {
 #include <libavutil/display.h>
+#include <libavutil/hwcontext.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -15,6 +16,7 @@ extern "C" {
 #include <opencv2/core.hpp>
 
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -27,22 +29,41 @@ constexpr unsigned kMostThreads = 4;
 
 }  // namespace
 
-AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace)
+AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware)
     : input_(std::move(input)),
       codec_(avcodec_alloc_context3(&input_->codec())),
       packet_(av_packet_alloc()),
-      frame_(av_frame_alloc()) {
-  if (!codec_ || !packet_ || !frame_) throw std::bad_alloc();
+      frame_(av_frame_alloc()),
+      copy_(av_frame_alloc()) {
+  if (!codec_ || !packet_ || !frame_ || !copy_) throw std::bad_alloc();
   codec_->thread_count =
       static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads));
   codec_->thread_type = pace == Pace::live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
   codec_->pkt_timebase = input_->stream().time_base;
+  if (hardware == HardwareDecoding::automatic) choose_hardware();
   if (avcodec_parameters_to_context(codec_.get(), input_->stream().codecpar) < 0 ||
       avcodec_open2(codec_.get(), &input_->codec(), nullptr) < 0)
     throw SourceError(ErrorCode::source_open,
                       input_->address().name + " cannot be decoded: its " +
                           avcodec_get_name(input_->stream().codecpar->codec_id) +
                           " stream is damaged, or of a kind that FFmpeg does not know");
+}
+
+void AvDecoder::choose_hardware() {
+  hardware_ = open_hardware(input_->codec());
+  hardware_decodes_ = hardware_.device != nullptr;
+  if (!hardware_decodes_) {
+    log(LogLevel::info, input_->address().name + " is decoded in software, since no hardware for " +
+                            input_->codec().name + " can be used (" + hardware_.why_not + ")");
+    return;
+  }
+  // With that alone libavcodec decodes by it what it can, and the rest in software.
+  codec_->hw_device_ctx = av_buffer_ref(hardware_.device.get());
+  if (!codec_->hw_device_ctx) throw std::bad_alloc();
+}
+
+HardwareDecoding AvDecoder::hardware() const noexcept {
+  return hardware_.device ? HardwareDecoding::automatic : HardwareDecoding::off;
 }
 
 SourceInfo AvDecoder::info() const {
@@ -53,19 +74,33 @@ SourceInfo AvDecoder::info() const {
           .size = size,
           .frames_per_second = input_->frames_per_second(),
           .frames = input_->frames(),
-          .codec = avcodec_get_name(form.codec_id)};
+          .codec = avcodec_get_name(form.codec_id),
+          .decoder = input_->codec().name +
+                     (hardware_decodes_ ? " (" + hardware_.name + ")" : std::string())};
 }
 
 bool AvDecoder::next() {
   input_->begin_picture();
   while (true) {
     const int got = avcodec_receive_frame(codec_.get(), frame_.get());
-    if (got >= 0) return true;
+    if (got >= 0) {
+      see_whether_hardware_decodes();
+      return true;
+    }
     if (got == AVERROR_EOF) return false;
     if (got == AVERROR(ENOMEM)) throw std::bad_alloc();
     // Any other error is that of a damaged picture, after which the next one may follow.
     if (got == AVERROR(EAGAIN)) feed();
   }
+}
+
+/// A device may not take a stream of that form, which only its first picture shows.
+void AvDecoder::see_whether_hardware_decodes() {
+  if (!hardware_.device) return;
+  const bool was = std::exchange(hardware_decodes_, frame_->hw_frames_ctx != nullptr);
+  if (was && !hardware_decodes_)
+    log(LogLevel::info, input_->address().name + " is decoded in software, since " +
+                            hardware_.name + " does not take its form");
 }
 
 /// The next packet, or word that there are no more.
@@ -90,10 +125,23 @@ int AvDecoder::quarter_turns() const {
   return ((static_cast<int>(std::lround(-degrees / 90)) % 4) + 4) % 4;
 }
 
+/// The picture where the processor can read it, with all that it says of its colours.
+const AVFrame& AvDecoder::in_memory() {
+  if (!frame_->hw_frames_ctx) return *frame_;
+  av_frame_unref(copy_.get());
+  if (av_hwframe_transfer_data(copy_.get(), frame_.get(), 0) < 0 ||
+      av_frame_copy_props(copy_.get(), frame_.get()) < 0)
+    throw SourceError(ErrorCode::source_read, input_->address().name +
+                                                  " has a picture that cannot be fetched from " +
+                                                  hardware_.name + "; decode it without hardware");
+  return *copy_;
+}
+
 cv::Mat AvDecoder::picture() {
-  cv::Mat image = converter_.convert(*frame_);
+  const AVFrame& decoded = in_memory();
+  cv::Mat image = converter_.convert(decoded);
   if (image.empty()) {
-    const char* form = av_get_pix_fmt_name(static_cast<AVPixelFormat>(frame_->format));
+    const char* form = av_get_pix_fmt_name(static_cast<AVPixelFormat>(decoded.format));
     throw SourceError(ErrorCode::source_read,
                       input_->address().name + " gives pixels of the form " +
                           (form ? form : "unknown") + ", which cannot be turned into 8-bit BGR");

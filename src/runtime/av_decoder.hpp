@@ -7,25 +7,29 @@
 
 #include <opencv2/core/mat.hpp>
 
+#include "runtime/av_hardware.hpp"
 #include "runtime/av_input.hpp"
 #include "runtime/bgr_converter.hpp"
 #include "vcap/runtime/source.hpp"
 
 namespace vcap {
 
-/// Decodes an input's video, in software. Damaged parts are left out, as far as the codec tells
-/// them. Thread safety: thread-compatible.
+/// Decodes an input's video, in software or, where that is asked for and possible, by hardware.
+/// Damaged parts are left out, as far as the codec tells them. Thread safety: thread-compatible.
 class AvDecoder {
  public:
   /// How many threads decode, and whether whole pictures may do so at once, which is fastest but
   /// holds each back until as many have come.
   enum class Pace { stored, live };
 
-  /// Throws SourceError (source_open).
-  AvDecoder(std::unique_ptr<AvInput> input, Pace pace);
+  /// Logs, as an info, why there is no hardware where it is asked for. Throws SourceError
+  /// (source_open).
+  AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware);
 
   const AvInput& input() const noexcept { return *input_; }
   SourceInfo info() const;
+  /// Off where there was no device.
+  HardwareDecoding hardware() const noexcept;
 
   /// Goes to the next picture; false at the end, as AvInput::read.
   bool next();
@@ -49,6 +53,9 @@ class AvDecoder {
     void operator()(AVFrame* frame) const noexcept { av_frame_free(&frame); }
   };
 
+  void choose_hardware();
+  void see_whether_hardware_decodes();
+  const AVFrame& in_memory();
   void feed();
   bool read_until_key();
   int quarter_turns() const;
@@ -57,6 +64,9 @@ class AvDecoder {
   std::unique_ptr<AVCodecContext, FreeCodec> codec_;
   std::unique_ptr<AVPacket, FreePacket> packet_;
   std::unique_ptr<AVFrame, FreeFrame> frame_;
+  std::unique_ptr<AVFrame, FreeFrame> copy_;  ///< of a picture that is on a device
+  AvHardware hardware_;
+  bool hardware_decodes_ = false;  ///< or is believed to, before the first picture
   BgrConverter converter_;
   bool has_packet_ = false;  ///< packet_ is read and not yet decoded
 };

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/text.hpp"
+#include "runtime/av_log.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -26,15 +26,6 @@ constexpr int kMostLimitsOfAPicture = 4;
 /// Parts that cannot be read, in a row, after which the rest is taken to be damaged too.
 constexpr int kMostDamagedInRow = 4096;
 
-/// libav writes to standard error what its callers are told anyway. A host that has chosen a level
-/// keeps it.
-void quieten_libav() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    if (av_log_get_level() == AV_LOG_INFO) av_log_set_level(AV_LOG_FATAL);
-  });
-}
-
 std::string seconds_text(std::chrono::milliseconds time) {
   return number_text(std::chrono::duration<double>(time).count()) + " s";
 }
@@ -46,7 +37,7 @@ nanoseconds to_nanoseconds(std::int64_t ticks, AVRational time_base) {
 }  // namespace
 
 AvInput::AvInput(AvAddress address) : address_(std::move(address)) {
-  quieten_libav();
+  take_av_log();
   open();
   choose_stream();
 }

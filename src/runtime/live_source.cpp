@@ -37,6 +37,8 @@ std::optional<Frame> LiveSource::read() {
   } else if (attempts_ > 0) {
     frame.discontinuity = Discontinuity::reconnect;
   }
+  if (frame.discontinuity != Discontinuity::none)
+    info_.decoder = feed_->info().decoder;  // as the connection's first picture has shown
   attempts_ = 0;
   // Two pictures may come within one tick of the clock.
   last_pts_ =

@@ -60,6 +60,7 @@ class StoredSource final : public Source {
     info_ = frames_->info();
     if (!frames_->seek(options_.start) || is_past_end()) fail_empty();
     first_ = frames_->picture();
+    info_.decoder = frames_->info().decoder;  // as the first picture has shown
     info_.size = first_.size();
     info_.frames = frames_given(info_, options_);
     frame_duration_ = nanoseconds(

@@ -49,6 +49,16 @@ std::string query_without_secrets(std::string_view query) {
   return result;
 }
 
+/// The length of the URL that begins there with its "://".
+std::size_t url_length(std::string_view text) {
+  constexpr std::string_view kAfterUrl = " \t\r\n'\"<>";
+  const std::size_t next = text.find("://", 3);
+  // A password may hold what ends other URLs; it is before an '@'.
+  const std::size_t at = text.substr(0, next).rfind('@');
+  const std::size_t user = at == std::string_view::npos ? 0 : at;
+  return std::min(text.find_first_of(kAfterUrl, std::max<std::size_t>(user, 3)), text.size());
+}
+
 }  // namespace
 
 bool is_url(std::string_view text) { return text.find("://") != std::string_view::npos; }
@@ -64,6 +74,18 @@ std::string without_password(const std::string& url) {
     result = result.substr(0, query + 1) +
              query_without_secrets(std::string_view(result).substr(query + 1));
   return result;
+}
+
+std::string without_passwords(std::string_view text) {
+  std::string result;
+  for (std::size_t begin; (begin = text.find("://")) != std::string_view::npos;) {
+    result.append(text.substr(0, begin));
+    text.remove_prefix(begin);
+    const std::size_t length = url_length(text);
+    result += without_password(std::string(text.substr(0, length)));
+    text.remove_prefix(length);
+  }
+  return result.append(text);
 }
 
 }  // namespace vcap

@@ -21,8 +21,8 @@ constexpr nanoseconds kLongestFrame = std::chrono::minutes(10);
 
 }  // namespace
 
-VideoFrames::VideoFrames(std::unique_ptr<AvInput> input)
-    : decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored)) {
+VideoFrames::VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware)
+    : decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored, hardware)) {
   const double rate = decoder_->input().frames_per_second();
   frame_duration_ = std::min<nanoseconds>(
       nanoseconds(std::llround(1e9 / (rate > 0 ? rate : kFallbackRate))), kLongestFrame);
@@ -53,7 +53,7 @@ bool VideoFrames::go_to(nanoseconds time) {
 /// Not all containers can go back, and only as new do all give the same once more.
 void VideoFrames::reopen() {
   decoder_ = std::make_unique<AvDecoder>(std::make_unique<AvInput>(decoder_->input().address()),
-                                         AvDecoder::Pace::stored);
+                                         AvDecoder::Pace::stored, decoder_->hardware());
   time_.reset();
   count_ = 0;
 }

@@ -14,7 +14,7 @@ namespace vcap {
 class VideoFrames final : public StoredFrames {
  public:
   /// Throws SourceError.
-  explicit VideoFrames(std::unique_ptr<AvInput> input);
+  VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware);
 
   SourceInfo info() const override { return decoder_->info(); }
   bool seek(std::chrono::nanoseconds time) override;

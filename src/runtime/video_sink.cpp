@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "runtime/av_log.hpp"
 #include "runtime/output_file.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -112,6 +113,7 @@ class AnnotatedVideoSink final : public Sink {
 
   void open(cv::Size size) {
     size_ = size;
+    take_av_log();  // OpenCV writes by libav
     try {
       writer_.open(file_.written_at().string(), cv::CAP_FFMPEG, codec_, rate_, size);
     } catch (const cv::Exception&) {

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 /// A camera on the network.
 class NetworkFeed final : public LiveFeed {
  public:
-  explicit NetworkFeed(std::unique_ptr<AvInput> input)
-      : decoder_(std::move(input), AvDecoder::Pace::live) {}
+  NetworkFeed(std::unique_ptr<AvInput> input, HardwareDecoding hardware)
+      : decoder_(std::move(input), AvDecoder::Pace::live, hardware) {}
 
   SourceInfo info() const override { return decoder_.info(); }
   cv::Mat next() override {
@@ -45,8 +45,9 @@ std::unique_ptr<Source> open_video_file(const fs::path& path, const SourceOption
                         "cannot be opened as a video ({}); it is damaged, not readable, or of a "
                         "form that FFmpeg does not know",
                     .stop = stop.get_token()};
-  return make_stored_source(
-      std::make_unique<VideoFrames>(std::make_unique<AvInput>(std::move(address))), options, stop);
+  return make_stored_source(std::make_unique<VideoFrames>(
+                                std::make_unique<AvInput>(std::move(address)), options.hardware),
+                            options, stop);
 }
 
 std::unique_ptr<Source> open_url(const std::string& url, const SourceOptions& options) {
@@ -60,12 +61,13 @@ std::unique_ptr<Source> open_url(const std::string& url, const SourceOptions& op
                           .stop = stop.get_token()};
   auto input = std::make_unique<AvInput>(address);
   if (input->frames())
-    return make_stored_source(std::make_unique<VideoFrames>(std::move(input)), options, stop);
+    return make_stored_source(std::make_unique<VideoFrames>(std::move(input), options.hardware),
+                              options, stop);
   refuse_range(options, address.name);
   return std::make_unique<LiveSource>(
-      std::make_unique<NetworkFeed>(std::move(input)),
-      [address](const std::stop_token&) {
-        return std::make_unique<NetworkFeed>(std::make_unique<AvInput>(address));
+      std::make_unique<NetworkFeed>(std::move(input), options.hardware),
+      [address, hardware = options.hardware](const std::stop_token&) {
+        return std::make_unique<NetworkFeed>(std::make_unique<AvInput>(address), hardware);
       },
       options.reconnect, stop);
 }

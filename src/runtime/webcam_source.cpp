@@ -3,29 +3,42 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
 
 #include "runtime/live_source.hpp"
 #include "runtime/stored_source.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/runtime/webcam.hpp"
 
 namespace vcap {
 namespace {
 
-namespace fs = std::filesystem;
+std::string name_of(int index) { return "webcam " + std::to_string(index); }
 
-std::string webcams_here() {
+std::string text_of(const std::vector<Webcam>& webcams) {
   std::string text;
-  for (const Webcam& webcam : list_webcams())
+  for (const Webcam& webcam : webcams)
     text += (text.empty() ? "" : ", ") + std::to_string(webcam.index);
   return text.empty() ? "this machine has none" : "this machine has " + text;
+}
+
+/// Throws SourceError (source_open).
+std::unique_ptr<WebcamDevice> open_device(int index, const WebcamDriver& driver) {
+  const std::vector<Webcam> webcams = driver.list();
+  // Asked first: OpenCV prints warnings where there is none.
+  if (std::none_of(webcams.begin(), webcams.end(),
+                   [&](const Webcam& webcam) { return webcam.index == index; }))
+    throw SourceError(ErrorCode::source_open,
+                      name_of(index) + " does not exist; " + text_of(webcams));
+  std::unique_ptr<WebcamDevice> device = driver.open(index);
+  if (!device)
+    throw SourceError(ErrorCode::source_open,
+                      name_of(index) +
+                          " cannot be opened; another program may be using it, or you may not be "
+                          "allowed to (group video)");
+  return device;
 }
 
 /// The picture as frames have it; empty where the pixels cannot be brought into that form.
@@ -39,42 +52,25 @@ cv::Mat as_bgr(cv::Mat image) {
 
 class WebcamFeed final : public LiveFeed {
  public:
-  explicit WebcamFeed(int index) : name_("webcam " + std::to_string(index)) {
-    std::error_code unknown;
-    // Asked first: OpenCV prints warnings where there is none.
-    if (!fs::exists("/dev/video" + std::to_string(index), unknown))
-      throw SourceError(ErrorCode::source_open, name_ + " does not exist; " + webcams_here());
-    try {
-      capture_.open(index, cv::CAP_V4L2);
-    } catch (const cv::Exception&) {
-      // Tells no more than that it is not open.
-    }
-    if (!capture_.isOpened())
-      throw SourceError(ErrorCode::source_open,
-                        name_ +
-                            " cannot be opened; another program may be using it, or you may not "
-                            "be allowed to (group video)");
-  }
+  WebcamFeed(int index, const WebcamDriver& driver)
+      : name_(name_of(index)), device_(open_device(index, driver)) {}
 
   SourceInfo info() const override {
-    const double rate = capture_.get(cv::CAP_PROP_FPS);
+    const double rate = device_->frames_per_second();
     return {.description = name_,
-            .size = {static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_WIDTH)),
-                     static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_HEIGHT))},
+            .size = device_->size(),
             .frames_per_second = std::isfinite(rate) && rate > 0 ? rate : 0,
             .live = true};
   }
 
   cv::Mat next() override {
-    // A Mat of its own each time: with an empty one the driver's picture is copied into fresh
-    // memory, so that frames once given keep their pixels.
     cv::Mat image;
     try {
-      if (!capture_.read(image) || image.empty())
-        throw SourceError(ErrorCode::source_read, "its driver gave no picture");
+      image = device_->read();
     } catch (const cv::Exception& error) {
       throw SourceError(ErrorCode::source_read, error.err);
     }
+    if (image.empty()) throw SourceError(ErrorCode::source_read, "its driver gave no picture");
     const int type = image.type();
     image = as_bgr(std::move(image));
     if (image.empty())
@@ -86,35 +82,22 @@ class WebcamFeed final : public LiveFeed {
 
  private:
   const std::string name_;
-  cv::VideoCapture capture_;
+  const std::unique_ptr<WebcamDevice> device_;
 };
 
 }  // namespace
 
-std::vector<Webcam> list_webcams() {
-  std::vector<Webcam> found;
-  std::error_code failed;
-  for (fs::directory_iterator at("/dev", failed), end; !failed && at != end; at.increment(failed)) {
-    const std::string name = at->path().filename().string();
-    if (name.rfind("video", 0) != 0 || name.size() < 6 || name.size() > 8 ||
-        !std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      continue;
-    Webcam webcam{.index = std::stoi(name.substr(5))};
-    std::ifstream told("/sys/class/video4linux/" + name + "/name");
-    std::getline(told, webcam.description);
-    found.push_back(std::move(webcam));
-  }
-  std::sort(found.begin(), found.end(),
-            [](const Webcam& a, const Webcam& b) { return a.index < b.index; });
-  return found;
-}
-
-std::unique_ptr<Source> open_webcam(int index, const SourceOptions& options) {
-  refuse_range(options, "webcam " + std::to_string(index));
+std::unique_ptr<Source> open_webcam(int index, const SourceOptions& options,
+                                    std::shared_ptr<const WebcamDriver> driver,
+                                    std::unique_ptr<LiveClock> clock) {
+  refuse_range(options, name_of(index));
+  auto feed = std::make_unique<WebcamFeed>(index, *driver);
   return std::make_unique<LiveSource>(
-      std::make_unique<WebcamFeed>(index),
-      [index](const std::stop_token&) { return std::make_unique<WebcamFeed>(index); },
-      options.reconnect, std::stop_source());
+      std::move(feed),
+      [index, driver = std::move(driver)](const std::stop_token&) {
+        return std::make_unique<WebcamFeed>(index, *driver);
+      },
+      options.reconnect, std::stop_source(), std::move(clock));
 }
 
 }  // namespace vcap

@@ -3,11 +3,16 @@
 
 #include <memory>
 
+#include "runtime/live_clock.hpp"
+#include "runtime/webcam_driver.hpp"
 #include "vcap/runtime/source.hpp"
 
 namespace vcap {
 
 /// A camera of this machine, live. Throws SourceError naming those that there are, InvalidArgument.
-std::unique_ptr<Source> open_webcam(int index, const SourceOptions& options);
+VCAP_EXPORT std::unique_ptr<Source> open_webcam(
+    int index, const SourceOptions& options,
+    std::shared_ptr<const WebcamDriver> driver = make_webcam_driver(),
+    std::unique_ptr<LiveClock> clock = nullptr);
 
 }  // namespace vcap

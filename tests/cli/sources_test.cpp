@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include <opencv2/videoio.hpp>
+
 #include "cli/command.hpp"
 #include "cli/images.hpp"
 
@@ -57,6 +59,41 @@ TEST(SourcesCommand, TriesAllAndFailsAsTheFirstThatFails) {
   EXPECT_EQ(list[0]["error"]["code"], "source_open");
   EXPECT_EQ(list[1]["frames"], 3);
   EXPECT_EQ(list[2]["error"]["code"], "source_open");
+}
+
+/// A clip in motion JPEG.
+std::string clip(const TemporaryFolder& folder, int frames) {
+  std::string path = (folder / "clip.avi").string();
+  cv::VideoWriter writer(path, cv::CAP_FFMPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 10,
+                         {64, 48});
+  for (int i = 0; i < frames; ++i) writer.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(20 * i)));
+  return path;
+}
+
+TEST(SourcesCommand, TellsWhatDecodesAVideo) {
+  const TemporaryFolder folder;
+  const std::string path = clip(folder, 5);
+  const Result text = test::vcap({"sources", path});
+  EXPECT_THAT(text.out, testing::EndsWith(", mjpeg\n")) << "and not twice";
+  for (const bool hwaccel : {false, true}) {
+    std::vector<std::string> words{"sources", "--json", path};
+    if (hwaccel) words.push_back("--hwaccel");
+    const Result json = test::vcap(words);
+    EXPECT_EQ(json.exit_code, 0) << json;
+    const auto source = nlohmann::json::parse(json.out).at(0);
+    EXPECT_EQ(source.at("codec"), "mjpeg");
+    EXPECT_THAT(source.at("decoder").get<std::string>(), testing::StartsWith("mjpeg"));
+  }
+}
+
+TEST(RunCommand, DecodesByHardwareWhereThereIsSome) {
+  const TemporaryFolder folder;
+  const Result result = test::vcap({"run", "--capsule", test::capsule("finder"), "--jsonl", "-",
+                                    "--source", clip(folder, 5), "--hwaccel"});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, AllOf(Not(HasSubstr("warning")), Not(HasSubstr("libav"))))
+      << "also where there is none";
+  EXPECT_THAT(result.out, HasSubstr("\"frame_index\":4"));
 }
 
 /// `vcap run` on ten images; the records go to standard output.

@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "runtime/camera.hpp"
+#include "runtime/live_helpers.hpp"
 #include "runtime/live_source.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/base/log.hpp"
 
 namespace vcap::test {
 namespace {
@@ -65,46 +65,12 @@ TEST(LiveSource, EndsWithoutAnErrorWhereItIsInterrupted) {
   EXPECT_FALSE(source->read());
 }
 
-/// Reads until the source fails or ends; gives the frames, and the failure's message.
-std::pair<std::vector<Frame>, std::string> read_to_failure(Source& source) {
-  std::vector<Frame> frames;
-  try {
-    while (std::optional<Frame> frame = source.read()) frames.push_back(*std::move(frame));
-  } catch (const SourceError& error) {
-    return {std::move(frames), error.what()};
-  }
-  return {std::move(frames), ""};
-}
-
-/// The indexes of the frames that have it.
-std::vector<std::int64_t> frames_with(Discontinuity discontinuity,
-                                      const std::vector<Frame>& frames) {
-  std::vector<std::int64_t> found;
-  for (const Frame& frame : frames)
-    if (frame.discontinuity == discontinuity) found.push_back(frame.index);
-  return found;
-}
-
-void expect_one_stream(const std::vector<Frame>& frames) {
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    EXPECT_EQ(frames[i].index, static_cast<std::int64_t>(i));
-    if (i > 0) {
-      EXPECT_GT(frames[i].pts, frames[i - 1].pts);
-    }
-  }
-}
-
 constexpr ReconnectPolicy kAtOnce{
     .first_delay = milliseconds(1), .max_delay = milliseconds(2), .max_attempts = 3};
 
-/// Keeps warnings off the test's output.
 class LiveSourceOnANetwork : public testing::Test {
  protected:
-  LiveSourceOnANetwork() {
-    set_log_hook([this](LogLevel, std::string_view line) { log_ += line; });
-  }
-  ~LiveSourceOnANetwork() override { set_log_hook({}); }
-  std::string log_;
+  const KeptLog log_;
 };
 
 TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatHungUp) {
@@ -117,7 +83,7 @@ TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatHungUp) {
   EXPECT_GT(frames.size(), static_cast<std::size_t>(again[0]) + 20);
   expect_one_stream(frames);
   EXPECT_THAT(failure, HasSubstr("also not after 3 attempts to connect again"));
-  EXPECT_THAT(log_, AllOf(HasSubstr("is lost after"), HasSubstr("connecting again")));
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("is lost after"), HasSubstr("connecting again")));
 }
 
 TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatFroze) {
@@ -126,7 +92,7 @@ TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatFroze) {
       *open_source(camera.url(), {.reconnect = kAtOnce, .silence_limit = milliseconds(500)}));
   EXPECT_EQ(frames_with(Discontinuity::reconnect, frames).size(), 1u);
   expect_one_stream(frames);
-  EXPECT_THAT(log_, HasSubstr("it was silent for 0.5 s"));
+  EXPECT_THAT(log_.text(), HasSubstr("it was silent for 0.5 s"));
 }
 
 TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatWasStartedAnew) {
@@ -226,25 +192,6 @@ TEST_F(LiveSourceOnANetwork, TakesNoRange) {
                     AllOf(HasSubstr(camera.url() + " is live"), HasSubstr(named))));
   }
 }
-
-/// Time and chance as the test has them.
-class TestClock final : public LiveClock {
- public:
-  explicit TestClock(std::vector<nanoseconds>& waits, std::function<void()> while_waiting = {})
-      : waits_(waits), while_waiting_(std::move(while_waiting)) {}
-  std::chrono::steady_clock::time_point now() override { return now_ += milliseconds(1); }
-  void wait(nanoseconds time, const std::stop_token&) override {
-    waits_.push_back(time);
-    now_ += time;
-    if (while_waiting_) while_waiting_();
-  }
-  double chance() override { return 0.5; }
-
- private:
-  std::vector<nanoseconds>& waits_;
-  const std::function<void()> while_waiting_;
-  std::chrono::steady_clock::time_point now_{};
-};
 
 /// Gives so many pictures, then is lost.
 class ShortFeed final : public LiveFeed {

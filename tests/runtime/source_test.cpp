@@ -9,6 +9,7 @@
 #include <opencv2/videoio.hpp>
 
 #include "runtime/image_source.hpp"
+#include "runtime/live_helpers.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -90,12 +91,10 @@ TEST(OpenSource, TellsOfAClipThatBreaksOff) {
   std::ifstream whole(folder / "whole.avi", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(whole), {}};
   make_file(folder / "cut.avi", std::string_view(bytes).substr(0, bytes.size() / 2));
-  std::string warnings;
-  set_log_hook([&](LogLevel, std::string_view message) { warnings += message; });
+  const KeptLog log;
   const auto frames = read_all(*open_source((folder / "cut.avi").string()));
-  set_log_hook({});
   EXPECT_LT(frames.size(), 30u);
-  EXPECT_THAT(warnings, AllOf(HasSubstr("cut.avi ended after"), HasSubstr("of 30 frames")));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("cut.avi ended after"), HasSubstr("of 30 frames")));
 }
 
 TEST(OpenSource, RefusesWhatDoesNotExist) {

@@ -32,5 +32,24 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("http://cam/x?a=1#b", "http://cam/x?a=1#b"),
                     std::pair("://", "://")));
 
+class WithoutPasswords : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+TEST_P(WithoutPasswords, LeavesThemOutOfALineOfText) {
+  EXPECT_EQ(without_passwords(GetParam().first), GetParam().second);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Url, WithoutPasswords,
+    testing::Values(std::pair("no URL, joe:secret@cam", "no URL, joe:secret@cam"),
+                    std::pair("Opening 'rtsp://joe:secret@cam/1' for reading",
+                              "Opening 'rtsp://joe:***@cam/1' for reading"),
+                    std::pair("rtsp://joe:secret@cam moved to http://ann:hidden@cam:80/?pwd=x now",
+                              "rtsp://joe:***@cam moved to http://ann:***@cam:80/?pwd=*** now"),
+                    std::pair("rtsp://joe:se 'cr' et@cam/1 failed", "rtsp://joe:***@cam/1 failed"),
+                    std::pair("[tcp @ 0x1] tcp://cam:80?timeout=0 failed: refused",
+                              "[tcp @ 0x1] tcp://cam:80?timeout=0 failed: refused"),
+                    std::pair("tcp://cam:80 failed, see a@b", "tcp://cam:***@b"),
+                    std::pair("at the end ://", "at the end ://")));
+
 }  // namespace
 }  // namespace vcap

@@ -23,6 +23,17 @@ struct SourceInfo {
   std::optional<std::int64_t> frames{};  ///< absent where unknown or endless
   bool live = false;                     ///< it does not wait for its reader
   std::string codec{};                   ///< such as "h264"; empty where there is none
+  /// What decodes it, by FFmpeg's names: "h264", or "h264 (vaapi)" with its hardware. Of a live
+  /// source the hardware is only believed to take its form until the first frame was read.
+  std::string decoder{};
+};
+
+/// Whether videos are decoded by the machine's video hardware. `automatic`: where a device for the
+/// codec opens (such as VA-API, VDPAU, CUDA) and takes the stream's form; otherwise in software,
+/// as the log says at level info. Each picture is copied back into memory, where capsules have it.
+enum class HardwareDecoding {
+  off,  ///< the default: only software's pixels are the same on all machines
+  automatic
 };
 
 /// Which frames of a source are given, and how it is read. Thread safety: value.
@@ -37,6 +48,9 @@ struct SourceOptions {
   ReconnectPolicy reconnect{};  ///< of live sources
   /// So long without data is the end of a connection. Of webcams it is the driver's.
   std::chrono::milliseconds silence_limit{5000};
+
+  // Of videos, stored and live.
+  HardwareDecoding hardware = HardwareDecoding::off;
 };
 
 /// Where a stream's frames come from. Hosts may derive their own.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+extern char** environ;
+
+namespace vcap::test {
+
+/// tests/support/rtsp_server.py, while this lives: a camera by RTSP on this machine's loopback.
+/// Thread safety: as its functions say; made and ended on one thread that outlives it.
+class RtspServer {
+ public:
+  /// On that port, or else on a free one.
+  explicit RtspServer(std::string port = {}) : port_(std::move(port)) {
+    std::array<int, 2> from{};
+    if (::pipe2(from.data(), O_CLOEXEC) != 0)
+      throw std::system_error(errno, std::generic_category());
+    spawn(from[1]);
+    ::close(from[1]);
+    port_.clear();
+    char byte = 0;
+    while (::read(from[0], &byte, 1) == 1 && byte != '\n') port_ += byte;
+    ::close(from[0]);
+    if (!port_.empty()) return;
+    end();
+    throw std::runtime_error("/usr/bin/python3 could not run " VCAP_RTSP_SERVER);
+  }
+  RtspServer(const RtspServer&) = delete;
+  RtspServer& operator=(const RtspServer&) = delete;
+  ~RtspServer() { end(); }
+
+  const std::string& port() const { return port_; }
+  /// With a user and a password, which it does not ask for.
+  std::string url(const std::string& path = "live") const {
+    return "rtsp://joe:secret@127.0.0.1:" + port_ + "/" + path;
+  }
+
+  /// Keeps its connections and says no more. [any thread]
+  void freeze() const { ::kill(process_, SIGSTOP); }
+  /// Goes on where it froze. [any thread]
+  void thaw() const { ::kill(process_, SIGCONT); }
+
+ private:
+  void spawn(int output) {
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    // Debian's own, which has GStreamer's bindings.
+    std::array<std::string, 4> words{"/usr/bin/python3", "-I", VCAP_RTSP_SERVER, port_};
+    std::array<char*, 5> arguments{};
+    for (std::size_t i = 0; i < words.size() && !words[i].empty(); ++i)
+      arguments[i] = words[i].data();
+    const int failed =
+        ::posix_spawn(&process_, arguments[0], &actions, nullptr, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), arguments[0]);
+  }
+
+  void end() const {
+    ::kill(process_, SIGKILL);  // also one that is frozen
+    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  std::string port_;
+  pid_t process_ = -1;
+};
+
+}  // namespace vcap::test
