@@ -153,8 +153,8 @@ void add_run(CLI::App& app, Action& chosen) {
             if (what == "skip") arguments->outputs.when_failed = WhenSinkFails::skip;
           },
           "What happens where --jsonl or --video cannot be written: end (the default) ends the "
-          "streams that write there; skip goes on without the records that are lost, also those "
-          "that it is too slow for, and counts them in the summary")
+          "streams that write there; skip goes on without the records that are lost, and counts "
+          "them in the summary")
       ->type_name("end|skip")
       ->check(CLI::IsMember({"end", "skip"}).description(""));
   arguments->resources.add_to(*command, "--resource-cache");

@@ -87,6 +87,8 @@ StreamReport Stream::report() const {
 StreamStats Stream::stats() const {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
+  std::int64_t done = report_.frames;
+  for (const auto& [reason, count] : report_.drops) done += count;
   return {.id = id_,
           .source = source_name_,
           .read = frames_read_,
@@ -96,7 +98,7 @@ StreamStats Stream::stats() const {
           .quarantined = report_.quarantined,
           .overdue = overdue_,
           .waiting = pending_.size(),
-          .in_flight = pending_.size() + begun_,
+          .in_flight = static_cast<std::size_t>(frames_read_ - done),
           .frames_per_second = latency_.per_second(now, opened_),
           .latency_ns = latency_.times_ns(),
           .ended = report_.ended,
