@@ -59,7 +59,6 @@ class LiveHost {
   }
 
  private:
-  // [live]
   void attach(const std::string& id, std::istream& words) {
     std::string source;
     words >> source;
@@ -88,10 +87,11 @@ class LiveHost {
   }
 
   void upgrade(const std::string& path) {
+    // [upgrade]
     const auto frames = pipeline_.replace_capsule(vcap::load_capsule(path), {.trial_frames = 100});
     for (const auto& [id, frame] : frames) std::cout << id << ": from frame " << frame << " on\n";
+    // [/upgrade]
   }
-  // [/live]
 
   /// Streams deliver at once, each on its own.
   static void show(const vcap::FrameRecord& record) {
