@@ -82,6 +82,7 @@ class Soak {
   void replace_a_capsule();
   void sample();
   void print_line() const;
+  void print_accounts() const;
   void end_all();
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
@@ -152,6 +153,7 @@ bool Soak::run() {
   }
   end_all();
   print_line();
+  print_accounts();
   return check();
 }
 
@@ -210,6 +212,14 @@ void Soak::print_line() const {
       static_cast<long long>(refused_), static_cast<long long>(log_.given_up),
       static_cast<long long>(log_.came_back));
   std::fflush(stdout);
+}
+
+void Soak::print_accounts() const {
+  std::printf("soak: of %lld frames, %lld were recorded", static_cast<long long>(accounts_.given),
+              static_cast<long long>(accounts_.recorded));
+  for (const auto& [reason, count] : accounts_.drops)
+    std::printf(", %lld dropped (%s)", static_cast<long long>(count), reason.c_str());
+  std::printf("\n");
 }
 
 void Soak::end_all() {

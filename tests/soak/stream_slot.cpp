@@ -55,7 +55,7 @@ std::unique_ptr<Source> StreamSlot::make_source(std::mt19937& engine) {
                                            .loop = drawn(engine, 0, 2)});
   if (kind_ == Kind::camera)
     return make_camera({.per_second = kFramesPerSecond,
-                        .frames = drawn(engine, 10, 1000),
+                        .frames = drawn(engine, 5, 150),
                         .fails = drawn(engine, 0, 1) == 0,
                         .longest_outage = settings_.longest_outage,
                         .seed = static_cast<unsigned>(engine())});

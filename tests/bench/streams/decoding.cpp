@@ -15,12 +15,12 @@
 namespace vcap::bench::streams {
 namespace {
 
-/// 1080p of H.264 whose pictures are shown in another order than they are decoded in.
+/// 720p of H.264 whose pictures are shown in another order than they are decoded in.
 std::string clip_with_b_frames() {
   static const test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "b-frames.mp4";
   if (!std::filesystem::exists(path))
-    test::write_clip(path, {.size = {1920, 1080}, .frames = 120, .options = test::b_frames(true)});
+    test::write_clip(path, {.size = {1280, 720}, .frames = 100, .options = test::b_frames(true)});
   return path;
 }
 
@@ -75,10 +75,10 @@ std::vector<Figure> decoding() {
                          }});
     };
     line("", with_opencv);
-    line(" into new memory", with_opencv_to_keep);
+    line(", new memory", with_opencv_to_keep);
   };
   add("vtest.avi", footage);
-  add("H.264, 1080p, B-frames", clip_with_b_frames);
+  add("H.264 with B-frames", clip_with_b_frames);
   return figures;
 }
 

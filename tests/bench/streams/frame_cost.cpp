@@ -125,11 +125,10 @@ std::vector<Figure> frame_cost() {
   std::vector<Figure> figures;
   for (const bool stateful : {false, true}) {
     const std::string kind = stateful ? "stateful" : "stateless";
-    figures.push_back(
-        {.id = "streams.2",
-         .what = "a frame through an empty " + kind + " capsule, CPU µs beyond a bare loop",
-         .target = 10,
-         .sample = [=] { return in_pipeline(1, 1, stateful) - in_bare_loop(); }});
+    figures.push_back({.id = "streams.2",
+                       .what = "a frame, an empty " + kind + " capsule, CPU µs over a bare loop",
+                       .target = 10,
+                       .sample = [=] { return in_pipeline(1, 1, stateful) - in_bare_loop(); }});
     figures.push_back({.id = "streams.2",
                        .what = "each further empty " + kind + " capsule, CPU µs (4 beyond 1)",
                        .target = 10,
@@ -139,8 +138,8 @@ std::vector<Figure> frame_cost() {
                        }});
     for (const int streams : {16, 128, 1024})
       figures.push_back({.id = "streams.2",
-                         .what = "the same frames in " + std::to_string(streams) + " streams, " +
-                                 kind + ", CPU time of one stream's",
+                         .what = "a frame in " + std::to_string(streams) + " streams, " + kind +
+                                 ", CPU time of one stream's",
                          .target = 1.2,
                          .sample = [=] {
                            return ratio([=] { return in_pipeline(streams, 1, stateful); },

@@ -93,12 +93,12 @@ double idle_memory_kib(std::string_view kind) {
 
 std::vector<Figure> idle_memory() {
   return {{.id = "streams.2",
-           .what = "resident memory of a stream that waits for frames, KiB, of 1024",
+           .what = "resident memory of each of 1024 streams that wait, KiB",
            .target = 64,
            .sample = [] { return in_new_process("streams"); },
            .samples = 3},
           {.id = "streams.2",
-           .what = "floor: of a bare thread that waits, KiB",
+           .what = "floor: of each of 1024 bare threads that wait, KiB",
            .target = 64,
            .sample = [] { return in_new_process("threads"); },
            .samples = 3}};
