@@ -3,8 +3,10 @@
 
 #include <malloc.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -12,12 +14,20 @@
 namespace vcap::soak {
 namespace {
 
-/// A line such as "Rss: 1234 kB".
-double number_in(const char* file, const std::string& name) {
+/// The sum over lines such as "Pss_Anon: 1234 kB".
+double sum_in(const char* file, std::initializer_list<std::string> names) {
+  double sum = 0;
+  std::size_t found = 0;
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);)
-    if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1));
-  throw std::runtime_error(std::string(file) + " does not tell " + name);
+    for (const std::string& name : names) {
+      if (!line.starts_with(name + ":")) continue;
+      sum += std::stod(line.substr(name.size() + 1));
+      ++found;
+    }
+  if (found != names.size())
+    throw std::runtime_error(std::string(file) + " does not tell what is needed of it");
+  return sum;
 }
 
 double entries_of(const char* folder) {
@@ -31,7 +41,7 @@ void settle_allocator() { mallopt(M_ARENA_MAX, 4); }
 
 Resources measure_resources() {
   malloc_trim(0);
-  return {.resident_kib = number_in("/proc/self/smaps_rollup", "Rss"),
+  return {.memory_kib = sum_in("/proc/self/smaps_rollup", {"Pss_Anon", "Pss_Shmem", "Swap"}),
           .descriptors = entries_of("/proc/self/fd"),
           .threads = entries_of("/proc/self/task")};
 }

@@ -201,10 +201,10 @@ void Soak::sample() { samples_.emplace_back(elapsed(), measure_resources()); }
 void Soak::print_line() const {
   const Resources now = samples_.empty() ? Resources{} : samples_.back().second;
   std::printf(
-      "%8.0f s: %8.0f KiB resident, %3.0f descriptors, %3.0f threads; %lld streams ended (%lld "
+      "%8.0f s: %8.0f KiB, %3.0f descriptors, %3.0f threads; %lld streams ended (%lld "
       "failed), %lld frames given, %lld recorded (%lld with errors); %lld capsules replaced "
       "(trials: %lld passed, %lld failed, %lld refused), %lld calls given up, %lld came back\n",
-      elapsed(), now.resident_kib, now.descriptors, now.threads,
+      elapsed(), now.memory_kib, now.descriptors, now.threads,
       static_cast<long long>(accounts_.streams), static_cast<long long>(accounts_.failed),
       static_cast<long long>(accounts_.given), static_cast<long long>(accounts_.recorded),
       static_cast<long long>(accounts_.errors), static_cast<long long>(replacements_),
@@ -260,14 +260,14 @@ bool Soak::check() const {
 }
 
 bool Soak::check_memory() const {
-  const Trend trend = trend_of(after_warm_up(&Resources::resident_kib));
+  const Trend trend = trend_of(after_warm_up(&Resources::memory_kib));
   const auto mib = [](double kib_a_second) { return kib_a_second * 600 / 1024; };
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "%.2f MiB in 10 minutes (99 %%: %.2f to %.2f; limit %.2f)",
                 mib(trend.slope), mib(trend.low), mib(trend.high), arguments_.limit_mib);
   if (mib(trend.slope) > arguments_.limit_mib && trend.low > 0)
-    return fails("resident memory grows by " + std::string(numbers));
-  std::printf("soak: the trend of resident memory is %s\n", numbers);
+    return fails("memory grows by " + std::string(numbers));
+  std::printf("soak: the trend of memory is %s\n", numbers);
   return true;
 }
 
