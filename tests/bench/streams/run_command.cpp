@@ -124,7 +124,7 @@ std::string footage() {
 
 std::vector<Figure> run_command() {
   std::vector<Figure> figures;
-  for (const Load load : {Load{1, 100}, Load{4, 50}})
+  for (const Load load : {Load{1, 100}, Load{4, 30}})
     figures.push_back(
         {.id = "streams.1",
          .what = "vcap run detector_person, " + std::to_string(load.streams) +
