@@ -8,11 +8,14 @@
 namespace vcap::soak {
 namespace {
 
-constexpr std::size_t kMostSpans = 120;
+constexpr std::size_t kFewestSpans = 10, kMostSpans = 120;
+/// Each of the twelve streams has come and gone about twice by then: what is held at the end of a
+/// span has little to do with what was held at its beginning.
+constexpr std::size_t kSamplesOfSpan = 24;
 constexpr double kTwoSided99 = 2.576;  // of the normal distribution
 
 std::vector<Sample> medians_of_spans(const std::vector<Sample>& samples) {
-  const std::size_t spans = std::min(kMostSpans, std::max<std::size_t>(10, samples.size() / 5));
+  const std::size_t spans = std::clamp(samples.size() / kSamplesOfSpan, kFewestSpans, kMostSpans);
   std::vector<Sample> medians;
   for (std::size_t span = 0; span < spans; ++span) {
     std::vector<double> seconds, values;

@@ -18,7 +18,7 @@ struct Sample {
 };
 
 /// Samples close to one another depend on one another, and all pairs of many are too many: the
-/// trend is that of the medians of at most 120 spans of time. At least ten samples.
+/// trend is that of the medians of 10 to 120 spans of time. At least ten samples.
 Trend trend_of(const std::vector<Sample>& samples);
 
 double median(std::vector<double> values);
