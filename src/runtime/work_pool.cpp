@@ -24,6 +24,7 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
 
   void start_worker();
   void start_worker_where_needed();
+  void wake_worker_where_needed();
   void run(std::uint64_t worker);
 
   std::mutex mutex;
@@ -32,6 +33,7 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
   std::size_t waiting = 0;                  ///< pieces in all lanes
   std::size_t idle = 0;                     ///< threads that wait for work or are being started
   std::size_t limit;
+  bool waking = false;  ///< a worker was woken, or started, and has not come yet
   bool closed = false;
   std::uint64_t last_worker = 0;
   std::map<std::uint64_t, std::thread> threads;
@@ -57,18 +59,32 @@ void WorkPool::Core::start_worker_where_needed() {
   }
 }
 
+/// One at a time: whoever comes wakes the next one, if there is still something to do. Waking one
+/// for each piece would cost more than most pieces, and find the work done by those who are awake.
+void WorkPool::Core::wake_worker_where_needed() {
+  if (waiting == 0 || idle == 0 || waking) return;
+  waking = true;
+  wake.notify_one();
+}
+
 void WorkPool::Core::run(std::uint64_t worker) {
   current_worker = worker;
   std::unique_lock lock(mutex);
-  for (;;) {
-    wake.wait(lock, [this] { return closed || waiting > 0; });
+  for (bool comes = true;; comes = false) {
+    while (!closed && waiting == 0) {
+      comes = true;
+      waking = false;
+      wake.wait(lock);
+    }
     if (closed) return;
     --idle;
+    if (comes) waking = false;
     std::shared_ptr<Lane> lane = std::move(ready.front());
     ready.pop_front();
     --waiting;
     // To the back of the line with what it still has: every lane gets its turn.
     if (--lane->waiting_ > 0) ready.push_back(lane);
+    if (comes) wake_worker_where_needed();
     lock.unlock();
     lane->run_one();
     lane.reset();
@@ -104,8 +120,8 @@ void WorkPool::post(std::shared_ptr<Lane> lane) {
     if (ref.waiting_++ == 0) core_->ready.push_back(std::move(lane));
     ++core_->waiting;
     core_->start_worker_where_needed();
+    core_->wake_worker_where_needed();
   }
-  core_->wake.notify_one();
 }
 
 void WorkPool::raise_limit(std::size_t limit) {
