@@ -48,13 +48,22 @@ std::string numbered(std::string_view kind, std::size_t number) {
 
 }  // namespace
 
-CpuProvider::CpuProvider(fs::path cpuinfo) : cpuinfo_(std::move(cpuinfo)) {}
+CpuProvider::CpuProvider(fs::path cpuinfo, fs::path nodes)
+    : cpuinfo_(std::move(cpuinfo)), nodes_(std::move(nodes)) {}
 
 std::string CpuProvider::name() const { return "cpu"; }
 
 std::vector<Device> CpuProvider::discover() const {
   // ARM kernels name no model; then the description stays empty.
-  return {{.name = "CPU:0", .description = value_of(cpuinfo_, "model name"), .provider = name()}};
+  std::string description = value_of(cpuinfo_, "model name");
+  const auto nodes = std::ranges::count_if(entries_of(nodes_), [](const fs::path& entry) {
+    const std::string file = entry.filename().string();
+    return file.starts_with("node") && file.size() > 4 &&
+           file.find_first_not_of("0123456789", 4) == std::string::npos;
+  });
+  if (nodes > 1)
+    description += (description.empty() ? "" : ", ") + std::to_string(nodes) + " NUMA nodes";
+  return {{.name = "CPU:0", .description = description, .provider = name()}};
 }
 
 NvidiaProvider::NvidiaProvider(fs::path gpus) : gpus_(std::move(gpus)) {}

@@ -16,12 +16,14 @@ namespace vcap::detail {
 /// CPU:0, described by the first "model name" of a file like /proc/cpuinfo.
 class VCAP_EXPORT CpuProvider final : public DeviceProvider {
  public:
-  explicit CpuProvider(std::filesystem::path cpuinfo = "/proc/cpuinfo");
+  explicit CpuProvider(std::filesystem::path cpuinfo = "/proc/cpuinfo",
+                       std::filesystem::path nodes = "/sys/devices/system/node");
   std::string name() const override;
   std::vector<Device> discover() const override;
 
  private:
   std::filesystem::path cpuinfo_;
+  std::filesystem::path nodes_;
 };
 
 /// GPU:0… in the order of their PCI addresses, which is what CUDA_DEVICE_ORDER=PCI_BUS_ID numbers

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "cli/exit_code.hpp"
 
@@ -66,6 +67,15 @@ void read_config(const std::vector<CapsuleInfo>& capsules, const std::string& te
                      " has a config already; give one for each capsule");
 }
 
+StreamSettings& find(std::map<std::string, StreamSettings>& streams, const std::string& id,
+                     const std::string& argument) {
+  const auto found = streams.find(id);
+  if (found != streams.end()) return found->second;
+  std::string ids;
+  for (const auto& [known, settings] : streams) ids += (ids.empty() ? "" : ", ") + known;
+  throw UsageError(argument + ": there is no stream " + id + "; the streams are " + ids);
+}
+
 }  // namespace
 
 CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
@@ -75,6 +85,35 @@ CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
   for (const std::string& option : options) read_option(capsules, option, settings);
   for (const std::string& config : configs) read_config(capsules, config, settings);
   return settings;
+}
+
+std::map<std::string, StreamSettings> read_stream_settings(
+    const std::vector<std::string>& streams, const std::vector<CapsuleInfo>& capsules,
+    const CapsuleSettings& settings, const std::vector<std::string>& options,
+    const std::vector<std::string>& choices) {
+  std::map<std::string, StreamSettings> all;
+  for (const std::string& id : streams) all[id].options = settings.options;
+  for (const std::string& text : options) {
+    // A stream's name may hold anything, a capsule's and an option's no colon.
+    const std::string argument = "--stream-option " + text;
+    const std::size_t colon = text.substr(0, text.find('=')).rfind(':');
+    if (colon == std::string::npos)
+      throw UsageError(argument + ": write stream:capsule.name=value");
+    StreamSettings& stream = find(all, text.substr(0, colon), argument);
+    CapsuleSettings own{.options = std::move(stream.options), .config = {}};
+    read_option(capsules, text.substr(colon + 1), own);
+    stream.options = std::move(own.options);
+  }
+  for (const std::string& text : choices) {
+    const std::string argument = "--stream-capsules " + text;
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos) throw UsageError(argument + ": write stream=capsule,capsule");
+    auto& chosen = find(all, text.substr(0, equals), argument).capsules.emplace();
+    std::istringstream names(text.substr(equals + 1));
+    for (std::string name; std::getline(names, name, ',');)
+      chosen.push_back(find(capsules, name, argument).name);
+  }
+  return all;
 }
 
 }  // namespace vcap::cli

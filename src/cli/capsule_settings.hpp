@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,18 @@ struct CapsuleSettings {
 CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
                               const std::vector<std::string>& options,
                               const std::vector<std::string>& configs);
+
+/// What the command line sets for one stream alone.
+struct StreamSettings {
+  std::map<std::string, OptionValues> options{};       ///< those for all streams included
+  std::optional<std::vector<std::string>> capsules{};  ///< absent: all
+};
+
+/// Reads "stream:capsule.name=value" and "stream=capsule,capsule", by stream. Throws UsageError and
+/// OptionError.
+std::map<std::string, StreamSettings> read_stream_settings(
+    const std::vector<std::string>& streams, const std::vector<CapsuleInfo>& capsules,
+    const CapsuleSettings& settings, const std::vector<std::string>& options,
+    const std::vector<std::string>& choices);
 
 }  // namespace vcap::cli

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -38,12 +41,18 @@ struct RunArguments {
   std::vector<std::string> sources;
   std::vector<std::string> options;
   std::vector<std::string> configs;
+  std::vector<std::string> stream_options;
+  std::vector<std::string> stream_capsules;
   AccessArguments access;
   OutputPaths outputs;
   ResourceArguments resources;
   SourceArguments range;
   std::string metrics;          ///< where to offer them; empty: nowhere
   std::int64_t max_frames = 0;  ///< 0: all
+  bool leave_out = false;
+  std::size_t frames_in_flight = 0;
+  std::size_t quarantine = 0;   ///< failures
+  double capsule_deadline = 0;  ///< seconds; 0: none
 };
 
 std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
@@ -95,20 +104,35 @@ int report_failures(const RunStreams& streams) {
   return exit_code;
 }
 
-int run(const RunArguments& arguments) {
+/// Calls that were given up hold on to their capsule's code, which must not lose its ground.
+bool has_lost_calls(const Pipeline& pipeline) {
+  for (const CapsuleStats& capsule : pipeline.stats().capsules)
+    for (const BackendStatistics& backend : capsule.backends)
+      if (backend.running > 0) return true;
+  return false;
+}
+
+/// `lost_calls`: whether the process must not end in the usual way.
+int run(const RunArguments& arguments, bool& lost_calls) {
   // Everything that the manifests tell is checked before any code of a capsule runs.
   LoadOptions access = read_access(arguments.access);
   access.resources = arguments.resources.options();
   const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules, access);
-  const Plan plan(infos);
+  const UnfitPolicy unfit = arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse;
+  const Plan plan(infos, unfit);
+  for (const Plan::LeftOut& one : plan.left_out())
+    Console::shared().line("vcap: left out: " + one.reason);
   const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
   const std::vector<std::string> ids = stream_ids(arguments.sources);
+  auto stream_settings = read_stream_settings(ids, infos, settings, arguments.stream_options,
+                                              arguments.stream_capsules);
   const SourceOptions range = arguments.range.options();
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
-  Pipeline pipeline(load_all(arguments.capsules, infos, settings, access),
-                    {.trace = outputs.trace()});
+  Pipeline pipeline(
+      load_all(arguments.capsules, infos, settings, access),
+      {.frames_in_flight = arguments.frames_in_flight, .unfit = unfit, .trace = outputs.trace()});
   const auto metrics = offer_metrics(pipeline, arguments.metrics);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     auto source = open_source(arguments.sources[i], range);
@@ -116,11 +140,16 @@ int run(const RunArguments& arguments) {
     streams.add({.id = ids[i],
                  .source = std::move(source),
                  .sinks = std::move(sinks),
-                 .options = settings.options,
-                 .max_frames = arguments.max_frames > 0 ? std::optional(arguments.max_frames)
-                                                        : std::nullopt});
+                 .capsules = std::move(stream_settings.at(ids[i]).capsules),
+                 .options = std::move(stream_settings.at(ids[i]).options),
+                 .max_frames =
+                     arguments.max_frames > 0 ? std::optional(arguments.max_frames) : std::nullopt,
+                 .quarantine = {.failures = arguments.quarantine},
+                 .capsule_deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::duration<double>(arguments.capsule_deadline))});
   }
   streams.run(pipeline, stop);
+  lost_calls = has_lost_calls(pipeline);
 
   int exit_code = report_failures(streams);
   // A stream that failed before its first record leaves nothing worth a file's name.
@@ -132,6 +161,17 @@ int run(const RunArguments& arguments) {
   } catch (const OutputError&) {
     // Where writing broke off, the stream has said so already.
     if (exit_code == kDone) throw;
+  }
+  return exit_code;
+}
+
+int run(const RunArguments& arguments) {
+  bool lost_calls = false;
+  const int exit_code = run(arguments, lost_calls);
+  if (lost_calls) {
+    Console::shared().line("vcap: ends without waiting for calls that do not come back");
+    std::cout << std::flush;
+    std::quick_exit(exit_code);
   }
   return exit_code;
 }
@@ -155,6 +195,28 @@ void add_run(CLI::App& app, Action& chosen) {
   repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
   repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
            "CAPSULE=JSON|@FILE");
+  repeated("--stream-option", arguments->stream_options, "The same for one stream alone",
+           "STREAM:CAPSULE.NAME=VALUE");
+  repeated("--stream-capsules", arguments->stream_capsules,
+           "Sends a stream through these capsules alone", "STREAM=CAPSULE,CAPSULE");
+  command->add_flag("--leave-out", arguments->leave_out,
+                    "Leaves out capsules that cannot run with the others, and says why");
+  command
+      ->add_option("--capsule-deadline", arguments->capsule_deadline,
+                   "Lets a frame go on without a capsule that takes longer over it")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 86400.0));
+  command
+      ->add_option("--quarantine", arguments->quarantine,
+                   "Leaves a capsule out of a stream for 30 s once it has failed on that many of "
+                   "its frames within 10 s")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
+  command
+      ->add_option("--frames-in-flight", arguments->frames_in_flight,
+                   "Bounds the frames that all streams together work on, beside one of each")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
   add_access_options(*command, arguments->access);
   path("--jsonl", arguments->outputs.jsonl,
        "Writes one JSON record a line for each frame; \"-\" is standard output");
@@ -171,8 +233,8 @@ void add_run(CLI::App& app, Action& chosen) {
             if (what == "skip") arguments->outputs.when_failed = WhenSinkFails::skip;
           },
           "What happens where --jsonl or --video cannot be written: end (the default) ends the "
-          "streams that write there; skip goes on without the records that are lost, also those "
-          "that it is too slow for, and counts them in the summary")
+          "streams that write there; skip goes on without the records that are lost, and counts "
+          "them in the summary")
       ->type_name("end|skip")
       ->check(CLI::IsMember({"end", "skip"}).description(""));
   command

@@ -63,7 +63,8 @@ std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string
 
 std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_ptr<Sink> sink) {
   if (paths_.when_failed == WhenSinkFails::skip)
-    sink = make_buffered_sink(std::move(sink), {.when_failed = WhenSinkFails::skip});
+    sink = make_buffered_sink(
+        std::move(sink), {.when_full = WhenSinkFull::wait, .when_failed = WhenSinkFails::skip});
   outputs_.push_back({path, sink});
   return sink;
 }

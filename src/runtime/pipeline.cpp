@@ -118,9 +118,9 @@ std::size_t place_of(const Slots& slots, const std::string& capsule, const std::
 
 /// What a pipeline's streams go through: the capsules of the host, as they stand now.
 struct Lineup {
-  explicit Lineup(Slots given)
+  Lineup(Slots given, UnfitPolicy unfit)
       : slots(std::move(given)),
-        plan(infos_of(slots)),
+        plan(infos_of(slots), unfit),
         program(std::make_shared<const Program>(program_of(plan, slots))) {}
 
   /// For a stream that goes through these alone. Throws InvalidArgument, PlanError.
@@ -197,7 +197,7 @@ Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Sett
                                 std::to_string(slots.size() + 1) + ": the pointer is empty");
     slots.push_back(make_slot(capsule));
   }
-  lineup = std::make_shared<const Lineup>(std::move(slots));
+  lineup = std::make_shared<const Lineup>(std::move(slots), settings.unfit);
   for (const std::shared_ptr<Capsule>& capsule : capsules) refuse_without_backend(*capsule);
 }
 
@@ -315,7 +315,7 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(
   Slots slots = lineup->slots;
   std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
   const std::shared_ptr<CapsuleSlot> before = std::exchange(place, slot);
-  auto next = std::make_shared<const Lineup>(std::move(slots));
+  auto next = std::make_shared<const Lineup>(std::move(slots), settings.unfit);
 
   std::vector<Stream::Replacement> ready;
   try {

@@ -2,6 +2,7 @@
 #include "runtime/state_keeper.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -41,7 +42,10 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   const auto now = std::ranges::find(places_, number, &Place::number);
   std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
   places_.erase(places_.begin(), now);
-  if (passed.size() == 1 && places_.front().continues) hand_over(passed.front(), places_.front());
+  // Those between never had a frame, but may be where the state was not to be kept.
+  if (places_.front().continues &&
+      std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues)))
+    hand_over(passed.front(), places_.front());
   for (const Place& place : passed) {
     forget(place);
     // It serves again now or later, and what it knows is of frames long past.

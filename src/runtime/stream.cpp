@@ -90,6 +90,8 @@ StreamStats Stream::stats() const {
   std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take its time
   for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
   const std::lock_guard lock(mutex_);
+  std::int64_t done = report_.frames;
+  for (const auto& [reason, count] : report_.drops) done += count;
   return {.id = id_,
           .source = source_name_,
           .read = frames_read_,
@@ -99,7 +101,7 @@ StreamStats Stream::stats() const {
           .quarantined = report_.quarantined,
           .overdue = overdue_,
           .waiting = pending_.size(),
-          .in_flight = pending_.size() + begun_,
+          .in_flight = static_cast<std::size_t>(frames_read_ - done),
           .frames_per_second = latency_.per_second(now, opened_),
           .latency_ns = latency_.times_ns(),
           .sinks = std::move(sinks),

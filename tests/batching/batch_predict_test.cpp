@@ -254,6 +254,26 @@ TEST_P(BatchArena, BoundsTheParallelLoopsOfPredict) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, BatchArena, testing::Values(1, 2, 8));
 
+TEST(BatchArenas, LoopsOfOneExecutorDoNotStarveThoseOfAnother) {
+  std::atomic<bool> other_is_done{false};
+  Executor greedy([&](std::span<const int> inputs) {
+    // As many endless iterations as there are threads: no helper comes free by itself.
+    tbb::parallel_for(0, 64, [&](int) {
+      while (!other_is_done) std::this_thread::yield();
+    });
+    return std::vector<int>(inputs.size());
+  });
+  Executor modest([](std::span<const int> inputs) {
+    std::atomic<int> sum{0};
+    tbb::parallel_for(0, 100, [&](int) { ++sum; });
+    return std::vector<int>(inputs.size(), sum);
+  });
+  auto waiting = greedy.submit(1);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(modest.run(i), 100);
+  other_is_done = true;
+  waiting.get();
+}
+
 TEST(BatchWorkers, PredictSeveralBatchesAtOnce) {
   std::barrier both(2);
   Executor executor(

@@ -137,12 +137,22 @@ TEST_F(DeviceDiscovery, RefusesANullProvider) {
 TEST_F(DeviceDiscovery, DescribesTheCpuByItsModel) {
   write("cpuinfo", "processor\t: 0\nmodel name\t: Fast Chip 9000\nmodel name\t: Another\n");
 
-  EXPECT_THAT(detail::CpuProvider(folder_ / "cpuinfo").discover(),
+  EXPECT_THAT(detail::CpuProvider(folder_ / "cpuinfo", folder_ / "nodes").discover(),
               ElementsAre(Device{"CPU:0", "Fast Chip 9000", "cpu"}));
 }
 
+TEST_F(DeviceDiscovery, NotesTheNumaNodesOfTheCpuWhereThereAreSeveral) {
+  write("cpuinfo", "model name\t: Fast Chip 9000\n");
+  write("nodes/node0/cpulist", "0-15\n");
+  write("nodes/online", "0-1\n");
+  const detail::CpuProvider cpu(folder_ / "cpuinfo", folder_ / "nodes");
+  EXPECT_EQ(cpu.discover()[0].description, "Fast Chip 9000");
+  write("nodes/node1/cpulist", "16-31\n");
+  EXPECT_EQ(cpu.discover()[0].description, "Fast Chip 9000, 2 NUMA nodes");
+}
+
 TEST_F(DeviceDiscovery, FindsTheCpuWhereItsModelIsNotTold) {
-  EXPECT_THAT(detail::CpuProvider(folder_ / "missing").discover(),
+  EXPECT_THAT(detail::CpuProvider(folder_ / "missing", folder_ / "nodes").discover(),
               ElementsAre(Device{"CPU:0", "", "cpu"}));
 }
 

@@ -2,6 +2,7 @@
 // vcap run on sources that are right: records, clips, the summary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
 #include <sstream>
@@ -144,6 +145,72 @@ TEST(RunCommand, SetsOptionsByCapsuleAndName) {
                                  "finder.threshold=0.75", "--jsonl", "-"});
 
   EXPECT_EQ(records_in(result.out).at(0)["objects"].at(0)["confidence"], 0.75);
+}
+
+TEST(RunCommand, SetsOptionsAndChoosesCapsulesForOneStreamAlone) {
+  const TemporaryFolder folder;
+
+  const Result result =
+      run_all({"--source", images(folder, "gate", 1), "--source", images(folder, "yard", 1),
+               "--option", "finder.threshold=0.5", "--stream-option", "yard:finder.threshold=0.75",
+               "--stream-capsules", "yard=finder", "--frames-in-flight", "2", "--jsonl", "-"});
+
+  ASSERT_EQ(result.exit_code, 0) << result;
+  for (const nlohmann::json& record : records_in(result.out)) {
+    const nlohmann::json& found = record["objects"].at(0);
+    const bool is_yard = record["stream_id"] == "yard";
+    EXPECT_EQ(found["confidence"], is_yard ? 0.75 : 0.5);
+    EXPECT_EQ(found.contains("track_id"), !is_yard);
+  }
+}
+
+TEST(RunCommand, RefusesSettingsOfStreamsThatCannotBe) {
+  const TemporaryFolder folder;
+  const std::string source = images(folder, "gate", 1);
+  for (const auto& [option, value, message] :
+       {std::tuple{"--stream-option", "gate.threshold=1", "write stream:capsule.name=value"},
+        std::tuple{"--stream-option", "yard:finder.threshold=1", "the streams are gate"},
+        std::tuple{"--stream-option", "gate:finder.threshold=9", "is not within"},
+        std::tuple{"--stream-capsules", "gate", "write stream=capsule,capsule"},
+        std::tuple{"--stream-capsules", "gate=loser", "no capsule is called \"loser\""},
+        std::tuple{"--stream-capsules", "gate=follower", "needs nodes named"},
+        std::tuple{"--capsule-deadline", "0", "--capsule-deadline"}}) {
+    const Result result = run_all({"--source", source, option, value});
+    EXPECT_EQ(result.exit_code, 2) << result;
+    EXPECT_THAT(result.err, HasSubstr(message));
+  }
+}
+
+TEST(RunCommand, LeavesOutCapsulesThatDoNotFit) {
+  const TemporaryFolder folder;
+  const Result result = test::vcap({"run", "--capsule", test::capsule("follower"), "--source",
+                                    images(folder, "gate", 2), "--leave-out"});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("vcap: left out: capsule follower needs"));
+  EXPECT_THAT(result.out, HasSubstr("frames           2 in"));
+}
+
+TEST(RunCommand, LeavesACapsuleOutThatKeepsFailing) {
+  const TemporaryFolder folder;
+  const Result result =
+      run_all({"--source", images(folder, "shots", 6), "--config",
+               R"(finder={"throw_at":[0,1,2,3,4,5]})", "--quarantine", "2", "--jsonl", "-"});
+  EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
+}
+
+TEST(RunCommand, EndsThoughACapsuleDoesNotComeBack) {
+  const TemporaryFolder folder;
+  const std::string gate = (folder / "gate").string();  // that nobody opens from the other side
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  const Result result =
+      run_all({"--source", images(folder, "shots", 3), "--config",
+               "finder=" + nlohmann::json{{"gate", gate}, {"gate_at", 1}}.dump(),
+               "--capsule-deadline", "0.2", "--jsonl", (folder / "a.jsonl").string()});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("frame 1: capsule finder version 1"));
+  EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not come back"));
+  EXPECT_EQ(records_in(read_file(folder / "a.jsonl")).at(1)["errors"].at(0)["code"],
+            "deadline_exceeded");
 }
 
 TEST(RunCommand, GivesACapsuleItsConfigFromTheCommandLineOrAFile) {

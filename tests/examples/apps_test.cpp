@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <opencv2/imgcodecs.hpp>
 
 #include "examples/examples.hpp"
@@ -20,11 +21,12 @@ struct Outcome {
 
 std::string quoted(const std::string& text) { return std::string("'").append(text).append("'"); }
 
-/// Runs an example host; every argument stands alone.
-Outcome run(const std::string& app, const std::vector<std::string>& arguments) {
+/// Runs an example host; every argument stands alone. `input` is a file for its standard input.
+Outcome run(const std::string& app, const std::vector<std::string>& arguments,
+            const std::string& input = "/dev/null") {
   std::string command = quoted((fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string());
   for (const std::string& argument : arguments) command.append(" ").append(quoted(argument));
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  FILE* pipe = popen((command + " 2>&1 <" + quoted(input)).c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
   Outcome outcome{};
   std::array<char, 4096> buffer;
@@ -77,8 +79,28 @@ TEST_F(ExampleHosts, MultiStreamHostSumsUpEveryStream) {
   EXPECT_THAT(outcome.output, HasSubstr(" tracks"));
 }
 
+TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
+  const fs::path input = folder_ / "commands.txt";
+  std::ofstream(input) << "attach gate " << examples::footage().string()
+                       << " detector_person.threshold=0.7\n"
+                       << "attach nowhere /absent.avi\n"
+                       << "option gate detector_person.threshold=0.5\n"
+                       << "upgrade " << cap("detector_person") << "\n"
+                       << "stats\n"
+                       << "detach gate\n"
+                       << "attach yard " << folder_.string() << "/*.png\n";
+  const Outcome outcome = run("live_host", {cap("detector_person")}, input.string());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("live_host: "));
+  EXPECT_THAT(outcome.output, HasSubstr("/absent.avi"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("gate: from frame [0-9]+ on"));
+  EXPECT_THAT(outcome.output, HasSubstr("\"schema\": \"vcap.stats/1\""));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("gate: [0-9]+ frames, 0 with errors"));
+  EXPECT_THAT(outcome.output, HasSubstr("yard: 3 frames, 0 with errors"));
+}
+
 TEST_F(ExampleHosts, EveryHostExplainsItself) {
-  for (const char* app : {"minimal_host", "multi_stream_host", "webcam_host"}) {
+  for (const char* app : {"minimal_host", "multi_stream_host", "webcam_host", "live_host"}) {
     const Outcome outcome = run(app, {});
     EXPECT_EQ(outcome.exit_code, 2) << app;
     EXPECT_THAT(outcome.output, HasSubstr(std::string("usage: ") + app));

@@ -125,6 +125,17 @@ TEST_F(TrackerPerson, GivesTheSameIdsInEveryRunOfAStream) {
   EXPECT_EQ(stream_.show({kSomebody, kSomebodyElse}), again.show({kSomebody, kSomebodyElse}));
 }
 
+TEST_F(TrackerPerson, GoesOnFromWhatAnotherVersionSaved) {
+  const Ids before = stream_.show({kSomebody});
+  const nlohmann::json saved = capsule_->save_state("entrance");
+  const auto newer = examples::load("tracker_person");
+  newer->open_stream({.id = "entrance", .seed = 7, .saved = saved, .saved_by = 1});
+  Stream again(newer, "entrance");
+  const Ids both = again.show({kSomebody, kSomebodyElse});
+  EXPECT_EQ(both[0], before[0]);
+  EXPECT_EQ(both[1], stream_.show({kSomebody, kSomebodyElse})[1]) << "chance goes on too";
+}
+
 TEST_F(TrackerPerson, ReplacesIdsThatAnotherTrackerGave) {
   const vcap::Uuid foreign = vcap::Uuid::random();
   vcap::DetectionNode node = examples::person(kSomebody);

@@ -246,6 +246,16 @@ TEST(Pipeline, SendsAStreamThroughTheCapsulesThatItChooses) {
       IsEmpty());
 }
 
+TEST(Pipeline, CanLeaveOutCapsulesThatDoNotFit) {
+  Pipeline pipeline(
+      {make_capsule(single_info("later", "bike"), give_back), make_detector("people", "person")},
+      {.unfit = UnfitPolicy::leave_out});
+  EXPECT_THAT(pipeline.plan().left_out(), SizeIs(1));
+  EXPECT_THAT(run(pipeline, {.source = make_source(3)}), SizeIs(3));
+  EXPECT_THAT([&] { pipeline.replace_capsule(make_detector("people", "car")); },
+              testing::Not(testing::Throws<Error>()));
+}
+
 TEST(Pipeline, RefusesAChoiceThatCannotBe) {
   Pipeline pipeline({make_capsule(single_info("later", "person"), give_back),
                      make_detector("people", "person"), make_detector("cars", "car")});

@@ -155,6 +155,20 @@ TEST(ReplaceCapsule, GoesOnWithTheStateThatTheOldOneSaves) {
   EXPECT_EQ(newer->stream_count(), 0u);
 }
 
+TEST(ReplaceCapsule, GoesOnWithTheStateAlsoOverVersionsThatHadNoFrame) {
+  Pipeline pipeline({counter(1)});
+  Hand gate(pipeline, "gate");
+  for (int i = 0; i < 3; ++i) gate.play();
+  pipeline.replace_capsule(counter(2));
+  pipeline.replace_capsule(counter(3));
+  const FrameRecord record = gate.play();
+  EXPECT_EQ(count_in(record), 4);
+  EXPECT_EQ(record.replacements.size(), 2u);
+  pipeline.replace_capsule(counter(4), {.keep_state = false});
+  pipeline.replace_capsule(counter(5));
+  EXPECT_EQ(count_in(gate.play()), 1) << "one between was to begin anew";
+}
+
 TEST(ReplaceCapsule, BeginsAnewWhereTheStateIsNotToBeKept) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");

@@ -4,6 +4,7 @@
 // assigned to those of the frames before so that, all in all, their boxes overlap the most.
 #include <limits>
 #include <random>
+#include <sstream>
 #include <vcap/capsule.hpp>
 
 namespace {
@@ -13,7 +14,12 @@ namespace {
 // are the ids.
 class Tracks final : public vcap::BaseStreamState {
  public:
-  explicit Tracks(const vcap::StreamInfo& stream) : engine_(stream.seed) {}
+  explicit Tracks(const vcap::StreamInfo& stream) : engine_(stream.seed) {
+    if (!stream.saved.is_null()) restore(stream.saved);
+  }
+
+  // What a newer version goes on from, where it replaces this one while the stream runs.
+  nlohmann::json save() const override;
 
   void update(vcap::DetectionNodes& persons, double min_iou, std::int64_t max_missed_frames);
 
@@ -24,6 +30,7 @@ class Tracks final : public vcap::BaseStreamState {
     std::int64_t missed_frames = 0;
   };
 
+  void restore(const nlohmann::json& saved);
   cv::Mat1d costs(std::span<const vcap::BoundingBox> boxes, double min_iou) const;
 
   std::mt19937_64 engine_;
@@ -54,6 +61,29 @@ void Tracks::update(vcap::DetectionNodes& persons, double min_iou, std::int64_t 
     persons[i].track_id = tracks_.back().id;
   }
 }
+
+// [save]
+nlohmann::json Tracks::save() const {
+  std::ostringstream engine;
+  engine << engine_;
+  nlohmann::json saved = {{"engine", engine.str()}, {"tracks", nlohmann::json::array()}};
+  for (const Track& track : tracks_)
+    saved["tracks"].push_back({{"id", track.id.to_string()},
+                               {"box", {track.box.x1, track.box.y1, track.box.x2, track.box.y2}},
+                               {"missed_frames", track.missed_frames}});
+  return saved;
+}
+
+void Tracks::restore(const nlohmann::json& saved) {
+  std::istringstream(saved.at("engine").get<std::string>()) >> engine_;
+  for (const nlohmann::json& track : saved.at("tracks")) {
+    const auto box = track.at("box").get<std::array<double, 4>>();
+    tracks_.push_back({.id = vcap::Uuid::parse(track.at("id").get<std::string>()),
+                       .box = {box[0], box[1], box[2], box[3]},
+                       .missed_frames = track.at("missed_frames")});
+  }
+}
+// [/save]
 
 // A row for each track, a column for each box; infinity forbids the pair.
 cv::Mat1d Tracks::costs(std::span<const vcap::BoundingBox> boxes, double min_iou) const {

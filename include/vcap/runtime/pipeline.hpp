@@ -116,6 +116,8 @@ class VCAP_EXPORT Pipeline {
     /// Leaves a capsule out of all streams where it keeps failing on their frames together; times
     /// are those of `clock`. Beside StreamConfig::quarantine.
     QuarantinePolicy quarantine{};
+    /// What happens to capsules that do not fit in with the others.
+    UnfitPolicy unfit = UnfitPolicy::refuse;
     /// For `quarantine` and StreamConfig::capsule_deadline. Null: the machine's steady clock.
     std::shared_ptr<BatchClock> clock{};
     /// Is told of what streams and capsules do, until it is closed. Null: nobody is.

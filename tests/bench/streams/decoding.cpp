@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <opencv2/videoio.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/clip_writer.hpp"
+#include "streams/parts.hpp"
+#include "support/temporary_folder.hpp"
+#include "vcap/runtime/source.hpp"
+
+namespace vcap::bench::streams {
+namespace {
+
+/// 720p of H.264 whose pictures are shown in another order than they are decoded in.
+std::string clip_with_b_frames() {
+  static const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "b-frames.mp4";
+  if (!std::filesystem::exists(path))
+    test::write_clip(path, {.size = {1280, 720}, .frames = 100, .options = test::b_frames(true)});
+  return path;
+}
+
+double with_source(const std::string& clip) {
+  int frames = 0;
+  const double took = seconds([&] {
+    const std::unique_ptr<Source> source = open_source(clip);
+    while (source->read()) ++frames;
+  });
+  return frames / took;
+}
+
+/// As programs read with OpenCV: each picture into the memory of the one before.
+double with_opencv(const std::string& clip) {
+  int frames = 0;
+  const double took = seconds([&] {
+    cv::VideoCapture video(clip);
+    for (cv::Mat frame; video.read(frame);) ++frames;
+  });
+  return frames / took;
+}
+
+/// As a program has to that hands its frames on: each picture into memory of its own.
+double with_opencv_to_keep(const std::string& clip) {
+  int frames = 0;
+  const double took = seconds([&] {
+    cv::VideoCapture video(clip);
+    for (;;) {
+      cv::Mat frame;
+      if (!video.read(frame)) break;
+      ++frames;
+    }
+  });
+  return frames / took;
+}
+
+}  // namespace
+
+std::vector<Figure> decoding() {
+  std::vector<Figure> figures;
+  const auto add = [&](const std::string& what, const std::function<std::string()>& clip) {
+    using Loop = double (*)(const std::string&);
+    const auto line = [&](const std::string& baseline, Loop loop) {
+      figures.push_back({.id = "streams.6",
+                         .what = "reading " + what + ", rate of cv::VideoCapture" + baseline,
+                         .target = 0.97,
+                         .better = Better::higher,
+                         .sample = [=] {
+                           const std::string path = clip();
+                           return ratio([&] { return with_source(path); },
+                                        [&] { return loop(path); });
+                         }});
+    };
+    line("", with_opencv);
+    line(", new memory", with_opencv_to_keep);
+  };
+  add("vtest.avi", footage);
+  add("H.264 with B-frames", clip_with_b_frames);
+  return figures;
+}
+
+}  // namespace vcap::bench::streams

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs streams that come and go, and capsules that are replaced, hang and fail, for DURATION, and
+# checks that memory, descriptors and threads do not grow and that every frame is accounted for.
+#   tests/soak/run.sh DURATION     such as 90s, 30m or 72h
+# First, for a minute, with a capsule that leaks, which must be found. Exit code 1 where a check
+# fails, with a sentence that says which.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+case "${1:-}" in
+  -h | --help) sed -n '4,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  [0-9]*[smh]) duration=$1 ;;
+  *) echo "give a duration, such as 90s, 30m or 72h; see tests/soak/run.sh --help" >&2; exit 2 ;;
+esac
+cd "$root"
+
+cmake/install_dependencies.sh
+footage=$(cmake/footage.sh)
+export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+mkdir -p build
+cmake --preset release -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
+cmake --build build/release --target vcap_soak -- --quiet
+soak=build/release/tests/soak/vcap_soak
+
+echo "-- with a capsule that leaks 4 KiB each frame"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+"$soak" 60s --leak --footage "$footage" >"$log" 2>&1 || status=$?
+cat "$log"
+if [ "$status" -ne 1 ] || ! grep -q 'memory grows' "$log"; then
+  echo "the leak was not found (exit code $status): the check of memory is worth nothing" >&2
+  exit 1
+fi
+echo "-- the leak was found; now without one, for $duration"
+"$soak" "$duration" --footage "$footage"
