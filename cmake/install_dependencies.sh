@@ -21,6 +21,7 @@ packages=(
   libavformat-dev libavcodec-dev            # videos and network streams: containers, decoders
   libavutil-dev libswscale-dev              # the same: their frames, and those turned into BGR
   libspdlog-dev                             # the default log
+  prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus
   libcli11-dev                              # the command line of vcap
   libgtest-dev libgmock-dev                 # tests
   libbenchmark-dev                          # benchmarks

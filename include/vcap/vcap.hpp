@@ -13,4 +13,6 @@
 #include "vcap/loading/sign_capsule.hpp"
 #include "vcap/runtime/buffered_sink.hpp"
 #include "vcap/runtime/frame_feed.hpp"
+#include "vcap/runtime/metrics_server.hpp"
 #include "vcap/runtime/pipeline.hpp"
+#include "vcap/runtime/trace.hpp"

@@ -136,6 +136,8 @@ void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time
     recorder_.count_rejected(call.size_);
     throw queue_full_error(policy_.max_queue_size, call.size_);
   }
+  if (const auto& current = BatchObserverScope::current(); current != observer_)
+    observer_ = current;
   Finished finished;
   std::exception_ptr why;
   try {

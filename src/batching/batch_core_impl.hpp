@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "batching/adaptive_linger.hpp"
+#include "batching/batch_observer.hpp"
 #include "batching/batch_parking.hpp"
 #include "batching/batch_queue.hpp"
 #include "batching/batch_recorder.hpp"
@@ -121,10 +122,11 @@ class BatchCoreImpl {
   std::unique_ptr<PredictArena> arena_{};  // made with the first thread
   std::vector<std::thread> workers_{};
   std::thread watch_{};
-  std::size_t idle_workers_ = 0;  // that predict nothing at present
-  std::size_t unanswered_ = 0;    // calls accepted and not yet told
-  std::size_t blocked_ = 0;       // senders that wait for room
-  std::size_t guests_ = 0;        // blocking calls that a stop token may still reach
+  std::shared_ptr<BatchObserver> observer_{};  // of who sent last
+  std::size_t idle_workers_ = 0;               // that predict nothing at present
+  std::size_t unanswered_ = 0;                 // calls accepted and not yet told
+  std::size_t blocked_ = 0;                    // senders that wait for room
+  std::size_t guests_ = 0;                     // blocking calls that a stop token may still reach
   bool closing_ = false;
   bool finished_ = false;  // closing_, and all is answered
 

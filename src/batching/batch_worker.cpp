@@ -41,9 +41,12 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
       } catch (...) {  // then those that there are do all the work
       }
     }
+    const std::shared_ptr<BatchObserver> observer = observer_;
     lock.unlock();
     const time_point began = clock_->now();
+    const std::size_t observed = observer ? observer->begin(items) : 0;
     arena_->run(runner, batch);
+    if (observer) observer->end(observed);
     const time_point now = clock_->now();
     lock.lock();
     ++idle_workers_;

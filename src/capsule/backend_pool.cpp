@@ -79,6 +79,8 @@ BackendPool::Lease::~Lease() {
 
 Backend& BackendPool::Lease::operator*() const noexcept { return *slot_->backend; }
 
+const std::string& BackendPool::Lease::device() const noexcept { return slot_->device; }
+
 BackendPool::BackendPool() = default;
 
 BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const std::string& capsule,

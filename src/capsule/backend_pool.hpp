@@ -30,6 +30,7 @@ class BackendPool {
     ~Lease();
     Backend& operator*() const noexcept;
     Backend* operator->() const noexcept { return &**this; }
+    const std::string& device() const noexcept;
 
    private:
     Slot* slot_;

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "capsule/backend_pool.hpp"
+#include "capsule/call_observer.hpp"
 #include "capsule/device_names.hpp"
 #include "capsule/host_guard.hpp"
 #include "capsule/stream_states.hpp"
@@ -118,6 +119,7 @@ DetectionNodes Capsule::Impl::process_frame(const Frame& frame, DetectionNodes n
   const BatchStreamScope scope(stream_id);
   // Chosen after the wait for the turn: what was idle before it may be busy now.
   const auto backend = backends.lease_least_busy();
+  const detail::ObservedBackend observed(backend.device());
   DetectionNodes result = backend->process_frame(frame, std::move(nodes), values, state);
   check_size(result.kind(), info.output_type.size, "gave back");
   return result;

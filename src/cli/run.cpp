@@ -22,6 +22,7 @@
 #include "vcap/base/error.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
+#include "vcap/runtime/metrics_server.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -46,6 +47,7 @@ struct RunArguments {
   OutputPaths outputs;
   ResourceArguments resources;
   SourceArguments range;
+  std::string metrics;          ///< where to offer them; empty: nowhere
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   std::size_t frames_in_flight = 0;
@@ -72,6 +74,18 @@ std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& p
     capsules.push_back(load_capsule(paths[i], options));
   }
   return capsules;
+}
+
+/// Offers metrics for as long as the result lives. Where only a port is given, this machine alone
+/// is to reach it.
+std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::string address) {
+  if (address.empty()) return nullptr;
+  if (address.find(':') == std::string::npos) address.insert(0, ":");
+  if (address.front() == ':') address.insert(0, "127.0.0.1");
+  auto server = std::make_unique<MetricsServer>(pipeline, address);
+  Console::shared().line("vcap: metrics are at http://" + address.substr(0, address.rfind(':')) +
+                         ":" + std::to_string(server->port()) + "/metrics");
+  return server;
 }
 
 /// One message a failed stream; the exit code of the first.
@@ -116,8 +130,10 @@ int run(const RunArguments& arguments, bool& lost_calls) {
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
-  Pipeline pipeline(load_all(arguments.capsules, infos, settings, access),
-                    {.frames_in_flight = arguments.frames_in_flight, .unfit = unfit});
+  Pipeline pipeline(
+      load_all(arguments.capsules, infos, settings, access),
+      {.frames_in_flight = arguments.frames_in_flight, .unfit = unfit, .trace = outputs.trace()});
+  const auto metrics = offer_metrics(pipeline, arguments.metrics);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     auto source = open_source(arguments.sources[i], range);
     auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
@@ -208,6 +224,8 @@ void add_run(CLI::App& app, Action& chosen) {
        "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
        "sources, one clip each, NAME-STREAM.EXTENSION");
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  path("--trace", arguments->outputs.trace,
+       "Writes where the time of frames went, for https://ui.perfetto.dev");
   command
       ->add_option_function<std::string>(
           "--when-output-fails",
@@ -219,6 +237,12 @@ void add_run(CLI::App& app, Action& chosen) {
           "them in the summary")
       ->type_name("end|skip")
       ->check(CLI::IsMember({"end", "skip"}).description(""));
+  command
+      ->add_option("--metrics", arguments->metrics,
+                   "Offers what streams, capsules and devices are doing to Prometheus, at "
+                   "http://HOST:PORT/metrics, without a password; HOST is 127.0.0.1 where it is "
+                   "left out, port 0 any that is free")
+      ->type_name("HOST:PORT");
   arguments->resources.add_to(*command, "--resource-cache");
   arguments->range.add_to(*command);
   command

@@ -26,6 +26,10 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
     check_free(paths_.jsonl);
     jsonl_ = add_sink(paths_.jsonl, make_json_lines_sink(paths_.jsonl));
   }
+  if (!paths_.trace.empty()) {
+    check_free(paths_.trace);
+    trace_ = std::make_shared<Trace>(paths_.trace);
+  }
   // The clip's own file comes with its stream, when its rate is known; its folder can be wrong now.
   if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0);
 }
@@ -91,13 +95,14 @@ void RunOutputs::finish(std::string summary) {
     }
   };
   for (const Output& output : outputs_) attempt([&output] { output.sink->close(); });
+  if (trace_) attempt([this] { trace_->close(); });
   summary += losses();  // known only now that all is written
   if (summary_)
     attempt([this, &summary] {
       summary_->write(summary);
       summary_->commit();
     });
-  const bool stdout_taken = paths_.jsonl == "-" || paths_.summary == "-";
+  const bool stdout_taken = paths_.jsonl == "-" || paths_.summary == "-" || paths_.trace == "-";
   (stdout_taken ? std::cerr : std::cout) << summary << std::flush;
   if (first_failure) std::rethrow_exception(first_failure);
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/output_file.hpp"
 #include "vcap/runtime/buffered_sink.hpp"
+#include "vcap/runtime/trace.hpp"
 
 namespace vcap::cli {
 
@@ -16,6 +17,7 @@ struct OutputPaths {
   std::string jsonl;
   std::string video;
   std::string summary;
+  std::string trace;
   WhenSinkFails when_failed = WhenSinkFails::end_stream;
 };
 
@@ -29,6 +31,8 @@ class RunOutputs {
   /// What a stream writes to. Throws like the constructor.
   std::vector<std::shared_ptr<Sink>> sinks_of_stream(const std::string& stream_id,
                                                      bool one_of_several, double frames_per_second);
+  /// Null where there is none.
+  const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
   /// Completes every file and prints the summary, with what was lost to outputs: to standard
   /// output, or, where the records go there, to standard error. Completes all that can be, then
   /// throws the first OutputError.
@@ -49,6 +53,7 @@ class RunOutputs {
   std::vector<std::string> names_;  ///< checked so far
   std::optional<OutputFile> summary_;
   std::shared_ptr<Sink> jsonl_;
+  std::shared_ptr<Trace> trace_;
   std::vector<Output> outputs_;
 };
 

@@ -165,6 +165,7 @@ struct Pipeline::Impl {
 
   const Settings settings;
   const std::shared_ptr<BatchClock> clock;
+  const std::shared_ptr<TraceLog> trace;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
   /// Held while streams are opened or capsules change, so that either finds the other done.
@@ -184,6 +185,7 @@ struct Pipeline::Impl {
 Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Settings wanted)
     : settings(std::move(wanted)),
       clock(settings.clock ? settings.clock : std::make_shared<detail::SteadyBatchClock>()),
+      trace(TraceLog::of(settings.trace)),
       flights(settings.frames_in_flight),
       pool(settings.workers > 0 ? settings.workers : automatic_workers(0)),
       watchdog(clock) {
@@ -202,8 +204,12 @@ Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Sett
 std::shared_ptr<CapsuleSlot> Pipeline::Impl::make_slot(std::shared_ptr<Capsule> capsule,
                                                        std::int64_t trial_frames) {
   const std::string name = capsule->name();
-  return std::make_shared<CapsuleSlot>(std::move(capsule), settings.quarantine, clock, trial_frames,
-                                       [this, name](bool passed) { end_trial(name, passed); });
+  const int version = capsule->info().version;
+  auto slot =
+      std::make_shared<CapsuleSlot>(std::move(capsule), settings.quarantine, clock, trial_frames,
+                                    [this, name](bool passed) { end_trial(name, passed); });
+  slot->trace = CapsuleTrace::make(trace, name, version);
+  return slot;
 }
 
 std::shared_ptr<Stream> Pipeline::Impl::find(const std::string& id) const {
@@ -287,7 +293,7 @@ void Pipeline::Impl::start(StreamConfig config) {
   }
   auto stream =
       std::make_shared<Stream>(config.id, std::move(config.source), std::move(config.sinks), rules,
-                               StreamServices{pool, watchdog, flights});
+                               StreamServices{pool, watchdog, flights, trace});
   stream->set_out(program, std::move(options));
   {
     const std::lock_guard lock(mutex);

@@ -15,6 +15,14 @@ nlohmann::json times_in_ms(const Histogram& ns) {
           {"p99", ms(ns.quantile(0.99))}};
 }
 
+nlohmann::json to_json(const std::optional<SinkStats>& sink) {
+  if (!sink) return nullptr;
+  nlohmann::json json = {
+      {"written", sink->written}, {"lost", sink->lost}, {"queued", sink->queued}};
+  if (sink->last_failure) json["last_failure"] = *sink->last_failure;
+  return json;
+}
+
 nlohmann::json to_json(const StreamStats& stream) {
   nlohmann::json json = {{"id", stream.id},
                          {"source", stream.source},
@@ -28,7 +36,9 @@ nlohmann::json to_json(const StreamStats& stream) {
                          {"in_flight", stream.in_flight},
                          {"frames_per_second", stream.frames_per_second},
                          {"latency_ms", times_in_ms(stream.latency_ns)},
+                         {"sinks", nlohmann::json::array()},
                          {"ended", stream.ended}};
+  for (const std::optional<SinkStats>& sink : stream.sinks) json["sinks"].push_back(to_json(sink));
   if (stream.failure) json["failure"] = *stream.failure;
   return json;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/call_meter.hpp"
+#include "runtime/capsule_trace.hpp"
 #include "runtime/shared_quarantine.hpp"
 #include "runtime/trial.hpp"
 #include "vcap/capsule/capsule.hpp"
@@ -34,6 +35,7 @@ struct CapsuleSlot {
   CallMeter meter{};
   SharedQuarantine quarantine;
   Trial trial;
+  std::unique_ptr<CapsuleTrace> trace{};  ///< null where no trace is asked for
 };
 
 /// A step of the plan, ready to be run. Thread safety: value; read-only once a stream uses it.

@@ -59,7 +59,8 @@ struct FrameJob {
   FrameRecord record{};
   std::shared_ptr<const Route> route{};
   std::chrono::steady_clock::time_point read_at{};
-  bool left_out = false;  ///< the step was not to be run
+  std::uint64_t trace_frame = 0;  ///< StreamTrace::read()
+  bool left_out = false;          ///< the step was not to be run
 
   const ProgramStep& program_step() const { return (*route->program)[step]; }
   Station& station() const { return *route->stops[step].station; }

@@ -121,6 +121,7 @@ StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity disco
       step_(job->step),
       stream_id_(job->record.stream_id),
       state_(std::move(state)),
+      trace_frame_(job->trace_frame),
       frame_(job->record.frame),
       job_(std::move(job)),
       nodes_(std::move(nodes)) {
@@ -178,7 +179,10 @@ StepRun::Help StepRun::end_call(const Call& call, std::vector<DetectionNode> ret
 }
 
 std::vector<DetectionNode> StepRun::call(DetectionNodes nodes) const {
-  Capsule& capsule = *(*route_->program)[step_].slot->capsule;
+  const CapsuleSlot& slot = *(*route_->program)[step_].slot;
+  Capsule& capsule = *slot.capsule;
+  std::optional<CapsuleTrace::Call> traced;
+  if (slot.trace) traced.emplace(*slot.trace, stream_id_, frame_.index, trace_frame_);
   const OptionValues& options = route_->options[step_];
   if (state_) return capsule.process_frame(frame_, std::move(nodes), options, state_).take();
   return capsule.process_frame(frame_, std::move(nodes), options, stream_id_).take();

@@ -88,6 +88,7 @@ class StepRun {
   const std::size_t step_;
   const std::string stream_id_;
   const StreamHandle state_;  ///< null for a stateless capsule
+  const std::uint64_t trace_frame_;
   Frame frame_;
 
   std::mutex mutex_;

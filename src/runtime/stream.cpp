@@ -16,7 +16,8 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
       sinks_(std::move(sinks)),
       rules_(std::move(rules)),
       source_name_(source->info().description),
-      services_(services),
+      services_(std::move(services)),
+      trace_(StreamTrace::make(services_.trace, id_)),
       source_(std::move(source)),
       opened_(std::chrono::steady_clock::now()) {
   report_.id = id_;
@@ -86,6 +87,8 @@ StreamReport Stream::report() const {
 
 StreamStats Stream::stats() const {
   const auto now = std::chrono::steady_clock::now();
+  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take its time
+  for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
   const std::lock_guard lock(mutex_);
   std::int64_t done = report_.frames;
   for (const auto& [reason, count] : report_.drops) done += count;
@@ -101,6 +104,7 @@ StreamStats Stream::stats() const {
           .in_flight = static_cast<std::size_t>(frames_read_ - done),
           .frames_per_second = latency_.per_second(now, opened_),
           .latency_ns = latency_.times_ns(),
+          .sinks = std::move(sinks),
           .ended = report_.ended,
           .failure = report_.failure};
 }
@@ -108,8 +112,11 @@ StreamStats Stream::stats() const {
 void Stream::read_frames() {
   try {
     while (wait_for_room()) {
+      const auto begin = std::chrono::steady_clock::now();
       std::optional<Frame> frame = source_->read();
-      if (!frame || !accept(*std::move(frame))) break;
+      if (!frame) break;
+      const std::uint64_t trace_frame = trace_ ? trace_->read(begin, frame->index) : 0;
+      if (!accept(*std::move(frame), trace_frame)) break;
     }
   } catch (...) {
     // Many sources can only be interrupted by making their read fail.
@@ -178,7 +185,7 @@ void Stream::check(const Frame& frame) const {
 }
 
 /// False where no further frame is wanted.
-bool Stream::accept(Frame frame) {
+bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   const auto read_at = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
@@ -200,7 +207,7 @@ bool Stream::accept(Frame frame) {
       drop(frame, kDropOverload);
       return true;
     }
-    pending_.push_back({std::move(frame), route_, read_at});
+    pending_.push_back({std::move(frame), route_, read_at, trace_frame});
   }
   services_.pool.post(shared_from_this());
   return true;
@@ -231,6 +238,7 @@ void Stream::drop_oldest() {
 void Stream::drop(const Frame& frame, const char* reason) {
   ++report_.drops[reason];
   untold_drops_.push_back({frame.index, reason});
+  if (trace_) trace_->dropped(frame.index, reason);
   if (frame.discontinuity != Discontinuity::none) owed_ = frame.discontinuity;
   settle_slots();
 }

@@ -20,6 +20,7 @@
 #include "runtime/flight_limit.hpp"
 #include "runtime/route.hpp"
 #include "runtime/step_run.hpp"
+#include "runtime/stream_trace.hpp"
 #include "runtime/watchdog.hpp"
 #include "runtime/work_pool.hpp"
 #include "vcap/runtime/pipeline.hpp"
@@ -38,6 +39,7 @@ struct StreamServices {
   WorkPool& pool;
   Watchdog& watchdog;
   FlightLimit& flights;
+  std::shared_ptr<TraceLog> trace{};  ///< null where none is asked for
 };
 
 /// One stream of a pipeline: its source thread, its frames in flight, its results in order.
@@ -129,12 +131,13 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
     Frame frame;
     std::shared_ptr<const Route> route;
     std::chrono::steady_clock::time_point read_at;
+    std::uint64_t trace_frame;
   };
 
   // Source thread.
   void read_frames();
   bool wait_for_room();
-  bool accept(Frame frame);
+  bool accept(Frame frame, std::uint64_t trace_frame);
   void check(const Frame& frame) const;
   bool make_room();
   void drop_oldest();
@@ -178,6 +181,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   const Rules rules_;
   const std::string source_name_;
   StreamServices services_;
+  const std::unique_ptr<StreamTrace> trace_;
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 

@@ -51,6 +51,7 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   job->record.frame = std::move(pending_.front().frame);
   job->route = std::move(pending_.front().route);
   job->read_at = pending_.front().read_at;
+  job->trace_frame = pending_.front().trace_frame;
   pending_.pop_front();
   ++begun_;
   job->record.drops = std::exchange(untold_drops_, {});
@@ -346,6 +347,7 @@ void Stream::after_pull(std::unique_lock<std::mutex>& lock) {
 
 /// False where the record was dropped.
 bool Stream::deliver(FrameJob& job) {
+  const auto begin = std::chrono::steady_clock::now();
   try {
     if (!abandoned_)
       for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
@@ -360,14 +362,17 @@ bool Stream::deliver(FrameJob& job) {
     stop();
   }
   const auto now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
-  if (abandoned_) {
-    drop(job.record.frame, kDropStreamFailed);
-    return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (abandoned_) {
+      drop(job.record.frame, kDropStreamFailed);
+      return false;
+    }
+    ++report_.frames;
+    latency_.add(job.read_at, now, false);
+    if (!job.record.errors.empty()) ++report_.errors;
   }
-  ++report_.frames;
-  latency_.add(job.read_at, now, false);
-  if (!job.record.errors.empty()) ++report_.errors;
+  if (trace_) trace_->recorded(begin, job.record.frame.index, job.trace_frame);
   return true;
 }
 

@@ -102,6 +102,8 @@ class Command {
 
   bool wait_for_out(const std::string& part) { return out_.wait_for(part); }
   bool wait_for_err(const std::string& part) { return err_.wait_for(part); }
+  /// What it has written to standard error so far.
+  std::string err() const { return err_.text(); }
   void send(int signal) const { ::kill(process_, signal); }
 
   Result wait() {

@@ -19,6 +19,7 @@
 #include "vcap/runtime/plan.hpp"
 #include "vcap/runtime/sink.hpp"
 #include "vcap/runtime/source.hpp"
+#include "vcap/runtime/trace.hpp"
 
 namespace vcap {
 
@@ -119,6 +120,8 @@ class VCAP_EXPORT Pipeline {
     UnfitPolicy unfit = UnfitPolicy::refuse;
     /// For `quarantine` and StreamConfig::capsule_deadline. Null: the machine's steady clock.
     std::shared_ptr<BatchClock> clock{};
+    /// Is told of what streams and capsules do, until it is closed. Null: nobody is.
+    std::shared_ptr<Trace> trace{};
   };
 
   /// Throws PlanError; CapsuleLoadError (no_backend) for one loaded without inference_mode.

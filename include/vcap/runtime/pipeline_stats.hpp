@@ -14,6 +14,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/base/histogram.hpp"
 #include "vcap/capsule/capsule.hpp"
+#include "vcap/runtime/sink.hpp"
 
 namespace vcap {
 
@@ -31,6 +32,9 @@ struct StreamStats {
   std::size_t in_flight = 0;     ///< read and not recorded, those that wait included
   double frames_per_second = 0;  ///< recorded, over the last ten seconds
   Histogram latency_ns{};        ///< of each record, from its frame's reading to the last sink
+  /// Of the stream's sinks, in their order: nothing for one that does not count. What a sink counts
+  /// that streams share is the same in each of them.
+  std::vector<std::optional<SinkStats>> sinks{};
   bool ended = false;
   std::optional<std::string> failure{};
 };

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// vcap run --metrics, scraped while the capsule waits at a gate, and vcap run --trace.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/images.hpp"
+#include "support/http_get.hpp"
+
+namespace vcap {
+namespace {
+
+using test::Command;
+using test::HttpAnswer;
+using test::Result;
+using testing::HasSubstr;
+
+class ObservedRun : public testing::Test {
+ protected:
+  ObservedRun() {
+    if (::mkfifo(gate_.c_str(), 0600) != 0) throw std::runtime_error("no FIFO");
+  }
+
+  std::vector<std::string> arguments(const std::string& metrics) {
+    return {"run",
+            "--capsule",
+            test::capsule("finder"),
+            "--source",
+            test::images(folder_, "shots", 5),
+            "--config",
+            R"(finder={"gate_at":3,"gate":")" + gate_ + "\"}",
+            "--jsonl",
+            "-",
+            "--metrics",
+            metrics};
+  }
+
+  const test::TemporaryFolder folder_;
+  const std::string gate_ = (folder_ / "gate").string();
+};
+
+TEST_F(ObservedRun, IsScrapedWhileItRuns) {
+  Command command(arguments("0"));
+  ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
+  ASSERT_TRUE(command.wait_for_err("/metrics\n"));
+  std::smatch found;
+  const std::string told = command.err();
+  ASSERT_TRUE(std::regex_search(told, found, std::regex("http://127\\.0\\.0\\.1:(\\d+)/metrics")))
+      << told;
+
+  const auto port = static_cast<std::uint16_t>(std::stoi(found[1]));
+  const HttpAnswer answer = test::http_get(port, "/metrics");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.body, HasSubstr("\nvcap_stream_frames_read_total{stream=\"shots\"} 5\n"));
+  EXPECT_THAT(answer.body, HasSubstr("\nvcap_capsule_failures_total{capsule=\"finder\""));
+
+  std::ofstream(gate_).close();
+  EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+TEST(TracedRun, WritesATraceOfEachFrame) {
+  const test::TemporaryFolder folder;
+  const std::string path = (folder / "trace.json").string();
+  const Result result = test::vcap({"run", "--capsule", test::capsule("finder"), "--source",
+                                    test::images(folder, "shots", 5), "--trace", path});
+  ASSERT_EQ(result.exit_code, 0) << result;
+  std::ifstream file(path);
+  const nlohmann::json events = nlohmann::json::parse(file).at("traceEvents");
+  const auto count = [&events](const std::string& phase, const std::string& name) {
+    return std::ranges::count_if(events, [&](const nlohmann::json& event) {
+      return event.at("ph") == phase && event.at("name") == name;
+    });
+  };
+  EXPECT_EQ(count("X", "read"), 5);
+  EXPECT_EQ(count("X", "record"), 5);
+  for (const std::string arrow : {"s", "t", "f"}) EXPECT_EQ(count(arrow, "frame"), 5) << arrow;
+}
+
+TEST(TracedRun, FailsWhereTheTraceCannotBeWritten) {
+  const test::TemporaryFolder folder;
+  const auto run = [&folder](const std::string& path) {
+    return test::vcap({"run", "--capsule", test::capsule("finder"), "--source",
+                       test::images(folder, "shots", 2), "--trace", path});
+  };
+  const Result nowhere = run((folder / "none/trace.json").string());
+  EXPECT_EQ(nowhere.exit_code, 7) << nowhere;
+  const Result full = run("/dev/full");
+  EXPECT_EQ(full.exit_code, 7) << full;
+  EXPECT_THAT(full.err, HasSubstr("No space left"));
+  EXPECT_THAT(full.out, HasSubstr("2 in ")) << "all frames were recorded";
+}
+
+TEST_F(ObservedRun, FailsWhereNothingCanListen) {
+  const Result taken = test::vcap(arguments("192.0.2.1:9464"));  // kept for documents: nobody's
+  EXPECT_EQ(taken.exit_code, 7) << taken;
+  EXPECT_THAT(taken.err, HasSubstr("metrics cannot be offered at 192.0.2.1:9464"));
+  EXPECT_EQ(taken.out, "");
+
+  const Result wrong = test::vcap(arguments("everywhere"));
+  EXPECT_EQ(wrong.exit_code, 2) << wrong;
+  EXPECT_THAT(wrong.err, HasSubstr("everywhere"));
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+namespace vcap::test {
+
+struct HttpAnswer {
+  int status = 0;  ///< 0: the connection was closed without an answer
+  std::string head{};
+  std::string body{};
+};
+
+/// A connection to a port of 127.0.0.1.
+class LoopbackConnection {
+ public:
+  explicit LoopbackConnection(std::uint16_t port)
+      : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // A server that ends may keep, and never answer, a connection that it has just taken.
+    const timeval patience{.tv_sec = 3, .tv_usec = 0};
+    ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      const int error = errno;
+      ::close(descriptor_);
+      throw std::system_error(error, std::generic_category(), "connect");
+    }
+  }
+  ~LoopbackConnection() { ::close(descriptor_); }
+  LoopbackConnection(const LoopbackConnection&) = delete;
+  LoopbackConnection& operator=(const LoopbackConnection&) = delete;
+
+  void send(const std::string& text) const {
+    ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+  }
+  std::string read_all() const {
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (ssize_t size = 0; (size = ::recv(descriptor_, buffer.data(), buffer.size(), 0)) > 0;)
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+    return text;
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// Throws std::system_error where nobody listens there.
+inline HttpAnswer http_get(std::uint16_t port, const std::string& path) {
+  const LoopbackConnection connection(port);
+  connection.send("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+  const std::string text = connection.read_all();
+  const std::size_t end = text.find("\r\n\r\n");
+  const std::size_t status = text.find(' ');
+  if (end == std::string::npos || status == std::string::npos) return {};
+  return {.status = std::atoi(text.c_str() + status + 1),
+          .head = text.substr(0, end),
+          .body = text.substr(end + 4)};
+}
+
+}  // namespace vcap::test
