@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
+#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
-#include "vcap/batching/batch_clock.hpp"
 
 namespace vcap::detail {
 
@@ -19,8 +19,8 @@ namespace vcap::detail {
 /// not, so that callers who come back later cost nothing. Thread safety: thread-compatible.
 class VCAP_EXPORT AdaptiveLinger {
  public:
-  using time_point = BatchClock::time_point;
-  using duration = BatchClock::duration;
+  using time_point = Clock::time_point;
+  using duration = Clock::duration;
 
   AdaptiveLinger(bool enabled, double share) : enabled_(enabled), share_(share) {}
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/steady_clock.hpp"
 #include "batching/batch_errors.hpp"
-#include "batching/steady_batch_clock.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
 
 namespace vcap::detail {
@@ -50,7 +50,7 @@ std::size_t goal_of(const BatchPolicy& policy) {
 
 BatchCoreImpl::BatchCoreImpl(BatchRunnerFactory make_runner, BatchPolicy policy)
     : policy_(validated(std::move(policy))),
-      clock_(policy_.clock ? policy_.clock : std::make_shared<SteadyBatchClock>()),
+      clock_(policy_.clock ? policy_.clock : std::make_shared<SteadyClock>()),
       make_runner_(given(std::move(make_runner))),
       goal_(goal_of(policy_)),
       queue_(policy_.priority_aging),

@@ -39,7 +39,7 @@ namespace vcap::detail {
 /// needed and sleeps without a timer while there is nothing to wait for.
 class BatchCoreImpl {
  public:
-  using time_point = BatchClock::time_point;
+  using time_point = Clock::time_point;
 
   BatchCoreImpl(BatchRunnerFactory make_runner, BatchPolicy policy);
   ~BatchCoreImpl();
@@ -111,7 +111,7 @@ class BatchCoreImpl {
   void queue_changed() noexcept;
 
   const BatchPolicy policy_;
-  const std::shared_ptr<BatchClock> clock_;
+  const std::shared_ptr<Clock> clock_;
   const BatchRunnerFactory make_runner_;
   const std::size_t goal_;  // a queue of this size waits for no more
   const std::uint64_t number_ = PredictArena::next_number();

@@ -23,7 +23,7 @@ BatchGroup::time_point BatchGroup::oldest_arrival() const noexcept {
   return oldest;
 }
 
-BatchQueue::BatchQueue(BatchClock::duration priority_aging)
+BatchQueue::BatchQueue(Clock::duration priority_aging)
     : priority_aging_(priority_aging), buckets_(64) {}
 
 void BatchQueue::push(BatchChunk& chunk, std::size_t count, time_point now) {
@@ -74,7 +74,7 @@ BatchQueue::Taken BatchQueue::take(BatchGroup& group, time_point now, std::size_
 
 BatchQueue::Rank BatchQueue::rank_of(std::size_t level, const BatchChunk& oldest,
                                      time_point now) const noexcept {
-  return {static_cast<BatchClock::duration::rep>(level) + (now - oldest.arrival) / priority_aging_,
+  return {static_cast<Clock::duration::rep>(level) + (now - oldest.arrival) / priority_aging_,
           oldest.arrival};
 }
 

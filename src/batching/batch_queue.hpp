@@ -62,14 +62,14 @@ class VCAP_EXPORT BatchQueue {
   };
   /// How a group stands against others: by priority, and among equals by its longest wait.
   struct Rank {
-    BatchClock::duration::rep level;
+    Clock::duration::rep level;
     time_point arrival;
     bool operator>(const Rank& other) const noexcept {
       return level != other.level ? level > other.level : arrival < other.arrival;
     }
   };
 
-  explicit BatchQueue(BatchClock::duration priority_aging);
+  explicit BatchQueue(Clock::duration priority_aging);
   BatchQueue(const BatchQueue&) = delete;
   BatchQueue& operator=(const BatchQueue&) = delete;
 
@@ -111,7 +111,7 @@ class VCAP_EXPORT BatchQueue {
   void heap_place(std::size_t slot, BatchChunk* chunk) noexcept;
   void heap_remove(BatchChunk& chunk) noexcept;
 
-  const BatchClock::duration priority_aging_;
+  const Clock::duration priority_aging_;
   std::size_t size_ = 0;  // items
   std::deque<BatchGroup> group_storage_{};
   std::vector<BatchGroup*> groups_{};  // the first active_ hold items, the others are free

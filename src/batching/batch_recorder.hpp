@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "vcap/batching/batch_clock.hpp"
+#include "vcap/base/clock.hpp"
 #include "vcap/batching/batch_statistics.hpp"
 
 namespace vcap::detail {
@@ -36,10 +36,10 @@ class BatchRecorder {
   void count_rejected(std::size_t items = 1) noexcept {
     if (spread_) rejected_.fetch_add(items, std::memory_order_relaxed);
   }
-  void waited(BatchClock::duration time, std::size_t items) noexcept {
+  void waited(Clock::duration time, std::size_t items) noexcept {
     if (spread_) add(spread_->wait[bucket_of(time)], items);
   }
-  void predicted(BatchClock::duration time, std::size_t items) noexcept {
+  void predicted(Clock::duration time, std::size_t items) noexcept {
     if (!spread_) return;
     add(spread_->predict[bucket_of(time)], 1);
     add(spread_->sizes[Histogram::bucket_of(items)], 1);
@@ -58,7 +58,7 @@ class BatchRecorder {
   static void add(Cell& cell, std::uint64_t more) noexcept {
     cell.store(cell.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
-  static std::size_t bucket_of(BatchClock::duration time) noexcept {
+  static std::size_t bucket_of(Clock::duration time) noexcept {
     return Histogram::bucket_of(
         static_cast<std::uint64_t>(time.count() < 0 ? 0 : std::chrono::nanoseconds(time).count()));
   }

@@ -33,9 +33,10 @@ struct StreamSettings {
 
 /// Reads "stream:capsule.name=value" and "stream=capsule,capsule", by stream. Throws UsageError and
 /// OptionError.
-std::map<std::string, StreamSettings> read_stream_settings(
-    const std::vector<std::string>& streams, const std::vector<CapsuleInfo>& capsules,
-    const CapsuleSettings& settings, const std::vector<std::string>& options,
-    const std::vector<std::string>& choices);
+std::map<std::string, StreamSettings> read_stream_settings(const std::vector<std::string>& streams,
+                                                           const std::vector<CapsuleInfo>& capsules,
+                                                           const CapsuleSettings& settings,
+                                                           const std::vector<std::string>& options,
+                                                           const std::vector<std::string>& choices);
 
 }  // namespace vcap::cli

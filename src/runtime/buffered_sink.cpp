@@ -9,8 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/steady_clock.hpp"
 #include "base/text.hpp"
-#include "batching/steady_batch_clock.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -164,9 +164,9 @@ class BufferedSink final : public Sink {
   std::deque<FrameRecord> queue_;
   bool writing_ = false;
   bool closing_ = false;
-  std::exception_ptr failure_;         ///< only with end_stream
-  std::uint64_t lost_in_a_row_ = 0;    ///< to failures, since a record was written
-  BatchClock::time_point retry_at_{};  ///< where that is not 0
+  std::exception_ptr failure_;       ///< only with end_stream
+  std::uint64_t lost_in_a_row_ = 0;  ///< to failures, since a record was written
+  Clock::time_point retry_at_{};     ///< where that is not 0
   SinkStats stats_;
   std::thread thread_;  ///< last, since it uses all the others
 };
@@ -198,7 +198,7 @@ std::unique_ptr<Sink> make_buffered_sink(std::shared_ptr<Sink> sink, SinkPolicy 
   if (!sink)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "a buffered sink was given no sink to write to; give one");
-  if (!policy.clock) policy.clock = std::make_shared<detail::SteadyBatchClock>();
+  if (!policy.clock) policy.clock = std::make_shared<detail::SteadyClock>();
   if (policy.when_failed == WhenSinkFails::skip) sink->allow_losses();
   return std::make_unique<BufferedSink>(std::move(sink), std::move(policy));
 }

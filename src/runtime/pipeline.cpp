@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/steady_clock.hpp"
 #include "base/text.hpp"
-#include "batching/steady_batch_clock.hpp"
 #include "capsule/stream_states.hpp"
 #include "runtime/flight_limit.hpp"
 #include "runtime/program.hpp"
@@ -164,7 +164,7 @@ struct Pipeline::Impl {
   PipelineStats stats() const;
 
   const Settings settings;
-  const std::shared_ptr<BatchClock> clock;
+  const std::shared_ptr<Clock> clock;
   const std::shared_ptr<TraceLog> trace;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
@@ -184,7 +184,7 @@ struct Pipeline::Impl {
 
 Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Settings wanted)
     : settings(std::move(wanted)),
-      clock(settings.clock ? settings.clock : std::make_shared<detail::SteadyBatchClock>()),
+      clock(settings.clock ? settings.clock : std::make_shared<detail::SteadyClock>()),
       trace(TraceLog::of(settings.trace)),
       flights(settings.frames_in_flight),
       pool(settings.workers > 0 ? settings.workers : automatic_workers(0)),

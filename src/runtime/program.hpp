@@ -21,7 +21,7 @@ namespace vcap {
 /// One capsule of a pipeline, and what all streams share of it. Thread safety: thread-safe.
 struct CapsuleSlot {
   CapsuleSlot(std::shared_ptr<Capsule> given, const QuarantinePolicy& policy,
-              std::shared_ptr<BatchClock> clock, std::int64_t trial_frames,
+              std::shared_ptr<Clock> clock, std::int64_t trial_frames,
               std::function<void(bool)> trial_over)
       : capsule(std::move(given)),
         stateful(static_cast<bool>(capsule->info().stream_state)),

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/quarantine.hpp"
-#include "vcap/batching/batch_clock.hpp"
+#include "vcap/base/clock.hpp"
 
 namespace vcap {
 
@@ -14,7 +14,7 @@ namespace vcap {
 /// time in common but the clock's. Thread safety: thread-safe.
 class SharedQuarantine {
  public:
-  SharedQuarantine(const QuarantinePolicy& policy, std::shared_ptr<BatchClock> clock)
+  SharedQuarantine(const QuarantinePolicy& policy, std::shared_ptr<Clock> clock)
       : clock_(std::move(clock)), policy_(policy), quarantine_(policy) {}
 
   const QuarantinePolicy& policy() const noexcept { return policy_; }
@@ -33,7 +33,7 @@ class SharedQuarantine {
  private:
   std::chrono::nanoseconds now() const { return clock_->now().time_since_epoch(); }
 
-  const std::shared_ptr<BatchClock> clock_;
+  const std::shared_ptr<Clock> clock_;
   const QuarantinePolicy policy_;
   mutable std::mutex mutex_;
   Quarantine quarantine_;

@@ -12,7 +12,7 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
-Watchdog::Watch Watchdog::watch(BatchClock::duration limit, std::function<void()> overdue) {
+Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> overdue) {
   const time_point now = clock_->now();
   const time_point deadline = limit < time_point::max() - now ? now + limit : time_point::max();
   const std::lock_guard lock(mutex_);

@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
-#include "vcap/batching/batch_clock.hpp"
 
 namespace vcap {
 
@@ -22,7 +22,7 @@ namespace vcap {
 /// thread-safe.
 class VCAP_EXPORT Watchdog {
  public:
-  using time_point = BatchClock::time_point;
+  using time_point = Clock::time_point;
 
   /// Ends its watch with its life; the callback may then still be running. Thread-compatible.
   class Watch {
@@ -48,19 +48,19 @@ class VCAP_EXPORT Watchdog {
     Key key_{};
   };
 
-  explicit Watchdog(std::shared_ptr<BatchClock> clock) : clock_(std::move(clock)) {}
+  explicit Watchdog(std::shared_ptr<Clock> clock) : clock_(std::move(clock)) {}
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
   /// `overdue` must not throw. [watchdog's thread]
-  Watch watch(BatchClock::duration limit, std::function<void()> overdue);
+  Watch watch(Clock::duration limit, std::function<void()> overdue);
 
  private:
   void forget(const Watch::Key& key) noexcept;
   void run();
 
-  const std::shared_ptr<BatchClock> clock_;
+  const std::shared_ptr<Clock> clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Watch::Key, std::function<void()>> watches_;

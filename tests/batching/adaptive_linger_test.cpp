@@ -9,7 +9,7 @@ namespace vcap::detail {
 namespace {
 
 using namespace std::chrono_literals;
-using time_point = BatchClock::time_point;
+using time_point = Clock::time_point;
 
 constexpr time_point kStart{1h};
 constexpr time_point kNobody = time_point::min();

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "batching/manual_clock.hpp"
 #include "batching/predictor.hpp"
+#include "support/manual_clock.hpp"
 #include "vcap/batching/batch_executor.hpp"
 
 namespace vcap {

@@ -16,14 +16,14 @@ namespace vcap::detail {
 namespace {
 
 using namespace std::chrono_literals;
-using time_point = BatchClock::time_point;
+using time_point = Clock::time_point;
 
 constexpr time_point kEpoch{1h};
 constexpr std::uint8_t kLow = 0, kNormal = 1, kHigh = 2;
 
 struct How {
   std::uint8_t level = kNormal;
-  BatchClock::duration at = 0ms;
+  Clock::duration at = 0ms;
   time_point deadline = time_point::max();
   std::size_t count = 1;
   std::uint64_t key = 0;
@@ -43,7 +43,7 @@ class Queue {
   }
 
   /// Up to `most` items, of the group that ranks highest.
-  std::string take(BatchClock::duration at = 0ms, std::size_t most = 1) {
+  std::string take(Clock::duration at = 0ms, std::size_t most = 1) {
     const auto groups = queue_.groups();
     BatchGroup* best = nullptr;
     for (BatchGroup* group : groups)
@@ -56,7 +56,7 @@ class Queue {
     return names;
   }
 
-  std::string take_all(BatchClock::duration at = 0ms) {
+  std::string take_all(Clock::duration at = 0ms) {
     std::string names;
     while (!queue_.empty()) names += take(at);
     return names;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "batching/expect_batch_error.hpp"
-#include "batching/manual_clock.hpp"
 #include "batching/predictor.hpp"
+#include "support/manual_clock.hpp"
 #include "vcap/batching/batch_executor.hpp"
 
 namespace vcap {
@@ -32,7 +32,7 @@ class BatchTiming : public testing::Test {
   }
 
   std::shared_ptr<test::ManualClock> clock = std::make_shared<test::ManualClock>();
-  const BatchClock::time_point start = clock->now();
+  const Clock::time_point start = clock->now();
   test::Predictor predictor;
 };
 

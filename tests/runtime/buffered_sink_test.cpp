@@ -9,9 +9,9 @@
 #include <random>
 #include <thread>
 
-#include "batching/manual_clock.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/file_size_limit.hpp"
+#include "support/manual_clock.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"

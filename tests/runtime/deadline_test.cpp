@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "batching/manual_clock.hpp"
 #include "runtime/pipeline_helpers.hpp"
+#include "support/manual_clock.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/capsule/base_backend.hpp"

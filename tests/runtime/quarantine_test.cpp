@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
-#include "batching/manual_clock.hpp"
 #include "runtime/pipeline_helpers.hpp"
+#include "support/manual_clock.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "batching/manual_clock.hpp"
 #include "runtime/runtime_fixtures.hpp"
+#include "support/manual_clock.hpp"
 
 namespace vcap::test {
 namespace {
@@ -55,7 +55,7 @@ TEST(Watchdog, TakesALimitBeyondAllTime) {
   const auto clock = std::make_shared<ManualClock>();
   Watchdog dog(clock);
   std::atomic<bool> called = false;
-  const Watchdog::Watch watch = dog.watch(BatchClock::duration::max(), [&] { called = true; });
+  const Watchdog::Watch watch = dog.watch(Clock::duration::max(), [&] { called = true; });
   clock->advance(std::chrono::hours(1000));
   EXPECT_FALSE(called);
 }

@@ -31,7 +31,7 @@ struct BatchLane;
 /// [next, end) wait in the queue, those before are taken, and those up to `limit` have found no
 /// room yet. Thread safety: its fields belong to the core's lock once it is sent.
 struct BatchChunk {
-  using time_point = BatchClock::time_point;
+  using time_point = Clock::time_point;
 
   bool queued() const noexcept { return next < end; }
 

@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
-#include "vcap/batching/batch_clock.hpp"
 
 namespace vcap {
 
@@ -58,7 +58,7 @@ struct BatchPolicy {
   /// Whether BatchExecutor::statistics() counts. What it costs: docs/benchmarks.md.
   bool statistics = true;
   /// Null: the machine's steady clock.
-  std::shared_ptr<BatchClock> clock{};
+  std::shared_ptr<Clock> clock{};
 };
 
 /// Throws InvalidArgument that names the field, its value and what is allowed. Thread-safe.

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
-#include "vcap/batching/batch_clock.hpp"
 #include "vcap/runtime/sink.hpp"
 
 namespace vcap {
@@ -34,7 +34,7 @@ struct SinkPolicy {
   /// it; the next record then is tried. Within 0 to 1 day.
   std::chrono::nanoseconds retry_after = std::chrono::seconds(5);
   /// Null: the machine's steady clock.
-  std::shared_ptr<BatchClock> clock{};
+  std::shared_ptr<Clock> clock{};
 };
 
 /// Throws InvalidArgument that names the field, its value and what is allowed. Thread-safe.

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
-#include "vcap/batching/batch_clock.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/runtime/frame_record.hpp"
 #include "vcap/runtime/pipeline_stats.hpp"
@@ -119,7 +119,7 @@ class VCAP_EXPORT Pipeline {
     /// What happens to capsules that do not fit in with the others.
     UnfitPolicy unfit = UnfitPolicy::refuse;
     /// For `quarantine` and StreamConfig::capsule_deadline. Null: the machine's steady clock.
-    std::shared_ptr<BatchClock> clock{};
+    std::shared_ptr<Clock> clock{};
     /// Is told of what streams and capsules do, until it is closed. Null: nobody is.
     std::shared_ptr<Trace> trace{};
   };

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "harness/execution.hpp"
-#include "vcap/batching/batch_clock.hpp"
+#include "vcap/base/clock.hpp"
 
 namespace vcap::model {
 
 /// The time of the execution.
-class ModelClock final : public BatchClock {
+class ModelClock final : public Clock {
  public:
   time_point now() const noexcept override {
     Execution& execution = *Execution::current();

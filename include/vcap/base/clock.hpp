@@ -9,20 +9,20 @@
 
 namespace vcap {
 
-/// The time that a BatchExecutor goes by: the machine's steady clock, unless a test or a
-/// simulation gives its own in BatchPolicy::clock.
+/// The time that batches, sinks and pipelines go by: the machine's steady clock, unless a test or a
+/// simulation gives its own in their settings.
 ///
-/// Only waits with an end go through it; an idle executor waits without one. Thread safety:
+/// Only waits with an end go through it; what is idle waits without one. Thread safety:
 /// thread-safe.
-class VCAP_EXPORT BatchClock {
+class VCAP_EXPORT Clock {
  public:
   using time_point = std::chrono::steady_clock::time_point;
   using duration = std::chrono::steady_clock::duration;
 
-  BatchClock() = default;
-  BatchClock(const BatchClock&) = delete;
-  BatchClock& operator=(const BatchClock&) = delete;
-  virtual ~BatchClock();
+  Clock() = default;
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  virtual ~Clock();
 
   virtual time_point now() const noexcept = 0;
   /// Returns when `time` has come, when `condition` is notified, or for no reason, as

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <vector>
 
-#include "vcap/batching/batch_clock.hpp"
+#include "vcap/base/clock.hpp"
 
 namespace vcap::test {
 
 /// Time that stands still until a test moves it. Thread safety: thread-safe.
-class ManualClock final : public BatchClock {
+class ManualClock final : public Clock {
  public:
   time_point now() const noexcept override {
     const std::lock_guard lock(mutex_);

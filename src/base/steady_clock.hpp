@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "vcap/batching/batch_clock.hpp"
+#include "vcap/base/clock.hpp"
 
 namespace vcap::detail {
 
 /// The machine's clock that neither jumps nor stops. Thread safety: thread-safe.
-class SteadyBatchClock final : public BatchClock {
+class SteadyClock final : public Clock {
  public:
   time_point now() const noexcept override;
   void wait_until(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
