@@ -15,7 +15,7 @@
 namespace vcap::test {
 namespace {
 
-constexpr int kThreads = 4;
+constexpr int kActors = 4;
 constexpr int kOperations = 3000;  // of each thread
 
 /// Throws where a frame's first pixel says so, and otherwise counts the frame.
@@ -166,7 +166,7 @@ TEST(StreamRaces, LoseNothing) {
     Pipeline pipeline({marker(1, false), make_detector("people", "person")},
                       {.workers = 6, .frames_in_flight = 12});
     std::vector<std::thread> threads;
-    for (int i = 0; i < kThreads; ++i)
+    for (int i = 0; i < kActors; ++i)
       threads.emplace_back([&pipeline, i] { Actor(pipeline, i).act(); });
     for (std::thread& thread : threads) thread.join();
     const PipelineStats stats = pipeline.stats();
