@@ -4,19 +4,21 @@
 namespace vcap::detail {
 namespace {
 
-thread_local BatchObserverScope::Observer current_observer;
+// A plain pointer: a thread that cannot get memory must still be able to ask.
+thread_local const BatchObserverScope* current_scope = nullptr;
+const BatchObserverScope::Observer kNobody;
 
 }  // namespace
 
 BatchObserver::~BatchObserver() = default;
 
 BatchObserverScope::BatchObserverScope(Observer observer) noexcept
-    : outer_(std::exchange(current_observer, std::move(observer))) {}
+    : observer_(std::move(observer)), outer_(std::exchange(current_scope, this)) {}
 
-BatchObserverScope::~BatchObserverScope() { current_observer = std::move(outer_); }
+BatchObserverScope::~BatchObserverScope() { current_scope = outer_; }
 
 const BatchObserverScope::Observer& BatchObserverScope::current() noexcept {
-  return current_observer;
+  return current_scope != nullptr ? current_scope->observer_ : kNobody;
 }
 
 }  // namespace vcap::detail

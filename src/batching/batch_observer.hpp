@@ -39,7 +39,8 @@ class VCAP_EXPORT BatchObserverScope {
   static const Observer& current() noexcept;
 
  private:
-  Observer outer_;
+  const Observer observer_;
+  const BatchObserverScope* const outer_;
 };
 
 }  // namespace vcap::detail
