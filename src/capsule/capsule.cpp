@@ -76,7 +76,7 @@ struct Capsule::Impl {
         files(std::move(setup.files)),
         author(with_resources(std::move(made), files, info.name, devices)),
         backends(*author, files, info.name, devices) {
-    if (info.stream_state) states.emplace(info.name, info.stream_state);
+    if (info.stream_state) states.emplace(info.name, info.stream_state, info.keeps_state_at);
   }
 
   const OptionValues& options_for_call(const OptionValues& given) const;

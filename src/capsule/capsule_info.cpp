@@ -58,6 +58,19 @@ class Checker {
       fail("output_type.detections is empty; list the names of the nodes that come out");
   }
 
+  void state() const {
+    if (!info_.keeps_state_at.empty() && !info_.stream_state)
+      fail("keeps_state_at is given, but there is no stream_state to keep; leave it out");
+    std::set<Discontinuity> seen;
+    for (const Discontinuity at : info_.keeps_state_at) {
+      if (at == Discontinuity::none || at == Discontinuity::start)
+        fail("keeps_state_at lists " + std::string(to_string(at)) +
+             "; a state can be kept at gap, seek, reconnect and loop");
+      if (!seen.insert(at).second)
+        fail("keeps_state_at lists " + std::string(to_string(at)) + " twice");
+    }
+  }
+
   void encoder() const {
     const std::optional<double>& threshold = info_.recognition_threshold;
     const bool encodes = info_.output_type.encoded && !info_.input_type.encoded;
@@ -116,6 +129,7 @@ void check(const CapsuleInfo& info) {
   checker.options();
   checker.input();
   checker.output();
+  checker.state();
   checker.encoder();
   checker.resources();
 }

@@ -49,6 +49,14 @@ DeviceMapper read_device_mapper(const JsonView& json) {
           }};
 }
 
+Discontinuity read_discontinuity(const JsonView& json) {
+  const std::string& name = json.text();
+  for (const Discontinuity one :
+       {Discontinuity::gap, Discontinuity::seek, Discontinuity::reconnect, Discontinuity::loop})
+    if (to_string(one) == name) return one;
+  json.fail("gap, seek, reconnect or loop");
+}
+
 }  // namespace
 
 CapsuleInfo read_capsule_info(const JsonView& json) {
@@ -64,6 +72,9 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
     info.stream_state = [](const StreamInfo&) -> std::unique_ptr<BaseStreamState> {
       refuse_to_run("stream_state");
     };
+  if (const auto kept = json.find("keeps_state_at"))
+    for (const JsonView& one : kept->elements())
+      info.keeps_state_at.push_back(read_discontinuity(one));
   if (const auto threshold = json.find("recognition_threshold"))
     info.recognition_threshold = threshold->number();
   if (const auto resources = json.find("resources"))
@@ -87,6 +98,8 @@ void to_json(nlohmann::json& json, const CapsuleInfo& info) {
           {"options", std::move(options)},
           {"device_mapper", info.device_mapper.name()},
           {"stateful", static_cast<bool>(info.stream_state)}};
+  for (const Discontinuity at : info.keeps_state_at)
+    json["keeps_state_at"].push_back(to_string(at));
   if (info.recognition_threshold) json["recognition_threshold"] = *info.recognition_threshold;
   for (const Resource& resource : info.resources)
     json["resources"].push_back({{"name", resource.name},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capsule/stream_states.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -38,8 +39,11 @@ StreamStates::Turn::Turn(std::shared_ptr<OpenStream> stream)
 
 BaseStreamState& StreamStates::Turn::state() noexcept { return *stream_->state; }
 
-StreamStates::StreamStates(std::string capsule, StreamStateFactory factory)
-    : capsule_(std::move(capsule)), factory_(std::move(factory)) {}
+StreamStates::StreamStates(std::string capsule, StreamStateFactory factory,
+                           std::vector<Discontinuity> keeps_state_at)
+    : capsule_(std::move(capsule)),
+      factory_(std::move(factory)),
+      keeps_state_at_(std::move(keeps_state_at)) {}
 
 StreamStates::~StreamStates() = default;
 
@@ -72,16 +76,20 @@ StreamStates::Turn StreamStates::take_turn(std::shared_ptr<OpenStream> opened,
   Turn turn(std::move(opened));
   OpenStream& stream = *turn.stream_;
   // A frame's nodes come in calls of their own: only the first of them starts the state afresh.
-  const bool broken_off =
-      frame.discontinuity != Discontinuity::none && stream.made_at != frame.index;
+  const bool broken_off = breaks_off(frame) && stream.made_at != frame.index;
   if (!stream.state || broken_off) renew(stream, frame);
   return turn;
+}
+
+bool StreamStates::breaks_off(const Frame& frame) const noexcept {
+  return frame.discontinuity != Discontinuity::none &&
+         std::ranges::find(keeps_state_at_, frame.discontinuity) == keeps_state_at_.end();
 }
 
 void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   StreamInfo info = stream.info;
   // What was saved continues a stream; it is none of a frame that follows nothing.
-  if (stream.made_at || frame.discontinuity != Discontinuity::none) {
+  if (stream.made_at || breaks_off(frame)) {
     info.saved = nullptr;
     info.saved_by = 0;
   }

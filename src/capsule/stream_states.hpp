@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "capsule/fifo_mutex.hpp"
 #include "vcap/capsule/stream_state.hpp"
@@ -49,7 +50,8 @@ class StreamStates {
   };
 
   /// `capsule` stands in messages.
-  StreamStates(std::string capsule, StreamStateFactory factory);
+  StreamStates(std::string capsule, StreamStateFactory factory,
+               std::vector<Discontinuity> keeps_state_at = {});
   ~StreamStates();
 
   /// Throws InvalidArgument where the stream is known already.
@@ -69,10 +71,12 @@ class StreamStates {
 
  private:
   std::shared_ptr<OpenStream> find_or_add(std::string_view stream_id);
+  bool breaks_off(const Frame& frame) const noexcept;
   void renew(OpenStream& stream, const Frame& frame) const;
 
   const std::string capsule_;
   const StreamStateFactory factory_;
+  const std::vector<Discontinuity> keeps_state_at_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_;
 };

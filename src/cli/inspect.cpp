@@ -19,6 +19,15 @@
 namespace vcap::cli {
 namespace {
 
+std::string state_of(const CapsuleInfo& info) {
+  if (!info.stream_state) return "none";
+  std::string text = "kept for each stream";
+  for (const Discontinuity at : info.keeps_state_at)
+    text +=
+        (at == info.keeps_state_at.front() ? ", also over " : ", ") + std::string(to_string(at));
+  return text;
+}
+
 struct InspectArguments {
   std::string capsule;
   bool as_json = false;
@@ -51,7 +60,7 @@ void print(const Manifest& manifest, std::ostream& out) {
   if (!info.description.empty()) out << info.description << '\n';
   out << "takes     " << describe(info.input_type) << '\n'
       << "gives     " << describe(info.output_type) << '\n'
-      << "state     " << (info.stream_state ? "kept for each stream" : "none") << '\n'
+      << "state     " << state_of(info) << '\n'
       << "devices   " << info.device_mapper.name() << '\n';
   if (info.recognition_threshold)
     out << "matches   up to a distance of " << *info.recognition_threshold << '\n';

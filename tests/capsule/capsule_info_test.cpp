@@ -65,6 +65,21 @@ const std::vector<BadInfo> kBadInfos{
               info.input_type = {.size = Size::all, .detections = {"cat", "cat"}};
             },
             "input_type.detections lists \"cat\" twice"},
+    BadInfo{"StateKeptWhereThereIsNone",
+            [](auto& info) { info.keeps_state_at = {Discontinuity::gap}; },
+            "keeps_state_at is given, but there is no stream_state to keep"},
+    BadInfo{"StateKeptAtTheStart",
+            [](auto& info) {
+              info.stream_state = make_stream_state<BaseStreamState>();
+              info.keeps_state_at = {Discontinuity::start};
+            },
+            "keeps_state_at lists start; a state can be kept at gap, seek, reconnect and loop"},
+    BadInfo{"StateKeptTwice",
+            [](auto& info) {
+              info.stream_state = make_stream_state<BaseStreamState>();
+              info.keeps_state_at = {Discontinuity::gap, Discontinuity::gap};
+            },
+            "keeps_state_at lists gap twice"},
     BadInfo{"EncoderWithoutThreshold", [](auto& info) { info.output_type.encoded = true; },
             "output_type is encoded but recognition_threshold is absent; give the distance"},
     BadInfo{"NegativeThreshold", [](auto& info) { info.recognition_threshold = -1; },
@@ -135,6 +150,7 @@ CapsuleInfo full_info() {
                       {"mode", EnumOption{.default_value = "a", .choices = {"a", "b"}}}},
           .device_mapper = DeviceMapper::map_to_all_gpus(),
           .stream_state = make_stream_state<BaseStreamState>(),
+          .keeps_state_at = {Discontinuity::gap, Discontinuity::loop},
           .recognition_threshold = 0.25,
           .resources = {test::resource("models/large.onnx"), test::resource("labels.txt")}};
 }
@@ -152,6 +168,7 @@ TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
   EXPECT_EQ(read.options, info.options);
   EXPECT_EQ(read.device_mapper.name(), "map_to_all_gpus");
   EXPECT_TRUE(read.stream_state);
+  EXPECT_EQ(read.keeps_state_at, info.keeps_state_at);
   EXPECT_EQ(read.recognition_threshold, info.recognition_threshold);
   EXPECT_EQ(read.resources, info.resources);
   EXPECT_EQ(nlohmann::json(read), nlohmann::json(info));
@@ -226,6 +243,8 @@ INSTANTIATE_TEST_SUITE_P(
                 R"(the field "device_mapper" is missing)"},
         BadJson{"MapperEmpty", "/device_mapper", "",
                 R"(/device_mapper: the name of a device mapper is needed, but it is "")"},
+        BadJson{"KeepsStateAtNothingKnown", "/keeps_state_at", nlohmann::json{"start"},
+                R"(/keeps_state_at/0: gap, seek, reconnect or loop is needed, but it is "start")"},
         BadJson{"StatefulANumber", "/stateful", 1,
                 R"(/stateful: true or false is needed, but it is 1)"},
         BadJson{"ThresholdAText", "/recognition_threshold", "x",

@@ -188,6 +188,33 @@ TEST(ReplaceCapsule, BeginsAnewWhereTheFirstFrameFollowsNothing) {
   EXPECT_EQ(count_in(*pipeline.next("gate")), 1);
 }
 
+TEST(ReplaceCapsule, GoesOnAtADiscontinuityThatTheStateOutlives) {
+  const auto lasting = [](int version) {
+    CapsuleInfo info = counter(version)->info();
+    info.keeps_state_at = {Discontinuity::gap};
+    return make_capsule(
+        info, [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+          DetectionNode node{.name = "count"};
+          node.extra_data["frames"] = ++dynamic_cast<SavingState&>(state).frames;
+          DetectionNodes nodes = DetectionNodes::all();
+          nodes.add(std::move(node));
+          return nodes;
+        });
+  };
+  Pipeline pipeline({lasting(1)});
+  FrameFeed feed;
+  pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
+  const auto play = [&](Discontinuity discontinuity) {
+    feed.push(pixels(), {}, discontinuity);
+    return count_in(*pipeline.next("gate"));
+  };
+  EXPECT_EQ(play(Discontinuity::none), 1);
+  EXPECT_EQ(play(Discontinuity::gap), 2);
+  EXPECT_EQ(play(Discontinuity::reconnect), 1);
+  pipeline.replace_capsule(lasting(2));
+  EXPECT_EQ(play(Discontinuity::gap), 2);
+}
+
 TEST(ReplaceCapsule, KeepsTheOptionsThatStreamsHaveSet) {
   const auto with_threshold = [](int version, double most) {
     CapsuleInfo info = detector_info("detector", "person");

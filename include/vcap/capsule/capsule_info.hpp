@@ -11,6 +11,7 @@
 #include "vcap/capsule/device_mapper.hpp"
 #include "vcap/capsule/resource.hpp"
 #include "vcap/capsule/stream_state.hpp"
+#include "vcap/model/frame.hpp"
 #include "vcap/model/node_description.hpp"
 #include "vcap/model/option.hpp"
 
@@ -28,6 +29,9 @@ struct CapsuleInfo {
   DeviceMapper device_mapper{};
   /// Absent: the capsule is stateless and sees frames of one stream in any order, at once.
   StreamStateFactory stream_state{};
+  /// Discontinuities that a stream's state outlives, such as a gap of frames that were dropped; at
+  /// all others it is made anew. Of stateful capsules alone; never `start`.
+  std::vector<Discontinuity> keeps_state_at{};
   /// The distance up to which two encodings are of the same thing; encoders must give it.
   std::optional<double> recognition_threshold{};
   /// Files that are fetched where the capsule is loaded, because they are too large to ship.
@@ -37,8 +41,8 @@ struct CapsuleInfo {
 /// Throws InvalidCapsuleError (invalid_capsule_info), naming the field and the remedy, where the
 /// name or version is not allowed, an option is wrongly named or declared, an input of size none
 /// describes nodes, the output has no kind of node, a type lists something twice or an attribute
-/// without values, an encoder has no recognition_threshold of 0 or more, or a resource is not as
-/// Resource says or has the name of another one.
+/// without values, an encoder has no recognition_threshold of 0 or more, keeps_state_at is none
+/// that can be, or a resource is not as Resource says or has the name of another one.
 VCAP_EXPORT void check(const CapsuleInfo& info);
 
 /// What can be written of it: functions as their presence ("stateful") or name
