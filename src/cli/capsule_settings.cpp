@@ -22,8 +22,7 @@ const CapsuleInfo& find(const std::vector<CapsuleInfo>& capsules, const std::str
 }
 
 void read_option(const std::vector<CapsuleInfo>& capsules, const std::string& text,
-                 CapsuleSettings& settings) {
-  const std::string argument = "--option " + text;
+                 const std::string& argument, CapsuleSettings& settings) {
   const auto equals = text.find('=');
   const auto dot = text.find('.');
   if (equals == std::string::npos || dot == std::string::npos || dot > equals)
@@ -82,7 +81,8 @@ CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
                               const std::vector<std::string>& options,
                               const std::vector<std::string>& configs) {
   CapsuleSettings settings;
-  for (const std::string& option : options) read_option(capsules, option, settings);
+  for (const std::string& option : options)
+    read_option(capsules, option, "--option " + option, settings);
   for (const std::string& config : configs) read_config(capsules, config, settings);
   return settings;
 }
@@ -101,7 +101,7 @@ std::map<std::string, StreamSettings> read_stream_settings(
       throw UsageError(argument + ": write stream:capsule.name=value");
     StreamSettings& stream = find(all, text.substr(0, colon), argument);
     CapsuleSettings own{.options = std::move(stream.options), .config = {}};
-    read_option(capsules, text.substr(colon + 1), own);
+    read_option(capsules, text.substr(colon + 1), argument, own);
     stream.options = std::move(own.options);
   }
   for (const std::string& text : choices) {

@@ -33,6 +33,11 @@ class VCAP_EXPORT CallMeter {
  public:
   using time_point = RateMeter::time_point;
 
+  CallMeter() = default;
+  ~CallMeter();
+  CallMeter(const CallMeter&) = delete;
+  CallMeter& operator=(const CallMeter&) = delete;
+
   void add(time_point begin, time_point end, bool failed) noexcept;
 
   std::uint64_t calls() const noexcept { return calls_.load(std::memory_order_relaxed); }
@@ -50,12 +55,6 @@ class VCAP_EXPORT CallMeter {
   RateMeter rate_{};
   /// On the heap, at the first call: an idle stream's meter stays small.
   std::atomic<Cells*> cells_{nullptr};
-
- public:
-  CallMeter() = default;
-  ~CallMeter();
-  CallMeter(const CallMeter&) = delete;
-  CallMeter& operator=(const CallMeter&) = delete;
 };
 
 }  // namespace vcap

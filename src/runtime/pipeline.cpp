@@ -308,6 +308,21 @@ void Pipeline::Impl::start(StreamConfig config) {
   }
 }
 
+/// A replacement changes what one capsule does, and not which capsules there are.
+void refuse_other_steps(const Lineup& before, const Lineup& after, const std::string& replaced) {
+  const auto has = [](const Lineup& lineup, const std::string& name) {
+    return std::ranges::any_of(lineup.plan.steps(),
+                               [&](const Plan::Step& step) { return step.name == name; });
+  };
+  for (const Plan::LeftOut& one : after.plan.left_out())
+    if (has(before, one.name)) throw PlanError(ErrorCode::unsatisfied_input, one.reason);
+  for (const Plan::Step& step : after.plan.steps())
+    if (!has(before, step.name))
+      throw PlanError(ErrorCode::unsatisfied_input,
+                      "with the new capsule " + replaced + ", capsule " + step.name +
+                          " fits in, which was left out so far; make a new pipeline of them");
+}
+
 /// While `changing` is held. All streams or none.
 std::map<std::string, std::int64_t> Pipeline::Impl::replace(
     const std::shared_ptr<CapsuleSlot>& slot, bool keep_state) {
@@ -316,6 +331,7 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(
   std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
   const std::shared_ptr<CapsuleSlot> before = std::exchange(place, slot);
   auto next = std::make_shared<const Lineup>(std::move(slots), settings.unfit);
+  refuse_other_steps(*lineup, *next, name);
 
   std::vector<Stream::Replacement> ready;
   try {

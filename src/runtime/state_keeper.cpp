@@ -43,15 +43,24 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
   places_.erase(places_.begin(), now);
   // Those between never had a frame, but may be where the state was not to be kept.
-  if (places_.front().continues &&
-      std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues)))
-    hand_over(passed.front(), places_.front());
+  const bool continues =
+      places_.front().continues &&
+      std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues));
+  nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
   for (const Place& place : passed) {
     forget(place);
     // It serves again now or later, and what it knows is of frames long past.
     if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
   }
-  return places_.empty() ? nullptr : places_.front().handle;
+  Place& to = places_.front();
+  if (!saved.is_null()) {
+    StreamInfo info = info_;
+    info.saved = std::move(saved);
+    info.saved_by = passed.front().capsule->info().version;
+    forget(to);
+    reopen(*to.capsule, std::move(info));
+  }
+  return to.handle;
 }
 
 void StateKeeper::close() noexcept {
@@ -60,22 +69,16 @@ void StateKeeper::close() noexcept {
   places_.clear();
 }
 
-/// What cannot be saved begins anew, which is what every capsule can do.
-void StateKeeper::hand_over(const Place& from, Place& to) noexcept {
-  nlohmann::json saved;
+/// Null where there is nothing: what cannot be saved begins anew, which every capsule can do.
+nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcept {
   try {
-    saved = from.capsule->save_state(info_.id);
+    return capsule.save_state(info_.id);
   } catch (...) {
-    log(LogLevel::warning, "stream " + info_.id + ": capsule " + from.capsule->name() +
+    log(LogLevel::warning, "stream " + info_.id + ": capsule " + capsule.name() +
                                " could not save its state, which begins anew: " +
                                exception_text(std::current_exception()));
+    return {};
   }
-  if (saved.is_null()) return;
-  StreamInfo info = info_;
-  info.saved = std::move(saved);
-  info.saved_by = from.capsule->info().version;
-  forget(to);
-  reopen(*to.capsule, std::move(info));
 }
 
 void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {

@@ -44,7 +44,7 @@ class VCAP_EXPORT StateKeeper {
     StreamHandle handle{};
     bool continues = false;
   };
-  void hand_over(const Place& from, Place& to) noexcept;
+  nlohmann::json saved_state_of(const Capsule& capsule) const noexcept;
   void reopen(Capsule& capsule, StreamInfo info) noexcept;
   void forget(const Place& place) const noexcept;
   bool is_open_in(const Capsule& capsule) const noexcept;

@@ -63,6 +63,18 @@ TEST(PulledStream, HoldsNoMoreThanItsFramesInFlight) {
   EXPECT_EQ(report.frames + (report.drops.empty() ? 0 : report.drops.at("closed")), given);
 }
 
+TEST(PulledStream, MakesRoomForAFrameWithEachRecord) {
+  Pipeline pipeline({});
+  FrameFeed feed({.capacity = 1});
+  pipeline.open_stream({.id = "a", .source = feed.source(), .frames_in_flight = 32, .pull = true});
+  for (int i = 0; i < 33; ++i) feed.push(picture());  // one of them waits in the feed
+  // One who does both by turns: each push must come back.
+  for (std::int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(pipeline.next("a")->frame.index, i);
+    EXPECT_TRUE(feed.push(picture()));
+  }
+}
+
 TEST(PulledStream, IsSharedByThoseWhoPull) {
   Pipeline pipeline({make_detector("people", "person")});
   pipeline.open_stream({.id = "a", .source = make_source(200), .pull = true});

@@ -169,6 +169,49 @@ TEST(ReplaceCapsule, GoesOnWithTheStateAlsoOverVersionsThatHadNoFrame) {
   EXPECT_EQ(count_in(gate.play()), 1) << "one between was to begin anew";
 }
 
+TEST(ReplaceCapsule, GoesOnWithTheStateWhereACapsuleComesBackBeforeAFrame) {
+  const auto first = counter(1);
+  Pipeline pipeline({first});
+  Hand gate(pipeline, "gate");
+  for (int i = 0; i < 3; ++i) gate.play();
+  pipeline.replace_capsule(counter(2));
+  pipeline.replace_capsule(first);
+  EXPECT_EQ(count_in(gate.play()), 4);
+  gate.end();
+  EXPECT_EQ(first->stream_count(), 0u);
+}
+
+TEST(ReplaceCapsule, NeverChangesWhichCapsulesThereAre) {
+  const auto taker = [](const std::string& name, const std::string& nodes) {
+    return make_capsule(all_info(name, nodes), give_back);
+  };
+  Pipeline pipeline({detector(1), taker("people", "person"), taker("cars", "car")},
+                    {.unfit = UnfitPolicy::leave_out});
+  Hand gate(pipeline, "gate");
+  gate.play();
+  const auto finding = [](std::vector<std::string> names) {
+    CapsuleInfo info = detector_info("detector", "person");
+    info.version = 2;
+    info.output_type.detections = std::move(names);
+    return make_capsule(info, give_back);
+  };
+  EXPECT_THAT([&] { pipeline.replace_capsule(finding({"dog"})); },
+              ThrowsError<PlanError>(ErrorCode::unsatisfied_input, HasSubstr("capsule people")));
+  EXPECT_THAT(
+      [&] {
+        pipeline.replace_capsule(finding({"person", "car"}));
+      },
+      ThrowsError<PlanError>(ErrorCode::unsatisfied_input,
+                             HasSubstr("capsule cars fits in, which was left out")));
+  CapsuleInfo lost = all_info("detector", "bike");
+  lost.version = 2;
+  EXPECT_THAT([&] { pipeline.replace_capsule(make_capsule(lost, give_back)); },
+              ThrowsError<PlanError>(ErrorCode::unsatisfied_input, HasSubstr("detector")));
+  const FrameRecord record = gate.play();
+  EXPECT_EQ(version_in(record), 1);
+  EXPECT_THAT(record.replacements, IsEmpty());
+}
+
 TEST(ReplaceCapsule, BeginsAnewWhereTheStateIsNotToBeKept) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");

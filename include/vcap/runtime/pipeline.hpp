@@ -152,7 +152,8 @@ class VCAP_EXPORT Pipeline {
   ///
   /// Where it throws, nothing has changed: InvalidArgument (no capsule of that name, the same one,
   /// or a trial of it is in progress), CapsuleLoadError (no_backend), PlanError where the new one
-  /// does not fit in, OptionError where it does not take a value that a stream has set.
+  /// does not fit in, or others would be left out or come in for it (UnfitPolicy::leave_out),
+  /// OptionError where it does not take a value that a stream has set.
   std::map<std::string, std::int64_t> replace_capsule(std::shared_ptr<Capsule> capsule,
                                                       ReplacePolicy policy = {});
   /// The stream's next record, in the order of its frames: waits for it; nothing once the stream
