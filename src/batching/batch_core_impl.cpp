@@ -328,27 +328,39 @@ void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_pt
   ++finished.count;
 }
 
-// Tells finished calls so, without the lock.
+// Tells finished calls so, without the lock, and counts them off.
 void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
   if (!finished.first) return;
+  const std::size_t count = finished.count;
   lock.unlock();
+  tell(finished, [](BatchParking& parking) { parking.wake_all(); });
+  lock.lock();
+  unanswered_ -= count;
+  if (closing_ && unanswered_ == 0) all_answered_.notify_all();
+}
+
+// The same for calls that are counted off already, while another batch is held.
+void BatchCoreImpl::tell_in_passing(Finished& finished) noexcept {
+  BatchParking::Chain chain;
+  tell(finished, [&chain](BatchParking& parking) { chain.add(parking); });
+}
+
+template <class Wake>
+void BatchCoreImpl::tell(Finished& finished, Wake&& wake) noexcept {
   BatchParking* parking = nullptr;
   for (BatchCall* call = finished.first; call;) {
     BatchCall* next = call->next_finished_;
     if (BatchParking* its = call->parking_) {
       call->open_.store(1, std::memory_order_release);  // and the call is gone
-      if (parking && parking != its) parking->wake_all();
+      if (parking && parking != its) wake(*parking);
       parking = its;
     } else {
       call->answered();
     }
     call = next;
   }
-  if (parking) parking->wake_all();
-  lock.lock();
-  unanswered_ -= finished.count;
+  if (parking) wake(*parking);
   finished = {};
-  if (closing_ && unanswered_ == 0) all_answered_.notify_all();
 }
 
 void BatchCoreImpl::queue_changed() noexcept {

@@ -30,8 +30,9 @@ namespace vcap::detail {
 ///                        stop token, a sender (drop_oldest), close (cancel)
 ///
 /// Whoever takes items answers them, by an error or by predict, then settles them with their call
-/// under mutex_; whoever settles a call's last item tells the call, without the lock, and only then
-/// counts the call off unanswered_. So close() has waited for every answer when that is 0.
+/// under mutex_; whoever settles a call's last item tells the call, without the lock, and counts it
+/// off unanswered_ only then, or while holding other calls, which it settles later. So close() has
+/// waited for every answer when that is 0.
 /// docs/batching.md has the picture.
 ///
 /// Threads: up to policy.workers workers, of which one at a time gathers a batch while the others
@@ -92,7 +93,7 @@ class BatchCoreImpl {
 
   // Workers.
   void work(BatchRunner& runner, std::vector<BatchSlice>& batch);
-  bool gather(Lock& lock);
+  bool gather(Lock& lock, Finished& finished);
   Turn next_turn(time_point now) const noexcept;
   std::optional<time_point> hold_until(const BatchGroup& group, time_point now) const noexcept;
   std::size_t take_batch(std::vector<BatchSlice>& batch, Finished& finished);
@@ -108,6 +109,9 @@ class BatchCoreImpl {
   void settle(BatchCall& call, std::size_t items, std::exception_ptr why, std::size_t first_failed,
               Finished& finished) noexcept;
   void tell(Lock& lock, Finished& finished) noexcept;
+  static void tell_in_passing(Finished& finished) noexcept;
+  template <class Wake>
+  static void tell(Finished& finished, Wake&& wake) noexcept;
   void queue_changed() noexcept;
 
   const BatchPolicy policy_;

@@ -17,11 +17,19 @@ struct alignas(64) Spot {
   BatchParking parking;
 };
 
+std::array<Spot, kSpots>& spots() noexcept {
+  static std::array<Spot, kSpots> all;
+  return all;
+}
+
+long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) noexcept {
+  return ::syscall(SYS_futex, &word, operation, value, nullptr, nullptr, 0);
+}
+
 }  // namespace
 
 BatchParking& BatchParking::spot(std::uint64_t executor, std::uint64_t group) noexcept {
-  static std::array<Spot, kSpots> spots;
-  return spots[((executor << 32 ^ group) * 0x9E3779B97F4A7C15u >> 32) % kSpots].parking;
+  return spots()[((executor << 32 ^ group) * 0x9E3779B97F4A7C15u >> 32) % kSpots].parking;
 }
 
 // wakes_ is read before `open`: a wake in between changes it, and the kernel does not let the
@@ -32,16 +40,58 @@ void BatchParking::wait(const std::atomic<std::uint32_t>& open) noexcept {
     const std::uint32_t wakes = wakes_.load();
     if (open.load(std::memory_order_acquire) != 0) return;
     sleepers_.fetch_add(1);
-    ::syscall(SYS_futex, &wakes_, FUTEX_WAIT_PRIVATE, wakes, nullptr, nullptr, 0);
+    futex(wakes_, FUTEX_WAIT_PRIVATE, wakes);
     sleepers_.fetch_sub(1);
+    pass_on();
   }
 }
 
 void BatchParking::wake_all() noexcept {
   wakes_.fetch_add(1);
-  if (sleepers_.load() > 0)
-    ::syscall(SYS_futex, &wakes_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr,
-              nullptr, 0);
+  if (sleepers_.load() > 0) futex(wakes_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max());
 }
+
+// Whatever was to be done here was noted before the wake, and whoever is woken does it, also in
+// vain or for another's wake: so it is done by the time that somebody has been woken.
+void BatchParking::pass_on() noexcept {
+  BatchParking* next = take_next();
+  if (next) wake(next);
+  if (others_.exchange(0) != 0 && sleepers_.load() > 0)
+    futex(wakes_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max());
+}
+
+// Where nobody sleeps, there is nobody to pass it on.
+void BatchParking::wake(BatchParking* first) noexcept {
+  for (BatchParking* spot = first; spot && !spot->wake_one();) spot = spot->take_next();
+}
+
+bool BatchParking::wake_one() noexcept {
+  wakes_.fetch_add(1);
+  const std::uint32_t sleepers = sleepers_.load();
+  if (sleepers > 1) others_.store(1);
+  return sleepers > 0 && futex(wakes_, FUTEX_WAKE_PRIVATE, 1) > 0;
+}
+
+BatchParking* BatchParking::take_next() noexcept {
+  if (next_.load(std::memory_order_relaxed) == 0) return nullptr;
+  const std::uint32_t next = next_.exchange(0);
+  return next == 0 ? nullptr : &spots()[next - 1].parking;
+}
+
+// Each spot leads to those before it, where all is set: so it may be passed on at any time.
+void BatchParking::Chain::add(BatchParking& spot) noexcept {
+  if (!first_) {
+    first_ = &spot;
+    return;
+  }
+  std::uint32_t none = 0;
+  const auto place = reinterpret_cast<const Spot*>(first_) - spots().data() + 1;
+  if (spot.next_.compare_exchange_strong(none, static_cast<std::uint32_t>(place)))
+    first_ = &spot;
+  else
+    wake(&spot);  // which leads elsewhere already
+}
+
+BatchParking::Chain::~Chain() { wake(first_); }
 
 }  // namespace vcap::detail

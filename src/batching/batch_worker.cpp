@@ -27,12 +27,14 @@ bool has_room(std::vector<BatchSlice>& batch) noexcept {
 void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
   Finished finished;
   Lock lock(mutex_);
-  while (gather(lock)) {
+  while (gather(lock, finished)) {
     const std::size_t items = take_batch(batch, finished);
     gathering_ = false;
     if (workers_.size() > 1) gather_turn_.notify_one();
-    tell(lock, finished);  // those whose deadline passed
-    if (items == 0) continue;
+    if (items == 0) {
+      tell(lock, finished);  // those whose deadline passed
+      continue;
+    }
 
     --idle_workers_;
     if (!queue_.empty() && idle_workers_ == 0) {
@@ -42,7 +44,10 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
       }
     }
     const std::shared_ptr<BatchObserver> observer = observer_;
+    // Those of this batch are unanswered still, so that nobody ends before these are told.
+    unanswered_ -= finished.count;
     lock.unlock();
+    tell_in_passing(finished);
     const time_point began = clock_->now();
     const std::size_t observed = observer ? observer->begin(items) : 0;
     arena_->run(runner, batch);
@@ -59,21 +64,30 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     }
     // Before the answers: who comes back is counted from here, who is queued already is not.
     linger_.completed(finished.count, now, now - began);
-    tell(lock, finished);
   }
 }
 
 // Waits until a batch is to be taken; false: there will be none. On true, gathering_ is set.
-bool BatchCoreImpl::gather(Lock& lock) {
+// Whoever has finished is told before it waits. Where it need not wait, the next batch is taken
+// first: those who are told would hold it up, as they come for the lock.
+bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
+  if (gathering_) tell(lock, finished);
   gather_turn_.wait(lock, [this] { return !gathering_; });
   gathering_ = true;
   for (;;) {
     if (!queue_.empty()) {
       const Turn turn = next_turn(clock_->now());
       if (turn.group) return true;
+      if (finished.first) {
+        tell(lock, finished);
+        continue;
+      }
       sleep_ = Sleep::for_more;
       sleep_until_ = turn.until;
       clock_->wait_until(work_, lock, turn.until);
+    } else if (finished.first) {
+      tell(lock, finished);
+      continue;
     } else if (!closing_) {
       sleep_ = Sleep::for_work;
       work_.wait(lock);

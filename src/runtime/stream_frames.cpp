@@ -327,9 +327,10 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
   }
   --begun_;
   settle_slots();
-  // Not for each frame: a source that is faster than the capsules would fall asleep after each. But
+  // Not for each frame: a source that is faster than the capsules would fall asleep after each, and
+  // with many streams each of them for itself. Half of the frames are still there to work on. But
   // who pulls a record may wait for just this room, to push a frame.
-  if (rules_.pull || in_flight() + std::max<std::size_t>(1, rules_.frames_in_flight / 8) <=
+  if (rules_.pull || in_flight() + std::max<std::size_t>(1, rules_.frames_in_flight / 2) <=
                          rules_.frames_in_flight)
     room_.notify_one();
   // Where the oldest are dropped, a frame may be waiting for just this room, its turn spent in

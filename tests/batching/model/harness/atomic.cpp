@@ -10,11 +10,9 @@ long futex(const Atomic<std::uint32_t>& word, int operation, std::uint32_t value
   Execution& execution = *Execution::current();
   if (operation == FUTEX_WAKE_PRIVATE) {
     execution.reach("futex wake", &word, where);
-    if (value == 1)
-      execution.wake_one(&word);
-    else
-      execution.wake_all(&word);
-    return 0;
+    if (value == 1) return execution.wake_one(&word) ? 1 : 0;
+    execution.wake_all(&word);
+    return 0;  // vcap does not ask how many
   }
   expect(operation == FUTEX_WAIT_PRIVATE, "a system call that the model does not know");
   execution.reach("futex wait", &word, where);

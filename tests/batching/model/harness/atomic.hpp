@@ -84,7 +84,8 @@ class Atomic {
   mutable std::uint64_t run_;
 };
 
-/// The system call of a futex: FUTEX_WAIT_PRIVATE, and FUTEX_WAKE_PRIVATE of one or of all.
+/// The system call of a futex: FUTEX_WAIT_PRIVATE, and FUTEX_WAKE_PRIVATE of one (gives how many it
+/// woke) or of all.
 long futex(const Atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const Where& where);
 

@@ -149,14 +149,15 @@ void Execution::touch(const void* object) {
   found->second = running_->history;
 }
 
-void Execution::wake_one(const void* object) {
+bool Execution::wake_one(const void* object) {
   sleepers_.clear();
   for (std::size_t i = 0; i < used_; ++i)
     if (strands_[i].sleeps_on == object) sleepers_.push_back(&strands_[i]);
-  if (sleepers_.empty()) return;
+  if (sleepers_.empty()) return false;
   const std::size_t one = sleepers_.size() == 1 ? 0 : choose(sleepers_.size());
   learn(one);
   sleepers_[one]->sleeps_on = nullptr;
+  return true;
 }
 
 void Execution::wake_all(const void* object) {

@@ -124,7 +124,7 @@ class Execution {
   void sleep(const void* object, TimePoint time, const char* operation, const Where& where,
              Condition can_go_on = {});
   /// Wakes one of those who sleep on the object, any of them, or all.
-  void wake_one(const void* object);
+  bool wake_one(const void* object);  // false: nobody sleeps there
   void wake_all(const void* object);
 
   Strand& start(std::function<void()> body, const Where& where);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever was answered wakes, however wake-ups are passed on from one spot to the next. Who is
+// forgotten shows as a deadlock.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "batching/batch_parking.hpp"
+#include "harness/explore.hpp"
+
+namespace vcap::model {
+namespace {
+
+using detail::BatchParking;
+
+using Open = std::atomic<std::uint32_t>;
+
+BatchParking& first_spot() { return BatchParking::spot(1, 0); }
+
+BatchParking& second_spot() {
+  std::uint64_t group = 1;
+  while (&BatchParking::spot(1, group) == &first_spot()) ++group;
+  return BatchParking::spot(1, group);
+}
+
+std::thread sleeper(BatchParking& spot, const Open& open) {
+  return std::thread([&] { spot.wait(open); });
+}
+
+TEST(BatchParkingModel, AllAtOneSpotWake) {
+  expect_holds({.preemptions = 2, .spurious = 1}, [] {
+    Open one{0}, two{0}, three{0};
+    std::thread a = sleeper(first_spot(), one);
+    std::thread b = sleeper(first_spot(), two);
+    std::thread c = sleeper(first_spot(), three);
+    {
+      BatchParking::Chain chain;
+      one.store(1);
+      two.store(1);
+      three.store(1);
+      chain.add(first_spot());
+    }
+    a.join();
+    b.join();
+    c.join();
+  });
+}
+
+TEST(BatchParkingModel, AllAtTheNextSpotsWakeToo) {
+  expect_holds({.preemptions = 2, .spurious = 1}, [] {
+    Open one{0}, two{0}, three{0};
+    std::thread a = sleeper(first_spot(), one);
+    std::thread b = sleeper(second_spot(), two);
+    std::thread c = sleeper(second_spot(), three);
+    {
+      BatchParking::Chain chain;
+      one.store(1);
+      chain.add(first_spot());
+      two.store(1);
+      three.store(1);
+      chain.add(second_spot());
+    }
+    a.join();
+    b.join();
+    c.join();
+  });
+}
+
+TEST(BatchParkingModel, WhoeverIsWokenInVainSleepsOnAndForgetsNobody) {
+  expect_holds({.preemptions = 2}, [] {
+    Open one{0}, two{0};
+    std::thread late = sleeper(first_spot(), two);
+    std::thread a = sleeper(second_spot(), one);
+    {
+      BatchParking::Chain chain;
+      one.store(1);
+      chain.add(second_spot());
+      chain.add(first_spot());  // of somebody else's executor, say
+    }
+    a.join();
+    two.store(1);
+    first_spot().wake_all();
+    late.join();
+  });
+}
+
+TEST(BatchParkingModel, TwoWhoAnswerAtTheSameSpotsForgetNobody) {
+  expect_holds({.preemptions = 1}, [] {
+    Open one{0}, two{0}, three{0};
+    std::thread a = sleeper(first_spot(), one);
+    std::thread b = sleeper(second_spot(), two);
+    std::thread c = sleeper(first_spot(), three);
+    std::thread other([&] {
+      BatchParking::Chain chain;
+      three.store(1);
+      chain.add(first_spot());
+      chain.add(second_spot());
+    });
+    {
+      BatchParking::Chain chain;
+      two.store(1);
+      chain.add(second_spot());
+      one.store(1);
+      chain.add(first_spot());
+      chain.add(second_spot());  // once more
+    }
+    other.join();
+    a.join();
+    b.join();
+    c.join();
+  });
+}
+
+}  // namespace
+}  // namespace vcap::model
