@@ -29,6 +29,7 @@ footage=$(cmake/footage.sh)
 
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # without which it leaves out what is precompiled
 cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
 cmake --build "build/$preset" --target "${targets[@]}" -- --quiet
 
@@ -43,28 +44,30 @@ if [ -z "$layers" ]; then
   exit "$status"
 fi
 
-# Whole programs, as many at a time as there are processors: a process for each test would spend its
-# time on starting under the sanitizer.
+# Programs in parts, a part for each processor at a time: a process for each test would spend its time
+# on starting under the sanitizer.
 suppressions=$root/tests/support
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:halt_on_error=1:second_deadlock_stack=1
-export preset
-run_layer() {  # LAYER [ARGUMENT …]
+export preset GTEST_TOTAL_SHARDS=4
+run_part() {  # LAYER NUMBER [ARGUMENT …]
   local layer=$1 log status=0
-  shift
+  export GTEST_SHARD_INDEX=$2
+  shift 2
   log=$(mktemp)
   (cd "build/$preset/tests/$layer" && "./vcap_${layer}_tests" --gtest_brief=1 "$@") >"$log" 2>&1 || status=$?
   if [ "$status" -ne 0 ]; then
     cat "$log" >&2
     echo "-- $layer failed under $preset" >&2
   else
-    echo "-- $layer under $preset: $(sed -n 's/^\[=*\] \(.* ran\)\..*/\1/p' "$log")"
+    sed -n "s/^\[=*\] \(.*\) ran\..*/-- $layer under $preset, part $((GTEST_SHARD_INDEX + 1)): \1/p" "$log"
   fi
   rm -f "$log"
   return "$status"
 }
-export -f run_layer
-printf '%s\0' $layers |
-  xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_layer "${!#}" "${@:1:$#-1}"' run_layer "$@"
+export -f run_part
+for layer in $layers; do printf '%s\0' "$layer "{0..3}; done |
+  xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@" |
+  awk '{ print } match($0, /: [0-9]+/) { count += substr($0, RSTART + 2) } END { print count, "tests ran" }'

@@ -125,7 +125,7 @@ std::string footage() {
 
 std::vector<Figure> run_command() {
   std::vector<Figure> figures;
-  for (const Load load : {Load{1, 200}, Load{4, 100}})
+  for (const Load load : {Load{1, 100}, Load{4, 50}})
     figures.push_back(
         {.id = "streams.1",
          .what = "vcap run detector_person, " + std::to_string(load.streams) +
