@@ -333,7 +333,7 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
   if (!finished.first) return;
   const std::size_t count = finished.count;
   lock.unlock();
-  tell(finished, [](BatchParking& parking) { parking.wake_all(); });
+  answer(release(finished, [](BatchParking& parking) { parking.wake_all(); }));
   lock.lock();
   unanswered_ -= count;
   if (closing_ && unanswered_ == 0) all_answered_.notify_all();
@@ -341,12 +341,19 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
 
 // The same for calls that are counted off already, while another batch is held.
 void BatchCoreImpl::tell_in_passing(Finished& finished) noexcept {
-  BatchParking::Chain chain;
-  tell(finished, [&chain](BatchParking& parking) { chain.add(parking); });
+  BatchCall* others = nullptr;
+  {
+    BatchParking::Chain chain;
+    others = release(finished, [&chain](BatchParking& parking) { chain.add(parking); });
+  }
+  answer(others);
 }
 
+// Releases those who wait in place; gives the others.
 template <class Wake>
-void BatchCoreImpl::tell(Finished& finished, Wake&& wake) noexcept {
+BatchCall* BatchCoreImpl::release(Finished& finished, Wake&& wake) noexcept {
+  BatchCall* others = nullptr;
+  BatchCall** last = &others;
   BatchParking* parking = nullptr;
   for (BatchCall* call = finished.first; call;) {
     BatchCall* next = call->next_finished_;
@@ -355,12 +362,19 @@ void BatchCoreImpl::tell(Finished& finished, Wake&& wake) noexcept {
       if (parking && parking != its) wake(*parking);
       parking = its;
     } else {
-      call->answered();
+      *last = call;
+      last = &call->next_finished_;
     }
     call = next;
   }
+  *last = nullptr;
   if (parking) wake(*parking);
   finished = {};
+  return others;
+}
+
+void BatchCoreImpl::answer(BatchCall* calls) noexcept {
+  while (calls) std::exchange(calls, calls->next_finished_)->answered();
 }
 
 void BatchCoreImpl::queue_changed() noexcept {

@@ -111,7 +111,8 @@ class BatchCoreImpl {
   void tell(Lock& lock, Finished& finished) noexcept;
   static void tell_in_passing(Finished& finished) noexcept;
   template <class Wake>
-  static void tell(Finished& finished, Wake&& wake) noexcept;
+  static BatchCall* release(Finished& finished, Wake&& wake) noexcept;
+  static void answer(BatchCall* calls) noexcept;
   void queue_changed() noexcept;
 
   const BatchPolicy policy_;

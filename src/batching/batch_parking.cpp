@@ -56,7 +56,7 @@ void BatchParking::wake_all() noexcept {
 void BatchParking::pass_on() noexcept {
   BatchParking* next = take_next();
   if (next) wake(next);
-  if (others_.exchange(0) != 0 && sleepers_.load() > 0)
+  if (others_.load() != 0 && others_.exchange(0) != 0 && sleepers_.load() > 0)
     futex(wakes_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max());
 }
 
@@ -67,9 +67,10 @@ void BatchParking::wake(BatchParking* first) noexcept {
 
 bool BatchParking::wake_one() noexcept {
   wakes_.fetch_add(1);
-  const std::uint32_t sleepers = sleepers_.load();
-  if (sleepers > 1) others_.store(1);
-  return sleepers > 0 && futex(wakes_, FUTEX_WAKE_PRIVATE, 1) > 0;
+  if (sleepers_.load() == 0) return false;
+  // Also where there was only one: the kernel may wake somebody who has come since.
+  others_.store(1);
+  return futex(wakes_, FUTEX_WAKE_PRIVATE, 1) > 0;
 }
 
 BatchParking* BatchParking::take_next() noexcept {

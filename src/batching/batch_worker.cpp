@@ -68,26 +68,20 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
 }
 
 // Waits until a batch is to be taken; false: there will be none. On true, gathering_ is set.
-// Whoever has finished is told before it waits. Where it need not wait, the next batch is taken
-// first: those who are told would hold it up, as they come for the lock.
+// Whoever has finished is told first, unless a batch is ready, which is then taken at once: those
+// who are told would hold it up, as they come for the lock. So nobody is left to be told where it
+// waits.
 bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
-  if (gathering_) tell(lock, finished);
+  if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) tell(lock, finished);
   gather_turn_.wait(lock, [this] { return !gathering_; });
   gathering_ = true;
   for (;;) {
     if (!queue_.empty()) {
       const Turn turn = next_turn(clock_->now());
       if (turn.group) return true;
-      if (finished.first) {
-        tell(lock, finished);
-        continue;
-      }
       sleep_ = Sleep::for_more;
       sleep_until_ = turn.until;
       clock_->wait_until(work_, lock, turn.until);
-    } else if (finished.first) {
-      tell(lock, finished);
-      continue;
     } else if (!closing_) {
       sleep_ = Sleep::for_work;
       work_.wait(lock);

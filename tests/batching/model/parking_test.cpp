@@ -87,6 +87,23 @@ TEST(BatchParkingModel, WhoeverIsWokenInVainSleepsOnAndForgetsNobody) {
   });
 }
 
+TEST(BatchParkingModel, WhoeverComesToTheSpotMeanwhileIsNotWokenInAnothersPlace) {
+  expect_holds({.preemptions = 2}, [] {
+    Open one{0}, two{0};
+    std::thread a = sleeper(first_spot(), one);
+    std::thread late = sleeper(first_spot(), two);
+    {
+      BatchParking::Chain chain;
+      one.store(1);
+      chain.add(first_spot());
+    }
+    a.join();
+    two.store(1);
+    first_spot().wake_all();
+    late.join();
+  });
+}
+
 TEST(BatchParkingModel, TwoWhoAnswerAtTheSameSpotsForgetNobody) {
   expect_holds({.preemptions = 1}, [] {
     Open one{0}, two{0}, three{0};
