@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -51,6 +52,8 @@ struct RunArguments {
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   std::size_t frames_in_flight = 0;
+  OverflowPolicy overflow = OverflowPolicy::automatic;
+  std::int64_t keep_every = 1;
   std::size_t quarantine = 0;   ///< failures
   double capsule_deadline = 0;  ///< seconds; 0: none
 };
@@ -142,6 +145,8 @@ int run(const RunArguments& arguments, bool& lost_calls) {
                  .sinks = std::move(sinks),
                  .capsules = std::move(stream_settings.at(ids[i]).capsules),
                  .options = std::move(stream_settings.at(ids[i]).options),
+                 .overflow = arguments.overflow,
+                 .keep_every = arguments.keep_every,
                  .max_frames =
                      arguments.max_frames > 0 ? std::optional(arguments.max_frames) : std::nullopt,
                  .quarantine = {.failures = arguments.quarantine},
@@ -217,6 +222,23 @@ void add_run(CLI::App& app, Action& chosen) {
                    "Bounds the frames that all streams together work on, beside one of each")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
+  command
+      ->add_option("--overflow", arguments->overflow,
+                   "What happens where a source is faster than the capsules: it waits (stored "
+                   "sources do by default), or the stream drops its oldest frames (live sources "
+                   "do), or its newest; each drop is counted and told of")
+      ->type_name("wait|drop-oldest|drop-newest")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, OverflowPolicy>{
+                                              {"wait", OverflowPolicy::wait},
+                                              {"drop-oldest", OverflowPolicy::drop_oldest},
+                                              {"drop-newest", OverflowPolicy::drop_newest}})
+                      .description(""));
+  command
+      ->add_option("--keep-every", arguments->keep_every,
+                   "Looks at every N-th frame only, of live sources too, and tells of the others "
+                   "as drops")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
   add_access_options(*command, arguments->access);
   path("--jsonl", arguments->outputs.jsonl,
        "Writes one JSON record a line for each frame; \"-\" is standard output");

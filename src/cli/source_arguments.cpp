@@ -34,9 +34,9 @@ void SourceArguments::add_to(CLI::App& command) {
   command.add_option("--loop", loop, "Goes through it N times; 0: until stopped")->type_name("N");
   command
       .add_option("--reconnect", reconnect,
-                  "Connects to a lost camera again up to N times in a row without a frame")
-      ->type_name("N")
-      ->capture_default_str();
+                  "Connects to a lost camera again up to N times in a row without a frame; "
+                  "without limit where it is not given")
+      ->type_name("N");
   command
       .add_option("--silence-limit", silence_limit,
                   "So long without data from the network is the end of a connection")

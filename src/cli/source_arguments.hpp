@@ -16,7 +16,7 @@ struct SourceArguments {
   std::optional<double> end{};  ///< seconds
   std::int64_t stride = 1;
   std::int64_t loop = 1;
-  int reconnect = ReconnectPolicy().max_attempts;
+  int reconnect = ReconnectPolicy::endless;
   double silence_limit = 5;  ///< seconds
   bool hwaccel = false;
 

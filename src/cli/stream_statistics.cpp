@@ -28,11 +28,22 @@ std::string first_of(const FrameRecord& record) {
          error.message;
 }
 
+/// Of `all` values, how many there are of each: the middle one, or between the two.
+double median_of(const std::map<std::int64_t, std::int64_t>& counts, std::int64_t all) {
+  const auto at = [&](std::int64_t place) {
+    auto value = counts.begin();
+    for (std::int64_t passed = value->second; passed <= place; passed += value->second) ++value;
+    return static_cast<double>(value->first);
+  };
+  return (at((all - 1) / 2) + at(all / 2)) / 2;
+}
+
 }  // namespace
 
 void StreamStatistics::add(const FrameRecord& record) {
   if (!record.objects.empty()) ++frames_with_objects_;
   for (const DetectionNode& node : record.objects) add(node, record.frame.index);
+  close_old_tracks(record.frame.index);
   if (!record.errors.empty() && !first_error_) first_error_ = first_of(record);
   ++frames_;
 }
@@ -49,13 +60,23 @@ void StreamStatistics::add(const DetectionNode& node, std::int64_t frame_index) 
   for (const DetectionNode& child : node.children) add(child, frame_index);
 }
 
-double StreamStatistics::median_track_length() const {
-  std::vector<std::int64_t> lengths;
-  for (const auto& [id, track] : tracks_) lengths.push_back(track.frames);
-  std::sort(lengths.begin(), lengths.end());
-  const std::size_t middle = lengths.size() / 2;
-  if (lengths.size() % 2 == 1) return static_cast<double>(lengths[middle]);
-  return static_cast<double>(lengths[middle - 1] + lengths[middle]) / 2;
+/// A stream may run for weeks, and no tracker comes back to a track after so long.
+void StreamStatistics::close_old_tracks(std::int64_t frame_index) {
+  constexpr std::int64_t kLong = 10'000;
+  if (frame_index < closed_until_ + kLong) return;
+  closed_until_ = frame_index;
+  std::erase_if(tracks_, [&](const auto& entry) {
+    const Track& track = entry.second;
+    if (track.last_frame >= frame_index - kLong) return false;
+    ++closed_lengths_[track.frames];
+    return true;
+  });
+}
+
+std::map<std::int64_t, std::int64_t> StreamStatistics::track_lengths() const {
+  auto lengths = closed_lengths_;
+  for (const auto& [id, track] : tracks_) ++lengths[track.frames];
+  return lengths;
 }
 
 void StreamStatistics::print(std::ostream& out, const Counts& counts) {
@@ -83,8 +104,11 @@ void StreamStatistics::print(std::ostream& out, const std::string& source,
       << frames_with_objects_ << " frames ("
       << fixed(frames > 0 ? 100.0 * static_cast<double>(frames_with_objects_) / frames : 0, 1)
       << " %)\n";
-  label(out, "tracks") << tracks_.size();
-  if (!tracks_.empty()) out << ", median length " << median_track_length() << " frames";
+  const auto lengths = track_lengths();
+  std::int64_t tracks = 0;
+  for (const auto& [length, count] : lengths) tracks += count;
+  label(out, "tracks") << tracks;
+  if (tracks > 0) out << ", median length " << median_of(lengths, tracks) << " frames";
   out << '\n';
   for (const auto& [category, counts] : attributes_) print(label(out, category), counts);
   label(out, "encodings") << encodings_ << '\n';

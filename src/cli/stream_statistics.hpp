@@ -37,7 +37,8 @@ class StreamStatistics {
   using Counts = std::map<std::string, std::int64_t>;
 
   void add(const DetectionNode& node, std::int64_t frame_index);
-  double median_track_length() const;
+  void close_old_tracks(std::int64_t frame_index);
+  std::map<std::int64_t, std::int64_t> track_lengths() const;
   static void print(std::ostream& out, const Counts& counts);
 
   std::atomic<std::int64_t> frames_ = 0;
@@ -45,7 +46,9 @@ class StreamStatistics {
   Counts objects_;
   std::map<std::string, Counts> attributes_;
   std::int64_t encodings_ = 0;
-  std::unordered_map<Uuid, Track> tracks_;
+  std::unordered_map<Uuid, Track> tracks_;  ///< that were seen lately
+  std::map<std::int64_t, std::int64_t> closed_lengths_;  ///< of the others: how many, by frames
+  std::int64_t closed_until_ = 0;
   std::optional<std::string> first_error_;
 };
 

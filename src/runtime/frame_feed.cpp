@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "runtime/discontinuities.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -52,11 +53,13 @@ class FrameFeed::Queue {
     if (frame.index == 0) frame.discontinuity = Discontinuity::start;
     last_pts_ = frame.pts;
     if (frames_.size() >= settings_.capacity) {
-      has_gap_ = true;
+      refused_.add(frame.discontinuity);
+      refused_.add(Discontinuity::gap);
       return false;
     }
-    if (std::exchange(has_gap_, false) && frame.discontinuity == Discontinuity::none)
-      frame.discontinuity = Discontinuity::gap;
+    Discontinuities all = std::exchange(refused_, {});
+    all.add(frame.discontinuity);
+    frame.discontinuity = all.foremost();
     frames_.push_back(std::move(frame));
     arrived_.notify_one();
     return true;
@@ -111,7 +114,7 @@ class FrameFeed::Queue {
   std::optional<std::chrono::steady_clock::time_point> first_at_;
   std::chrono::nanoseconds last_pts_{-1};
   std::int64_t next_index_ = 0;
-  bool has_gap_ = false;
+  Discontinuities refused_{};  ///< of frames since the last one that was taken
   bool has_source_ = false;
   bool over_ = false;
 };
@@ -125,7 +128,8 @@ class FrameFeed::QueueSource final : public Source {
   SourceInfo info() const override {
     return {.description = queue_->name(),
             .frames_per_second = queue_->settings().frames_per_second,
-            .live = queue_->settings().live};
+            .live = queue_->settings().live,
+            .fed = true};
   }
   std::optional<Frame> read() override { return queue_->pop(); }
   void interrupt() noexcept override { queue_->interrupt(); }

@@ -14,8 +14,11 @@ namespace {
 template <class Json>
 Json drops_to_json(const std::vector<FrameRecord::Drop>& drops) {
   Json list = Json::array();
-  for (const FrameRecord::Drop& drop : drops)
-    list.push_back({{"frame_index", drop.frame_index}, {"reason", drop.reason}});
+  for (const FrameRecord::Drop& drop : drops) {
+    Json& json =
+        list.emplace_back(Json{{"frame_index", drop.frame_index}, {"reason", drop.reason}});
+    if (drop.count > 1) json["count"] = drop.count;
+  }
   return list;
 }
 

@@ -121,6 +121,9 @@ void add_stream(Families& families, const StreamStats& stream) {
   families.counter("vcap_stream_overdue_total",
                    "Frames that went on without a capsule past its deadline.", labels,
                    stream.overdue);
+  families.gauge("vcap_stream_ended", "1 once it has ended.", labels, stream.ended ? 1u : 0u);
+  families.gauge("vcap_stream_failed", "1 once its source or a sink of its has failed.", labels,
+                 stream.failure ? 1u : 0u);
   families.gauge("vcap_stream_frames_in_flight", "Frames read and not recorded.", labels,
                  stream.in_flight);
   families.gauge("vcap_stream_frames_waiting", "Frames that no capsule has begun.", labels,

@@ -253,12 +253,23 @@ StepOptions Pipeline::Impl::options_of(const Program& program,
   return options;
 }
 
+/// How many frames must have room before a source is woken that waits for it. Not one alone: a
+/// source that is faster than the capsules would fall asleep after each, and with many streams
+/// every one of them; and half of the frames are there to work on meanwhile. But where frames or
+/// records pass through a thread of the host, it may wait for just the next one.
+std::size_t room_to_read(const StreamConfig& config, const SourceInfo& info,
+                         std::size_t in_flight) {
+  return config.pull || info.fed ? 1 : std::max<std::size_t>(1, in_flight / 2);
+}
+
 Stream::Rules Pipeline::Impl::rules_of(const StreamConfig& config, const SourceInfo& info) const {
+  const std::size_t frames_in_flight =
+      config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(info);
   return {.overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
                       : info.live                                  ? OverflowPolicy::drop_oldest
                                                                    : OverflowPolicy::wait,
-          .frames_in_flight = config.frames_in_flight > 0 ? config.frames_in_flight
-                                                          : automatic_frames_in_flight(info),
+          .frames_in_flight = frames_in_flight,
+          .room_to_read = room_to_read(config, info, frames_in_flight),
           .keep_every = config.keep_every,
           .max_frames = config.max_frames,
           .pull = config.pull,

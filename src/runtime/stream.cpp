@@ -120,8 +120,12 @@ void Stream::read_frames() {
     }
   } catch (...) {
     // Many sources can only be interrupted by making their read fail.
-    const std::lock_guard lock(mutex_);
-    if (!stopping_) fail(std::current_exception());
+    bool failed = false;
+    {
+      const std::lock_guard lock(mutex_);
+      failed = !stopping_ && fail(std::current_exception());
+    }
+    if (failed) tell_failure(std::current_exception());
   }
   std::unique_ptr<Source> done;
   {
@@ -196,18 +200,19 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
     const bool is_kept = frames_read_++ % rules_.keep_every == 0;
     last_index_ = frame.index;
     if (abandoned_) {
-      drop(frame, kDropStreamFailed);
+      drop(frame, kDropStreamFailed, between_);
       return false;
     }
     if (!is_kept) {
-      drop(frame, kDropSkipped);
+      drop(frame, kDropSkipped, between_);
       return true;
     }
     if (!make_room()) {
-      drop(frame, kDropOverload);
+      drop(frame, kDropOverload, between_);
       return true;
     }
-    pending_.push_back({std::move(frame), route_, read_at, trace_frame});
+    pending_.push_back(
+        {std::move(frame), route_, read_at, trace_frame, std::exchange(between_, {})});
   }
   services_.pool.post(shared_from_this());
   return true;
@@ -228,25 +233,53 @@ bool Stream::make_room() {
 }
 
 void Stream::drop_oldest() {
-  const Pending oldest = std::move(pending_.front());
+  Pending oldest = std::move(pending_.front());
   pending_.pop_front();
   slot_reserved_ = true;  // its slot is the new frame's
-  drop(oldest.frame, kDropOverload);
+  // The next frame tells of it, and of what it would have told.
+  Dropped& next = pending_.empty() ? between_ : pending_.front().before;
+  const Dropped later = std::exchange(next, std::move(oldest.before));
+  drop(oldest.frame, kDropOverload, next);
+  next.add(later);
   slot_reserved_ = false;
 }
 
-void Stream::drop(const Frame& frame, const char* reason) {
+void Stream::drop(const Frame& frame, const char* reason, Dropped& before_next) {
   ++report_.drops[reason];
-  untold_drops_.push_back({frame.index, reason});
+  before_next.add(FrameRecord::Drop{.frame_index = frame.index, .reason = reason});
+  before_next.discontinuities.add(frame.discontinuity);
   if (trace_) trace_->dropped(frame.index, reason);
-  if (frame.discontinuity != Discontinuity::none) owed_ = frame.discontinuity;
   settle_slots();
 }
 
-void Stream::fail(const std::exception_ptr& cause) {
-  if (report_.failure_cause) return;
+void Stream::Dropped::add(FrameRecord::Drop drop) {
+  if (drops.size() >= kMostDropsTold) {
+    const auto same =
+        std::find_if(drops.rbegin(), drops.rend(),
+                     [&drop](const FrameRecord::Drop& one) { return one.reason == drop.reason; });
+    if (same != drops.rend()) {
+      same->count += drop.count;
+      return;
+    }
+  }
+  drops.push_back(std::move(drop));
+}
+
+void Stream::Dropped::add(const Dropped& later) {
+  for (const FrameRecord::Drop& drop : later.drops) add(drop);
+  discontinuities.add(later.discontinuities);
+}
+
+/// Whether it is the first failure, which is to be told without the lock.
+bool Stream::fail(const std::exception_ptr& cause) {
+  if (report_.failure_cause) return false;
   report_.failure = exception_text(cause);
   report_.failure_cause = cause;
+  return true;
+}
+
+void Stream::tell_failure(const std::exception_ptr& cause) const {
+  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }
 
 /// The last one to leave, be it the source's thread or a worker, closes the door.

@@ -34,6 +34,9 @@ inline constexpr const char* kDropOverload = "overload";
 inline constexpr const char* kDropSkipped = "skipped";
 inline constexpr const char* kDropStreamFailed = "stream_failed";
 
+/// Drops that one record lists each by itself. A stream may be without records for long.
+inline constexpr std::size_t kMostDropsTold = 1000;
+
 /// What the streams of a pipeline share.
 struct StreamServices {
   WorkPool& pool;
@@ -56,6 +59,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   struct Rules {
     OverflowPolicy overflow = OverflowPolicy::wait;  ///< none that is automatic
     std::size_t frames_in_flight = 1;
+    std::size_t room_to_read = 1;  ///< frames' room at which a source that waits for it is woken
     std::int64_t keep_every = 1;
     std::optional<std::int64_t> max_frames{};
     bool pull = false;
@@ -126,12 +130,20 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
  private:
   using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<StepRun>>;
 
+  /// What frames that were dropped leave to the next one: to be told of, and to be reckoned with.
+  struct Dropped {
+    std::vector<FrameRecord::Drop> drops{};
+    Discontinuities discontinuities{};
+    void add(FrameRecord::Drop drop);
+    void add(const Dropped& later);
+  };
   /// A frame that was read and not begun.
   struct Pending {
     Frame frame;
     std::shared_ptr<const Route> route;
     std::chrono::steady_clock::time_point read_at;
     std::uint64_t trace_frame;
+    Dropped before;
   };
 
   // Source thread.
@@ -150,7 +162,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::shared_ptr<StepRun> begin_step(std::unique_ptr<FrameJob>& job);
   std::unique_ptr<FrameJob> help(const std::shared_ptr<StepRun>& run);
   void leave_step(FrameJob& job);
-  void note_outcome(CapsuleSlot& slot, Station& station, const FrameRecord& record);
+  void note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord& record);
   bool is_left_out(FrameJob& job);
   bool enter(Station& station, std::unique_ptr<FrameJob>& job);
   void leave(Station& station);
@@ -166,9 +178,12 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   bool deliver(FrameJob& job);
   void after_pull(std::unique_lock<std::mutex>& lock);
 
+  // Either, without the lock.
+  void tell_failure(const std::exception_ptr& cause) const;
+
   // Either, under the lock.
-  void drop(const Frame& frame, const char* reason);
-  void fail(const std::exception_ptr& cause);
+  void drop(const Frame& frame, const char* reason, Dropped& before_next);
+  bool fail(const std::exception_ptr& cause);
   void finish_if_over(std::unique_lock<std::mutex>& lock);
   std::size_t in_flight() const noexcept { return pending_.size() + begun_; }
   bool takes_slot();
@@ -203,8 +218,7 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::int64_t last_index_ = -1;
   std::int64_t frames_read_ = 0;
   std::deque<Pending> pending_;
-  Discontinuity owed_ = Discontinuity::none;  ///< of a dropped frame, for the next one begun
-  std::vector<FrameRecord::Drop> untold_drops_;
+  Dropped between_;  ///< since the newest of those
   std::uint64_t next_ticket_ = 0;
   std::deque<Work> work_;
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> completed_;

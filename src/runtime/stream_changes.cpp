@@ -50,7 +50,8 @@ Route::Stop Stream::make_stop(const ProgramStep& step) const {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
     info.config = own->second;
-  return {.station = std::make_shared<Station>(std::move(info), rules_.quarantine)};
+  return {.station = std::make_shared<Station>(std::move(info)),
+          .conduct = std::make_shared<Conduct>(rules_.quarantine)};
 }
 
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
@@ -92,7 +93,8 @@ std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program
       continue;
     }
     // Where the one keeps a state and the other does not, there is nothing to go on from.
-    Route::Stop stop = step.slot->stateful == before.stateful ? old->stops[place] : make_stop(step);
+    Route::Stop stop = make_stop(step);
+    if (step.slot->stateful && before.stateful) stop.station = old->stops[place].station;
     route->options.push_back(
         carried_over(old->options[place], step.slot->capsule->default_options(), id_));
     if (step.slot->stateful) {

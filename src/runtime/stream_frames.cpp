@@ -52,14 +52,14 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   job->route = std::move(pending_.front().route);
   job->read_at = pending_.front().read_at;
   job->trace_frame = pending_.front().trace_frame;
+  job->record.drops = std::move(pending_.front().before.drops);
+  // What dropped frames had to say of the stream holds for the one that comes after them.
+  job->discontinuities = pending_.front().before.discontinuities;
+  job->discontinuities.add(job->record.frame.discontinuity);
+  job->record.frame.discontinuity = job->discontinuities.foremost();
   pending_.pop_front();
   ++begun_;
-  job->record.drops = std::exchange(untold_drops_, {});
   tell_changes(job->record);
-  // What a dropped frame had to say of the stream holds for the one that comes in its place.
-  const Discontinuity owed = std::exchange(owed_, Discontinuity::none);
-  if (job->record.frame.discontinuity == Discontinuity::none)
-    job->record.frame.discontinuity = owed;
   for (const Route::Stop& stop : job->route->stops)
     if (!stop.station->gate.next) stop.station->gate.next = job->ticket;
   return job;
@@ -103,16 +103,16 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   StreamHandle state;
   job->left_out = abandoned_ || is_left_out(*job);  // abandoned: nobody will see the result
   if (step.slot->stateful) {
-    if (seen == Discontinuity::none) seen = station.gate.owed;
-    station.gate.owed = seen;
+    station.gate.owed.add(job->discontinuities);
+    seen = station.gate.owed.foremost_besides(step.slot->capsule->info().keeps_state_at);
     state = station.states.serve(job->route->stops[job->step].state_number);
     // What the capsule knows of the stream ends here, as at frames that are missing.
-    if (job->left_out && seen == Discontinuity::none) station.gate.owed = Discontinuity::gap;
+    if (job->left_out) station.gate.owed.add(Discontinuity::gap);
   }
   if (job->left_out) return nullptr;
   std::shared_ptr<StepRun> run = StepRun::begin(job, seen, std::move(state));
   if (!run) return nullptr;
-  if (step.slot->stateful) station.gate.owed = Discontinuity::none;
+  if (step.slot->stateful) station.gate.owed = {};
   watch(run);
   if (!step.slot->stateful) call_helpers(run);
   return run;
@@ -121,7 +121,7 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
 /// Notes in the record that the frame's step is not to be run, where that is so.
 bool Stream::is_left_out(FrameJob& job) {
   const CapsuleSlot& slot = *job.program_step().slot;
-  if (job.station().hung > 0) {
+  if (job.conduct().hung > 0) {
     job.record.errors.push_back(
         {.capsule = slot.name(),
          .code = std::string(to_string(ErrorCode::deadline_exceeded)),
@@ -132,7 +132,7 @@ bool Stream::is_left_out(FrameJob& job) {
   if (!held && rules_.quarantine.failures == 0) return false;
   {
     const std::lock_guard lock(mutex_);
-    held = held || job.station().quarantine.holds(job.record.frame.pts);
+    held = held || job.conduct().quarantine.holds(job.record.frame.pts);
     if (!held) return false;
     ++report_.quarantined[slot.name()];
   }
@@ -147,12 +147,12 @@ void Stream::leave_step(FrameJob& job) {
   const std::shared_ptr<const Route> route = job.route;
   const std::size_t step = job.step++;
   CapsuleSlot& slot = *(*route->program)[step].slot;
-  Station& station = *route->stops[step].station;
-  if (!std::exchange(job.left_out, false)) note_outcome(slot, station, job.record);
-  if (slot.stateful) leave(station);
+  const Route::Stop& stop = route->stops[step];
+  if (!std::exchange(job.left_out, false)) note_outcome(slot, *stop.conduct, job.record);
+  if (slot.stateful) leave(*stop.station);
 }
 
-void Stream::note_outcome(CapsuleSlot& slot, Station& station, const FrameRecord& record) {
+void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord& record) {
   const auto error =
       std::ranges::find(record.errors, slot.name(), &FrameRecord::CapsuleError::capsule);
   const bool failed = error != record.errors.end();
@@ -166,7 +166,7 @@ void Stream::note_outcome(CapsuleSlot& slot, Station& station, const FrameRecord
   if (rules_.quarantine.failures == 0) return;
   {
     const std::lock_guard lock(mutex_);
-    if (!station.quarantine.note(record.frame.pts, failed)) return;
+    if (!conduct.quarantine.note(record.frame.pts, failed)) return;
   }
   tell("stream " + id_, rules_.quarantine);
 }
@@ -240,10 +240,9 @@ void Stream::give_up(const std::shared_ptr<StepRun>& run) {
   StepRun::GivenUp left = run->give_up(rules_.deadline);
   if (!left.job) return;
   log(LogLevel::error, work_of(*run, left.calls));
-  Station& station = left.job->station();
-  station.hung += left.calls.size();
+  left.job->conduct().hung += left.calls.size();
   for (const StepRun::Call& call : left.calls) services_.pool.replace(call.worker);
-  if (left.job->is_at_gate()) station.gate.owed = Discontinuity::gap;
+  if (left.job->is_at_gate()) left.job->station().gate.owed.add(Discontinuity::gap);
   leave_step(*left.job);
   {
     const std::lock_guard lock(mutex_);
@@ -279,7 +278,7 @@ std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>
 
 /// A call that was given up has come back; the stream, even the pipeline, may have ended.
 void Stream::note_return(const StepRun& run) {
-  --run.route()->stops[run.step()].station->hung;
+  --run.route()->stops[run.step()].conduct->hung;
   log(LogLevel::info, "stream " + run.stream_id() + ": frame " + std::to_string(run.frame().index) +
                           ": capsule " + (*run.route()->program)[run.step()].slot->name() +
                           " has come back from a call that was given up");
@@ -316,7 +315,7 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
   ++next_delivery_;
   std::optional<FrameRecord> record;
   if (discarding_) {
-    drop(job->record.frame, kDropClosed);
+    drop(job->record.frame, kDropClosed, between_);
   } else {
     delivering_ = true;
     lock.unlock();
@@ -327,12 +326,7 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
   }
   --begun_;
   settle_slots();
-  // Not for each frame: a source that is faster than the capsules would fall asleep after each, and
-  // with many streams each of them for itself. Half of the frames are still there to work on. But
-  // who pulls a record may wait for just this room, to push a frame.
-  if (rules_.pull || in_flight() + std::max<std::size_t>(1, rules_.frames_in_flight / 2) <=
-                         rules_.frames_in_flight)
-    room_.notify_one();
+  if (in_flight() + rules_.room_to_read <= rules_.frames_in_flight) room_.notify_one();
   // Where the oldest are dropped, a frame may be waiting for just this room, its turn spent in
   // vain.
   if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
@@ -355,19 +349,21 @@ bool Stream::deliver(FrameJob& job) {
       for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
   } catch (...) {
     abandoned_ = true;
+    bool failed = false;
     {
       const std::lock_guard lock(mutex_);
-      fail(std::current_exception());
+      failed = fail(std::current_exception());
       for (const Pending& waiting : std::exchange(pending_, {}))
-        drop(waiting.frame, kDropStreamFailed);
+        drop(waiting.frame, kDropStreamFailed, between_);
     }
+    if (failed) tell_failure(std::current_exception());
     stop();
   }
   const auto now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
     if (abandoned_) {
-      drop(job.record.frame, kDropStreamFailed);
+      drop(job.record.frame, kDropStreamFailed, between_);
       return false;
     }
     ++report_.frames;

@@ -164,6 +164,18 @@ TEST(RunCommand, SetsOptionsAndChoosesCapsulesForOneStreamAlone) {
   }
 }
 
+TEST(RunCommand, LooksAtEveryNthFrameAndTellsOfTheOthers) {
+  const TemporaryFolder folder;
+  const Result result = run_all({"--source", images(folder, "gate", 7), "--keep-every", "3",
+                                 "--overflow", "wait", "--jsonl", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result;
+  const auto records = records_in(result.out);
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[2]["frame_index"], 6);
+  EXPECT_EQ(records[2]["drops"].dump(),
+            R"([{"frame_index":4,"reason":"skipped"},{"frame_index":5,"reason":"skipped"}])");
+}
+
 TEST(RunCommand, RefusesSettingsOfStreamsThatCannotBe) {
   const TemporaryFolder folder;
   const std::string source = images(folder, "gate", 1);
@@ -174,7 +186,9 @@ TEST(RunCommand, RefusesSettingsOfStreamsThatCannotBe) {
         std::tuple{"--stream-capsules", "gate", "write stream=capsule,capsule"},
         std::tuple{"--stream-capsules", "gate=loser", "no capsule is called \"loser\""},
         std::tuple{"--stream-capsules", "gate=follower", "needs nodes named"},
-        std::tuple{"--capsule-deadline", "0", "--capsule-deadline"}}) {
+        std::tuple{"--capsule-deadline", "0", "--capsule-deadline"},
+        std::tuple{"--keep-every", "0", "--keep-every"},
+        std::tuple{"--overflow", "drop", "--overflow"}}) {
     const Result result = run_all({"--source", source, option, value});
     EXPECT_EQ(result.exit_code, 2) << result;
     EXPECT_THAT(result.err, HasSubstr(message));

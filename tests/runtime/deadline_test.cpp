@@ -115,6 +115,39 @@ TEST_F(Deadline, AnswersTheFrameAndLeavesTheCapsuleOutUntilItIsBack) {
   EXPECT_EQ(pipeline.wait("bad").errors, 2);
 }
 
+TEST_F(Deadline, IsOverWithTheCapsuleThatReplacesTheOneThatHangs) {
+  for (const bool stateful : {false, true}) {
+    Hanging hanging;
+    const auto version = [&](int number, const Process& process) {
+      CapsuleInfo info = detector_info("stuck", "person");
+      info.version = number;
+      if (stateful) info.stream_state = make_stream_state<CountingState>();
+      return make_capsule(info, process);
+    };
+    Pipeline pipeline({version(1, hanging.process())}, {.workers = 1, .clock = clock_});
+    FrameFeed feed;
+    pipeline.open_stream({.id = "a",
+                          .source = feed.source(),
+                          .frames_in_flight = 1,
+                          .pull = true,
+                          .capsule_deadline = seconds(5)});
+    feed.push(image());
+    EXPECT_THAT(pipeline.next("a")->errors, IsEmpty());
+    feed.push(image());
+    hanging.entered.wait();
+    let_pass(seconds(5));
+    EXPECT_EQ(pipeline.next("a")->errors.size(), 1u);
+    pipeline.replace_capsule(version(2, [](const Frame&, DetectionNodes, const OptionValues&,
+                                           BaseStreamState&) { return DetectionNodes::all(); }));
+    feed.push(image());
+    EXPECT_THAT(pipeline.next("a")->errors, IsEmpty()) << "the old one still hangs";
+    hanging.release.open();
+    log_.await("has come back");
+    feed.end();
+    EXPECT_FALSE(pipeline.next("a"));
+  }
+}
+
 TEST_F(Deadline, ReportsTheStackOfWork) {
   Hanging hanging;
   Pipeline pipeline({make_capsule(detector_info("stuck", "person"), hanging.process())},

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -165,10 +169,124 @@ TEST(StreamOverflow, KeepsEveryNthAndTellsOfTheOthers) {
   EXPECT_THAT(told, ElementsAre(1, 2, 4, 5));
 }
 
+/// Records of a stream whose frame 0 is held in a capsule until all frames are read.
+std::vector<FrameRecord> records_behind_frame_0(int frames, StreamConfig config,
+                                                std::function<void(Frame&)> before = {}) {
+  Latch begun, go;
+  Pipeline pipeline(
+      {make_capsule(detector_info("slow", "person"),
+                    [&](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                      if (frame.index == 0) {
+                        begun.open();
+                        go.wait();
+                      }
+                      return DetectionNodes::all();
+                    })},
+      {.workers = 1});
+  config.source =
+      std::make_unique<MemorySource>(MemorySource::Plan{.frames = frames,
+                                                        .live = true,
+                                                        .before =
+                                                            [&](Frame& frame) {
+                                                              if (frame.index == 1) begun.wait();
+                                                              if (before) before(frame);
+                                                            },
+                                                        .after_last = [&] { go.open(); }});
+  return run(pipeline, std::move(config));
+}
+
+TEST(StreamOverflow, TellsOfAFrameThatWasSkippedInTheRecordAfterIt) {
+  const auto records = records_behind_frame_0(
+      7, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 10, .keep_every = 2},
+      [](Frame& frame) {
+        if (frame.index == 3) frame.discontinuity = Discontinuity::reconnect;
+      });
+  ASSERT_EQ(records.size(), 4u);
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    ASSERT_EQ(records[i].drops.size(), 1u) << "record " << i;
+    EXPECT_EQ(records[i].drops[0].frame_index, 2 * static_cast<int>(i) - 1);
+    EXPECT_EQ(records[i].frame.discontinuity,
+              i == 2 ? Discontinuity::reconnect : Discontinuity::none)
+        << "record " << i;
+  }
+}
+
+TEST(StreamOverflow, TellsOfDropsInTheRecordAfterThem) {
+  const auto records = records_behind_frame_0(
+      12, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 3}, [](Frame& frame) {
+        if (frame.index == 5) frame.discontinuity = Discontinuity::reconnect;
+      });
+  ASSERT_EQ(records.size(), 3u) << "there was no room for the others, which no record follows";
+  for (const FrameRecord& record : records) {
+    EXPECT_TRUE(record.drops.empty());
+    EXPECT_EQ(record.frame.discontinuity,
+              record.frame.index > 0 ? Discontinuity::none : Discontinuity::start);
+  }
+}
+
+TEST(StreamOverflow, PassesOnWhatTheOldestHadToTell) {
+  const auto records = records_behind_frame_0(
+      8, {.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 3, .keep_every = 2},
+      [](Frame& frame) {
+        if (frame.index == 1) frame.discontinuity = Discontinuity::loop;
+      });
+  // 0 is in the capsule; 2 and 4 had to wait, until 6 came.
+  std::vector<std::pair<std::int64_t, std::string>> told;
+  for (const FrameRecord& record : records)
+    for (const FrameRecord::Drop& drop : record.drops) {
+      EXPECT_LT(drop.frame_index, record.frame.index);
+      told.emplace_back(drop.frame_index, drop.reason);
+    }
+  EXPECT_THAT(told, ElementsAre(Pair(1, "skipped"), Pair(2, "overload"), Pair(3, "skipped"),
+                                Pair(5, "skipped")));
+  ASSERT_GE(records.size(), 2u);
+  EXPECT_EQ(records[1].frame.index, 4);
+  EXPECT_EQ(records[1].frame.discontinuity, Discontinuity::loop);
+}
+
+TEST(StreamOverflow, TellsOfALongTimeInOneRecordThatStaysSmall) {
+  const auto records = records_behind_frame_0(
+      5001, {.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 1, .keep_every = 2});
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].frame.index, 5000);
+  EXPECT_EQ(records[1].drops.size(), 1000u);
+  std::map<std::string, std::int64_t> told;
+  for (const FrameRecord::Drop& drop : records[1].drops) told[drop.reason] += drop.count;
+  EXPECT_THAT(told, ElementsAre(Pair("overload", 2499), Pair("skipped", 2500)));
+}
+
 TEST(StreamOverflow, RefusesToKeepNone) {
   Pipeline pipeline({});
   EXPECT_THAT([&] { pipeline.open_stream({.id = "a", .source = make_source(1), .keep_every = 0}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("keep_every")));
+}
+
+TEST(FrameFeed, GoesOnWhereASinkWaitsForWhoeverPushes) {
+  Pipeline pipeline({});
+  FrameFeed feed({.capacity = 4});
+  std::mutex mutex;
+  std::condition_variable taken;
+  int waiting = 0, seen = 0;
+  pipeline.open_stream({.id = "a",
+                        .source = feed.source(),
+                        .sinks = {make_callback_sink([&](const FrameRecord&) {
+                          std::unique_lock lock(mutex);
+                          taken.wait(lock, [&] { return waiting < 2; });
+                          ++waiting;
+                        })},
+                        .frames_in_flight = 8});
+  const auto drain = [&] {
+    const std::lock_guard lock(mutex);
+    seen += std::exchange(waiting, 0);
+    taken.notify_all();
+  };
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(feed.push(picture()));
+    drain();
+  }
+  feed.end();
+  while (seen < 200) drain();
+  EXPECT_EQ(pipeline.wait("a").frames, 200);
 }
 
 TEST(FrameFeed, TakesWhatAHostHasAndGivesItBack) {

@@ -258,6 +258,34 @@ TEST(ReplaceCapsule, GoesOnAtADiscontinuityThatTheStateOutlives) {
   EXPECT_EQ(play(Discontinuity::gap), 2);
 }
 
+TEST(ReplaceCapsule, DoesNotCarryOverAStateThatADroppedFrameEnded) {
+  CapsuleInfo info = counter(1)->info();
+  info.keeps_state_at = {Discontinuity::gap};
+  Pipeline pipeline({make_capsule(
+      info, [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+        DetectionNode node{.name = "count"};
+        node.extra_data["frames"] = ++dynamic_cast<SavingState&>(state).frames;
+        DetectionNodes nodes = DetectionNodes::all();
+        nodes.add(std::move(node));
+        return nodes;
+      })});
+  const auto records = run(pipeline, {.source = std::make_unique<MemorySource>(MemorySource::Plan{
+                                          .frames = 7,
+                                          .before =
+                                              [](Frame& frame) {
+                                                if (frame.index == 3)
+                                                  frame.discontinuity = Discontinuity::reconnect;
+                                                if (frame.index == 4 || frame.index == 6)
+                                                  frame.discontinuity = Discontinuity::gap;
+                                              }}),
+                                      .keep_every = 2});
+  std::vector<int> counts;
+  for (const FrameRecord& record : records) counts.push_back(count_in(record));
+  EXPECT_THAT(counts, ElementsAre(1, 2, 1, 2)) << "0, 2, 4 after 3, 6";
+  EXPECT_EQ(records[2].frame.discontinuity, Discontinuity::reconnect);
+  EXPECT_EQ(records[3].frame.discontinuity, Discontinuity::gap);
+}
+
 TEST(ReplaceCapsule, KeepsTheOptionsThatStreamsHaveSet) {
   const auto with_threshold = [](int version, double most) {
     CapsuleInfo info = detector_info("detector", "person");

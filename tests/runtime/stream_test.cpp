@@ -8,6 +8,7 @@
 #include "runtime/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap::test {
 namespace {
@@ -346,6 +347,8 @@ TEST(Stream, PassesADroppedFramesDiscontinuityOn) {
 }
 
 TEST(Stream, EndsAloneWhereItsSourceFails) {
+  std::vector<std::string> log;
+  set_log_hook([&log](LogLevel, std::string_view line) { log.emplace_back(line); });
   Pipeline pipeline({make_detector("detector", "person")});
   pipeline.open_stream({.id = "good", .source = make_source(200)});
   pipeline.open_stream(
@@ -360,6 +363,9 @@ TEST(Stream, EndsAloneWhereItsSourceFails) {
   const StreamReport good = pipeline.wait("good");
   EXPECT_EQ(good.frames, 200);
   EXPECT_FALSE(good.failure);
+  set_log_hook({});
+  EXPECT_THAT(log, ElementsAre(AllOf(HasSubstr("stream bad"), HasSubstr("the cable is cut"))))
+      << "at once, not only in the report";
 }
 
 TEST(Stream, EndsAloneWhereASinkFails) {

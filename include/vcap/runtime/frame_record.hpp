@@ -20,7 +20,8 @@ struct FrameRecord {
   /// Frames that the source gave and that were not analysed, since the record before this one.
   struct Drop {
     std::int64_t frame_index = 0;
-    std::string reason{};  ///< such as "overload"
+    std::string reason{};    ///< such as "overload"
+    std::int64_t count = 1;  ///< more than 1: so many for that reason, from that one on
   };
   /// A capsule that failed on this frame; the nodes are as they were before it.
   struct CapsuleError {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 
 #include "vcap/base/export.hpp"
 
@@ -16,6 +17,9 @@ struct VCAP_EXPORT ReconnectPolicy {
   std::chrono::milliseconds max_delay{30'000};
   double jitter = 0.2;    ///< the share of a delay, 0 to 1, that chance may take away
   int max_attempts = 10;  ///< in a row without a frame, then the stream fails; 0: at once
+
+  /// As max_attempts: more than any stream lives to see.
+  static constexpr int endless = std::numeric_limits<int>::max();
 
   /// Before the attempt of that number, from 1; `chance` is from 0 to 1. Never above max_delay.
   std::chrono::nanoseconds delay(int attempt, double chance) const;

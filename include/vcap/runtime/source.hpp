@@ -22,6 +22,7 @@ struct SourceInfo {
   double frames_per_second = 0;          ///< 0 where unknown
   std::optional<std::int64_t> frames{};  ///< absent where unknown or endless
   bool live = false;                     ///< it does not wait for its reader
+  bool fed = false;                      ///< by threads of the host, which wait for its reader
   std::string codec{};                   ///< such as "h264"; empty where there is none
   /// What decodes it, by FFmpeg's names: "h264", or "h264 (vaapi)" with its hardware. Of a live
   /// source the hardware is only believed to take its form until the first frame was read.
