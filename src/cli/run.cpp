@@ -260,6 +260,17 @@ void add_run(CLI::App& app, Action& chosen) {
       ->type_name("end|skip")
       ->check(CLI::IsMember({"end", "skip"}).description(""));
   command
+      ->add_option_function<std::string>(
+          "--when-output-slow",
+          [arguments](const std::string& what) {
+            if (what == "drop") arguments->outputs.when_slow = WhenSinkFull::drop_oldest;
+          },
+          "What happens where --jsonl or --video takes records more slowly than they come, or not "
+          "at all: wait (the default) holds up the streams; drop goes on without the oldest of "
+          "more than 64 records that wait, and counts them in the summary")
+      ->type_name("wait|drop")
+      ->check(CLI::IsMember({"wait", "drop"}).description(""));
+  command
       ->add_option("--metrics", arguments->metrics,
                    "Offers what streams, capsules and devices are doing to Prometheus, at "
                    "http://HOST:PORT/metrics, without a password; HOST is 127.0.0.1 where it is "

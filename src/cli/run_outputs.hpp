@@ -19,6 +19,7 @@ struct OutputPaths {
   std::string summary;
   std::string trace;
   WhenSinkFails when_failed = WhenSinkFails::end_stream;
+  WhenSinkFull when_slow = WhenSinkFull::wait;
 };
 
 /// The files of a run: opened before it begins, so that a wrong path costs no work, and named when

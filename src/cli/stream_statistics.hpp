@@ -46,7 +46,7 @@ class StreamStatistics {
   Counts objects_;
   std::map<std::string, Counts> attributes_;
   std::int64_t encodings_ = 0;
-  std::unordered_map<Uuid, Track> tracks_;  ///< that were seen lately
+  std::unordered_map<Uuid, Track> tracks_;               ///< that were seen lately
   std::map<std::int64_t, std::int64_t> closed_lengths_;  ///< of the others: how many, by frames
   std::int64_t closed_until_ = 0;
   std::optional<std::string> first_error_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // vcap run --metrics, scraped while the capsule waits at a gate, and vcap run --trace.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <fstream>
 #include <regex>
 
@@ -63,6 +67,45 @@ TEST_F(ObservedRun, IsScrapedWhileItRuns) {
 
   std::ofstream(gate_).close();
   EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+/// The metric's value where it stands in the text; 0 elsewhere.
+std::int64_t metric(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find("\n" + name + " ");
+  return at == std::string::npos ? 0 : std::stoll(text.substr(at + name.size() + 2));
+}
+
+TEST(ObservedOutput, HoldsUpNothingWhereNobodyReadsItAndItIsToldSo) {
+  const test::TemporaryFolder folder;
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  Command command(
+      {"run", "--capsule", test::capsule("finder"), "--source", test::images(folder, "shots", 5),
+       "--loop", "0", "--jsonl", "-", "--metrics", "0", "--when-output-slow", "drop"},
+      Command::Setup{.standard_output = pipe});
+  ASSERT_TRUE(command.wait_for_err("/metrics\n"));
+  std::smatch found;
+  const std::string told = command.err();
+  ASSERT_TRUE(std::regex_search(told, found, std::regex(":(\\d+)/metrics"))) << told;
+  const auto port = static_cast<std::uint16_t>(std::stoi(found[1]));
+  for (std::int64_t lost = 0, recorded = 0; lost < 100 || recorded < 1000;) {
+    const std::string text = test::http_get(port, "/metrics").body;
+    lost =
+        metric(text, "vcap_sink_records_lost_total{stream=\"shots\",sink=\"1\",reason=\"full\"}");
+    recorded = metric(text, "vcap_stream_frames_recorded_total{stream=\"shots\"}");
+  }
+  command.send(SIGINT);
+  // What waits is written still.
+  ASSERT_EQ(::fcntl(reader, F_SETFL, 0), 0);
+  std::array<char, 65536> read{};
+  while (::read(reader, read.data(), read.size()) > 0) {
+  }
+  ::close(reader);
+  const Result result = command.wait();
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("records lost to -: full "));
 }
 
 TEST(TracedRun, WritesATraceOfEachFrame) {
