@@ -42,6 +42,9 @@ void SourceArguments::add_to(CLI::App& command) {
                   "So long without data from the network is the end of a connection")
       ->type_name("SECONDS")
       ->capture_default_str();
+  command.add_flag("--connect-later", connect_later,
+                   "Starts without the cameras at URLs and connects to each as after a loss, so "
+                   "that one which is off holds up and ends nothing");
   add_hwaccel_to(command, hwaccel);
 }
 
@@ -57,6 +60,7 @@ SourceOptions SourceArguments::options() const {
   options.reconnect.max_attempts = reconnect;
   options.silence_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
       to_time(silence_limit, "--silence-limit"));
+  options.connect_later = connect_later;
   if (hwaccel) options.hardware = HardwareDecoding::automatic;
   if (end) options.end = to_time(*end, "--end");
   return options;

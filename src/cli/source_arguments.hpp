@@ -18,6 +18,7 @@ struct SourceArguments {
   std::int64_t loop = 1;
   int reconnect = ReconnectPolicy::endless;
   double silence_limit = 5;  ///< seconds
+  bool connect_later = false;
   bool hwaccel = false;
 
   void add_to(CLI::App& command);

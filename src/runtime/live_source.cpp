@@ -18,9 +18,24 @@ LiveSource::LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect,
     : connect_(std::move(connect)),
       policy_(policy),
       stop_(std::move(stop)),
+      clock_(clock ? std::move(clock) : make_live_clock()) {
+  take(std::move(feed));
+}
+
+LiveSource::LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& policy,
+                       std::stop_source stop, std::unique_ptr<LiveClock> clock)
+    : connect_(std::move(connect)),
+      policy_(policy),
+      stop_(std::move(stop)),
       clock_(clock ? std::move(clock) : make_live_clock()),
-      feed_(std::move(feed)),
-      info_(feed_->info()) {
+      info_(std::move(info)) {
+  info_.live = true;
+}
+
+void LiveSource::take(std::unique_ptr<LiveFeed> feed) {
+  feed_ = std::move(feed);
+  if (std::exchange(was_connected_, true)) return;
+  info_ = feed_->info();
   info_.live = true;
   info_.frames.reset();
 }
@@ -68,22 +83,29 @@ void LiveSource::lose(const std::string& why) {
 /// One attempt, after its delay; false where the source is interrupted. Throws SourceError where
 /// there are to be no more attempts.
 bool LiveSource::connect_again() {
-  if (attempts_ >= policy_.max_attempts)
-    throw SourceError(ErrorCode::source_read,
-                      info_.description + " gave no more frames after " +
-                          std::to_string(next_index_) + " (" + lost_because_ + ")" +
-                          (attempts_ > 0 ? ", also not after " + std::to_string(attempts_) +
-                                               " attempts to connect again"
-                                         : std::string()) +
-                          "; check the camera and its connection, then open the stream again");
-  if (attempts_ == 0)
+  const int failed = was_connected_ ? attempts_ : attempts_ - 1;  // the first one is no repetition
+  if (failed >= policy_.max_attempts)
+    throw SourceError(
+        ErrorCode::source_read,
+        info_.description +
+            (was_connected_ ? " gave no more frames after " + std::to_string(next_index_)
+                            : std::string(" could not be reached")) +
+            " (" + lost_because_ + ")" +
+            (failed > 0
+                 ? ", also not after " + std::to_string(failed) + " attempts to connect again"
+                 : std::string()) +
+            "; check the camera and its connection, then open the stream again");
+  if (was_connected_ && failed == 0)
     log(LogLevel::warning, info_.description + " is lost after " + std::to_string(next_index_) +
                                " frames (" + lost_because_ + "); connecting again");
+  else if (!was_connected_ && failed == 0)
+    log(LogLevel::warning,
+        info_.description + " cannot be reached (" + lost_because_ + "); trying again");
   ++attempts_;
-  clock_->wait(policy_.delay(attempts_, clock_->chance()), stop_.get_token());
+  if (failed >= 0) clock_->wait(policy_.delay(failed + 1, clock_->chance()), stop_.get_token());
   if (stop_.stop_requested()) return false;
   try {
-    feed_ = connect_(stop_.get_token());
+    take(connect_(stop_.get_token()));
   } catch (const SourceError& error) {
     lose(error.what());
   }

@@ -40,11 +40,16 @@ class VCAP_EXPORT LiveSource final : public Source {
   LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect, const ReconnectPolicy& policy,
              std::stop_source stop, std::unique_ptr<LiveClock> clock = nullptr);
 
+  /// Begins with none: the first read() connects. `info` holds until then.
+  LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& policy, std::stop_source stop,
+             std::unique_ptr<LiveClock> clock = nullptr);
+
   SourceInfo info() const override { return info_; }
   std::optional<Frame> read() override;
   void interrupt() noexcept override { stop_.request_stop(); }
 
  private:
+  void take(std::unique_ptr<LiveFeed> feed);
   bool read_picture(cv::Mat& image);
   void lose(const std::string& why);
   bool connect_again();
@@ -53,7 +58,8 @@ class VCAP_EXPORT LiveSource final : public Source {
   const ReconnectPolicy policy_;
   std::stop_source stop_;
   const std::unique_ptr<LiveClock> clock_;
-  std::unique_ptr<LiveFeed> feed_;  ///< null: lost
+  std::unique_ptr<LiveFeed> feed_{};  ///< null: lost
+  bool was_connected_ = false;
   SourceInfo info_;
   std::string lost_because_;
   int attempts_ = 0;  ///< to connect, since the last frame

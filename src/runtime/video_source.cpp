@@ -59,17 +59,22 @@ std::unique_ptr<Source> open_url(const std::string& url, const SourceOptions& op
                               "that the camera can be reached from here",
                           .silence_limit = options.silence_limit,
                           .stop = stop.get_token()};
+  const auto connect = [address, hardware = options.hardware](const std::stop_token&) {
+    return std::make_unique<NetworkFeed>(std::make_unique<AvInput>(address), hardware);
+  };
+  if (options.connect_later) {
+    refuse_range(options, address.name);
+    return std::make_unique<LiveSource>(SourceInfo{.description = address.name}, connect,
+                                        options.reconnect, stop);
+  }
   auto input = std::make_unique<AvInput>(address);
   if (input->frames())
     return make_stored_source(std::make_unique<VideoFrames>(std::move(input), options.hardware),
                               options, stop);
   refuse_range(options, address.name);
   return std::make_unique<LiveSource>(
-      std::make_unique<NetworkFeed>(std::move(input), options.hardware),
-      [address, hardware = options.hardware](const std::stop_token&) {
-        return std::make_unique<NetworkFeed>(std::make_unique<AvInput>(address), hardware);
-      },
-      options.reconnect, stop);
+      std::make_unique<NetworkFeed>(std::move(input), options.hardware), connect, options.reconnect,
+      stop);
 }
 
 }  // namespace vcap

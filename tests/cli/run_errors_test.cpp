@@ -209,6 +209,18 @@ TEST_F(FailingRun, StartsNoStreamWhereOneOfTheSourcesIsWrong) {
   expect_failure(run(test::capsule("finder"), shots(), {"--source", "/nowhere"}), 6, "/nowhere");
 }
 
+TEST_F(FailingRun, GoesOnWithoutACameraThatIsOffWhereItMayComeLater) {
+  const std::string camera = "rtsp://127.0.0.1:1/off";  // where nobody listens
+  expect_failure(run(test::capsule("finder"), shots(), {"--source", camera}), 6, camera);
+
+  const Result result = run(test::capsule("finder"), shots(),
+                            {"--source", camera, "--connect-later", "--reconnect", "0"});
+  EXPECT_EQ(result.exit_code, 6) << result;
+  EXPECT_THAT(result.err, HasSubstr("could not be reached"));
+  EXPECT_THAT(test::read_file(out("a.jsonl")), HasSubstr("\"frame_index\":2"));
+  EXPECT_TRUE(fs::exists(out("a-shots.avi")));
+}
+
 TEST_F(FailingRun, KeepsTheRecordsBeforeASourceBroke) {
   const std::string source = shots(5);
   folder_.write("shots/3.png", "no image");

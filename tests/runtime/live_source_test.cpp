@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <deque>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -213,16 +214,25 @@ class LiveSourceOnATestClock : public LiveSourceOnANetwork {
   std::unique_ptr<LiveSource> source(std::deque<int> feeds, ReconnectPolicy policy,
                                      std::function<void()> while_waiting = {}) {
     feeds_ = std::move(feeds);
-    const auto connect = [this](const std::stop_token&) -> std::unique_ptr<LiveFeed> {
+    return std::make_unique<LiveSource>(std::make_unique<ShortFeed>(2), connect(), policy,
+                                        std::stop_source(),
+                                        std::make_unique<TestClock>(waits_, while_waiting));
+  }
+  /// Likewise, with nothing to begin with.
+  std::unique_ptr<LiveSource> later(std::deque<int> feeds, ReconnectPolicy policy) {
+    feeds_ = std::move(feeds);
+    return std::make_unique<LiveSource>(
+        SourceInfo{.description = "a camera to come"}, connect(), policy, std::stop_source(),
+        std::make_unique<TestClock>(waits_, std::function<void()>()));
+  }
+  LiveSource::Connect connect() {
+    return [this](const std::stop_token&) -> std::unique_ptr<LiveFeed> {
       ++connects_;
       const int pictures = feeds_.empty() ? -1 : feeds_.front();
       if (!feeds_.empty()) feeds_.pop_front();
       if (pictures < 0) throw SourceError(ErrorCode::source_open, "a wall");
       return std::make_unique<ShortFeed>(pictures);
     };
-    return std::make_unique<LiveSource>(std::make_unique<ShortFeed>(2), connect, policy,
-                                        std::stop_source(),
-                                        std::make_unique<TestClock>(waits_, while_waiting));
   }
   std::deque<int> feeds_;
   std::vector<nanoseconds> waits_;
@@ -269,6 +279,57 @@ TEST_F(LiveSourceOnATestClock, CountsAConnectionWithoutAPictureAsAFailedAttempt)
 
 TEST_F(LiveSourceOnATestClock, SaysWhyTheLastAttemptFailed) {
   EXPECT_THAT(read_to_failure(*source({}, {.max_attempts = 2})).second, HasSubstr("(a wall)"));
+}
+
+TEST_F(LiveSourceOnATestClock, ConnectsLaterToACameraThatIsOff) {
+  const auto live =
+      later({-1, -1, 2, 1},
+            {.first_delay = milliseconds(100), .factor = 2, .jitter = 0, .max_attempts = 3});
+  EXPECT_TRUE(live->info().live);
+  const auto [frames, failure] = read_to_failure(*live);
+  ASSERT_EQ(frames.size(), 3u);
+  expect_one_stream(frames);
+  EXPECT_THAT(frames_with(Discontinuity::start, frames), ElementsAre(0));
+  EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(2));
+  ASSERT_GE(waits_.size(), 3u);
+  EXPECT_THAT(std::vector(waits_.begin(), waits_.begin() + 3),
+              ElementsAre(milliseconds(100), milliseconds(200), milliseconds(100)))
+      << "the first attempt is made at once";
+  EXPECT_THAT(log_.text(), AllOf(HasSubstr("a camera to come cannot be reached (a wall)"),
+                                 HasSubstr("camera is lost after 2 frames")));
+}
+
+TEST_F(LiveSourceOnATestClock, SaysThatItNeverReachedACamera) {
+  const auto [frames, failure] = read_to_failure(*later({}, {.max_attempts = 2}));
+  EXPECT_TRUE(frames.empty());
+  EXPECT_EQ(connects_, 3);
+  EXPECT_THAT(failure, AllOf(HasSubstr("a camera to come could not be reached (a wall)"),
+                             HasSubstr("also not after 2 attempts")));
+  EXPECT_THAT(read_to_failure(*later({}, {.max_attempts = 0})).second,
+              HasSubstr("could not be reached (a wall); check the camera"));
+}
+
+TEST_F(LiveSourceOnANetwork, ConnectsLaterWhereItIsToldSo) {
+  std::uint16_t port = 0;
+  std::string url;
+  {
+    const Camera camera(50);
+    port = camera.port();
+    url = camera.url();
+  }  // off
+  const auto source = open_source(url, {.reconnect = {.first_delay = milliseconds(20),
+                                                      .max_attempts = ReconnectPolicy::endless},
+                                        .connect_later = true});
+  EXPECT_EQ(source->info().size, cv::Size());
+  auto reading = std::async(std::launch::async, [&] { return source->read(); });
+  EXPECT_TRUE(log_.wait_for("cannot be reached"));
+  const Camera camera(Visits{{}}, port);
+  const std::optional<Frame> frame = reading.get();
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->discontinuity, Discontinuity::start);
+  EXPECT_EQ(source->info().size, cv::Size(64, 48));
+  EXPECT_THAT([&] { open_source(url, {.stride = 2, .connect_later = true}); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(url)));
 }
 
 TEST_F(LiveSourceOnATestClock, EndsWhereItIsInterruptedWhileItWaits) {

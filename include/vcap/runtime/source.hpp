@@ -49,6 +49,10 @@ struct SourceOptions {
   ReconnectPolicy reconnect{};  ///< of live sources
   /// So long without data is the end of a connection. Of webcams it is the driver's.
   std::chrono::milliseconds silence_limit{5000};
+  /// Of URLs: opening connects to nothing. The stream does, at its first read, and goes on trying
+  /// as `reconnect` says, so that a camera which is off holds up and ends nothing. What is there is
+  /// taken for live, and of an unknown size until then.
+  bool connect_later = false;
 
   // Of videos, stored and live.
   HardwareDecoding hardware = HardwareDecoding::off;
