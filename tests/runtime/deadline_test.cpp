@@ -52,7 +52,7 @@ cv::Mat image() { return cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(7)); }
 
 /// Hangs on frame 1 of a stream whose pixels are 7, until it is let go.
 struct Hanging {
-  Latch entered, release;
+  Latch entered, release, left;
   Process process() {
     return [this](const Frame& frame, DetectionNodes nodes, const OptionValues&,
                   BaseStreamState& state) {
@@ -60,6 +60,7 @@ struct Hanging {
       if (frame.index == 1 && frame.image.at<cv::Vec3b>(0, 0)[0] == 7) {
         entered.open();
         release.wait();
+        left.open();
       }
       return nodes.kind() == Size::none ? DetectionNodes::all() : nodes;
     };
@@ -272,55 +273,57 @@ TEST_F(Deadline, LetsAPipelineEndWhileACallIsLost) {
   }
   EXPECT_FALSE(watched.expired()) << "the call that is lost keeps its capsule";
   hanging.release.open();
+  hanging.left.wait();
   while (!watched.expired()) std::this_thread::yield();
 }
 
 TEST_F(Deadline, AnswersFramesThatWaitForABatchThatHangs) {
-  Latch entered, release;
+  struct Latches {
+    Latch entered, release, left;
+  } latches;
   class Stuck final : public BaseBackend<int, int> {
    public:
-    Stuck(Latch& entered, Latch& release) : entered_(entered), release_(release) {}
+    explicit Stuck(Latches& latches) : latches_(latches) {}
     DetectionNodes process_frame(const Frame& frame, DetectionNodes, const OptionValues&,
                                  BaseStreamState&) override {
       predict(static_cast<int>(frame.index));
       return DetectionNodes::all();
     }
     std::vector<int> batch_predict(std::span<const int> inputs) override {
-      entered_.open();
-      release_.wait();
+      latches_.entered.open();
+      latches_.release.wait();
+      latches_.left.open();
       return {inputs.begin(), inputs.end()};
     }
 
    private:
-    Latch& entered_;
-    Latch& release_;
+    Latches& latches_;
   };
   class StuckCapsule final : public BaseCapsule {
    public:
-    StuckCapsule(Latch& entered, Latch& release) : entered_(entered), release_(release) {}
+    explicit StuckCapsule(Latches& latches) : latches_(latches) {}
     std::unique_ptr<Backend> load_backend(const CapsuleFiles&, const std::string&) override {
-      return std::make_unique<Stuck>(entered_, release_);
+      return std::make_unique<Stuck>(latches_);
     }
 
    private:
-    Latch& entered_;
-    Latch& release_;
+    Latches& latches_;
   };
   CapsuleInfo info = detector_info("stuck", "person");
   info.version = 1;
-  Pipeline pipeline(
-      {std::make_shared<Capsule>(info, std::make_unique<StuckCapsule>(entered, release),
-                                 Capsule::Setup{.devices = {"CPU:0"}})},
-      {.clock = clock_});
+  Pipeline pipeline({std::make_shared<Capsule>(info, std::make_unique<StuckCapsule>(latches),
+                                               Capsule::Setup{.devices = {"CPU:0"}})},
+                    {.clock = clock_});
   FrameFeed feed;
   pipeline.open_stream(
       {.id = "bad", .source = feed.source(), .pull = true, .capsule_deadline = seconds(5)});
   feed.push(image());
-  entered.wait();
+  latches.entered.wait();
   let_pass(seconds(5));
   EXPECT_EQ(pipeline.next("bad")->errors.at(0).code, "deadline_exceeded");
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("batch of 1 in predict, 0 inputs queued")));
-  release.open();
+  latches.release.open();
+  latches.left.wait();  // which nobody else waits for
 }
 
 TEST_F(Deadline, IsRefusedBelowZero) {
