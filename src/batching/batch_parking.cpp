@@ -11,14 +11,11 @@
 namespace vcap::detail {
 namespace {
 
-// A cache line each. More only means fewer who are woken in vain.
+// More only means fewer who are woken in vain.
 constexpr std::size_t kSpots = 256;
-struct alignas(64) Spot {
-  BatchParking parking;
-};
 
-std::array<Spot, kSpots>& spots() noexcept {
-  static std::array<Spot, kSpots> all;
+std::array<BatchParking, kSpots>& spots() noexcept {
+  static std::array<BatchParking, kSpots> all;
   return all;
 }
 
@@ -29,7 +26,7 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value)
 }  // namespace
 
 BatchParking& BatchParking::spot(std::uint64_t executor, std::uint64_t group) noexcept {
-  return spots()[((executor << 32 ^ group) * 0x9E3779B97F4A7C15u >> 32) % kSpots].parking;
+  return spots()[((executor << 32 ^ group) * 0x9E3779B97F4A7C15u >> 32) % kSpots];
 }
 
 // wakes_ is read before `open`: a wake in between changes it, and the kernel does not let the
@@ -76,7 +73,7 @@ bool BatchParking::wake_one() noexcept {
 BatchParking* BatchParking::take_next() noexcept {
   if (next_.load(std::memory_order_relaxed) == 0) return nullptr;
   const std::uint32_t next = next_.exchange(0);
-  return next == 0 ? nullptr : &spots()[next - 1].parking;
+  return next == 0 ? nullptr : &spots()[next - 1];
 }
 
 // Each spot leads to those before it, where all is set: so it may be passed on at any time.
@@ -86,7 +83,7 @@ void BatchParking::Chain::add(BatchParking& spot) noexcept {
     return;
   }
   std::uint32_t none = 0;
-  const auto place = reinterpret_cast<const Spot*>(first_) - spots().data() + 1;
+  const auto place = first_ - spots().data() + 1;
   if (spot.next_.compare_exchange_strong(none, static_cast<std::uint32_t>(place)))
     first_ = &spot;
   else

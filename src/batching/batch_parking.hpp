@@ -10,7 +10,7 @@ namespace vcap::detail {
 /// system call wakes them all; whoever is woken in vain goes back to sleep. Spots are never
 /// destroyed: a caller may come to sleep at one when its executor, having answered, is gone.
 /// Thread safety: thread-safe.
-class BatchParking {
+class alignas(64) BatchParking {  // a cache line each
  public:
   /// One of few for all executors. Callers with equal arguments share it, others may.
   static BatchParking& spot(std::uint64_t executor, std::uint64_t group) noexcept;

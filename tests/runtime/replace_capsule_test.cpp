@@ -44,9 +44,10 @@ struct SavingState final : BaseStreamState {
 };
 
 /// Finds one node that tells its state.
-std::shared_ptr<Capsule> counter(int version) {
+std::shared_ptr<Capsule> counter(int version, std::vector<Discontinuity> keeps_state_at = {}) {
   CapsuleInfo info = detector_info("counter", "count");
   info.version = version;
+  info.keeps_state_at = std::move(keeps_state_at);
   info.stream_state = make_stream_state<SavingState>();
   return make_capsule(
       info, [version](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
@@ -232,19 +233,7 @@ TEST(ReplaceCapsule, BeginsAnewWhereTheFirstFrameFollowsNothing) {
 }
 
 TEST(ReplaceCapsule, GoesOnAtADiscontinuityThatTheStateOutlives) {
-  const auto lasting = [](int version) {
-    CapsuleInfo info = counter(version)->info();
-    info.keeps_state_at = {Discontinuity::gap};
-    return make_capsule(
-        info, [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
-          DetectionNode node{.name = "count"};
-          node.extra_data["frames"] = ++dynamic_cast<SavingState&>(state).frames;
-          DetectionNodes nodes = DetectionNodes::all();
-          nodes.add(std::move(node));
-          return nodes;
-        });
-  };
-  Pipeline pipeline({lasting(1)});
+  Pipeline pipeline({counter(1, {Discontinuity::gap})});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
   const auto play = [&](Discontinuity discontinuity) {
@@ -254,21 +243,12 @@ TEST(ReplaceCapsule, GoesOnAtADiscontinuityThatTheStateOutlives) {
   EXPECT_EQ(play(Discontinuity::none), 1);
   EXPECT_EQ(play(Discontinuity::gap), 2);
   EXPECT_EQ(play(Discontinuity::reconnect), 1);
-  pipeline.replace_capsule(lasting(2));
+  pipeline.replace_capsule(counter(2, {Discontinuity::gap}));
   EXPECT_EQ(play(Discontinuity::gap), 2);
 }
 
 TEST(ReplaceCapsule, DoesNotCarryOverAStateThatADroppedFrameEnded) {
-  CapsuleInfo info = counter(1)->info();
-  info.keeps_state_at = {Discontinuity::gap};
-  Pipeline pipeline({make_capsule(
-      info, [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
-        DetectionNode node{.name = "count"};
-        node.extra_data["frames"] = ++dynamic_cast<SavingState&>(state).frames;
-        DetectionNodes nodes = DetectionNodes::all();
-        nodes.add(std::move(node));
-        return nodes;
-      })});
+  Pipeline pipeline({counter(1, {Discontinuity::gap})});
   const auto records = run(pipeline, {.source = std::make_unique<MemorySource>(MemorySource::Plan{
                                           .frames = 7,
                                           .before =

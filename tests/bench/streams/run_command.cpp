@@ -18,8 +18,8 @@
 namespace vcap::bench::streams {
 namespace {
 
-/// Frames of each stream: a run takes some ten seconds, of which the process's start, which an operator
-/// has once for a whole video, is to be a small part.
+/// Frames of each stream: a run takes some ten seconds, of which the process's start, which an
+/// operator has once for a whole video, is to be a small part.
 struct Load {
   int streams;
   int frames;
