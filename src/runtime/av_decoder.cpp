@@ -10,7 +10,6 @@ extern "C" {
 #include <algorithm>
 #include <cmath>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include <opencv2/core.hpp>
@@ -23,10 +22,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Beyond that, threads of one stream gain little and hold pictures in memory; a host has many
-/// streams.
-constexpr unsigned kMostThreads = 4;
-
 }  // namespace
 
 AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware)
@@ -36,8 +31,7 @@ AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding
       frame_(av_frame_alloc()),
       copy_(av_frame_alloc()) {
   if (!codec_ || !packet_ || !frame_ || !copy_) throw std::bad_alloc();
-  codec_->thread_count =
-      static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads));
+  codec_->thread_count = std::max(threads_.count(), 1);
   codec_->thread_type = pace == Pace::live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
   codec_->pkt_timebase = input_->stream().time_base;
   if (hardware == HardwareDecoding::automatic) choose_hardware();
@@ -81,6 +75,7 @@ SourceInfo AvDecoder::info() const {
 
 bool AvDecoder::next() {
   input_->begin_picture();
+  damaged_ = false;
   while (true) {
     const int got = avcodec_receive_frame(codec_.get(), frame_.get());
     if (got >= 0) {
@@ -89,8 +84,10 @@ bool AvDecoder::next() {
     }
     if (got == AVERROR_EOF) return false;
     if (got == AVERROR(ENOMEM)) throw std::bad_alloc();
-    // Any other error is that of a damaged picture, after which the next one may follow.
-    if (got == AVERROR(EAGAIN)) feed();
+    if (got == AVERROR(EAGAIN))
+      feed();
+    else
+      damaged_ = true;  // a picture, after which the next one may follow
   }
 }
 
@@ -109,6 +106,7 @@ void AvDecoder::feed() {
   const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
   av_packet_unref(packet_.get());
   if (sent == AVERROR(ENOMEM)) throw std::bad_alloc();
+  if (sent < 0 && sent != AVERROR_EOF) damaged_ = true;
 }
 
 std::optional<nanoseconds> AvDecoder::time() const {

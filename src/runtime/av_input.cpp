@@ -138,6 +138,10 @@ std::optional<std::int64_t> AvInput::frames() const {
   return std::llround(frames);
 }
 
+bool AvInput::tells_times() const noexcept {
+  return (context_->iformat->flags & AVFMT_NOTIMESTAMPS) == 0;
+}
+
 std::optional<nanoseconds> AvInput::time_of(std::int64_t ticks) const {
   if (ticks == AV_NOPTS_VALUE) return std::nullopt;
   const std::int64_t start = stream_->start_time == AV_NOPTS_VALUE ? 0 : stream_->start_time;

@@ -45,6 +45,8 @@ class AvInput {
   /// By the container's own count, or else by its length; nothing where it tells neither.
   std::optional<std::int64_t> frames() const;
   std::optional<std::chrono::nanoseconds> duration() const;
+  /// Whether its times are the container's: some have none, and libav makes them up from a rate.
+  bool tells_times() const noexcept;
   /// Time from the stream's start; nothing where the container has none for it, or an absurd one.
   std::optional<std::chrono::nanoseconds> time_of(std::int64_t ticks) const;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/live_source.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,6 +33,7 @@ LiveSource::LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& 
 
 void LiveSource::take(std::unique_ptr<LiveFeed> feed) {
   feed_ = std::move(feed);
+  times_.begin_connection();
   if (std::exchange(was_connected_, true)) return;
   info_ = feed_->info();
   info_.live = true;
@@ -41,37 +41,33 @@ void LiveSource::take(std::unique_ptr<LiveFeed> feed) {
 }
 
 std::optional<Frame> LiveSource::read() {
-  cv::Mat image;
-  while (!read_picture(image))
+  std::optional<LivePicture> picture;
+  while (!(picture = read_picture()))
     if (stop_.stop_requested() || !connect_again()) return std::nullopt;
-  const auto now = clock_->now();
-  Frame frame{.image = std::move(image), .index = next_index_++};
-  if (frame.index == 0) {
-    first_at_ = now;
+  const LiveTimes::Time time = times_.next(clock_->now(), picture->time);
+  Frame frame{.image = std::move(picture->image), .index = next_index_++, .pts = time.pts};
+  if (frame.index == 0)
     frame.discontinuity = Discontinuity::start;
-  } else if (attempts_ > 0) {
+  else if (attempts_ > 0)
     frame.discontinuity = Discontinuity::reconnect;
-  }
   if (frame.discontinuity != Discontinuity::none)
     info_.decoder = feed_->info().decoder;  // as the connection's first picture has shown
+  else if (time.gap || picture->follows_damage)
+    frame.discontinuity = Discontinuity::gap;
   attempts_ = 0;
-  // Two pictures may come within one tick of the clock.
-  last_pts_ =
-      std::max<std::chrono::nanoseconds>(now - first_at_, last_pts_ + std::chrono::nanoseconds(1));
-  frame.pts = last_pts_;
   return frame;
 }
 
-/// False where the feed is lost, or the source interrupted.
-bool LiveSource::read_picture(cv::Mat& image) {
-  if (!feed_ || stop_.stop_requested()) return false;
+/// Nothing where the feed is lost, or the source interrupted.
+std::optional<LivePicture> LiveSource::read_picture() {
+  if (!feed_ || stop_.stop_requested()) return std::nullopt;
   try {
-    image = feed_->next();
-    return !stop_.stop_requested();
+    LivePicture picture = feed_->next();
+    if (!stop_.stop_requested()) return picture;
   } catch (const SourceError& error) {
     lose(error.what());
-    return false;
   }
+  return std::nullopt;
 }
 
 void LiveSource::lose(const std::string& why) {

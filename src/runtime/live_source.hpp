@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include <opencv2/core/mat.hpp>
 
 #include "runtime/live_clock.hpp"
+#include "runtime/live_times.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/runtime/source.hpp"
 
 namespace vcap {
+
+/// What a camera gave. Thread safety: value.
+struct LivePicture {
+  cv::Mat image{};  ///< in memory of its own
+  /// By the camera's clock, from anywhere on; nothing where it has none.
+  std::optional<std::chrono::nanoseconds> time{};
+  bool follows_damage = false;  ///< something before it could not be decoded
+};
 
 /// One connection to a camera. Thread safety: thread-compatible.
 class VCAP_EXPORT LiveFeed {
@@ -24,9 +35,9 @@ class VCAP_EXPORT LiveFeed {
   virtual ~LiveFeed();
 
   virtual SourceInfo info() const = 0;
-  /// The next picture, in memory of its own. Throws SourceError, saying why there is none, once the
-  /// connection is of no further use, and soon after stop is requested.
-  virtual cv::Mat next() = 0;
+  /// The next picture. Throws SourceError, saying why there is none, once the connection is of no
+  /// further use, and soon after stop is requested.
+  virtual LivePicture next() = 0;
 };
 
 /// Goes on whether it is read or not: a camera, connected again where it is lost.
@@ -50,7 +61,7 @@ class VCAP_EXPORT LiveSource final : public Source {
 
  private:
   void take(std::unique_ptr<LiveFeed> feed);
-  bool read_picture(cv::Mat& image);
+  std::optional<LivePicture> read_picture();
   void lose(const std::string& why);
   bool connect_again();
 
@@ -64,8 +75,7 @@ class VCAP_EXPORT LiveSource final : public Source {
   std::string lost_because_;
   int attempts_ = 0;  ///< to connect, since the last frame
   std::int64_t next_index_ = 0;
-  std::chrono::steady_clock::time_point first_at_{};
-  std::chrono::nanoseconds last_pts_{-1};
+  LiveTimes times_;
 };
 
 }  // namespace vcap

@@ -26,6 +26,8 @@ class StoredFrames {
   virtual bool next() = 0;
   /// The present picture's time from the beginning; rises strictly from one to the next.
   virtual std::chrono::nanoseconds time() const = 0;
+  /// Whether something between the present picture and the one before could not be decoded.
+  virtual bool follows_damage() const { return false; }
   /// The present picture's pixels, in memory of their own. Throws SourceError.
   virtual cv::Mat picture() = 0;
 };

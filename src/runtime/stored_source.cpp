@@ -78,6 +78,8 @@ class StoredSource final : public Source {
       if (!stop_.stop_requested() && !advance()) {
         if (stop_.stop_requested() || !begin_loop()) return std::nullopt;
         frame.discontinuity = Discontinuity::loop;
+      } else if (follows_damage_) {
+        frame.discontinuity = Discontinuity::gap;
       }
     }
     if (stop_.stop_requested()) return std::nullopt;
@@ -101,12 +103,15 @@ class StoredSource final : public Source {
                           "; choose another range");
   }
 
-  /// Goes to the next frame that is to be given; false at the end of the range.
+  /// Goes to the next frame that is to be given, and sees whether it follows damage; false at the
+  /// end of the range.
   bool advance() {
+    follows_damage_ = false;
     for (std::int64_t step = 0; step < options_.stride; ++step) {
       // The next loop begins after the last frame, whether or not that one is given.
       end_of_loop_ = frames_->time() + frame_duration_;
       if (stop_.stop_requested() || !frames_->next() || is_past_end()) return false;
+      follows_damage_ = follows_damage_ || frames_->follows_damage();
     }
     return true;
   }
@@ -129,6 +134,7 @@ class StoredSource final : public Source {
   nanoseconds end_of_loop_{0};
   std::int64_t loops_done_ = 0;
   std::int64_t next_index_ = 0;
+  bool follows_damage_ = false;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ class VideoFrames final : public StoredFrames {
   bool seek(std::chrono::nanoseconds time) override;
   bool next() override;
   std::chrono::nanoseconds time() const override { return *time_; }
+  bool follows_damage() const override { return decoder_->follows_damage(); }
   cv::Mat picture() override { return decoder_->picture(); }
 
  private:

@@ -21,8 +21,12 @@ class NetworkFeed final : public LiveFeed {
       : decoder_(std::move(input), AvDecoder::Pace::live, hardware) {}
 
   SourceInfo info() const override { return decoder_.info(); }
-  cv::Mat next() override {
-    if (decoder_.next()) return decoder_.picture();
+  LivePicture next() override {
+    if (decoder_.next()) {
+      LivePicture picture{.image = decoder_.picture(), .follows_damage = decoder_.follows_damage()};
+      if (decoder_.input().tells_times()) picture.time = decoder_.time();
+      return picture;
+    }
     const std::string& failure = decoder_.input().failure();
     throw SourceError(ErrorCode::source_read, failure.empty() ? "it hung up" : failure);
   }

@@ -2,6 +2,7 @@
 #include "runtime/webcam_driver.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -28,6 +29,11 @@ class CaptureDevice final : public WebcamDevice {
     // memory, so that frames once given keep their pixels.
     cv::Mat image;
     return capture_.read(image) ? image : cv::Mat();
+  }
+  std::optional<std::chrono::nanoseconds> time() const override {
+    const double ms = capture_.get(cv::CAP_PROP_POS_MSEC);
+    if (!(ms > 0 && ms < 1e14)) return std::nullopt;
+    return std::chrono::nanoseconds(std::llround(ms * 1e6));
   }
 
  private:

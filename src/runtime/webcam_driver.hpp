@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <opencv2/core/mat.hpp>
@@ -26,6 +28,8 @@ class VCAP_EXPORT WebcamDevice {
   /// is none: the camera is gone, or was silent for as long as the driver waits. Throws
   /// cv::Exception.
   virtual cv::Mat read() = 0;
+  /// When the last picture was taken, by the driver's clock; nothing where it does not tell.
+  virtual std::optional<std::chrono::nanoseconds> time() const { return std::nullopt; }
 };
 
 /// What knows and opens a machine's webcams. Tests bring their own. Thread safety: thread-safe.

@@ -63,7 +63,7 @@ class WebcamFeed final : public LiveFeed {
             .live = true};
   }
 
-  cv::Mat next() override {
+  LivePicture next() override {
     cv::Mat image;
     try {
       image = device_->read();
@@ -77,7 +77,7 @@ class WebcamFeed final : public LiveFeed {
       throw SourceError(ErrorCode::source_read, "it gives pixels of OpenCV type " +
                                                     std::to_string(type) +
                                                     ", which cannot be turned into 8-bit BGR");
-    return image;
+    return {.image = std::move(image), .time = device_->time()};
   }
 
  private:

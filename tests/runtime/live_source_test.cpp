@@ -199,9 +199,9 @@ class ShortFeed final : public LiveFeed {
  public:
   explicit ShortFeed(int pictures) : left_(pictures) {}
   SourceInfo info() const override { return {.description = "camera"}; }
-  cv::Mat next() override {
+  LivePicture next() override {
     if (left_-- == 0) throw SourceError(ErrorCode::source_read, "a cable");
-    return cv::Mat(2, 2, CV_8UC3, cv::Scalar::all(1));
+    return {.image = cv::Mat(2, 2, CV_8UC3, cv::Scalar::all(1))};
   }
 
  private:
@@ -330,6 +330,54 @@ TEST_F(LiveSourceOnANetwork, ConnectsLaterWhereItIsToldSo) {
   EXPECT_EQ(source->info().size, cv::Size(64, 48));
   EXPECT_THAT([&] { open_source(url, {.stride = 2, .connect_later = true}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(url)));
+}
+
+/// Gives what a test says, then is lost.
+class TimedFeed final : public LiveFeed {
+ public:
+  explicit TimedFeed(std::deque<LivePicture> pictures) : pictures_(std::move(pictures)) {}
+  SourceInfo info() const override { return {.description = "camera"}; }
+  LivePicture next() override {
+    if (pictures_.empty()) throw SourceError(ErrorCode::source_read, "a cable");
+    LivePicture picture = std::move(pictures_.front());
+    pictures_.pop_front();
+    picture.image = cv::Mat(2, 2, CV_8UC3, cv::Scalar::all(1));
+    return picture;
+  }
+
+ private:
+  std::deque<LivePicture> pictures_;
+};
+
+TEST_F(LiveSourceOnATestClock, HasTheCamerasTimesAndTellsOfPicturesThatAreMissing) {
+  using std::chrono::seconds;
+  std::deque<std::deque<LivePicture>> feeds{
+      {{.time = seconds(90)},
+       {.time = seconds(91)},
+       {.time = seconds(92)},
+       {.time = seconds(99)},
+       {.time = seconds(100), .follows_damage = true}},
+      {{.time = seconds(3), .follows_damage = true}, {.time = seconds(4)}}};
+  const LiveSource::Connect connect = [&](const std::stop_token&) -> std::unique_ptr<LiveFeed> {
+    if (feeds.empty()) throw SourceError(ErrorCode::source_open, "a wall");
+    auto feed = std::make_unique<TimedFeed>(std::move(feeds.front()));
+    feeds.pop_front();
+    return feed;
+  };
+  LiveSource live(connect({}), connect,
+                  {.first_delay = seconds(30), .jitter = 0, .max_attempts = 1}, std::stop_source(),
+                  std::make_unique<TestClock>(waits_));
+  const auto [frames, failure] = read_to_failure(live);
+  ASSERT_EQ(frames.size(), 7u);
+  expect_one_stream(frames);
+  std::vector<nanoseconds> times;
+  for (const Frame& frame : frames) times.push_back(frame.pts);
+  EXPECT_THAT(std::vector(times.begin(), times.begin() + 5),
+              ElementsAre(seconds(0), seconds(1), seconds(2), seconds(9), seconds(10)));
+  EXPECT_GE(times[5], seconds(30)) << "by this machine's clock, across the loss";
+  EXPECT_EQ(times[6] - times[5], seconds(1));
+  EXPECT_THAT(frames_with(Discontinuity::gap, frames), ElementsAre(3, 4));
+  EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(5));
 }
 
 TEST_F(LiveSourceOnATestClock, EndsWhereItIsInterruptedWhileItWaits) {

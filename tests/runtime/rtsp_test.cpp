@@ -3,22 +3,27 @@
 // own.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "runtime/clip_writer.hpp"
 #include "runtime/live_helpers.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/rtsp_server.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 
 namespace vcap::test {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -35,6 +40,12 @@ std::vector<Frame> read_some(Source& source, int count) {
   while (count-- > 0)
     if (std::optional<Frame> frame = source.read()) frames.push_back(*std::move(frame));
   return frames;
+}
+
+/// How far a time is from the nearest multiple of a step.
+nanoseconds distance_to_multiple(nanoseconds time, nanoseconds step) {
+  const nanoseconds beyond = (time % step + step) % step;
+  return std::min(beyond, step - beyond);
 }
 
 /// Up to the fifth frame after the connection was made again.
@@ -75,6 +86,46 @@ TEST_F(RtspSource, GivesPicturesWithRisingTimes) {
   for (std::size_t i = 1; i < frames.size(); ++i)
     EXPECT_GT(cv::norm(frames[i].image, frames[i - 1].image, cv::NORM_INF), 50)
         << "the picture moves";
+  for (const Frame& frame : frames)
+    EXPECT_LT(distance_to_multiple(frame.pts, milliseconds(40)), std::chrono::microseconds(20))
+        << frame.pts.count() << ": by the camera's clock, whose ticks are 1/90000 s";
+}
+
+TEST_F(RtspSource, ComesInMidwayWithoutADamagedPicture) {
+  const TemporaryFolder folder;
+  const std::string clip = folder / "clip.mkv";
+  // A keyframe every 34 pictures, or 1.36 s.
+  std::map<std::string, std::string> options = b_frames(false);
+  options["x264-params"] += ":keyint=34";
+  write_clip(clip, {.frames = 500, .options = options});
+  std::vector<Frame> whole = read_to_failure(*open_source(clip)).first;
+  ASSERT_EQ(whole.size(), 500u);
+
+  const RtspServer server("0", clip);
+  const auto first = open_source(server.url("clip"), kPatient);
+  EXPECT_EQ(first->info().codec, "h264");
+  read_some(*first, 40);  // now it goes on whether anyone reads or not
+  const auto late = open_source(server.url("clip"), kPatient);
+  const std::vector<Frame> frames = read_some(*late, 60);
+  ASSERT_EQ(frames.size(), 60u);
+  expect_one_stream(frames);
+  const auto is_first = [&](const Frame& frame) {
+    return cv::norm(frame.image, frames[0].image, cv::NORM_INF) == 0;
+  };
+  const auto begin = std::ranges::find_if(whole, is_first);
+  ASSERT_NE(begin, whole.end()) << "its first picture is one of the clip's, whole and undamaged";
+  const std::int64_t index = begin->index;
+  EXPECT_GT(index, 0);
+  EXPECT_EQ(index % 34, 0) << "a keyframe";
+  for (std::size_t i = 0; i < frames.size() && begin + static_cast<std::ptrdiff_t>(i) < whole.end();
+       ++i) {
+    const Frame& same = begin[static_cast<std::ptrdiff_t>(i)];
+    EXPECT_EQ(cv::norm(frames[i].image, same.image, cv::NORM_INF), 0) << i;
+    EXPECT_LT(distance_to_multiple(frames[i].pts - (same.pts - begin->pts), std::chrono::hours(1)),
+              std::chrono::microseconds(50))
+        << i;
+    EXPECT_EQ(frames[i].discontinuity, i == 0 ? Discontinuity::start : Discontinuity::none) << i;
+  }
 }
 
 TEST_F(RtspSource, ComesBackToAServerThatWasStartedAnew) {

@@ -2,6 +2,11 @@
 // Stored videos: which pictures, at which times, from which place on.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include <opencv2/core.hpp>
@@ -24,7 +29,7 @@ using std::chrono::nanoseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A frame, told by a hash of its pixels (FNV-1a).
+/// A frame, told by a hash of its pixels (FNV-1a, over eight bytes at a time).
 struct Seen {
   nanoseconds pts;
   std::uint64_t pixels;
@@ -37,9 +42,16 @@ std::ostream& operator<<(std::ostream& out, const Seen& seen) {
 
 std::uint64_t hash_of(const cv::Mat& image) {
   std::uint64_t hash = 14695981039346656037u;
-  for (int y = 0; y < image.rows; ++y)
-    for (std::size_t x = 0; x < static_cast<std::size_t>(image.cols) * image.elemSize(); ++x)
-      hash = (hash ^ image.ptr(y)[x]) * 1099511628211u;
+  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211u; };
+  const std::size_t bytes = static_cast<std::size_t>(image.cols) * image.elemSize();
+  for (int y = 0; y < image.rows; ++y) {
+    std::size_t x = 0;
+    for (std::uint64_t eight; x + sizeof eight <= bytes; x += sizeof eight) {
+      std::memcpy(&eight, image.ptr(y) + x, sizeof eight);
+      add(eight);
+    }
+    for (; x < bytes; ++x) add(image.ptr(y)[x]);
+  }
   return hash;
 }
 
@@ -48,6 +60,8 @@ std::vector<Seen> see(Source& source, std::size_t most = SIZE_MAX) {
   while (all.size() < most) {
     const std::optional<Frame> frame = source.read();
     if (!frame) break;
+    EXPECT_EQ(frame->discontinuity, all.empty() ? Discontinuity::start : Discontinuity::none)
+        << "frame " << frame->index << " of a clip without damage";
     all.push_back({frame->pts, hash_of(frame->image)});
   }
   return all;
@@ -147,16 +161,57 @@ TEST(VideoFrames, AreThoseOfOpenCvAlsoAfterAStart) {
   const auto clip = test::footage();
   cv::VideoCapture capture(clip.string(), cv::CAP_FFMPEG);
   std::vector<std::uint64_t> expected;
-  for (cv::Mat image; expected.size() < 200 && capture.read(image);)
-    expected.push_back(hash_of(image));
-  const std::vector<Seen> all = see(clip, {}, expected.size());
+  for (cv::Mat image; capture.read(image);) expected.push_back(hash_of(image));
+  ASSERT_EQ(expected.size(), 795u);
+  const std::vector<Seen> all = see(clip);
   ASSERT_EQ(all.size(), expected.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     EXPECT_EQ(all[i].pixels, expected[i]) << "frame " << i;
     EXPECT_EQ(all[i].pts, milliseconds(100 * i));
   }
-  for (std::size_t i = 7; i < all.size(); i += 31)
+  for (std::size_t i = 7; i < all.size(); i += 97)
     EXPECT_EQ(see(clip, {.start = all[i].pts}, 1).at(0), all[i]);
+}
+
+TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "clip.avi";
+  write_clip(path, {.encoder = "mjpeg", .frames = 40, .form = AV_PIX_FMT_YUVJ420P});
+  std::string bytes;
+  {
+    std::ifstream file(path, std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  // The eleventh picture's beginning: what marks a JPEG as one.
+  std::size_t at = 0;
+  for (int picture = 0; picture <= 10; ++picture) at = bytes.find("\xff\xd8\xff", at + 1);
+  ASSERT_NE(at, std::string::npos);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), 700, '\0');
+  std::ofstream(path, std::ios::binary) << bytes;
+
+  const auto read = [&](const SourceOptions& options) {
+    std::vector<std::pair<nanoseconds, Discontinuity>> seen;
+    const auto source = open_source(path.string(), options);
+    while (const std::optional<Frame> frame = source->read())
+      seen.emplace_back(frame->pts, frame->discontinuity);
+    return seen;
+  };
+  const auto seen = read({});
+  ASSERT_EQ(seen.size(), 39u);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].first, milliseconds(40 * (i < 10 ? i : i + 1))) << i;
+    EXPECT_EQ(seen[i].second, i == 0    ? Discontinuity::start
+                              : i == 10 ? Discontinuity::gap
+                                        : Discontinuity::none)
+        << i;
+  }
+  // Of every fourth picture: 0, 4, 8, then 13, which has the lost one between it and the one
+  // before.
+  const auto some = read({.stride = 4});
+  ASSERT_GT(some.size(), 4u);
+  EXPECT_EQ(some[3].first, milliseconds(40 * 13));
+  EXPECT_EQ(some[3].second, Discontinuity::gap);
+  EXPECT_EQ(some[4].second, Discontinuity::none);
 }
 
 TEST(VideoFrames, HaveTheTimesOfAVariableRate) {

@@ -38,6 +38,7 @@ TEST(ListWebcams, TellsIndexAndNameOfWhatTheSystemHas) {
 struct Connection {
   int pictures = 2;
   int type = CV_8UC3;
+  std::optional<milliseconds> pace{};  // of its driver's clock, where it tells one
   std::function<cv::Mat()> then = [] { return cv::Mat(); };  // unplugged, or silent: none
 };
 
@@ -76,11 +77,18 @@ class FakeDriver final : public WebcamDriver {
     double frames_per_second() const override { return std::numeric_limits<double>::quiet_NaN(); }
     cv::Mat read() override {
       if (connection_.pictures-- <= 0) return connection_.then();
+      ++taken_;
       return {6, 8, connection_.type, cv::Scalar::all(7)};
+    }
+
+    std::optional<std::chrono::nanoseconds> time() const override {
+      if (!connection_.pace) return std::nullopt;
+      return std::chrono::hours(100) + taken_ * *connection_.pace;
     }
 
    private:
     Connection connection_;
+    int taken_ = 0;
     int& open_now_;
   };
 
@@ -123,6 +131,14 @@ TEST_F(WebcamSource, GivesPicturesOfAllFormsInBgr) {
   }
   EXPECT_THAT(read_to_failure(*open({{.type = CV_16UC1}}, 0)).second,
               HasSubstr("cannot be turned into 8-bit BGR"));
+}
+
+TEST_F(WebcamSource, HasTheTimesOfItsDriversClock) {
+  const auto source = open({{.pictures = 3, .pace = milliseconds(33)}}, 0);
+  const std::vector<Frame> frames = read_to_failure(*source).first;
+  ASSERT_EQ(frames.size(), 3u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(frames[static_cast<std::size_t>(i)].pts, i * milliseconds(33));
 }
 
 TEST_F(WebcamSource, IsRefusedWhereThereIsNoneOfThatIndex) {

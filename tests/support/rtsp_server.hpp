@@ -22,14 +22,14 @@ namespace vcap::test {
 /// Thread safety: as its functions say; made and ended on one thread that outlives it.
 class RtspServer {
  public:
-  /// On that port, or else on a free one.
-  explicit RtspServer(std::string port = {}) : port_(std::move(port)) {
+  /// On that port, or else on a free one; with a Matroska file of H.264, at path "clip", which
+  /// begins with the first who asks for it.
+  explicit RtspServer(const std::string& port = "0", const std::string& clip = {}) {
     std::array<int, 2> from{};
     if (::pipe2(from.data(), O_CLOEXEC) != 0)
       throw std::system_error(errno, std::generic_category());
-    spawn(from[1]);
+    spawn(port, clip, from[1]);
     ::close(from[1]);
-    port_.clear();
     char byte = 0;
     while (::read(from[0], &byte, 1) == 1 && byte != '\n') port_ += byte;
     ::close(from[0]);
@@ -53,13 +53,13 @@ class RtspServer {
   void thaw() const { ::kill(process_, SIGCONT); }
 
  private:
-  void spawn(int output) {
+  void spawn(const std::string& port, const std::string& clip, int output) {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     // Debian's own, which has GStreamer's bindings.
-    std::array<std::string, 4> words{"/usr/bin/python3", "-I", VCAP_RTSP_SERVER, port_};
-    std::array<char*, 5> arguments{};
+    std::array<std::string, 5> words{"/usr/bin/python3", "-I", VCAP_RTSP_SERVER, port, clip};
+    std::array<char*, 6> arguments{};
     for (std::size_t i = 0; i < words.size() && !words[i].empty(); ++i)
       arguments[i] = words[i].data();
     const int failed =

@@ -89,9 +89,12 @@ class VCAP_EXPORT Source {
 /// the same way. The index counts the frames that are given. A start is exact: its frame has the
 /// time and pixels it has in the whole clip, save in clips whose times go back.
 ///
-/// A live source has the times at which its pictures came. Where it ends or falls silent it is
-/// connected again as the policy says; the first frame then has Discontinuity::reconnect. Its end
-/// is an error. interrupt() takes effect within about 0.1 s; with a webcam, once its driver
+/// A live source has the times of the camera's clock where that is told (RTP, a webcam's driver),
+/// else those at which its pictures came; with each connection they begin anew at this machine's
+/// clock. Where it ends or falls silent it is connected again as the policy says; the first frame
+/// then has Discontinuity::reconnect. Its end is an error. A frame has Discontinuity::gap where the
+/// camera's clock shows that pictures before it are missing, and in every video where something
+/// before it could not be decoded. interrupt() takes effect within about 0.1 s; with a webcam, once its driver
 /// answers.
 ///
 /// Throws SourceError (source_open) naming the source and the remedy; (source_empty) where it has

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/decoder_threads.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace vcap {
+namespace {
+
+constexpr int kMostOfAVideo = 4;
+constexpr int kMostOfACore = 2;
+
+std::atomic<int> in_use_by_all{0};
+
+int cores() noexcept { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+}  // namespace
+
+DecoderThreads::DecoderThreads() noexcept {
+  int others = in_use_by_all.load(std::memory_order_relaxed);
+  do {
+    count_ = std::min({cores(), kMostOfAVideo, limit() - others});
+    if (count_ < 2) count_ = 0;  // one beside the thread that reads, which waits for it
+  } while (
+      !in_use_by_all.compare_exchange_weak(others, others + count_, std::memory_order_relaxed));
+}
+
+DecoderThreads::~DecoderThreads() { in_use_by_all.fetch_sub(count_, std::memory_order_relaxed); }
+
+int DecoderThreads::in_use() noexcept { return in_use_by_all.load(std::memory_order_relaxed); }
+
+int DecoderThreads::limit() noexcept { return kMostOfACore * cores(); }
+
+}  // namespace vcap
