@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runtime/call_meter.hpp"
+#include "base/call_meter.hpp"
 
 #include <algorithm>
 

@@ -49,6 +49,22 @@ void Histogram::merge(const Histogram& other) {
   for (std::size_t i = 0; i < other.counts_.size(); ++i) add_to_bucket(i, other.counts_[i]);
 }
 
+Histogram Histogram::since(const Histogram& before) const {
+  Histogram difference;
+  for (std::size_t i = 0; i < bucket_count(); ++i) {
+    const std::uint64_t now = counts_.empty() ? 0 : counts_[i];
+    const std::uint64_t then = before.counts_.empty() ? 0 : before.counts_[i];
+    if (then > now)
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            "Histogram::since: the other one has counted " + std::to_string(then) +
+                                " times from " + std::to_string(low_end(i)) + " to " +
+                                std::to_string(high_end(i)) + ", this one " + std::to_string(now) +
+                                "; give an earlier copy of the same");
+    difference.add_to_bucket(i, now - then);
+  }
+  return difference;
+}
+
 double Histogram::mean() const noexcept {
   if (count_ == 0) return 0;
   double sum = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capsule/backend_pool.hpp"
+#include "base/call_meter.hpp"
 #include "base/text.hpp"
 
 #include <cassert>
+#include <exception>
 #include <limits>
 #include <system_error>
 #include <thread>
@@ -18,6 +20,8 @@ struct BackendPool::Slot {
   std::unique_ptr<Backend> backend;
   std::atomic<int> calls = 0;  ///< in progress here
   std::atomic<std::uint64_t> begun = 0;
+  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  CallMeter meter{};
   std::string failure;  ///< why there is no backend that can be used
 
   double load() const noexcept {
@@ -73,13 +77,21 @@ void drain(Backend& backend, const std::string& device) noexcept {
 
 }  // namespace
 
-BackendPool::Lease::~Lease() {
-  if (slot_ != nullptr) slot_->calls.fetch_sub(1, std::memory_order_relaxed);
+BackendPool::Lease::Lease(Slot& slot) noexcept
+    : slot_(slot), exceptions_before_(std::uncaught_exceptions()) {
+  slot_.calls.fetch_add(1, std::memory_order_relaxed);
+  slot_.begun.fetch_add(1, std::memory_order_relaxed);
 }
 
-Backend& BackendPool::Lease::operator*() const noexcept { return *slot_->backend; }
+BackendPool::Lease::~Lease() {
+  slot_.calls.fetch_sub(1, std::memory_order_relaxed);
+  slot_.meter.add(begin_, std::chrono::steady_clock::now(),
+                  std::uncaught_exceptions() > exceptions_before_);
+}
 
-const std::string& BackendPool::Lease::device() const noexcept { return slot_->device; }
+Backend& BackendPool::Lease::operator*() const noexcept { return *slot_.backend; }
+
+const std::string& BackendPool::Lease::device() const noexcept { return slot_.device; }
 
 BackendPool::BackendPool() = default;
 
@@ -132,9 +144,7 @@ BackendPool::Lease BackendPool::lease_least_busy() {
     }
     next_ = (chosen + 1) % slots_.size();
   }
-  slots_[chosen]->calls.fetch_add(1, std::memory_order_relaxed);
-  slots_[chosen]->begun.fetch_add(1, std::memory_order_relaxed);
-  return Lease(*slots_[chosen]);
+  return Lease(*slots_[chosen]);  // counted here
 }
 
 const Backend& BackendPool::first() const noexcept { return *slots_.front()->backend; }
@@ -146,11 +156,15 @@ double BackendPool::workload() const noexcept {
 }
 
 std::vector<BackendStatistics> BackendPool::statistics() const {
+  const auto now = std::chrono::steady_clock::now();
   std::vector<BackendStatistics> statistics;
   for (const auto& slot : slots_)
     statistics.push_back({.device = slot->device,
                           .running = static_cast<std::size_t>(slot->calls.load()),
                           .calls = slot->begun,
+                          .failures = slot->meter.failures(),
+                          .calls_per_second = slot->meter.per_second(now, slot->begin),
+                          .call_ns = slot->meter.times_ns(),
                           .workload = slot->backend->workload(),
                           .batches = slot->backend->batch_statistics()});
   return statistics;

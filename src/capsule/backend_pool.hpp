@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -24,16 +25,19 @@ class BackendPool {
   /// A call's hold on the backend that was chosen for it.
   class Lease {
    public:
-    explicit Lease(Slot& slot) noexcept : slot_(&slot) {}
-    Lease(Lease&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
-    Lease& operator=(Lease&&) = delete;
+    explicit Lease(Slot& slot) noexcept;
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    /// Where an exception ends it, the call has failed.
     ~Lease();
     Backend& operator*() const noexcept;
     Backend* operator->() const noexcept { return &**this; }
     const std::string& device() const noexcept;
 
    private:
-    Slot* slot_;
+    Slot& slot_;
+    const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    const int exceptions_before_;
   };
 
   /// Of no backend.

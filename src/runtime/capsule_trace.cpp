@@ -64,6 +64,7 @@ CapsuleTrace::Call::Call(CapsuleTrace& capsule, const std::string& stream, std::
                          std::uint64_t frame)
     : capsule_(capsule),
       name_("frame " + std::to_string(index)),
+      frame_(frame),
       place_(begin_slice(capsule.calls_, {.name = name_,
                                           .arguments = trace_argument("stream", stream) + "," +
                                                        trace_argument("frame", index) + "," +
@@ -80,7 +81,10 @@ std::shared_ptr<detail::BatchObserver> CapsuleTrace::Call::begin(
   try {
     const std::shared_ptr<Batches> batches = capsule_.batches(device);
     device_ = batches->calls;
-    device_place_ = begin_slice(device_, {.name = capsule_.name_ + ", " + name_, .arguments = {}});
+    device_place_ = begin_slice(device_, {.name = capsule_.name_ + ", " + name_,
+                                          .arguments = {},
+                                          .arrow = TraceSlice::Arrow::passes,
+                                          .frame = frame_});
     return batches;
   } catch (...) {
     return nullptr;  // without memory, these slices are missing

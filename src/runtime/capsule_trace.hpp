@@ -50,6 +50,7 @@ class CapsuleTrace::Call final : public detail::CallObserver {
  private:
   CapsuleTrace& capsule_;
   const std::string name_;
+  const std::uint64_t frame_;
   const std::size_t place_;
   TraceLanes* device_ = nullptr;  ///< while the backend is at work
   std::size_t device_place_ = 0;

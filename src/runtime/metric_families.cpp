@@ -143,6 +143,10 @@ void add_backend(Families& families, const BackendStatistics& backend, const Lab
                  labels, backend.running);
   families.counter("vcap_backend_calls_total", "Calls that a capsule's backend has begun.", labels,
                    backend.calls);
+  families.counter("vcap_backend_failures_total", "Calls of a capsule's backend that threw.",
+                   labels, backend.failures);
+  families.seconds("vcap_backend_call_seconds", "How long each call of a capsule's backend took.",
+                   labels, backend.call_ns);
   if (!backend.batches) return;
   families.gauge("vcap_backend_queued", "Inputs that wait for a batch.", labels,
                  backend.batches->queued);
@@ -175,6 +179,10 @@ void add_device(Families& families, const DeviceStats& device) {
                  device.running);
   families.counter("vcap_device_calls_total", "Calls begun, of all capsules.", labels,
                    device.calls);
+  families.counter("vcap_device_failures_total", "Calls that threw, of all capsules.", labels,
+                   device.failures);
+  families.seconds("vcap_device_call_seconds", "How long each call took, of all capsules.", labels,
+                   device.call_ns);
   families.gauge("vcap_device_queued", "Inputs that wait for a batch, of all capsules.", labels,
                  device.queued);
   families.counter("vcap_device_batches_total", "Batches predicted, of all capsules.", labels,
@@ -184,6 +192,8 @@ void add_device(Families& families, const DeviceStats& device) {
 void merge(BackendStatistics& to, const BackendStatistics& from) {
   to.running += from.running;
   to.calls += from.calls;
+  to.failures += from.failures;
+  to.call_ns.merge(from.call_ns);
   if (!from.batches) return;
   if (!to.batches) to.batches.emplace();
   to.batches->queued += from.batches->queued;

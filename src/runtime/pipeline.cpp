@@ -97,6 +97,9 @@ void add_to(DeviceStats& device, const BackendStatistics& backend) {
   device.device = backend.device;
   device.running += backend.running;
   device.calls += backend.calls;
+  device.failures += backend.failures;
+  device.calls_per_second += backend.calls_per_second;
+  device.call_ns.merge(backend.call_ns);
   if (!backend.batches) return;
   device.queued += backend.batches->queued;
   device.batches += backend.batches->batch_sizes.count();

@@ -47,6 +47,9 @@ nlohmann::json to_json(const BackendStatistics& backend) {
   nlohmann::json json = {{"device", backend.device},
                          {"running", backend.running},
                          {"calls", backend.calls},
+                         {"failures", backend.failures},
+                         {"calls_per_second", backend.calls_per_second},
+                         {"call_ms", times_in_ms(backend.call_ns)},
                          {"workload", backend.workload}};
   if (backend.batches)
     json["batches"] = {{"queued", backend.batches->queued},
@@ -79,6 +82,9 @@ nlohmann::json to_json(const DeviceStats& device) {
   return {{"device", device.device},
           {"running", device.running},
           {"calls", device.calls},
+          {"failures", device.failures},
+          {"calls_per_second", device.calls_per_second},
+          {"call_ms", times_in_ms(device.call_ns)},
           {"queued", device.queued},
           {"batches", device.batches},
           {"mean_batch_size", device.batch_sizes.mean()},

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/call_meter.hpp"
+#include "base/call_meter.hpp"
 #include "runtime/capsule_trace.hpp"
 #include "runtime/shared_quarantine.hpp"
 #include "runtime/trial.hpp"

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/call_meter.hpp"
+#include "base/call_meter.hpp"
 #include "runtime/flight_limit.hpp"
 #include "runtime/route.hpp"
 #include "runtime/step_run.hpp"

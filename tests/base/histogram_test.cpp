@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -76,6 +77,24 @@ TEST(Histogram, MergesWithAnother) {
   EXPECT_THAT(one.buckets(), ElementsAre(Histogram::Bucket{3, 3, 3}, Histogram::Bucket{60, 60, 1}));
   EXPECT_EQ(one.count(), 4u);
   EXPECT_DOUBLE_EQ(one.mean(), 69.0 / 4);
+}
+
+TEST(Histogram, TellsWhatWasCountedSinceAnEarlierLook) {
+  Histogram histogram;
+  EXPECT_EQ(histogram.since({}).count(), 0u);
+  histogram.add(3, 2);
+  histogram.add(1000);
+  const Histogram before = histogram;
+  EXPECT_EQ(histogram.since({}).buckets(), histogram.buckets());
+  EXPECT_EQ(histogram.since(before).count(), 0u);
+  histogram.add(3);
+  histogram.add(60, 4);
+  EXPECT_THAT(histogram.since(before).buckets(),
+              ElementsAre(Histogram::Bucket{3, 3, 1}, Histogram::Bucket{60, 60, 4}));
+  EXPECT_EQ(histogram.since(before).quantile(0.5), 60u);
+  EXPECT_THAT([&] { before.since(histogram); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                           testing::HasSubstr("has counted 3 times from 3 to 3")));
 }
 
 TEST(Histogram, RefusesAShareBeyondAll) {

@@ -201,6 +201,8 @@ TEST(MetricsServer, TellsWhatStatsTells) {
   on_cpu["device"] = "CPU:0";
   EXPECT_EQ(scraped.at("vcap_backend_calls_total", on_cpu), 10);
   EXPECT_EQ(scraped.at("vcap_backend_calls_in_progress", on_cpu), 0);
+  EXPECT_EQ(scraped.at("vcap_backend_failures_total", on_cpu), 2);
+  expect_histogram(scraped, "vcap_backend_call_seconds", on_cpu, 10);
   EXPECT_EQ(scraped.at("vcap_backend_queued", on_cpu), 0);
   expect_histogram(scraped, "vcap_batch_size", on_cpu, 8);
   Labels ones = on_cpu;
@@ -208,6 +210,8 @@ TEST(MetricsServer, TellsWhatStatsTells) {
   EXPECT_EQ(scraped.at("vcap_batch_size_bucket", ones), 8);
   expect_histogram(scraped, "vcap_batch_predict_seconds", on_cpu, 8);
   EXPECT_EQ(scraped.at("vcap_device_calls_total", {{"device", "CPU:0"}}), 10);
+  EXPECT_EQ(scraped.at("vcap_device_failures_total", {{"device", "CPU:0"}}), 2);
+  expect_histogram(scraped, "vcap_device_call_seconds", {{"device", "CPU:0"}}, 10);
   EXPECT_EQ(scraped.at("vcap_device_batches_total", {{"device", "CPU:0"}}), 8);
 
   EXPECT_EQ(scraped.at("vcap_build_info", {{"version", std::string(version())}}), 1);

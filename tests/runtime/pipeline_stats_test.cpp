@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/call_meter.hpp"
+#include "base/call_meter.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "vcap/capsule/base_backend.hpp"
 #include "vcap/runtime/frame_feed.hpp"
@@ -71,6 +71,10 @@ TEST(PipelineStats, TellsOfStreamsCapsulesAndDevices) {
   ASSERT_EQ(stats.devices.size(), 2u);
   EXPECT_EQ(stats.devices[0].device, "CPU:0");
   EXPECT_EQ(stats.devices[0].calls + stats.devices[1].calls, 10u);
+  EXPECT_EQ(stats.devices[0].failures + stats.devices[1].failures, 2u);
+  EXPECT_EQ(stats.devices[0].call_ns.count() + stats.devices[1].call_ns.count(), 10u);
+  EXPECT_GT(stats.devices[0].calls_per_second + stats.devices[1].calls_per_second, 0);
+  EXPECT_EQ(stats.capsules[0].backends[0].failures, stats.devices[0].failures);
   EXPECT_EQ(stats.devices[0].batches + stats.devices[1].batches, 8u);
   EXPECT_EQ(stats.devices[0].batch_sizes.mean(), 1.0);
   EXPECT_GE(stats.workers, 1u);
@@ -79,6 +83,14 @@ TEST(PipelineStats, TellsOfStreamsCapsulesAndDevices) {
   EXPECT_EQ(json["schema"], "vcap.stats/1");
   EXPECT_EQ(json["streams"][0]["latency_ms"]["count"], 10);
   EXPECT_GT(json["capsules"][0]["call_ms"]["p99"], 0.0);
+  EXPECT_GT(json["devices"][0]["call_ms"]["p99"], 0.0);
+  EXPECT_TRUE(json["devices"][0]["failures"].is_number_unsigned());
+  EXPECT_TRUE(json["capsules"][0]["backends"][0]["calls_per_second"].is_number());
+
+  feed.push(cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0)));
+  pipeline.next("gate");
+  EXPECT_EQ(pipeline.stats().streams[0].latency_ns.since(stream.latency_ns).count(), 1u)
+      << "of the frame since the last look alone";
   feed.end();
 }
 

@@ -77,7 +77,8 @@ class ReadTrace {
   }
   const std::vector<nlohmann::json>& instants() const { return instants_; }
 
-  /// Each recorded frame has a reading, a delivery, and that many calls between them.
+  /// Each recorded frame has a reading, a delivery, and between them that many calls, each of which
+  /// goes on to a device.
   void expect_arrows(std::size_t recorded, std::size_t calls) const {
     std::size_t whole = 0;
     for (const auto& [id, phases] : arrows_) {
@@ -86,6 +87,8 @@ class ReadTrace {
       ++whole;
       EXPECT_EQ(std::ranges::count(phases, 'f'), 1) << "frame " << id;
       EXPECT_EQ(std::ranges::count(phases, 't'), static_cast<std::ptrdiff_t>(calls))
+          << "frame " << id;
+      EXPECT_EQ(std::ranges::count(phases, 'd'), static_cast<std::ptrdiff_t>(calls))
           << "frame " << id;
     }
     EXPECT_EQ(whole, recorded);
@@ -123,7 +126,12 @@ class ReadTrace {
     })) << event;
     EXPECT_EQ(event.at("bp"), "e");
     EXPECT_EQ(event.at("cat"), "frame");
-    arrows_[event.at("id")].push_back(event.at("ph").get<std::string>()[0]);
+    const char phase = event.at("ph").get<std::string>()[0];
+    const bool on_device = event.at("pid") == kDevices;
+    if (on_device) {
+      EXPECT_EQ(phase, 't');
+    }
+    arrows_[event.at("id")].push_back(on_device ? 'd' : phase);
   }
 
   std::map<Place, std::string> lanes_;

@@ -25,6 +25,9 @@ class VCAP_EXPORT Histogram {
 
   void add(std::uint64_t number, std::uint64_t times = 1);
   void merge(const Histogram& other);
+  /// What was counted since `before`, an earlier copy of this one, was taken. Throws InvalidArgument
+  /// where that has counted something that this one has not.
+  Histogram since(const Histogram& before) const;
 
   std::uint64_t count() const noexcept { return count_; }
   /// 0 where nothing was counted.

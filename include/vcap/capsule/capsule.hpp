@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/histogram.hpp"
 #include "vcap/batching/batch_statistics.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_files.hpp"
@@ -33,9 +34,12 @@ using StreamHandle = std::shared_ptr<detail::OpenStream>;
 /// One backend of a capsule, and what it has come to. Thread safety: value.
 struct BackendStatistics {
   std::string device{};
-  std::size_t running = 0;                   ///< calls of process_frame in progress
-  std::uint64_t calls = 0;                   ///< calls of process_frame begun so far
-  double workload = 0;                       ///< as Backend::workload tells it
+  std::size_t running = 0;      ///< calls of process_frame in progress
+  std::uint64_t calls = 0;      ///< calls of process_frame begun so far
+  std::uint64_t failures = 0;   ///< those that threw
+  double calls_per_second = 0;  ///< that came back, over the last ten seconds
+  Histogram call_ns{};          ///< of those that came back, waits for batches included
+  double workload = 0;          ///< as Backend::workload tells it
   std::optional<BatchStatistics> batches{};  ///< absent for a backend that knows no batches
 };
 

@@ -55,16 +55,21 @@ struct CapsuleStats {
 /// What one device does for all capsules. Thread safety: value.
 struct DeviceStats {
   std::string device{};
-  std::size_t running = 0;    ///< calls of capsules in progress
-  std::uint64_t calls = 0;    ///< begun so far
-  std::size_t queued = 0;     ///< inputs that wait for a batch
-  std::uint64_t batches = 0;  ///< predicted so far
+  std::size_t running = 0;      ///< calls of capsules in progress
+  std::uint64_t calls = 0;      ///< begun so far
+  std::uint64_t failures = 0;   ///< calls that threw
+  double calls_per_second = 0;  ///< that came back, over the last ten seconds
+  Histogram call_ns{};          ///< of those that came back, waits for batches included
+  std::size_t queued = 0;       ///< inputs that wait for a batch
+  std::uint64_t batches = 0;    ///< predicted so far
   Histogram batch_sizes{};
   Histogram predict_ns{};
 };
 
-/// A pipeline's doings, as Pipeline::stats() finds them. Numbers of things that move meanwhile may
-/// be some frames apart. Thread safety: value.
+/// A pipeline's doings, as Pipeline::stats() finds them. Counts and histograms are of all the time
+/// that a thing has been there; what came between two looks, such as a p99 of the last minute, is
+/// the difference (Histogram::since). Numbers of things that move meanwhile may be some frames
+/// apart. Thread safety: value.
 struct PipelineStats {
   std::chrono::nanoseconds uptime{0};
   std::size_t workers = 0;  ///< threads that frames are worked on by
