@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
 #include <cstdlib>
+#include <future>
 #include <iostream>
 #include <limits>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -14,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/policy_arguments.hpp"
 #include "cli/resource_arguments.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
@@ -51,11 +51,7 @@ struct RunArguments {
   std::string metrics;          ///< where to offer them; empty: nowhere
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
-  std::size_t frames_in_flight = 0;
-  OverflowPolicy overflow = OverflowPolicy::automatic;
-  std::int64_t keep_every = 1;
-  std::size_t quarantine = 0;   ///< failures
-  double capsule_deadline = 0;  ///< seconds; 0: none
+  PolicyArguments policies;
 };
 
 std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
@@ -107,6 +103,16 @@ int report_failures(const RunStreams& streams) {
   return exit_code;
 }
 
+/// Each on a thread of its own: a camera may take seconds.
+std::vector<std::future<std::unique_ptr<Source>>> open_at_once(
+    const std::vector<std::string>& names, const SourceOptions& options) {
+  std::vector<std::future<std::unique_ptr<Source>>> sources;
+  for (const std::string& name : names)
+    sources.push_back(std::async(std::launch::async | std::launch::deferred,
+                                 [&name, options] { return open_source(name, options); }));
+  return sources;
+}
+
 /// Calls that were given up hold on to their capsule's code, which must not lose its ground.
 bool has_lost_calls(const Pipeline& pipeline) {
   for (const CapsuleStats& capsule : pipeline.stats().capsules)
@@ -133,25 +139,24 @@ int run(const RunArguments& arguments, bool& lost_calls) {
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
-  Pipeline pipeline(
-      load_all(arguments.capsules, infos, settings, access),
-      {.frames_in_flight = arguments.frames_in_flight, .unfit = unfit, .trace = outputs.trace()});
+  Pipeline pipeline(load_all(arguments.capsules, infos, settings, access),
+                    {.frames_in_flight = arguments.policies.frames_in_flight,
+                     .quarantine = arguments.policies.quarantine_of_all,
+                     .unfit = unfit,
+                     .trace = outputs.trace()});
   const auto metrics = offer_metrics(pipeline, arguments.metrics);
+  auto sources = open_at_once(arguments.sources, range);
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    auto source = open_source(arguments.sources[i], range);
+    auto source = sources[i].get();
     auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
-    streams.add({.id = ids[i],
-                 .source = std::move(source),
-                 .sinks = std::move(sinks),
-                 .capsules = std::move(stream_settings.at(ids[i]).capsules),
-                 .options = std::move(stream_settings.at(ids[i]).options),
-                 .overflow = arguments.overflow,
-                 .keep_every = arguments.keep_every,
-                 .max_frames =
-                     arguments.max_frames > 0 ? std::optional(arguments.max_frames) : std::nullopt,
-                 .quarantine = {.failures = arguments.quarantine},
-                 .capsule_deadline = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::duration<double>(arguments.capsule_deadline))});
+    StreamConfig config{.id = ids[i],
+                        .source = std::move(source),
+                        .sinks = std::move(sinks),
+                        .capsules = std::move(stream_settings.at(ids[i]).capsules),
+                        .options = std::move(stream_settings.at(ids[i]).options)};
+    if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
+    arguments.policies.apply_to(config);
+    streams.add(std::move(config));
   }
   streams.run(pipeline, stop);
   lost_calls = has_lost_calls(pipeline);
@@ -206,39 +211,7 @@ void add_run(CLI::App& app, Action& chosen) {
            "Sends a stream through these capsules alone", "STREAM=CAPSULE,CAPSULE");
   command->add_flag("--leave-out", arguments->leave_out,
                     "Leaves out capsules that cannot run with the others, and says why");
-  command
-      ->add_option("--capsule-deadline", arguments->capsule_deadline,
-                   "Lets a frame go on without a capsule that takes longer over it")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
-  command
-      ->add_option("--quarantine", arguments->quarantine,
-                   "Leaves a capsule out of a stream for 30 s once it has failed on that many of "
-                   "its frames within 10 s")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
-  command
-      ->add_option("--frames-in-flight", arguments->frames_in_flight,
-                   "Bounds the frames that all streams together work on, beside one of each")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
-  command
-      ->add_option("--overflow", arguments->overflow,
-                   "What happens where a source is faster than the capsules: it waits (stored "
-                   "sources do by default), or the stream drops its oldest frames (live sources "
-                   "do), or its newest; each drop is counted and told of")
-      ->type_name("wait|drop-oldest|drop-newest")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, OverflowPolicy>{
-                                              {"wait", OverflowPolicy::wait},
-                                              {"drop-oldest", OverflowPolicy::drop_oldest},
-                                              {"drop-newest", OverflowPolicy::drop_newest}})
-                      .description(""));
-  command
-      ->add_option("--keep-every", arguments->keep_every,
-                   "Looks at every N-th frame only, of live sources too, and tells of the others "
-                   "as drops")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
+  arguments->policies.add_to(*command);
   add_access_options(*command, arguments->access);
   path("--jsonl", arguments->outputs.jsonl,
        "Writes one JSON record a line for each frame; \"-\" is standard output");

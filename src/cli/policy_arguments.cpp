@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/policy_arguments.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+
+namespace vcap::cli {
+namespace {
+
+constexpr const char* kQuarantineForm = "N[:WITHIN[:PAUSE]]";
+constexpr std::size_t kMostFailures = 1'000'000;
+constexpr double kLongest = 86400;  // seconds
+
+std::chrono::nanoseconds to_time(double seconds) {
+  return std::chrono::nanoseconds(std::llround(seconds * 1e9));
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = 0; end != std::string_view::npos; text.remove_prefix(end + 1)) {
+    end = text.find(':');
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+  }
+  return parts;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+QuarantinePolicy parse_quarantine(const std::string& text, const std::string& option) {
+  QuarantinePolicy policy;
+  const std::vector<std::string_view> parts = split(text);
+  bool right = parts.size() <= 3 && read_number(parts[0], policy.failures) &&
+               policy.failures >= 1 && policy.failures <= kMostFailures;
+  std::chrono::nanoseconds* const times[] = {&policy.window, &policy.pause};
+  for (std::size_t i = 1; right && i < parts.size(); ++i) {
+    double seconds = 0;
+    right = read_number(parts[i], seconds) && seconds >= 0.001 && seconds <= kLongest;
+    if (right) *times[i - 1] = to_time(seconds);
+  }
+  if (!right)
+    throw UsageError(option + " " + text + " is not of the form " + kQuarantineForm +
+                     " with N from 1 to 1000000 and times from 0.001 to 86400 seconds, such as "
+                     "3:10:30");
+  return policy;
+}
+
+void PolicyArguments::add_to(CLI::App& command) {
+  command
+      .add_option("--capsule-deadline", capsule_deadline,
+                  "Lets a frame go on without a capsule that takes longer over it")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, kLongest));
+  const auto add_quarantine = [&command](const char* option, QuarantinePolicy& policy,
+                                         const char* help) {
+    command
+        .add_option_function<std::string>(
+            option,
+            [&policy, option](const std::string& text) { policy = parse_quarantine(text, option); },
+            help)
+        ->type_name(kQuarantineForm);
+  };
+  add_quarantine("--quarantine", quarantine,
+                 "Leaves a capsule out of a stream for PAUSE (30) seconds once it has failed on N "
+                 "of its frames within WITHIN (10) seconds");
+  add_quarantine("--quarantine-all", quarantine_of_all,
+                 "Leaves a capsule out of all streams once it has failed on N frames of all of "
+                 "them together");
+  command
+      .add_option("--frames-in-flight", frames_in_flight,
+                  "Bounds the frames that all streams together work on, beside one of each")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
+  command
+      .add_option("--overflow", overflow,
+                  "What happens where a source is faster than the capsules: it waits (stored "
+                  "sources do by default), or the stream drops its oldest frames (live sources "
+                  "do), or its newest; each drop is counted and told of")
+      ->type_name("wait|drop-oldest|drop-newest")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, OverflowPolicy>{
+                                              {"wait", OverflowPolicy::wait},
+                                              {"drop-oldest", OverflowPolicy::drop_oldest},
+                                              {"drop-newest", OverflowPolicy::drop_newest}})
+                      .description(""));
+  command
+      .add_option("--keep-every", keep_every,
+                  "Looks at every N-th frame only, of live sources too, and tells of the others "
+                  "as drops")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
+}
+
+void PolicyArguments::apply_to(StreamConfig& config) const {
+  config.overflow = overflow;
+  config.keep_every = keep_every;
+  config.quarantine = quarantine;
+  config.capsule_deadline = to_time(capsule_deadline);
+}
+
+}  // namespace vcap::cli
