@@ -85,7 +85,7 @@ TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
                        << " detector_person.threshold=0.7\n"
                        << "attach nowhere /absent.avi\n"
                        << "option gate detector_person.threshold=0.5\n"
-                       << "upgrade " << cap("detector_person") << "\n"
+                       << "upgrade " << VCAP_NEWER_DETECTOR << "\n"
                        << "stats\n"
                        << "detach gate\n"
                        << "attach yard " << folder_.string() << "/*.png\n";
@@ -94,6 +94,8 @@ TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
   EXPECT_THAT(outcome.output, HasSubstr("live_host: "));
   EXPECT_THAT(outcome.output, HasSubstr("/absent.avi"));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("gate: from frame [0-9]+ on"));
+  EXPECT_THAT(outcome.output,
+              testing::ContainsRegex("gate frame [0-9]+: detector_person version 2\n"));
   EXPECT_THAT(outcome.output, HasSubstr("\"schema\": \"vcap.stats/1\""));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("gate: [0-9]+ frames, 0 with errors"));
   EXPECT_THAT(outcome.output, HasSubstr("yard: 3 frames, 0 with errors"));
