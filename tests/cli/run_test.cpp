@@ -212,35 +212,14 @@ TEST(RunCommand, LeavesACapsuleOutThatKeepsFailing) {
   EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
 }
 
-/// In how many records a capsule is left out.
-std::ptrdiff_t quarantined_in(const std::string& records) {
-  const std::string word = "\"code\":\"quarantined\"";
-  std::ptrdiff_t count = 0;
-  for (std::size_t at = 0; (at = records.find(word, at)) != std::string::npos; at += word.size())
-    ++count;
-  return count;
-}
-
-TEST(RunCommand, LeavesACapsuleOutForAsLongAsItIsTold) {
-  const TemporaryFolder folder;
-  const auto run = [&](const std::string& how) {
-    const Result result =
-        run_all({"--source", images(folder, "shots", 6), "--config",
-                 R"(finder={"throw_at":[0,1,2,3,4,5]})", "--quarantine", how, "--jsonl", "-"});
-    return quarantined_in(result.out);
-  };
-  // Pictures are 40 ms apart.
-  EXPECT_EQ(run("2"), 4);
-  EXPECT_EQ(run("2:0.03"), 0) << "never twice within that time";
-  EXPECT_EQ(run("2:10:0.1"), 2) << "then it is tried, and fails";
-}
-
 TEST(RunCommand, LeavesACapsuleOutOfAllStreams) {
   const TemporaryFolder folder;
-  const Result result = run_all(
-      {"--source", images(folder, "gate", 6), "--source", images(folder, "yard", 6), "--config",
-       R"(finder={"throw_at":[0,1,2,3,4,5]})", "--quarantine-all", "3", "--jsonl", "-"});
-  EXPECT_GT(quarantined_in(result.out), 0);
+  nlohmann::json config{{"throw_at", nlohmann::json::array()}};
+  for (int i = 0; i < 200; ++i) config["throw_at"].push_back(i);
+  const Result result =
+      run_all({"--source", images(folder, "gate", 200), "--source", images(folder, "yard", 200),
+               "--config", "finder=" + config.dump(), "--quarantine-all", "3", "--jsonl", "-"});
+  EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
 }
 
 TEST(RunCommand, EndsThoughACapsuleDoesNotComeBack) {

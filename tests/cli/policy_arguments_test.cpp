@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/policy_arguments.hpp"
+
+#include <gmock/gmock.h>
+
+#include "cli/exit_code.hpp"
+
+namespace vcap::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ParseQuarantine, TakesFailuresAndTimes) {
+  const QuarantinePolicy usual;
+  const QuarantinePolicy failures = parse_quarantine("3", "--quarantine");
+  EXPECT_EQ(failures.failures, 3u);
+  EXPECT_EQ(failures.window, usual.window);
+  EXPECT_EQ(failures.pause, usual.pause);
+  const QuarantinePolicy within = parse_quarantine("1000000:0.5", "--quarantine");
+  EXPECT_EQ(within.failures, 1000000u);
+  EXPECT_EQ(within.window, 500ms);
+  EXPECT_EQ(within.pause, usual.pause);
+  const QuarantinePolicy all = parse_quarantine("2:86400:0.001", "--quarantine");
+  EXPECT_EQ(all.window, 24h);
+  EXPECT_EQ(all.pause, 1ms);
+}
+
+TEST(ParseQuarantine, RefusesWhatIsNone) {
+  for (const char* text :
+       {"", "0", "-1", "1000001", "3:", ":10", "3:0", "3:86401", "3:-1", "3:nan", "3:10:", "3:10:0",
+        "3:10:30:", "3:10:30:1", "3 ", " 3", "3,10", "three"}) {
+    try {
+      parse_quarantine(text, "--quarantine-all");
+      ADD_FAILURE() << '"' << text << "\" was taken";
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(),
+                  testing::AllOf(testing::HasSubstr("--quarantine-all " + std::string(text)),
+                                 testing::HasSubstr("N[:WITHIN[:PAUSE]]")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vcap::cli
