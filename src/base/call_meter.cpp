@@ -40,6 +40,10 @@ double RateMeter::per_second(time_point now, time_point begin) const noexcept {
     const std::uint64_t cell = cells_[second % kSeconds].load(std::memory_order_relaxed);
     if (cell >> 32 == second) events += cell & 0xffffffffu;
   }
+  if (events == 0) {  // those of the second that runs are better than none
+    const std::uint64_t cell = cells_[end % kSeconds].load(std::memory_order_relaxed);
+    if (cell >> 32 == end) events = cell & 0xffffffffu;
+  }
   // Of the first second, only what came after `begin`.
   const double begun = std::chrono::duration<double>(begin.time_since_epoch()).count();
   const double span =

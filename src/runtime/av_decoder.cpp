@@ -24,14 +24,15 @@ using std::chrono::nanoseconds;
 
 }  // namespace
 
-AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware)
+AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware,
+                     DecoderThreads& threads)
     : input_(std::move(input)),
       codec_(avcodec_alloc_context3(&input_->codec())),
       packet_(av_packet_alloc()),
       frame_(av_frame_alloc()),
       copy_(av_frame_alloc()) {
   if (!codec_ || !packet_ || !frame_ || !copy_) throw std::bad_alloc();
-  codec_->thread_count = std::max(threads_.count(), 1);
+  codec_->thread_count = std::max(threads.count(), 1);
   codec_->thread_type = pace == Pace::live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
   codec_->pkt_timebase = input_->stream().time_base;
   if (hardware == HardwareDecoding::automatic) choose_hardware();
@@ -41,6 +42,7 @@ AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding
                       input_->address().name + " cannot be decoded: its " +
                           avcodec_get_name(input_->stream().codecpar->codec_id) +
                           " stream is damaged, or of a kind that FFmpeg does not know");
+  if (codec_->thread_count == 1) threads.give_back();
 }
 
 void AvDecoder::choose_hardware() {
@@ -75,11 +77,11 @@ SourceInfo AvDecoder::info() const {
 
 bool AvDecoder::next() {
   input_->begin_picture();
-  damaged_ = false;
   while (true) {
     const int got = avcodec_receive_frame(codec_.get(), frame_.get());
     if (got >= 0) {
       see_whether_hardware_decodes();
+      follows_damage_ = damage_.came_out(frame_->pts);
       return true;
     }
     if (got == AVERROR_EOF) return false;
@@ -87,7 +89,7 @@ bool AvDecoder::next() {
     if (got == AVERROR(EAGAIN))
       feed();
     else
-      damaged_ = true;  // a picture, after which the next one may follow
+      damage_.note();  // of a picture, after which the next one may follow
   }
 }
 
@@ -102,11 +104,17 @@ void AvDecoder::see_whether_hardware_decodes() {
 
 /// The next packet, or word that there are no more.
 void AvDecoder::feed() {
-  const bool more = std::exchange(has_packet_, false) || input_->read(*packet_);
+  bool more = std::exchange(has_packet_, false);
+  while (!more && input_->read(*packet_)) {
+    if (input_->skipped_damage()) damage_.note();
+    // Some containers have empty ones, which a decoder would take for the end.
+    more = packet_->size > 0 || packet_->side_data_elems > 0;
+  }
+  if (more) damage_.went_in(packet_->pts);
   const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
   av_packet_unref(packet_.get());
   if (sent == AVERROR(ENOMEM)) throw std::bad_alloc();
-  if (sent < 0 && sent != AVERROR_EOF) damaged_ = true;
+  if (sent < 0 && sent != AVERROR_EOF) damage_.note();
 }
 
 std::optional<nanoseconds> AvDecoder::time() const {
@@ -161,6 +169,7 @@ bool AvDecoder::seek(nanoseconds time) {
        back = std::max<nanoseconds>(2 * back, std::chrono::seconds(1))) {
     if (!input_->seek(time - back)) return false;
     avcodec_flush_buffers(codec_.get());
+    damage_ = {};
     has_packet_ = false;
     if (!read_until_key()) continue;
     const std::optional<nanoseconds> key = input_->time_of(packet_->pts);

@@ -10,6 +10,7 @@
 #include "runtime/av_hardware.hpp"
 #include "runtime/av_input.hpp"
 #include "runtime/bgr_converter.hpp"
+#include "runtime/damage_log.hpp"
 #include "runtime/decoder_threads.hpp"
 #include "vcap/runtime/source.hpp"
 
@@ -25,7 +26,10 @@ class AvDecoder {
 
   /// Logs, as an info, why there is no hardware where it is asked for. Throws SourceError
   /// (source_open).
-  AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware);
+  /// `threads` is what it may have, and outlives it; what the codec can make no use of is given
+  /// back.
+  AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware,
+            DecoderThreads& threads);
 
   const AvInput& input() const noexcept { return *input_; }
   SourceInfo info() const;
@@ -34,9 +38,8 @@ class AvDecoder {
 
   /// Goes to the next picture; false at the end, as AvInput::read.
   bool next();
-  /// Whether something between this picture and the one before, or the last seek, could not be
-  /// decoded.
-  bool follows_damage() const noexcept { return damaged_; }
+  /// Whether a picture between this one and the one before, or the last seek, could not be decoded.
+  bool follows_damage() const noexcept { return follows_damage_; }
   /// The container's time of the picture; nothing where it has none.
   std::optional<std::chrono::nanoseconds> time() const;
   /// Its pixels, turned as the container says. Throws SourceError (source_read).
@@ -65,7 +68,6 @@ class AvDecoder {
   int quarter_turns() const;
 
   const std::unique_ptr<AvInput> input_;
-  const DecoderThreads threads_;  // gone after the codec
   std::unique_ptr<AVCodecContext, FreeCodec> codec_;
   std::unique_ptr<AVPacket, FreePacket> packet_;
   std::unique_ptr<AVFrame, FreeFrame> frame_;
@@ -74,7 +76,8 @@ class AvDecoder {
   bool hardware_decodes_ = false;  ///< or is believed to, before the first picture
   BgrConverter converter_;
   bool has_packet_ = false;  ///< packet_ is read and not yet decoded
-  bool damaged_ = false;
+  bool follows_damage_ = false;
+  DamageLog damage_;
 };
 
 }  // namespace vcap

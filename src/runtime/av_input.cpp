@@ -139,7 +139,10 @@ std::optional<std::int64_t> AvInput::frames() const {
 }
 
 bool AvInput::tells_times() const noexcept {
-  return (context_->iformat->flags & AVFMT_NOTIMESTAMPS) == 0;
+  const int flags = context_->iformat->flags;
+  // Bare streams of a codec do not all say that they have none, but that their index is libav's.
+  const bool is_bare = (flags & AVFMT_GENERIC_INDEX) != 0 && (flags & AVFMT_TS_DISCONT) == 0;
+  return (flags & AVFMT_NOTIMESTAMPS) == 0 && !is_bare;
 }
 
 std::optional<nanoseconds> AvInput::time_of(std::int64_t ticks) const {
@@ -152,6 +155,7 @@ std::optional<nanoseconds> AvInput::time_of(std::int64_t ticks) const {
 
 bool AvInput::read(AVPacket& packet) {
   begin_wait();
+  skipped_damage_ = false;
   for (int damaged = 0; damaged < kMostDamagedInRow;) {
     av_packet_unref(&packet);
     const int got = av_read_frame(context_.get(), &packet);
@@ -167,6 +171,7 @@ bool AvInput::read(AVPacket& packet) {
       return false;
     }
     ++damaged;
+    skipped_damage_ = skipped_damage_ || got == AVERROR_INVALIDDATA;
   }
   return false;
 }

@@ -55,6 +55,8 @@ class AvInput {
   void begin_picture() noexcept;
   /// The stream's next packet; false at the end, where failure() says whether it was one.
   bool read(AVPacket& packet);
+  /// Whether there was something before that packet that no packet could be made of.
+  bool skipped_damage() const noexcept { return skipped_damage_; }
   /// Before that time, if it can; no more is promised. False where the container cannot at all.
   bool seek(std::chrono::nanoseconds time);
   /// Why reading ended, such as "Connection reset by peer"; empty at the end of all there is.
@@ -78,6 +80,7 @@ class AvInput {
   std::chrono::steady_clock::time_point picture_deadline_ =
       std::chrono::steady_clock::time_point::max();
   bool silent_ = false;
+  bool skipped_damage_ = false;
   std::string failure_;
   std::unique_ptr<AVFormatContext, Close> context_;
   AVStream* stream_ = nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <thread>
+#include <utility>
 
 namespace vcap {
 namespace {
@@ -26,7 +27,11 @@ DecoderThreads::DecoderThreads() noexcept {
       !in_use_by_all.compare_exchange_weak(others, others + count_, std::memory_order_relaxed));
 }
 
-DecoderThreads::~DecoderThreads() { in_use_by_all.fetch_sub(count_, std::memory_order_relaxed); }
+DecoderThreads::~DecoderThreads() { give_back(); }
+
+void DecoderThreads::give_back() noexcept {
+  in_use_by_all.fetch_sub(std::exchange(count_, 0), std::memory_order_relaxed);
+}
 
 int DecoderThreads::in_use() noexcept { return in_use_by_all.load(std::memory_order_relaxed); }
 

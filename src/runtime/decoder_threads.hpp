@@ -17,6 +17,8 @@ class VCAP_EXPORT DecoderThreads {
 
   /// 0: none; the thread that reads decodes.
   int count() const noexcept { return count_; }
+  /// It needs none.
+  void give_back() noexcept;
 
   /// Those of all videos, and how many they may be.
   static int in_use() noexcept;

@@ -14,7 +14,7 @@ constexpr int kMostPicturesInNoGap = 5;
 /// it by more than that is a clock that was set.
 constexpr nanoseconds kMostBehind = std::chrono::seconds(10);
 /// How much of each step goes into the pace.
-constexpr int kPaceShare = 8;
+constexpr int kPaceShare = 4;
 
 }  // namespace
 
@@ -32,12 +32,11 @@ LiveTimes::Time LiveTimes::next(std::chrono::steady_clock::time_point arrival,
   const nanoseconds waited = now - last_arrival_;
   Time time{.pts = connected_ ? last_pts_ + waited : now};
   if (told) {
-    if (last_told_) time.gap = follows_gap(*told - *last_told_, waited);
-    if (offset_)
-      time.pts = *told + *offset_;
-    else
-      offset_ = std::max(time.pts, last_pts_ + nanoseconds(1)) - *told;
+    if (last_told_) time.gap = follows_gap(*told - *last_told_, now - last_told_arrival_);
+    if (!offset_) offset_ = std::max(now, last_pts_ + nanoseconds(1)) - *told;
+    time.pts = *told + *offset_;
     last_told_ = told;
+    last_told_arrival_ = now;
   }
   // Two pictures may come within one tick of a clock.
   time.pts = std::max(time.pts, last_pts_ + nanoseconds(1));
@@ -48,14 +47,15 @@ LiveTimes::Time LiveTimes::next(std::chrono::steady_clock::time_point arrival,
 }
 
 bool LiveTimes::follows_gap(nanoseconds step, nanoseconds waited) noexcept {
-  const bool was_set = step <= nanoseconds(0) || step > waited + kMostBehind;
-  if (was_set) {
-    offset_.reset();
-    return step < -kLeastGap || step > nanoseconds(0);
+  if (step < -kLeastGap || step > waited + kMostBehind) {
+    offset_.reset();  // its clock was set
+    return true;
   }
-  if (pace_ && step > std::max(kLeastGap, kMostPicturesInNoGap * *pace_)) return true;
+  if (step <= nanoseconds(0)) return false;  // no more than times that are not quite in order
+  const bool gap = pace_ && step > std::max(kLeastGap, kMostPicturesInNoGap * *pace_);
+  // Gaps too, so that a camera that has become slow is soon taken for a slow one.
   pace_ = pace_ ? *pace_ + (step - *pace_) / kPaceShare : step;
-  return false;
+  return gap;
 }
 
 }  // namespace vcap

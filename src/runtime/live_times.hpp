@@ -18,8 +18,8 @@ class VCAP_EXPORT LiveTimes {
   struct Time {
     nanoseconds pts;
     /// By the camera's clock there must have been pictures before this one that did not come: it is
-    /// more than a second, and more than five pictures at the usual pace, behind the one before; or
-    /// that clock was set.
+    /// more than a second, and more than five pictures at the pace of late, behind the one before;
+    /// or that clock was set, by more than a second.
     bool gap = false;
   };
 
@@ -37,6 +37,7 @@ class VCAP_EXPORT LiveTimes {
   nanoseconds last_arrival_{0};
   nanoseconds last_pts_{-1};
   std::optional<nanoseconds> last_told_{};
+  nanoseconds last_told_arrival_{0};
   std::optional<nanoseconds> offset_{};  ///< from the camera's clock to pts
   std::optional<nanoseconds> pace_{};    ///< from picture to picture, lately
 };

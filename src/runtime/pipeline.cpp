@@ -12,6 +12,7 @@
 #include "capsule/stream_states.hpp"
 #include "runtime/flight_limit.hpp"
 #include "runtime/program.hpp"
+#include "runtime/replaced_capsules.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/watchdog.hpp"
 #include "runtime/work_pool.hpp"
@@ -66,8 +67,6 @@ void refuse_without_backend(const Capsule& capsule) {
                              "load it with inference_mode = true");
 }
 
-using Slots = std::vector<std::shared_ptr<CapsuleSlot>>;
-
 std::vector<CapsuleInfo> infos_of(const Slots& slots) {
   std::vector<CapsuleInfo> infos;
   for (const std::shared_ptr<CapsuleSlot>& slot : slots) infos.push_back(slot->capsule->info());
@@ -91,20 +90,6 @@ std::string names_of(const Slots& slots) {
   for (const std::shared_ptr<CapsuleSlot>& slot : slots)
     names += (names.empty() ? "" : ", ") + slot->name();
   return names.empty() ? "it has none" : "it has " + names;
-}
-
-void add_to(DeviceStats& device, const BackendStatistics& backend) {
-  device.device = backend.device;
-  device.running += backend.running;
-  device.calls += backend.calls;
-  device.failures += backend.failures;
-  device.calls_per_second += backend.calls_per_second;
-  device.call_ns.merge(backend.call_ns);
-  if (!backend.batches) return;
-  device.queued += backend.batches->queued;
-  device.batches += backend.batches->batch_sizes.count();
-  device.batch_sizes.merge(backend.batches->batch_sizes);
-  device.predict_ns.merge(backend.batches->predict_ns);
 }
 
 /// Looks up a capsule's place; `what` stands in the message, such as "options".
@@ -176,7 +161,7 @@ struct Pipeline::Impl {
   mutable std::mutex mutex;  ///< guards what follows
   std::shared_ptr<const Lineup> lineup;
   std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};  ///< by name: those before them
-  std::vector<std::weak_ptr<CapsuleSlot>> replaced{};
+  mutable ReplacedCapsules replaced{};
   std::map<std::string, std::shared_ptr<Stream>> streams{};
 
   // Last: what works for the streams ends before they do.
@@ -363,8 +348,7 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(
   }
   const std::lock_guard lock(mutex);
   lineup = std::move(next);
-  std::erase_if(replaced, [](const auto& old) { return old.expired(); });
-  replaced.push_back(before);
+  replaced.add(before);
   return first_frames;
 }
 
@@ -415,7 +399,7 @@ PipelineStats Pipeline::Impl::stats() const {
     stats.streams.push_back(stream->stats());
     stats.in_flight += stats.streams.back().in_flight;
   }
-  std::map<std::string, DeviceStats> devices;
+  DevicesByName devices;
   const auto add = [&](const CapsuleSlot& slot, bool is_replaced) {
     stats.capsules.push_back({.name = slot.name(),
                               .version = slot.capsule->info().version,
@@ -427,17 +411,15 @@ PipelineStats Pipeline::Impl::stats() const {
                               .replaced = is_replaced,
                               .backends = slot.capsule->backends()});
     for (const BackendStatistics& backend : stats.capsules.back().backends)
-      add_to(devices[backend.device], backend);
+      add_to(devices, backend);
   };
   std::vector<std::shared_ptr<CapsuleSlot>> old;
   std::shared_ptr<const Lineup> now_running;
   {
     const std::lock_guard lock(mutex);
     now_running = lineup;
-    for (const std::weak_ptr<CapsuleSlot>& one : replaced)
-      if (auto slot = one.lock();
-          slot && std::ranges::find(lineup->slots, slot) == lineup->slots.end())
-        old.push_back(std::move(slot));
+    old = replaced.at_work(lineup->slots);
+    devices = replaced.past();
   }
   for (const ProgramStep& step : *now_running->program) add(*step.slot, false);
   for (const std::shared_ptr<CapsuleSlot>& slot : old) add(*slot, true);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,6 +28,9 @@ struct CapsuleSlot {
         stateful(static_cast<bool>(capsule->info().stream_state)),
         quarantine(policy, std::move(clock)),
         trial(trial_frames, std::move(trial_over)) {}
+  ~CapsuleSlot();
+  CapsuleSlot(const CapsuleSlot&) = delete;
+  CapsuleSlot& operator=(const CapsuleSlot&) = delete;
 
   const std::string& name() const noexcept { return capsule->name(); }
 
@@ -36,7 +40,25 @@ struct CapsuleSlot {
   SharedQuarantine quarantine;
   Trial trial;
   std::unique_ptr<CapsuleTrace> trace{};  ///< null where no trace is asked for
+
+  /// What the capsule's backends have done when this object ends.
+  using Backends = std::shared_future<std::vector<BackendStatistics>>;
+  const Backends& backends_at_end() const noexcept { return backends_at_end_; }
+
+ private:
+  std::promise<std::vector<BackendStatistics>> end_{};
+  const Backends backends_at_end_ = end_.get_future().share();
 };
+
+inline CapsuleSlot::~CapsuleSlot() {
+  try {
+    end_.set_value(capsule->backends());
+  } catch (...) {
+    end_.set_value({});  // without memory, what it did is forgotten
+  }
+}
+
+using Slots = std::vector<std::shared_ptr<CapsuleSlot>>;
 
 /// A step of the plan, ready to be run. Thread safety: value; read-only once a stream uses it.
 struct ProgramStep {

@@ -22,7 +22,8 @@ constexpr nanoseconds kLongestFrame = std::chrono::minutes(10);
 }  // namespace
 
 VideoFrames::VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware)
-    : decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored, hardware)) {
+    : decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored, hardware,
+                                           threads_)) {
   const double rate = decoder_->input().frames_per_second();
   frame_duration_ = std::min<nanoseconds>(
       nanoseconds(std::llround(1e9 / (rate > 0 ? rate : kFallbackRate))), kLongestFrame);
@@ -53,7 +54,7 @@ bool VideoFrames::go_to(nanoseconds time) {
 /// Not all containers can go back, and only as new do all give the same once more.
 void VideoFrames::reopen() {
   decoder_ = std::make_unique<AvDecoder>(std::make_unique<AvInput>(decoder_->input().address()),
-                                         AvDecoder::Pace::stored, decoder_->hardware());
+                                         AvDecoder::Pace::stored, decoder_->hardware(), threads_);
   time_.reset();
   count_ = 0;
 }

@@ -29,6 +29,7 @@ class VideoFrames final : public StoredFrames {
   std::chrono::nanoseconds time_of_picture() const;
   void at_end();
 
+  DecoderThreads threads_;
   std::unique_ptr<AvDecoder> decoder_;
   std::chrono::nanoseconds frame_duration_;
   std::optional<std::chrono::nanoseconds> time_;  ///< of the present picture; nothing before one

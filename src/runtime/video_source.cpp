@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class NetworkFeed final : public LiveFeed {
  public:
   NetworkFeed(std::unique_ptr<AvInput> input, HardwareDecoding hardware)
-      : decoder_(std::move(input), AvDecoder::Pace::live, hardware) {}
+      : decoder_(std::move(input), AvDecoder::Pace::live, hardware, threads_) {}
 
   SourceInfo info() const override { return decoder_.info(); }
   LivePicture next() override {
@@ -32,6 +32,7 @@ class NetworkFeed final : public LiveFeed {
   }
 
  private:
+  DecoderThreads threads_;
   AvDecoder decoder_;
 };
 

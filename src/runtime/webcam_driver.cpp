@@ -32,7 +32,7 @@ class CaptureDevice final : public WebcamDevice {
   }
   std::optional<std::chrono::nanoseconds> time() const override {
     const double ms = capture_.get(cv::CAP_PROP_POS_MSEC);
-    if (!(ms > 0 && ms < 1e14)) return std::nullopt;
+    if (!(ms > 0 && ms < 9e12)) return std::nullopt;
     return std::chrono::nanoseconds(std::llround(ms * 1e6));
   }
 

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <opencv2/imgcodecs.hpp>
 
 #include "examples/examples.hpp"
@@ -38,6 +40,29 @@ Outcome run(const std::string& app, const std::vector<std::string>& arguments,
 }
 
 std::string cap(const std::string& name) { return examples::capsule_path(name).string(); }
+
+/// The same, with an input that goes on once the output says `words`, or half a minute is over.
+Outcome run_until(const std::string& app, const std::vector<std::string>& arguments,
+                  const fs::path& folder, const std::string& input, const std::string& words,
+                  const std::string& further_input) {
+  std::ofstream(folder / "input.txt") << input;
+  std::ofstream(folder / "further.txt") << further_input;
+  const std::string output = quoted((folder / "output.txt").string());
+  std::ofstream(folder / "commands.sh")
+      << "{ cat " << quoted((folder / "input.txt").string()) << "; for i in $(seq 300); do grep -q "
+      << quoted(words) << " " << output << " && break; sleep 0.1; done; cat "
+      << quoted((folder / "further.txt").string()) << "; } | "
+      << quoted((fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string());
+  {
+    std::ofstream commands(folder / "commands.sh", std::ios::app);
+    for (const std::string& argument : arguments) commands << " " << quoted(argument);
+    commands << " >" << output << " 2>&1\n";
+  }
+  const int status = std::system(("sh " + quoted((folder / "commands.sh").string())).c_str());
+  std::ifstream file(folder / "output.txt");
+  return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+          .output = {std::istreambuf_iterator<char>(file), {}}};
+}
 
 /// A folder of the first frames of the footage, as a source that ends soon.
 class ExampleHosts : public testing::Test {
@@ -80,16 +105,15 @@ TEST_F(ExampleHosts, MultiStreamHostSumsUpEveryStream) {
 }
 
 TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
-  const fs::path input = folder_ / "commands.txt";
-  std::ofstream(input) << "attach gate " << examples::footage().string()
-                       << " detector_person.threshold=0.7\n"
-                       << "attach nowhere /absent.avi\n"
-                       << "option gate detector_person.threshold=0.5\n"
-                       << "upgrade " << VCAP_NEWER_DETECTOR << "\n"
-                       << "stats\n"
-                       << "detach gate\n"
-                       << "attach yard " << folder_.string() << "/*.png\n";
-  const Outcome outcome = run("live_host", {cap("detector_person")}, input.string());
+  const Outcome outcome =
+      run_until("live_host", {cap("detector_person")}, folder_,
+                "attach gate " + examples::footage().string() +
+                    " detector_person.threshold=0.7\n"
+                    "attach nowhere /absent.avi\n"
+                    "option gate detector_person.threshold=0.5\n"
+                    "upgrade " VCAP_NEWER_DETECTOR "\n",
+                "detector_person version 2",
+                "stats\ndetach gate\nattach yard " + folder_.string() + "/*.png\n");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("live_host: "));
   EXPECT_THAT(outcome.output, HasSubstr("/absent.avi"));

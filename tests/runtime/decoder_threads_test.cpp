@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/pipeline_helpers.hpp"
+#include "runtime/clip_writer.hpp"
 #include "support/footage.hpp"
+#include "support/temporary_folder.hpp"
+#include "vcap/runtime/source.hpp"
 
 namespace vcap::test {
 namespace {
@@ -34,14 +37,25 @@ TEST(DecoderThreads, AreBoundedForEachVideoAndForAll) {
 }
 
 TEST(DecoderThreads, AreGivenBackByVideosThatAreClosed) {
+  const TemporaryFolder folder;
+  const std::string clip = folder / "clip.mp4";
+  write_clip(clip, {.frames = 10, .options = b_frames(false)});
   const int before = DecoderThreads::in_use();
   {
-    const auto source = open_source(footage().string());
-    EXPECT_TRUE(source->read());
+    const auto source = open_source(clip, {.loop = 3});
+    for (int i = 0; i < 25; ++i) EXPECT_TRUE(source->read());
     if (std::thread::hardware_concurrency() > 1) {
-      EXPECT_GT(DecoderThreads::in_use(), before);
+      EXPECT_EQ(DecoderThreads::in_use(),
+                before + std::min(4, static_cast<int>(std::thread::hardware_concurrency())));
     }
   }
+  EXPECT_EQ(DecoderThreads::in_use(), before);
+}
+
+TEST(DecoderThreads, AreGivenBackWhereTheCodecHasNoUseForThem) {
+  const int before = DecoderThreads::in_use();
+  const auto source = open_source(footage().string());  // MPEG-4 of Microsoft's
+  EXPECT_TRUE(source->read());
   EXPECT_EQ(DecoderThreads::in_use(), before);
 }
 

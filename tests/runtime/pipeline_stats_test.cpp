@@ -94,6 +94,40 @@ TEST(PipelineStats, TellsOfStreamsCapsulesAndDevices) {
   feed.end();
 }
 
+TEST(PipelineStats, KeepsWhatReplacedCapsulesDidForADevice) {
+  const auto doubler = [](int version) {
+    CapsuleInfo info = detector_info("doubler", "number");
+    info.version = version;
+    return std::make_shared<Capsule>(info, std::make_unique<DoublerCapsule>(),
+                                     Capsule::Setup{.devices = {"CPU:0"}});
+  };
+  Pipeline pipeline({doubler(1)});
+  FrameFeed feed;
+  pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
+  const auto push = [&](int frames) {
+    for (int i = 0; i < frames; ++i) {
+      feed.push(cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0)));
+      pipeline.next("gate");
+    }
+  };
+  push(10);
+  DeviceStats before = pipeline.stats().devices.at(0);
+  EXPECT_EQ(before.calls, 10u);
+  for (int version = 2; version < 6; ++version) {
+    pipeline.replace_capsule(doubler(version));
+    push(10);  // of which the first is the last that holds on to the old one
+    const DeviceStats now = pipeline.stats().devices.at(0);
+    EXPECT_EQ(now.calls, before.calls + 10);
+    EXPECT_EQ(now.failures, before.failures + 2);
+    EXPECT_EQ(now.batches, before.batches + 8);
+    EXPECT_EQ(now.call_ns.since(before.call_ns).count(), 10u);
+    before = now;
+  }
+  EXPECT_EQ(pipeline.stats().capsules.size(), 1u) << "the others are gone";
+  EXPECT_EQ(before.running, 0u);
+  feed.end();
+}
+
 TEST(RateMeter, CountsTheLastTenWholeSeconds) {
   const RateMeter::time_point begin{seconds(1000)};
   RateMeter meter;
@@ -109,6 +143,9 @@ TEST(RateMeter, CountsFromTheBeginningWhereThatIsLater) {
   for (int i = 0; i < 15; ++i) meter.add(begin + milliseconds(100) * i);
   EXPECT_THAT(meter.per_second(begin + milliseconds(400), begin), DoubleNear(12.5, 3));
   EXPECT_THAT(meter.per_second(begin + milliseconds(1500), begin), DoubleNear(10, 0.5));
+  RateMeter late;
+  late.add(begin + milliseconds(600));  // in the second after the one that it began in
+  EXPECT_GT(late.per_second(begin + milliseconds(700), begin), 0);
 }
 
 }  // namespace

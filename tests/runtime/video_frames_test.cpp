@@ -214,6 +214,55 @@ TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
   EXPECT_EQ(some[4].second, Discontinuity::none);
 }
 
+/// Where a clip has the picture that is decoded at that place, and its time.
+struct Packet {
+  std::int64_t position;
+  int size;
+  nanoseconds pts;
+};
+
+Packet packet_of(const std::filesystem::path& path, int place) {
+  AVFormatContext* clip = nullptr;
+  if (avformat_open_input(&clip, path.c_str(), nullptr, nullptr) < 0)
+    throw std::runtime_error("no clip");
+  AVPacket* packet = av_packet_alloc();
+  for (int i = 0; i <= place; ++i) {
+    av_packet_unref(packet);
+    if (av_read_frame(clip, packet) < 0) throw std::runtime_error("no such packet");
+  }
+  const AVStream& stream = *clip->streams[0];
+  const Packet found{packet->pos, packet->size,
+                     nanoseconds(av_rescale_q(packet->pts - stream.start_time, stream.time_base,
+                                              AVRational{1, 1'000'000'000}))};
+  av_packet_free(&packet);
+  avformat_close_input(&clip);
+  return found;
+}
+
+TEST(VideoFrames, HaveTheirGapWherePicturesComeInAnotherOrderThanTheyAreDecoded) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "clip.mp4";
+  write_clip(path, {.frames = 60, .options = b_frames(false)});
+  for (const int place : {20, 21, 22, 23, 24}) {
+    const Packet lost = packet_of(path, place);
+    const std::filesystem::path damaged = folder / ("damaged" + std::to_string(place) + ".mp4");
+    std::filesystem::copy_file(path, damaged);
+    std::fstream file(damaged, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(lost.position);
+    file << std::string(static_cast<std::size_t>(lost.size), '\xff');
+    file.close();
+    const auto source = open_source(damaged.string());
+    std::vector<nanoseconds> gaps;
+    std::int64_t count = 0;
+    for (; const std::optional<Frame> frame = source->read(); ++count) {
+      EXPECT_NE(frame->pts, lost.pts) << "packet " << place;
+      if (frame->discontinuity == Discontinuity::gap) gaps.push_back(frame->pts);
+    }
+    EXPECT_EQ(count, 59) << "packet " << place;
+    EXPECT_THAT(gaps, testing::ElementsAre(lost.pts + milliseconds(40))) << "packet " << place;
+  }
+}
+
 TEST(VideoFrames, HaveTheTimesOfAVariableRate) {
   const TemporaryFolder folder;
   const std::vector<std::int64_t> times{0, 10, 50, 51, 400, 1000, 1033, 5000, 5001, 9000};

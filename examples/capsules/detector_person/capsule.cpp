@@ -27,8 +27,8 @@ int max_side_length(const vcap::OptionValues& options) {
   return static_cast<int>(options.get<std::int64_t>("scale_frame_max_side_length"));
 }
 
-// One picture's search is no faster beside another's. So there is a worker for each of the
-// machine's threads, and batches are small: while one ends, the others go on.
+// A batch takes as long as its pictures one by one. So there is a worker for each of the machine's
+// threads, and batches are small: while one ends, the others go on.
 vcap::BatchPolicy one_worker_a_thread() {
   return {.max_batch_size = 4, .workers = std::clamp(std::thread::hardware_concurrency(), 1u, 64u)};
 }

@@ -25,8 +25,8 @@ class VCAP_EXPORT Histogram {
 
   void add(std::uint64_t number, std::uint64_t times = 1);
   void merge(const Histogram& other);
-  /// What was counted since `before`, an earlier copy of this one, was taken. Throws InvalidArgument
-  /// where that has counted something that this one has not.
+  /// What was counted since `before`, an earlier copy of this one, was taken. Throws
+  /// InvalidArgument where that has counted something that this one has not.
   Histogram since(const Histogram& before) const;
 
   std::uint64_t count() const noexcept { return count_; }

@@ -93,9 +93,9 @@ class VCAP_EXPORT Source {
 /// else those at which its pictures came; with each connection they begin anew at this machine's
 /// clock. Where it ends or falls silent it is connected again as the policy says; the first frame
 /// then has Discontinuity::reconnect. Its end is an error. A frame has Discontinuity::gap where the
-/// camera's clock shows that pictures before it are missing, and in every video where something
-/// before it could not be decoded. interrupt() takes effect within about 0.1 s; with a webcam, once its driver
-/// answers.
+/// camera's clock shows that pictures before it are missing, and in every video where one before it
+/// could not be decoded; what a decoder mends, as it can, is given as it is. interrupt() takes
+/// effect within about 0.1 s; with a webcam, once its driver answers.
 ///
 /// Throws SourceError (source_open) naming the source and the remedy; (source_empty) where it has
 /// no frame in that range; InvalidArgument naming the option whose value is not possible.

@@ -37,15 +37,14 @@ class Process {
     if (id_ == 0) work(run);
     ::setpgid(id_, id_);  // as the child does: whoever comes first
     int status = 0;
-    if (::waitpid(id_, &status, WUNTRACED) != id_ || !WIFSTOPPED(status)) fail("waitpid");
-    descriptor_ = ::pidfd_open(id_, 0);
-    if (descriptor_ < 0) fail("pidfd_open");
+    ::waitpid(id_, &status, WUNTRACED);
+    descriptor_ = WIFSTOPPED(status) ? ::pidfd_open(id_, 0) : -1;
+    if (descriptor_ >= 0) return;
+    end();
+    throw std::runtime_error("no process could be started and stopped");
   }
   ~Process() {
-    if (!ended_) {
-      ::kill(-id_, SIGKILL);
-      ::waitpid(id_, nullptr, 0);
-    }
+    if (!ended_) end();
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   Process(const Process&) = delete;
@@ -71,6 +70,11 @@ class Process {
   }
 
  private:
+  void end() const {
+    ::kill(-id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+
   [[noreturn]] static void work(const std::function<void()>& run) {
     ::setpgid(0, 0);
     ::raise(SIGSTOP);

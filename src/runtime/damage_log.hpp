@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// Finds out which picture follows one that could not be decoded. A decoder tells of damage in the
+/// order of decoding, and not of which picture; pictures come out in the order of their times. So
+/// what is missing is known by the time of a packet whose picture never came.
+/// Thread safety: thread-compatible.
+class VCAP_EXPORT DamageLog {
+ public:
+  /// A packet goes to the decoder; its time is AV_NOPTS_VALUE where it has none.
+  void went_in(std::int64_t time);
+  /// The decoder, or the container's reader, found damage.
+  void note() noexcept { noted_ = true; }
+  /// A picture came out. Whether there was damage, and a picture before it is missing; of pictures
+  /// without a time, whether there was damage since the last one.
+  bool came_out(std::int64_t time);
+
+ private:
+  std::set<std::int64_t> within_{};  ///< times of packets whose pictures have not come
+  bool noted_ = false;
+  bool is_full_ = false;
+};
+
+}  // namespace vcap
