@@ -30,6 +30,11 @@ std::string dot_text(std::string_view text, std::size_t width = 40) {
   return quoted + '"';
 }
 
+std::string adds_in_words(const Plan::Step& step) {
+  const std::string adds = plan_words::in_words(step.adds);
+  return adds.empty() ? "nothing new" : adds;
+}
+
 std::string box(std::size_t capsule) { return "capsule" + std::to_string(capsule); }
 
 }  // namespace
@@ -39,10 +44,9 @@ std::string Plan::explain() const {
   if (steps_.empty()) text << "No capsules: frames pass as they are.\n";
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    const std::string adds = plan_words::in_words(step.adds);
     text << i + 1 << ". " << step.name << '\n'
          << "   needs  " << plan_words::needs_in_words(step.needs) << '\n'
-         << "   adds   " << (adds.empty() ? "nothing new" : adds) << '\n';
+         << "   adds   " << adds_in_words(step) << '\n';
     for (const std::string& reason : step.reasons) text << "   why    " << reason << '\n';
     for (const Conflict& conflict : conflicts_)
       if (conflict.second == step.capsule) text << "   but    " << conflict.text << '\n';
@@ -57,8 +61,9 @@ std::string Plan::to_dot() const {
   text << "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n  frame [shape=ellipse];\n";
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    text << "  " << box(step.capsule)
-         << " [label=" << dot_text(std::to_string(i + 1) + ". " + step.name) << "];\n";
+    text << "  " << box(step.capsule) << " [label="
+         << dot_text(std::to_string(i + 1) + ". " + step.name + "\nadds " + adds_in_words(step))
+         << "];\n";
     if (step.fed_by.empty()) text << "  frame -> " << box(step.capsule) << ";\n";
     for (std::size_t j = 0; j < step.fed_by.size(); ++j)
       text << "  " << box(step.fed_by[j]) << " -> " << box(step.capsule)

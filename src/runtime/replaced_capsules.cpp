@@ -22,6 +22,7 @@ void add_to(DevicesByName& devices, const BackendStatistics& backend) {
 }
 
 void ReplacedCapsules::add(const std::shared_ptr<CapsuleSlot>& slot) {
+  fold_past();  // or they would pile up where nobody asks
   // One may come back, as after a trial, and be replaced again.
   if (std::ranges::any_of(replaced_, [&](const Replaced& one) { return one.slot.lock() == slot; }))
     return;
@@ -30,11 +31,17 @@ void ReplacedCapsules::add(const std::shared_ptr<CapsuleSlot>& slot) {
 
 Slots ReplacedCapsules::at_work(const Slots& lineup) {
   Slots slots;
-  std::erase_if(replaced_, [&](const Replaced& one) {
-    if (std::shared_ptr<CapsuleSlot> slot = one.slot.lock()) {
-      if (std::ranges::find(lineup, slot) == lineup.end()) slots.push_back(std::move(slot));
-      return false;
-    }
+  for (const Replaced& one : replaced_)
+    if (std::shared_ptr<CapsuleSlot> slot = one.slot.lock();
+        slot && std::ranges::find(lineup, slot) == lineup.end())
+      slots.push_back(std::move(slot));
+  fold_past();
+  return slots;
+}
+
+void ReplacedCapsules::fold_past() {
+  std::erase_if(replaced_, [this](const Replaced& one) {
+    if (!one.slot.expired()) return false;
     for (BackendStatistics backend : one.backends_at_end.get()) {
       backend.running = 0;
       backend.calls_per_second = 0;
@@ -43,7 +50,6 @@ Slots ReplacedCapsules::at_work(const Slots& lineup) {
     }
     return true;
   });
-  return slots;
 }
 
 }  // namespace vcap

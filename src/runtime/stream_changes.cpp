@@ -116,8 +116,10 @@ std::int64_t Stream::apply(Replacement replacement) {
   std::shared_ptr<const Route> old;  // outlives the lock
   const std::lock_guard lock(mutex_);
   const std::size_t place = step_of(*route_->program, replacement.change.capsule);
-  if (route_->stops[place].station != replacement.stop.station)
+  if (route_->stops[place].station != replacement.stop.station) {
+    std::erase_if(retired_, [](const auto& station) { return station.expired(); });
     retired_.push_back(route_->stops[place].station);
+  }
   old = std::exchange(route_, std::move(replacement.route));
   untold_changes_.emplace_back(last_index_ + 1, std::move(replacement.change));
   return last_index_ + 1;

@@ -10,6 +10,8 @@
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
+#include "runtime/camera.hpp"
+#include "support/rtsp_server.hpp"
 
 namespace vcap {
 namespace {
@@ -59,6 +61,21 @@ TEST(SourcesCommand, TriesAllAndFailsAsTheFirstThatFails) {
   EXPECT_EQ(list[0]["error"]["code"], "source_open");
   EXPECT_EQ(list[1]["frames"], 3);
   EXPECT_EQ(list[2]["error"]["code"], "source_open");
+}
+
+TEST(SourcesCommand, ProbesUrls) {
+  const test::Camera camera(50);
+  const test::RtspServer server;
+  const Result result = test::vcap({"sources", "--json", camera.url(), server.url()});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const auto list = nlohmann::json::parse(result.out);
+  ASSERT_EQ(list.size(), 2u);
+  for (const auto& source : list) {
+    EXPECT_EQ(source.at("live"), true);
+    EXPECT_EQ(source.at("size"), (nlohmann::json{{"width", 64}, {"height", 48}}));
+    EXPECT_EQ(source.at("codec"), "mjpeg");
+  }
+  EXPECT_THAT(result.out, AllOf(HasSubstr("joe:***@"), Not(HasSubstr("secret"))));
 }
 
 /// A clip in motion JPEG.

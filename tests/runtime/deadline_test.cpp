@@ -314,16 +314,32 @@ TEST_F(Deadline, AnswersFramesThatWaitForABatchThatHangs) {
   Pipeline pipeline({std::make_shared<Capsule>(info, std::make_unique<StuckCapsule>(latches),
                                                Capsule::Setup{.devices = {"CPU:0"}})},
                     {.clock = clock_});
-  FrameFeed feed;
+  FrameFeed feed_of_bad;
   pipeline.open_stream(
-      {.id = "bad", .source = feed.source(), .pull = true, .capsule_deadline = seconds(5)});
-  feed.push(image());
+      {.id = "bad", .source = feed_of_bad.source(), .pull = true, .capsule_deadline = seconds(5)});
+  feed_of_bad.push(image());
   latches.entered.wait();
   let_pass(seconds(5));
   EXPECT_EQ(pipeline.next("bad")->errors.at(0).code, "deadline_exceeded");
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("batch of 1 in predict, 0 inputs queued")));
+
+  // Another stream's frame waits behind it, for as long as that one's deadline says.
+  FrameFeed other;
+  pipeline.open_stream(
+      {.id = "other", .source = other.source(), .pull = true, .capsule_deadline = seconds(3)});
+  other.push(image());
+  let_pass(seconds(3));
+  EXPECT_EQ(pipeline.next("other")->errors.at(0).code, "deadline_exceeded");
   latches.release.open();
   latches.left.wait();  // which nobody else waits for
+  // Both go on once their calls are back.
+  for (const auto& [id, feed] : {std::pair("bad", &feed_of_bad), std::pair("other", &other)}) {
+    FrameRecord record;
+    do {
+      feed->push(image());
+      record = *pipeline.next(id);
+    } while (!record.errors.empty());
+  }
 }
 
 TEST_F(Deadline, IsRefusedBelowZero) {

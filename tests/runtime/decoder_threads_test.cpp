@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -50,6 +52,24 @@ TEST(DecoderThreads, AreGivenBackByVideosThatAreClosed) {
     }
   }
   EXPECT_EQ(DecoderThreads::in_use(), before);
+}
+
+std::ptrdiff_t threads_of_this_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                       std::filesystem::directory_iterator());
+}
+
+TEST(DecoderThreads, AreNoMoreHoweverManyVideosAreOpen) {
+  const TemporaryFolder folder;
+  const std::string clip = folder / "clip.mp4";
+  write_clip(clip, {.frames = 10, .options = b_frames(false)});
+  const std::ptrdiff_t before = threads_of_this_process();
+  std::vector<std::unique_ptr<Source>> sources;
+  for (int i = 0; i < 40; ++i) {
+    sources.push_back(open_source(clip));
+    EXPECT_TRUE(sources.back()->read());
+  }
+  EXPECT_LE(threads_of_this_process(), before + DecoderThreads::limit());
 }
 
 TEST(DecoderThreads, AreGivenBackWhereTheCodecHasNoUseForThem) {

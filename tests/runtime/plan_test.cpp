@@ -395,6 +395,7 @@ TEST(Plan, IsWrittenAsJson) {
   EXPECT_EQ(json.at("steps").at(1).at("capsule"), "classifier");
   EXPECT_EQ(json.at("steps").at(1).at("place"), 0);
   EXPECT_EQ(json.at("steps").at(1).at("fed_by"), nlohmann::json({"detector"}));
+  EXPECT_FALSE(json.at("steps").at(1).at("adds").empty());
 }
 
 TEST(Plan, IsDrawnForGraphviz) {
@@ -403,9 +404,9 @@ TEST(Plan, IsDrawnForGraphviz) {
             "  rankdir=LR;\n"
             "  node [shape=box];\n"
             "  frame [shape=ellipse];\n"
-            "  capsule1 [label=\"1. detector\"];\n"
+            "  capsule1 [label=\"1. detector\\nadds person\"];\n"
             "  frame -> capsule1;\n"
-            "  capsule0 [label=\"2. classifier\"];\n"
+            "  capsule0 [label=\"2. classifier\\nadds attribute color\"];\n"
             "  capsule1 -> capsule0 [label=\"person\"];\n"
             "}\n");
 }

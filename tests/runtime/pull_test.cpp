@@ -50,6 +50,27 @@ TEST(PulledStream, GivesItsRecordsInOrderAndThenNothing) {
   EXPECT_TRUE(report.drops.empty());
 }
 
+TEST(PulledStream, GivesNothingToWhoDoesNotWaitUntilThereIsSomething) {
+  Latch entered, release;
+  Pipeline pipeline(
+      {make_capsule(all_info("slow", "person"),
+                    [&](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
+                      entered.open();
+                      release.wait();
+                      return nodes;
+                    }),
+       make_detector("people", "person")});
+  pipeline.open_stream({.id = "a", .source = make_source(1), .pull = true});
+  entered.wait();
+  EXPECT_EQ(pipeline.try_next("a"), std::nullopt);
+  release.open();
+  std::optional<FrameRecord> record;
+  while (!(record = pipeline.try_next("a"))) std::this_thread::yield();
+  EXPECT_EQ(record->frame.index, 0);
+  EXPECT_EQ(pipeline.next("a"), std::nullopt);
+  EXPECT_EQ(pipeline.try_next("a"), std::nullopt);
+}
+
 TEST(PulledStream, HoldsNoMoreThanItsFramesInFlight) {
   Pipeline pipeline({});
   std::atomic<std::int64_t> given{0};
@@ -145,12 +166,21 @@ TEST(StreamOverflow, DropsTheNewestWhereItIsToldSo) {
                         .frames_in_flight = 2,
                         .pull = true});
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(feed.push(picture()));
-  feed.end();
   // None is pulled until all are read: two are in flight, and there is no room for the others.
   while (pipeline.reports().front().drops["overload"] < 3) std::this_thread::yield();
-  EXPECT_THAT(pulled_indexes(pipeline, "a"), ElementsAre(0, 1));
+  EXPECT_EQ(pipeline.next("a")->frame.index, 0);
+  EXPECT_TRUE(feed.push(picture()));
+  feed.end();
+  EXPECT_EQ(pipeline.next("a")->frame.index, 1);
+  const std::optional<FrameRecord> after = pipeline.next("a");
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->frame.index, 5);
+  std::vector<std::int64_t> told;
+  for (const FrameRecord::Drop& drop : after->drops) told.push_back(drop.frame_index);
+  EXPECT_THAT(told, ElementsAre(2, 3, 4));
+  EXPECT_EQ(pipeline.next("a"), std::nullopt);
   const StreamReport report = pipeline.wait("a");
-  EXPECT_EQ(report.frames, 2);
+  EXPECT_EQ(report.frames, 3);
   EXPECT_THAT(report.drops, ElementsAre(Pair("overload", 3)));
 }
 
@@ -211,7 +241,7 @@ TEST(StreamOverflow, TellsOfAFrameThatWasSkippedInTheRecordAfterIt) {
   }
 }
 
-TEST(StreamOverflow, TellsOfDropsInTheRecordAfterThem) {
+TEST(StreamOverflow, TellsOfNoDropsThatNoRecordFollows) {
   const auto records = records_behind_frame_0(
       12, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 3}, [](Frame& frame) {
         if (frame.index == 5) frame.discontinuity = Discontinuity::reconnect;

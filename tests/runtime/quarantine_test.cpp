@@ -9,6 +9,7 @@
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
+#include "vcap/runtime/frame_feed.hpp"
 
 namespace vcap::test {
 namespace {
@@ -130,6 +131,34 @@ TEST(StreamQuarantine, HoldsForStatelessCapsulesToo) {
       run(pipeline, {.source = make_source(25), .frames_in_flight = 1, .quarantine = kShort});
   set_log_hook({});
   EXPECT_THAT(with_code(records, "quarantined"), ElementsAre(8, 9, 10, 11, 13, 14, 15, 16));
+}
+
+TEST(StreamQuarantine, LeavesTheOtherStreamsAlone) {
+  std::atomic<int> calls{0};
+  CapsuleInfo info = all_info("failing", "person");
+  info.stream_state = make_stream_state<CountingState>();
+  Pipeline pipeline({make_detector("people", "person"),
+                     make_capsule(info, [&calls](const Frame& frame, DetectionNodes nodes,
+                                                 const OptionValues&, BaseStreamState&) {
+                       if (frame.image.at<cv::Vec3b>(0, 0)[0] == 7)
+                         throw std::runtime_error("not this one");
+                       ++calls;
+                       return nodes;
+                     })});
+  FrameFeed bad, good;
+  for (const auto& [id, feed] : {std::pair("bad", &bad), std::pair("good", &good)})
+    pipeline.open_stream({.id = id, .source = feed->source(), .pull = true, .quarantine = kShort});
+  const auto push = [&pipeline](const std::string& id, FrameFeed& feed, int value) {
+    feed.push(cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(value)));
+    return pipeline.next(id)->errors;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(push("bad", bad, 7).at(0).code, "exception");
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(push("good", good, 1).empty());
+  EXPECT_EQ(push("bad", bad, 7).at(0).code, "quarantined");
+  EXPECT_TRUE(push("good", good, 1).empty());
+  EXPECT_EQ(calls, 6);
+  bad.end();
+  good.end();
 }
 
 TEST(StreamQuarantine, IsNotThereUnlessAskedFor) {

@@ -154,8 +154,15 @@ TEST(Stream, TakesAnOptionChangeAtExactlyTheFrameThatItNames) {
                              from = pipeline.set_option("a", "detector", "threshold", 0.9);
                          }})});
   EXPECT_EQ(from, 40);
-  for (const FrameRecord& record : records)
+  for (const FrameRecord& record : records) {
     EXPECT_EQ(record.objects[0].extra_data.at("threshold"), record.frame.index < from ? 0.5 : 0.9);
+    ASSERT_EQ(record.option_changes.size(), record.frame.index == from ? 1u : 0u)
+        << record.frame.index;
+  }
+  const auto& change = records.at(40).option_changes.at(0);
+  EXPECT_EQ(change.capsule, "detector");
+  EXPECT_EQ(change.option, "threshold");
+  EXPECT_EQ(std::get<double>(change.value), 0.9);
 }
 
 TEST(Stream, StartsWithTheOptionsGiven) {

@@ -33,10 +33,21 @@ void StreamSlot::open(std::mt19937& engine) {
   id_ = std::to_string(number_) + "." + std::to_string(++opened_);
   given_ = std::make_shared<std::atomic<std::int64_t>>(0);
   written_ = std::make_shared<std::atomic<std::int64_t>>(0);
+  in_order_ = std::make_shared<std::atomic<bool>>(true);
   StreamConfig config{
       .id = id_,
       .source = counted(make_source(engine), kFramesPerSecond, given_),
-      .sinks = {make_callback_sink([written = written_](const FrameRecord&) { ++*written; })},
+      .sinks = {make_callback_sink([written = written_, last = std::int64_t{-1},
+                                    in_order = in_order_](const FrameRecord& record) mutable {
+        ++*written;
+        // What was dropped and what is recorded, each once and in their order.
+        for (const FrameRecord::Drop& drop : record.drops) {
+          if (drop.frame_index <= last) *in_order = false;
+          last = drop.frame_index;
+        }
+        if (record.frame.index <= last) *in_order = false;
+        last = record.frame.index;
+      })},
       .frames_in_flight = static_cast<std::size_t>(drawn(engine, 1, 6)),
       .keep_every = drawn(engine, 1, 3),
       .pull = kind_ == Kind::pulled_feed,
@@ -108,6 +119,8 @@ void StreamSlot::close(Accounts& accounts) {
     accounts.fault = "of stream " + id_ + " the source gave " + std::to_string(*given_) +
                      " frames, but the report tells of " + std::to_string(report.frames) +
                      " recorded and " + std::to_string(dropped) + " dropped";
+  else if (!*in_order_)
+    accounts.fault = "stream " + id_ + " told of a frame twice, or of two out of their order";
   else if (*written_ != report.frames)
     accounts.fault = "stream " + id_ + " wrote " + std::to_string(*written_) +
                      " records, but its report tells of " + std::to_string(report.frames);

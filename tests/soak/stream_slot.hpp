@@ -63,6 +63,7 @@ class StreamSlot {
   std::string id_{};
   int opened_ = 0;
   std::shared_ptr<std::atomic<std::int64_t>> given_{}, written_{};
+  std::shared_ptr<std::atomic<bool>> in_order_{};
   std::unique_ptr<FrameFeed> feed_{};
   std::jthread pusher_{}, puller_{};
 };

@@ -136,6 +136,11 @@ std::vector<Figure> frame_cost() {
                          const double one = in_pipeline(1, 1, stateful);
                          return (in_pipeline(1, 4, stateful) - one) / 3;
                        }});
+    figures.push_back(
+        {.id = "streams.2",
+         .what = "a frame in 100 streams through 12 empty " + kind + " capsules, CPU µs a capsule",
+         .target = 10,
+         .sample = [=] { return in_pipeline(100, 12, stateful) / 12; }});
     for (const int streams : {16, 128, 1024})
       figures.push_back({.id = "streams.2",
                          .what = "a frame in " + std::to_string(streams) + " streams, " + kind +
