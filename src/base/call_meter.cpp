@@ -27,23 +27,20 @@ void RateMeter::add(time_point now) noexcept {
 }
 
 double RateMeter::per_second(time_point now, time_point begin) const noexcept {
+  const auto events_in = [this](std::uint64_t second) -> std::uint64_t {
+    const std::uint64_t cell = cells_[second % kSeconds].load(std::memory_order_relaxed);
+    return cell >> 32 == second ? cell & 0xffffffffu : 0;
+  };
   // The second that runs is not over, and would count for less than it is.
   const std::uint64_t end = second_of(now);
   const std::uint64_t first = std::max(end - std::min(end, kWindowSeconds), second_of(begin));
   if (first >= end) {
     const double elapsed = std::chrono::duration<double>(now - begin).count();
-    const std::uint64_t cell = cells_[end % kSeconds].load(std::memory_order_relaxed);
-    return elapsed > 0 && cell >> 32 == end ? static_cast<double>(cell & 0xffffffffu) / elapsed : 0;
+    return elapsed > 0 ? static_cast<double>(events_in(end)) / elapsed : 0;
   }
   std::uint64_t events = 0;
-  for (std::uint64_t second = first; second < end; ++second) {
-    const std::uint64_t cell = cells_[second % kSeconds].load(std::memory_order_relaxed);
-    if (cell >> 32 == second) events += cell & 0xffffffffu;
-  }
-  if (events == 0) {  // those of the second that runs are better than none
-    const std::uint64_t cell = cells_[end % kSeconds].load(std::memory_order_relaxed);
-    if (cell >> 32 == end) events = cell & 0xffffffffu;
-  }
+  for (std::uint64_t second = first; second < end; ++second) events += events_in(second);
+  if (events == 0) events = events_in(end);  // better than none
   // Of the first second, only what came after `begin`.
   const double begun = std::chrono::duration<double>(begin.time_since_epoch()).count();
   const double span =

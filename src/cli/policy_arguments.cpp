@@ -22,11 +22,10 @@ std::chrono::nanoseconds to_time(double seconds) {
 
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
-  for (std::size_t end = 0; end != std::string_view::npos; text.remove_prefix(end + 1)) {
-    end = text.find(':');
+  for (std::size_t end; (end = text.find(':')) != std::string_view::npos;
+       text.remove_prefix(end + 1))
     parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-  }
+  parts.push_back(text);
   return parts;
 }
 
