@@ -12,6 +12,7 @@ packages=(
   opencv-data                               # the face cascade that detector_face ships
   libtbb-dev                                # the arenas in which batches run
   nlohmann-json3-dev                        # manifests, records, options
+  libvalijson-dev                           # configs against the schemas that capsules declare
   libzip-dev                                # the .cap file
   libssl-dev                                # SHA-256
   libsodium-dev                             # signatures and encryption of .cap files
@@ -25,6 +26,7 @@ packages=(
   libcli11-dev                              # the command line of vcap
   libgtest-dev libgmock-dev                 # tests
   libbenchmark-dev                          # benchmarks
+  json-schema-test-suite                    # tests: what a schema of draft 7 takes, by its makers
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
   zlib1g-dev                                # tests: packed files in a .cap file
   unzip                                     # tests: a .cap file in the eyes of another reader

@@ -16,6 +16,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "invalid_node";
     case ErrorCode::invalid_json:
       return "invalid_json";
+    case ErrorCode::invalid_config:
+      return "invalid_config";
     case ErrorCode::empty_crop:
       return "empty_crop";
     case ErrorCode::unknown_option:
@@ -124,6 +126,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "plan_cycle";
     case ErrorCode::duplicate_capsule:
       return "duplicate_capsule";
+    case ErrorCode::stencil_edge:
+      return "stencil_edge";
     case ErrorCode::source_open:
       return "source_open";
     case ErrorCode::source_read:
@@ -134,6 +138,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "duplicate_stream";
     case ErrorCode::unknown_stream:
       return "unknown_stream";
+    case ErrorCode::source_not_as_indexed:
+      return "source_not_as_indexed";
     case ErrorCode::output_open:
       return "output_open";
     case ErrorCode::output_write:

@@ -79,6 +79,8 @@ void BatchCore::send_and_wait(BatchCall& call, const RequestOptions& options) {
   impl_->send_and_wait(call, options);
 }
 
+void BatchCore::set_batch_sizes(const BatchSizes& sizes) { impl_->set_batch_sizes(sizes); }
+
 void BatchCore::close(bool cancel_queued) { impl_->close(cancel_queued); }
 
 std::size_t BatchCore::workload() const noexcept { return impl_->workload(); }

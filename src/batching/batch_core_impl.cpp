@@ -70,6 +70,18 @@ void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool on
   enqueue(lock, call, only_if_room, now);
 }
 
+void BatchCoreImpl::set_batch_sizes(const BatchSizes& sizes) {
+  BatchPolicy changed = policy_;
+  changed.max_batch_size = sizes.maximum;
+  changed.preferred_sizes.clear();
+  // What fills the largest batch is not cut down to those that are preferred.
+  if (sizes.preferred > 0) changed.preferred_sizes = {sizes.preferred, sizes.maximum};
+  validate(changed);
+  const Lock lock(mutex_);
+  policy_ = std::move(changed);
+  goal_ = goal_of(policy_);
+}
+
 bool BatchCoreImpl::has_room_for_one() noexcept {
   if (policy_.max_queue_size == 0 ||
       queued_.load(std::memory_order_relaxed) < policy_.max_queue_size)

@@ -49,6 +49,7 @@ class BatchCoreImpl {
 
   void send(BatchCall& call, const RequestOptions& options, bool only_if_room);
   void send_and_wait(BatchCall& call, const RequestOptions& options);
+  void set_batch_sizes(const BatchSizes& sizes);
   void close(bool cancel_queued);
   void cancel(BatchCall& call) noexcept;
   std::size_t workload() const noexcept {
@@ -115,10 +116,10 @@ class BatchCoreImpl {
   static void answer(BatchCall* calls) noexcept;
   void queue_changed() noexcept;
 
-  const BatchPolicy policy_;
+  BatchPolicy policy_;  // its sizes may be set before the first call
   const std::shared_ptr<Clock> clock_;
   const BatchRunnerFactory make_runner_;
-  const std::size_t goal_;  // a queue of this size waits for no more
+  std::size_t goal_;  // a queue of this size waits for no more
   const std::uint64_t number_ = PredictArena::next_number();
 
   std::mutex mutex_;

@@ -9,6 +9,26 @@ Backend::~Backend() = default;
 
 void Backend::setup_with_resources(const CapsuleFiles&) {}
 
+void Backend::set_batch_sizes(const BatchSizes&) {}
+
+DetectionNodes Backend::process_frame(const Frame&, DetectionNodes, const OptionValues&,
+                                      BaseStreamState&) {
+  throw Error(ErrorCode::misbehaving_capsule,
+              "its backend overrides neither process_frame nor, for a stencil, process_window");
+}
+
+std::optional<std::vector<DetectionNodes>> Backend::process_frames(std::span<const Frame>,
+                                                                   std::span<DetectionNodes>,
+                                                                   const OptionValues&) {
+  return {};
+}
+
+DetectionNodes Backend::process_window(std::span<const Frame>, std::span<DetectionNodes>,
+                                       const OptionValues&, BaseStreamState&) {
+  throw Error(ErrorCode::misbehaving_capsule,
+              "it declares a stencil, and its backend does not override process_window");
+}
+
 std::vector<float> Backend::distances(std::span<const float>,
                                       std::span<const std::vector<float>>) const {
   throw InvalidArgument(

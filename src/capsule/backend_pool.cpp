@@ -43,11 +43,15 @@ std::unique_ptr<Backend> load_one(BaseCapsule& author, const CapsuleFiles& files
   }
 }
 
-void set_up(Backend& backend, const CapsuleFiles& files, std::string& failure) noexcept {
+void set_up(Backend& backend, const CapsuleFiles& files, const std::optional<BatchSizes>& batch,
+            std::string& failure) noexcept {
+  std::string step = "set_batch_sizes";
   try {
+    if (batch) backend.set_batch_sizes(*batch);
+    step = "setup_with_resources";
     backend.setup_with_resources(files);
   } catch (...) {
-    failure = "setup_with_resources failed: " + exception_text(std::current_exception());
+    failure = step + " failed: " + exception_text(std::current_exception());
   }
 }
 
@@ -95,7 +99,7 @@ const std::string& BackendPool::Lease::device() const noexcept { return slot_.de
 
 BackendPool::BackendPool() = default;
 
-BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const std::string& capsule,
+BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const CapsuleInfo& info,
                          const std::vector<std::string>& devices) {
   for (const std::string& device : devices) {
     slots_.push_back(std::make_unique<Slot>());
@@ -104,7 +108,7 @@ BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const s
   at_once(slots_.size(), [&](std::size_t i) {
     Slot& slot = *slots_[i];
     slot.backend = load_one(author, files, slot.device, slot.failure);
-    if (slot.backend) set_up(*slot.backend, files, slot.failure);
+    if (slot.backend) set_up(*slot.backend, files, info.batch, slot.failure);
   });
 
   std::string failures;
@@ -114,7 +118,7 @@ BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const s
   if (failures.empty()) return;
   close();
   throw CapsuleLoadError(ErrorCode::backend_load_failed,
-                         "capsule " + capsule + " could not load its backend on " + failures);
+                         "capsule " + info.name + " could not load its backend on " + failures);
 }
 
 BackendPool::~BackendPool() { close(); }

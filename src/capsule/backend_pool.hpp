@@ -43,9 +43,9 @@ class BackendPool {
   /// Of no backend.
   BackendPool();
   /// Loads a backend on each device and sets it up, all at once. Where one fails, closes the others
-  /// and throws CapsuleLoadError (backend_load_failed) naming `capsule`, every device that failed
+  /// and throws CapsuleLoadError (backend_load_failed) naming the capsule, every device that failed
   /// and why.
-  BackendPool(BaseCapsule& author, const CapsuleFiles& files, const std::string& capsule,
+  BackendPool(BaseCapsule& author, const CapsuleFiles& files, const CapsuleInfo& info,
               const std::vector<std::string>& devices);
   /// Closes.
   ~BackendPool();

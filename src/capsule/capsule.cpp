@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/capsule/capsule.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -10,20 +11,18 @@
 #include "base/text.hpp"
 #include "capsule/backend_pool.hpp"
 #include "capsule/call_observer.hpp"
+#include "capsule/config_schema.hpp"
 #include "capsule/device_names.hpp"
+#include "capsule/device_sets.hpp"
 #include "capsule/host_guard.hpp"
 #include "capsule/stream_states.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
 #include "vcap/capsule/device.hpp"
 
 namespace vcap {
 namespace {
-
-CapsuleInfo checked(CapsuleInfo info) {
-  check(info);
-  return info;
-}
 
 std::vector<std::string> available_devices(const Capsule::Setup& setup,
                                            const std::string& capsule) {
@@ -36,17 +35,24 @@ std::vector<std::string> available_devices(const Capsule::Setup& setup,
   return names;
 }
 
-/// Which devices get a backend.
-std::vector<std::string> mapped_devices(const CapsuleInfo& info, const Capsule::Setup& setup) {
+/// Which devices get a backend, and which are left over by CapsuleInfo::device_set.
+detail::DeviceDivision mapped_devices(const CapsuleInfo& info, const Capsule::Setup& setup) {
   if (!setup.inference_mode) return {};
   const std::vector<std::string> available = available_devices(setup, info.name);
+  const std::optional<DeviceSet>& set = info.device_set;
+  const DeviceMapper mapper =
+      set ? DeviceMapper::map_to_device_sets(set->kind, set->count) : info.device_mapper;
   try {
-    return info.device_mapper.map(available);
+    detail::DeviceDivision division{.sets = mapper.map(available)};
+    if (!set) return division;
+    division.left_over = detail::divide(available, *set).left_over;
+    log(LogLevel::info, "capsule " + info.name + ": " + detail::division_text(division, *set));
+    return division;
   } catch (const DeviceError& error) {
     throw DeviceError(error.code(), "capsule " + info.name + ": " + error.what());
   } catch (...) {
     throw CapsuleLoadError(ErrorCode::capsule_threw,
-                           "capsule " + info.name + ": device mapper " + info.device_mapper.name() +
+                           "capsule " + info.name + ": device mapper " + mapper.name() +
                                " failed: " + exception_text(std::current_exception()));
   }
 }
@@ -69,22 +75,26 @@ std::unique_ptr<BaseCapsule> with_resources(std::unique_ptr<BaseCapsule> author,
 
 struct Capsule::Impl {
   Impl(CapsuleInfo given, std::unique_ptr<BaseCapsule> made, Setup setup)
-      : info(checked(std::move(given))),
+      : info(std::move(given)),
         subject("capsule " + info.name),
         defaults(info.options, "capsule " + info.name),
-        devices(mapped_devices(info, setup)),
+        division(mapped_devices(info, setup)),
         files(std::move(setup.files)),
-        author(with_resources(std::move(made), files, info.name, devices)),
-        backends(*author, files, info.name, devices) {
-    if (info.stream_state) states.emplace(info.name, info.stream_state, info.keeps_state_at);
+        author(with_resources(std::move(made), files, info.name, division.sets)),
+        backends(*author, files, info, division.sets) {
+    if (info.stream_state) states.emplace(info);
   }
 
   const OptionValues& options_for_call(const OptionValues& given) const;
   std::shared_lock<std::shared_mutex> begin_call();
-  template <class TakeTurn>
-  DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
-                               const OptionValues& options, std::string_view stream_id,
-                               TakeTurn take_turn);
+  std::optional<detail::StreamStates::Turn> take_turn(const Frame& frame, StreamRef stream);
+  template <class Call>
+  auto run(const Frame& frame, const OptionValues& options, StreamRef stream, Call call);
+  DetectionNodes process_window(const Frame& frame, std::span<const Frame> window,
+                                std::span<DetectionNodes> nodes, const OptionValues& options,
+                                StreamRef stream);
+  DetectionNodes process_alone(const Frame& frame, DetectionNodes nodes,
+                               const OptionValues& options, StreamRef stream);
   void close();
   void check_size(NodeDescription::Size got, NodeDescription::Size expected,
                   std::string_view verb) const;
@@ -92,7 +102,7 @@ struct Capsule::Impl {
   const CapsuleInfo info;
   std::string subject;  ///< for messages
   const OptionValues defaults;
-  const std::vector<std::string> devices;
+  const detail::DeviceDivision division;
   const CapsuleFiles files;
   const std::unique_ptr<BaseCapsule> author;  // outlives its backends, and they the states
   detail::BackendPool backends;
@@ -105,24 +115,74 @@ struct Capsule::Impl {
   std::shared_mutex in_use;
 };
 
-template <class TakeTurn>
-DetectionNodes Capsule::Impl::process_frame(const Frame& frame, DetectionNodes nodes,
-                                            const OptionValues& options, std::string_view stream_id,
-                                            TakeTurn take_turn) {
-  const auto call = begin_call();
-  check_size(nodes.kind(), info.input_type.size, "was given");
+std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& frame,
+                                                                   StreamRef stream) {
+  if (!stream.opening())
+    return states ? std::optional(states->take_turn(stream.id(), frame)) : std::nullopt;
+  if (!states || !*stream.opening())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "capsule " + info.name +
+                              " was given no opening of a stream; give what its "
+                              "open_stream() gave, or the stream's id");
+  return states->take_turn(*stream.opening(), frame);
+}
+
+/// What all ways to process frames have in common: `call` is given the backend, the options and the
+/// state.
+template <class Call>
+auto Capsule::Impl::run(const Frame& frame, const OptionValues& options, StreamRef stream,
+                        Call call) {
+  const auto guest = begin_call();
+  if (frame.is_null)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "capsule " + info.name + " was given frame " +
+                              std::to_string(frame.index) +
+                              ", which is null; leave it out, as pipelines do");
   const OptionValues& values = options_for_call(options);
-
-  std::optional<detail::StreamStates::Turn> turn = take_turn();
+  std::optional<detail::StreamStates::Turn> turn = take_turn(frame, stream);
   BaseStreamState& state = turn ? turn->state() : no_state;
-
-  const BatchStreamScope scope(stream_id);
+  const BatchStreamScope scope(stream.opening() ? std::string_view((*stream.opening())->info.id)
+                                                : stream.id());
   // Chosen after the wait for the turn: what was idle before it may be busy now.
   const auto backend = backends.lease_least_busy();
   const detail::ObservedBackend observed(backend.device());
-  DetectionNodes result = backend->process_frame(frame, std::move(nodes), values, state);
+  return call(*backend, values, state);
+}
+
+DetectionNodes Capsule::Impl::process_window(const Frame& frame, std::span<const Frame> window,
+                                             std::span<DetectionNodes> nodes,
+                                             const OptionValues& options, StreamRef stream) {
+  DetectionNodes result =
+      run(frame, options, stream,
+          [&](Backend& backend, const OptionValues& values, BaseStreamState& state) {
+            return backend.process_window(window, nodes, values, state);
+          });
   check_size(result.kind(), info.output_type.size, "gave back");
   return result;
+}
+
+/// Of a stream of this one frame, all else in the window is beyond its edges.
+DetectionNodes Capsule::Impl::process_alone(const Frame& frame, DetectionNodes nodes,
+                                            const OptionValues& options, StreamRef stream) {
+  const Stencil& stencil = *info.stencil;
+  const bool repeats = stencil.edge == StencilEdge::repeat;
+  const bool takes_all = info.input_type.size == NodeDescription::Size::all;
+  std::vector<Frame> window;
+  std::vector<DetectionNodes> window_nodes;
+  for (const int offset : stencil.offsets) {
+    if (offset != 0 && stencil.edge == StencilEdge::error)
+      throw Error(ErrorCode::stencil_edge,
+                  "capsule " + info.name + " needs the frame at offset " + std::to_string(offset) +
+                      ", and frame " + std::to_string(frame.index) +
+                      " is given alone; give a window to process_window()");
+    const bool is_present = offset == 0;
+    window.push_back(is_present || repeats ? frame : Frame{.is_null = true});
+    if (is_present || (takes_all && repeats))
+      window_nodes.push_back(nodes);
+    else
+      window_nodes.push_back(takes_all ? DetectionNodes::all() : DetectionNodes::none());
+  }
+  return process_window(frame, window, window_nodes, options, stream);
 }
 
 std::shared_lock<std::shared_mutex> Capsule::Impl::begin_call() {
@@ -165,11 +225,11 @@ Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup se
   if (!author)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "capsule " + info.name + " has no BaseCapsule; give an object");
-  if (!setup.config.is_object())
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "the config of capsule " + info.name + " is of JSON type " +
-                              setup.config.type_name() + "; give an object");
-  author->config_ = std::move(setup.config);
+  if (setup.batch) info.batch = setup.batch;
+  check(info);
+  // A description alone needs no config.
+  if (setup.inference_mode || !setup.config.empty())
+    author->config_ = detail::completed_config(info, std::move(setup.config));
   const std::string subject = "capsule " + info.name;
   std::optional<detail::HostGuard> guard;
   if (setup.inference_mode) guard.emplace(subject);
@@ -191,29 +251,80 @@ NodeDescription Capsule::capability() const {
 
 OptionValues Capsule::default_options() const { return impl_->defaults; }
 
-std::vector<std::string> Capsule::devices() const { return impl_->devices; }
+std::vector<std::string> Capsule::devices() const { return impl_->division.sets; }
+
+std::vector<std::string> Capsule::unused_devices() const { return impl_->division.left_over; }
 
 DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
-                                      const OptionValues& options, std::string_view stream_id) {
-  return impl_->process_frame(frame, std::move(nodes), options, stream_id, [&] {
-    return impl_->states ? std::optional(impl_->states->take_turn(stream_id, frame)) : std::nullopt;
-  });
+                                      const OptionValues& options, StreamRef stream) {
+  impl_->check_size(nodes.kind(), info().input_type.size, "was given");
+  if (info().stencil) return impl_->process_alone(frame, std::move(nodes), options, stream);
+  DetectionNodes result =
+      impl_->run(frame, options, stream,
+                 [&](Backend& backend, const OptionValues& values, BaseStreamState& state) {
+                   return backend.process_frame(frame, std::move(nodes), values, state);
+                 });
+  impl_->check_size(result.kind(), info().output_type.size, "gave back");
+  return result;
 }
 
-DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
-                                      const OptionValues& options, const StreamHandle& stream) {
-  if (!impl_->states || !stream)
+DetectionNodes Capsule::process_window(const Frame& frame, std::span<const Frame> window,
+                                       std::span<DetectionNodes> nodes, const OptionValues& options,
+                                       StreamRef stream) {
+  const std::size_t places = info().stencil ? info().stencil->offsets.size() : 0;
+  if (places == 0 || window.size() != places || nodes.size() != places)
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "capsule " + name() + " was given a window of " + std::to_string(window.size()) +
+            " frames and " + std::to_string(nodes.size()) + " lists of nodes; " +
+            (places == 0 ? "it has no stencil: give it a frame"
+                         : "give " + std::to_string(places) + " of each, as its stencil says"));
+  const auto present = std::ranges::find(info().stencil->offsets, 0);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool has_none =
+        info().input_type.size == NodeDescription::Size::single &&
+        info().stencil->offsets.begin() + static_cast<std::ptrdiff_t>(i) != present;
+    impl_->check_size(nodes[i].kind(),
+                      has_none ? NodeDescription::Size::none : info().input_type.size, "was given");
+  }
+  return impl_->process_window(frame, window, nodes, options, stream);
+}
+
+std::optional<std::vector<DetectionNodes>> Capsule::process_frames(std::span<const Frame> frames,
+                                                                   std::span<DetectionNodes> nodes,
+                                                                   const OptionValues& options,
+                                                                   StreamRef stream) {
+  if (frames.empty() || nodes.size() != frames.size() || impl_->states)
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "capsule " + name() +
-                              " was given no opening of a stream; give what its "
-                              "open_stream() gave, or the stream's id");
-  return impl_->process_frame(frame, std::move(nodes), options, stream->info.id, [&] {
-    return std::optional(impl_->states->take_turn(stream, frame));
-  });
+                          "capsule " + name() + " was given " + std::to_string(frames.size()) +
+                              " frames and " + std::to_string(nodes.size()) + " lists of nodes" +
+                              (impl_->states ? "; it is stateful and takes frames one by one"
+                                             : "; give as many of each, at least one"));
+  for (const DetectionNodes& one : nodes)
+    impl_->check_size(one.kind(), info().input_type.size, "was given");
+  auto results = impl_->run(frames.front(), options, stream,
+                            [&](Backend& backend, const OptionValues& values, BaseStreamState&) {
+                              return backend.process_frames(frames, nodes, values);
+                            });
+  if (!results) return results;
+  if (results->size() != frames.size())
+    throw TypeMismatch("capsule " + name() + " gave " + std::to_string(results->size()) +
+                       " results for " + std::to_string(frames.size()) + " frames");
+  for (const DetectionNodes& one : *results)
+    impl_->check_size(one.kind(), info().output_type.size, "gave back");
+  return results;
 }
 
 StreamHandle Capsule::open_stream(StreamInfo info) {
-  return impl_->states ? impl_->states->open(std::move(info)) : nullptr;
+  if (impl_->states) return impl_->states->open(std::move(info));
+  detail::completed_stream_config(impl_->info, std::move(info.config), info.id);
+  return nullptr;
+}
+
+StreamHandle Capsule::open_apart(StreamInfo info) {
+  if (impl_->states) return impl_->states->make(std::move(info));
+  detail::completed_stream_config(impl_->info, std::move(info.config), info.id);
+  return nullptr;
 }
 
 void Capsule::clean_up(std::string_view stream_id) {

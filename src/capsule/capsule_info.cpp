@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/capsule/capsule_info.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "base/text.hpp"
+#include "capsule/config_schema.hpp"
 #include "capsule/resource_check.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
@@ -58,6 +61,33 @@ class Checker {
       fail("output_type.detections is empty; list the names of the nodes that come out");
   }
 
+  void devices() const {
+    if (!info_.device_set) return;
+    const auto& [kind, count] = *info_.device_set;
+    if (!detail::is_identifier(kind))
+      fail("device_set has the kind " + quote(kind) +
+           "; name one by letters, digits and underscores, such as GPU");
+    if (count < 1)
+      fail("device_set has a count of " + std::to_string(count) +
+           "; a backend needs 1 device or more");
+    if (info_.device_mapper.name() != DeviceMapper().name())
+      fail("device_set is given beside the device mapper " + info_.device_mapper.name() +
+           "; leave one of them out");
+  }
+
+  void schemas() const {
+    if (!info_.stream_config_schema.is_null() && !info_.stream_state)
+      fail(
+          "stream_config_schema is given, but there is no stream_state to hand a config to; "
+          "leave it out");
+    try {
+      detail::check_config_schema(info_.config_schema, "config_schema");
+      detail::check_config_schema(info_.stream_config_schema, "stream_config_schema");
+    } catch (const InvalidArgument& error) {
+      fail(error.what());
+    }
+  }
+
   void state() const {
     if (!info_.keeps_state_at.empty() && !info_.stream_state)
       fail("keeps_state_at is given, but there is no stream_state to keep; leave it out");
@@ -69,6 +99,19 @@ class Checker {
       if (!seen.insert(at).second)
         fail("keeps_state_at lists " + std::string(to_string(at)) + " twice");
     }
+  }
+
+  void operation() const {
+    if (info_.warmup && !info_.stream_state)
+      fail("warmup is given, but there is no stream_state that it tells of; leave it out");
+    if (info_.warmup && *info_.warmup < 0)
+      fail("warmup " + std::to_string(*info_.warmup) + " is not a number of frames, 0 or more");
+    if (const auto& batch = info_.batch;
+        batch && batch->maximum < std::max<std::size_t>(batch->preferred, 1))
+      fail("batch.maximum " + std::to_string(batch->maximum) +
+           " is not 1 or more, and no less than batch.preferred (" +
+           std::to_string(batch->preferred) + ")");
+    if (info_.stencil) stencil(*info_.stencil);
   }
 
   void encoder() const {
@@ -94,6 +137,23 @@ class Checker {
   }
 
  private:
+  void stencil(const Stencil& stencil) const {
+    constexpr int kFarthest = 1000;
+    if (stencil.offsets.empty())
+      fail("stencil has no offsets; give those of the frames to be seen, such as {-1, 0}");
+    std::set<int> seen;
+    for (const int offset : stencil.offsets) {
+      if (std::abs(offset) > kFarthest)
+        fail("stencil offset " + std::to_string(offset) + " is not within -1000 to 1000");
+      if (!seen.insert(offset).second)
+        fail("stencil lists offset " + std::to_string(offset) + " twice; list each once");
+    }
+    if (info_.input_type.size != NodeDescription::Size::none && !seen.contains(0))
+      fail(
+          "stencil is without offset 0, but the capsule takes nodes, which are replaced by what "
+          "it makes of them; add 0");
+  }
+
   void lists(const std::string& field, const NodeDescription& type) const {
     list(field + ".detections", type.detections);
     list(field + ".extra_data", type.extra_data);
@@ -129,7 +189,10 @@ void check(const CapsuleInfo& info) {
   checker.options();
   checker.input();
   checker.output();
+  checker.devices();
+  checker.schemas();
   checker.state();
+  checker.operation();
   checker.encoder();
   checker.resources();
 }

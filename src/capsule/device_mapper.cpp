@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "capsule/device_sets.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/device.hpp"
@@ -28,13 +29,14 @@ Names first_cpu(const Names& devices) {
   return cpus;
 }
 
-Names disjoint_sets(const Names& candidates, std::size_t count) {
-  Names sets;
-  for (std::size_t begin = 0; begin + count <= candidates.size(); begin += count) {
-    std::string set = candidates[begin];
-    for (std::size_t i = begin + 1; i < begin + count; ++i) set += "+" + candidates[i];
-    sets.push_back(std::move(set));
-  }
+Names device_sets(const Names& devices, const DeviceSet& set) {
+  Names sets = detail::divide(devices, set).sets;
+  if (sets.empty())
+    throw DeviceError(ErrorCode::no_device,
+                      "a backend needs a device set of " + std::to_string(set.count) + " of kind " +
+                          set.kind +
+                          ", and no set can be made of the devices found: " + quote_list(devices) +
+                          "; run where there are enough, or name them in VCAP_DEVICES");
   return sets;
 }
 
@@ -90,9 +92,8 @@ DeviceMapper DeviceMapper::map_to_device_sets(std::string kind, int count) {
                           "map_to_device_sets(" + quote(kind) + ", " + std::to_string(count) +
                               "): give a kind such as GPU, and a count of 1 or more");
   std::string name = "map_to_device_sets(" + kind + "," + std::to_string(count) + ")";
-  return {std::move(name), [kind = std::move(kind), count](const Names& devices) {
-            return disjoint_sets(all_of_kind(devices, kind), static_cast<std::size_t>(count));
-          }};
+  return {std::move(name), [set = DeviceSet{.kind = std::move(kind), .count = count}](
+                               const Names& devices) { return device_sets(devices, set); }};
 }
 
 std::vector<std::string> DeviceMapper::map(const std::vector<std::string>& devices) const {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "capsule/config_schema.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::detail {
@@ -39,30 +40,29 @@ StreamStates::Turn::Turn(std::shared_ptr<OpenStream> stream)
 
 BaseStreamState& StreamStates::Turn::state() noexcept { return *stream_->state; }
 
-StreamStates::StreamStates(std::string capsule, StreamStateFactory factory,
-                           std::vector<Discontinuity> keeps_state_at)
-    : capsule_(std::move(capsule)),
-      factory_(std::move(factory)),
-      keeps_state_at_(std::move(keeps_state_at)) {}
+StreamStates::StreamStates(const CapsuleInfo& capsule) : capsule_(capsule) {}
 
 StreamStates::~StreamStates() = default;
 
+std::shared_ptr<OpenStream> StreamStates::make(StreamInfo info) const {
+  info.config = completed_stream_config(capsule_, std::move(info.config), info.id);
+  return std::make_shared<OpenStream>(std::move(info));
+}
+
 std::shared_ptr<OpenStream> StreamStates::open(StreamInfo info) {
+  auto stream = make(std::move(info));
   const std::lock_guard lock(mutex_);
-  if (streams_.contains(info.id))
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          shown(info.id) + " of capsule " + capsule_ +
-                              " is open already; open it before its first frame, or clean it up");
-  std::string id = info.id;
-  return streams_.emplace(std::move(id), std::make_shared<OpenStream>(std::move(info)))
-      .first->second;
+  const auto [place, is_new] = streams_.emplace(stream->info.id, std::move(stream));
+  if (is_new) return place->second;
+  throw InvalidArgument(ErrorCode::invalid_argument,
+                        shown(place->first) + " of capsule " + capsule_.name +
+                            " is open already; open it before its first frame, or clean it up");
 }
 
 std::shared_ptr<OpenStream> StreamStates::find_or_add(std::string_view stream_id) {
   const std::lock_guard lock(mutex_);
   if (const auto found = streams_.find(stream_id); found != streams_.end()) return found->second;
-  auto stream = std::make_shared<OpenStream>(
-      StreamInfo{.id = std::string(stream_id), .seed = seed_of(stream_id)});
+  auto stream = make({.id = std::string(stream_id), .seed = seed_of(stream_id)});
   streams_.emplace(stream_id, stream);
   return stream;
 }
@@ -83,7 +83,8 @@ StreamStates::Turn StreamStates::take_turn(std::shared_ptr<OpenStream> opened,
 
 bool StreamStates::breaks_off(const Frame& frame) const noexcept {
   return frame.discontinuity != Discontinuity::none &&
-         std::ranges::find(keeps_state_at_, frame.discontinuity) == keeps_state_at_.end();
+         std::ranges::find(capsule_.keeps_state_at, frame.discontinuity) ==
+             capsule_.keeps_state_at.end();
 }
 
 void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
@@ -93,15 +94,17 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
     info.saved = nullptr;
     info.saved_by = 0;
   }
-  if (stream.made_at)
+  // Where a bounded state was made must not show.
+  if (stream.made_at && !capsule_.warmup)
     info.seed = scrambled(info.seed ^ scrambled(static_cast<std::uint64_t>(frame.index)));
   // Gone before the factory runs: should that fail, no later frame may meet the old state.
   stream.state.reset();
   stream.made_at = frame.index;
-  const std::string failed = "capsule " + capsule_ + " made no state for " + shown(stream.info.id) +
-                             " at frame " + std::to_string(frame.index) + ": ";
+  const std::string failed = "capsule " + capsule_.name + " made no state for " +
+                             shown(stream.info.id) + " at frame " + std::to_string(frame.index) +
+                             ": ";
   try {
-    stream.state = factory_(info);
+    stream.state = capsule_.stream_state(info);
   } catch (...) {
     throw Error(ErrorCode::capsule_threw, failed + exception_text(std::current_exception()));
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capsule/fifo_mutex.hpp"
+#include "vcap/capsule/capsule_info.hpp"
 #include "vcap/capsule/stream_state.hpp"
 #include "vcap/model/frame.hpp"
 
@@ -49,16 +50,17 @@ class StreamStates {
     std::unique_lock<FifoMutex> lock_;  // after stream_: let go before the stream may die
   };
 
-  /// `capsule` stands in messages.
-  StreamStates(std::string capsule, StreamStateFactory factory,
-               std::vector<Discontinuity> keeps_state_at = {});
+  /// Of a stateful capsule, whose description outlives this.
+  explicit StreamStates(const CapsuleInfo& capsule);
   ~StreamStates();
 
-  /// Throws InvalidArgument where the stream is known already.
+  /// An opening that is known here by no id. Throws InvalidArgument where its config does not fit.
+  std::shared_ptr<OpenStream> make(StreamInfo info) const;
+  /// Throws InvalidArgument where the stream is known already, or its config does not fit.
   std::shared_ptr<OpenStream> open(StreamInfo info);
   /// Waits until it is this frame's turn, and makes the state where it is missing or the frame
-  /// does not follow the one before. A stream that was not opened is. Throws Error (capsule_threw)
-  /// where the factory fails.
+  /// does not follow the one before. A stream that was not opened is, with an empty config; throws
+  /// as open() does. Throws Error (capsule_threw) where the factory fails.
   Turn take_turn(std::string_view stream_id, const Frame& frame);
   /// The same on one opening, forgotten or not.
   Turn take_turn(std::shared_ptr<OpenStream> stream, const Frame& frame) const;
@@ -74,9 +76,7 @@ class StreamStates {
   bool breaks_off(const Frame& frame) const noexcept;
   void renew(OpenStream& stream, const Frame& frame) const;
 
-  const std::string capsule_;
-  const StreamStateFactory factory_;
-  const std::vector<Discontinuity> keeps_state_at_;
+  const CapsuleInfo& capsule_;
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_;
 };

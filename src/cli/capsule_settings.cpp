@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 
+#include "capsule/config_schema.hpp"
 #include "cli/exit_code.hpp"
 
 namespace vcap::cli {
@@ -42,16 +44,11 @@ std::string read_whole(const std::string& path, const std::string& argument) {
   return text;
 }
 
-void read_config(const std::vector<CapsuleInfo>& capsules, const std::string& text,
-                 CapsuleSettings& settings) {
-  const std::string argument = "--config " + text;
-  const auto equals = text.find('=');
-  if (equals == std::string::npos)
-    throw UsageError(argument + ": write capsule=JSON, or capsule=@file");
-  const CapsuleInfo& capsule = find(capsules, text.substr(0, equals), argument);
+/// The object in "…=JSON" or "…=@file"; `equals` is where the sign stands.
+nlohmann::json read_object(const std::string& text, std::size_t equals,
+                           const std::string& argument) {
   std::string value = text.substr(equals + 1);
   if (value.starts_with('@')) value = read_whole(value.substr(1), argument);
-
   nlohmann::json config;
   try {
     config = nlohmann::json::parse(value);
@@ -61,7 +58,17 @@ void read_config(const std::vector<CapsuleInfo>& capsules, const std::string& te
   if (!config.is_object())
     throw UsageError(argument + ": this is JSON of type " + config.type_name() +
                      "; a capsule's config is an object, such as {\"model\":\"small\"}");
-  if (!settings.config.emplace(capsule.name, std::move(config)).second)
+  return config;
+}
+
+void read_config(const std::vector<CapsuleInfo>& capsules, const std::string& text,
+                 CapsuleSettings& settings) {
+  const std::string argument = "--config " + text;
+  const auto equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError(argument + ": write capsule=JSON, or capsule=@file");
+  const CapsuleInfo& capsule = find(capsules, text.substr(0, equals), argument);
+  if (!settings.config.emplace(capsule.name, read_object(text, equals, argument)).second)
     throw UsageError(argument + ": capsule " + capsule.name +
                      " has a config already; give one for each capsule");
 }
@@ -75,6 +82,72 @@ StreamSettings& find(std::map<std::string, StreamSettings>& streams, const std::
   throw UsageError(argument + ": there is no stream " + id + "; the streams are " + ids);
 }
 
+bool goes_through(const StreamSettings& stream, const std::string& capsule) {
+  return !stream.capsules || std::ranges::find(*stream.capsules, capsule) != stream.capsules->end();
+}
+
+void read_stream_option(const std::vector<CapsuleInfo>& capsules, const std::string& text,
+                        std::map<std::string, StreamSettings>& all) {
+  // A stream's name may hold anything, a capsule's and an option's no colon.
+  const std::string argument = "--stream-option " + text;
+  const std::size_t colon = text.substr(0, text.find('=')).rfind(':');
+  if (colon == std::string::npos) throw UsageError(argument + ": write stream:capsule.name=value");
+  StreamSettings& stream = find(all, text.substr(0, colon), argument);
+  CapsuleSettings own{.options = std::move(stream.options), .config = {}};
+  read_option(capsules, text.substr(colon + 1), argument, own);
+  stream.options = std::move(own.options);
+}
+
+void read_choice(const std::vector<CapsuleInfo>& capsules, const std::string& text,
+                 std::map<std::string, StreamSettings>& all) {
+  const std::string argument = "--stream-capsules " + text;
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos) throw UsageError(argument + ": write stream=capsule,capsule");
+  auto& chosen = find(all, text.substr(0, equals), argument).capsules.emplace();
+  std::istringstream names(text.substr(equals + 1));
+  for (std::string name; std::getline(names, name, ',');)
+    chosen.push_back(find(capsules, name, argument).name);
+}
+
+/// Sets a config for one stream, or, where none is named, for all that go through the capsule and
+/// have none of their own; so these are to be read last.
+void read_stream_config(const std::vector<CapsuleInfo>& capsules, const std::string& text,
+                        std::map<std::string, StreamSettings>& all) {
+  const std::string argument = "--stream-config " + text;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError(argument + ": write stream:capsule=JSON, or capsule=JSON for all streams");
+  const std::string whose = text.substr(0, equals);
+  const std::size_t colon = whose.rfind(':');
+  const CapsuleInfo& capsule = find(capsules, whose.substr(colon + 1), argument);
+  const nlohmann::json config = read_object(text, equals, argument);
+  if (colon == std::string::npos) {
+    for (auto& [id, stream] : all)
+      if (goes_through(stream, capsule.name)) stream.config.try_emplace(capsule.name, config);
+    return;
+  }
+  StreamSettings& stream = find(all, whose.substr(0, colon), argument);
+  if (!goes_through(stream, capsule.name))
+    throw UsageError(argument +
+                     ": the stream does not go through that capsule (--stream-capsules)");
+  if (!stream.config.try_emplace(capsule.name, config).second)
+    throw UsageError(argument + ": the stream has a config for capsule " + capsule.name +
+                     " already; give one for each");
+}
+
+bool names_a_stream(const std::string& config) {
+  return config.substr(0, config.find('=')).find(':') != std::string::npos;
+}
+
+/// That no capsule has two configs for all streams.
+void refuse_repeated(const std::vector<std::string>& configs_for_all) {
+  std::set<std::string> seen;
+  for (const std::string& text : configs_for_all)
+    if (!seen.insert(text.substr(0, text.find('='))).second)
+      throw UsageError("--stream-config " + text +
+                       ": that capsule has a config for all streams already; give one");
+}
+
 }  // namespace
 
 CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
@@ -84,36 +157,38 @@ CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
   for (const std::string& option : options)
     read_option(capsules, option, "--option " + option, settings);
   for (const std::string& config : configs) read_config(capsules, config, settings);
+  for (const CapsuleInfo& capsule : capsules) {
+    const auto given = settings.config.find(capsule.name);
+    static_cast<void>(detail::completed_config(
+        capsule, given == settings.config.end() ? nlohmann::json::object() : given->second));
+  }
   return settings;
 }
 
-std::map<std::string, StreamSettings> read_stream_settings(
-    const std::vector<std::string>& streams, const std::vector<CapsuleInfo>& capsules,
-    const CapsuleSettings& settings, const std::vector<std::string>& options,
-    const std::vector<std::string>& choices) {
+std::map<std::string, StreamSettings> read_stream_settings(const std::vector<std::string>& streams,
+                                                           const std::vector<CapsuleInfo>& capsules,
+                                                           const CapsuleSettings& settings,
+                                                           const StreamArguments& arguments) {
   std::map<std::string, StreamSettings> all;
   for (const std::string& id : streams) all[id].options = settings.options;
-  for (const std::string& text : options) {
-    // A stream's name may hold anything, a capsule's and an option's no colon.
-    const std::string argument = "--stream-option " + text;
-    const std::size_t colon = text.substr(0, text.find('=')).rfind(':');
-    if (colon == std::string::npos)
-      throw UsageError(argument + ": write stream:capsule.name=value");
-    StreamSettings& stream = find(all, text.substr(0, colon), argument);
-    CapsuleSettings own{.options = std::move(stream.options), .config = {}};
-    read_option(capsules, text.substr(colon + 1), argument, own);
-    stream.options = std::move(own.options);
-  }
-  for (const std::string& text : choices) {
-    const std::string argument = "--stream-capsules " + text;
-    const std::size_t equals = text.rfind('=');
-    if (equals == std::string::npos) throw UsageError(argument + ": write stream=capsule,capsule");
-    auto& chosen = find(all, text.substr(0, equals), argument).capsules.emplace();
-    std::istringstream names(text.substr(equals + 1));
-    for (std::string name; std::getline(names, name, ',');)
-      chosen.push_back(find(capsules, name, argument).name);
-  }
+  for (const std::string& text : arguments.options) read_stream_option(capsules, text, all);
+  for (const std::string& text : arguments.capsules) read_choice(capsules, text, all);
+  std::vector<std::string> configs = arguments.configs;
+  const auto for_all = std::ranges::stable_partition(configs, names_a_stream);
+  refuse_repeated({for_all.begin(), for_all.end()});
+  for (const std::string& text : configs) read_stream_config(capsules, text, all);
   return all;
+}
+
+void check_stream_configs(const std::map<std::string, StreamSettings>& streams,
+                          const std::vector<CapsuleInfo>& capsules) {
+  for (const auto& [id, stream] : streams)
+    for (const CapsuleInfo& capsule : capsules) {
+      if (!goes_through(stream, capsule.name)) continue;
+      const auto given = stream.config.find(capsule.name);
+      static_cast<void>(detail::completed_stream_config(
+          capsule, given == stream.config.end() ? nlohmann::json::object() : given->second, id));
+    }
 }
 
 }  // namespace vcap::cli

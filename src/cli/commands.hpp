@@ -13,6 +13,7 @@ using Action = std::function<int()>;
 // Each declares one subcommand, which sets `chosen` where the command line names it. What a
 // subcommand does begins only after the whole line has been read.
 void add_run(CLI::App& app, Action& chosen);
+void add_check_state(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_fetch(CLI::App& app, Action& chosen);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/describe.hpp"
 
+#include <algorithm>
 #include <sstream>
+#include <utility>
 #include <variant>
-#include <vector>
+
+#include "capsule/schema_expansion.hpp"
+#include "capsule/schema_words.hpp"
+#include "vcap/capsule/device.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -48,6 +53,23 @@ struct Describer {
   }
 };
 
+void add_properties(const nlohmann::json& schema, const std::string& place,
+                    std::vector<std::string>& lines) {
+  const nlohmann::json required = schema.value("required", nlohmann::json::array());
+  const nlohmann::json properties = schema.value("properties", nlohmann::json::object());
+  for (const auto& [name, property] : properties.items()) {
+    const auto own = nlohmann::json::json_pointer(place) / name;
+    std::string line = own.to_string() + ": " + detail::schema_words(property);
+    if (property.contains("default"))
+      line += ", " + property["default"].dump() + " unless set";
+    else if (std::ranges::find(required, nlohmann::json(name)) != required.end())
+      line += ", needed";
+    if (property.contains("description")) line += "  " + property["description"].get<std::string>();
+    lines.push_back(std::move(line));
+    add_properties(property, own.to_string(), lines);
+  }
+}
+
 }  // namespace
 
 std::string describe(const NodeDescription& description) {
@@ -63,5 +85,17 @@ std::string describe(const NodeDescription& description) {
 }
 
 std::string describe(const Option& option) { return std::visit(Describer(), option); }
+
+std::vector<std::string> describe_properties(const nlohmann::json& schema) {
+  std::vector<std::string> lines;
+  add_properties(detail::expanded_schema(JsonView(schema)).schema, "", lines);
+  return lines;
+}
+
+detail::DeviceDivision divide_devices(const DeviceSet& set) {
+  std::vector<std::string> names;
+  for (Device& device : discover_devices()) names.push_back(std::move(device.name));
+  return detail::divide(names, set);
+}
 
 }  // namespace vcap::cli

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "capsule/device_sets.hpp"
 #include "vcap/model/node_description.hpp"
 #include "vcap/model/option.hpp"
 
@@ -12,5 +16,12 @@ namespace vcap::cli {
 std::string describe(const NodeDescription& description);
 /// For people, in a line: "a number from 0 to 1, 0.5 unless set".
 std::string describe(const Option& option);
+
+/// The properties that a schema of a config describes, those of objects within it too, a line each:
+/// "/line  an array of 2, needed  Where to count". Of a schema that check() accepted.
+std::vector<std::string> describe_properties(const nlohmann::json& schema);
+
+/// Which of this machine's devices the backends of a capsule would get.
+detail::DeviceDivision divide_devices(const DeviceSet& set);
 
 }  // namespace vcap::cli

@@ -6,9 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
+#include "cli/access_options.hpp"
 #include "cli/commands.hpp"
+#include "cli/describe.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/capsule/device.hpp"
+#include "vcap/loading/manifest.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -29,14 +33,62 @@ int list_devices(bool as_json) {
   return kDone;
 }
 
+/// What a capsule would get on this machine, as its manifest tells.
+int list_sets(const std::string& path, const LoadOptions& access, bool as_json) {
+  const CapsuleInfo info = read_manifest(path, access).info;
+  if (!info.device_set) {
+    if (as_json)
+      std::cout << nlohmann::json{{"capsule", info.name},
+                                  {"device_mapper", info.device_mapper.name()}}
+                       .dump(2)
+                << '\n';
+    else
+      std::cout << info.name << ": chosen by its own code where it is loaded, by "
+                << printable(info.device_mapper.name()) << '\n';
+    return kDone;
+  }
+  const DeviceSet& set = *info.device_set;
+  const detail::DeviceDivision division = divide_devices(set);
+  if (as_json) {
+    nlohmann::json backends = nlohmann::json::array();
+    for (const std::string& one : division.sets) backends.push_back(device_set_members(one));
+    std::cout << nlohmann::json{{"capsule", info.name},
+                                {"device_set", {{"kind", set.kind}, {"count", set.count}}},
+                                {"backends", std::move(backends)},
+                                {"left_over", division.left_over}}
+                     .dump(2)
+              << '\n';
+    return kDone;
+  }
+  std::cout << info.name << ": " << detail::division_text(division, set) << '\n';
+  for (const std::string& one : division.sets) std::cout << "  " << one << '\n';
+  return kDone;
+}
+
+struct DevicesArguments {
+  std::string capsule;
+  bool as_json = false;
+  AccessArguments access;
+};
+
 }  // namespace
 
 void add_devices(CLI::App& app, Action& chosen) {
-  auto as_json = std::make_shared<bool>(false);
+  auto arguments = std::make_shared<DevicesArguments>();
   CLI::App* command = app.add_subcommand("devices", "Lists the devices that capsules can run on");
-  command->add_flag("--json", *as_json, "As a JSON array");
+  command->add_flag("--json", arguments->as_json, "As JSON");
+  command
+      ->add_option("--capsule", arguments->capsule,
+                   "Shows which of them that capsule would get; runs none of its code")
+      ->type_name("PATH");
+  add_access_options(*command, arguments->access);
   command->footer("The environment's VCAP_DEVICES, such as CPU:0,GPU:0, takes the list's place.");
-  command->callback([as_json, &chosen] { chosen = [as_json] { return list_devices(*as_json); }; });
+  command->callback([arguments, &chosen] {
+    chosen = [arguments] {
+      if (arguments->capsule.empty()) return list_devices(arguments->as_json);
+      return list_sets(arguments->capsule, read_access(arguments->access), arguments->as_json);
+    };
+  });
 }
 
 }  // namespace vcap::cli

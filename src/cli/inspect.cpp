@@ -28,6 +28,19 @@ std::string state_of(const CapsuleInfo& info) {
   return text;
 }
 
+std::string devices_of(const CapsuleInfo& info) {
+  if (!info.device_set) return info.device_mapper.name();
+  return "sets of " + std::to_string(info.device_set->count) + " " + info.device_set->kind +
+         "; this machine has " +
+         detail::division_text(divide_devices(*info.device_set), *info.device_set);
+}
+
+void print_schema(const char* title, const nlohmann::json& schema, std::ostream& out) {
+  if (schema.is_null()) return;
+  out << title << '\n';
+  for (const std::string& line : describe_properties(schema)) out << "  " << line << '\n';
+}
+
 struct InspectArguments {
   std::string capsule;
   bool as_json = false;
@@ -61,12 +74,14 @@ void print(const Manifest& manifest, std::ostream& out) {
   out << "takes     " << describe(info.input_type) << '\n'
       << "gives     " << describe(info.output_type) << '\n'
       << "state     " << state_of(info) << '\n'
-      << "devices   " << info.device_mapper.name() << '\n';
+      << "devices   " << devices_of(info) << '\n';
   if (info.recognition_threshold)
     out << "matches   up to a distance of " << *info.recognition_threshold << '\n';
   out << "format    " << manifest.format_version << ", plugin API " << manifest.api_version << '\n';
   if (!info.options.empty()) out << "options\n";
   print_options(info.options, out);
+  print_schema("config, given where it is loaded", info.config_schema, out);
+  print_schema("config of a stream", info.stream_config_schema, out);
   if (!info.resources.empty()) out << "resources, fetched where it is loaded\n";
   for (const Resource& resource : info.resources)
     out << "  " << resource.name << "  " << resource.size << " bytes  sha256 " << resource.sha256

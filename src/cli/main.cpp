@@ -41,6 +41,7 @@ int run(int argument_count, const char* const* arguments) {
   app.footer(kExitCodesHelp);
   Action chosen;
   add_run(app, chosen);
+  add_check_state(app, chosen);
   add_plan(app, chosen);
   add_inspect(app, chosen);
   add_fetch(app, chosen);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <future>
 #include <iostream>
@@ -13,8 +14,10 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/part_arguments.hpp"
 #include "cli/policy_arguments.hpp"
 #include "cli/resource_arguments.hpp"
+#include "cli/run_bulk.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/source_arguments.hpp"
@@ -35,30 +38,48 @@ constexpr const char* kHelp =
     "code 1 means that a stream ended early for another reason than its source or output, or that "
     "a capsule failed on every frame.\n"
     "Ctrl-C or SIGTERM stops the sources, finishes the files and the summary, and is no failure; "
-    "a second one ends at once, and finishes no file (exit code 130).";
+    "a second one ends at once, and finishes no file (exit code 130). Of a job (--job, --out) it "
+    "leaves the rest to the next time, and exit code 1 means that not all videos are done.";
 
 struct RunArguments {
   std::vector<std::string> capsules;
   std::vector<std::string> sources;
   std::vector<std::string> options;
   std::vector<std::string> configs;
-  std::vector<std::string> stream_options;
-  std::vector<std::string> stream_capsules;
+  StreamArguments streams;
   AccessArguments access;
   OutputPaths outputs;
   ResourceArguments resources;
   SourceArguments range;
+  PartArguments parts;
   std::string metrics;          ///< where to offer them; empty: nowhere
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   PolicyArguments policies;
+  BulkArguments bulk;
 };
+
+LoadOptions access_of(const RunArguments& arguments) {
+  LoadOptions access = read_access(arguments.access);
+  access.resources = arguments.resources.options();
+  return access;
+}
 
 std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
                                     const LoadOptions& access) {
   std::vector<CapsuleInfo> infos;
   for (const std::string& path : paths) infos.push_back(read_manifest(path, access).info);
   return infos;
+}
+
+/// Those that frames go through.
+std::vector<CapsuleInfo> infos_in(const Plan& plan, const std::vector<CapsuleInfo>& infos) {
+  std::vector<CapsuleInfo> used;
+  for (const CapsuleInfo& info : infos)
+    if (std::ranges::any_of(plan.steps(),
+                            [&](const Plan::Step& step) { return step.name == info.name; }))
+      used.push_back(info);
+  return used;
 }
 
 std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& paths,
@@ -124,8 +145,7 @@ bool has_lost_calls(const Pipeline& pipeline) {
 /// `lost_calls`: whether the process must not end in the usual way.
 int run(const RunArguments& arguments, bool& lost_calls) {
   // Everything that the manifests tell is checked before any code of a capsule runs.
-  LoadOptions access = read_access(arguments.access);
-  access.resources = arguments.resources.options();
+  const LoadOptions access = access_of(arguments);
   const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules, access);
   const UnfitPolicy unfit = arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse;
   const Plan plan(infos, unfit);
@@ -133,8 +153,8 @@ int run(const RunArguments& arguments, bool& lost_calls) {
     Console::shared().line("vcap: left out: " + one.reason);
   const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
   const std::vector<std::string> ids = stream_ids(arguments.sources);
-  auto stream_settings = read_stream_settings(ids, infos, settings, arguments.stream_options,
-                                              arguments.stream_capsules);
+  auto stream_settings = read_stream_settings(ids, infos, settings, arguments.streams);
+  check_stream_configs(stream_settings, infos_in(plan, infos));
   const SourceOptions range = arguments.range.options();
   StopSignal stop;  // from here on, since outputs leave traces where the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
@@ -153,9 +173,11 @@ int run(const RunArguments& arguments, bool& lost_calls) {
                         .source = std::move(source),
                         .sinks = std::move(sinks),
                         .capsules = std::move(stream_settings.at(ids[i]).capsules),
-                        .options = std::move(stream_settings.at(ids[i]).options)};
+                        .options = std::move(stream_settings.at(ids[i]).options),
+                        .config = std::move(stream_settings.at(ids[i]).config)};
     if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
     arguments.policies.apply_to(config);
+    arguments.parts.apply_to(config);
     streams.add(std::move(config));
   }
   streams.run(pipeline, stop);
@@ -176,6 +198,10 @@ int run(const RunArguments& arguments, bool& lost_calls) {
 }
 
 int run(const RunArguments& arguments) {
+  if (arguments.bulk.given())
+    return run_bulk(arguments.bulk,
+                    {arguments.capsules, arguments.sources, arguments.options, arguments.configs},
+                    access_of(arguments));
   bool lost_calls = false;
   const int exit_code = run(arguments, lost_calls);
   if (lost_calls) {
@@ -184,6 +210,14 @@ int run(const RunArguments& arguments) {
     std::quick_exit(exit_code);
   }
   return exit_code;
+}
+
+/// What there is to be, in a job or without. Throws CLI::ParseError.
+void check(const RunArguments& arguments, const CLI::App& command) {
+  if (arguments.bulk.given()) arguments.bulk.check(command);
+  if (!arguments.bulk.job.empty()) return;
+  if (arguments.capsules.empty()) throw CLI::RequiredError("--capsule");
+  if (arguments.sources.empty()) throw CLI::RequiredError("--source");
 }
 
 }  // namespace
@@ -198,16 +232,21 @@ void add_run(CLI::App& app, Action& chosen) {
   const auto path = [command](const char* name, std::string& value, const char* help) {
     command->add_option(name, value, help)->type_name("PATH");
   };
-  repeated("--capsule", arguments->capsules, "A capsule; once for each, in any order", "PATH")
-      ->required();
-  repeated("--source", arguments->sources, "Where frames come from; once for each stream", "SOURCE")
-      ->required();
+  repeated("--capsule", arguments->capsules, "A capsule; once for each, in any order", "PATH");
+  repeated("--source", arguments->sources, "Where frames come from; once for each stream",
+           "SOURCE");
+  arguments->bulk.add_to(*command);
   repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
   repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
            "CAPSULE=JSON|@FILE");
-  repeated("--stream-option", arguments->stream_options, "The same for one stream alone",
+  repeated("--stream-option", arguments->streams.options, "The same for one stream alone",
            "STREAM:CAPSULE.NAME=VALUE");
-  repeated("--stream-capsules", arguments->stream_capsules,
+  repeated(
+      "--stream-config", arguments->streams.configs,
+      "What a stream's state in a capsule is configured with; where no stream is named, that of "
+      "all that have none of their own",
+      "[STREAM:]CAPSULE=JSON|@FILE");
+  repeated("--stream-capsules", arguments->streams.capsules,
            "Sends a stream through these capsules alone", "STREAM=CAPSULE,CAPSULE");
   command->add_flag("--leave-out", arguments->leave_out,
                     "Leaves out capsules that cannot run with the others, and says why");
@@ -251,12 +290,16 @@ void add_run(CLI::App& app, Action& chosen) {
       ->type_name("HOST:PORT");
   arguments->resources.add_to(*command, "--resource-cache");
   arguments->range.add_to(*command);
+  arguments->parts.add_to(*command);
   command
       ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   command->footer(std::string(kHelp) + "\n" + kExitCodesHelp);
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  command->callback([arguments, command, &chosen] {
+    check(*arguments, *command);
+    chosen = [arguments] { return run(*arguments); };
+  });
 }
 
 }  // namespace vcap::cli

@@ -1,44 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_streams.hpp"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
 #include <cstdio>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "cli/console.hpp"
+#include "cli/watch.hpp"
 
 namespace vcap::cli {
 namespace {
-
-constexpr int kProgressMilliseconds = 250;
-
-/// Becomes readable once, from any thread.
-class Event {
- public:
-  Event() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  }
-  ~Event() { ::close(descriptor_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-
-  int descriptor() const noexcept { return descriptor_; }
-  void set() noexcept {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
-  }
-
- private:
-  int descriptor_;
-};
 
 std::string clock(double seconds) {
   const auto whole = static_cast<long long>(seconds + 0.5);
@@ -63,7 +34,8 @@ void RunStreams::add(StreamConfig config) {
   auto entry = std::make_unique<Entry>();
   entry->source = info.description;
   config.sinks.push_back(make_callback_sink(
-      [&statistics = entry->statistics](const FrameRecord& record) { statistics.add(record); }));
+      [&statistics = entry->statistics](const FrameRecord& record) { statistics.add(record); },
+      false));
   entry->config = std::move(config);
   entries_.push_back(std::move(entry));
 }
@@ -74,34 +46,18 @@ void RunStreams::run(Pipeline& pipeline, StopSignal& stop) {
     ids.push_back(entry->config.id);
     pipeline.open_stream(std::move(entry->config));
   }
-  Event all_ended;
-  {
-    const std::jthread waiting([&] {
-      for (const std::string& id : ids) reports_.push_back(pipeline.wait(id));
-      all_ended.set();
-    });
-    watch(pipeline, stop, all_ended.descriptor());
-  }
+  watch_over(
+      [&] {
+        for (const std::string& id : ids) reports_.push_back(pipeline.wait(id));
+      },
+      stop,
+      {.on_stop =
+           [&pipeline] {
+             Console::shared().line("vcap: stopping; once more ends at once, without files");
+             pipeline.stop();
+           },
+       .progress = [this](std::chrono::duration<double> elapsed) { return progress(elapsed); }});
   stopped_ = stop.raised();
-  Console::shared().end_progress();
-}
-
-void RunStreams::watch(Pipeline& pipeline, StopSignal& stop, int all_ended) const {
-  const auto begin = std::chrono::steady_clock::now();
-  Console& console = Console::shared();
-  const int interval = console.is_terminal() ? kProgressMilliseconds : -1;
-  pollfd events[] = {{.fd = all_ended, .events = POLLIN, .revents = 0},
-                     {.fd = stop.descriptor(), .events = POLLIN, .revents = 0}};
-  while (events[0].revents == 0) {
-    ::poll(events, std::size(events), interval);
-    if (events[1].revents != 0) {
-      console.line("vcap: stopping; once more ends at once, without files");
-      pipeline.stop();
-      events[1].fd = -1;  // heard
-      events[1].revents = 0;
-    }
-    console.progress(progress(std::chrono::steady_clock::now() - begin));
-  }
 }
 
 std::string RunStreams::progress(std::chrono::duration<double> elapsed) const {
@@ -134,7 +90,7 @@ bool RunStreams::every_frame_failed() const {
 
 std::string RunStreams::first_error() const {
   for (const auto& entry : entries_)
-    if (entry->statistics.first_error()) return *entry->statistics.first_error();
+    if (!entry->statistics.first_error().empty()) return entry->statistics.first_error();
   return {};
 }
 

@@ -40,7 +40,6 @@ class RunStreams {
     StreamConfig config;
   };
 
-  void watch(Pipeline& pipeline, StopSignal& stop, int all_ended) const;
   std::string progress(std::chrono::duration<double> elapsed) const;
 
   std::vector<std::unique_ptr<Entry>> entries_;

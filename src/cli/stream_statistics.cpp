@@ -10,22 +10,17 @@
 namespace vcap::cli {
 namespace {
 
-constexpr int kLabelWidth = 16;
-
-std::ostream& label(std::ostream& out, const std::string& text) {
-  return out << "  " << std::left << std::setw(kLabelWidth) << text << ' ';
-}
-
 std::string fixed(double value, int digits) {
   std::ostringstream text;
   text << std::fixed << std::setprecision(digits) << value;
   return text.str();
 }
 
-std::string first_of(const FrameRecord& record) {
-  const FrameRecord::CapsuleError& error = record.errors.front();
-  return "frame " + std::to_string(record.frame.index) + ": capsule " + error.capsule + ": " +
-         error.message;
+std::string drops_text(const std::map<std::string, std::int64_t>& drops) {
+  std::string text;
+  for (const auto& [reason, count] : drops)
+    text += (text.empty() ? "" : ", ") + reason + ' ' + std::to_string(count);
+  return text.empty() ? "none" : text;
 }
 
 /// Of `all` values, how many there are of each: the middle one, or between the two.
@@ -41,23 +36,19 @@ double median_of(const std::map<std::int64_t, std::int64_t>& counts, std::int64_
 }  // namespace
 
 void StreamStatistics::add(const FrameRecord& record) {
-  if (!record.objects.empty()) ++frames_with_objects_;
-  for (const DetectionNode& node : record.objects) add(node, record.frame.index);
+  counts_.add(record);
+  for (const DetectionNode& node : record.objects) add_tracks(node, record.frame.index);
   close_old_tracks(record.frame.index);
-  if (!record.errors.empty() && !first_error_) first_error_ = first_of(record);
   ++frames_;
 }
 
-void StreamStatistics::add(const DetectionNode& node, std::int64_t frame_index) {
-  ++objects_[node.name];
-  for (const auto& [category, value] : node.attributes) ++attributes_[category][value];
-  if (node.encoding) ++encodings_;
+void StreamStatistics::add_tracks(const DetectionNode& node, std::int64_t frame_index) {
   if (node.track_id) {
     Track& track = tracks_[*node.track_id];
     if (track.last_frame != frame_index) ++track.frames;
     track.last_frame = frame_index;
   }
-  for (const DetectionNode& child : node.children) add(child, frame_index);
+  for (const DetectionNode& child : node.children) add_tracks(child, frame_index);
 }
 
 /// A stream may run for weeks, and no tracker comes back to a track after so long.
@@ -79,40 +70,26 @@ std::map<std::int64_t, std::int64_t> StreamStatistics::track_lengths() const {
   return lengths;
 }
 
-void StreamStatistics::print(std::ostream& out, const Counts& counts) {
-  bool first = true;
-  for (const auto& [name, count] : counts) {
-    out << (first ? "" : ", ") << name << ' ' << count;
-    first = false;
-  }
-  out << (first ? "none\n" : "\n");
-}
-
 void StreamStatistics::print(std::ostream& out, const std::string& source,
                              const StreamReport& report) const {
   const double seconds = std::chrono::duration<double>(report.elapsed).count();
   const auto frames = static_cast<double>(frames_);
   out << "stream " << report.id << " (" << source << ")\n";
-  label(out, "frames") << frames_ << " in " << fixed(seconds, 1) << " s, "
-                       << fixed(seconds > 0 ? frames / seconds : 0, 1) << " frames/s\n";
-  print(label(out, "dropped"), report.drops);
-  label(out, "failed frames") << report.errors;
-  if (first_error_) out << ", the first: " << *first_error_;
-  out << '\n';
-  print(label(out, "objects"), objects_);
-  label(out, "with objects")
-      << frames_with_objects_ << " frames ("
-      << fixed(frames > 0 ? 100.0 * static_cast<double>(frames_with_objects_) / frames : 0, 1)
-      << " %)\n";
+  print_label(out, "frames") << frames_ << " in " << fixed(seconds, 1) << " s, "
+                             << fixed(seconds > 0 ? frames / seconds : 0, 1) << " frames/s\n";
+  if (report.slices > 1) print_label(out, "slices") << report.slices << '\n';
+  if (!report.not_sliced.empty())
+    print_label(out, "slices") << "none: " << report.not_sliced << '\n';
+  print_label(out, "dropped") << drops_text(report.drops) << '\n';
+  counts_.print_objects(out);
   const auto lengths = track_lengths();
   std::int64_t tracks = 0;
   for (const auto& [length, count] : lengths) tracks += count;
-  label(out, "tracks") << tracks;
+  print_label(out, "tracks") << tracks;
   if (tracks > 0) out << ", median length " << median_of(lengths, tracks) << " frames";
   out << '\n';
-  for (const auto& [category, counts] : attributes_) print(label(out, category), counts);
-  label(out, "encodings") << encodings_ << '\n';
-  if (report.failure) label(out, "ended early") << *report.failure << '\n';
+  counts_.print_details(out);
+  if (report.failure) print_label(out, "ended early") << *report.failure << '\n';
 }
 
 }  // namespace vcap::cli

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/config_schema.hpp"
 #include "capsule/host_guard.hpp"
 #include "loading/entry_name.hpp"
 #include "loading/load_stage.hpp"
@@ -20,13 +21,6 @@
 
 namespace vcap {
 namespace {
-
-void check_options(const LoadOptions& options) {
-  if (!options.config.is_object())
-    throw InvalidArgument(ErrorCode::invalid_argument, "LoadOptions::config is of JSON type " +
-                                                           std::string(options.config.type_name()) +
-                                                           "; give an object");
-}
 
 /// The library for this host; its ABI is the host's.
 const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
@@ -109,10 +103,13 @@ std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
 }
 
 std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) {
+  // Before any code of the capsule is there; Capsule does it again with the code's own schema.
+  if (options.inference_mode || !options.config.empty())
+    static_cast<void>(detail::completed_config(opened.manifest().info, options.config));
   opened.verify();
   const Manifest::Library& library = at_stage(
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
-  // Before any code of the capsule is there: what cannot be had should cost no more than a fetch.
+  // Before its code too: what cannot be had should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
   CapsuleCode code = run_library(opened, library);
   std::vector<std::string> devices =
@@ -123,6 +120,7 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
         Capsule::Setup{.files = with_resources(opened.files(), std::move(resources)),
                        .config = options.config,
                        .devices = std::move(devices),
+                       .batch = options.batch,
                        .inference_mode = options.inference_mode});
   });
 }
@@ -131,13 +129,11 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
 
 std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
                                       const LoadOptions& options) {
-  check_options(options);
   return load(open_capsule(path, options), options);
 }
 
 std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
                                       const LoadOptions& options) {
-  check_options(options);
   return load(open_capsule(bytes, options), options);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/json_view.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -63,6 +64,13 @@ std::vector<std::pair<std::string, JsonView>> JsonView::fields() const {
     views.emplace_back(key, JsonView(field, place_ / key));
   }
   return views;
+}
+
+void JsonView::allow_fields(std::initializer_list<std::string_view> known) const {
+  for (const auto& [key, field] : fields())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      field.complain("the field is unknown" + suggestion(key, known) + "; there is " +
+                     quote_list(known));
 }
 
 const std::string& JsonView::text() const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class JsonView {
   JsonView(const nlohmann::json& value, Pointer place) : value_(&value), place_(std::move(place)) {}
 
   const nlohmann::json& value() const noexcept { return *value_; }
+  const Pointer& place() const noexcept { return place_; }
   bool is_null() const noexcept { return value_->is_null(); }
 
   /// The field of an object; nothing where it is absent.
@@ -37,6 +39,9 @@ class JsonView {
   std::vector<JsonView> elements() const;
   /// The fields of an object, in the order of their names.
   std::vector<std::pair<std::string, JsonView>> fields() const;
+
+  /// Complains of a field of an object that is not among these.
+  void allow_fields(std::initializer_list<std::string_view> known) const;
 
   const std::string& text() const;
   bool boolean() const;

@@ -82,6 +82,7 @@ bool AvDecoder::next() {
     if (got >= 0) {
       see_whether_hardware_decodes();
       follows_damage_ = damage_.came_out(frame_->pts);
+      has_come_out_ = true;
       return true;
     }
     if (got == AVERROR_EOF) return false;
@@ -89,8 +90,19 @@ bool AvDecoder::next() {
     if (got == AVERROR(EAGAIN))
       feed();
     else
-      damage_.note();  // of a picture, after which the next one may follow
+      note_damage();  // of a picture, after which the next one may follow
   }
+}
+
+bool AvDecoder::next_at(nanoseconds time, bool alone) {
+  target_ = {.time = time, .alone = alone};
+  bool found = false;
+  while (!found && next()) {
+    const std::optional<nanoseconds> at = this->time();
+    found = !at || *at >= time;
+  }
+  target_.reset();
+  return found;
 }
 
 /// A device may not take a stream of that form, which only its first picture shows.
@@ -105,16 +117,43 @@ void AvDecoder::see_whether_hardware_decodes() {
 /// The next packet, or word that there are no more.
 void AvDecoder::feed() {
   bool more = std::exchange(has_packet_, false);
-  while (!more && input_->read(*packet_)) {
-    if (input_->skipped_damage()) damage_.note();
+  const bool has_all = target_ && target_->alone && target_->has_gone_in && has_come_out_;
+  while (!more && !has_all && input_->read(*packet_)) {
+    if (input_->skipped_damage()) note_damage();
     // Some containers have empty ones, which a decoder would take for the end.
     more = packet_->size > 0 || packet_->side_data_elems > 0;
   }
-  if (more) damage_.went_in(packet_->pts);
+  if (more) {
+    damage_.went_in(packet_->pts);
+    leave_out_if_unneeded();
+  } else {
+    end_feed();
+  }
   const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
   av_packet_unref(packet_.get());
   if (sent == AVERROR(ENOMEM)) throw std::bad_alloc();
-  if (sent < 0 && sent != AVERROR_EOF) damage_.note();
+  if (sent < 0 && sent != AVERROR_EOF) note_damage();
+}
+
+void AvDecoder::note_damage() noexcept {
+  damage_.note();
+  met_damage_ = true;
+}
+
+/// Before the last pictures are asked for. Of those that went in after a seek and before the first
+/// came out, libavcodec's H.264 decoder takes the last ones to be unfit to be shown.
+void AvDecoder::end_feed() {
+  if (has_sought_ && has_come_out_) codec_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+}
+
+/// On the way to a picture, one before it of which no other is made.
+void AvDecoder::leave_out_if_unneeded() {
+  codec_->skip_frame = AVDISCARD_DEFAULT;
+  if (!target_) return;
+  const std::optional<nanoseconds> time = input_->time_of(packet_->pts);
+  if (!time) return;
+  if (*time < target_->time) codec_->skip_frame = AVDISCARD_NONREF;
+  target_->has_gone_in = target_->has_gone_in || *time == target_->time;
 }
 
 std::optional<nanoseconds> AvDecoder::time() const {
@@ -169,8 +208,10 @@ bool AvDecoder::seek(nanoseconds time) {
        back = std::max<nanoseconds>(2 * back, std::chrono::seconds(1))) {
     if (!input_->seek(time - back)) return false;
     avcodec_flush_buffers(codec_.get());
+    codec_->flags &= ~AV_CODEC_FLAG_OUTPUT_CORRUPT;
     damage_ = {};
-    has_packet_ = false;
+    has_sought_ = true;
+    has_come_out_ = met_damage_ = has_packet_ = false;
     if (!read_until_key()) continue;
     const std::optional<nanoseconds> key = input_->time_of(packet_->pts);
     if (!key) return false;

@@ -38,8 +38,14 @@ class AvDecoder {
 
   /// Goes to the next picture; false at the end, as AvInput::read.
   bool next();
+  /// Goes to the first picture at or after that time; false at the end. Those before it are decoded
+  /// only where others are made of them. `alone`: nothing is wanted after it before the next seek,
+  /// and so nothing after it is decoded.
+  bool next_at(std::chrono::nanoseconds time, bool alone);
   /// Whether a picture between this one and the one before, or the last seek, could not be decoded.
   bool follows_damage() const noexcept { return follows_damage_; }
+  /// Whether anything could not be decoded since the opening, or the last seek.
+  bool met_damage() const noexcept { return met_damage_; }
   /// The container's time of the picture; nothing where it has none.
   std::optional<std::chrono::nanoseconds> time() const;
   /// Its pixels, turned as the container says. Throws SourceError (source_read).
@@ -60,10 +66,20 @@ class AvDecoder {
     void operator()(AVFrame* frame) const noexcept { av_frame_free(&frame); }
   };
 
+  /// What next_at() is on its way to.
+  struct Target {
+    std::chrono::nanoseconds time;
+    bool alone;
+    bool has_gone_in = false;  ///< its packet is with the decoder
+  };
+
   void choose_hardware();
   void see_whether_hardware_decodes();
   const AVFrame& in_memory();
   void feed();
+  void note_damage() noexcept;
+  void end_feed();
+  void leave_out_if_unneeded();
   bool read_until_key();
   int quarter_turns() const;
 
@@ -75,8 +91,12 @@ class AvDecoder {
   AvHardware hardware_;
   bool hardware_decodes_ = false;  ///< or is believed to, before the first picture
   BgrConverter converter_;
-  bool has_packet_ = false;  ///< packet_ is read and not yet decoded
+  std::optional<Target> target_;
+  bool has_packet_ = false;    ///< packet_ is read and not yet decoded
+  bool has_sought_ = false;    ///< since the opening
+  bool has_come_out_ = false;  ///< a picture, since the opening or the last seek
   bool follows_damage_ = false;
+  bool met_damage_ = false;
   DamageLog damage_;
 };
 

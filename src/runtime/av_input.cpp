@@ -145,6 +145,11 @@ bool AvInput::tells_times() const noexcept {
   return (flags & AVFMT_NOTIMESTAMPS) == 0 && !is_bare;
 }
 
+bool AvInput::can_go_back() const noexcept {
+  const bool is_waited_for = address_.silence_limit.count() > 0;
+  return !is_waited_for && context_->pb && (context_->pb->seekable & AVIO_SEEKABLE_NORMAL) != 0;
+}
+
 std::optional<nanoseconds> AvInput::time_of(std::int64_t ticks) const {
   if (ticks == AV_NOPTS_VALUE) return std::nullopt;
   const std::int64_t start = stream_->start_time == AV_NOPTS_VALUE ? 0 : stream_->start_time;

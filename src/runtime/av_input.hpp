@@ -47,6 +47,8 @@ class AvInput {
   std::optional<std::chrono::nanoseconds> duration() const;
   /// Whether its times are the container's: some have none, and libav makes them up from a rate.
   bool tells_times() const noexcept;
+  /// Whether it is a file, of which any part can be had at any time.
+  bool can_go_back() const noexcept;
   /// Time from the stream's start; nothing where the container has none for it, or an absurd one.
   std::optional<std::chrono::nanoseconds> time_of(std::int64_t ticks) const;
 

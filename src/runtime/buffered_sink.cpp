@@ -62,6 +62,8 @@ class BufferedSink final : public Sink {
     work_.notify_one();
   }
 
+  bool needs_pixels() const override { return sink_->needs_pixels(); }
+
   void close() override {
     const std::lock_guard one_at_a_time(close_mutex_);
     {

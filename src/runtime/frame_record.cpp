@@ -59,12 +59,18 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
   Json json = Json::object();
   json["schema"] = "vcap.frame/1";
   json["stream_id"] = record.stream_id;
+  if (record.group) json["group"] = *record.group;
   json["frame_index"] = frame.index;
   json["pts_ns"] = frame.pts.count();
   if (frame.discontinuity != Discontinuity::none)
     json["discontinuity"] = to_string(frame.discontinuity);
-  json["resolution"]["width"] = frame.image.cols;
-  json["resolution"]["height"] = frame.image.rows;
+  if (frame.is_null) {
+    json["null"] = true;
+  } else {
+    const cv::Size size = frame.image.empty() ? record.resolution : frame.image.size();
+    json["resolution"]["width"] = size.width;
+    json["resolution"]["height"] = size.height;
+  }
   json["objects"] = Json::array();
   for (const DetectionNode& object : record.objects)
     json["objects"].push_back(object_to_json(object));

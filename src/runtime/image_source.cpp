@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/image_source.hpp"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -13,6 +11,7 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "runtime/file_list.hpp"
 #include "runtime/stored_source.hpp"
 #include "vcap/base/error.hpp"
 
@@ -27,36 +26,6 @@ constexpr std::array<std::string_view, 12> kExtensions{".bmp", ".jp2", ".jpeg", 
                                                        ".ppm", ".tif", ".tiff", ".webp"};
 constexpr std::int64_t kImagesPerSecond = 25;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::string_view take_number(std::string_view& text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-  std::string_view number = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  text.remove_prefix(number.size());
-  // Without its zeros, the longer number is the greater one, whatever its length.
-  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
-  return number;
-}
-
-/// Below, equal or above 0, numbers as numbers.
-int natural_compare(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
-      const std::string_view x = take_number(a);
-      const std::string_view y = take_number(b);
-      if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
-      if (const int order = x.compare(y); order != 0) return order;
-    } else {
-      if (a.front() != b.front())
-        return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front()) ? -1
-                                                                                             : 1;
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  return static_cast<int>(!a.empty()) - static_cast<int>(!b.empty());
-}
-
 cv::Mat load_image(const fs::path& file) {
   std::string reason = "it is broken, or no image of a known form";
   try {
@@ -70,41 +39,61 @@ cv::Mat load_image(const fs::path& file) {
                                                 reason + "; repair it or take it out");
 }
 
-class ImageFrames final : public StoredFrames {
+/// The images in their order; images have no times of their own.
+class StoredImages final : public StoredIndex, public std::enable_shared_from_this<StoredImages> {
  public:
-  ImageFrames(std::vector<fs::path> files, std::string description)
+  StoredImages(std::vector<fs::path> files, std::string description)
       : files_(std::move(files)), description_(std::move(description)) {}
 
-  SourceInfo info() const override {
-    return {.description = description_,
-            .frames_per_second = kImagesPerSecond,
-            .frames = static_cast<std::int64_t>(files_.size())};
+  SourceInfo info() const {
+    return {.description = description_, .frames_per_second = kImagesPerSecond, .frames = size()};
   }
-  bool seek(nanoseconds time) override {
-    // The first whose time is not before it; beyond the last there is none.
-    const auto duration = time_of(1).count();
-    const auto image =
-        static_cast<std::size_t>(time.count() / duration + (time.count() % duration != 0));
-    present_ = std::min(image, files_.size());
-    return present_ < files_.size();
+  std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
+  nanoseconds time(std::int64_t number) const override {
+    return nanoseconds(std::chrono::seconds(1)) * number / kImagesPerSecond;
   }
-  bool next() override {
-    if (present_ < files_.size()) ++present_;
-    return present_ < files_.size();
+  cv::Mat picture(std::int64_t number) const {
+    return load_image(files_[static_cast<std::size_t>(number)]);
   }
-  nanoseconds time() const override { return time_of(present_); }
-  cv::Mat picture() override { return load_image(files_[present_]); }
+  std::unique_ptr<StoredFrames> open(std::stop_token stop) const override;
 
  private:
-  static nanoseconds time_of(std::size_t image) {
-    return nanoseconds(std::chrono::seconds(1)) * static_cast<std::int64_t>(image) /
-           kImagesPerSecond;
-  }
-
   const std::vector<fs::path> files_;
   const std::string description_;
-  std::size_t present_ = 0;
 };
+
+class ImageFrames final : public StoredFrames {
+ public:
+  explicit ImageFrames(std::shared_ptr<const StoredImages> images) : images_(std::move(images)) {}
+
+  SourceInfo info() const override { return images_->info(); }
+  bool seek(nanoseconds time) override {
+    // The first whose time is not before it; beyond the last there is none.
+    const auto duration = images_->time(1).count();
+    const std::int64_t image = time.count() / duration + (time.count() % duration != 0);
+    present_ = std::min(image, images_->size());
+    return present_ < images_->size();
+  }
+  bool next() override {
+    if (present_ < images_->size()) ++present_;
+    return present_ < images_->size();
+  }
+  nanoseconds time() const override { return images_->time(present_); }
+  cv::Mat picture() override { return images_->picture(present_); }
+  std::shared_ptr<const StoredIndex> index() override { return images_; }
+  bool go_to(std::int64_t number, std::optional<std::int64_t> /*following*/) override {
+    present_ = number;
+    return true;
+  }
+
+ private:
+  const std::shared_ptr<const StoredImages> images_;
+  std::int64_t present_ = 0;
+};
+
+std::unique_ptr<StoredFrames> StoredImages::open(std::stop_token /*stop*/) const {
+  return std::make_unique<ImageFrames>(shared_from_this());
+}
 
 std::string known_extensions() {
   std::string text;
@@ -124,33 +113,16 @@ bool is_image_file(const fs::path& path) {
   return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
-bool natural_less(std::string_view a, std::string_view b) {
-  const int order = natural_compare(a, b);
-  return order != 0 ? order < 0 : a < b;
-}
-
 std::unique_ptr<Source> open_image_files(std::vector<fs::path> files, std::string description,
                                          const SourceOptions& options) {
-  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
-    return natural_less(a.native(), b.native());
-  });
-  return make_stored_source(std::make_unique<ImageFrames>(std::move(files), std::move(description)),
-                            options, std::stop_source());
+  const auto images =
+      std::make_shared<const StoredImages>(std::move(files), std::move(description));
+  return make_stored_source(images->open({}), options, std::stop_source());
 }
 
 std::unique_ptr<Source> open_image_folder(const fs::path& folder, const SourceOptions& options) {
-  std::vector<fs::path> files;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    // Hidden files are some tool's business ("._shot.jpg"), not the operator's images.
-    const bool hidden = at->path().filename().native().front() == '.';
-    std::error_code unknown;
-    if (!hidden && is_image_file(at->path()) && at->is_regular_file(unknown))
-      files.push_back(at->path());
-  }
-  if (failed)
-    throw SourceError(ErrorCode::source_open, "folder " + folder.string() + " cannot be read: " +
-                                                  failed.message() + "; check its permissions");
+  std::vector<fs::path> files = files_in(folder);
+  std::erase_if(files, [](const fs::path& file) { return !is_image_file(file); });
   if (files.empty())
     throw SourceError(
         ErrorCode::source_empty,
@@ -159,14 +131,7 @@ std::unique_ptr<Source> open_image_folder(const fs::path& folder, const SourceOp
 }
 
 std::unique_ptr<Source> open_image_glob(const std::string& pattern, const SourceOptions& options) {
-  glob_t found{};
-  const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
-  std::vector<fs::path> files;
-  for (std::size_t i = 0; result == 0 && i < found.gl_pathc; ++i) {
-    std::error_code unknown;
-    if (fs::is_regular_file(found.gl_pathv[i], unknown)) files.emplace_back(found.gl_pathv[i]);
-  }
-  ::globfree(&found);
+  std::vector<fs::path> files = files_matching(pattern);
   if (files.empty())
     throw SourceError(ErrorCode::source_empty,
                       "no file matches " + pattern + "; check the folder and the pattern");

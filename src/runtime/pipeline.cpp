@@ -11,8 +11,10 @@
 #include "base/text.hpp"
 #include "capsule/stream_states.hpp"
 #include "runtime/flight_limit.hpp"
+#include "runtime/lineup.hpp"
 #include "runtime/program.hpp"
 #include "runtime/replaced_capsules.hpp"
+#include "runtime/slice_plan.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/watchdog.hpp"
 #include "runtime/work_pool.hpp"
@@ -37,14 +39,20 @@ std::size_t automatic_workers(std::size_t frames_in_flight) {
 /// frames of 768 × 576, 10 of 1080p. A live stream has fewer, since each that waits is latency.
 std::size_t automatic_frames_in_flight(const SourceInfo& info) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
-  constexpr std::size_t kUnknownFrame = std::size_t{1920} * 1080 * 3;
   const std::size_t least = std::max<std::size_t>(4, 2 * cores());
   if (info.live || least >= 32) return least;
-  const std::size_t frame = info.size.area() > 0
-                                ? static_cast<std::size_t>(info.size.width) *
-                                      static_cast<std::size_t>(info.size.height) * 3
-                                : kUnknownFrame;
-  return std::clamp<std::size_t>(kBytes / frame, least, 32);
+  return std::clamp<std::size_t>(kBytes / frame_bytes(info), least, 32);
+}
+
+/// What a stored stream needs so that whole batches of its frames can go to a capsule: one that is
+/// there and one that fills meanwhile, as far as 256 MiB of pixels go; 0 where none takes any.
+std::size_t batched_frames_in_flight(const SourceInfo& info, const Program& program) {
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  std::size_t largest = 0;
+  for (const ProgramStep& step : program)
+    if (const auto& batch = step.slot->capsule->info().batch; batch && !info.live)
+      largest = std::max(largest, batch->maximum);
+  return std::min(2 * largest, kBytes / frame_bytes(info));
 }
 
 std::uint64_t random_seed() {
@@ -67,88 +75,31 @@ void refuse_without_backend(const Capsule& capsule) {
                              "load it with inference_mode = true");
 }
 
-std::vector<CapsuleInfo> infos_of(const Slots& slots) {
-  std::vector<CapsuleInfo> infos;
-  for (const std::shared_ptr<CapsuleSlot>& slot : slots) infos.push_back(slot->capsule->info());
-  return infos;
-}
-
-Program program_of(const Plan& plan, const Slots& slots) {
-  Program program;
-  std::map<std::string, std::string> givers;
-  for (const Plan::Step& step : plan.steps()) {
-    const std::shared_ptr<CapsuleSlot>& slot = slots[step.capsule];
-    program.push_back({.slot = slot, .needs = step.needs, .attribute_givers = givers});
-    for (const auto& [category, values] : slot->capsule->info().output_type.attributes)
-      givers[category] = step.name;
-  }
-  return program;
-}
-
-std::string names_of(const Slots& slots) {
-  std::string names;
-  for (const std::shared_ptr<CapsuleSlot>& slot : slots)
-    names += (names.empty() ? "" : ", ") + slot->name();
-  return names.empty() ? "it has none" : "it has " + names;
-}
-
-/// Looks up a capsule's place; `what` stands in the message, such as "options".
-std::size_t place_of(const Slots& slots, const std::string& capsule, const std::string& what) {
-  const auto found = std::ranges::find(slots, capsule, &CapsuleSlot::name);
-  if (found == slots.end())
-    throw InvalidArgument(ErrorCode::invalid_argument, what + " of capsule " + capsule +
-                                                           ": the pipeline has no such capsule (" +
-                                                           names_of(slots) + ")");
-  return static_cast<std::size_t>(found - slots.begin());
-}
-
 }  // namespace
-
-/// What a pipeline's streams go through: the capsules of the host, as they stand now.
-struct Lineup {
-  Lineup(Slots given, UnfitPolicy unfit)
-      : slots(std::move(given)),
-        plan(infos_of(slots), unfit),
-        program(std::make_shared<const Program>(program_of(plan, slots))) {}
-
-  /// For a stream that goes through these alone. Throws InvalidArgument, PlanError.
-  std::shared_ptr<const Program> program_for(
-      const std::optional<std::vector<std::string>>& capsules) const;
-
-  Slots slots;  ///< in the host's order
-  Plan plan;
-  std::shared_ptr<const Program> program;
-};
-
-std::shared_ptr<const Program> Lineup::program_for(
-    const std::optional<std::vector<std::string>>& capsules) const {
-  if (!capsules) return program;
-  std::vector<bool> chosen(slots.size(), false);
-  for (const std::string& name : *capsules) chosen[place_of(slots, name, "stream's choice")] = true;
-  Slots some;
-  for (std::size_t place = 0; place < slots.size(); ++place)
-    if (chosen[place]) some.push_back(slots[place]);
-  return std::make_shared<const Program>(program_of(Plan(infos_of(some)), some));
-}
 
 struct Pipeline::Impl {
   Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Settings wanted);
 
   std::shared_ptr<CapsuleSlot> make_slot(std::shared_ptr<Capsule> capsule,
                                          std::int64_t trial_frames = 0);
-  std::shared_ptr<Stream> find(const std::string& id) const;
-  std::shared_ptr<Stream> find_to_pull(const std::string& id) const;
-  std::vector<std::shared_ptr<Stream>> open_streams() const;
+  std::shared_ptr<PipelineStream> find(const std::string& id) const;
+  std::shared_ptr<PipelineStream> find_to_pull(const std::string& id) const;
+  std::vector<std::shared_ptr<PipelineStream>> open_streams() const;
   StepOptions options_of(const Program& program,
                          const std::map<std::string, OptionValues>& given) const;
-  Stream::Rules rules_of(const StreamConfig& config, const SourceInfo& info) const;
+  StreamRules rules_of(const StreamConfig& config, const Program& program) const;
   void start(StreamConfig config);
   std::map<std::string, std::int64_t> replace(const std::shared_ptr<CapsuleSlot>& slot,
                                               bool keep_state);
   bool is_on_trial(const std::string& capsule) const;
   void set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before);
   void end_trial(const std::string& capsule, bool passed);
-  StreamReport end(const std::shared_ptr<Stream>& stream);
+  StreamReport end(const std::shared_ptr<PipelineStream>& stream);
+  std::shared_ptr<PipelineStream> make_stream(StreamConfig config,
+                                              std::shared_ptr<const RandomAccess> access,
+                                              StreamRules rules,
+                                              std::shared_ptr<const Program> program,
+                                              StepOptions options);
   PipelineStats stats() const;
 
   const Settings settings;
@@ -162,7 +113,7 @@ struct Pipeline::Impl {
   std::shared_ptr<const Lineup> lineup;
   std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};  ///< by name: those before them
   mutable ReplacedCapsules replaced{};
-  std::map<std::string, std::shared_ptr<Stream>> streams{};
+  std::map<std::string, std::shared_ptr<PipelineStream>> streams{};
 
   // Last: what works for the streams ends before they do.
   FlightLimit flights;
@@ -200,7 +151,7 @@ std::shared_ptr<CapsuleSlot> Pipeline::Impl::make_slot(std::shared_ptr<Capsule> 
   return slot;
 }
 
-std::shared_ptr<Stream> Pipeline::Impl::find(const std::string& id) const {
+std::shared_ptr<PipelineStream> Pipeline::Impl::find(const std::string& id) const {
   const std::lock_guard lock(mutex);
   const auto found = streams.find(id);
   if (found == streams.end())
@@ -208,8 +159,8 @@ std::shared_ptr<Stream> Pipeline::Impl::find(const std::string& id) const {
   return found->second;
 }
 
-std::shared_ptr<Stream> Pipeline::Impl::find_to_pull(const std::string& id) const {
-  std::shared_ptr<Stream> stream = find(id);
+std::shared_ptr<PipelineStream> Pipeline::Impl::find_to_pull(const std::string& id) const {
+  std::shared_ptr<PipelineStream> stream = find(id);
   if (!stream->rules().pull)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "stream " + id +
@@ -218,9 +169,9 @@ std::shared_ptr<Stream> Pipeline::Impl::find_to_pull(const std::string& id) cons
   return stream;
 }
 
-std::vector<std::shared_ptr<Stream>> Pipeline::Impl::open_streams() const {
+std::vector<std::shared_ptr<PipelineStream>> Pipeline::Impl::open_streams() const {
   const std::lock_guard lock(mutex);
-  std::vector<std::shared_ptr<Stream>> open;
+  std::vector<std::shared_ptr<PipelineStream>> open;
   for (const auto& [id, stream] : streams) open.push_back(stream);
   return open;
 }
@@ -250,9 +201,12 @@ std::size_t room_to_read(const StreamConfig& config, const SourceInfo& info,
   return config.pull || info.fed ? 1 : std::max<std::size_t>(1, in_flight / 2);
 }
 
-Stream::Rules Pipeline::Impl::rules_of(const StreamConfig& config, const SourceInfo& info) const {
+StreamRules Pipeline::Impl::rules_of(const StreamConfig& config, const Program& program) const {
+  const SourceInfo info = config.source->info();
   const std::size_t frames_in_flight =
-      config.frames_in_flight > 0 ? config.frames_in_flight : automatic_frames_in_flight(info);
+      config.frames_in_flight > 0
+          ? config.frames_in_flight
+          : std::max(automatic_frames_in_flight(info), batched_frames_in_flight(info, program));
   return {.overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
                       : info.live                                  ? OverflowPolicy::drop_oldest
                                                                    : OverflowPolicy::wait,
@@ -268,41 +222,65 @@ Stream::Rules Pipeline::Impl::rules_of(const StreamConfig& config, const SourceI
           .capsules = config.capsules};
 }
 
+std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
+    StreamConfig config, std::shared_ptr<const RandomAccess> access, StreamRules rules,
+    std::shared_ptr<const Program> program, StepOptions options) {
+  const StreamServices services{pool, watchdog, flights, trace};
+  if (asks_for_slices(config)) {
+    auto plan = plan_slices(config, std::move(access), *program, cores());
+    if (auto* sliced = std::get_if<SlicedStream::Plan>(&plan))
+      return std::make_shared<SlicedStream>(
+          config.id, std::move(config.source), std::move(config.sinks), std::move(rules), services,
+          std::move(program), std::move(options), std::move(*sliced));
+    rules.not_sliced = std::get<std::string>(std::move(plan));
+    log(LogLevel::info, "stream " + config.id + " is not cut into slices: " + rules.not_sliced);
+  }
+  auto stream = std::make_shared<Stream>(config.id, std::move(config.source),
+                                         std::move(config.sinks), std::move(rules), services);
+  stream->set_out(std::move(program), std::move(options));
+  return stream;
+}
+
 void Pipeline::Impl::start(StreamConfig config) {
+  // Before others have to wait: it may look through a whole file.
+  std::shared_ptr<const RandomAccess> access;
+  if (asks_for_slices(config)) access = config.source->random_access();
   const std::lock_guard change(changing);
   const std::shared_ptr<const Program> program = lineup->program_for(config.capsules);
   for (const auto& [capsule, values] : config.options) place_of(lineup->slots, capsule, "options");
   for (const auto& [capsule, json] : config.config)
     place_of(lineup->slots, capsule, "configuration");
+  for (const StreamGroup& group : config.groups)
+    for (const auto& [capsule, json] : group.config)
+      place_of(lineup->slots, capsule, "a group's configuration");
   StepOptions options = options_of(*program, config.options);
-  const Stream::Rules rules = rules_of(config, config.source->info());
+  const std::string id = config.id;
   {
     const std::lock_guard lock(mutex);
-    if (streams.contains(config.id))
+    if (streams.contains(id))
       throw SourceError(ErrorCode::duplicate_stream,
-                        "stream " + config.id +
+                        "stream " + id +
                             " is open already; choose another id, or call wait() or "
                             "close_stream() for the old one first");
-    if (settings.workers == 0) {
-      std::size_t in_flight = std::min(rules.frames_in_flight, kMostWorkers);
-      for (const auto& [id, stream] : streams)
-        in_flight += std::min(stream->rules().frames_in_flight, kMostWorkers);
-      pool.raise_limit(automatic_workers(in_flight));
-    }
   }
-  auto stream =
-      std::make_shared<Stream>(config.id, std::move(config.source), std::move(config.sinks), rules,
-                               StreamServices{pool, watchdog, flights, trace});
-  stream->set_out(program, std::move(options));
+  StreamRules rules = rules_of(config, *program);
+  const auto stream = make_stream(std::move(config), std::move(access), std::move(rules), program,
+                                  std::move(options));
   {
     const std::lock_guard lock(mutex);
-    streams.emplace(config.id, stream);
+    if (settings.workers == 0) {
+      std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
+      for (const auto& [other, open] : streams)
+        in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
+      pool.raise_limit(automatic_workers(in_flight));
+    }
+    streams.emplace(id, stream);
   }
   try {
     stream->start();
   } catch (...) {
     const std::lock_guard lock(mutex);
-    streams.erase(config.id);
+    streams.erase(id);
     throw;
   }
 }
@@ -334,9 +312,12 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(
 
   std::vector<Stream::Replacement> ready;
   try {
-    for (const std::shared_ptr<Stream>& stream : open_streams())
+    for (const std::shared_ptr<PipelineStream>& open : open_streams()) {
+      const std::shared_ptr<Stream> stream = open->changeable();
+      if (!stream) continue;
       if (auto one = stream->prepare(next->program_for(stream->rules().capsules), name, keep_state))
         ready.push_back(*std::move(one));
+    }
   } catch (...) {
     for (const Stream::Replacement& one : ready) Stream::cancel(one);
     throw;
@@ -395,7 +376,7 @@ PipelineStats Pipeline::Impl::stats() const {
   const auto now = std::chrono::steady_clock::now();
   stats.uptime = now - begin;
   stats.workers = pool.threads();
-  for (const std::shared_ptr<Stream>& stream : open_streams()) {
+  for (const std::shared_ptr<PipelineStream>& stream : open_streams()) {
     stats.streams.push_back(stream->stats());
     stats.in_flight += stats.streams.back().in_flight;
   }
@@ -427,7 +408,7 @@ PipelineStats Pipeline::Impl::stats() const {
   return stats;
 }
 
-StreamReport Pipeline::Impl::end(const std::shared_ptr<Stream>& stream) {
+StreamReport Pipeline::Impl::end(const std::shared_ptr<PipelineStream>& stream) {
   stream->wait_until_ended();
   stream->join();
   const std::lock_guard lock(mutex);
@@ -447,7 +428,7 @@ Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings sett
 
 Pipeline::~Pipeline() {
   stop();
-  for (const std::shared_ptr<Stream>& stream : impl_->open_streams()) {
+  for (const std::shared_ptr<PipelineStream>& stream : impl_->open_streams()) {
     stream->discard_records();
     impl_->end(stream);
   }
@@ -528,7 +509,7 @@ std::optional<FrameRecord> Pipeline::try_next(const std::string& stream_id) {
 }
 
 StreamReport Pipeline::close_stream(const std::string& stream_id) {
-  const std::shared_ptr<Stream> stream = impl_->find(stream_id);
+  const std::shared_ptr<PipelineStream> stream = impl_->find(stream_id);
   stream->stop();
   stream->discard_records();
   return impl_->end(stream);

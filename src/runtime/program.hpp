@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ struct CapsuleSlot {
               std::function<void(bool)> trial_over)
       : capsule(std::move(given)),
         stateful(static_cast<bool>(capsule->info().stream_state)),
+        backends(capsule->devices().size()),
         quarantine(policy, std::move(clock)),
         trial(trial_frames, std::move(trial_over)) {}
   ~CapsuleSlot();
@@ -36,6 +39,9 @@ struct CapsuleSlot {
 
   const std::shared_ptr<Capsule> capsule;
   const bool stateful;
+  const std::size_t backends;
+  /// Whether its backends take frames together, as far as is known.
+  std::atomic<bool> takes_together{true};
   CallMeter meter{};
   SharedQuarantine quarantine;
   Trial trial;
@@ -66,6 +72,9 @@ struct ProgramStep {
   NodeDescription needs{};
   /// By attribute category that the input lists: the last capsule before this one that gives it.
   std::map<std::string, std::string> attribute_givers{};
+
+  const std::optional<Stencil>& stencil() const noexcept { return slot->capsule->info().stencil; }
+  bool takes_nodes() const noexcept { return needs.size != NodeDescription::Size::none; }
 };
 
 using Program = std::vector<ProgramStep>;

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "runtime/discontinuities.hpp"
+#include "runtime/frame_history.hpp"
 #include "runtime/program.hpp"
 #include "runtime/quarantine.hpp"
+#include "runtime/rows.hpp"
 #include "runtime/state_keeper.hpp"
 #include "vcap/runtime/frame_record.hpp"
 
@@ -22,7 +24,7 @@ struct FrameJob;
 
 /// What one stream keeps for one capsule and for those that go on with its state.
 struct Station {
-  explicit Station(StreamInfo info) : states(std::move(info)) {}
+  Station(StreamInfo info, bool apart) : states(std::move(info), apart) {}
 
   /// Where a stateful capsule lets frames through in the order of their tickets.
   struct Gate {
@@ -33,8 +35,30 @@ struct Station {
     Discontinuities owed{};
   };
 
+  /// Where frames of a stored stream wait to go to a capsule together.
+  struct Gathering {
+    std::size_t calls = 0;  ///< in progress
+    std::map<std::uint64_t, std::unique_ptr<FrameJob>> waiting{};
+  };
+
   StateKeeper states;
-  Gate gate{};  ///< guarded by the stream's mutex
+  Gathering gathering{};  ///< guarded by the stream's mutex
+  Gate gate{};            ///< guarded by the stream's mutex
+};
+
+/// Where one version of a capsule with a stencil that takes nodes finds those of the frames around
+/// one. Guarded by the stream's mutex.
+struct Arrivals {
+  bool begun = false;
+  FrameHistory::Bounds bounds{};                    ///< the frames that come here
+  std::map<std::uint64_t, DetectionNodes> nodes{};  ///< of those that have come, by ticket
+};
+
+/// What a capsule with a stencil is shown around a frame. Thread safety: value.
+struct StepWindow {
+  std::vector<Frame> frames{};          ///< by offset
+  std::vector<DetectionNodes> nodes{};  ///< theirs, without the present frame's
+  std::optional<int> missing{};         ///< an offset where no frame is, and where that is an error
 };
 
 /// How one version of a capsule has served one stream.
@@ -51,11 +75,14 @@ struct Route {
   struct Stop {
     std::shared_ptr<Station> station;
     std::shared_ptr<Conduct> conduct;
+    std::shared_ptr<Arrivals> arrivals;
     std::uint64_t state_number = 0;  ///< of a stateful capsule: StateKeeper::open()
+    const Rows* called = nullptr;    ///< the slice's; null: for all frames
   };
   std::shared_ptr<const Program> program;
   std::vector<Stop> stops;  ///< by step
   StepOptions options;      ///< by step
+  std::size_t run = 0;      ///< of a slice
 };
 
 /// A frame on its way.
@@ -67,11 +94,23 @@ struct FrameJob {
   std::shared_ptr<const Route> route{};
   std::chrono::steady_clock::time_point read_at{};
   std::uint64_t trace_frame = 0;  ///< StreamTrace::read()
-  bool left_out = false;          ///< the step was not to be run
+  bool left_out = false;          ///< the capsule was not to be called
+  bool alone = false;       ///< the step takes it by itself, since it failed together with others
+  bool holds_call = false;  ///< of Station::Gathering
+  bool leads = false;       ///< those that wait there count on it to take them along
+  std::optional<std::size_t> arrived_at{};  ///< the step whose Arrivals have its nodes
 
   const ProgramStep& program_step() const { return (*route->program)[step]; }
   Station& station() const { return *route->stops[step].station; }
+  Arrivals& arrivals() const { return *route->stops[step].arrivals; }
   Conduct& conduct() const { return *route->stops[step].conduct; }
+  const std::optional<Stencil>& stencil() const { return program_step().stencil(); }
+  /// Whether the step is for this frame: not where a slice reads it only for other capsules.
+  bool is_in_step() const {
+    const Rows* called = route->stops[step].called;
+    return !called || called->contains(record.frame.index);
+  }
+  bool is_for_capsule() const { return !record.frame.is_null && is_in_step(); }
   bool is_at_gate() const { return program_step().slot->stateful; }
   bool has_passed_all() const noexcept { return step == route->program->size(); }
 };

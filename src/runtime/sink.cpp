@@ -32,6 +32,8 @@ class JsonLinesSink final : public Sink {
     }
   }
 
+  bool needs_pixels() const override { return false; }
+
   void allow_losses() override {
     const std::lock_guard lock(mutex_);
     losses_allowed_ = true;
@@ -58,17 +60,20 @@ class JsonLinesSink final : public Sink {
 
 class CallbackSink final : public Sink {
  public:
-  explicit CallbackSink(std::function<void(const FrameRecord&)> callback)
-      : callback_(std::move(callback)) {}
+  CallbackSink(std::function<void(const FrameRecord&)> callback, bool needs_pixels)
+      : callback_(std::move(callback)), needs_pixels_(needs_pixels) {}
   void write(const FrameRecord& record) override { callback_(record); }
+  bool needs_pixels() const override { return needs_pixels_; }
 
  private:
   const std::function<void(const FrameRecord&)> callback_;
+  const bool needs_pixels_;
 };
 
 }  // namespace
 
 Sink::~Sink() = default;
+bool Sink::needs_pixels() const { return true; }
 void Sink::close() {}
 void Sink::allow_losses() {}
 std::optional<SinkStats> Sink::stats() const { return std::nullopt; }
@@ -77,11 +82,12 @@ std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path) {
   return std::make_unique<JsonLinesSink>(path);
 }
 
-std::unique_ptr<Sink> make_callback_sink(std::function<void(const FrameRecord&)> callback) {
+std::unique_ptr<Sink> make_callback_sink(std::function<void(const FrameRecord&)> callback,
+                                         bool needs_pixels) {
   if (!callback)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "a callback sink was given an empty function; give one to call");
-  return std::make_unique<CallbackSink>(std::move(callback));
+  return std::make_unique<CallbackSink>(std::move(callback), needs_pixels);
 }
 
 }  // namespace vcap

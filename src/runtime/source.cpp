@@ -5,12 +5,14 @@
 #include <cctype>
 #include <string_view>
 
+#include "runtime/file_list.hpp"
 #include "runtime/image_source.hpp"
 #include "runtime/stored_source.hpp"
 #include "runtime/url.hpp"
 #include "runtime/video_source.hpp"
 #include "runtime/webcam_source.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/runtime/random_access.hpp"
 
 namespace vcap {
 namespace {
@@ -22,12 +24,13 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-bool is_glob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
-
 }  // namespace
 
 Source::~Source() = default;
 void Source::interrupt() noexcept {}
+std::shared_ptr<const RandomAccess> Source::random_access() { return nullptr; }
+RandomAccess::~RandomAccess() = default;
+bool RandomAccess::is_null(std::int64_t) const { return false; }
 
 std::unique_ptr<Source> open_source(const std::string& name, const SourceOptions& options) {
   check(options);

@@ -21,7 +21,7 @@ std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues
   const std::lock_guard lock(mutex_);
   // It is open there, where a capsule comes back before the last frame that it had has passed.
   const auto found = std::ranges::find(places_, capsule, &Place::capsule);
-  StreamHandle handle = found == places_.end() ? capsule->open_stream(info_) : found->handle;
+  StreamHandle handle = found == places_.end() ? open_in(*capsule, info_) : found->handle;
   places_.push_back({next_, std::move(capsule), std::move(handle), continues});
   return next_++;
 }
@@ -81,9 +81,13 @@ nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcep
   }
 }
 
+StreamHandle StateKeeper::open_in(Capsule& capsule, StreamInfo info) const {
+  return apart_ ? capsule.open_apart(std::move(info)) : capsule.open_stream(std::move(info));
+}
+
 void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {
   try {
-    const StreamHandle handle = capsule.open_stream(std::move(info));
+    const StreamHandle handle = open_in(capsule, std::move(info));
     for (Place& place : places_)
       if (place.capsule.get() == &capsule) place.handle = handle;
   } catch (...) {
@@ -93,6 +97,7 @@ void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {
 }
 
 void StateKeeper::forget(const Place& place) const noexcept {
+  if (apart_) return;  // it goes with its handle
   try {
     place.capsule->clean_up(info_.id);
   } catch (...) {

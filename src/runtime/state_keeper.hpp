@@ -18,7 +18,9 @@ namespace vcap {
 /// Thread safety: open() beside serve(), which is for one frame at a time.
 class VCAP_EXPORT StateKeeper {
  public:
-  explicit StateKeeper(StreamInfo info) : info_(std::move(info)) {}
+  /// `apart`: its openings are beside others of the stream's id (Capsule::open_apart).
+  explicit StateKeeper(StreamInfo info, bool apart = false)
+      : info_(std::move(info)), apart_(apart) {}
   /// As close().
   ~StateKeeper() { close(); }
   StateKeeper(const StateKeeper&) = delete;
@@ -45,11 +47,13 @@ class VCAP_EXPORT StateKeeper {
     bool continues = false;
   };
   nlohmann::json saved_state_of(const Capsule& capsule) const noexcept;
+  StreamHandle open_in(Capsule& capsule, StreamInfo info) const;
   void reopen(Capsule& capsule, StreamInfo info) noexcept;
   void forget(const Place& place) const noexcept;
   bool is_open_in(const Capsule& capsule) const noexcept;
 
   const StreamInfo info_;
+  const bool apart_;
   std::mutex mutex_;
   std::uint64_t next_ = 0;
   std::vector<Place> places_;  ///< in the order of serving; the first one serves

@@ -90,6 +90,12 @@ std::optional<Nodes> find_nodes(const ProgramStep& step, FrameRecord& record) {
   return nodes;
 }
 
+CapsuleError edge_error(const std::string& capsule, int offset) {
+  return {capsule, std::string(to_string(ErrorCode::stencil_edge)),
+          "it was not called: there is no frame at offset " + std::to_string(offset) +
+              " from this one, and its stencil has that as an error"};
+}
+
 CapsuleError overdue_error(const std::string& capsule, std::chrono::nanoseconds limit) {
   return {capsule, std::string(to_string(ErrorCode::deadline_exceeded)),
           "it took longer than " + number_text(std::chrono::duration<double>(limit).count()) +
@@ -99,8 +105,12 @@ CapsuleError overdue_error(const std::string& capsule, std::chrono::nanoseconds 
 }  // namespace
 
 std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
-                                        StreamHandle state) {
+                                        StreamHandle state, std::optional<StepWindow> window) {
   const ProgramStep& step = job->program_step();
+  if (window && window->missing) {
+    job->record.errors.push_back(edge_error(step.slot->name(), *window->missing));
+    return nullptr;
+  }
   Nodes nodes;
   if (step.needs.size == NodeDescription::Size::all) {
     auto taken = find_nodes<TakenNodes>(step, job->record);
@@ -111,16 +121,17 @@ std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job, Disconti
     if (!single || single->rounds() == 0) return nullptr;
     nodes.emplace<SingleNodes>(*std::move(single));
   }
-  return std::shared_ptr<StepRun>(
-      new StepRun(std::move(job), std::move(nodes), discontinuity, std::move(state)));
+  return std::shared_ptr<StepRun>(new StepRun(std::move(job), std::move(nodes), discontinuity,
+                                              std::move(state), std::move(window)));
 }
 
 StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity discontinuity,
-                 StreamHandle state)
+                 StreamHandle state, std::optional<StepWindow> window)
     : route_(job->route),
       step_(job->step),
       stream_id_(job->record.stream_id),
       state_(std::move(state)),
+      window_(std::move(window)),
       trace_frame_(job->trace_frame),
       frame_(job->record.frame),
       job_(std::move(job)),
@@ -183,9 +194,22 @@ std::vector<DetectionNode> StepRun::call(DetectionNodes nodes) const {
   Capsule& capsule = *slot.capsule;
   std::optional<CapsuleTrace::Call> traced;
   if (slot.trace) traced.emplace(*slot.trace, stream_id_, frame_.index, trace_frame_);
-  const OptionValues& options = route_->options[step_];
-  if (state_) return capsule.process_frame(frame_, std::move(nodes), options, state_).take();
-  return capsule.process_frame(frame_, std::move(nodes), options, stream_id_).take();
+  const StreamRef stream = state_ ? StreamRef(state_) : StreamRef(stream_id_);
+  if (window_) return call_on_window(capsule, std::move(nodes), stream).take();
+  return capsule.process_frame(frame_, std::move(nodes), route_->options[step_], stream).take();
+}
+
+DetectionNodes StepRun::call_on_window(Capsule& capsule, DetectionNodes nodes,
+                                       StreamRef stream) const {
+  std::vector<Frame> frames = window_->frames;
+  std::vector<DetectionNodes> all_nodes = window_->nodes;
+  const std::vector<int>& offsets = capsule.info().stencil->offsets;
+  if (const auto present = std::ranges::find(offsets, 0); present != offsets.end()) {
+    const auto place = static_cast<std::size_t>(present - offsets.begin());
+    frames[place] = frame_;
+    all_nodes[place] = std::move(nodes);
+  }
+  return capsule.process_window(frame_, frames, all_nodes, route_->options[step_], stream);
 }
 
 StepRun::Help StepRun::help() {

@@ -49,10 +49,10 @@ class StepRun {
   };
 
   /// Takes the job for its next step. `discontinuity` is what the capsule sees, `state` what it
-  /// works on, where it is stateful. Nothing where there is no call to make, and then the job stays
-  /// (an error may have been noted).
+  /// works on, where it is stateful, `window` what it is shown, where it has a stencil. Nothing
+  /// where there is no call to make, and then the job stays (an error may have been noted).
   static std::shared_ptr<StepRun> begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
-                                        StreamHandle state);
+                                        StreamHandle state, std::optional<StepWindow> window);
 
   std::size_t calls() const noexcept { return calls_; }
   /// Makes calls until none is left to begin.
@@ -76,8 +76,9 @@ class StepRun {
   using Nodes = std::variant<std::monostate, TakenNodes, SingleNodes>;
 
   StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity discontinuity,
-          StreamHandle state);
+          StreamHandle state, std::optional<StepWindow> window);
   std::vector<DetectionNode> call(DetectionNodes nodes) const;
+  DetectionNodes call_on_window(Capsule& capsule, DetectionNodes nodes, StreamRef stream) const;
   std::optional<Call> begin_call(std::optional<DetectionNodes>& nodes);
   Help end_call(const Call& call, std::vector<DetectionNode> returned,
                 std::optional<FrameRecord::CapsuleError> error);
@@ -87,7 +88,8 @@ class StepRun {
   const std::shared_ptr<const Route> route_;  ///< what late calls still work on
   const std::size_t step_;
   const std::string stream_id_;
-  const StreamHandle state_;  ///< null for a stateless capsule
+  const StreamHandle state_;                ///< null for a stateless capsule
+  const std::optional<StepWindow> window_;  ///< absent without a stencil
   const std::uint64_t trace_frame_;
   Frame frame_;
 

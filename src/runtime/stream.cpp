@@ -11,16 +11,16 @@
 namespace vcap {
 
 Stream::Stream(std::string id, std::unique_ptr<Source> source,
-               std::vector<std::shared_ptr<Sink>> sinks, Rules rules, StreamServices services)
-    : id_(std::move(id)),
+               std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules, StreamServices services)
+    : PipelineStream(std::move(id), std::move(rules)),
       sinks_(std::move(sinks)),
-      rules_(std::move(rules)),
       source_name_(source->info().description),
       services_(std::move(services)),
       trace_(StreamTrace::make(services_.trace, id_)),
       source_(std::move(source)),
       opened_(std::chrono::steady_clock::now()) {
   report_.id = id_;
+  report_.not_sliced = rules_.not_sliced;
 }
 
 Stream::~Stream() { join(); }
@@ -137,6 +137,8 @@ void Stream::read_frames() {
   source_done_ = true;
   slot_reserved_ = false;
   settle_slots();
+  end_windows_if_last();
+  post_released(lock);
   finish_if_over(lock);
 }
 
@@ -145,7 +147,7 @@ bool Stream::wait_for_room() {
   if (rules_.max_frames && frames_read_ >= *rules_.max_frames) return false;
   if (rules_.overflow != OverflowPolicy::wait) return !stopping_;
   for (;;) {
-    room_.wait(lock, [this] { return stopping_ || in_flight() < rules_.frames_in_flight; });
+    room_.wait(lock, [this] { return stopping_ || in_flight() < most_in_flight(); });
     if (stopping_) return false;
     if (takes_slot()) {
       slot_reserved_ = true;
@@ -159,9 +161,10 @@ bool Stream::wait_for_room() {
   }
 }
 
-/// Under the lock: whether one more frame may be in flight, as far as other streams go.
+/// Under the lock: whether one more frame may be in flight, as far as other streams go. Beside the
+/// first one, those need no slot either that wait for frames after them.
 bool Stream::takes_slot() {
-  if (slots_ >= in_flight()) return true;
+  if (slots_ + look_ahead_ >= in_flight()) return true;
   if (!services_.flights.try_take()) return false;
   ++slots_;
   return true;
@@ -170,13 +173,14 @@ bool Stream::takes_slot() {
 /// Under the lock, after frames have gone: the slots that they had.
 void Stream::settle_slots() {
   const std::size_t frames = in_flight() + (slot_reserved_ ? 1 : 0);
-  const std::size_t kept = frames > 0 ? frames - 1 : 0;
+  const std::size_t free = look_ahead_ + 1;
+  const std::size_t kept = frames > free ? frames - free : 0;
   if (slots_ > kept) services_.flights.give_back(slots_ - std::exchange(slots_, kept));
-  if (frames == 0) services_.flights.release(slot_waiter_);  // the next one needs none
+  if (frames < free) services_.flights.release(slot_waiter_);  // the next one needs none
 }
 
 void Stream::check(const Frame& frame) const {
-  if (frame.image.empty() || frame.image.type() != CV_8UC3)
+  if (!frame.is_null && (frame.image.empty() || frame.image.type() != CV_8UC3))
     throw SourceError(
         ErrorCode::source_read,
         source_name_ + " gave frame " + std::to_string(frame.index) +
@@ -195,8 +199,9 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
     const std::lock_guard lock(mutex_);
     slot_reserved_ = false;
     check(frame);
-    if (frames_read_ == 0 && frame.discontinuity == Discontinuity::none)
+    if (frames_read_ == 0 && frame.discontinuity == Discontinuity::none && !rules_.slice)
       frame.discontinuity = Discontinuity::start;
+    if (rules_.slice) enter_run(frame);
     const bool is_kept = frames_read_++ % rules_.keep_every == 0;
     last_index_ = frame.index;
     if (abandoned_) {
@@ -224,8 +229,8 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
 bool Stream::make_room() {
   if (rules_.overflow == OverflowPolicy::wait) return true;
   if (rules_.overflow == OverflowPolicy::drop_newest)
-    return in_flight() < rules_.frames_in_flight && takes_slot();
-  while (!pending_.empty() && in_flight() >= rules_.frames_in_flight) drop_oldest();
+    return in_flight() < most_in_flight() && takes_slot();
+  while (!pending_.empty() && in_flight() >= most_in_flight()) drop_oldest();
   if (takes_slot()) return true;
   if (pending_.empty()) return false;
   drop_oldest();
@@ -279,6 +284,7 @@ bool Stream::fail(const std::exception_ptr& cause) {
 }
 
 void Stream::tell_failure(const std::exception_ptr& cause) const {
+  if (rules_.slice) return;  // whoever runs the slices tells, or mends it
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }
 
@@ -287,6 +293,7 @@ void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   if (!source_done_ || !pending_.empty() || begun_ > 0 || delivering_ || finishing_) return;
   finishing_ = true;
   work_.clear();  // helpers that came too late
+  history_ = {};
   lock.unlock();
   close_states();
   lock.lock();
@@ -294,6 +301,10 @@ void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   report_.ended = true;
   over_.notify_all();
   pulled_.notify_all();
+  if (!rules_.on_end) return;
+  lock.unlock();
+  rules_.on_end();
+  lock.lock();
 }
 
 }  // namespace vcap

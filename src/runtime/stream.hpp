@@ -11,13 +11,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
 #include <vector>
 
 #include "base/call_meter.hpp"
-#include "runtime/flight_limit.hpp"
+#include "runtime/pipeline_stream.hpp"
 #include "runtime/route.hpp"
 #include "runtime/step_run.hpp"
 #include "runtime/stream_trace.hpp"
@@ -37,14 +38,6 @@ inline constexpr const char* kDropStreamFailed = "stream_failed";
 /// Drops that one record lists each by itself. A stream may be without records for long.
 inline constexpr std::size_t kMostDropsTold = 1000;
 
-/// What the streams of a pipeline share.
-struct StreamServices {
-  WorkPool& pool;
-  Watchdog& watchdog;
-  FlightLimit& flights;
-  std::shared_ptr<TraceLog> trace{};  ///< null where none is asked for
-};
-
 /// One stream of a pipeline: its source thread, its frames in flight, its results in order.
 ///
 /// The life of a frame: read (source thread) → pending → begun, with a ticket → each step of its
@@ -53,22 +46,10 @@ struct StreamServices {
 /// down, and whoever makes way posts it again. What is completed is delivered by the worker who
 /// completed the next one in order or, where records are pulled, by those who pull. Thread safety:
 /// thread-safe.
-class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
+class Stream final : public Lane,
+                     public PipelineStream,
+                     public std::enable_shared_from_this<Stream> {
  public:
-  /// How a StreamConfig reads once all that is automatic has been decided.
-  struct Rules {
-    OverflowPolicy overflow = OverflowPolicy::wait;  ///< none that is automatic
-    std::size_t frames_in_flight = 1;
-    std::size_t room_to_read = 1;  ///< frames' room at which a source that waits for it is woken
-    std::int64_t keep_every = 1;
-    std::optional<std::int64_t> max_frames{};
-    bool pull = false;
-    QuarantinePolicy quarantine{};
-    std::chrono::nanoseconds deadline{0};                ///< of a capsule over a frame; 0: none
-    std::uint64_t seed = 0;                              ///< for the states
-    std::map<std::string, nlohmann::json> config{};      ///< for the states, by capsule
-    std::optional<std::vector<std::string>> capsules{};  ///< absent: all
-  };
   /// A new route's first frame, and what is new about it.
   struct Change {
     std::string capsule;
@@ -79,32 +60,25 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   };
 
   Stream(std::string id, std::unique_ptr<Source> source, std::vector<std::shared_ptr<Sink>> sinks,
-         Rules rules, StreamServices services);
+         StreamRules rules, StreamServices services);
   ~Stream() override;
-
-  const std::string& id() const noexcept { return id_; }
-  const Rules& rules() const noexcept { return rules_; }
 
   /// Makes the first route, and opens the states. Throws what Capsule::open_stream throws; then
   /// none is open.
   void set_out(std::shared_ptr<const Program> program, StepOptions options);
-  /// Starts the source thread.
-  void start();
-  /// Makes the source end soon; waits for nothing.
-  void stop() noexcept;
-  /// The next record, once it is complete; nothing once there will be none. Only with rules().pull.
-  std::optional<FrameRecord> next();
-  /// The same without waiting.
-  std::optional<FrameRecord> try_next();
-  /// Drops the records that nobody will pull, those to come too.
-  void discard_records();
-  /// Waits until the last frame is answered and every state dropped.
-  void wait_until_ended();
-  /// Waits for the source thread too, so that nothing of the stream runs any more.
-  void join();
+  void start() override;
+  void stop() noexcept override;
+  std::optional<FrameRecord> next() override;
+  std::optional<FrameRecord> try_next() override;
+  void discard_records() override;
+  void wait_until_ended() override;
+  void join() override;
+  std::int64_t set_option(const std::string& capsule, const std::string& option,
+                          OptionValue value) override;
+  StreamReport report() const override;
+  StreamStats stats() const override;
+  std::shared_ptr<Stream> changeable() override { return shared_from_this(); }
 
-  /// Changes an option of a capsule from the next frame on; gives the index that it has at least.
-  std::int64_t set_option(const std::string& capsule, const std::string& option, OptionValue value);
   /// What a stream needs to go on with a capsule that replaces another.
   struct Replacement {
     std::shared_ptr<Stream> stream{};
@@ -122,12 +96,11 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   /// From the next frame on; gives the index that it has at least.
   std::int64_t apply(Replacement replacement);
   static void cancel(const Replacement& replacement) noexcept;
-  StreamReport report() const;
-  StreamStats stats() const;
 
   void run_one() override;
 
  private:
+  using Batch = std::vector<std::unique_ptr<FrameJob>>;
   using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<StepRun>>;
 
   /// What frames that were dropped leave to the next one: to be told of, and to be reckoned with.
@@ -156,13 +129,26 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
 
   // Frame workers.
   std::unique_ptr<FrameJob> begin_pending();
+  void begin_windows(const FrameJob& job);
+  bool await_window(std::unique_ptr<FrameJob>& job);
+  bool has_whole_window(const FrameJob& job) const;
+  StepWindow window_of(const FrameJob& job) const;
   void tell_changes(FrameRecord& record);
   void advance(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> run_step(std::unique_ptr<FrameJob> job);
   std::shared_ptr<StepRun> begin_step(std::unique_ptr<FrameJob>& job);
+  bool gathers(const FrameJob& job) const;
+  std::unique_ptr<FrameJob> gather(std::unique_ptr<FrameJob> job);
+  void end_call(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock);
+  void wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock);
+  void pass_turn(FrameJob& job);
+  Batch take_batch(Station::Gathering& gathering) const;
+  void run_together(Batch& batch) const;
+  bool call_together(std::span<FrameJob* const> jobs) const;
   std::unique_ptr<FrameJob> help(const std::shared_ptr<StepRun>& run);
   void leave_step(FrameJob& job);
   void note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord& record);
+  bool is_passed_by(FrameJob& job);
   bool is_left_out(FrameJob& job);
   bool enter(Station& station, std::unique_ptr<FrameJob>& job);
   void leave(Station& station);
@@ -176,6 +162,8 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   bool has_completed() const;
   std::optional<FrameRecord> deliver_next(std::unique_lock<std::mutex>& lock);
   bool deliver(FrameJob& job);
+  void write(FrameJob& job);
+  bool is_warm_up(const Frame& frame) const;
   void after_pull(std::unique_lock<std::mutex>& lock);
 
   // Either, without the lock.
@@ -186,14 +174,20 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   bool fail(const std::exception_ptr& cause);
   void finish_if_over(std::unique_lock<std::mutex>& lock);
   std::size_t in_flight() const noexcept { return pending_.size() + begun_; }
+  std::size_t most_in_flight() const noexcept { return rules_.frames_in_flight + look_ahead_; }
   bool takes_slot();
   void settle_slots();
+  void look_around(const Program& program);
+  void release_windows();
+  void end_windows_if_last();
+  void post_released(std::unique_lock<std::mutex>& lock);
   void close_states() noexcept;
+  std::shared_ptr<const Route> make_route(std::shared_ptr<const Program> program,
+                                          StepOptions options, std::size_t run) const;
   Route::Stop make_stop(const ProgramStep& step) const;
+  void enter_run(const Frame& frame);
 
-  const std::string id_;
   const std::vector<std::shared_ptr<Sink>> sinks_;
-  const Rules rules_;
   const std::string source_name_;
   StreamServices services_;
   const std::unique_ptr<StreamTrace> trace_;
@@ -220,6 +214,13 @@ class Stream final : public Lane, public std::enable_shared_from_this<Stream> {
   std::deque<Pending> pending_;
   Dropped between_;  ///< since the newest of those
   std::uint64_t next_ticket_ = 0;
+  // Of routes with stencils. Frames that wait for those after them are in flight beyond the bound.
+  std::size_t look_ahead_ = 0;                ///< how many there may be
+  std::optional<std::uint64_t> look_back_{};  ///< the farthest any window reaches; absent: none
+  FrameHistory history_{};
+  std::shared_ptr<const Route> last_begun_{};
+  std::map<std::uint64_t, std::unique_ptr<FrameJob>> awaiting_{};  ///< by ticket
+  std::size_t released_ = 0;  ///< of those, put into work_ and not yet posted
   std::deque<Work> work_;
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> completed_;
   std::uint64_t next_delivery_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "capsule/config_schema.hpp"
 #include "runtime/stream.hpp"
 #include "vcap/base/error.hpp"
 
@@ -34,24 +35,49 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
 }  // namespace
 
 void Stream::set_out(std::shared_ptr<const Program> program, StepOptions options) {
+  auto route = make_route(std::move(program), std::move(options), 0);
+  const std::lock_guard lock(mutex_);
+  look_around(*route->program);
+  route_ = std::move(route);
+}
+
+std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const Program> program,
+                                                StepOptions options, std::size_t run) const {
   auto route = std::make_shared<Route>();
   for (const ProgramStep& step : *program) {
-    const Route::Stop& stop = route->stops.emplace_back(make_stop(step));
-    if (step.slot->stateful)
-      route->stops.back().state_number = stop.station->states.open(step.slot->capsule, false);
+    Route::Stop& stop = route->stops.emplace_back(make_stop(step));
+    if (rules_.slice) stop.called = &rules_.slice->runs[run].called[route->stops.size() - 1];
   }
+  // Once all of them are known to be right.
+  for (std::size_t i = 0; i < program->size(); ++i)
+    if (const CapsuleSlot& slot = *(*program)[i].slot; slot.stateful)
+      route->stops[i].state_number = route->stops[i].station->states.open(slot.capsule, false);
   route->program = std::move(program);
   route->options = std::move(options);
-  const std::lock_guard lock(mutex_);
-  route_ = std::move(route);
+  route->run = run;
+  return route;
+}
+
+/// Under the lock, before a frame of a slice is taken: where it begins a run, the states are new.
+void Stream::enter_run(const Frame& frame) {
+  const std::vector<SliceRun>& runs = rules_.slice->runs;
+  std::size_t run = route_->run;
+  while (run + 1 < runs.size() && frame.index >= runs[run + 1].fed.hull().begin) ++run;
+  if (run == route_->run) return;
+  for (const Route::Stop& stop : route_->stops) retired_.push_back(stop.station);
+  std::erase_if(retired_, [](const auto& station) { return station.expired(); });
+  route_ = make_route(route_->program, route_->options, run);
 }
 
 Route::Stop Stream::make_stop(const ProgramStep& step) const {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
     info.config = own->second;
-  return {.station = std::make_shared<Station>(std::move(info)),
-          .conduct = std::make_shared<Conduct>(rules_.quarantine)};
+  // Also of one that keeps no state, and before any state is opened.
+  static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
+  return {.station = std::make_shared<Station>(std::move(info), rules_.slice != nullptr),
+          .conduct = std::make_shared<Conduct>(rules_.quarantine),
+          .arrivals = std::make_shared<Arrivals>()};
 }
 
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
@@ -114,13 +140,21 @@ std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program
 
 std::int64_t Stream::apply(Replacement replacement) {
   std::shared_ptr<const Route> old;  // outlives the lock
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (finishing_) {
+    // It has ended meanwhile, and what was opened for it is closed by nobody else.
+    const std::int64_t next = last_index_ + 1;
+    lock.unlock();
+    cancel(replacement);
+    return next;
+  }
   const std::size_t place = step_of(*route_->program, replacement.change.capsule);
   if (route_->stops[place].station != replacement.stop.station) {
     std::erase_if(retired_, [](const auto& station) { return station.expired(); });
     retired_.push_back(route_->stops[place].station);
   }
   old = std::exchange(route_, std::move(replacement.route));
+  look_around(*route_->program);
   untold_changes_.emplace_back(last_index_ + 1, std::move(replacement.change));
   return last_index_ + 1;
 }

@@ -25,7 +25,7 @@ void Stream::run_one() {
   std::unique_ptr<FrameJob> job;
   std::shared_ptr<StepRun> run;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     // Frames that are on their way go first: they hold memory, and others wait for them.
     if (!work_.empty()) {
       Work work = std::move(work_.front());
@@ -36,6 +36,7 @@ void Stream::run_one() {
         run = std::get<std::shared_ptr<StepRun>>(std::move(work));
     } else {
       job = begin_pending();
+      post_released(lock);
     }
   }
   if (run) job = help(run);
@@ -44,11 +45,13 @@ void Stream::run_one() {
 
 /// Under the lock.
 std::unique_ptr<FrameJob> Stream::begin_pending() {
-  if (pending_.empty() || begun_ >= rules_.frames_in_flight) return nullptr;
+  if (pending_.empty() || begun_ >= most_in_flight()) return nullptr;
   auto job = std::make_unique<FrameJob>();
   job->ticket = next_ticket_++;
   job->record.stream_id = id_;
   job->record.frame = std::move(pending_.front().frame);
+  job->record.resolution = job->record.frame.image.size();
+  if (rules_.slice && rules_.slice->group) job->record.group = rules_.slice->group->number;
   job->route = std::move(pending_.front().route);
   job->read_at = pending_.front().read_at;
   job->trace_frame = pending_.front().trace_frame;
@@ -62,6 +65,7 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   tell_changes(job->record);
   for (const Route::Stop& stop : job->route->stops)
     if (!stop.station->gate.next) stop.station->gate.next = job->ticket;
+  if (look_back_) begin_windows(*job);
   return job;
 }
 
@@ -86,7 +90,10 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
 
 /// Gives the job back, a step further, where it can go on at once; otherwise another worker does.
 std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
+  if (job->stencil() && !await_window(job)) return nullptr;
   if (job->is_at_gate() && !enter(job->station(), job)) return nullptr;
+  if (gathers(*job)) return gather(std::move(job));
+  pass_turn(*job);
   const std::shared_ptr<StepRun> run = begin_step(job);
   if (!run) {
     leave_step(*job);
@@ -101,21 +108,33 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   Station& station = job->station();
   Discontinuity seen = job->record.frame.discontinuity;
   StreamHandle state;
-  job->left_out = abandoned_ || is_left_out(*job);  // abandoned: nobody will see the result
+  job->left_out = is_passed_by(*job);
   if (step.slot->stateful) {
-    station.gate.owed.add(job->discontinuities);
+    // In a slice, what the capsule is not called for is before its state begins.
+    if (job->is_in_step()) station.gate.owed.add(job->discontinuities);
     seen = station.gate.owed.foremost_besides(step.slot->capsule->info().keeps_state_at);
     state = station.states.serve(job->route->stops[job->step].state_number);
     // What the capsule knows of the stream ends here, as at frames that are missing.
-    if (job->left_out) station.gate.owed.add(Discontinuity::gap);
+    if (job->left_out && job->is_for_capsule()) station.gate.owed.add(Discontinuity::gap);
   }
   if (job->left_out) return nullptr;
-  std::shared_ptr<StepRun> run = StepRun::begin(job, seen, std::move(state));
+  std::optional<StepWindow> window;
+  if (step.stencil()) {
+    const std::lock_guard lock(mutex_);
+    window = window_of(*job);
+  }
+  std::shared_ptr<StepRun> run = StepRun::begin(job, seen, std::move(state), std::move(window));
   if (!run) return nullptr;
   if (step.slot->stateful) station.gate.owed = {};
   watch(run);
   if (!step.slot->stateful) call_helpers(run);
   return run;
+}
+
+/// Whether the frame's step is not to be run.
+bool Stream::is_passed_by(FrameJob& job) {
+  // Abandoned: nobody will see the result.
+  return !job.is_for_capsule() || abandoned_ || is_left_out(job);
 }
 
 /// Notes in the record that the frame's step is not to be run, where that is so.
@@ -146,10 +165,15 @@ bool Stream::is_left_out(FrameJob& job) {
 void Stream::leave_step(FrameJob& job) {
   const std::shared_ptr<const Route> route = job.route;
   const std::size_t step = job.step++;
+  job.alone = false;
   CapsuleSlot& slot = *(*route->program)[step].slot;
   const Route::Stop& stop = route->stops[step];
   if (!std::exchange(job.left_out, false)) note_outcome(slot, *stop.conduct, job.record);
   if (slot.stateful) leave(*stop.station);
+  if (std::exchange(job.holds_call, false)) {
+    std::unique_lock lock(mutex_);
+    end_call(stop.station->gathering, lock);
+  }
 }
 
 void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord& record) {
@@ -326,7 +350,7 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
   }
   --begun_;
   settle_slots();
-  if (in_flight() + rules_.room_to_read <= rules_.frames_in_flight) room_.notify_one();
+  if (in_flight() + rules_.room_to_read <= most_in_flight()) room_.notify_one();
   // Where the oldest are dropped, a frame may be waiting for just this room, its turn spent in
   // vain.
   if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
@@ -341,20 +365,33 @@ void Stream::after_pull(std::unique_lock<std::mutex>& lock) {
   finish_if_over(lock);
 }
 
+bool Stream::is_warm_up(const Frame& frame) const {
+  return rules_.slice && !rules_.slice->results.contains(frame.index);
+}
+
+void Stream::write(FrameJob& job) {
+  if (is_warm_up(job.record.frame)) return;
+  for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
+  if (rules_.hand_over) rules_.hand_over(std::move(job.record), job.read_at);
+}
+
 /// False where the record was dropped.
 bool Stream::deliver(FrameJob& job) {
   const auto begin = std::chrono::steady_clock::now();
+  const bool has_errors = !job.record.errors.empty();
+  const std::int64_t index = job.record.frame.index;
   try {
-    if (!abandoned_)
-      for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
+    if (!abandoned_) write(job);
   } catch (...) {
     abandoned_ = true;
     bool failed = false;
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_);
       failed = fail(std::current_exception());
       for (const Pending& waiting : std::exchange(pending_, {}))
         drop(waiting.frame, kDropStreamFailed, between_);
+      end_windows_if_last();
+      post_released(lock);
     }
     if (failed) tell_failure(std::current_exception());
     stop();
@@ -368,9 +405,9 @@ bool Stream::deliver(FrameJob& job) {
     }
     ++report_.frames;
     latency_.add(job.read_at, now, false);
-    if (!job.record.errors.empty()) ++report_.errors;
+    if (has_errors) ++report_.errors;
   }
-  if (trace_) trace_->recorded(begin, job.record.frame.index, job.trace_frame);
+  if (trace_) trace_->recorded(begin, index, job.trace_frame);
   return true;
 }
 

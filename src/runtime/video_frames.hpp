@@ -7,6 +7,7 @@
 
 #include "runtime/av_decoder.hpp"
 #include "runtime/stored_frames.hpp"
+#include "runtime/video_index.hpp"
 
 namespace vcap {
 
@@ -14,7 +15,8 @@ namespace vcap {
 class VideoFrames final : public StoredFrames {
  public:
   /// Throws SourceError.
-  VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware);
+  VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware,
+              std::shared_ptr<const VideoIndex> index = nullptr);
 
   SourceInfo info() const override { return decoder_->info(); }
   bool seek(std::chrono::nanoseconds time) override;
@@ -22,8 +24,15 @@ class VideoFrames final : public StoredFrames {
   std::chrono::nanoseconds time() const override { return *time_; }
   bool follows_damage() const override { return decoder_->follows_damage(); }
   cv::Mat picture() override { return decoder_->picture(); }
+  std::shared_ptr<const StoredIndex> index() override;
+  bool go_to(std::int64_t number, std::optional<std::int64_t> following) override;
 
  private:
+  bool seek_pays(std::int64_t count, std::int64_t number) const;
+  bool decode(std::int64_t number, std::optional<std::int64_t> following);
+  bool is_stopped() const;
+  void throw_failure() const;
+  [[noreturn]] void fail_at(std::int64_t number) const;
   void reopen();
   bool go_to(std::chrono::nanoseconds time);
   std::chrono::nanoseconds time_of_picture() const;
@@ -34,7 +43,12 @@ class VideoFrames final : public StoredFrames {
   std::chrono::nanoseconds frame_duration_;
   std::optional<std::chrono::nanoseconds> time_;  ///< of the present picture; nothing before one
   bool is_fresh_ = true;                          ///< nothing has been read since the opening
-  std::optional<std::int64_t> count_ = 0;         ///< of pictures from the beginning
+  /// Of pictures from the beginning up to the present one; nothing where that is not known.
+  std::optional<std::int64_t> count_ = 0;
+  bool is_spent_ = false;  ///< the decoder gives nothing after the present picture
+  std::shared_ptr<const VideoIndex> index_;
+  bool has_looked_through_ = false;  ///< for an index
+  bool keys_hold_ = true;            ///< decoding may begin at the index's keyframes
   bool warned_ = false;
 };
 

@@ -64,8 +64,10 @@ class AnnotatedVideoSink final : public Sink {
 
   void write(const FrameRecord& record) override {
     cv::Mat image = record.frame.image.clone();  // frames' pixels are shared
-    draw_nodes(image, DetectionNodes::all(record.objects));
+    if (!record.frame.is_null) draw_nodes(image, DetectionNodes::all(record.objects));
     const std::lock_guard lock(mutex_);
+    if (record.frame.is_null) image = last_;
+    if (image.empty()) return;
     if (closed_) fail("is closed already; close a sink after the stream that writes to it");
     if (frames_ == 0) open(image.size());
     if (image.size() != size_) image = fit(image);
@@ -81,6 +83,7 @@ class AnnotatedVideoSink final : public Sink {
       throw;
     }
     ++frames_;
+    last_ = std::move(image);
   }
 
   void allow_losses() override {
@@ -158,6 +161,7 @@ class AnnotatedVideoSink final : public Sink {
   OutputFile file_;
   cv::VideoWriter writer_;
   cv::Size size_;
+  cv::Mat last_;  ///< as it was written
   std::int64_t frames_ = 0;
   bool warned_ = false;
   bool closed_ = false;

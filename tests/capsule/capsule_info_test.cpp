@@ -65,6 +65,22 @@ const std::vector<BadInfo> kBadInfos{
               info.input_type = {.size = Size::all, .detections = {"cat", "cat"}};
             },
             "input_type.detections lists \"cat\" twice"},
+    BadInfo{"DeviceSetOfNoKind",
+            [](auto& info) {
+              info.device_set = {"G PU", 2};
+            },
+            "device_set has the kind \"G PU\"; name one"},
+    BadInfo{"DeviceSetOfNone",
+            [](auto& info) {
+              info.device_mapper = {};
+              info.device_set = {"GPU", 0};
+            },
+            "device_set has a count of 0; a backend needs 1 device or more"},
+    BadInfo{"DeviceSetBesideAMapper",
+            [](auto& info) {
+              info.device_set = {"GPU", 2};
+            },
+            "device_set is given beside the device mapper map_to_all_gpus; leave one of them out"},
     BadInfo{"StateKeptWhereThereIsNone",
             [](auto& info) { info.keeps_state_at = {Discontinuity::gap}; },
             "keeps_state_at is given, but there is no stream_state to keep"},
@@ -149,6 +165,8 @@ CapsuleInfo full_info() {
           .options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0.0, .max = 1.0}},
                       {"mode", EnumOption{.default_value = "a", .choices = {"a", "b"}}}},
           .device_mapper = DeviceMapper::map_to_all_gpus(),
+          .config_schema = {{"required", {"model"}}},
+          .stream_config_schema = {{"minProperties", 1}},
           .stream_state = make_stream_state<BaseStreamState>(),
           .keeps_state_at = {Discontinuity::gap, Discontinuity::loop},
           .recognition_threshold = 0.25,
@@ -167,6 +185,8 @@ TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
   EXPECT_EQ(read.output_type, info.output_type);
   EXPECT_EQ(read.options, info.options);
   EXPECT_EQ(read.device_mapper.name(), "map_to_all_gpus");
+  EXPECT_EQ(read.config_schema, info.config_schema);
+  EXPECT_EQ(read.stream_config_schema, info.stream_config_schema);
   EXPECT_TRUE(read.stream_state);
   EXPECT_EQ(read.keeps_state_at, info.keeps_state_at);
   EXPECT_EQ(read.recognition_threshold, info.recognition_threshold);
@@ -174,11 +194,26 @@ TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
   EXPECT_EQ(nlohmann::json(read), nlohmann::json(info));
 }
 
+TEST(CapsuleInfo, HasADeviceSetInJsonInPlaceOfAMapper) {
+  CapsuleInfo info = full_info();
+  info.device_mapper = {};
+  info.device_set = {.kind = "GPU", .count = 2};
+
+  const nlohmann::json json = info;
+
+  EXPECT_FALSE(json.contains("device_mapper"));
+  EXPECT_EQ(json.get<CapsuleInfo>().device_set, info.device_set);
+  EXPECT_NO_THROW(check(json.get<CapsuleInfo>()));
+}
+
 TEST(CapsuleInfo, LeavesOutAThresholdAndResourcesThatAreAbsent) {
   const nlohmann::json json = test::detector_info();
 
   EXPECT_FALSE(json.contains("recognition_threshold"));
   EXPECT_FALSE(json.contains("resources"));
+  EXPECT_FALSE(json.contains("device_set"));
+  EXPECT_FALSE(json.contains("config_schema"));
+  EXPECT_FALSE(json.contains("stream_config_schema"));
   EXPECT_EQ(json["stateful"], false);
   EXPECT_FALSE(json.get<CapsuleInfo>().recognition_threshold);
   EXPECT_FALSE(json.get<CapsuleInfo>().stream_state);
@@ -243,6 +278,14 @@ INSTANTIATE_TEST_SUITE_P(
                 R"(the field "device_mapper" is missing)"},
         BadJson{"MapperEmpty", "/device_mapper", "",
                 R"(/device_mapper: the name of a device mapper is needed, but it is "")"},
+        BadJson{"DeviceSetWithoutCount",
+                "/device_set",
+                {{"kind", "GPU"}},
+                R"(/device_set: the field "count" is missing)"},
+        BadJson{"DeviceSetOfAFraction",
+                "/device_set",
+                {{"kind", "GPU"}, {"count", 1.5}},
+                R"(/device_set/count: )"},
         BadJson{"KeepsStateAtNothingKnown", "/keeps_state_at", nlohmann::json{"start"},
                 R"(/keeps_state_at/0: gap, seek, reconnect or loop is needed, but it is "start")"},
         BadJson{"StatefulANumber", "/stateful", 1,

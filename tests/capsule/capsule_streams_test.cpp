@@ -147,6 +147,27 @@ TEST_F(StreamStates, KeepTheConfigWhenTheyAreMadeAnew) {
   EXPECT_EQ(run("a", 5, Discontinuity::seek)["config"], (nlohmann::json{{"zone", 4}}));
 }
 
+TEST_F(StreamStates, HaveTheDefaultsOfTheSchemaWhereTheStreamWasNotOpened) {
+  CapsuleInfo info = counting_info();
+  info.stream_config_schema = {{"properties", {{"zone", {{"default", 3}}}}}};
+  capsule_ = make_capsule(info, counting());
+
+  EXPECT_EQ(run("a", 0)["config"], (nlohmann::json{{"zone", 3}}));
+}
+
+TEST_F(StreamStates, AreNotOpenedWithAConfigThatDoesNotFit) {
+  CapsuleInfo info = counting_info();
+  info.stream_config_schema = {{"properties", {{"zone", {{"type", "integer"}}}}}};
+  capsule_ = make_capsule(info, counting());
+
+  const auto error = error_of<InvalidArgument>([&] {
+    capsule_->open_stream({.id = "a", .config = {{"zone", "x"}}});
+  });
+
+  EXPECT_EQ(error.code(), ErrorCode::invalid_config);
+  EXPECT_EQ(capsule_->stream_count(), 0u);
+}
+
 TEST_F(StreamStates, AreForgottenWithWhatTheStreamWasOpenedWith) {
   capsule_->open_stream({.id = "a", .config = {{"zone", 4}}});
 

@@ -223,6 +223,20 @@ TEST(Capsule, RefusesAConfigThatIsNoObject) {
   EXPECT_THAT(error.what(), HasSubstr("config of capsule detector_fake is of JSON type array"));
 }
 
+TEST(Capsule, RefusesAConfigThatDoesNotFitItsSchema) {
+  CapsuleInfo info = detector_info();
+  info.config_schema = {{"properties", {{"key", {{"type", "string"}}}}}};
+
+  const auto error = error_of<InvalidArgument>([&] {
+    Capsule(info,
+            author_of([](const auto&, const auto&) { return std::make_unique<FakeBackend>(); }),
+            {.config = {{"key", 7}}});
+  });
+
+  EXPECT_EQ(error.code(), ErrorCode::invalid_config);
+  EXPECT_THAT(error.what(), HasSubstr("/key is 7, but a string is needed"));
+}
+
 TEST(Capsule, RefusesToBeWithoutAnAuthor) {
   EXPECT_THROW(Capsule(detector_info(), nullptr, {}), InvalidArgument);
 }

@@ -195,6 +195,17 @@ void add_fields(ManifestTable& table) {
             "vcap9.9-other");
 }
 
+/// Ten definitions, each of which names the next one twice.
+json laughs() {
+  json schema{{"properties", {{"a", {{"$ref", "#/definitions/0"}}}}},
+              {"definitions", {{"10", json::object()}}}};
+  for (int i = 0; i < 10; ++i) {
+    const json next{{"$ref", "#/definitions/" + std::to_string(i + 1)}};
+    schema["definitions"][std::to_string(i)] = {{"allOf", {next, next}}};
+  }
+  return schema;
+}
+
 void add_infos(ManifestTable& table) {
   table.set("name_empty", "no name", kInfo, "/info/name", "");
   table.set("name_with_slash", "a name with a slash", kInfo, "/info/name", "a/b");
@@ -215,6 +226,30 @@ void add_infos(ManifestTable& table) {
   table.set("size_unknown", "a size that is none", kInvalid, "/info/output_type/size", "some");
   table.set("detections_number", "numbers for names", kInvalid, "/info/output_type/detections",
             json::array({1, 2}));
+  const auto schema = [&](const char* name, const char* fault, json value) {
+    table.set(std::string("schema_") + name, fault, kInfo, "/info/config_schema", value);
+  };
+  schema("list", "a schema in a list", json::array());
+  schema("unknown_keyword", "a keyword that checks nothing", {{"minimun", 1}});
+  schema("pattern", "a search that does not end",
+         {{"properties", {{"a", {{"pattern", "(a*)*b"}}}}}});
+  schema("remote", "a schema elsewhere", {{"$ref", "https://evil.example/schema"}});
+  schema("file", "a schema in a file", {{"$ref", "file:///etc/passwd"}});
+  schema("of_itself", "a schema that refers to itself", {{"allOf", {{{"$ref", "#"}}}}});
+  schema("laughs", "references that double", laughs());
+  schema("wrong_default", "a default that does not fit",
+         {{"properties", {{"a", {{"type", "string"}, {"default", 1}}}}}});
+  schema("slow_default", "a default of a thousand, each wrong by hundreds of schemas",
+         {{"properties",
+           {{"a",
+             {{"default", json::array_t(1'000, 1)},
+              {"items", {{"allOf", json::array_t(450, {{"minimum", 2}})}}}}}}}});
+  schema("many_values", "ten thousand choices", {{"enum", json::array_t(10'000, 1)}});
+  table.set("device_set_empty", "sets of no devices", kInfo, "/info/device_set",
+            {{"kind", "GPU"}, {"count", 0}});
+  table.set("device_set_negative", "sets of a negative number", kInfo, "/info/device_set",
+            {{"kind", "GPU"}, {"count", -2147483648}});
+  table.set("device_set_text", "a set in words", kInvalid, "/info/device_set", "two GPUs");
   table.set("threshold_text", "a threshold in words", kInvalid, "/info/recognition_threshold",
             "low");
 }

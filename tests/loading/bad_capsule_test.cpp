@@ -262,10 +262,26 @@ TEST(LoadCapsuleFile, SaysThatAMapperNamedAnUnknownDevice) {
                                        AllOf(HasSubstr("dreamer"), HasSubstr("GPU:9"))));
 }
 
-TEST(LoadCapsuleFile, RefusesAConfigThatIsNoObject) {
-  EXPECT_THAT([] { load_capsule("a.cap", {.config = json::array()}); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+TEST(LoadCapsuleFile, RefusesAWrongConfigBeforeAnyOfItsCodeRuns) {
+  const TemporaryFolder folder;
+  const auto path = folder.write(
+      "a.cap", CapsuleBuilder("throws_in_entry")
+                   .set("/info/config_schema", {{"properties", {{"model", {{"enum", {"a"}}}}}}})
+                   .bytes());
+  EXPECT_THAT([&] { load_capsule(path, {.config = json::array()}); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
                                            AllOf(HasSubstr("config"), HasSubstr("array"))));
+  EXPECT_THAT(
+      [&] {
+        load_capsule(path, {.config = {{"model", "b"}}});
+      },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
+                                   HasSubstr("/model is \"b\", but \"a\" is needed")));
+  EXPECT_THAT(
+      [&] {
+        load_capsule(path, {.config = {{"model", "a"}}});
+      },
+      ThrowsError<CapsuleLoadError>(ErrorCode::capsule_threw, HasSubstr("no licence")));
 }
 
 TEST(LoadCapsuleBytes, SaysThatTheCapsuleWasGivenAsBytes) {

@@ -121,6 +121,36 @@ TEST(LoadCapsule, HandsConfigAndDevicesToTheBackend) {
   EXPECT_EQ(reports.at(0).at("device"), "CPU:3");
 }
 
+TEST(LoadCapsule, HandsConfigsOnWithTheDefaultsOfTheirSchemas) {
+  const TemporaryFolder folder;
+  const auto capsule = load_capsule(pack(folder, "configured", {}), {.devices = {"CPU:0"}});
+  capsule->open_stream({.id = "door", .config = {{"line", {1, 2}}}});
+
+  const json seen = capsule->process_frame({.index = 0}, {}, {}, "door")[0].extra_data;
+
+  EXPECT_EQ(seen["config"], json({{"model", "small"}}));
+  EXPECT_EQ(seen["stream"], json({{"line", {1, 2}}, {"both_ways", true}}));
+  EXPECT_THAT(
+      [&] {
+        capsule->open_stream({.id = "gate", .config = {{"line", {1}}}});
+      },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
+                                   HasSubstr("stream gate's config of capsule configured")));
+  EXPECT_THAT([&] { capsule->process_frame({.index = 0}, {}, {}, "yard"); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("'line'")));
+}
+
+TEST(LoadCapsule, NeedsNoConfigForADescriptionAlone) {
+  const TemporaryFolder folder;
+  const auto path = pack(folder, "configured", {});
+  EXPECT_EQ(load_capsule(path, {.inference_mode = false})->name(), "configured");
+  EXPECT_THAT(
+      [&] {
+        load_capsule(path, {.inference_mode = false, .config = {{"model", 1}}});
+      },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("/model is 1")));
+}
+
 TEST(LoadCapsule, AsksTheHostsOwnDeviceProviders) {
   class Provider final : public DeviceProvider {
    public:

@@ -185,6 +185,7 @@ TEST_F(LiveSourceOnANetwork, TakesNoRange) {
            {{.start = std::chrono::seconds(2)}, "start (2.0 s)"},
            {{.end = std::chrono::seconds(3)}, "end (3.0 s)"},
            {{.stride = 4}, "stride (4)"},
+           {{.sampler = Sampler::repeat(2)}, "sampler"},
            {{.loop = 0}, "loop (0)"}}) {
     const Camera camera(30);
     EXPECT_THAT([&] { open_source(camera.url(), options); },

@@ -156,6 +156,23 @@ TEST(ReplaceCapsule, GoesOnWithTheStateThatTheOldOneSaves) {
   EXPECT_EQ(newer->stream_count(), 0u);
 }
 
+TEST(ReplaceCapsule, RefusesOneThatDoesNotTakeAStreamsConfiguration) {
+  Pipeline pipeline({counter(1)});
+  StreamConfig config;
+  config.config["counter"] = {{"zone", 3}};
+  Hand gate(pipeline, "gate", std::move(config));
+  gate.play();
+  CapsuleInfo info = counter(2)->info();
+  info.stream_config_schema = {{"properties", {{"zone", {{"type", "string"}}}}}};
+  const auto newer = make_capsule(info, give_back);
+  EXPECT_THAT([&] { pipeline.replace_capsule(newer); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
+                                           HasSubstr("/zone is 3, but a string is needed")));
+  EXPECT_EQ(newer->stream_count(), 0u);
+  EXPECT_EQ(version_in(gate.play()), 1);
+  gate.end();
+}
+
 TEST(ReplaceCapsule, GoesOnWithTheStateAlsoOverVersionsThatHadNoFrame) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");

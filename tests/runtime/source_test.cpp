@@ -8,7 +8,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
 
-#include "runtime/image_source.hpp"
+#include "runtime/file_list.hpp"
 #include "runtime/live_helpers.hpp"
 #include "runtime/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"

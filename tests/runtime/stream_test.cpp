@@ -89,6 +89,24 @@ TEST(Stream, LeavesNoStateBehind) {
   EXPECT_EQ(run(pipeline, {.source = make_source(3)})[0].objects[0].extra_data.at("count"), 0);
 }
 
+TEST(Stream, WhoseConfigurationDoesNotFitIsNotOpened) {
+  CapsuleInfo info = stateful(detector_info("asker", "person"));
+  info.stream_config_schema = {{"properties", {{"zone", {{"maximum", 9}}}}}};
+  const auto asker = make_capsule(info, give_back);
+  const auto other = make_capsule(stateful(detector_info("other", "car")), give_back);
+  Pipeline pipeline({other, asker, make_detector("finder", "dog")});
+  const auto refuses = [&](const std::string& capsule, const std::string& complaint) {
+    StreamConfig config{.id = "gate", .source = make_source(1)};
+    config.config[capsule] = {{"zone", 10}};
+    EXPECT_THAT([&] { pipeline.open_stream(std::move(config)); },
+                ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr(complaint)));
+    EXPECT_THAT(pipeline.reports(), IsEmpty());
+    EXPECT_EQ(asker->stream_count() + other->stream_count(), 0u);
+  };
+  refuses("asker", "stream gate's config of capsule asker: /zone is 10");
+  refuses("finder", "has no use for it");
+}
+
 TEST(Stream, HandsItsConfigurationAndSeedToTheState) {
   std::vector<StreamInfo> infos;
   const auto asker =

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -13,7 +12,10 @@
 #include <opencv2/videoio.hpp>
 
 #include "runtime/camera.hpp"
+#include "runtime/clip_forms.hpp"
+#include "runtime/clip_packets.hpp"
 #include "runtime/clip_writer.hpp"
+#include "runtime/seen_frames.hpp"
 #include "support/footage.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
@@ -29,7 +31,7 @@ using std::chrono::nanoseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A frame, told by a hash of its pixels (FNV-1a, over eight bytes at a time).
+/// A frame, told by a hash of its pixels.
 struct Seen {
   nanoseconds pts;
   std::uint64_t pixels;
@@ -38,21 +40,6 @@ struct Seen {
 
 std::ostream& operator<<(std::ostream& out, const Seen& seen) {
   return out << seen.pts.count() << " ns, pixels " << std::hex << seen.pixels << std::dec;
-}
-
-std::uint64_t hash_of(const cv::Mat& image) {
-  std::uint64_t hash = 14695981039346656037u;
-  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211u; };
-  const std::size_t bytes = static_cast<std::size_t>(image.cols) * image.elemSize();
-  for (int y = 0; y < image.rows; ++y) {
-    std::size_t x = 0;
-    for (std::uint64_t eight; x + sizeof eight <= bytes; x += sizeof eight) {
-      std::memcpy(&eight, image.ptr(y) + x, sizeof eight);
-      add(eight);
-    }
-    for (; x < bytes; ++x) add(image.ptr(y)[x]);
-  }
-  return hash;
 }
 
 std::vector<Seen> see(Source& source, std::size_t most = SIZE_MAX) {
@@ -87,14 +74,6 @@ void expect_exact_starts(const std::filesystem::path& path, std::size_t step = 1
     }
   }
 }
-
-struct Form {
-  const char* name;
-  const char* file;
-  ClipPlan plan;
-};
-
-std::ostream& operator<<(std::ostream& out, const Form& form) { return out << form.name; }
 
 class EveryForm : public testing::TestWithParam<Form> {};
 
@@ -132,30 +111,8 @@ TEST_P(EveryForm, HasTimesThatRise) {
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GT(all[i].pts, all[i - 1].pts);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    VideoFrames, EveryForm,
-    testing::Values(
-        Form{"ClosedGroups", "clip.mp4", {.options = b_frames(false)}},
-        Form{"OpenGroups", "clip.mp4", {.options = b_frames(true)}},
-        Form{"OpenGroupsInMatroska", "clip.mkv", {.options = b_frames(true)}},
-        Form{"OpenGroupsInATransportStream", "clip.ts", {.options = b_frames(true)}},
-        Form{"WithoutTimes", "clip.h264", {.options = b_frames(false)}},
-        Form{"GradualRefresh",
-             "clip.mp4",
-             {.options = {{"x264-params", "keyint=17:intra-refresh=1:bframes=0:threads=1"}}}},
-        Form{"Mpeg4WithBFrames",
-             "clip.avi",
-             {.encoder = "mpeg4", .options = {{"bf", "2"}, {"g", "13"}}}},
-        Form{"Mpeg2InATransportStream",
-             "clip.ts",
-             {.encoder = "mpeg2video", .options = {{"bf", "2"}, {"g", "13"}}}},
-        Form{"MotionJpegOfFullRange",
-             "clip.avi",
-             {.encoder = "mjpeg", .frames = 20, .form = AV_PIX_FMT_YUVJ420P}},
-        Form{"WidthOfNoMultiple",
-             "clip.mkv",
-             {.encoder = "mjpeg", .size = {150, 86}, .frames = 5, .form = AV_PIX_FMT_YUVJ420P}}),
-    testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(VideoFrames, EveryForm, testing::ValuesIn(clip_forms()),
+                         testing::PrintToStringParamName());
 
 TEST(VideoFrames, AreThoseOfOpenCvAlsoAfterAStart) {
   const auto clip = test::footage();
@@ -214,31 +171,6 @@ TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
   EXPECT_EQ(some[4].second, Discontinuity::none);
 }
 
-/// Where a clip has the picture that is decoded at that place, and its time.
-struct Packet {
-  std::int64_t position;
-  int size;
-  nanoseconds pts;
-};
-
-Packet packet_of(const std::filesystem::path& path, int place) {
-  AVFormatContext* clip = nullptr;
-  if (avformat_open_input(&clip, path.c_str(), nullptr, nullptr) < 0)
-    throw std::runtime_error("no clip");
-  AVPacket* packet = av_packet_alloc();
-  for (int i = 0; i <= place; ++i) {
-    av_packet_unref(packet);
-    if (av_read_frame(clip, packet) < 0) throw std::runtime_error("no such packet");
-  }
-  const AVStream& stream = *clip->streams[0];
-  const Packet found{packet->pos, packet->size,
-                     nanoseconds(av_rescale_q(packet->pts - stream.start_time, stream.time_base,
-                                              AVRational{1, 1'000'000'000}))};
-  av_packet_free(&packet);
-  avformat_close_input(&clip);
-  return found;
-}
-
 TEST(VideoFrames, HaveTheirGapWherePicturesComeInAnotherOrderThanTheyAreDecoded) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "clip.mp4";
@@ -247,10 +179,7 @@ TEST(VideoFrames, HaveTheirGapWherePicturesComeInAnotherOrderThanTheyAreDecoded)
     const Packet lost = packet_of(path, place);
     const std::filesystem::path damaged = folder / ("damaged" + std::to_string(place) + ".mp4");
     std::filesystem::copy_file(path, damaged);
-    std::fstream file(damaged, std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(lost.position);
-    file << std::string(static_cast<std::size_t>(lost.size), '\xff');
-    file.close();
+    destroy(damaged, lost);
     const auto source = open_source(damaged.string());
     std::vector<nanoseconds> gaps;
     std::int64_t count = 0;

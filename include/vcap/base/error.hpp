@@ -19,6 +19,7 @@ enum class ErrorCode : int {
   type_mismatch = 101,
   invalid_node = 102,
   invalid_json = 103,
+  invalid_config = 104,
   empty_crop = 110,
   // 12x: options
   unknown_option = 120,
@@ -82,12 +83,15 @@ enum class ErrorCode : int {
   unsatisfied_input = 500,
   plan_cycle = 501,
   duplicate_capsule = 502,
+  // 51x: a frame that a capsule cannot be called for
+  stencil_edge = 510,
   // 6xx: sources
   source_open = 600,
   source_read = 601,
   source_empty = 602,
   duplicate_stream = 603,
   unknown_stream = 604,
+  source_not_as_indexed = 605,
   // 7xx: outputs
   output_open = 700,
   output_write = 701,

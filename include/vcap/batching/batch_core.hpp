@@ -147,6 +147,8 @@ class VCAP_EXPORT BatchCore {
   bool has_room_for_one() noexcept;
   /// Sends, and waits until all of the call's items are answered.
   void send_and_wait(BatchCall& call, const RequestOptions& options);
+  /// Before the first call.
+  void set_batch_sizes(const BatchSizes& sizes);
   void close(bool cancel_queued);
   std::size_t workload() const noexcept;
   BatchStatistics statistics() const;

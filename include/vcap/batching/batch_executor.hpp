@@ -89,6 +89,10 @@ class BatchExecutor {
   /// throws what the first failed one threw. Never call it on a TBB worker.
   std::vector<Output> run_all(std::vector<Input> inputs, RequestOptions options = {});
 
+  /// Has batches of these sizes in place of the policy's. Before the first request. Throws
+  /// InvalidArgument for sizes that validate() would refuse.
+  void set_batch_sizes(const BatchSizes& sizes) { core_.set_batch_sizes(sizes); }
+
   /// Takes no more, answers all that was accepted, ends the threads. Again: waits as the first.
   /// Throws BatchError (reentrant_submit) within predict.
   void close(CloseMode mode = CloseMode::drain) { core_.close(mode == CloseMode::cancel); }

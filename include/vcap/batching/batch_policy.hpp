@@ -61,6 +61,13 @@ struct BatchPolicy {
   std::shared_ptr<Clock> clock{};
 };
 
+/// How many inputs a model takes at once. Thread safety: value.
+struct BatchSizes {
+  std::size_t preferred = 0;  ///< what it runs best at; 0: any size
+  std::size_t maximum = 1;    ///< at least 1, and no less than is preferred
+  bool operator==(const BatchSizes&) const = default;
+};
+
 /// Throws InvalidArgument that names the field, its value and what is allowed. Thread-safe.
 VCAP_EXPORT void validate(const BatchPolicy& policy);
 

@@ -58,6 +58,7 @@ class BaseBackend : public Backend {
   std::optional<BatchStatistics> batch_statistics() const override {
     return executor_.statistics();
   }
+  void set_batch_sizes(const BatchSizes& sizes) final { executor_.set_batch_sizes(sizes); }
   void drain() final { executor_.close(); }
 
  private:

@@ -18,18 +18,12 @@
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/capsule_info.hpp"
+#include "vcap/capsule/stream_ref.hpp"
 #include "vcap/model/detection_nodes.hpp"
 #include "vcap/model/frame.hpp"
 #include "vcap/model/option_values.hpp"
 
 namespace vcap {
-
-namespace detail {
-struct OpenStream;
-}
-
-/// One opening of a stream in a stateful capsule (Capsule::open_stream).
-using StreamHandle = std::shared_ptr<detail::OpenStream>;
 
 /// One backend of a capsule, and what it has come to. Thread safety: value.
 struct BackendStatistics {
@@ -52,16 +46,18 @@ class VCAP_EXPORT Capsule {
  public:
   struct Setup {
     CapsuleFiles files{};
-    nlohmann::json config = nlohmann::json::object();  ///< handed to BaseCapsule::config()
-    std::vector<std::string> devices{};                ///< names to choose from; empty: discovered
-    bool inference_mode = true;                        ///< false: no backend is loaded
+    /// For BaseCapsule::config(), which has the schema's defaults besides.
+    nlohmann::json config = nlohmann::json::object();
+    std::vector<std::string> devices{};  ///< names to choose from; empty: discovered
+    std::optional<BatchSizes> batch{};  ///< in place of CapsuleInfo::batch, which info() then tells
+    bool inference_mode = true;         ///< false: no backend is loaded
   };
 
   /// Checks the info, maps devices, has the author fetch resources, then loads the backends and
   /// sets them up, in parallel. Throws InvalidCapsuleError, DeviceError, InvalidArgument (no
-  /// author, a config that is no object), or CapsuleLoadError: capsule_threw for a mapper or a
-  /// fetch_resources that fails, backend_load_failed naming the device; backends already loaded
-  /// are closed first.
+  /// author; invalid_config for a config that does not fit CapsuleInfo::config_schema), or
+  /// CapsuleLoadError: capsule_threw for a mapper or a fetch_resources that fails,
+  /// backend_load_failed naming the device; backends already loaded are closed first.
   Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup setup);
   /// Closes where close() was not called.
   ~Capsule();
@@ -76,26 +72,47 @@ class VCAP_EXPORT Capsule {
   OptionValues default_options() const;
   /// The devices that have a backend, in the mapper's order.
   std::vector<std::string> devices() const;
+  /// Where CapsuleInfo::device_set is given, the devices of its kind that fill no set; else none.
+  std::vector<std::string> unused_devices() const;
 
   /// Runs one frame on the least busy backend. `nodes` must be of the input type's size; empty
   /// `options` stand for the defaults. Frames of one stream reach a stateful capsule one at a
   /// time, in the order of the calls; their state is made anew at a frame with a discontinuity,
   /// once for all calls of the same index. Throws what the backend throws; TypeMismatch where
-  /// sizes differ from the declared ones; OptionError where options are another capsule's; Error
-  /// (capsule_threw) where no state can be made; CapsuleLoadError (no_backend) without
-  /// inference_mode; BatchError (closed).
+  /// sizes differ from the declared ones; InvalidArgument (invalid_config) for a stream that was
+  /// not opened where an empty config does not fit; OptionError where options are another
+  /// capsule's; Error (capsule_threw) where no state can be made; CapsuleLoadError (no_backend)
+  /// without inference_mode; BatchError (closed).
+  /// Of a capsule with a stencil, the window is that of a stream of this one frame.
+  ///
+  /// `stream`: its id, or one opening of it, which must be of this capsule; that serves also where
+  /// it was cleaned up meanwhile, and without disturbing one that has its id since.
   DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes = {},
-                               const OptionValues& options = {}, std::string_view stream_id = {});
-  /// The same on one opening of a stream, which must be of this capsule: also where it was cleaned
-  /// up meanwhile, and without disturbing one that has its id since.
-  DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
-                               const OptionValues& options, const StreamHandle& stream);
+                               const OptionValues& options = {}, StreamRef stream = {});
+  /// The same for a window, of a capsule with a stencil: `window` holds the frames at its offsets,
+  /// in their order, null ones where there is none, and `nodes` theirs, each of the input type's
+  /// size (Backend::process_window). Throws InvalidArgument where there is no stencil, or these
+  /// are not as many as its offsets.
+  DetectionNodes process_window(const Frame& frame, std::span<const Frame> window,
+                                std::span<DetectionNodes> nodes, const OptionValues& options = {},
+                                StreamRef stream = {});
+  /// The same for consecutive frames of one stream at once, of a stateless capsule: one result for
+  /// each. Nothing where its backend does not take them together (Backend::process_frames).
+  std::optional<std::vector<DetectionNodes>> process_frames(std::span<const Frame> frames,
+                                                            std::span<DetectionNodes> nodes,
+                                                            const OptionValues& options = {},
+                                                            StreamRef stream = {});
 
   /// Sets what a stream's state will be made from. Without, its id alone, and a seed that is the
   /// same in every run. Where the state is made anew, its seed is drawn from this one and the
   /// frame's index. Throws InvalidArgument where the stream is open, or has had a frame, since it
-  /// was last cleaned up. Of no effect on a stateless capsule, which gives null.
+  /// was last cleaned up; invalid_config where the config does not fit
+  /// CapsuleInfo::stream_config_schema, whose defaults it gets. Of no effect on a stateless
+  /// capsule, which gives null and takes no config but an empty one.
   StreamHandle open_stream(StreamInfo info);
+  /// One more opening, beside others of that id: found by its handle alone, and gone with it. For
+  /// parts of one stream that run at once. Null as above.
+  StreamHandle open_apart(StreamInfo info);
   /// Forgets the stream; calls in progress finish on the state that they have, and a later frame
   /// starts afresh.
   void clean_up(std::string_view stream_id);

@@ -10,6 +10,13 @@
 
 namespace vcap {
 
+/// The devices of one kind that one backend gets together. Thread safety: value.
+struct DeviceSet {
+  std::string kind{};  ///< [A-Za-z0-9_]+, such as GPU
+  int count = 1;       ///< from 1
+  bool operator==(const DeviceSet&) const = default;
+};
+
 /// Chooses, out of the device names found, those that get a backend each.
 ///
 /// Plain data of a capsule's description; called once, at load. A returned string is a name out
@@ -34,7 +41,8 @@ class VCAP_EXPORT DeviceMapper {
   /// devices to choose from (VCAP_DEVICES, LoadOptions::devices).
   static DeviceMapper map_to_openvino_devices();
   /// As many disjoint sets of `count` devices of `kind` as there are, in order; devices that do
-  /// not fill a set stay unused. Throws InvalidArgument where the count is not 1 or more.
+  /// not fill a set stay unused. Throws InvalidArgument where the count is not 1 or more; mapping
+  /// throws DeviceError (no_device) where there is no set. The same as CapsuleInfo::device_set.
   static DeviceMapper map_to_device_sets(std::string kind, int count);
 
   const std::string& name() const noexcept { return name_; }

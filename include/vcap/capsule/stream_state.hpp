@@ -19,7 +19,8 @@ struct StreamInfo {
   /// The stream's configuration for this capsule, as given when the stream was opened.
   nlohmann::json config = nlohmann::json::object();
   /// For all that is random in the state. The same for a stored video in every run, so that runs
-  /// repeat exactly; another at each reset and at each opening of a live source.
+  /// repeat exactly; another at each opening of a live source, and at each reset of a state that is
+  /// not bounded (CapsuleInfo::warmup).
   std::uint64_t seed = 0;
   /// What the state of the version before saved (BaseStreamState::save), where a capsule is
   /// replaced while the stream runs; null: there is nothing to go on from.

@@ -34,11 +34,14 @@ struct Limits {
 struct LoadOptions {
   /// false: load the description and start no backend.
   bool inference_mode = true;
-  /// For BaseCapsule::config(); must be an object.
+  /// For BaseCapsule::config(); as the capsule's CapsuleInfo::config_schema says. None is needed
+  /// without inference_mode.
   nlohmann::json config = nlohmann::json::object();
   /// Device names to choose from; empty: what discover_devices(device_providers) finds.
   std::vector<std::string> devices{};
   std::vector<std::shared_ptr<const DeviceProvider>> device_providers{};
+  /// In place of CapsuleInfo::batch, such as where a device has little memory.
+  std::optional<BatchSizes> batch{};
   Limits limits{};
   /// Whose capsules are let in.
   TrustPolicy trust{};
@@ -57,8 +60,9 @@ struct LoadOptions {
 /// one digest is mapped once; a changed file gives new code. Files of the capsule are views into
 /// the mapped `.cap` file, so replace it by a rename, never in place. Throws InvalidCapsuleError,
 /// IncompatibleCapsuleError, UntrustedCapsuleError, ResourceError, CapsuleLoadError, DeviceError;
-/// messages name the file, the entry at fault and the remedy; InvalidArgument where config is no
-/// object. Thread-safe.
+/// messages name the file, the entry at fault and the remedy; InvalidArgument (invalid_config),
+/// before any code of the capsule runs, where config is not as the manifest's schema says.
+/// Thread-safe.
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
                                                   const LoadOptions& options = {});
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,

@@ -26,6 +26,7 @@ struct Frame {
   std::int64_t index = 0;           ///< from 0 in its stream, dropped frames counted
   std::chrono::nanoseconds pts{0};  ///< from the stream's start
   Discontinuity discontinuity = Discontinuity::none;
+  bool is_null = false;  ///< an element without a picture: no capsule sees it
 };
 
 }  // namespace vcap

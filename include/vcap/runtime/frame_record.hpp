@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+#include <opencv2/core/types.hpp>
 
 #include "vcap/base/export.hpp"
 #include "vcap/model/detection_node.hpp"
@@ -43,7 +45,9 @@ struct FrameRecord {
   };
 
   std::string stream_id{};
+  std::optional<std::int64_t> group{};  ///< of StreamConfig::groups; indexes are then the group's
   Frame frame{};
+  cv::Size resolution{};  ///< of the picture; stays where nobody wants its pixels (Sink)
   std::vector<DetectionNode> objects{};
   std::vector<Drop> drops{};
   std::vector<CapsuleError> errors{};

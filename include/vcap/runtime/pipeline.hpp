@@ -17,6 +17,7 @@
 #include "vcap/runtime/frame_record.hpp"
 #include "vcap/runtime/pipeline_stats.hpp"
 #include "vcap/runtime/plan.hpp"
+#include "vcap/runtime/sampler.hpp"
 #include "vcap/runtime/sink.hpp"
 #include "vcap/runtime/source.hpp"
 #include "vcap/runtime/trace.hpp"
@@ -41,6 +42,12 @@ struct QuarantinePolicy {
   std::chrono::nanoseconds pause = std::chrono::seconds(30);
 };
 
+/// Consecutive rows of a stream that are run as a stream of their own. Thread safety: value.
+struct StreamGroup {
+  RowRange rows{};
+  std::map<std::string, nlohmann::json> config{};  ///< in place of the stream's, by capsule
+};
+
 /// How one stream runs. Handed over to Pipeline::open_stream.
 struct StreamConfig {
   /// Unique among the pipeline's streams that are not yet forgotten (wait, close_stream), and among
@@ -50,8 +57,9 @@ struct StreamConfig {
   std::vector<std::shared_ptr<Sink>> sinks{};
   /// Names of the capsules that the frames go through; absent: all of the pipeline's.
   std::optional<std::vector<std::string>> capsules{};
-  std::map<std::string, OptionValues> options{};   ///< by capsule name; absent: the defaults
-  std::map<std::string, nlohmann::json> config{};  ///< by capsule name; for the stream's state
+  std::map<std::string, OptionValues> options{};  ///< by capsule name; absent: the defaults
+  /// By capsule name; for the stream's state, as CapsuleInfo::stream_config_schema says.
+  std::map<std::string, nlohmann::json> config{};
   OverflowPolicy overflow = OverflowPolicy::automatic;
   /// Frames read and not yet recorded; 0: as many as keep the machine busy. Where the oldest are
   /// dropped, this many may be begun, and one more, the newest, waits.
@@ -63,7 +71,22 @@ struct StreamConfig {
   /// that wait are in flight.
   bool pull = false;
   std::optional<std::int64_t> max_frames{};  ///< reads no more than that many, drops counted
-  QuarantinePolicy quarantine{};             ///< for each capsule by itself
+
+  // Of stored streams alone, which wait for their capsules.
+  /// The frames whose records are wanted, by rows of the source; no row twice. The records are
+  /// those that they have in a run over all frames: capsules get the warm-up and the windows that
+  /// they need for it, and no others. Absent: all.
+  std::optional<Sampler> select{};
+  /// Into how many slices the stream is cut, which run at once; their records come in order, and
+  /// are those of a run in one go, byte for byte. 0: as many as suit the machine and the capsules,
+  /// or none (StreamReport::not_sliced). Never where a capsule's state is unbounded.
+  std::size_t slices = 1;
+  /// Runs these rows, which may overlap, as streams of their own, at once; their records come one
+  /// group after the other (FrameRecord::group), and indexes count from 0 in each. Not beside the
+  /// two above.
+  std::vector<StreamGroup> groups{};
+
+  QuarantinePolicy quarantine{};  ///< for each capsule by itself
   /// How long one capsule may take over one frame; 0: any time. The frame then goes on without it,
   /// with an error (deadline_exceeded) in its record; a log line tells what the capsule is at work
   /// on; and until it comes back, it is left out of this stream's frames in the same way.
@@ -89,9 +112,11 @@ struct StreamReport {
   std::int64_t errors = 0;  ///< frames on which a capsule failed or was left out
   std::map<std::string, std::int64_t> quarantined{};  ///< frames left out, by capsule
   std::chrono::nanoseconds elapsed{0};                ///< since the stream was opened
-  bool ended = false;                                 ///< no frame will follow
-  std::optional<std::string> failure{};               ///< why it ended before its source did
-  std::exception_ptr failure_cause{};                 ///< the same, to be rethrown
+  std::int64_t slices = 0;                            ///< 0: it was not cut
+  std::string not_sliced{};              ///< why, where it was to be cut if that was possible
+  bool ended = false;                    ///< no frame will follow
+  std::optional<std::string> failure{};  ///< why it ended before its source did
+  std::exception_ptr failure_cause{};    ///< the same, to be rethrown
 };
 
 /// Runs capsules on many streams at once.
@@ -135,9 +160,11 @@ class VCAP_EXPORT Pipeline {
 
   Plan plan() const;
 
-  /// Starts a stream. Throws SourceError (duplicate_stream), InvalidArgument (no source, an unknown
-  /// capsule, options or configuration of one, state open in another pipeline), OptionError,
-  /// PlanError where a capsule's input is not provided by those that the stream goes through.
+  /// Starts a stream. Throws SourceError (duplicate_stream, or of the source), InvalidArgument (no
+  /// source, an unknown capsule, options or configuration of one, state open in another pipeline,
+  /// slices or a selection that cannot be; invalid_config for configuration that the capsule does
+  /// not take), OptionError, PlanError where a capsule's input is not provided by those that the
+  /// stream goes through.
   void open_stream(StreamConfig config);
   /// Changes an option from the next frame that is read on; gives that frame's index, whose record
   /// tells of it. Throws SourceError (unknown_stream), InvalidArgument for a capsule that the
@@ -148,10 +175,13 @@ class VCAP_EXPORT Pipeline {
   /// it: each from its next frame on, whose index is given by stream, and whose record tells of it.
   /// Frames that were read before stay with the old one, which the pipeline lets go of after the
   /// last of them (and after the trial); so it closes then, unless the host keeps it. Values of
-  /// options that streams have set are kept, and the configuration of their states.
+  /// options that streams have set are kept, and the configuration of their states. Streams that
+  /// run in slices, selections or groups, whose frames do not come in order, go on with the capsule
+  /// that they began with.
   ///
   /// Where it throws, nothing has changed: InvalidArgument (no capsule of that name, the same one,
-  /// or a trial of it is in progress), CapsuleLoadError (no_backend), PlanError where the new one
+  /// a trial of it is in progress, or invalid_config where it does not take a stream's
+  /// configuration), CapsuleLoadError (no_backend), PlanError where the new one
   /// does not fit in, or others would be left out or come in for it (UnfitPolicy::leave_out),
   /// OptionError where it does not take a value that a stream has set.
   std::map<std::string, std::int64_t> replace_capsule(std::shared_ptr<Capsule> capsule,

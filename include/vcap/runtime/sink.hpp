@@ -36,6 +36,9 @@ class VCAP_EXPORT Sink {
 
   /// Throws OutputError, which ends the stream that wrote. [stream's delivery, in order]
   virtual void write(const FrameRecord& record) = 0;
+  /// Whether it looks at the pixels of a record's frame. Where no sink of a stream does, records
+  /// may come without. True by default. [any thread, concurrent]
+  virtual bool needs_pixels() const;
   /// Completes the output and gives it its name; twice is once. Throws OutputError. [control]
   virtual void close();
   /// Says before the first record that one which cannot be written is given up, and the next tried
@@ -54,14 +57,15 @@ class VCAP_EXPORT Sink {
 VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path);
 
 /// The frames with their nodes drawn on them, as a clip whose form the file's name tells (.mp4,
-/// .avi). One stream's. A frame of another size than the first is fitted into it; 0 frames a second
-/// (a rate that is not known) stands for 25. close() checks that every frame is there. Throws
-/// OutputError, InvalidArgument for another rate than up to 1000.
+/// .avi). One stream's. A frame of another size than the first is fitted into it; at a null one,
+/// what came before it stays. 0 frames a second (a rate that is not known) stands for 25. close()
+/// checks that every frame is there. Throws OutputError, InvalidArgument for another rate than up
+/// to 1000.
 VCAP_EXPORT std::unique_ptr<Sink> make_annotated_video_sink(const std::filesystem::path& path,
                                                             double frames_per_second);
 
 /// Calls the host's function. [stream's delivery, in order; concurrent between streams]
 VCAP_EXPORT std::unique_ptr<Sink> make_callback_sink(
-    std::function<void(const FrameRecord&)> callback);
+    std::function<void(const FrameRecord&)> callback, bool needs_pixels = true);
 
 }  // namespace vcap

@@ -12,8 +12,11 @@
 #include "vcap/base/export.hpp"
 #include "vcap/model/frame.hpp"
 #include "vcap/runtime/reconnect_policy.hpp"
+#include "vcap/runtime/sampler.hpp"
 
 namespace vcap {
+
+class RandomAccess;
 
 /// What is known of a source before its first frame. Thread safety: value.
 struct SourceInfo {
@@ -23,6 +26,7 @@ struct SourceInfo {
   std::optional<std::int64_t> frames{};  ///< absent where unknown or endless
   bool live = false;                     ///< it does not wait for its reader
   bool fed = false;                      ///< by threads of the host, which wait for its reader
+  bool has_nulls = false;                ///< some of its frames may be null
   std::string codec{};                   ///< such as "h264"; empty where there is none
   /// What decodes it, by FFmpeg's names: "h264", or "h264 (vaapi)" with its hardware. Of a live
   /// source the hardware is only believed to take its form until the first frame was read.
@@ -43,6 +47,7 @@ struct SourceOptions {
   std::chrono::nanoseconds start{0};              ///< the first frame is the first at or after it
   std::optional<std::chrono::nanoseconds> end{};  ///< frames from there on are left out
   std::int64_t stride = 1;                        ///< 3: every third frame of those, from the first
+  Sampler sampler{};                              ///< of those frames; by default all
   std::int64_t loop = 1;                          ///< how often all of it is given; 0: endlessly
 
   // Of what is read over a network, and of webcams.
@@ -74,6 +79,11 @@ class VCAP_EXPORT Source {
   /// has `start`. Pixels of a frame once given are never written again. Throws SourceError.
   /// [source thread]
   virtual std::optional<Frame> read() = 0;
+  /// The same frames for several readers, each from where it likes; null where there is none: of
+  /// live and endless sources, of loops, and where the place of every frame is not sure without
+  /// decoding all of them. May look through the whole file, without decoding. It needs this source
+  /// no longer, and does not change where it reads on. Throws SourceError. [control]
+  virtual std::shared_ptr<const RandomAccess> random_access();
   /// Makes a read() that waits, and every later one, end soon. [any thread]
   virtual void interrupt() noexcept;
 };
@@ -88,6 +98,14 @@ class VCAP_EXPORT Source {
 /// after that one. In a further loop, whose first frame has Discontinuity::loop, time goes on in
 /// the same way. The index counts the frames that are given. A start is exact: its frame has the
 /// time and pixels it has in the whole clip, save in clips whose times go back.
+///
+/// A sampler's rows are the frames that start, end and stride leave, and its elements the frames
+/// that are given: index counts them, repeats share out their row's time evenly, and what follows a
+/// jump has Discontinuity::seek. A null element has no picture. Where every frame's place is sure
+/// without decoding (most files; images), groups of pictures without a row are left out, a row that
+/// is not there is refused at once, and damage where no row is goes unseen; a row that is damaged
+/// itself is logged, and from there on rows count what decoding from the beginning gives. Elsewhere
+/// all is decoded, and the row is found missing where the source ends (source_read).
 ///
 /// A live source has the times of the camera's clock where that is told (RTP, a webcam's driver),
 /// else those at which its pictures came; with each connection they begin anew at this machine's

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capsule/config_schema.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "base/text.hpp"
+#include "capsule/schema_expansion.hpp"
+#include "capsule/schema_words.hpp"
+#include "model/json_view.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap::detail {
+namespace {
+
+using nlohmann::json;
+using Pointer = json::json_pointer;
+
+constexpr std::size_t kMostTold = 20;
+
+/// The schemas of what is in a value: the one that a name or an index leads to.
+const json* step_into(const json& schema, const json& value, const std::string& token) {
+  const auto at = [&schema](const char* keyword) {
+    const auto found = schema.find(keyword);
+    return found == schema.end() ? nullptr : &*found;
+  };
+  if (value.is_object()) {
+    const json* const properties = at("properties");
+    return properties && properties->contains(token) ? &properties->at(token)
+                                                     : at("additionalProperties");
+  }
+  const json* const items = at("items");
+  if (!items || !items->is_array()) return items;
+  const std::size_t index = std::stoul(token);
+  return index < items->size() ? &(*items)[index] : at("additionalItems");
+}
+
+/// Puts defaults in where nothing is said. `is_given`: by the host. Into the arrays of a default
+/// none are put, so that no schema can make much out of little.
+void fill(const json& schema, json& value, bool is_given) {
+  if (value.is_array() && is_given)
+    for (std::size_t i = 0; i < value.size(); ++i)
+      if (const json* inner = step_into(schema, value, std::to_string(i)))
+        fill(*inner, value[i], true);
+  if (!value.is_object()) return;
+  if (is_given)
+    for (const auto& [name, inner_value] : value.items())
+      if (const json* inner = step_into(schema, value, name)) fill(*inner, inner_value, true);
+  const auto properties = schema.find("properties");
+  if (properties == schema.end()) return;
+  for (const auto& [name, inner] : properties->items()) {
+    const bool is_there = value.contains(name);
+    if (is_there && is_given) continue;
+    if (!is_there && !inner.contains("default")) continue;
+    if (!is_there) value[name] = inner["default"];
+    fill(inner, value[name], false);
+  }
+}
+
+/// Where an error lies: valijson gives `<root>`, then each name or index in brackets.
+Pointer place_of(const valijson::ValidationResults::Error& error) {
+  Pointer place;
+  for (std::size_t i = 1; i < error.context.size(); ++i)
+    place.push_back(error.context[i].substr(1, error.context[i].size() - 2));
+  return place;
+}
+
+/// Whether it says only that something further in is wrong, which has an error of its own.
+bool is_summary(const std::string& text) {
+  return text.starts_with("Failed to validate") && text.find("exactly one") == text.npos;
+}
+
+/// The schema of the value at a place; null where alternatives or conditions tell it.
+const json* schema_at(const json& schema, const json& root, const Pointer& place) {
+  const json* at = &schema;
+  const json* value = &root;
+  std::vector<std::string> tokens;
+  for (Pointer rest = place; !rest.empty(); rest.pop_back()) tokens.push_back(rest.back());
+  for (auto token = tokens.rbegin(); token != tokens.rend() && at; ++token) {
+    at = step_into(*at, *value, *token);
+    value = value->is_array() ? &(*value)[std::stoul(*token)] : &value->at(*token);
+  }
+  return at;
+}
+
+bool has_type_of(const json& schema, const json& value) {
+  const auto types = schema.find("type");
+  if (types == schema.end()) return true;
+  const std::string name = value.is_object() ? "object" : "array";
+  return types->is_string() ? *types == name
+                            : std::ranges::find(*types, json(name)) != types->end();
+}
+
+/// Whether the words for the schema say all that can be wrong with the value.
+bool words_tell(const json* schema, const json& value) {
+  if (!schema) return false;
+  if (value.is_structured() && has_type_of(*schema, value) && !schema->contains("const") &&
+      !schema->contains("enum") && !takes_nothing(*schema))
+    return false;
+  return !schema->contains("allOf") && !schema->contains("oneOf") && !schema->contains("if");
+}
+
+/// The library's words, as the end of a sentence of ours.
+std::string lowered(std::string text) {
+  text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::string fault_text(const json& schema, const json& root, const Pointer& place,
+                       const std::string& text) {
+  const json& value = root.at(place);
+  const json* const own = schema_at(schema, root, place);
+  const std::string what = (place.empty() ? "it" : place.to_string()) + " is " + brief(value);
+  if (own && takes_nothing(*own)) return what + ", but nothing of that name or place is known";
+  if (words_tell(own, value)) return what + ", but " + schema_words(*own) + " is needed";
+  return place.empty() ? lowered(text) : what + ": " + lowered(text);
+}
+
+/// What is wrong with a value, a text each; none where it fits. Of many the first, and that there
+/// are more.
+std::vector<std::string> faults_of(const json& schema, const json& value) {
+  valijson::Schema parsed;
+  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema), parsed);
+  valijson::ValidationResults results;
+  if (valijson::Validator().validate(parsed, valijson::adapters::NlohmannJsonAdapter(value),
+                                     &results))
+    return {};
+  std::vector<std::string> faults;
+  for (const auto& error : results) {
+    if (is_summary(error.description)) continue;
+    std::string text = fault_text(schema, value, place_of(error), error.description);
+    if (std::ranges::find(faults, text) != faults.end()) continue;
+    if (faults.size() == kMostTold) {
+      faults.emplace_back("and more");
+      break;
+    }
+    faults.push_back(std::move(text));
+  }
+  if (faults.empty()) faults.emplace_back("it does not fit its schema");
+  return faults;
+}
+
+std::string joined(const std::vector<std::string>& faults) {
+  std::string text;
+  for (const std::string& fault : faults) text += (text.empty() ? "" : "; ") + fault;
+  return text;
+}
+
+/// That a config, which is an object, can fit at all.
+void check_takes_objects(const JsonView& schema) {
+  const auto types = schema.find("type");
+  if (types && !has_type_of(schema.value(), json::object()))
+    types->fail("\"object\", since a config is one,");
+}
+
+void check_default(const ExpandedSchema::Default& given) {
+  json value = given.schema.at("default");
+  fill(given.schema, value, false);
+  if (const auto faults = faults_of(given.schema, value); !faults.empty())
+    throw InvalidArgument(
+        ErrorCode::invalid_json,
+        given.place.to_string() + " does not fit the schema around it: " + joined(faults));
+}
+
+json completed(const json& schema, json config, const std::string& whose) {
+  if (!config.is_object())
+    throw InvalidArgument(ErrorCode::invalid_config,
+                          whose + " is of JSON type " + config.type_name() + "; give an object");
+  if (schema.is_null()) return config;
+  const ExpandedSchema expanded = expanded_schema(JsonView(schema));
+  fill(expanded.schema, config, true);
+  if (const auto faults = faults_of(expanded.schema, config); !faults.empty())
+    throw InvalidArgument(ErrorCode::invalid_config, whose + ": " + joined(faults));
+  return config;
+}
+
+}  // namespace
+
+void check_config_schema(const json& schema, const std::string& name) {
+  if (schema.is_null()) return;
+  const JsonView declared(schema, Pointer("/" + name));
+  const ExpandedSchema expanded = expanded_schema(declared);
+  check_takes_objects(JsonView(expanded.schema, declared.place()));
+  for (const ExpandedSchema::Default& given : expanded.defaults) check_default(given);
+}
+
+json completed_config(const CapsuleInfo& info, json config) {
+  return completed(info.config_schema, std::move(config), "the config of capsule " + info.name);
+}
+
+json completed_stream_config(const CapsuleInfo& info, json config, const std::string& stream) {
+  const std::string whose = "stream " + stream + "'s config of capsule " + info.name;
+  config = completed(info.stream_config_schema, std::move(config), whose);
+  if (!info.stream_state && !config.empty())
+    throw InvalidArgument(ErrorCode::invalid_config,
+                          whose +
+                              " is not empty, but the capsule keeps no state of streams and "
+                              "has no use for it; leave it out");
+  return config;
+}
+
+}  // namespace vcap::detail

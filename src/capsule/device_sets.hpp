@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/device_mapper.hpp"
+
+namespace vcap::detail {
+
+/// A machine's devices of one kind, as sets that a backend each gets. Thread safety: value.
+struct DeviceDivision {
+  std::vector<std::string> sets{};  ///< as device_set_members() takes them apart
+  std::vector<std::string> left_over{};
+};
+
+/// As many disjoint sets as there are devices for, in their order. Thread-safe.
+VCAP_EXPORT DeviceDivision divide(const std::vector<std::string>& devices, const DeviceSet& set);
+
+/// For people: "2 backends of 2 GPUs; left over: GPU:4". Thread-safe.
+VCAP_EXPORT std::string division_text(const DeviceDivision& division, const DeviceSet& set);
+
+}  // namespace vcap::detail

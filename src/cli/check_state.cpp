@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what a capsule declares of its state is true: runs that must have the same records.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/access_options.hpp"
+#include "cli/capsule_settings.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/resource_arguments.hpp"
+#include "runtime/record_difference.hpp"
+#include "runtime/record_line.hpp"
+#include "vcap/loading/load_capsule.hpp"
+#include "vcap/loading/manifest.hpp"
+#include "vcap/runtime/pipeline.hpp"
+
+namespace vcap::cli {
+namespace {
+
+constexpr const char* kHelp =
+    "The capsule is run over the source in one go and one input at a time; then again, in slices, "
+    "over every tenth frame, and in batches. All these have the same records where what it "
+    "declares "
+    "is true: that it is stateless, or its warm-up. For each run the first frame is told that "
+    "differs, with the field and both values.\n"
+    "Exit code 1 means that some do.";
+
+constexpr std::size_t kDefaultBatch = 8;
+constexpr std::int64_t kApart = 10;
+
+struct CheckArguments {
+  std::string capsule;
+  std::vector<std::string> with;
+  std::string source;
+  std::vector<std::string> options;
+  std::vector<std::string> configs;
+  std::vector<std::string> stream_configs;
+  std::vector<std::size_t> slices{2, 5};
+  std::size_t batch = 0;  ///< 0: the capsule's
+  std::int64_t max_frames = 0;
+  std::vector<std::string> tolerances;
+  AccessArguments access;
+  ResourceArguments resources;
+};
+
+/// "0.5" or "bbox=0.5".
+RecordTolerance read_tolerances(const std::vector<std::string>& texts) {
+  RecordTolerance tolerance;
+  for (const std::string& text : texts) {
+    const auto equals = text.rfind('=');
+    const std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+    double value = 0;
+    const char* const end = number.data() + number.size();
+    const auto [stop, failed] = std::from_chars(number.data(), end, value);
+    if (failed != std::errc() || stop != end || !(value >= 0))
+      throw UsageError("--tolerance " + text + ": \"" + number +
+                       "\" is not a number from 0; write NUMBER or FIELD=NUMBER");
+    if (equals == std::string::npos)
+      tolerance.of_all = value;
+    else
+      tolerance.of_fields[text.substr(0, equals)] = value;
+  }
+  return tolerance;
+}
+
+/// The lines of the run that others are held against, in a file that nobody else sees.
+class Reference {
+ public:
+  Reference() : file_(std::tmpfile(), &std::fclose) {
+    if (!file_) throw std::system_error(errno, std::generic_category(), "a temporary file");
+  }
+  void add(const std::string& line) {
+    if (std::fputs(line.c_str(), file_.get()) < 0)
+      throw std::system_error(errno, std::generic_category(), "a temporary file");
+  }
+  void begin() { std::rewind(file_.get()); }
+  /// Nothing behind the last.
+  std::optional<std::string> next() {
+    char* text = nullptr;
+    std::size_t room = 0;
+    const ssize_t length = ::getline(&text, &room, file_.get());
+    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
+    if (length < 0) return std::nullopt;
+    return std::string(text, static_cast<std::size_t>(length));
+  }
+
+ private:
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file_;
+};
+
+/// How one run's records compare with the reference.
+class Verdict {
+ public:
+  Verdict(Reference& reference, const RecordTolerance& tolerance)
+      : reference_(reference), tolerance_(tolerance) {
+    reference_.begin();
+  }
+
+  /// `frames_apart`: the run has every so many frames alone.
+  void add(const FrameRecord& record, std::int64_t frames_apart) {
+    std::optional<std::string> line = reference_.next();
+    for (std::int64_t i = 1; i < frames_apart && frames_ > 0; ++i) line = reference_.next();
+    ++frames_;
+    const auto difference = first_difference(
+        nlohmann::json::parse(record_line(record)),
+        line ? nlohmann::json::parse(*line) : nlohmann::json::object(), tolerance_);
+    if (!difference) return;
+    if (differing_++ == 0)
+      first_ = "frame " + std::to_string(record.frame.index) + ", " + difference->field + ": " +
+               difference->value + " in place of " + difference->other;
+  }
+
+  bool is_same() const noexcept { return differing_ == 0; }
+  std::string text() const {
+    const std::string frames = std::to_string(frames_) + " frames";
+    return is_same()
+               ? frames + ", the same"
+               : std::to_string(differing_) + " of " + frames + " differ, the first: " + first_;
+  }
+
+ private:
+  Reference& reference_;
+  const RecordTolerance& tolerance_;
+  std::int64_t frames_ = 0;
+  std::int64_t differing_ = 0;
+  std::string first_;
+};
+
+class StateCheck {
+ public:
+  explicit StateCheck(const CheckArguments& arguments)
+      : arguments_(arguments),
+        tolerance_(read_tolerances(arguments.tolerances)),
+        access_(read_access(arguments.access)) {
+    access_.resources = arguments.resources.options();
+    paths_ = arguments.with;
+    paths_.insert(paths_.begin(), arguments.capsule);
+    for (const std::string& path : paths_) infos_.push_back(read_manifest(path, access_).info);
+    settings_ = read_settings(infos_, arguments.options, arguments.configs);
+    stream_settings_ =
+        read_stream_settings({"stream"}, infos_, settings_, {.configs = arguments.stream_configs})
+            .at("stream");
+  }
+
+  int run() {
+    const CapsuleInfo& info = infos_.front();
+    std::cout << "capsule " << info.name << " version " << info.version << ": " << state_of(info)
+              << '\n';
+    const auto alone = load(BatchSizes{.maximum = 1});
+    record_reference(*alone);
+    check(*alone, "again, in one go", {});
+    if (const CapsuleInfo* unbounded = unbounded_one())
+      tell("in slices", "not run: the state of capsule " + unbounded->name + " is unbounded");
+    else
+      for (const std::size_t slices : arguments_.slices)
+        check(*alone, "in " + std::to_string(slices) + " slices", {.slices = slices});
+    check(*alone, "every " + std::to_string(kApart) + "th frame",
+          {.select = Sampler::stride(kApart)}, kApart);
+    const std::size_t most = arguments_.batch > 0 ? arguments_.batch
+                             : info.batch         ? info.batch->maximum
+                                                  : kDefaultBatch;
+    check(*load(BatchSizes{.maximum = most}), "in batches of " + std::to_string(most), {});
+    return is_true_ ? kDone : kFailed;
+  }
+
+ private:
+  static std::string state_of(const CapsuleInfo& info) {
+    if (!info.stream_state) return "stateless";
+    return info.warmup ? "bounded state, warm-up of " + std::to_string(*info.warmup) + " frames"
+                       : "unbounded state";
+  }
+
+  const CapsuleInfo* unbounded_one() const {
+    for (const CapsuleInfo& info : infos_)
+      if (info.stream_state && !info.warmup) return &info;
+    return nullptr;
+  }
+
+  /// The first capsule with batches of these sizes, those it needs besides as they are.
+  std::unique_ptr<Pipeline> load(const BatchSizes& sizes) const {
+    std::vector<std::shared_ptr<Capsule>> capsules;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      LoadOptions options = access_;
+      if (const auto own = settings_.config.find(infos_[i].name); own != settings_.config.end())
+        options.config = own->second;
+      if (i == 0) options.batch = sizes;
+      capsules.push_back(load_capsule(paths_[i], options));
+    }
+    return std::make_unique<Pipeline>(std::move(capsules));
+  }
+
+  void run_stream(Pipeline& pipeline, StreamConfig config,
+                  std::function<void(const FrameRecord&)> take) const {
+    config.id = "stream";
+    config.source = open_source(arguments_.source);
+    config.sinks = {make_callback_sink(std::move(take), false)};
+    config.options = stream_settings_.options;
+    config.config = stream_settings_.config;
+    if (arguments_.max_frames > 0) config.max_frames = arguments_.max_frames;
+    pipeline.open_stream(std::move(config));
+    const StreamReport report = pipeline.wait("stream");
+    if (report.failure_cause) std::rethrow_exception(report.failure_cause);
+  }
+
+  void record_reference(Pipeline& pipeline) {
+    run_stream(pipeline, {},
+               [this](const FrameRecord& record) { reference_.add(record_line(record)); });
+  }
+
+  void check(Pipeline& pipeline, const std::string& name, StreamConfig config,
+             std::int64_t frames_apart = 1) {
+    Verdict verdict(reference_, tolerance_);
+    run_stream(pipeline, std::move(config),
+               [&](const FrameRecord& record) { verdict.add(record, frames_apart); });
+    is_true_ = is_true_ && verdict.is_same();
+    tell(name, verdict.text());
+  }
+
+  static void tell(const std::string& name, const std::string& what) {
+    constexpr std::size_t kWidth = 18;
+    std::cout << "  " << name << std::string(kWidth - std::min(kWidth, name.size()), ' ') << ' '
+              << what << std::endl;
+  }
+
+  const CheckArguments& arguments_;
+  const RecordTolerance tolerance_;
+  LoadOptions access_;
+  std::vector<std::string> paths_;
+  std::vector<CapsuleInfo> infos_;
+  CapsuleSettings settings_;
+  StreamSettings stream_settings_;
+  Reference reference_;
+  bool is_true_ = true;
+};
+
+}  // namespace
+
+void add_check_state(CLI::App& app, Action& chosen) {
+  auto arguments = std::make_shared<CheckArguments>();
+  CLI::App* command = app.add_subcommand(
+      "check-state", "Checks that what a capsule declares of its state is true, by running it");
+  const auto repeated = [command](const char* name, std::vector<std::string>& values,
+                                  const char* help, const char* type) {
+    command->add_option(name, values, help)->type_name(type)->allow_extra_args(false);
+  };
+  command->add_option("CAPSULE", arguments->capsule, "The capsule")->type_name("PATH")->required();
+  command->add_option("--source", arguments->source, "A stored source")
+      ->type_name("SOURCE")
+      ->required();
+  repeated("--with", arguments->with, "Another capsule, whose nodes it takes", "PATH");
+  repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
+  repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
+           "CAPSULE=JSON|@FILE");
+  repeated("--stream-config", arguments->stream_configs,
+           "What a capsule is configured with for the stream", "CAPSULE=JSON|@FILE");
+  repeated("--tolerance", arguments->tolerances,
+           "By how much numbers may differ: all, or those of a field, such as bbox=0.5",
+           "[FIELD=]NUMBER");
+  command->add_option("--slices", arguments->slices, "In how many slices it is run; once for each")
+      ->type_name("N")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::size_t{2}, std::size_t{100'000}));
+  command->add_option("--batch", arguments->batch, "How many inputs its largest batches have")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
+  command->add_option("--max-frames", arguments->max_frames, "Ends after that many frames")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+  arguments->resources.add_to(*command, "--resource-cache");
+  add_access_options(*command, arguments->access);
+  command->footer(std::string(kHelp) + "\n" + kExitCodesHelp);
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return StateCheck(*arguments).run(); }; });
+}
+
+}  // namespace vcap::cli

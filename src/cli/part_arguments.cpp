@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/part_arguments.hpp"
+
+#include <charconv>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap::cli {
+namespace {
+
+std::int64_t to_frame(const std::string& text, const std::string& argument) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  if (failed != std::errc() || stop != end || number < 0)
+    throw UsageError(argument + ": \"" + text + "\" is not the number of a frame, counted from 0");
+  return number;
+}
+
+std::vector<std::string> at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+/// What the sampler says of them, as this argument's fault.
+Sampler sampled(const std::string& argument, const std::function<Sampler()>& make) {
+  try {
+    return make();
+  } catch (const InvalidArgument& error) {
+    throw UsageError(argument + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Sampler parse_ranges(const std::string& text) {
+  const std::string argument = "--ranges " + text;
+  std::vector<RowRange> ranges;
+  for (const std::string& part : at_commas(text)) {
+    const auto dash = part.find('-');
+    if (dash == std::string::npos)
+      throw UsageError(argument + ": \"" + part + "\" is no range; write FIRST-END, such as 0-100");
+    ranges.push_back(
+        {to_frame(part.substr(0, dash), argument), to_frame(part.substr(dash + 1), argument)});
+  }
+  return sampled(argument, [&] { return Sampler::ranges(ranges); });
+}
+
+Sampler parse_frames(const std::string& text) {
+  const std::string argument = "--frames " + text;
+  std::vector<std::int64_t> frames;
+  for (const std::string& part : at_commas(text)) frames.push_back(to_frame(part, argument));
+  return sampled(argument, [&] { return Sampler::gather(frames); });
+}
+
+std::size_t parse_slices(const std::string& text) {
+  if (text == "auto") return 0;
+  if (text == "off") return 1;
+  std::size_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  if (failed != std::errc() || stop != end || number < 1)
+    throw UsageError("--slices " + text + ": give auto, off, or how many there are to be");
+  return number;
+}
+
+void PartArguments::add_to(CLI::App& command) {
+  CLI::Option* ranges = command.add_option_function<std::string>(
+      "--ranges", [this](const std::string& text) { select = parse_ranges(text); },
+      "Gives the records of these frames of stored sources alone, as a run over all frames would "
+      "have them: 0-100,500-600, without frames 100 and 600");
+  ranges->type_name("FIRST-END,…");
+  command
+      .add_option_function<std::string>(
+          "--frames", [this](const std::string& text) { select = parse_frames(text); },
+          "The same of single frames: 0,10,25")
+      ->type_name("N,…")
+      ->excludes(ranges);
+  command
+      .add_option_function<std::string>(
+          "--slices", [this](const std::string& text) { slices = parse_slices(text); },
+          "Cuts stored sources into slices that run at once, where the capsules' states allow it; "
+          "the records are the same")
+      ->type_name("auto|N|off");
+}
+
+void PartArguments::apply_to(StreamConfig& config) const {
+  config.select = select;
+  config.slices = slices;
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// How frames come by those around them, for capsules with a stencil.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/node_tree.hpp"
+#include "runtime/stream.hpp"
+
+namespace vcap {
+namespace {
+
+/// What a null frame or one beyond an edge has in the way of nodes.
+DetectionNodes no_nodes(NodeDescription::Size size) {
+  return size == NodeDescription::Size::all ? DetectionNodes::all() : DetectionNodes::none();
+}
+
+/// All nodes of a frame that come to a capsule; none where they are not as it describes them, which
+/// that frame's own record says.
+DetectionNodes nodes_for(const ProgramStep& step, FrameRecord& record) {
+  try {
+    return TakenNodes(record.objects, step.needs).copy();
+  } catch (...) {
+    return no_nodes(step.needs.size);
+  }
+}
+
+bool sees_nodes_of_others(const ProgramStep& step) noexcept {
+  return step.needs.size == NodeDescription::Size::all;
+}
+
+}  // namespace
+
+/// Under the lock: makes room for what the program's windows reach.
+void Stream::look_around(const Program& program) {
+  std::int64_t ahead = 0;
+  for (const ProgramStep& step : program) {
+    if (!step.stencil()) continue;
+    ahead += step.stencil()->ahead();
+    look_back_ =
+        std::max(look_back_.value_or(0), static_cast<std::uint64_t>(step.stencil()->back()));
+  }
+  look_ahead_ = std::max(look_ahead_, static_cast<std::size_t>(ahead));
+}
+
+/// Under the lock, for a frame that begins.
+void Stream::begin_windows(const FrameJob& job) {
+  const bool begins_run = last_begun_ && last_begun_->run != job.route->run;
+  history_.begin(job.ticket, job.record.frame, begins_run || !job.discontinuities.empty());
+  const std::uint64_t oldest = next_delivery_ - std::min(next_delivery_, *look_back_);
+  history_.forget_before(oldest);
+  if (last_begun_ && last_begun_ != job.route)
+    for (const Route::Stop& stop : last_begun_->stops) {
+      const bool goes_on = std::ranges::any_of(
+          job.route->stops, [&](const Route::Stop& one) { return one.arrivals == stop.arrivals; });
+      if (!goes_on && stop.arrivals->begun) stop.arrivals->bounds.end = job.ticket;
+    }
+  for (std::size_t i = 0; i < job.route->stops.size(); ++i) {
+    const ProgramStep& step = (*job.route->program)[i];
+    if (!step.stencil() || !sees_nodes_of_others(step)) continue;
+    Arrivals& arrivals = *job.route->stops[i].arrivals;
+    if (!std::exchange(arrivals.begun, true)) arrivals.bounds.first = job.ticket;
+    arrivals.nodes.erase(arrivals.nodes.begin(), arrivals.nodes.lower_bound(oldest));
+  }
+  last_begun_ = job.route;
+  release_windows();
+  end_windows_if_last();
+}
+
+/// Under the lock: where no frame will follow, no window waits for one.
+void Stream::end_windows_if_last() {
+  if (!source_done_ || !pending_.empty()) return;
+  history_.end();
+  release_windows();
+}
+
+/// Under the lock: lets those go on whose windows have become whole.
+void Stream::release_windows() {
+  for (auto one = awaiting_.begin(); one != awaiting_.end();) {
+    if (!has_whole_window(*one->second)) {
+      ++one;
+      continue;
+    }
+    work_.emplace_back(std::move(one->second));
+    ++released_;
+    one = awaiting_.erase(one);
+  }
+}
+
+/// Under the lock, which it gives up in between.
+void Stream::post_released(std::unique_lock<std::mutex>& lock) {
+  const std::size_t released = std::exchange(released_, 0);
+  if (released == 0) return;
+  lock.unlock();
+  for (std::size_t i = 0; i < released; ++i) services_.pool.post(shared_from_this());
+  lock.lock();
+}
+
+/// False where the frame was parked: whoever completes its window will post it.
+bool Stream::await_window(std::unique_ptr<FrameJob>& job) {
+  if (job->record.frame.is_null) return true;
+  std::optional<DetectionNodes> nodes;
+  if (sees_nodes_of_others(job->program_step()) && job->arrived_at != job->step)
+    nodes = nodes_for(job->program_step(), job->record);
+  std::unique_lock lock(mutex_);
+  if (nodes) {
+    job->arrivals().nodes.emplace(job->ticket, *std::move(nodes));
+    job->arrived_at = job->step;
+    release_windows();
+  }
+  const bool is_whole = !job->is_for_capsule() || has_whole_window(*job);
+  const std::uint64_t ticket = job->ticket;
+  if (!is_whole) awaiting_.emplace(ticket, std::move(job));
+  post_released(lock);
+  return is_whole;
+}
+
+/// Under the lock.
+bool Stream::has_whole_window(const FrameJob& job) const {
+  const Stencil& stencil = *job.stencil();
+  const Arrivals& arrivals = job.arrivals();
+  if (!history_.reaches(job.ticket, stencil.ahead(), arrivals.bounds)) return false;
+  if (!sees_nodes_of_others(job.program_step())) return true;
+  return std::ranges::all_of(stencil.offsets, [&](int offset) {
+    const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
+    return !other || arrivals.nodes.contains(*other);
+  });
+}
+
+/// Under the lock, once the window is whole.
+StepWindow Stream::window_of(const FrameJob& job) const {
+  const ProgramStep& step = job.program_step();
+  const Stencil& stencil = *job.stencil();
+  const Arrivals& arrivals = job.arrivals();
+  StepWindow window;
+  window.frames.reserve(stencil.offsets.size());
+  window.nodes.reserve(stencil.offsets.size());
+  for (const int offset : stencil.offsets) {
+    const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
+    if (!other && stencil.edge == StencilEdge::error) window.missing = offset;
+    window.frames.push_back(other ? history_.frame(*other) : Frame{.is_null = true});
+    const bool has_nodes = other && offset != 0 && sees_nodes_of_others(step);
+    window.nodes.push_back(has_nodes ? arrivals.nodes.at(*other) : no_nodes(step.needs.size));
+  }
+  return window;
+}
+
+}  // namespace vcap

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capsules whose backends get several devices each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "capsule/device_sets.hpp"
+#include "capsule/fake_capsule.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Names = std::vector<std::string>;
+
+CapsuleInfo set_info(std::string kind, int count) {
+  CapsuleInfo info = test::detector_info();
+  info.device_mapper = {};
+  info.device_set = {.kind = std::move(kind), .count = count};
+  return info;
+}
+
+std::unique_ptr<Capsule> load(const CapsuleInfo& info, Names devices) {
+  return test::make_capsule(info, test::FakeBackend().process, std::move(devices));
+}
+
+struct Division {
+  std::string name;
+  DeviceSet set;
+  Names sets;
+  Names left_over;
+  std::string text;
+};
+
+class DivisionOfFive : public testing::TestWithParam<Division> {};
+
+TEST_P(DivisionOfFive, IsInOrderAndTellsWhatIsLeftOver) {
+  const auto& [name, set, sets, left_over, text] = GetParam();
+
+  const detail::DeviceDivision division =
+      detail::divide({"GPU:0", "CPU:0", "GPU:1", "GPU:2", "GPU:3", "GPU:7"}, set);
+
+  EXPECT_EQ(division.sets, sets);
+  EXPECT_EQ(division.left_over, left_over);
+  EXPECT_EQ(detail::division_text(division, set), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    DeviceSet, DivisionOfFive,
+    testing::Values(Division{"Pairs",
+                             {"GPU", 2},
+                             {"GPU:0+GPU:1", "GPU:2+GPU:3"},
+                             {"GPU:7"},
+                             "2 backends of 2 GPUs; left over: GPU:7"},
+                    Division{"Threes",
+                             {"GPU", 3},
+                             {"GPU:0+GPU:1+GPU:2"},
+                             {"GPU:3", "GPU:7"},
+                             "1 backend of 3 GPUs; left over: GPU:3, GPU:7"},
+                    Division{"Singles", {"CPU", 1}, {"CPU:0"}, {}, "1 backend of 1 CPU"},
+                    Division{"Sixes",
+                             {"GPU", 6},
+                             {},
+                             {"GPU:0", "GPU:1", "GPU:2", "GPU:3", "GPU:7"},
+                             "0 backends of 6 GPUs; left over: GPU:0, GPU:1, GPU:2, GPU:3, GPU:7"},
+                    Division{"OfAnotherKind", {"NPU", 1}, {}, {}, "0 backends of 1 NPU"}),
+    [](const auto& test_info) { return test_info.param.name; });
+
+TEST(DeviceSet, GivesEachBackendItsDevicesAndTellsOfTheRest) {
+  Names lines;
+  set_log_hook([&](LogLevel level, std::string_view line) {
+    if (level == LogLevel::info) lines.emplace_back(line);
+  });
+
+  const auto capsule = load(set_info("GPU", 2), {"GPU:0", "GPU:1", "CPU:0", "GPU:2"});
+
+  set_log_hook({});
+  EXPECT_THAT(capsule->devices(), ElementsAre("GPU:0+GPU:1"));
+  EXPECT_THAT(capsule->unused_devices(), ElementsAre("GPU:2"));
+  EXPECT_THAT(lines, Contains("capsule detector_fake: 1 backend of 2 GPUs; left over: GPU:2"));
+}
+
+TEST(DeviceSet, LeavesNothingOverWhereACapsuleHasAMapper) {
+  EXPECT_THAT(load(test::detector_info(), {"CPU:0", "GPU:0"})->unused_devices(), IsEmpty());
+}
+
+TEST(DeviceSet, OfMoreDevicesThanThereAreIsRefused) {
+  const auto error = test::error_of<DeviceError>([] {
+    load(set_info("GPU", 2), {"CPU:0", "GPU:0"});
+  });
+
+  EXPECT_EQ(error.code(), ErrorCode::no_device);
+  EXPECT_THAT(error.what(), HasSubstr("capsule detector_fake: a backend needs a device set of 2 of "
+                                      "kind GPU"));
+  EXPECT_THAT(error.what(), HasSubstr("found: \"CPU:0\", \"GPU:0\""));
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// vcap run over parts of a source and in slices; vcap check-state.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "cli/command.hpp"
+#include "cli/images.hpp"
+
+namespace vcap {
+namespace {
+
+using test::images;
+using test::read_file;
+using test::Result;
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Parts : public testing::Test {
+ protected:
+  /// The lines of a run of the bounded capsule on sixty images.
+  std::vector<std::string> lines_of(std::vector<std::string> arguments) {
+    const std::string path = (folder_ / "records.jsonl").string();
+    std::vector<std::string> words{
+        "run", "--capsule", test::capsule("recent"), "--source", images_, "--jsonl", path};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const Result result = test::vcap(words);
+    EXPECT_EQ(result.exit_code, 0) << result;
+    summary_ = result.out;
+    std::vector<std::string> lines;
+    std::istringstream stream(read_file(path));
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string images_ = images(folder_, "shots", 60);
+  std::string summary_;
+};
+
+TEST_F(Parts, AreLinesOfTheWhole) {
+  const auto all = lines_of({});
+  ASSERT_EQ(all.size(), 60u);
+  EXPECT_THAT(lines_of({"--frames", "0,17,59"}), ElementsAre(all[0], all[17], all[59]));
+  EXPECT_THAT(lines_of({"--ranges", "1-3,40-41"}), ElementsAre(all[1], all[2], all[40]));
+}
+
+TEST_F(Parts, MayBeSlicesThatRunAtOnce) {
+  const auto all = lines_of({"--slices", "off"});
+  EXPECT_EQ(lines_of({"--slices", "4"}), all);
+  EXPECT_THAT(summary_, HasSubstr("  slices           4\n"));
+  EXPECT_EQ(lines_of({"--slices", "auto"}), all);
+  EXPECT_THAT(summary_, HasSubstr("  slices           none: "));
+}
+
+TEST_F(Parts, AreRefusedWhereTheyCannotBe) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* why;
+  } cases[] = {
+      {{"--frames", "3,3"}, "--frames 3,3: sampler: the row 3 to gather follows row 3"},
+      {{"--frames", "5,2"}, "the row 2 to gather follows row 5"},
+      {{"--frames", "1,60"}, "row 60 is asked for, and there are only rows 0 to 59"},
+      {{"--frames", "one"}, "\"one\" is not the number of a frame"},
+      {{"--frames=-1"}, "\"-1\" is not the number of a frame"},
+      {{"--ranges", "0-5,4-9"}, "begins before the end of the range 0 to 5"},
+      {{"--ranges", "5-5"}, "the range 5 to 5 is empty"},
+      {{"--ranges", "7"}, "\"7\" is no range"},
+      {{"--ranges", "50-61"}, "row 60 is asked for"},
+      {{"--slices", "0"}, "--slices 0: give auto, off, or how many"},
+      {{"--slices", "some"}, "--slices some"},
+      {{"--slices", "2", "--keep-every", "3"}, "it skips frames"},
+  };
+  for (const auto& [arguments, why] : cases) {
+    std::vector<std::string> words{"run", "--capsule", test::capsule("recent"), "--source",
+                                   images_};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const Result result = test::vcap(words);
+    EXPECT_EQ(result.exit_code, 2) << result;
+    EXPECT_THAT(result.err, HasSubstr(why));
+  }
+  const Result unbounded =
+      test::vcap({"run", "--capsule", test::capsule("finder"), "--capsule",
+                  test::capsule("follower"), "--source", images_, "--slices", "2"});
+  EXPECT_EQ(unbounded.exit_code, 2) << unbounded;
+  EXPECT_THAT(unbounded.err, HasSubstr("the state of capsule follower is unbounded"));
+}
+
+TEST_F(Parts, ShowWhetherADeclarationIsTrue) {
+  const Result honest = test::vcap({"check-state", test::capsule("recent"), "--source", images_});
+  EXPECT_EQ(honest.exit_code, 0) << honest;
+  EXPECT_THAT(honest.out,
+              AllOf(HasSubstr("capsule recent version 1: bounded state, warm-up of 3 frames"),
+                    HasSubstr("again, in one go   60 frames, the same\n"),
+                    HasSubstr("in 5 slices        60 frames, the same\n"),
+                    HasSubstr("every 10th frame   6 frames, the same\n"),
+                    HasSubstr("in batches of 8    60 frames, the same\n")));
+
+  const std::vector<std::string> lie{"check-state", test::capsule("recent"), "--source", images_,
+                                     "--config",    "recent={\"lies\":true}"};
+  const Result liar = test::vcap(lie);
+  EXPECT_EQ(liar.exit_code, 1) << liar;
+  EXPECT_THAT(liar.out,
+              AllOf(HasSubstr("again, in one go   60 frames, the same\n"),
+                    HasSubstr("in 2 slices        30 of 60 frames differ, the first: frame 30, "
+                              "/objects/0/extra_data/seen: 3 in place of 30\n"),
+                    HasSubstr("in batches of 8    60 frames, the same\n")));
+
+  auto tolerant = lie;
+  tolerant.insert(tolerant.end(), {"--tolerance", "seen=60"});
+  EXPECT_EQ(test::vcap(tolerant).exit_code, 0);
+  tolerant.back() = "seen=x";
+  EXPECT_EQ(test::vcap(tolerant).exit_code, 2);
+}
+
+TEST_F(Parts, AreNotCutWhereStateIsUnbounded) {
+  const Result result = test::vcap({"check-state", test::capsule("follower"), "--with",
+                                    test::capsule("finder"), "--source", images_});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("capsule follower version 1: unbounded state"),
+                    HasSubstr("in slices          not run: the state of capsule follower is "
+                              "unbounded\n"),
+                    HasSubstr("every 10th frame   6 frames, the same\n")));
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// vcap run of jobs: --job and --out.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <map>
+#include <stdexcept>
+
+#include <opencv2/videoio.hpp>
+
+#include "cli/command.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Command;
+using test::Result;
+using testing::HasSubstr;
+using testing::SizeIs;
+using Files = std::map<std::string, std::string>;
+
+Files outputs_in(const fs::path& folder) {
+  Files files;
+  if (!fs::exists(folder)) return files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().native().front() != '.')
+      files.emplace(entry.path().filename(), test::read_file(entry.path()));
+  return files;
+}
+
+class JobRun : public testing::Test {
+ protected:
+  void add_clip(const std::string& name, int frames) {
+    fs::create_directories(folder_ / "clips");
+    cv::VideoWriter writer((folder_ / "clips" / name).string(),
+                           cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 25, {64, 48});
+    for (int i = 0; i < frames; ++i)
+      writer.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(10 * i % 256)));
+  }
+
+  /// A job of all clips through one capsule, with what is given in place of its own.
+  std::string job(const nlohmann::json& changes = {}) {
+    nlohmann::json job = {{"schema", "vcap.job/1"},
+                          {"capsules", {test::capsule("finder"), test::capsule("colorist")}},
+                          {"sources", {"clips/"}},
+                          {"outputs", {{"folder", "out"}, {"summary", true}}}};
+    if (!changes.is_null()) job.update(changes, true);
+    return folder_.write("job.json", job.dump()).string();
+  }
+
+  /// What `vcap run` writes of each clip alone.
+  Files records_of_single_runs() {
+    Files files;
+    for (const auto& entry : fs::directory_iterator(folder_ / "clips")) {
+      const std::string name = entry.path().stem().string() + ".jsonl";
+      EXPECT_EQ(test::vcap({"run", "--capsule", test::capsule("finder"), "--capsule",
+                            test::capsule("colorist"), "--source", entry.path().string(), "--jsonl",
+                            (folder_ / name).string()})
+                    .exit_code,
+                0);
+      files.emplace(name, test::read_file(folder_ / name));
+    }
+    return files;
+  }
+
+  const test::TemporaryFolder folder_;
+  const fs::path out_ = folder_ / "out";
+};
+
+TEST_F(JobRun, WritesOutputsForEachVideoAndDoesNothingTwice) {
+  add_clip("gate.avi", 20);
+  add_clip("yard.avi", 12);
+
+  const Result first = test::vcap({"run", "--job", job()});
+
+  EXPECT_EQ(first.exit_code, 0) << first;
+  EXPECT_THAT(first.out, HasSubstr("  videos done      2\n"));
+  EXPECT_THAT(first.err, HasSubstr("vcap: gate: 20 frames\n"));
+  EXPECT_THAT(first.err, HasSubstr("vcap: yard: 12 frames\n"));
+  Files files = outputs_in(out_);
+  EXPECT_EQ(files.erase("gate.txt") + files.erase("yard.txt"), 2u);
+  EXPECT_EQ(files, records_of_single_runs());
+
+  const Result second = test::vcap({"run", "--job", job()});
+  EXPECT_EQ(second.exit_code, 0) << second;
+  EXPECT_THAT(second.out, HasSubstr("  done before      2\n"));
+  EXPECT_EQ(second.err, "");
+}
+
+TEST_F(JobRun, MakesAJobOfTheCommandLine) {
+  add_clip("gate.avi", 5);
+  add_clip("yard.avi", 5);
+  const Result result =
+      test::vcap({"run", "--capsule", test::capsule("finder"), "--source",
+                  (folder_ / "clips").string(), "--option", "finder.threshold=0.75", "--config",
+                  R"(finder={"throw_at":[3]})", "--out", out_.string()});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const Files files = outputs_in(out_);
+  EXPECT_THAT(files, SizeIs(4));
+  EXPECT_THAT(files.at("gate.jsonl"), HasSubstr("0.75"));
+  EXPECT_THAT(files.at("yard.txt"), HasSubstr("failed frames    1, the first: frame 3: "));
+}
+
+TEST_F(JobRun, ListsVideosThatFailAndDoesTheOthers) {
+  add_clip("gate.avi", 5);
+  folder_.write("clips/wrong.avi", "no video");
+  const Result result = test::vcap({"run", "--job", job({{"attempts", 2}})});
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.out,
+              HasSubstr("  failed           1\n  video wrong\n    slice 0, attempt 1: "));
+  EXPECT_THAT(result.out, HasSubstr("slice 0, attempt 2: file "));
+  EXPECT_THAT(outputs_in(out_), SizeIs(2));
+
+  add_clip("wrong.avi", 5);  // which changes the job
+  const Result other = test::vcap({"run", "--job", job()});
+  EXPECT_EQ(other.exit_code, 2) << other;
+  EXPECT_THAT(other.err, HasSubstr("/videos/wrong/"));
+}
+
+TEST_F(JobRun, FailsWhereACapsuleFailsOnEveryFrame) {
+  add_clip("gate.avi", 2);
+  const Result result = test::vcap({"run", "--capsule", test::capsule("finder"), "--source",
+                                    (folder_ / "clips").string(), "--config",
+                                    R"(finder={"throw_at":[0,1]})", "--out", out_.string()});
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.err, HasSubstr("video gate: a capsule failed on every frame; the first: "));
+}
+
+TEST_F(JobRun, RefusesJobsThatCannotBe) {
+  add_clip("gate.avi", 2);
+  for (const auto& [changes, message] : std::vector<std::pair<nlohmann::json, std::string>>{
+           {{{"attempts", 0}}, "/attempts"},
+           {{{"sources", {"nowhere.avi"}}}, "/sources/0"},
+           {{{"sources", {{{"source", "clips/"}, {"capsules", {"nobody"}}}}}}, "\"nobody\""},
+           {{{"sources", {{{"source", "clips/"}, {"options", {{"finder", {{"threshold", 9}}}}}}}}},
+            "video \"gate\""}}) {
+    const Result result = test::vcap({"run", "--job", job(changes)});
+    EXPECT_EQ(result.exit_code, 2) << result;
+    EXPECT_THAT(result.err, HasSubstr(message));
+    EXPECT_FALSE(fs::exists(out_)) << "nothing is to be begun";
+  }
+}
+
+TEST_F(JobRun, RefusesArgumentsThatAreNotForIt) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"run", "--job", "a.json", "--capsule", "a.cap"},
+           {"run", "--job", "a.json", "--out", "out"},
+           {"run", "--out", "out", "--capsule", "a.cap", "--source", "a", "--jsonl", "-"}}) {
+    const Result result = test::vcap(arguments);
+    EXPECT_EQ(result.exit_code, 2) << result;
+    EXPECT_THAT(result.err, HasSubstr(" is not for it; "));
+  }
+}
+
+/// Whose capsule waits at a gate, in the second of two clips, so that a run is under way for sure.
+class JobAtAGate : public JobRun {
+ protected:
+  JobAtAGate() {
+    add_clip("gate.avi", 10);
+    add_clip("yard.avi", 400);
+    if (::mkfifo(gate_.c_str(), 0600) != 0) throw std::runtime_error("no FIFO");
+    const nlohmann::json config = {{"gate", gate_}, {"gate_at", 10}};
+    file_ = job(
+        {{"capsules", {{{"path", test::capsule("finder")}, {"config", config}}}}, {"parallel", 1}});
+  }
+  ~JobAtAGate() override { ::close(opened_); }
+
+  /// For good. Does not wait for the capsule to come there.
+  void open_gate() { opened_ = ::open(gate_.c_str(), O_RDWR | O_CLOEXEC); }
+
+  const std::string gate_ = (folder_ / "fifo").string();
+  std::string file_;
+  int opened_ = -1;
+};
+
+TEST_F(JobAtAGate, StopsAndGoesOn) {
+  Command command({"run", "--job", file_});
+  ASSERT_TRUE(command.wait_for_err("vcap: gate: 10 frames"));
+  command.send(SIGINT);
+  ASSERT_TRUE(command.wait_for_err("vcap: stopping; what is stored stays"));
+  open_gate();
+  const Result stopped = command.wait();
+  EXPECT_EQ(stopped.exit_code, 1) << stopped;
+  EXPECT_THAT(stopped.out, HasSubstr("  left             1\n"));
+  EXPECT_THAT(stopped.out, HasSubstr("the same command goes on"));
+  EXPECT_THAT(outputs_in(out_), SizeIs(2));
+
+  const Result done = test::vcap({"run", "--job", file_});
+  EXPECT_EQ(done.exit_code, 0) << done;
+  EXPECT_THAT(done.out, HasSubstr("  videos done      1\n  done before      1\n"));
+  EXPECT_THAT(outputs_in(out_), SizeIs(4));
+}
+
+TEST_F(JobAtAGate, IsNotRunByTwoAtOnce) {
+  Command first({"run", "--job", file_});
+  ASSERT_TRUE(first.wait_for_err("vcap: gate: 10 frames"));
+  const Result second = test::vcap({"run", "--job", file_});
+  EXPECT_EQ(second.exit_code, 7) << second;
+  EXPECT_THAT(second.err, HasSubstr("another process works in the folder"));
+  open_gate();
+  EXPECT_EQ(first.wait().exit_code, 0);
+}
+
+/// Sees names come into folders.
+class Watcher {
+ public:
+  Watcher() : descriptor_(::inotify_init1(IN_CLOEXEC)) {}
+  ~Watcher() { ::close(descriptor_); }
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  void add(const fs::path& folder) {
+    paths_[::inotify_add_watch(descriptor_, folder.c_str(), IN_MOVED_TO)] = folder;
+  }
+  /// Waits until so many have come, those in new folders included; false where none comes for long,
+  /// since the run has ended.
+  bool wait_for(int names) {
+    while (names > 0) {
+      pollfd event{.fd = descriptor_, .events = POLLIN, .revents = 0};
+      if (::poll(&event, 1, 2000) != 1) return false;
+      alignas(inotify_event) std::array<char, 4096> buffer;
+      const ssize_t size = ::read(descriptor_, buffer.data(), buffer.size());
+      for (const char* at = buffer.data(); at < buffer.data() + size; --names) {
+        const auto* one = reinterpret_cast<const inotify_event*>(at);
+        if ((one->mask & IN_ISDIR) != 0) add(paths_[one->wd] / one->name);
+        at += sizeof(inotify_event) + one->len;
+      }
+    }
+    return true;
+  }
+
+ private:
+  const int descriptor_;
+  std::map<int, fs::path> paths_;
+};
+
+std::map<std::string, fs::file_time_type> finished_in(const fs::path& out) {
+  std::map<std::string, fs::file_time_type> notes;
+  if (!fs::exists(out / ".vcap-job/finished")) return notes;
+  for (const auto& entry : fs::directory_iterator(out / ".vcap-job/finished"))
+    notes.emplace(entry.path().filename(), entry.last_write_time());
+  return notes;
+}
+
+TEST_F(JobRun, GoesOnWhereverItIsKilled) {
+  for (int i = 0; i < 4; ++i) add_clip("clip" + std::to_string(i) + ".avi", 24 + i);
+  ASSERT_EQ(test::vcap({"run", "--job", job({{"slices", 3}, {"parallel", 2}})}).exit_code, 0);
+  const Files expected = outputs_in(out_);
+  ASSERT_THAT(expected, SizeIs(8));
+
+  int kills = 0;
+  for (const int step : {1, 2, 4, 7}) {
+    fs::remove_all(out_);
+    for (const char* const name : {"videos", "finished"})
+      fs::create_directories(out_ / ".vcap-job" / name);
+    for (int runs = 0;; ++runs) {
+      ASSERT_LT(runs, 40) << "each run gets on";
+      const auto before = finished_in(out_);
+      Watcher watcher;
+      for (const auto& folder : {out_, out_ / ".vcap-job/videos", out_ / ".vcap-job/finished"})
+        watcher.add(folder);
+      for (const auto& video : fs::directory_iterator(out_ / ".vcap-job/videos"))
+        watcher.add(video.path());
+      Command command({"run", "--job", job({{"slices", 3}, {"parallel", 2}})});
+      // More each time, since what was begun last may be done again.
+      const bool kill = watcher.wait_for(step + runs);
+      if (kill) command.send(SIGKILL);
+      const Result result = command.wait();
+      for (const auto& [name, text] : outputs_in(out_))
+        EXPECT_EQ(text, expected.at(name)) << name << " is not whole";
+      const auto after = finished_in(out_);
+      for (const auto& [note, time] : before)
+        EXPECT_EQ(after.at(note), time) << note << " was done again";
+      if (result.exit_code == 0) break;
+      ASSERT_EQ(result.exit_code, 128 + SIGKILL) << result;
+      ++kills;
+    }
+    EXPECT_EQ(outputs_in(out_), expected);
+  }
+  EXPECT_GE(kills, 8);
+}
+
+}  // namespace
+}  // namespace vcap

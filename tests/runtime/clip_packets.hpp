@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+extern "C" {
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+}
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace vcap::test {
+
+/// Where a clip has the picture that is decoded at that place, and its time.
+struct Packet {
+  std::int64_t position;
+  int size;
+  std::chrono::nanoseconds pts;
+};
+
+inline Packet packet_of(const std::filesystem::path& path, int place) {
+  AVFormatContext* clip = nullptr;
+  if (avformat_open_input(&clip, path.c_str(), nullptr, nullptr) < 0)
+    throw std::runtime_error("no clip");
+  AVPacket* packet = av_packet_alloc();
+  for (int i = 0; i <= place; ++i) {
+    av_packet_unref(packet);
+    if (av_read_frame(clip, packet) < 0) throw std::runtime_error("no such packet");
+  }
+  const AVStream& stream = *clip->streams[0];
+  const Packet found{
+      packet->pos, packet->size,
+      std::chrono::nanoseconds(av_rescale_q(packet->pts - stream.start_time, stream.time_base,
+                                            AVRational{1, 1'000'000'000}))};
+  av_packet_free(&packet);
+  avformat_close_input(&clip);
+  return found;
+}
+
+/// Leaves nothing of it that could be decoded.
+inline void destroy(const std::filesystem::path& path, const Packet& packet) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(packet.position);
+  file << std::string(static_cast<std::size_t>(packet.size), '\xff');
+}
+
+}  // namespace vcap::test

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams that run in slices, selections of rows, and groups.
+#include <gmock/gmock.h>
+
+#include <deque>
+#include <random>
+#include <thread>
+
+#include "runtime/operation_helpers.hpp"
+#include "runtime/record_line.hpp"
+#include "support/throws_error.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::vector<std::string> lines_of(const std::vector<FrameRecord>& records) {
+  std::vector<std::string> lines;
+  for (const FrameRecord& record : records) lines.push_back(record_line(record));
+  return lines;
+}
+
+/// The first line in which they differ, and that alone.
+testing::AssertionResult are_same(const std::vector<std::string>& lines,
+                                  const std::vector<std::string>& expected) {
+  for (std::size_t i = 0; i < std::max(lines.size(), expected.size()); ++i) {
+    const std::string line = i < lines.size() ? lines[i] : "nothing\n";
+    const std::string other = i < expected.size() ? expected[i] : "nothing\n";
+    if (line != other)
+      return testing::AssertionFailure()
+             << "line " << i << " is " << line << "in place of " << other;
+  }
+  return testing::AssertionSuccess();
+}
+
+std::string words_of(const std::vector<std::shared_ptr<Capsule>>& capsules) {
+  std::string words;
+  for (const auto& capsule : capsules) words += nlohmann::json(capsule->info()).dump() + "\n";
+  return words;
+}
+
+std::string digest(const std::string& text) {
+  return std::to_string(std::hash<std::string>()(text));
+}
+
+/// The last so many things that it was shown, and what it was made from.
+struct RecentState final : BaseStreamState {
+  explicit RecentState(const StreamInfo& given) : info(given) {}
+  const StreamInfo info;
+  std::deque<std::string> recent{};
+};
+
+/// Notes what it has been shown lately: frames, or the notes of nodes of that kind.
+std::shared_ptr<Capsule> make_recent(CapsuleInfo info, std::int64_t warmup) {
+  const bool takes_nodes = info.input_type.size == Size::all;
+  const std::string kind = info.output_type.detections.front();
+  info.stream_state = make_stream_state<RecentState>();
+  info.warmup = warmup;
+  return make_capsule(std::move(info), [=](const Frame& frame, DetectionNodes nodes, const auto&,
+                                           BaseStreamState& state) {
+    auto& own = static_cast<RecentState&>(state);
+    std::string shown = std::to_string(frame.index) + to_string(frame.discontinuity).data();
+    if (takes_nodes)
+      for (const DetectionNode& node : std::move(nodes).take())
+        shown += node.extra_data.at("note").get<std::string>();
+    own.recent.push_back(shown);
+    if (own.recent.size() > static_cast<std::size_t>(warmup) + 1) own.recent.pop_front();
+    std::string all = std::to_string(own.info.seed) + own.info.config.dump();
+    for (const std::string& one : own.recent) all += one + ",";
+    DetectionNodes result = DetectionNodes::all();
+    result.add(note(kind, digest(all)));
+    return result;
+  });
+}
+
+CapsuleInfo noting_info(std::string name, const std::string& kind, bool takes_nodes) {
+  CapsuleInfo info =
+      takes_nodes ? all_info(std::move(name), kind) : detector_info(std::move(name), kind);
+  info.output_type.extra_data = {"note"};
+  return info;
+}
+
+/// Notes what its window shows: frames, or notes of nodes.
+std::shared_ptr<Capsule> make_around(CapsuleInfo info, Stencil stencil) {
+  const std::string kind = info.output_type.detections.front();
+  info.stencil = std::move(stencil);
+  return make_window_capsule(
+      std::move(info),
+      [kind](std::span<const Frame> frames, std::span<DetectionNodes> nodes, const auto&, auto&) {
+        std::string all = shown(frames);
+        for (DetectionNodes& list : nodes)
+          if (list.kind() == Size::all)
+            for (const DetectionNode& node : std::move(list).take())
+              all += node.extra_data.at("note").get<std::string>();
+        DetectionNodes result = DetectionNodes::all();
+        result.add(note(kind, digest(all)));
+        return result;
+      });
+}
+
+std::shared_ptr<Capsule> make_plain(CapsuleInfo info) {
+  const std::string kind = info.output_type.detections.front();
+  return make_capsule(std::move(info),
+                      [kind](const Frame& frame, DetectionNodes nodes, const auto&, auto&) {
+                        if (frame.index % 13 == 7) throw std::runtime_error("no 7");
+                        std::string all = std::to_string(frame.index);
+                        if (nodes.kind() == Size::all)
+                          for (const DetectionNode& node : std::move(nodes).take())
+                            all += node.extra_data.at("note").get<std::string>();
+                        DetectionNodes result = DetectionNodes::all();
+                        result.add(note(kind, digest(all)));
+                        return result;
+                      });
+}
+
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : engine_(seed) {}
+  int below(int bound) { return static_cast<int>(engine_() % static_cast<unsigned>(bound)); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+/// Capsules of all sorts, some of which build on others; none of unbounded state.
+std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
+  std::vector<std::shared_ptr<Capsule>> capsules;
+  std::vector<std::string> kinds;
+  for (int i = 1 + dice.below(4); i > 0; --i) {
+    const bool takes_nodes = !kinds.empty() && dice.below(2) == 0;
+    const std::string name = "c" + std::to_string(i);
+    const std::string kind =
+        takes_nodes ? kinds[static_cast<std::size_t>(dice.below(static_cast<int>(kinds.size())))]
+                    : "k" + std::to_string(i);
+    if (!takes_nodes) kinds.push_back(kind);
+    CapsuleInfo info = noting_info(name, kind, takes_nodes);
+    if (const int sort = dice.below(3); sort == 0) {
+      capsules.push_back(make_plain(std::move(info)));
+    } else if (sort == 1) {
+      capsules.push_back(make_recent(std::move(info), dice.below(6)));
+    } else {
+      Stencil stencil{.offsets = {0}, .edge = static_cast<StencilEdge>(dice.below(3))};
+      for (const int offset : {-3, -1, 1, 2})
+        if (dice.below(3) == 0) stencil.offsets.push_back(offset);
+      capsules.push_back(make_around(std::move(info), std::move(stencil)));
+    }
+  }
+  return capsules;
+}
+
+std::string random_frames(Dice& dice) {
+  std::string frames;
+  for (int i = 1 + dice.below(60); i > 0; --i) frames += "...........|0"[dice.below(13)];
+  return frames;
+}
+
+class SlicedStreams : public testing::TestWithParam<unsigned> {};  // the first seed
+
+TEST_P(SlicedStreams, HaveTheRecordsOfARunInOneGo) {
+  for (unsigned seed = GetParam(); seed < GetParam() + 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Dice dice(seed);
+    const auto capsules = random_capsules(dice);
+    const std::string frames = random_frames(dice);
+    Pipeline pipeline(capsules, {.workers = static_cast<std::size_t>(dice.below(5))});
+    const auto config = [&] {
+      return StreamConfig{.source = std::make_unique<IndexedSource>(frames),
+                          .frames_in_flight = static_cast<std::size_t>(dice.below(6))};
+    };
+    const auto serial = lines_of(run(pipeline, config()));
+    ASSERT_EQ(serial.size(), frames.size());
+
+    StreamConfig sliced = config();
+    sliced.slices = static_cast<std::size_t>(2 + dice.below(9));
+    const std::size_t slices = sliced.slices;
+    EXPECT_TRUE(are_same(lines_of(run(pipeline, std::move(sliced))), serial))
+        << frames << " in " << slices << " slices\n"
+        << words_of(capsules);
+
+    std::vector<std::int64_t> rows;
+    std::vector<std::string> selected;
+    for (std::size_t row = 0; row < frames.size(); ++row)
+      if (dice.below(4) == 0) {
+        rows.push_back(static_cast<std::int64_t>(row));
+        selected.push_back(serial[row]);
+      }
+    if (rows.empty()) continue;
+    StreamConfig some = config();
+    some.select = Sampler::gather(rows);
+    some.slices = static_cast<std::size_t>(1 + dice.below(4));
+    EXPECT_TRUE(are_same(lines_of(run(pipeline, std::move(some))), selected)) << frames << "\n"
+                                                                              << words_of(capsules);
+    for (const auto& capsule : capsules) EXPECT_EQ(capsule->stream_count(), 0u);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(From, SlicedStreams, testing::Values(0u, 100u, 200u, 300u, 400u),
+                         testing::PrintToStringParamName());
+
+TEST(SlicedStream, GoesOnInOrderWhereAVideoIsDamaged) {
+  for (const std::string frames :
+       {"..........x.........", "x...................", "...................x",
+        "....x..x.|....x....", "xxxxxxxxxx.........."}) {
+    Pipeline pipeline({make_recent(noting_info("r", "k", false), 4),
+                       make_around(noting_info("w", "l", false), {{-1, 0, 1}})});
+    const auto serial =
+        lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames)}));
+    for (const std::size_t slices : {2u, 3u, 7u})
+      EXPECT_TRUE(are_same(
+          lines_of(
+              run(pipeline, {.source = std::make_unique<IndexedSource>(frames), .slices = slices})),
+          serial))
+          << frames << " in " << slices;
+  }
+}
+
+TEST(SlicedStream, IsWholeWhereOnlyWhatItLooksAheadToIsDamaged) {
+  Pipeline pipeline({make_around(noting_info("w", "l", false), {{0, 1, 2}})});
+  const std::string frames = "..........x.........";
+  const auto serial = lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames)}));
+  EXPECT_THAT(lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames),
+                                      .select = Sampler::ranges({{2, 8}})})),
+              ElementsAreArray(serial.begin() + 2, serial.begin() + 8));
+  StreamConfig bounded{.source = std::make_unique<IndexedSource>(frames), .max_frames = 14};
+  bounded.slices = 3;
+  EXPECT_THAT(run(pipeline, std::move(bounded)), SizeIs(14)) << "not the frames behind it";
+}
+
+TEST(Groups, FailWhereAVideoIsDamaged) {
+  Pipeline pipeline({make_detector("d", "x")});
+  pipeline.open_stream({.id = "s",
+                        .source = std::make_unique<IndexedSource>("....x....."),
+                        .groups = {{{0, 3}, {}}, {{2, 8}, {}}}});
+  const StreamReport report = pipeline.wait("s");
+  EXPECT_GE(report.frames, 3);
+  ASSERT_TRUE(report.failure);
+  EXPECT_THAT(*report.failure, HasSubstr("frame 4"));
+}
+
+TEST(Selection, IsRefusedWhereItCannotBeFound) {
+  Pipeline pipeline({make_detector("d", "x")});
+  EXPECT_THAT(
+      [&] {
+        pipeline.open_stream({.id = "s", .source = make_source(30), .select = Sampler::stride(2)});
+      },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("is not known")));
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  pipeline.open_stream(
+      {.id = "s", .source = make_source(30), .select = Sampler::ranges({{10, kFar}})});
+  const StreamReport report = pipeline.wait("s");
+  EXPECT_EQ(report.frames, 20);
+  EXPECT_THAT(report.failure.value_or(""),
+              HasSubstr("ends after 30 frames, and frame 30 is asked for"));
+}
+
+TEST(SlicedStream, CallsCapsulesForTheFramesThatTheyNeedAlone) {
+  std::atomic<int> calls = 0;
+  auto counted = make_capsule(detector_info("slow", "x"), [&](const Frame&, auto, auto&, auto&) {
+    ++calls;
+    return DetectionNodes::all();
+  });
+  Pipeline pipeline({counted, make_recent(noting_info("r", "k", false), 10)});
+  run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(100, '.')), .slices = 5});
+  EXPECT_EQ(calls, 100) << "not for the warm-up of another";
+}
+
+std::shared_ptr<Capsule> make_counter(std::optional<std::int64_t> warmup, int most) {
+  CapsuleInfo info = noting_info("counter", "seen", false);
+  info.stream_state = make_stream_state<CountingState>();
+  info.warmup = warmup;
+  return make_capsule(std::move(info),
+                      [most](const Frame&, auto, const auto&, BaseStreamState& state) {
+                        int& seen = static_cast<CountingState&>(state).frames;
+                        DetectionNodes nodes = DetectionNodes::all();
+                        nodes.add(note("seen", std::to_string(std::min(seen, most))));
+                        ++seen;
+                        return nodes;
+                      });
+}
+
+std::vector<std::string> seen_at(const std::vector<std::int64_t>& rows,
+                                 std::shared_ptr<Capsule> capsule) {
+  Pipeline pipeline({std::move(capsule)});
+  return notes_of(run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(28, '.')),
+                                 .select = Sampler::gather(rows)}),
+                  "seen");
+}
+
+TEST(Selection, GivesABoundedCapsuleItsWarmUp) {
+  // Scanner gives [0, 3, 3, 4, 5] for a kernel of warm-up 3 that counts all it has seen. One that
+  // depends on no more than its warm-up counts to 3, wherever the rows are cut; the other one's
+  // declaration is not true, and what it gives depends on the cut.
+  // [golden]
+  EXPECT_THAT(seen_at({0, 10, 25, 26, 27}, make_counter(3, 3)),
+              ElementsAre("0", "3", "3", "3", "3"));
+  EXPECT_THAT(seen_at({0, 2, 4}, make_counter(3, 3)), ElementsAre("0", "2", "3"));
+  EXPECT_THAT(seen_at({0, 10, 25, 26, 27}, make_counter(3, 99)),
+              ElementsAre("0", "3", "3", "4", "5"));
+  // [/golden]
+}
+
+TEST(Selection, RunsAllFramesBeforeForUnboundedState) {
+  EXPECT_THAT(seen_at({0, 10, 25}, make_counter({}, 99)), ElementsAre("0", "10", "25"));
+}
+
+TEST(Selection, KeepsTheRowsOfTheSource) {
+  Pipeline pipeline({make_detector("d", "x")});
+  std::vector<std::int64_t> indexes;
+  for (const FrameRecord& record :
+       run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(50, '.')),
+                     .select = Sampler::ranges({{3, 5}, {40, 42}})}))
+    indexes.push_back(record.frame.index);
+  EXPECT_THAT(indexes, ElementsAre(3, 4, 40, 41));
+}
+
+TEST(Selection, ReadsASourceWithoutIndexInOrder) {
+  Pipeline pipeline({make_recent(noting_info("r", "k", false), 4)});
+  const auto all = lines_of(run(pipeline, {.source = make_source(30)}));
+  EXPECT_THAT(
+      lines_of(run(pipeline, {.source = make_source(30), .select = Sampler::gather({2, 20, 29})})),
+      ElementsAre(all[2], all[20], all[29]));
+}
+
+TEST(Slices, AreRefusedWhereTheyCannotBe) {
+  Pipeline pipeline({make_counter({}, 9), make_detector("d", "x")});
+  const auto expect_refused = [&](StreamConfig config, const char* why) {
+    config.id = "s";
+    if (!config.source) config.source = std::make_unique<IndexedSource>(std::string(40, '.'));
+    EXPECT_THAT(
+        [&] { pipeline.open_stream(std::move(config)); },
+        ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                     testing::AllOf(HasSubstr("stream s"), HasSubstr(why))));
+  };
+  expect_refused({.slices = 2}, "the state of capsule counter is unbounded");
+  expect_refused({.source = make_source(40), .slices = 2}, "place of each frame in memory");
+  expect_refused({.source = std::make_unique<MemorySource>(MemorySource::Plan{.live = true}),
+                  .select = Sampler::stride(2)},
+                 "not stored");
+  expect_refused({.overflow = OverflowPolicy::drop_oldest, .slices = 2}, "drops frames");
+  expect_refused({.keep_every = 3, .slices = 2}, "skips frames");
+  StreamConfig deadline{.slices = 2};
+  deadline.capsule_deadline = std::chrono::seconds(1);
+  expect_refused(std::move(deadline), "how long capsules take");
+  StreamConfig quarantine{.slices = 2};
+  quarantine.quarantine.failures = 1;
+  expect_refused(std::move(quarantine), "in quarantine");
+  expect_refused({.slices = 2, .groups = {{{0, 3}}}}, "groups are given beside");
+  expect_refused({.groups = {{{0, 3}}, {{30, 41}}}}, "group 1 has rows 30 to 41");
+  EXPECT_THAT(pipeline.reports(), IsEmpty());
+  EXPECT_THROW(pipeline.open_stream({.id = "s",
+                                     .source = std::make_unique<IndexedSource>("..."),
+                                     .select = Sampler::gather({3})}),
+               InvalidArgument);
+}
+
+TEST(Slices, AreLeftOutWhereTheyDoNotPay) {
+  const auto report_of = [](std::shared_ptr<Capsule> capsule, std::size_t frames,
+                            std::unique_ptr<Source> source = nullptr) {
+    Pipeline pipeline({std::move(capsule)});
+    if (!source) source = std::make_unique<IndexedSource>(std::string(frames, '.'));
+    pipeline.open_stream({.id = "s", .source = std::move(source), .slices = 0});
+    return pipeline.wait("s");
+  };
+  EXPECT_THAT(report_of(make_counter({}, 9), 500).not_sliced,
+              HasSubstr("capsule counter is unbounded"));
+  EXPECT_THAT(report_of(make_detector("d", "x"), 500, make_source(500)).not_sliced,
+              HasSubstr("is not known"));
+  if (std::thread::hardware_concurrency() < 2) return;
+  EXPECT_THAT(report_of(make_counter(200, 200), 500).not_sliced, HasSubstr("warm-up of 200"));
+  EXPECT_THAT(report_of(make_detector("d", "x"), 20).not_sliced, HasSubstr("too few"));
+  const StreamReport report = report_of(make_counter(5, 5), 1000);
+  EXPECT_EQ(report.not_sliced, "");
+  EXPECT_GE(report.slices, 2);
+  EXPECT_EQ(report.frames, 1000);
+}
+
+TEST(Groups, AreStreamsOfTheirOwn) {
+  CapsuleInfo info = noting_info("r", "k", false);
+  Pipeline pipeline({make_recent(std::move(info), 100)});
+  const std::string frames(20, '.');
+  const auto records =
+      run(pipeline, {.source = std::make_unique<IndexedSource>(frames),
+                     .config = {{"r", {{"line", 1}}}},
+                     .groups = {{{0, 4}, {}}, {{2, 6}, {{"r", {{"line", 2}}}}}, {{19, 20}, {}}}});
+  std::vector<std::string> places;
+  for (const FrameRecord& record : records)
+    places.push_back(std::to_string(*record.group) + ":" + std::to_string(record.frame.index) +
+                     (record.frame.discontinuity == Discontinuity::start ? "s" : "") + "@" +
+                     std::to_string(record.frame.pts / std::chrono::milliseconds(40)));
+  EXPECT_THAT(places, ElementsAre("0:0s@0", "0:1@1", "0:2@2", "0:3@3", "1:0s@2", "1:1@3", "1:2@4",
+                                  "1:3@5", "2:0s@19"));
+  EXPECT_NE(note_of(records[0], "k"), note_of(records[4], "k")) << "of another config";
+  EXPECT_THAT(record_line(records[4]), HasSubstr("\"group\":1,\"frame_index\":0"));
+}
+
+TEST(SlicedStream, EndsWithASinkThatFails) {
+  Pipeline pipeline({make_detector("d", "x")});
+  std::int64_t written = 0;
+  pipeline.open_stream({.id = "s",
+                        .source = std::make_unique<IndexedSource>(std::string(100, '.')),
+                        .sinks = {make_callback_sink([&](const FrameRecord& record) {
+                          if (record.frame.index == 33)
+                            throw OutputError(ErrorCode::output_write, "full");
+                          EXPECT_EQ(record.frame.index, written++);
+                        })},
+                        .slices = 4});
+  const StreamReport report = pipeline.wait("s");
+  EXPECT_EQ(report.frames, 33);
+  EXPECT_EQ(written, 33);
+  EXPECT_EQ(report.failure, "full");
+  EXPECT_GE(report.drops.at("stream_failed"), 1);
+}
+
+TEST(SlicedStream, LetsGoOfPixelsThatNobodyWants) {
+  Pipeline pipeline({make_detector("d", "x")});
+  for (const bool wanted : {false, true}) {
+    pipeline.open_stream({.id = "s",
+                          .source = std::make_unique<IndexedSource>(std::string(40, '.')),
+                          .sinks = {make_callback_sink(
+                              [wanted](const FrameRecord& record) {
+                                EXPECT_EQ(record.frame.image.empty(), !wanted);
+                                EXPECT_EQ(record.resolution, cv::Size(8, 8));
+                                EXPECT_THAT(record_line(record), HasSubstr("\"width\":8"));
+                              },
+                              wanted)},
+                          .slices = 3});
+    EXPECT_EQ(pipeline.wait("s").frames, 40);
+  }
+}
+
+TEST(SlicedStream, CanBePulledStoppedAndClosed) {
+  Pipeline pipeline({make_recent(noting_info("r", "k", false), 3)});
+  const auto open = [&](bool pull) {
+    pipeline.open_stream({.id = "s",
+                          .source = std::make_unique<IndexedSource>(std::string(200, '.')),
+                          .pull = pull,
+                          .slices = 6});
+  };
+  open(true);
+  std::int64_t index = 0;
+  while (const auto record = pipeline.next("s")) EXPECT_EQ(record->frame.index, index++);
+  EXPECT_EQ(index, 200);
+  EXPECT_EQ(pipeline.wait("s").frames, 200);
+
+  open(true);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(pipeline.next("s")->frame.index, i);
+  EXPECT_EQ(pipeline.close_stream("s").frames, 10);
+
+  open(false);
+  EXPECT_THROW(pipeline.set_option("s", "r", "none", true), InvalidArgument);
+  pipeline.stop();
+  const StreamReport report = pipeline.wait("s");
+  EXPECT_LE(report.frames, 200);
+  EXPECT_FALSE(report.failure);
+  open(false);  // and is ended by the pipeline
+}
+
+TEST(SlicedStream, MayEndAtAnyMoment) {
+  for (unsigned round = 0; round < 200; ++round) {
+    Dice dice(round);
+    Pipeline pipeline(random_capsules(dice));
+    std::int64_t last = -1;
+    const bool pull = dice.below(3) == 0;
+    pipeline.open_stream({.id = "s",
+                          .source = std::make_unique<IndexedSource>(std::string(300, '.')),
+                          .sinks = {make_callback_sink([&](const FrameRecord& record) {
+                            EXPECT_EQ(record.frame.index, last + 1);
+                            last = record.frame.index;
+                          })},
+                          .pull = pull,
+                          .slices = static_cast<std::size_t>(2 + dice.below(6))});
+    std::jthread puller;
+    if (pull)
+      puller = std::jthread([&] {
+        try {
+          for (int i = dice.below(200); i > 0 && pipeline.next("s"); --i) {
+          }
+        } catch (const SourceError& closed) {
+        }
+      });
+    for (int i = dice.below(3000); i > 0; --i) static_cast<void>(pipeline.stats());
+    const StreamReport report = pipeline.close_stream("s");
+    EXPECT_EQ(report.frames, last + 1);
+    EXPECT_FALSE(report.failure);
+  }
+}
+
+}  // namespace
+}  // namespace vcap::test
