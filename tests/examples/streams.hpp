@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <opencv2/core/utility.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/examples.hpp"
+#include "vcap/runtime/pipeline.hpp"
+
+// Whole streams through the example capsules.
+
+namespace examples {
+
+/// A stored stream of these pictures, 25 a second.
+class Pictures final : public vcap::Source {
+ public:
+  explicit Pictures(std::vector<cv::Mat> pictures, std::vector<std::int64_t> seeks = {})
+      : pictures_(std::move(pictures)), seeks_(std::move(seeks)) {}
+
+  vcap::SourceInfo info() const override { return {.description = "pictures"}; }
+  std::optional<vcap::Frame> read() override {
+    using enum vcap::Discontinuity;
+    if (next_ == static_cast<std::int64_t>(pictures_.size())) return std::nullopt;
+    const std::int64_t index = next_++;
+    return vcap::Frame{.image = pictures_[static_cast<std::size_t>(index)],
+                       .index = index,
+                       .pts = std::chrono::milliseconds(40 * index),
+                       .discontinuity = index == 0                              ? start
+                                        : std::ranges::count(seeks_, index) > 0 ? seek
+                                                                                : none};
+  }
+
+ private:
+  const std::vector<cv::Mat> pictures_;
+  const std::vector<std::int64_t> seeks_;  ///< indexes of frames that do not follow
+  std::int64_t next_ = 0;
+};
+
+/// The records of a stream that goes through one capsule without an error.
+inline std::vector<vcap::FrameRecord> run(std::shared_ptr<vcap::Capsule> capsule,
+                                          vcap::StreamConfig config) {
+  std::vector<vcap::FrameRecord> records;
+  const bool is_sliced = config.slices > 1;
+  config.id = "stream";
+  config.sinks = {vcap::make_callback_sink(
+      [&](const vcap::FrameRecord& record) { records.push_back(record); }, false)};
+  vcap::Pipeline pipeline({std::move(capsule)});
+  pipeline.open_stream(std::move(config));
+  const vcap::StreamReport report = pipeline.wait("stream");
+  EXPECT_EQ(report.failure.value_or(""), "");
+  EXPECT_EQ(report.errors, 0);
+  EXPECT_EQ(report.slices > 1, is_sliced);
+  return records;
+}
+
+inline std::vector<vcap::FrameRecord> run(std::shared_ptr<vcap::Capsule> capsule,
+                                          std::vector<cv::Mat> pictures,
+                                          std::vector<std::int64_t> seeks = {}) {
+  return run(std::move(capsule),
+             {.source = std::make_unique<Pictures>(std::move(pictures), std::move(seeks))});
+}
+
+inline std::vector<std::string> lines_of(const std::vector<vcap::FrameRecord>& records) {
+  std::vector<std::string> lines;
+  for (const vcap::FrameRecord& record : records) lines.push_back(nlohmann::json(record).dump());
+  return lines;
+}
+
+/// Whether the capsule's records of a clip are the same, byte for byte, where it is run in slices;
+/// the first that is not, where there is one.
+inline testing::AssertionResult gives_the_same_in_slices(
+    const std::shared_ptr<vcap::Capsule>& capsule, const std::filesystem::path& clip,
+    const vcap::SourceOptions& part = {}) {
+  const auto records = [&](std::size_t slices) {
+    return run(capsule, {.source = vcap::open_source(clip.string(), part), .slices = slices});
+  };
+  const std::vector<vcap::FrameRecord> in_one_go = records(1);
+  if (std::ranges::all_of(in_one_go, [](const auto& record) { return record.objects.empty(); }))
+    return testing::AssertionFailure() << "there is nothing to find in the clip";
+  const std::vector<std::string> serial = lines_of(in_one_go), sliced = lines_of(records(3));
+  if (sliced.size() != serial.size())
+    return testing::AssertionFailure()
+           << sliced.size() << " records in slices, " << serial.size() << " in one go";
+  const auto [one, other] = std::ranges::mismatch(sliced, serial);
+  if (one == sliced.end()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "in slices: " << *one << "\nin one go: " << *other;
+}
+
+/// Has OpenCV use so many threads for a while.
+class OpenCvThreads {
+ public:
+  explicit OpenCvThreads(int threads) { cv::setNumThreads(threads); }
+  ~OpenCvThreads() { cv::setNumThreads(before_); }
+  OpenCvThreads(const OpenCvThreads&) = delete;
+  OpenCvThreads& operator=(const OpenCvThreads&) = delete;
+
+ private:
+  const int before_ = cv::getNumThreads();
+};
+
+/// The same for the frames of a clip, all in OpenCV's own threads: one of them, then many.
+inline testing::AssertionResult gives_the_same_with_any_threads(
+    const std::shared_ptr<vcap::Capsule>& capsule, const std::vector<cv::Mat>& frames) {
+  const auto lines = [&](int count) {
+    const OpenCvThreads threads(count);
+    return lines_of(run(capsule, frames));
+  };
+  const std::vector<std::string> one = lines(1);
+  for (const int count : {2, 3, 7})
+    if (lines(count) != one)
+      return testing::AssertionFailure() << "they are others with " << count << " threads";
+  return testing::AssertionSuccess();
+}
+
+}  // namespace examples
