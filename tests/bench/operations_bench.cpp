@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What operations over time cost, and what they save.
+#include <vector>
+
+#include "operations/parts.hpp"
+
+int main(int argc, char** argv) {
+  using namespace vcap::bench;
+  std::vector<Figure> figures;
+  for (const auto& part : {operations::gathering()})
+    figures.insert(figures.end(), part.begin(), part.end());
+  return run_figures(argc, argv, figures);
+}
