@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Prints the path of vtest.avi (pedestrians, 795 frames, 768×576, 10 fps). Takes it out of Debian's
-# package opencv-doc, which is downloaded into the build folder and not installed. Beside it lies
-# Megamind.avi, which has a face in it.
+# package opencv-doc, which is downloaded into the build folder and not installed. Beside it lie the
+# other clips of that package: Megamind.avi, which has a face in it, the same with damage
+# (Megamind_bugy.avi), and tree.avi.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$root/build/footage
-video=$folder/vtest.avi
-if [ ! -s "$video" ] || [ ! -s "$folder/Megamind.avi" ]; then
+video=$folder/vtest.avi  # the last one to be put there
+if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ]; then
   mkdir -p "$folder"
   staging=$(mktemp -d "$folder/staging.XXXXXX")
   trap 'rm -rf "$staging"' EXIT
@@ -24,7 +25,6 @@ if [ ! -s "$video" ] || [ ! -s "$folder/Megamind.avi" ]; then
   fi
   dpkg-deb -x opencv-doc_*.deb unpacked
   data=unpacked/usr/share/doc/opencv-doc/examples/data
-  mv "$data/Megamind.avi" "$folder"
-  mv "$data/vtest.avi" "$video"
+  for clip in Megamind.avi Megamind_bugy.avi tree.avi vtest.avi; do mv "$data/$clip" "$folder"; done
 fi
 echo "$video"

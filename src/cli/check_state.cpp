@@ -14,6 +14,7 @@
 #include <system_error>
 #include <vector>
 
+#include "capsule/operation_words.hpp"
 #include "cli/access_options.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/commands.hpp"
@@ -155,8 +156,8 @@ class StateCheck {
 
   int run() {
     const CapsuleInfo& info = infos_.front();
-    std::cout << "capsule " << info.name << " version " << info.version << ": " << state_of(info)
-              << '\n';
+    std::cout << "capsule " << info.name << " version " << info.version << ": "
+              << detail::state_words(info) << '\n';
     const auto alone = load(BatchSizes{.maximum = 1});
     record_reference(*alone);
     check(*alone, "again, in one go", {});
@@ -175,12 +176,6 @@ class StateCheck {
   }
 
  private:
-  static std::string state_of(const CapsuleInfo& info) {
-    if (!info.stream_state) return "stateless";
-    return info.warmup ? "bounded state, warm-up of " + std::to_string(*info.warmup) + " frames"
-                       : "unbounded state";
-  }
-
   const CapsuleInfo* unbounded_one() const {
     for (const CapsuleInfo& info : infos_)
       if (info.stream_state && !info.warmup) return &info;

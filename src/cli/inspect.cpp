@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/operation_words.hpp"
 #include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
@@ -18,15 +19,6 @@
 
 namespace vcap::cli {
 namespace {
-
-std::string state_of(const CapsuleInfo& info) {
-  if (!info.stream_state) return "none";
-  std::string text = "kept for each stream";
-  for (const Discontinuity at : info.keeps_state_at)
-    text +=
-        (at == info.keeps_state_at.front() ? ", also over " : ", ") + std::string(to_string(at));
-  return text;
-}
 
 std::string devices_of(const CapsuleInfo& info) {
   if (!info.device_set) return info.device_mapper.name();
@@ -73,8 +65,10 @@ void print(const Manifest& manifest, std::ostream& out) {
   if (!info.description.empty()) out << info.description << '\n';
   out << "takes     " << describe(info.input_type) << '\n'
       << "gives     " << describe(info.output_type) << '\n'
-      << "state     " << state_of(info) << '\n'
-      << "devices   " << devices_of(info) << '\n';
+      << "state     " << detail::state_words(info) << '\n';
+  if (info.stencil) out << "window    " << detail::stencil_words(*info.stencil) << '\n';
+  if (info.batch) out << "batches   " << detail::batch_words(*info.batch) << '\n';
+  out << "devices   " << devices_of(info) << '\n';
   if (info.recognition_threshold)
     out << "matches   up to a distance of " << *info.recognition_threshold << '\n';
   out << "format    " << manifest.format_version << ", plugin API " << manifest.api_version << '\n';

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "capsule/operation_words.hpp"
 #include "runtime/plan_member.hpp"
 #include "runtime/plan_words.hpp"
 #include "vcap/base/error.hpp"
@@ -226,7 +227,8 @@ Plan::Step step_of(const PlanMember& member, const Members& members) {
   Plan::Step step{.capsule = member.place,
                   .name = member.info->name,
                   .needs = member.info->input_type,
-                  .adds = member.adds};
+                  .adds = member.adds,
+                  .over_time = detail::operation_words(*member.info)};
   if (step.needs.size == NodeDescription::Size::none)
     step.reasons.emplace_back("It needs nothing but the frame.");
   for (const auto& [giver, gift] : member.fed_by) {
@@ -257,7 +259,11 @@ Plan::Plan(const std::vector<CapsuleInfo>& capsules, UnfitPolicy unfit) {
     connect(members);
   }
   const std::vector<std::size_t> order = order_of(members);
-  for (const std::size_t position : order) steps_.push_back(step_of(members[position], members));
+  for (const std::size_t position : order) {
+    steps_.push_back(step_of(members[position], members));
+    const std::optional<Stencil>& stencil = members[position].info->stencil;
+    if (stencil) look_ahead_ += stencil->ahead();
+  }
   conflicts_ = conflicts_of(members, order);
 }
 

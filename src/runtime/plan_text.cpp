@@ -47,12 +47,16 @@ std::string Plan::explain() const {
     text << i + 1 << ". " << step.name << '\n'
          << "   needs  " << plan_words::needs_in_words(step.needs) << '\n'
          << "   adds   " << adds_in_words(step) << '\n';
+    for (const std::string& words : step.over_time) text << "   time   " << words << '\n';
     for (const std::string& reason : step.reasons) text << "   why    " << reason << '\n';
     for (const Conflict& conflict : conflicts_)
       if (conflict.second == step.capsule) text << "   but    " << conflict.text << '\n';
   }
   for (const LeftOut& out : left_out_)
     text << "-  " << out.name << ", left out\n   why    " << out.reason << '\n';
+  if (look_ahead_ > 0)
+    text << "Each record waits until windows have seen " << look_ahead_
+         << (look_ahead_ == 1 ? " frame" : " frames") << " behind its own.\n";
   return text.str();
 }
 
@@ -91,7 +95,8 @@ void to_json(nlohmann::json& json, const Plan& plan) {
                      {"needs", step.needs},
                      {"adds", step.adds},
                      {"fed_by", std::move(fed_by)},
-                     {"reasons", step.reasons}});
+                     {"reasons", step.reasons},
+                     {"over_time", step.over_time}});
   }
   nlohmann::json conflicts = nlohmann::json::array();
   for (const Plan::Conflict& conflict : plan.conflicts())
@@ -104,7 +109,8 @@ void to_json(nlohmann::json& json, const Plan& plan) {
   json = {{"schema", "vcap.plan/1"},
           {"steps", std::move(steps)},
           {"conflicts", std::move(conflicts)},
-          {"left_out", std::move(left_out)}};
+          {"left_out", std::move(left_out)},
+          {"look_ahead", plan.look_ahead()}};
 }
 
 }  // namespace vcap

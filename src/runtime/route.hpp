@@ -30,9 +30,7 @@ struct Station {
   struct Gate {
     std::optional<std::uint64_t> next{};  ///< absent until the first frame is begun
     std::map<std::uint64_t, std::unique_ptr<FrameJob>> parked{};
-    /// Those that the capsule has not seen, since it was not called on their frames. Touched only
-    /// by the one frame that is inside.
-    Discontinuities owed{};
+    OwedDiscontinuities owed{};  ///< touched only by the one frame that is inside
   };
 
   /// Where frames of a stored stream wait to go to a capsule together.
@@ -50,15 +48,17 @@ struct Station {
 /// one. Guarded by the stream's mutex.
 struct Arrivals {
   bool begun = false;
-  FrameHistory::Bounds bounds{};                    ///< the frames that come here
-  std::map<std::uint64_t, DetectionNodes> nodes{};  ///< of those that have come, by ticket
+  FrameHistory::Bounds bounds{};  ///< the frames that come here
+  /// Of those that have come, by ticket.
+  std::map<std::uint64_t, std::shared_ptr<const DetectionNodes>> nodes{};
 };
 
 /// What a capsule with a stencil is shown around a frame. Thread safety: value.
 struct StepWindow {
-  std::vector<Frame> frames{};          ///< by offset
-  std::vector<DetectionNodes> nodes{};  ///< theirs, without the present frame's
-  std::optional<int> missing{};         ///< an offset where no frame is, and where that is an error
+  std::vector<Frame> frames{};  ///< by offset
+  std::vector<std::shared_ptr<const DetectionNodes>>
+      nodes{};                   ///< theirs; null where there are none
+  std::optional<int> missing{};  ///< an offset where no frame is, and where that is an error
 };
 
 /// How one version of a capsule has served one stream.
@@ -99,6 +99,8 @@ struct FrameJob {
   bool holds_call = false;  ///< of Station::Gathering
   bool leads = false;       ///< those that wait there count on it to take them along
   std::optional<std::size_t> arrived_at{};  ///< the step whose Arrivals have its nodes
+  /// The frame whose nodes its window waits for; absent: frames that have not begun.
+  std::optional<std::uint64_t> waits_for{};
 
   const ProgramStep& program_step() const { return (*route->program)[step]; }
   Station& station() const { return *route->stops[step].station; }

@@ -52,12 +52,12 @@ Rows wanted_rows(const StreamConfig& config, std::int64_t frames) {
   }
 }
 
-std::size_t records_kept(const StreamConfig& config, bool keeps_pixels, std::size_t lanes) {
+std::size_t records_kept(const StreamConfig& config, bool keeps_pixels, std::size_t at_once) {
   if (!keeps_pixels) return kMostRecords;
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   const std::size_t frame = frame_bytes(config.source->info());
-  // Of up to two slices for each lane.
-  return std::clamp<std::size_t>(kBytes / (2 * lanes) / frame, 8, kMostRecords);
+  // Of up to two slices for each that runs.
+  return std::clamp<std::size_t>(kBytes / (2 * at_once) / frame, 8, kMostRecords);
 }
 
 std::vector<Slice> slices_of(const SliceNeeds& needs, const std::vector<Rows>& parts,
@@ -90,24 +90,29 @@ std::vector<Slice> groups_of(const StreamConfig& config, const SliceNeeds& needs
 std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t wanted,
                        std::size_t longest, std::string& why) {
   const std::int64_t warmup = needs.lead() + needs.trail();
-  const std::int64_t even = rows / static_cast<std::int64_t>(std::max<std::size_t>(wanted, 1));
-  const std::int64_t length = std::min(static_cast<std::int64_t>(longest),
-                                       std::max({even, kShortest, kTimesWarmUp * warmup}));
-  if (2 * length > rows) {
+  const auto most_frames = static_cast<std::int64_t>(longest);
+  const std::int64_t least = (rows + most_frames - 1) / most_frames;
+  const std::int64_t most = rows / std::max(kShortest, kTimesWarmUp * warmup);
+  if (most < 2 && least < 2) {
     why = "its " + std::to_string(rows) + " frames are too few" +
           (warmup > 0 ? " for a warm-up of " + std::to_string(warmup) : std::string());
     return 1;
   }
-  if (length < kShortest) {
-    why = "memory allows slices of " + std::to_string(length) + " frames with their pixels";
+  if (most_frames < kShortest) {
+    why = "memory allows slices of " + std::to_string(longest) + " frames with their pixels";
     return 1;
   }
-  if (length < 2 * warmup) {
+  if (most_frames < 2 * warmup) {
     why = "a warm-up of " + std::to_string(warmup) + " frames is too long for slices of " +
-          std::to_string(length) + ", which memory allows";
+          std::to_string(longest) + ", which memory allows";
     return 1;
   }
-  return static_cast<std::size_t>((rows + length - 1) / length);
+  const auto all = static_cast<std::int64_t>(wanted);
+  std::int64_t parts = std::max(least, std::min(all, most));
+  // As many as run at once, or a multiple of that: otherwise the last ones leave cores idle.
+  if (const std::int64_t over = parts % std::max<std::int64_t>(all / 2, 1); parts > over)
+    parts = parts - over >= least ? parts - over : parts - over + all / 2;
+  return static_cast<std::size_t>(parts);
 }
 
 std::size_t frame_bytes(const SourceInfo& info) noexcept {
@@ -152,7 +157,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
   const SliceNeeds needs(program);
   if (!config.groups.empty()) {
     plan.slices = groups_of(config, needs, plan.frames);
-    plan.lanes = std::min(cores, plan.slices.size());
+    plan.at_once = std::min(cores, plan.slices.size());
     return plan;
   }
   if (needs.unbounded() && config.slices > 1)
@@ -171,7 +176,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
                 : 1;
   if (parts == 1 && is_automatic(config)) return why;
   plan.slices = slices_of(needs, cut(wanted, parts), plan);
-  plan.lanes = std::max<std::size_t>(std::min(cores, plan.slices.size()), 1);
+  plan.at_once = std::max<std::size_t>(std::min(cores, plan.slices.size()), 1);
   return plan;
 }
 

@@ -15,8 +15,9 @@ namespace vcap {
 /// What a frame's pixels take; of an unknown size, those of 1080p.
 std::size_t frame_bytes(const SourceInfo& info) noexcept;
 
-/// Into how many parts so many rows are best cut: at least `wanted`, so long as parts are worth
-/// their warm-up and the opening of a file; none longer than `longest`. 1 with the reason in `why`.
+/// Into how many parts so many rows are best cut: `wanted`, which is two for each that runs at
+/// once, or fewer where parts would not be worth their warm-up and the opening of a file; none
+/// longer than `longest`. 1 with the reason in `why`.
 std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t wanted,
                        std::size_t longest, std::string& why);
 

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "capsule/stream_states.hpp"
 #include "runtime/rows_source.hpp"
+#include "runtime/slice_source.hpp"
 #include "runtime/stream.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -23,69 +24,6 @@ bool is_not_as_indexed(const std::exception_ptr& failure) {
     return false;
   }
 }
-
-}  // namespace
-
-/// Lets a slice's reader go on while not too many of its records wait. Thread safety: thread-safe.
-class SliceGate {
- public:
-  explicit SliceGate(std::size_t room) : room_(room) {}
-
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_ < room_ || open_; });
-  }
-  void add() {
-    const std::lock_guard lock(mutex_);
-    ++waiting_;
-  }
-  void take() {
-    const std::lock_guard lock(mutex_);
-    if (--waiting_ < room_) changed_.notify_all();
-  }
-  /// For good.
-  void open() noexcept {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  const std::size_t room_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t waiting_ = 0;
-  bool open_ = false;
-};
-
-namespace {
-
-/// A slice's frames, as its stream is to see them.
-class SliceSource final : public Source {
- public:
-  SliceSource(std::unique_ptr<Source> frames, std::shared_ptr<SliceGate> gate,
-              std::optional<std::int64_t> group_begin)
-      : frames_(std::move(frames)), gate_(std::move(gate)), group_begin_(group_begin) {}
-
-  SourceInfo info() const override { return frames_->info(); }
-  std::optional<Frame> read() override {
-    gate_->wait();
-    std::optional<Frame> frame = frames_->read();
-    if (!frame || !group_begin_) return frame;
-    frame->index -= *group_begin_;
-    if (frame->index == 0) frame->discontinuity = Discontinuity::start;
-    return frame;
-  }
-  void interrupt() noexcept override {
-    frames_->interrupt();
-    gate_->open();
-  }
-
- private:
-  const std::unique_ptr<Source> frames_;
-  const std::shared_ptr<SliceGate> gate_;
-  const std::optional<std::int64_t> group_begin_;
-};
 
 Rows moved(const Rows& rows, std::int64_t by) {
   Rows result;
@@ -122,8 +60,8 @@ void SlicedStream::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (const auto& [number, lane] : lanes_)
-      if (lane->stream) streams.push_back(lane->stream);
+    for (const auto& [number, part] : parts_)
+      if (part->stream) streams.push_back(part->stream);
     changed_.notify_all();
   }
   for (const std::shared_ptr<Stream>& stream : streams) stream->stop();
@@ -133,7 +71,7 @@ void SlicedStream::run() {
   Lock lock(mutex_);
   while (step(lock)) {
   }
-  close_lanes(lock, report_.failure ? kDropStreamFailed : kDropClosed);
+  close_parts(lock, report_.failure ? kDropStreamFailed : kDropClosed);
   in_order_.reset();
   report_.elapsed = std::chrono::steady_clock::now() - opened_;
   report_.ended = true;
@@ -147,9 +85,9 @@ bool SlicedStream::step(Lock& lock) {
     open_next(lock);
     return true;
   }
-  const auto found = lanes_.find(head_);
-  if (found == lanes_.end()) return false;
-  const std::shared_ptr<Lane> head = found->second;
+  const auto found = parts_.find(head_);
+  if (found == parts_.end()) return false;
+  const std::shared_ptr<Part> head = found->second;
   if (!head->records.empty()) return deliver_one(lock, *head);
   if (head->ended) return end_head(lock);
   changed_.wait(lock);
@@ -159,27 +97,28 @@ bool SlicedStream::step(Lock& lock) {
 bool SlicedStream::can_open() const {
   if (stopping_ || next_slice_ == plan_.slices.size()) return false;
   const auto at_work =
-      std::ranges::count_if(lanes_, [](const auto& entry) { return !entry.second->ended; });
-  return static_cast<std::size_t>(at_work) < plan_.lanes && next_slice_ < head_ + 2 * plan_.lanes;
+      std::ranges::count_if(parts_, [](const auto& entry) { return !entry.second->ended; });
+  return static_cast<std::size_t>(at_work) < plan_.at_once &&
+         next_slice_ < head_ + 2 * plan_.at_once;
 }
 
 void SlicedStream::open_next(Lock& lock) {
   const std::size_t number = next_slice_++;
-  const auto lane = std::make_shared<Lane>();
-  lanes_.emplace(number, lane);
+  const auto part = std::make_shared<Part>();
+  parts_.emplace(number, part);
   lock.unlock();
   std::shared_ptr<Stream> stream;
   std::exception_ptr failure;
   try {
-    stream = open(plan_.slices[number], *lane);
+    stream = open(plan_.slices[number], *part);
   } catch (...) {
     failure = std::current_exception();
   }
   lock.lock();
-  lane->stream = stream;
+  part->stream = stream;
   if (failure) {
-    lane->failure = failure;
-    lane->ended = true;
+    part->failure = failure;
+    part->ended = true;
     return;
   }
   const bool stopping = stopping_;
@@ -188,8 +127,8 @@ void SlicedStream::open_next(Lock& lock) {
   lock.lock();
 }
 
-/// `lane` outlives the stream's callbacks: it is let go of after they are over.
-std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Lane& lane) {
+/// `part` outlives the stream's callbacks: it is let go of after they are over.
+std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
   const std::int64_t begin = slice.group ? slice.group->begin : 0;
   Rows fed = moved(slice.fed(), begin);
   std::unique_ptr<Source> frames;
@@ -197,12 +136,12 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Lane& lane) {
     frames = plan_.access->open(fed.ranges());
   else
     frames = std::make_unique<RowsSource>(std::move(in_order_), std::move(fed), slice.results);
-  lane.gate = std::make_shared<SliceGate>(plan_.records_kept);
+  part.gate = std::make_shared<SliceGate>(plan_.records_kept);
   StreamRules rules = rules_;
   rules.slice = std::make_shared<const Slice>(slice);
   rules.pull = false;
   rules.max_frames.reset();
-  rules.frames_in_flight = std::max<std::size_t>(4, rules_.frames_in_flight / plan_.lanes);
+  rules.frames_in_flight = std::max<std::size_t>(4, rules_.frames_in_flight / plan_.at_once);
   rules.room_to_read = std::min(rules_.room_to_read, rules.frames_in_flight / 2);
   std::optional<std::int64_t> group_begin;
   if (slice.group) {
@@ -210,21 +149,21 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Lane& lane) {
     rules.seed = detail::seed_of(id_ + "/" + std::to_string(slice.group->number));
     for (const auto& [capsule, config] : slice.group->config) rules.config[capsule] = config;
   }
-  rules.hand_over = [this, &lane, keeps_pixels = plan_.keeps_pixels](FrameRecord record,
+  rules.hand_over = [this, &part, keeps_pixels = plan_.keeps_pixels](FrameRecord record,
                                                                      time_point read_at) {
     if (!keeps_pixels) record.frame.image.release();
-    lane.gate->add();
+    part.gate->add();
     const std::lock_guard lock(mutex_);
-    lane.records.emplace_back(std::move(record), read_at);
+    part.records.emplace_back(std::move(record), read_at);
     changed_.notify_all();
   };
-  rules.on_end = [this, &lane] {
+  rules.on_end = [this, &part] {
     const std::lock_guard lock(mutex_);
-    lane.ended = true;
+    part.ended = true;
     changed_.notify_all();
   };
   auto stream = std::make_shared<Stream>(
-      id_, std::make_unique<SliceSource>(std::move(frames), lane.gate, group_begin),
+      id_, std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin),
       std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
   stream->set_out(program_, options_);
   stream->start();
@@ -232,7 +171,7 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Lane& lane) {
 }
 
 /// The head's next record, which is there: to the sinks, or to one who pulls it.
-bool SlicedStream::deliver_one(Lock& lock, Lane& head) {
+bool SlicedStream::deliver_one(Lock& lock, Part& head) {
   auto [record, read_at] = std::move(head.records.front());
   head.records.pop_front();
   head.gate->take();
@@ -276,7 +215,7 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
 
 /// After the head's last record: on to the next slice, where all of this one is there.
 bool SlicedStream::end_head(Lock& lock) {
-  const std::shared_ptr<Lane> head = lanes_.at(head_);
+  const std::shared_ptr<Part> head = parts_.at(head_);
   std::exception_ptr failure = head->failure;
   if (head->stream) {
     lock.unlock();
@@ -291,7 +230,7 @@ bool SlicedStream::end_head(Lock& lock) {
   }
   const bool is_whole = !failure && last_index_ >= slice.results.hull().end - 1;
   if (slice.group) last_index_ = -1;
-  lanes_.erase(head_++);
+  parts_.erase(head_++);
   if (failure && !stopping_) fail(lock, failure);
   // Of what comes after a hole nothing is delivered.
   return is_whole || (!failure && !stopping_);
@@ -303,7 +242,7 @@ void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
   log(LogLevel::warning, "stream " + id_ + " goes on in one go from frame " +
                              std::to_string(last_index_ + 1) + " on: " + exception_text(why));
   lock.lock();
-  close_lanes(lock, nullptr);
+  close_parts(lock, nullptr);
   Rows left;
   for (std::size_t i = head_; i < plan_.slices.size(); ++i)
     for (const RowRange& range : plan_.slices[i].results.ranges())
@@ -319,20 +258,20 @@ void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
 
 /// Ends all that are open; `reason`: why their records are dropped, null where they will come
 /// again.
-void SlicedStream::close_lanes(Lock& lock, const char* reason) {
-  const Lanes lanes = std::exchange(lanes_, {});
+void SlicedStream::close_parts(Lock& lock, const char* reason) {
+  const Parts parts = std::exchange(parts_, {});
   lock.unlock();
-  for (const auto& [number, lane] : lanes)
-    if (lane->stream) lane->stream->stop();
-  for (const auto& [number, lane] : lanes)
-    if (lane->stream) {
-      lane->stream->wait_until_ended();
-      lane->stream->join();
+  for (const auto& [number, part] : parts)
+    if (part->stream) part->stream->stop();
+  for (const auto& [number, part] : parts)
+    if (part->stream) {
+      part->stream->wait_until_ended();
+      part->stream->join();
     }
   lock.lock();
   if (!reason) return;
-  for (const auto& [number, lane] : lanes)
-    note_drop(reason, static_cast<std::int64_t>(lane->records.size()));
+  for (const auto& [number, part] : parts)
+    note_drop(reason, static_cast<std::int64_t>(part->records.size()));
 }
 
 /// Under the lock, which it gives up in between: the first failure ends the stream.
@@ -426,13 +365,13 @@ StreamStats SlicedStream::stats() const {
                     .sinks = std::move(sinks),
                     .ended = report_.ended,
                     .failure = report_.failure};
-  for (const auto& [number, lane] : lanes_) {
-    stats.in_flight += lane->records.size();
-    if (!lane->stream) continue;
-    const StreamStats part = lane->stream->stats();
-    stats.in_flight += part.in_flight;
-    stats.waiting += part.waiting;
-    stats.overdue += part.overdue;
+  for (const auto& [number, part] : parts_) {
+    stats.in_flight += part->records.size();
+    if (!part->stream) continue;
+    const StreamStats own = part->stream->stats();
+    stats.in_flight += own.in_flight;
+    stats.waiting += own.waiting;
+    stats.overdue += own.overdue;
   }
   for (const auto& [reason, count] : report_.drops) stats.read += count;
   stats.read += static_cast<std::int64_t>(stats.in_flight);

@@ -37,7 +37,7 @@ class SlicedStream final : public PipelineStream {
     std::int64_t frames = 0;       ///< of the whole stream, as far as is known
     bool ends_with_source = true;  ///< `frames` are all that it has
     NullRows nulls{};
-    std::size_t lanes = 1;          ///< slices that run at once
+    std::size_t at_once = 1;        ///< slices that run at once
     std::size_t records_kept = 64;  ///< of a slice, before it reads no further
     bool keeps_pixels = true;       ///< somebody wants to see them in the records
   };
@@ -63,27 +63,27 @@ class SlicedStream final : public PipelineStream {
  private:
   using time_point = std::chrono::steady_clock::time_point;
   /// A slice that has been opened.
-  struct Lane {
+  struct Part {
     std::shared_ptr<Stream> stream{};
     std::shared_ptr<SliceGate> gate{};
     std::deque<std::pair<FrameRecord, time_point>> records{};  ///< guarded by the stream's mutex
     bool ended = false;                                        ///< likewise
     std::exception_ptr failure{};                              ///< why it could not be opened
   };
-  using Lanes = std::map<std::size_t, std::shared_ptr<Lane>>;
+  using Parts = std::map<std::size_t, std::shared_ptr<Part>>;
   using Lock = std::unique_lock<std::mutex>;
 
   void run();
   bool step(Lock& lock);
   bool can_open() const;
   void open_next(Lock& lock);
-  std::shared_ptr<Stream> open(const Slice& slice, Lane& lane);
-  bool deliver_one(Lock& lock, Lane& head);
+  std::shared_ptr<Stream> open(const Slice& slice, Part& part);
+  bool deliver_one(Lock& lock, Part& head);
   bool deliver(const FrameRecord& record, time_point read_at);
   std::optional<FrameRecord> take_offered(Lock& lock);
   bool end_head(Lock& lock);
   void go_on_in_order(Lock& lock, const std::exception_ptr& why);
-  void close_lanes(Lock& lock, const char* reason);
+  void close_parts(Lock& lock, const char* reason);
   void fail(Lock& lock, const std::exception_ptr& cause);
   void note_drop(const char* reason, std::int64_t frames);
 
@@ -102,7 +102,7 @@ class SlicedStream final : public PipelineStream {
   std::condition_variable offer_;  ///< something for next() has changed
   Plan plan_;
   std::unique_ptr<Source> in_order_;  ///< unread, for damaged videos; null once it is needed
-  Lanes lanes_;                       ///< those that are not done, by number
+  Parts parts_;                       ///< those that are not done, by number
   std::size_t head_ = 0;              ///< the first of them; its records are next
   std::size_t next_slice_ = 0;
   std::int64_t last_index_ = -1;  ///< delivered

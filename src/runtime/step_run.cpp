@@ -202,7 +202,11 @@ std::vector<DetectionNode> StepRun::call(DetectionNodes nodes) const {
 DetectionNodes StepRun::call_on_window(Capsule& capsule, DetectionNodes nodes,
                                        StreamRef stream) const {
   std::vector<Frame> frames = window_->frames;
-  std::vector<DetectionNodes> all_nodes = window_->nodes;
+  std::vector<DetectionNodes> all_nodes;
+  all_nodes.reserve(window_->nodes.size());
+  const bool takes_nodes = (*route_->program)[step_].needs.size == NodeDescription::Size::all;
+  for (const std::shared_ptr<const DetectionNodes>& one : window_->nodes)
+    all_nodes.push_back(one ? *one : takes_nodes ? DetectionNodes::all() : DetectionNodes::none());
   const std::vector<int>& offsets = capsule.info().stencil->offsets;
   if (const auto present = std::ranges::find(offsets, 0); present != offsets.end()) {
     const auto place = static_cast<std::size_t>(present - offsets.begin());

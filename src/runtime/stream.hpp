@@ -131,7 +131,7 @@ class Stream final : public Lane,
   std::unique_ptr<FrameJob> begin_pending();
   void begin_windows(const FrameJob& job);
   bool await_window(std::unique_ptr<FrameJob>& job);
-  bool has_whole_window(const FrameJob& job) const;
+  bool has_whole_window(FrameJob& job) const;
   StepWindow window_of(const FrameJob& job) const;
   void tell_changes(FrameRecord& record);
   void advance(std::unique_ptr<FrameJob> job);
@@ -179,6 +179,7 @@ class Stream final : public Lane,
   void settle_slots();
   void look_around(const Program& program);
   void release_windows();
+  void release_windows(std::optional<std::uint64_t> waiting_for);
   void end_windows_if_last();
   void post_released(std::unique_lock<std::mutex>& lock);
   void close_states() noexcept;

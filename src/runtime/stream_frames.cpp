@@ -112,7 +112,9 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   if (step.slot->stateful) {
     // In a slice, what the capsule is not called for is before its state begins.
     if (job->is_in_step()) station.gate.owed.add(job->discontinuities);
-    seen = station.gate.owed.foremost_besides(step.slot->capsule->info().keeps_state_at);
+    const CapsuleInfo& info = step.slot->capsule->info();
+    seen = station.gate.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
+    if (job->is_for_capsule()) station.gate.owed.pass_frame();
     state = station.states.serve(job->route->stops[job->step].state_number);
     // What the capsule knows of the stream ends here, as at frames that are missing.
     if (job->left_out && job->is_for_capsule()) station.gate.owed.add(Discontinuity::gap);
@@ -125,7 +127,7 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   }
   std::shared_ptr<StepRun> run = StepRun::begin(job, seen, std::move(state), std::move(window));
   if (!run) return nullptr;
-  if (step.slot->stateful) station.gate.owed = {};
+  if (step.slot->stateful) station.gate.owed.clear();
   watch(run);
   if (!step.slot->stateful) call_helpers(run);
   return run;

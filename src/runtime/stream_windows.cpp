@@ -9,18 +9,13 @@
 namespace vcap {
 namespace {
 
-/// What a null frame or one beyond an edge has in the way of nodes.
-DetectionNodes no_nodes(NodeDescription::Size size) {
-  return size == NodeDescription::Size::all ? DetectionNodes::all() : DetectionNodes::none();
-}
-
 /// All nodes of a frame that come to a capsule; none where they are not as it describes them, which
 /// that frame's own record says.
-DetectionNodes nodes_for(const ProgramStep& step, FrameRecord& record) {
+std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRecord& record) {
   try {
-    return TakenNodes(record.objects, step.needs).copy();
+    return std::make_shared<DetectionNodes>(TakenNodes(record.objects, step.needs).copy());
   } catch (...) {
-    return no_nodes(step.needs.size);
+    return std::make_shared<DetectionNodes>(DetectionNodes::all());
   }
 }
 
@@ -48,7 +43,8 @@ void Stream::begin_windows(const FrameJob& job) {
   history_.begin(job.ticket, job.record.frame, begins_run || !job.discontinuities.empty());
   const std::uint64_t oldest = next_delivery_ - std::min(next_delivery_, *look_back_);
   history_.forget_before(oldest);
-  if (last_begun_ && last_begun_ != job.route)
+  const bool changes = last_begun_ && last_begun_ != job.route;
+  if (changes)
     for (const Route::Stop& stop : last_begun_->stops) {
       const bool goes_on = std::ranges::any_of(
           job.route->stops, [&](const Route::Stop& one) { return one.arrivals == stop.arrivals; });
@@ -62,7 +58,10 @@ void Stream::begin_windows(const FrameJob& job) {
     arrivals.nodes.erase(arrivals.nodes.begin(), arrivals.nodes.lower_bound(oldest));
   }
   last_begun_ = job.route;
-  release_windows();
+  if (changes)
+    release_windows();
+  else
+    release_windows(std::nullopt);
   end_windows_if_last();
 }
 
@@ -75,8 +74,15 @@ void Stream::end_windows_if_last() {
 
 /// Under the lock: lets those go on whose windows have become whole.
 void Stream::release_windows() {
+  for (auto& [ticket, job] : awaiting_) job->waits_for.reset();
+  release_windows(std::nullopt);
+}
+
+/// The same, of those that were waiting for that frame's nodes or, without one, for frames to
+/// begin.
+void Stream::release_windows(std::optional<std::uint64_t> waiting_for) {
   for (auto one = awaiting_.begin(); one != awaiting_.end();) {
-    if (!has_whole_window(*one->second)) {
+    if (one->second->waits_for != waiting_for || !has_whole_window(*one->second)) {
       ++one;
       continue;
     }
@@ -98,14 +104,14 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
 /// False where the frame was parked: whoever completes its window will post it.
 bool Stream::await_window(std::unique_ptr<FrameJob>& job) {
   if (job->record.frame.is_null) return true;
-  std::optional<DetectionNodes> nodes;
+  std::shared_ptr<const DetectionNodes> nodes;
   if (sees_nodes_of_others(job->program_step()) && job->arrived_at != job->step)
     nodes = nodes_for(job->program_step(), job->record);
   std::unique_lock lock(mutex_);
   if (nodes) {
-    job->arrivals().nodes.emplace(job->ticket, *std::move(nodes));
+    job->arrivals().nodes.emplace(job->ticket, std::move(nodes));
     job->arrived_at = job->step;
-    release_windows();
+    release_windows(job->ticket);
   }
   const bool is_whole = !job->is_for_capsule() || has_whole_window(*job);
   const std::uint64_t ticket = job->ticket;
@@ -114,16 +120,20 @@ bool Stream::await_window(std::unique_ptr<FrameJob>& job) {
   return is_whole;
 }
 
-/// Under the lock.
-bool Stream::has_whole_window(const FrameJob& job) const {
+/// Under the lock; notes what it waits for, where that is so.
+bool Stream::has_whole_window(FrameJob& job) const {
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
+  job.waits_for.reset();
   if (!history_.reaches(job.ticket, stencil.ahead(), arrivals.bounds)) return false;
   if (!sees_nodes_of_others(job.program_step())) return true;
-  return std::ranges::all_of(stencil.offsets, [&](int offset) {
+  for (const int offset : stencil.offsets) {
     const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
-    return !other || arrivals.nodes.contains(*other);
-  });
+    if (!other || arrivals.nodes.contains(*other)) continue;
+    job.waits_for = other;
+    return false;
+  }
+  return true;
 }
 
 /// Under the lock, once the window is whole.
@@ -139,7 +149,7 @@ StepWindow Stream::window_of(const FrameJob& job) const {
     if (!other && stencil.edge == StencilEdge::error) window.missing = offset;
     window.frames.push_back(other ? history_.frame(*other) : Frame{.is_null = true});
     const bool has_nodes = other && offset != 0 && sees_nodes_of_others(step);
-    window.nodes.push_back(has_nodes ? arrivals.nodes.at(*other) : no_nodes(step.needs.size));
+    window.nodes.push_back(has_nodes ? arrivals.nodes.at(*other) : nullptr);
   }
   return window;
 }

@@ -9,16 +9,11 @@
 #include <vector>
 
 #include "support/figures.hpp"
+#include "support/footage.hpp"
 
 namespace {
 
 constexpr std::int64_t kFrames = 100;
-
-std::string footage() {
-  const char* path = std::getenv("VCAP_FOOTAGE");
-  if (!path) throw std::runtime_error("VCAP_FOOTAGE names no video; cmake/footage.sh prints one");
-  return path;
-}
 
 /// The settings of detector_person, in the loop that a developer would write with OpenCV alone.
 double plain_loop() {

@@ -7,7 +7,8 @@
 int main(int argc, char** argv) {
   using namespace vcap::bench;
   std::vector<Figure> figures;
-  for (const auto& part : {operations::gathering()})
+  for (const auto& part :
+       {operations::slices(), operations::windows(), operations::gathering(), operations::jobs()})
     figures.insert(figures.end(), part.begin(), part.end());
   return run_figures(argc, argv, figures);
 }

@@ -69,8 +69,8 @@ inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFram
 }
 
 /// A stored source in memory. A character stands for each frame: '.' follows the one before, '|'
-/// does not, '0' is null; an 'x' stands in the index alone, since it cannot be decoded, and the
-/// frame behind it has a gap before it.
+/// comes after a gap, '>' after a seek, '0' is null; an 'x' stands in the index alone, since it
+/// cannot be decoded, and the frame behind it has a gap before it.
 class IndexedSource final : public Source {
  public:
   explicit IndexedSource(std::string frames) : frames_(std::move(frames)) {
@@ -99,8 +99,10 @@ class IndexedSource final : public Source {
  private:
   static Frame frame(std::int64_t row, char kind) {
     Frame frame{.index = row, .pts = std::chrono::milliseconds(40 * row)};
-    if (row == 0 || kind == '|')
-      frame.discontinuity = row == 0 ? Discontinuity::start : Discontinuity::gap;
+    frame.discontinuity = row == 0      ? Discontinuity::start
+                          : kind == '|' ? Discontinuity::gap
+                          : kind == '>' ? Discontinuity::seek
+                                        : Discontinuity::none;
     frame.is_null = kind == '0';
     if (!frame.is_null)
       frame.image = cv::Mat(8, 8, CV_8UC3, cv::Scalar(double(row % 251), double(row / 251), 7));

@@ -76,6 +76,48 @@ TEST(Plan, KeepsTheGivenOrderWhereNothingForbidsIt) {
               ElementsAre("detector", "tracker", "classifier"));
 }
 
+TEST(Plan, TellsWhatCapsulesSeeOverTime) {
+  CapsuleInfo motion = detector("motion", "motion");
+  motion.stencil = Stencil{.offsets = {2, 0, -1}, .edge = StencilEdge::error};
+  CapsuleInfo background = detector("background", "change");
+  background.stream_state = make_stream_state<BaseStreamState>();
+  background.warmup = 299;
+  background.keeps_state_at = {Discontinuity::gap, Discontinuity::seek};
+  CapsuleInfo model = detector("model", "car");
+  model.batch = BatchSizes{.preferred = 8, .maximum = 32};
+  model.stencil = Stencil{.offsets = {1}};
+  CapsuleInfo counter = detector("counter", "count");
+  counter.stream_state = make_stream_state<BaseStreamState>();
+
+  const Plan plan({motion, background, model, counter, detector()});
+  EXPECT_THAT(plan.steps()[0].over_time,
+              ElementsAre("frames 2, 0, -1 together, no call at an edge; records wait for 2 frames "
+                          "more"));
+  EXPECT_THAT(plan.steps()[1].over_time,
+              ElementsAre("bounded state, warm-up of 299 frames; outlives gap, seek"));
+  EXPECT_THAT(plan.steps()[2].over_time,
+              ElementsAre("frames 1 together, the nearest one beyond an edge; records wait for 1 "
+                          "frame more",
+                          "up to 32 inputs at once, 8 at best"));
+  EXPECT_THAT(plan.steps()[3].over_time, ElementsAre("unbounded state"));
+  EXPECT_THAT(plan.steps()[4].over_time, IsEmpty());
+  EXPECT_EQ(plan.look_ahead(), 3);
+
+  EXPECT_THAT(
+      plan.explain(),
+      AllOf(HasSubstr("2. background\n   needs  the frame alone\n   adds   change\n"
+                      "   time   bounded state, warm-up of 299 frames; outlives gap, seek\n"),
+            HasSubstr("\nEach record waits until windows have seen 3 frames behind its "
+                      "own.\n")));
+  const nlohmann::json json = plan;
+  EXPECT_EQ(json["look_ahead"], 3);
+  EXPECT_EQ(json["steps"][3]["over_time"], nlohmann::json({"unbounded state"}));
+
+  const Plan without({detector()});
+  EXPECT_EQ(without.look_ahead(), 0);
+  EXPECT_THAT(without.explain(), AllOf(Not(HasSubstr("time")), Not(HasSubstr("wait"))));
+}
+
 TEST(Plan, PutsACapsuleAfterEachOneThatGivesAPropertyItNeeds) {
   NodeDescription input = with_color(tracked(single("person")), {"red", "blue"});
   input.encoded = true;

@@ -2,11 +2,9 @@
 // Streams that run in slices, selections of rows, and groups.
 #include <gmock/gmock.h>
 
-#include <deque>
-#include <random>
 #include <thread>
 
-#include "runtime/operation_helpers.hpp"
+#include "runtime/random_plan.hpp"
 #include "runtime/record_line.hpp"
 #include "support/throws_error.hpp"
 
@@ -36,127 +34,6 @@ testing::AssertionResult are_same(const std::vector<std::string>& lines,
              << "line " << i << " is " << line << "in place of " << other;
   }
   return testing::AssertionSuccess();
-}
-
-std::string words_of(const std::vector<std::shared_ptr<Capsule>>& capsules) {
-  std::string words;
-  for (const auto& capsule : capsules) words += nlohmann::json(capsule->info()).dump() + "\n";
-  return words;
-}
-
-std::string digest(const std::string& text) {
-  return std::to_string(std::hash<std::string>()(text));
-}
-
-/// The last so many things that it was shown, and what it was made from.
-struct RecentState final : BaseStreamState {
-  explicit RecentState(const StreamInfo& given) : info(given) {}
-  const StreamInfo info;
-  std::deque<std::string> recent{};
-};
-
-/// Notes what it has been shown lately: frames, or the notes of nodes of that kind.
-std::shared_ptr<Capsule> make_recent(CapsuleInfo info, std::int64_t warmup) {
-  const bool takes_nodes = info.input_type.size == Size::all;
-  const std::string kind = info.output_type.detections.front();
-  info.stream_state = make_stream_state<RecentState>();
-  info.warmup = warmup;
-  return make_capsule(std::move(info), [=](const Frame& frame, DetectionNodes nodes, const auto&,
-                                           BaseStreamState& state) {
-    auto& own = static_cast<RecentState&>(state);
-    std::string shown = std::to_string(frame.index) + to_string(frame.discontinuity).data();
-    if (takes_nodes)
-      for (const DetectionNode& node : std::move(nodes).take())
-        shown += node.extra_data.at("note").get<std::string>();
-    own.recent.push_back(shown);
-    if (own.recent.size() > static_cast<std::size_t>(warmup) + 1) own.recent.pop_front();
-    std::string all = std::to_string(own.info.seed) + own.info.config.dump();
-    for (const std::string& one : own.recent) all += one + ",";
-    DetectionNodes result = DetectionNodes::all();
-    result.add(note(kind, digest(all)));
-    return result;
-  });
-}
-
-CapsuleInfo noting_info(std::string name, const std::string& kind, bool takes_nodes) {
-  CapsuleInfo info =
-      takes_nodes ? all_info(std::move(name), kind) : detector_info(std::move(name), kind);
-  info.output_type.extra_data = {"note"};
-  return info;
-}
-
-/// Notes what its window shows: frames, or notes of nodes.
-std::shared_ptr<Capsule> make_around(CapsuleInfo info, Stencil stencil) {
-  const std::string kind = info.output_type.detections.front();
-  info.stencil = std::move(stencil);
-  return make_window_capsule(
-      std::move(info),
-      [kind](std::span<const Frame> frames, std::span<DetectionNodes> nodes, const auto&, auto&) {
-        std::string all = shown(frames);
-        for (DetectionNodes& list : nodes)
-          if (list.kind() == Size::all)
-            for (const DetectionNode& node : std::move(list).take())
-              all += node.extra_data.at("note").get<std::string>();
-        DetectionNodes result = DetectionNodes::all();
-        result.add(note(kind, digest(all)));
-        return result;
-      });
-}
-
-std::shared_ptr<Capsule> make_plain(CapsuleInfo info) {
-  const std::string kind = info.output_type.detections.front();
-  return make_capsule(std::move(info),
-                      [kind](const Frame& frame, DetectionNodes nodes, const auto&, auto&) {
-                        if (frame.index % 13 == 7) throw std::runtime_error("no 7");
-                        std::string all = std::to_string(frame.index);
-                        if (nodes.kind() == Size::all)
-                          for (const DetectionNode& node : std::move(nodes).take())
-                            all += node.extra_data.at("note").get<std::string>();
-                        DetectionNodes result = DetectionNodes::all();
-                        result.add(note(kind, digest(all)));
-                        return result;
-                      });
-}
-
-class Dice {
- public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
-  int below(int bound) { return static_cast<int>(engine_() % static_cast<unsigned>(bound)); }
-
- private:
-  std::mt19937 engine_;
-};
-
-/// Capsules of all sorts, some of which build on others; none of unbounded state.
-std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
-  std::vector<std::shared_ptr<Capsule>> capsules;
-  std::vector<std::string> kinds;
-  for (int i = 1 + dice.below(4); i > 0; --i) {
-    const bool takes_nodes = !kinds.empty() && dice.below(2) == 0;
-    const std::string name = "c" + std::to_string(i);
-    const std::string kind =
-        takes_nodes ? kinds[static_cast<std::size_t>(dice.below(static_cast<int>(kinds.size())))]
-                    : "k" + std::to_string(i);
-    if (!takes_nodes) kinds.push_back(kind);
-    CapsuleInfo info = noting_info(name, kind, takes_nodes);
-    if (const int sort = dice.below(3); sort == 0) {
-      capsules.push_back(make_plain(std::move(info)));
-    } else if (sort == 1) {
-      capsules.push_back(make_recent(std::move(info), dice.below(6)));
-    } else {
-      Stencil stencil{.offsets = {0}, .edge = static_cast<StencilEdge>(dice.below(3))};
-      for (const int offset : {-3, -1, 1, 2})
-        if (dice.below(3) == 0) stencil.offsets.push_back(offset);
-      capsules.push_back(make_around(std::move(info), std::move(stencil)));
-    }
-  }
-  return capsules;
-}
-
-std::string random_frames(Dice& dice) {
-  std::string frames;
-  for (int i = 1 + dice.below(60); i > 0; --i) frames += "...........|0"[dice.below(13)];
-  return frames;
 }
 
 class SlicedStreams : public testing::TestWithParam<unsigned> {};  // the first seed

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class VCAP_EXPORT Plan {
     std::vector<std::size_t> fed_by{};   ///< places of those it comes after
     std::vector<std::string> gifts{};    ///< what each of these provides, in words
     std::vector<std::string> reasons{};  ///< one sentence each
+    /// What it sees of a stream beyond a frame by itself, in words: its state, window and batches.
+    std::vector<std::string> over_time{};
   };
   struct LeftOut {
     std::size_t capsule = 0;  ///< its place in the list given
@@ -57,8 +60,10 @@ class VCAP_EXPORT Plan {
   const std::vector<LeftOut>& left_out() const noexcept { return left_out_; }
   /// In the order of the plan.
   const std::vector<Conflict>& conflicts() const noexcept { return conflicts_; }
-  /// For people: each step with what feeds it, what it adds, why it stands there and what it
-  /// conflicts with; then those that are left out, and why.
+  /// For how many frames behind its own a record waits at most, since windows reach there.
+  std::int64_t look_ahead() const noexcept { return look_ahead_; }
+  /// For people: each step with what feeds it, what it adds, what it sees over time, why it stands
+  /// there and what it conflicts with; then those that are left out, and why.
   std::string explain() const;
   /// The same as a graph for Graphviz (`dot -Tsvg`): a box for each capsule, dashed where it is
   /// left out, an arrow for what one provides to another, a dashed red one for a conflict.
@@ -68,6 +73,7 @@ class VCAP_EXPORT Plan {
   std::vector<Step> steps_;
   std::vector<LeftOut> left_out_;
   std::vector<Conflict> conflicts_;
+  std::int64_t look_ahead_ = 0;
 };
 
 /// Schema "vcap.plan/1".

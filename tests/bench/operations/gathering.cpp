@@ -39,6 +39,12 @@ std::vector<std::int64_t> lone_rows() {
   return rows;
 }
 
+std::vector<std::int64_t> evenly_spaced() {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < kFrames; row += 100) rows.push_back(row);
+  return rows;
+}
+
 /// Ten neighbours of each thousand, which lie midway in a group of pictures.
 std::vector<std::int64_t> neighbours() {
   std::vector<std::int64_t> rows;
@@ -87,7 +93,8 @@ std::vector<Figure> gathering() {
                                  [&] { return reading(Sampler::gather(rows)); });
                   }};
   };
-  return {line("neighbours", neighbours()), line("frames far apart", lone_rows())};
+  return {line("every hundredth frame", evenly_spaced()), line("ten neighbours", neighbours()),
+          line("frames of chance, one in each hundred", lone_rows())};
 }
 
 }  // namespace vcap::bench::operations

@@ -8,7 +8,12 @@
 /// The parts of operations_bench, each a source of its own that gives its lines of the table.
 namespace vcap::bench::operations {
 
+/// 1: a stored video on all cores, and what a window costs.
+std::vector<Figure> slices();
+std::vector<Figure> windows();
 /// 2: a few frames out of a whole video.
 std::vector<Figure> gathering();
+/// 3 and 4: a job of many clips, and one that is killed time and again.
+std::vector<Figure> jobs();
 
 }  // namespace vcap::bench::operations

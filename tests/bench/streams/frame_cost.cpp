@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/resource.h>
-
 #include <atomic>
 #include <cstddef>
 #include <latch>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "streams/parts.hpp"
+#include "support/cpu_time.hpp"
 #include "support/program_capsule.hpp"
 #include "vcap/runtime/pipeline.hpp"
 
@@ -19,16 +18,6 @@ namespace vcap::bench::streams {
 namespace {
 
 constexpr int kFrames = 65'536;  // of a sample, over all streams, whose number divides it
-
-/// Processor time of the whole process, in seconds.
-double cpu_time() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
 
 /// Holds streams back until all are open, and open until all is measured, so that neither their
 /// beginning nor their end counts.

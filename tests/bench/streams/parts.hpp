@@ -26,7 +26,4 @@ std::vector<Figure> decoding();
 constexpr std::string_view kIdleMemory = "--idle-memory";
 double idle_memory_kib(std::string_view kind);
 
-/// The video that the figures are taken on.
-std::string footage();
-
 }  // namespace vcap::bench::streams

@@ -14,6 +14,7 @@
 
 #include "streams/bounded_queue.hpp"
 #include "streams/parts.hpp"
+#include "support/footage.hpp"
 #include "support/turns.hpp"
 
 namespace vcap::bench::streams {
@@ -117,12 +118,6 @@ double rate(Load load) {
 }
 
 }  // namespace
-
-std::string footage() {
-  const char* path = std::getenv("VCAP_FOOTAGE");
-  if (!path) throw std::runtime_error("VCAP_FOOTAGE names no video; cmake/footage.sh prints one");
-  return path;
-}
 
 std::vector<Figure> run_command() {
   std::vector<Figure> figures;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capsule/operation_words.hpp"
+
+namespace vcap::detail {
+namespace {
+
+template <class List, class Word>
+std::string listed(const List& list, Word word) {
+  std::string text;
+  for (const auto& element : list) text += (text.empty() ? "" : ", ") + std::string(word(element));
+  return text;
+}
+
+std::string frames(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " frame" : " frames");
+}
+
+const char* edge_words(StencilEdge edge) {
+  switch (edge) {
+    case StencilEdge::repeat:
+      return "the nearest one beyond an edge";
+    case StencilEdge::null:
+      return "a null frame beyond an edge";
+    case StencilEdge::error:
+      return "no call at an edge";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string state_words(const CapsuleInfo& info) {
+  if (!info.stream_state) return "stateless";
+  std::string text =
+      info.warmup ? "bounded state, warm-up of " + frames(*info.warmup) : "unbounded state";
+  if (!info.keeps_state_at.empty())
+    text +=
+        "; outlives " + listed(info.keeps_state_at, [](Discontinuity at) { return to_string(at); });
+  return text;
+}
+
+std::string stencil_words(const Stencil& stencil) {
+  std::string text = "frames " +
+                     listed(stencil.offsets, [](int offset) { return std::to_string(offset); }) +
+                     " together, " + edge_words(stencil.edge);
+  if (stencil.ahead() > 0) text += "; records wait for " + frames(stencil.ahead()) + " more";
+  return text;
+}
+
+std::string batch_words(const BatchSizes& batch) {
+  std::string text = "up to " + std::to_string(batch.maximum) + " inputs at once";
+  if (batch.preferred > 0) text += ", " + std::to_string(batch.preferred) + " at best";
+  return text;
+}
+
+std::vector<std::string> operation_words(const CapsuleInfo& info) {
+  std::vector<std::string> words;
+  if (info.stream_state) words.push_back(state_words(info));
+  if (info.stencil) words.push_back(stencil_words(*info.stencil));
+  if (info.batch) words.push_back(batch_words(*info.batch));
+  return words;
+}
+
+}  // namespace vcap::detail

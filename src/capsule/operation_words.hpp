@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule_info.hpp"
+
+namespace vcap::detail {
+
+/// The state that a capsule keeps, for people: "stateless", "unbounded state", "bounded state,
+/// warm-up of 299 frames; outlives gap, seek". Thread-safe.
+VCAP_EXPORT std::string state_words(const CapsuleInfo& info);
+
+/// "frames -1, 0, 1 together, the nearest one beyond an edge; records wait for 1 frame more".
+/// Thread-safe.
+VCAP_EXPORT std::string stencil_words(const Stencil& stencil);
+
+/// "up to 32 inputs at once, 8 at best". Thread-safe.
+VCAP_EXPORT std::string batch_words(const BatchSizes& batch);
+
+/// What a capsule sees of a stream beyond a frame by itself, a phrase each; empty where that is
+/// nothing. Thread-safe.
+VCAP_EXPORT std::vector<std::string> operation_words(const CapsuleInfo& info);
+
+}  // namespace vcap::detail

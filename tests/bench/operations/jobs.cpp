@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "operations/parts.hpp"
+#include "runtime/clip_writer.hpp"
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace vcap::bench::operations {
+namespace {
+
+namespace fs = std::filesystem;
+using Files = std::map<std::string, std::string>;
+
+/// A folder of clips of H.264, made once.
+fs::path clips(int count, int frames) {
+  static const test::TemporaryFolder folder;
+  const fs::path clips = folder / (std::to_string(count) + "x" + std::to_string(frames));
+  if (!fs::create_directories(clips)) return clips;
+  const fs::path first = clips / "clip0.mp4";
+  test::write_clip(first,
+                   {.size = {320, 240}, .frames = frames, .options = {{"preset", "veryfast"}}});
+  for (int i = 1; i < count; ++i)
+    fs::copy_file(first, clips / ("clip" + std::to_string(i) + ".mp4"));
+  return clips;
+}
+
+/// A job file over all of them, with its outputs beside it.
+fs::path job(const fs::path& folder, const fs::path& clips) {
+  fs::path file = folder / "job.json";
+  std::ofstream(file) << nlohmann::json{{"schema", "vcap.job/1"},
+                                        {"capsules", {VCAP_DETECTOR_PERSON}},
+                                        {"sources", {clips.string() + "/"}},
+                                        {"outputs", {{"folder", "out"}}}};
+  return file;
+}
+
+std::vector<std::string> words_of(const fs::path& job) {
+  return {VCAP_COMMAND, "run", "--job", job.string()};
+}
+
+/// The peak of the process's memory, in MiB.
+double memory_of(int count, int frames) {
+  const test::TemporaryFolder folder;
+  return run_process(words_of(job(folder.path(), clips(count, frames))));
+}
+
+Files outputs_in(const fs::path& folder) {
+  Files files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.is_regular_file()) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      files.emplace(entry.path().filename(), std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+  return files;
+}
+
+constexpr int kClips = 200;
+constexpr int kFrames = 20;
+
+double by_job() {
+  const test::TemporaryFolder folder;
+  const fs::path file = job(folder.path(), clips(kClips, kFrames));
+  const double took = seconds([&] { run_process(words_of(file)); });
+  if (outputs_in(folder / "out").size() != kClips)
+    throw std::runtime_error("the job has not written all outputs");
+  return took;
+}
+
+/// As a shell does it: one process for each clip, as many at once as there are cores.
+double by_shell() {
+  const test::TemporaryFolder folder;
+  const std::string command =
+      "ls '" + clips(kClips, kFrames).string() + "' | xargs -P " +
+      std::to_string(std::max(1u, std::thread::hardware_concurrency())) +
+      " -I{} '" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "' --source '" +
+      clips(kClips, kFrames).string() + "/{}' --jsonl '" + folder.path().string() + "/{}.jsonl'";
+  const double took = seconds([&] { run_process({"/bin/sh", "-c", command}); });
+  if (outputs_in(folder.path()).size() != kClips)
+    throw std::runtime_error("the shell has not written all outputs");
+  return took;
+}
+
+/// When the notes that videos are done were written.
+std::map<std::string, fs::file_time_type> finished_in(const fs::path& out) {
+  std::map<std::string, fs::file_time_type> notes;
+  const fs::path folder = out / ".vcap-job" / "finished";
+  if (fs::exists(folder))
+    for (const auto& entry : fs::directory_iterator(folder))
+      notes.emplace(entry.path().filename(), entry.last_write_time());
+  return notes;
+}
+
+/// Kills such a job at 50 moments of chance, goes on with it each time, and gives how many outputs
+/// are not those of an undisturbed run, and how many videos that were done were done again.
+double wrong_after_kills() {
+  constexpr int kKills = 50;
+  static const double undisturbed = by_job();
+  const test::TemporaryFolder reference;
+  run_process(words_of(job(reference.path(), clips(kClips, kFrames))));
+  const Files expected = outputs_in(reference / "out");
+
+  std::mt19937 random(50);
+  int wrong = 0;
+  for (int kills = 0; kills < kKills;) {
+    const test::TemporaryFolder folder;
+    const fs::path file = job(folder.path(), clips(kClips, kFrames));
+    const fs::path out = folder / "out";
+    for (bool is_done = false; !is_done;) {
+      const auto before = finished_in(out);
+      Process process(words_of(file));
+      // So that all of them fall into one run of the job, as far as chance has it.
+      if (kills < kKills) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(
+            std::uniform_real_distribution(0.0, 3 * undisturbed / kKills)(random)));
+        process.kill();
+      }
+      const int status = process.wait().status;
+      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        ++kills;
+      else if (status != 0)
+        throw std::runtime_error("the job failed");
+      else
+        is_done = true;
+      const auto after = finished_in(out);
+      for (const auto& [note, time] : before)
+        if (!after.contains(note) || after.at(note) != time) ++wrong;
+    }
+    const Files outputs = outputs_in(out);
+    for (const auto& [name, text] : expected)
+      if (!outputs.contains(name) || outputs.at(name) != text) ++wrong;
+    if (outputs.size() != expected.size()) ++wrong;
+  }
+  return wrong;
+}
+
+}  // namespace
+
+std::vector<Figure> jobs() {
+  const auto memory = [](const std::string& what, auto most, auto least) {
+    return Figure{.id = "operations.3",
+                  .what = "peak memory of a job, " + what,
+                  .target = 1.1,
+                  .sample = [=] { return ratio(most, least); },
+                  .samples = 3};
+  };
+  return {
+      {.id = "operations.3",
+       .what = "a job of 200 clips with detector_person, rate of a shell loop on all cores",
+       .target = 0.95,
+       .better = Better::higher,
+       .sample = [] { return ratio(by_shell, by_job); },
+       .samples = 3},
+      memory(
+          "200 clips to 20", [] { return memory_of(200, 20); }, [] { return memory_of(20, 20); }),
+      memory(
+          "clips of 1000 frames to 20", [] { return memory_of(8, 1000); },
+          [] { return memory_of(8, 20); }),
+      {.id = "operations.4",
+       .what = "outputs that are wrong, and videos done twice, after 50 kills (kill -9)",
+       .target = 0,
+       .sample = wrong_after_kills,
+       .samples = 1}};
+}
+
+}  // namespace vcap::bench::operations

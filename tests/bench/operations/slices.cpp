@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "operations/parts.hpp"
+#include "support/footage.hpp"
+#include "support/program_capsule.hpp"
+#include "vcap/runtime/pipeline.hpp"
+
+namespace vcap::bench::operations {
+namespace {
+
+constexpr std::size_t kBefore = 7;  // frames, of which each is compared with the median
+constexpr std::int64_t kFrames = 500;
+
+/// The last frames of a stream, of which the median is the background.
+class Recent final : public BaseStreamState {
+ public:
+  /// How many of the frame's values differ from the median of the frames before, all in one thread.
+  int changed(const cv::Mat& image) {
+    int count = 0;
+    if (recent_.size() == kBefore)
+      for (int y = 0; y < image.rows; ++y) count += changed_in_row(image, y);
+    recent_.push_back(image);
+    if (recent_.size() > kBefore) recent_.pop_front();
+    return count;
+  }
+
+ private:
+  int changed_in_row(const cv::Mat& image, int y) const {
+    std::array<const std::uint8_t*, kBefore> rows{};
+    std::ranges::transform(recent_, rows.begin(),
+                           [y](const cv::Mat& one) { return one.ptr<std::uint8_t>(y); });
+    const auto* present = image.ptr<std::uint8_t>(y);
+    int count = 0;
+    for (int x = 0; x < 3 * image.cols; ++x) {
+      std::array<std::uint8_t, kBefore> values{};
+      for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i][x];
+      std::ranges::nth_element(values, values.begin() + values.size() / 2);
+      if (std::abs(values[values.size() / 2] - present[x]) > 25) ++count;
+    }
+    return count;
+  }
+
+  std::deque<cv::Mat> recent_;
+};
+
+std::shared_ptr<Capsule> median_capsule() {
+  CapsuleInfo info = test::finder_info("median", "change");
+  info.output_type.extra_data = {"values"};
+  info.stream_state = make_stream_state<Recent>();
+  info.warmup = kBefore;
+  return test::program_capsule(std::move(info), [](const Frame& frame, DetectionNodes,
+                                                   const OptionValues&, BaseStreamState& state) {
+    DetectionNodes nodes = DetectionNodes::all();
+    nodes.add({.name = "change",
+               .extra_data = {{"values", static_cast<Recent&>(state).changed(frame.image)}}});
+    return nodes;
+  });
+}
+
+/// The stream's records, as they are written.
+std::string records(std::size_t slices) {
+  Pipeline pipeline({median_capsule()});
+  std::string lines;
+  pipeline.open_stream(
+      {.id = "s",
+       .source = open_source(footage()),
+       .sinks = {make_callback_sink(
+           [&](const FrameRecord& record) { lines += nlohmann::json(record).dump() + '\n'; },
+           false)},
+       .max_frames = kFrames,
+       .slices = slices});
+  const StreamReport report = pipeline.wait("s");
+  if (report.failure || report.frames != kFrames)
+    throw std::runtime_error("the stream ended with " + std::to_string(report.frames) + " frames");
+  if (slices == 0 && report.slices < 2 && std::thread::hardware_concurrency() > 1)
+    throw std::runtime_error("it was not cut, since " + report.not_sliced);
+  return lines;
+}
+
+double in_pipeline(std::size_t slices) {
+  static const std::string serial = records(1);
+  return seconds([=] {
+    if (records(slices) != serial) throw std::runtime_error("slices gave other records");
+  });
+}
+
+/// By hand: each core takes its part of the frames, with those before it, and a source of its own.
+double by_threads(std::int64_t parts) {
+  return seconds([=] {
+    std::vector<std::jthread> threads;
+    for (std::int64_t part = 0; part < parts; ++part)
+      threads.emplace_back([=] {
+        const std::int64_t begin = kFrames * part / parts;
+        const std::int64_t end = kFrames * (part + 1) / parts;
+        const std::int64_t from = std::max<std::int64_t>(begin - std::int64_t{kBefore}, 0);
+        const auto source = open_source(footage(), {.sampler = Sampler::ranges({{from, end}})});
+        Recent state;
+        while (const auto frame = source->read()) state.changed(frame->image);
+      });
+  });
+}
+
+}  // namespace
+
+std::vector<Figure> slices() {
+  const auto line = [](const std::string& what, double target, auto run) {
+    return Figure{.id = "operations.1",
+                  .what = what,
+                  .target = target,
+                  .better = Better::higher,
+                  .sample = [run] { return ratio([] { return in_pipeline(1); }, run); },
+                  .samples = 5};
+  };
+  return {line("a bounded capsule in slices, rate of one go", 1.8, [] { return in_pipeline(0); }),
+          line("floor: a thread and a part of the video for each core, by hand", 1.8,
+               [] { return by_threads(std::thread::hardware_concurrency()); })};
+}
+
+}  // namespace vcap::bench::operations
