@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 
 #include "capsule/config_schema.hpp"
 #include "cli/exit_code.hpp"
+#include "loading/strict_json.hpp"
+#include "vcap/base/error.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -39,9 +40,11 @@ void read_option(const std::vector<CapsuleInfo>& capsules, const std::string& te
 
 std::string read_whole(const std::string& path, const std::string& argument) {
   std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw UsageError(argument + ": cannot read the file " + path);
-  return text;
+  std::ostringstream text;
+  // A folder opens, and has nothing to read.
+  if (!file || !(text << file.rdbuf()))
+    throw UsageError(argument + ": cannot read the file " + path + ", or it is empty");
+  return text.str();
 }
 
 /// The object in "…=JSON" or "…=@file"; `equals` is where the sign stands.
@@ -51,8 +54,8 @@ nlohmann::json read_object(const std::string& text, std::size_t equals,
   if (value.starts_with('@')) value = read_whole(value.substr(1), argument);
   nlohmann::json config;
   try {
-    config = nlohmann::json::parse(value);
-  } catch (const nlohmann::json::parse_error& error) {
+    config = parse_strictly(value);
+  } catch (const InvalidArgument& error) {
     throw UsageError(argument + ": this is not JSON: " + error.what());
   }
   if (!config.is_object())

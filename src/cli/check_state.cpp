@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -35,7 +36,7 @@ constexpr const char* kHelp =
     "declares "
     "is true: that it is stateless, or its warm-up. For each run the first frame is told that "
     "differs, with the field and both values.\n"
-    "Exit code 1 means that some do.";
+    "Exit code 1 means that some do, or that the source is too short to tell.";
 
 constexpr std::size_t kDefaultBatch = 8;
 constexpr std::int64_t kApart = 10;
@@ -64,9 +65,11 @@ RecordTolerance read_tolerances(const std::vector<std::string>& texts) {
     double value = 0;
     const char* const end = number.data() + number.size();
     const auto [stop, failed] = std::from_chars(number.data(), end, value);
-    if (failed != std::errc() || stop != end || !(value >= 0))
+    if (failed != std::errc() || stop != end || !(value >= 0) || !std::isfinite(value))
       throw UsageError("--tolerance " + text + ": \"" + number +
                        "\" is not a number from 0; write NUMBER or FIELD=NUMBER");
+    if (equals == 0)
+      throw UsageError("--tolerance " + text + ": there is no field; write NUMBER or FIELD=NUMBER");
     if (equals == std::string::npos)
       tolerance.of_all = value;
     else
@@ -113,10 +116,14 @@ class Verdict {
     std::optional<std::string> line = reference_.next();
     for (std::int64_t i = 1; i < frames_apart && frames_ > 0; ++i) line = reference_.next();
     ++frames_;
-    const auto difference = first_difference(
-        nlohmann::json::parse(record_line(record)),
-        line ? nlohmann::json::parse(*line) : nlohmann::json::object(), tolerance_);
-    if (!difference) return;
+    const nlohmann::json own = nlohmann::json::parse(record_line(record));
+    const nlohmann::json other = line ? nlohmann::json::parse(*line) : nlohmann::json::object();
+    if (own == other) return;
+    const auto difference = first_difference(own, other, tolerance_);
+    if (!difference) {
+      ++tolerated_;
+      return;
+    }
     if (differing_++ == 0)
       first_ = "frame " + std::to_string(record.frame.index) + ", " + difference->field + ": " +
                difference->value + " in place of " + difference->other;
@@ -125,9 +132,11 @@ class Verdict {
   bool is_same() const noexcept { return differing_ == 0; }
   std::string text() const {
     const std::string frames = std::to_string(frames_) + " frames";
-    return is_same()
-               ? frames + ", the same"
-               : std::to_string(differing_) + " of " + frames + " differ, the first: " + first_;
+    if (!is_same())
+      return std::to_string(differing_) + " of " + frames + " differ, the first: " + first_;
+    if (tolerated_ == 0) return frames + ", the same";
+    return frames + ", the same within the tolerance, in which " + std::to_string(tolerated_) +
+           " differ";
   }
 
  private:
@@ -135,6 +144,7 @@ class Verdict {
   const RecordTolerance& tolerance_;
   std::int64_t frames_ = 0;
   std::int64_t differing_ = 0;
+  std::int64_t tolerated_ = 0;
   std::string first_;
 };
 
@@ -160,22 +170,77 @@ class StateCheck {
               << detail::state_words(info) << '\n';
     const auto alone = load(BatchSizes{.maximum = 1});
     record_reference(*alone);
+    require_tolerated_fields();
     check(*alone, "again, in one go", {});
-    if (const CapsuleInfo* unbounded = unbounded_one())
-      tell("in slices", "not run: the state of capsule " + unbounded->name + " is unbounded");
-    else
-      for (const std::size_t slices : arguments_.slices)
-        check(*alone, "in " + std::to_string(slices) + " slices", {.slices = slices});
-    check(*alone, "every " + std::to_string(kApart) + "th frame",
-          {.select = Sampler::stride(kApart)}, kApart);
+    check_slices(*alone);
+    check_apart(*alone);
     const std::size_t most = arguments_.batch > 0 ? arguments_.batch
                              : info.batch         ? info.batch->maximum
                                                   : kDefaultBatch;
     check(*load(BatchSizes{.maximum = most}), "in batches of " + std::to_string(most), {});
-    return is_true_ ? kDone : kFailed;
+    return is_true_ && is_shown_ ? kDone : kFailed;
   }
 
  private:
+  void check_slices(Pipeline& pipeline) {
+    if (const CapsuleInfo* unbounded = unbounded_one())
+      return tell("in slices",
+                  "not run: the state of capsule " + unbounded->name + " is unbounded");
+    if (!open_source(arguments_.source)->random_access())
+      return tell_unshown("in slices",
+                          "the place of each of the source's frames is not known "
+                          "without decoding all of them; give another source");
+    for (const std::size_t slices : arguments_.slices) {
+      const std::string name = "in " + std::to_string(slices) + " slices";
+      const auto count = static_cast<std::int64_t>(slices);
+      // Where the last slice is fed from the beginning on, all have seen all.
+      if (const std::int64_t begin = frames_ / count * (count - 1); begin > reach())
+        check(pipeline, name, {.slices = slices});
+      else
+        tell_unshown(name,
+                     "each of them would be fed all frames before it; give a source of more "
+                     "than " +
+                         std::to_string(std::max(count, (reach() + 1) * count / (count - 1))) +
+                         " frames");
+    }
+  }
+
+  void check_apart(Pipeline& pipeline) {
+    // So far that a warm-up does not reach from one to the next.
+    const std::int64_t apart = std::max(kApart, reach() + 2);
+    const std::string name = "every " + std::to_string(apart) + "th frame";
+    if (unbounded_one() || apart < frames_)
+      check(pipeline, name, {.select = Sampler::stride(apart)}, apart);
+    else
+      tell_unshown(name, "the source has no more than " + std::to_string(frames_) + " frames");
+  }
+
+  /// How many frames before one may matter to what is given for it, at most.
+  std::int64_t reach() const {
+    std::int64_t reach = 0;
+    for (const CapsuleInfo& info : infos_)
+      reach += info.warmup.value_or(0) + (info.stencil ? info.stencil->back() : 0);
+    return reach;
+  }
+
+  /// Before anything is held against it: a field that is not in the records was misspelt.
+  void require_tolerated_fields() {
+    for (const auto& [field, value] : tolerance_.of_fields) {
+      const std::string name = nlohmann::json(field).dump() + ":";
+      bool is_there = false;
+      reference_.begin();
+      while (!is_there) {
+        const auto line = reference_.next();
+        if (!line) break;
+        is_there = line->find(name) != std::string::npos;
+      }
+      if (!is_there)
+        throw UsageError("--tolerance " + field +
+                         ": no record has a field of that name; give a name alone, such as bbox or "
+                         "confidence, or one of extra_data");
+    }
+  }
+
   const CapsuleInfo* unbounded_one() const {
     for (const CapsuleInfo& info : infos_)
       if (info.stream_state && !info.warmup) return &info;
@@ -209,8 +274,10 @@ class StateCheck {
   }
 
   void record_reference(Pipeline& pipeline) {
-    run_stream(pipeline, {},
-               [this](const FrameRecord& record) { reference_.add(record_line(record)); });
+    run_stream(pipeline, {}, [this](const FrameRecord& record) {
+      reference_.add(record_line(record));
+      ++frames_;
+    });
   }
 
   void check(Pipeline& pipeline, const std::string& name, StreamConfig config,
@@ -220,6 +287,12 @@ class StateCheck {
                [&](const FrameRecord& record) { verdict.add(record, frames_apart); });
     is_true_ = is_true_ && verdict.is_same();
     tell(name, verdict.text());
+  }
+
+  /// Of what would be the same whatever the capsule does.
+  void tell_unshown(const std::string& name, const std::string& why) {
+    is_shown_ = false;
+    tell(name, "not run: " + why);
   }
 
   static void tell(const std::string& name, const std::string& what) {
@@ -236,7 +309,9 @@ class StateCheck {
   CapsuleSettings settings_;
   StreamSettings stream_settings_;
   Reference reference_;
+  std::int64_t frames_ = 0;  ///< of the reference
   bool is_true_ = true;
+  bool is_shown_ = true;  ///< all that there is to show
 };
 
 }  // namespace

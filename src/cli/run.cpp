@@ -151,6 +151,7 @@ int run(const RunArguments& arguments, bool& lost_calls) {
   const Plan plan(infos, unfit);
   for (const Plan::LeftOut& one : plan.left_out())
     Console::shared().line("vcap: left out: " + one.reason);
+  for (const Plan::Conflict& one : plan.conflicts()) Console::shared().line("vcap: " + one.text);
   const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
   const std::vector<std::string> ids = stream_ids(arguments.sources);
   auto stream_settings = read_stream_settings(ids, infos, settings, arguments.streams);

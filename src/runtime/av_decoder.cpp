@@ -82,6 +82,9 @@ bool AvDecoder::next() {
     if (got >= 0) {
       see_whether_hardware_decodes();
       follows_damage_ = damage_.came_out(frame_->pts);
+      // What was made up in place of damaged parts depends on what was decoded before.
+      if (frame_->decode_error_flags != 0 || (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0)
+        met_damage_ = true;
       has_come_out_ = true;
       return true;
     }

@@ -4,6 +4,7 @@
 #include "runtime/bulk_run.hpp"
 #include "runtime/job_check.hpp"
 #include "runtime/job_stamp.hpp"
+#include "runtime/job_video.hpp"
 #include "vcap/loading/manifest.hpp"
 
 namespace vcap {
@@ -18,6 +19,8 @@ JobReport run_job(const Job& job, const BulkSettings& settings, std::stop_token 
   }
   check_job(job, infos);
   JobFolder folder(job.outputs.folder, job_stamp(job, manifests));
+  for (const Job::Video& video : job.videos)
+    folder.claim(video.id, JobVideo::outputs(job.outputs, video.id));
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (const Job::CapsuleFile& capsule : job.capsules) {
     LoadOptions load = settings.load;

@@ -18,6 +18,7 @@
 #include "runtime/job_stamp.hpp"
 #include "runtime/output_file.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -101,6 +102,11 @@ void publish_file(const fs::path& staged, const fs::path& target) {
   sync(target.parent_path());
 }
 
+nlohmann::json without_videos(nlohmann::json stamp) {
+  if (stamp.is_object()) stamp.erase("videos");
+  return stamp;
+}
+
 FileDescriptor locked(const fs::path& path) {
   FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   check(static_cast<bool>(fd), path);
@@ -137,12 +143,14 @@ JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp)
   const auto before = read_json(folder_ / "stamp.json");
   if (before) check_stamp(*before, stamp);
   clear_up();
+  const nlohmann::json now = before ? drop_changed(*before, stamp) : stamp;
   // Before any result, so that none is there without what it is of.
-  if (!before) write_whole(folder_ / "stamp.json", stamp.dump(1));
+  if (!before || *before != now) write_whole(folder_ / "stamp.json", now.dump(1));
+  drop_incomplete();
 }
 
 void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& now) const {
-  const std::string difference = stamp_difference(before, now);
+  const std::string difference = stamp_difference(without_videos(before), without_videos(now));
   if (!difference.empty())
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "job: the outputs in " + quote(outputs_.native()) +
@@ -150,6 +158,62 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
                               "; give the job as it was, or another folder for its outputs, or "
                               "remove the folder " +
                               kJobFolder + " in this one to begin anew");
+}
+
+/// Gives the stamp, with those of videos that have left the job: they may come back.
+nlohmann::json JobFolder::drop_changed(const nlohmann::json& before, nlohmann::json now) {
+  nlohmann::json& videos = now["videos"];
+  const nlohmann::json none = nlohmann::json::object();
+  for (const auto& [video, stamp] : before.value("videos", none).items())
+    if (!videos.contains(video))
+      videos[video] = stamp;
+    else if (const std::string why = stamp_difference(stamp, videos[video]); !why.empty())
+      drop(video, why);
+  return now;
+}
+
+void JobFolder::drop_incomplete() {
+  std::vector<std::string> finished;
+  std::error_code error;
+  for (fs::directory_iterator at(folder_ / "finished", error), end; !error && at != end;
+       at.increment(error))
+    finished.push_back(at->path().stem().native());
+  check(error, folder_);
+  for (const std::string& video : finished) {
+    const nlohmann::json note = read_json(note_of(video)).value_or(nlohmann::json());
+    if (!note.is_object() || !note.contains("note") || !note.contains("outputs")) {
+      drop(video, "its note is none");
+      continue;
+    }
+    for (const auto& [output, size] : note["outputs"].items()) {
+      std::error_code absent;
+      if (size == fs::file_size(outputs_ / output, absent) && !absent) continue;
+      drop(video, "its output " + quote(output) + (absent ? " is gone" : " has changed"));
+      break;
+    }
+  }
+}
+
+/// Of a video that is begun or finished: all that there is of it.
+void JobFolder::drop(const std::string& video, const std::string& why) {
+  const auto note = read_json(note_of(video));
+  if (!note && !fs::exists(of_video(video))) return;
+  log(LogLevel::warning, "job: video " + quote(video) + " is run anew: " + why);
+  if (note && note->is_object() && note->contains("outputs"))
+    for (const auto& [output, size] : note->at("outputs").items())
+      check(::unlink((outputs_ / output).c_str()) == 0 || errno == ENOENT, outputs_ / output);
+  check(::unlink(note_of(video).c_str()) == 0 || errno == ENOENT, note_of(video));
+  forget(video);
+}
+
+void JobFolder::claim(const std::string& video, const std::vector<std::string>& outputs) const {
+  if (finished(video) || fs::exists(of_video(video))) return;
+  for (const std::string& output : outputs)
+    if (fs::exists(outputs_ / output))
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            "job: " + quote((outputs_ / output).native()) +
+                                " is there already, and is not this job's; move it away, or give "
+                                "another folder for the outputs");
 }
 
 /// What a killed process was writing, and what it had no time to remove.
@@ -177,7 +241,8 @@ fs::path JobFolder::note_of(const std::string& video) const {
 fs::path JobFolder::new_place() { return folder_ / "work" / std::to_string(places_++); }
 
 std::optional<nlohmann::json> JobFolder::finished(const std::string& video) const {
-  return read_json(note_of(video));
+  const auto note = read_json(note_of(video));
+  return note ? std::optional(note->at("note")) : std::nullopt;
 }
 
 std::optional<nlohmann::json> JobFolder::plan(const std::string& video) const {
@@ -219,14 +284,29 @@ void JobFolder::join(const std::string& video, const std::string& file, const st
   }
   joined.commit();
   publish_file(staged, outputs_ / output);
+  note_output(video, output);
 }
 
-void JobFolder::write(const std::string& output, std::string_view text) {
+void JobFolder::write(const std::string& video, const std::string& output, std::string_view text) {
   write_whole(outputs_ / output, text);
+  note_output(video, output);
+}
+
+void JobFolder::note_output(const std::string& video, const std::string& output) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(outputs_ / output, error);
+  check(error, outputs_ / output);
+  const std::lock_guard lock(mutex_);
+  made_[video][output] = size;
 }
 
 void JobFolder::finish(const std::string& video, const nlohmann::json& note) {
-  write_whole(note_of(video), note.dump());
+  nlohmann::json outputs = nlohmann::json::object();
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto made = made_.extract(video)) outputs = std::move(made.mapped());
+  }
+  write_whole(note_of(video), nlohmann::json{{"note", note}, {"outputs", outputs}}.dump());
   std::error_code ignored;  // tried again when the folder is opened next
   fs::remove_all(of_video(video), ignored);
 }

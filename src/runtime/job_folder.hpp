@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -24,7 +27,7 @@ namespace vcap {
 ///     .vcap-job/work/            all that is being written; emptied when the folder is opened
 ///     .vcap-job/videos/ID/       a video that is begun, with its plan.json
 ///     .vcap-job/videos/ID/N/     the stored result of its slice N: files, with a result.json
-///     .vcap-job/finished/ID.json a video that is finished, with a note
+///     .vcap-job/finished/ID.json a video that is finished, with a note and its outputs' sizes
 ///
 /// Whatever gets one of these names does so by a single rename out of work/, so it is whole or not
 /// there. A killed process loses nothing that it has written; against a power cut, files reach the
@@ -33,7 +36,8 @@ namespace vcap {
 ///
 /// A video goes through begin, stage and commit for each slice, join for each output, finish. Where
 /// that breaks off before finish, outputs may be there already; they are joined again, of the same
-/// bytes. One that is finished stays so. Functions throw OutputError. Thread safety: thread-safe,
+/// bytes. One that is finished stays so, as long as its outputs and its file do. Functions throw
+/// OutputError. Thread safety: thread-safe,
 /// where one thread at a time begins, joins or finishes the same video.
 class VCAP_EXPORT JobFolder {
  public:
@@ -59,12 +63,18 @@ class VCAP_EXPORT JobFolder {
     const std::filesystem::path target_;
   };
 
-  /// Opens or begins the folder, and makes it where it is not there. Throws InvalidArgument where
-  /// it is of a job with another stamp, and then has changed nothing; OutputError (output_open)
-  /// where another process has it open, or it cannot be written.
+  /// Opens or begins the folder, and makes it where it is not there. Videos may have joined the job
+  /// since, or left it; what is stored of one whose part of the stamp is another, or of whose
+  /// outputs one is gone or of another size, is dropped, with a warning in the log. Throws
+  /// InvalidArgument where another part of the stamp differs, and then has changed nothing;
+  /// OutputError (output_open) where another process has it open, or it cannot be written.
   JobFolder(std::filesystem::path outputs, const nlohmann::json& stamp);
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;
+
+  /// That these are to be the video's outputs. Throws InvalidArgument where one of them is there
+  /// and was not made by this job.
+  void claim(const std::string& video, const std::vector<std::string>& outputs) const;
 
   /// The note of a video that is finished.
   std::optional<nlohmann::json> finished(const std::string& video) const;
@@ -82,7 +92,7 @@ class VCAP_EXPORT JobFolder {
   /// Makes an output of all slices' files of that name, one behind the other.
   void join(const std::string& video, const std::string& file, const std::string& output);
   /// Makes an output of a text.
-  void write(const std::string& output, std::string_view text);
+  void write(const std::string& video, const std::string& output, std::string_view text);
   /// The video's outputs are there: its slices' results are not needed any more.
   void finish(const std::string& video, const nlohmann::json& note);
 
@@ -92,6 +102,10 @@ class VCAP_EXPORT JobFolder {
   std::filesystem::path note_of(const std::string& video) const;
   std::filesystem::path new_place();
   void check_stamp(const nlohmann::json& before, const nlohmann::json& now) const;
+  nlohmann::json drop_changed(const nlohmann::json& before, nlohmann::json now);
+  void drop_incomplete();
+  void drop(const std::string& video, const std::string& why);
+  void note_output(const std::string& video, const std::string& output);
   void clear_up() const;
   void write_whole(const std::filesystem::path& target, std::string_view text);
 
@@ -99,6 +113,8 @@ class VCAP_EXPORT JobFolder {
   const std::filesystem::path folder_;
   FileDescriptor lock_;
   std::atomic<unsigned> places_ = 0;
+  std::mutex mutex_;
+  std::map<std::string, nlohmann::json> made_{};  ///< sizes of outputs, by video; guarded by mutex_
 };
 
 }  // namespace vcap

@@ -55,8 +55,7 @@ nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests)
                           {"outputs",
                            {{"jsonl", job.outputs.jsonl},
                             {"video", job.outputs.video},
-                            {"summary", job.outputs.summary}}},
-                          {"slices", job.slices}};
+                            {"summary", job.outputs.summary}}}};
   for (std::size_t i = 0; i < manifests.size(); ++i) {
     nlohmann::json& capsule = stamp["capsules"][manifests[i].info.name];
     capsule = capsule_stamp(job.capsules[i], manifests[i]);
@@ -70,6 +69,7 @@ std::string stamp_difference(const nlohmann::json& before, const nlohmann::json&
   const nlohmann::json changes = nlohmann::json::diff(before, now);
   if (changes.empty()) return {};
   const std::string place = changes.front().at("path");
+  if (place == "/size" || place == "/modified_ns") return "its file has changed";
   const nlohmann::json::json_pointer pointer(place);
   return printable(place) + " was " + value_at(before, pointer) + ", and is " +
          value_at(now, pointer);

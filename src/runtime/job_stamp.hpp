@@ -15,12 +15,12 @@ namespace vcap {
 /// What a job's outputs depend on: videos by size and time of change, capsules by version and the
 /// digest of their manifests, which have those of their files, every setting, and vcap itself.
 /// Paths are left out, so that all may move together, and so is what only says how the work is
-/// done. `manifests` are the capsules', in their order. Throws SourceError (source_open).
-/// Thread-safe.
+/// done. Its "videos" have what each video's outputs depend on, by id. `manifests` are the
+/// capsules', in their order. Throws SourceError (source_open). Thread-safe.
 VCAP_EXPORT nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
 
-/// The first thing that differs, by its JSON pointer: `/videos/gate/size was 100, and is 200`;
-/// empty where nothing does. Thread-safe.
+/// The first thing in which stamps, or those of a video, differ, by its JSON pointer:
+/// `/outputs/video was false, and is true`; empty where nothing does. Thread-safe.
 VCAP_EXPORT std::string stamp_difference(const nlohmann::json& before, const nlohmann::json& now);
 
 }  // namespace vcap

@@ -17,6 +17,10 @@ namespace {
 
 constexpr const char* kRecords = "records.jsonl";
 constexpr const char* kClip = "clip.mp4";
+// Of outputs, behind the video's id.
+constexpr const char* kRecordsName = ".jsonl";
+constexpr const char* kClipName = ".mp4";
+constexpr const char* kSummaryName = ".txt";
 /// Of a video that is run in one go, in place of a slice's rows.
 constexpr const char* kAll = "all";
 /// Frames of the longest slice: what is lost of a run that is broken off.
@@ -87,12 +91,11 @@ nlohmann::json JobVideo::plan() {
   if (about && count(*about) == 1) return in_one;
   find_frames(*source);
   if (!access_) {
-    if (job.slices == 0) return in_one;
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "video " + quote(video_.id) + " cannot be cut into " +
-                              std::to_string(job.slices) +
-                              " slices: the place of each frame is not known without decoding all "
-                              "of them; leave out \"slices\"");
+    if (job.slices > 1)
+      log(LogLevel::warning, "video " + quote(video_.id) +
+                                 " is run in one go: the place of each frame is not known without "
+                                 "decoding all of them");
+    return in_one;
   }
   nlohmann::json slices = nlohmann::json::array();
   for (const Rows& rows : vcap::cut(Rows({0, access_->frames()}), count(access_->frames())))
@@ -220,17 +223,25 @@ std::optional<RecordCounts> JobVideo::finish() {
   return counts;
 }
 
+std::vector<std::string> JobVideo::outputs(const Job::Outputs& wanted, const std::string& id) {
+  std::vector<std::string> names;
+  if (wanted.jsonl) names.push_back(id + kRecordsName);
+  if (wanted.video) names.push_back(id + kClipName);
+  if (wanted.summary) names.push_back(id + kSummaryName);
+  return names;
+}
+
 void JobVideo::write_outputs(const RecordCounts& counts) {
   const Job::Outputs& outputs = setting_.job.outputs;
-  if (outputs.jsonl) setting_.folder.join(video_.id, kRecords, video_.id + ".jsonl");
-  if (outputs.video) setting_.folder.join(video_.id, kClip, video_.id + ".mp4");
+  if (outputs.jsonl) setting_.folder.join(video_.id, kRecords, video_.id + kRecordsName);
+  if (outputs.video) setting_.folder.join(video_.id, kClip, video_.id + kClipName);
   if (!outputs.summary) return;
   std::ostringstream text;
   text << "video " << video_.id << '\n';
   print_label(text, "frames") << counts.frames << '\n';
   counts.print_objects(text);
   counts.print_details(text);
-  setting_.folder.write(video_.id + ".txt", text.str());
+  setting_.folder.write(video_.id, video_.id + kSummaryName, text.str());
 }
 
 }  // namespace vcap

@@ -35,6 +35,9 @@ class JobVideo {
  public:
   JobVideo(const Job::Video& video, const JobSetting& setting);
 
+  /// The names of a video's outputs.
+  static std::vector<std::string> outputs(const Job::Outputs& wanted, const std::string& id);
+
   /// The slices that have no result yet. Where the video has no plan, makes one, which may look
   /// through the whole file. Throws SourceError, OutputError.
   std::vector<std::size_t> missing();

@@ -44,7 +44,7 @@ struct StreamRules {
   /// Takes the records in place of sinks, with the times at which their frames were read.
   /// [stream's delivery, in order]
   std::function<void(FrameRecord, std::chrono::steady_clock::time_point)> hand_over{};
-  std::function<void()> on_end{};  ///< called once, when all else is done
+  std::function<void()> on_end{};  ///< called once, when no other of these will be
 };
 
 /// What the streams of a pipeline share.

@@ -95,7 +95,9 @@ std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t w
   const std::int64_t most = rows / std::max(kShortest, kTimesWarmUp * warmup);
   if (most < 2 && least < 2) {
     why = "its " + std::to_string(rows) + " frames are too few" +
-          (warmup > 0 ? " for a warm-up of " + std::to_string(warmup) : std::string());
+          (warmup > 0 ? " where a slice is fed " + std::to_string(warmup) +
+                            " more, for warm-up and windows"
+                      : std::string());
     return 1;
   }
   if (most_frames < kShortest) {
@@ -103,7 +105,8 @@ std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t w
     return 1;
   }
   if (most_frames < 2 * warmup) {
-    why = "a warm-up of " + std::to_string(warmup) + " frames is too long for slices of " +
+    why = std::to_string(warmup) +
+          " frames that are fed for warm-up and windows are too many for slices of " +
           std::to_string(longest) + ", which memory allows";
     return 1;
   }
@@ -139,7 +142,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
   const bool needs_access = config.slices > 1 || !config.groups.empty();
   if (!plan.access && (needs_access || is_automatic(config))) {
     std::string why = "the place of each frame in " + config.source->info().description +
-                      " is not known without decoding all of them";
+                      " is not known without decoding all of them, or they come in a loop";
     if (is_automatic(config)) return why;
     refuse(config, why + "; leave out slices and groups");
   }

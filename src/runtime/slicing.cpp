@@ -55,7 +55,11 @@ SliceNeeds::SliceNeeds(const Program& program) {
     step.keeps_together = info.stream_state || info.stencil;
     step.has_state = static_cast<bool>(info.stream_state);
     step.is_unbounded = info.stream_state && !info.warmup;
-    step.warmup = info.warmup.value_or(0);
+    // Where it may not be called for a frame, it learns of that frame's discontinuity later, as far
+    // as its warm-up reaches (OwedDiscontinuities): that is to be right from its warm-up on.
+    const bool may_be_passed_by = program[i].needs.size == NodeDescription::Size::single ||
+                                  (info.stencil && info.stencil->edge == StencilEdge::error);
+    step.warmup = std::min(info.warmup.value_or(0), kEndlessRows / 2) * (may_be_passed_by ? 2 : 1);
     if (info.stencil) {
       step.back = info.stencil->back();
       step.ahead = info.stencil->ahead();

@@ -296,15 +296,13 @@ void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   history_ = {};
   lock.unlock();
   close_states();
+  // Who is told may be gone as soon as the stream is known to have ended.
+  if (rules_.on_end) rules_.on_end();
   lock.lock();
   report_.elapsed = std::chrono::steady_clock::now() - opened_;
   report_.ended = true;
   over_.notify_all();
   pulled_.notify_all();
-  if (!rules_.on_end) return;
-  lock.unlock();
-  rules_.on_end();
-  lock.lock();
 }
 
 }  // namespace vcap

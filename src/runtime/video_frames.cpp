@@ -107,6 +107,7 @@ std::shared_ptr<const StoredIndex> VideoFrames::index() {
   if (!index_ && !std::exchange(has_looked_through_, true)) {
     AvInput input(decoder_->input().address());
     index_ = VideoIndex::of(input);
+    if (index_) warn_if_short(index_->size());
   }
   if (!index_) return nullptr;
   return std::make_shared<StoredVideo>(index_, decoder_->input().address(), decoder_->hardware());
@@ -177,12 +178,16 @@ void VideoFrames::fail_at(std::int64_t number) const {
 void VideoFrames::at_end() {
   if (is_stopped()) return;
   throw_failure();
+  if (count_) warn_if_short(*count_);
+}
+
+/// The count is an estimate for some containers, so this is no error; but a clip that breaks off
+/// must not look like a whole one.
+void VideoFrames::warn_if_short(std::int64_t frames) {
   const AvInput& input = decoder_->input();
-  // The count is an estimate for some containers, so this is no error; but a clip that breaks off
-  // must not look like a whole one.
   const std::int64_t all = input.stream().nb_frames;
-  if (count_ && *count_ > 0 && *count_ < all && !std::exchange(warned_, true))
-    log(LogLevel::warning, input.address().name + " ended after " + std::to_string(*count_) +
+  if (frames > 0 && frames < all && !std::exchange(warned_, true))
+    log(LogLevel::warning, input.address().name + " ended after " + std::to_string(frames) +
                                " of " + std::to_string(all) +
                                " frames; it may be cut off or damaged");
 }

@@ -37,6 +37,7 @@ class VideoFrames final : public StoredFrames {
   bool go_to(std::chrono::nanoseconds time);
   std::chrono::nanoseconds time_of_picture() const;
   void at_end();
+  void warn_if_short(std::int64_t frames);
 
   DecoderThreads threads_;
   std::unique_ptr<AvDecoder> decoder_;

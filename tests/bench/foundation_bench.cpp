@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "support/figures.hpp"
-#include "support/footage.hpp"
+#include "support/video.hpp"
 
 namespace {
 

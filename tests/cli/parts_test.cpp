@@ -110,9 +110,27 @@ TEST_F(Parts, ShowWhetherADeclarationIsTrue) {
 
   auto tolerant = lie;
   tolerant.insert(tolerant.end(), {"--tolerance", "seen=60"});
-  EXPECT_EQ(test::vcap(tolerant).exit_code, 0);
-  tolerant.back() = "seen=x";
-  EXPECT_EQ(test::vcap(tolerant).exit_code, 2);
+  const Result tolerated = test::vcap(tolerant);
+  EXPECT_EQ(tolerated.exit_code, 0);
+  EXPECT_THAT(tolerated.out, HasSubstr("in 2 slices        60 frames, the same within the "
+                                       "tolerance, in which 30 differ\n"));
+  for (const char* const wrong : {"seen=x", "nosuch=1", "=1", "seen=inf"}) {
+    tolerant.back() = wrong;
+    const Result refused = test::vcap(tolerant);
+    EXPECT_EQ(refused.exit_code, 2) << wrong;
+    EXPECT_THAT(refused.err, HasSubstr("--tolerance ")) << wrong;
+  }
+}
+
+TEST_F(Parts, AreNotTakenForProofWhereTheyShowNothing) {
+  const Result result = test::vcap({"check-state", test::capsule("recent"), "--source", images_,
+                                    "--max-frames", "4", "--config", "recent={\"lies\":true}"});
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("in 2 slices        not run: each of them would be fed all frames "
+                      "before it; give a source of more than 8 frames\n"),
+            HasSubstr("every 10th frame   not run: the source has no more than 4 frames\n")));
 }
 
 TEST_F(Parts, AreNotCutWhereStateIsUnbounded) {

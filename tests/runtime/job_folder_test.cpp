@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -18,12 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using Files = std::map<std::string, std::string>;
 
-const Json kStamp = {{"videos", {{"gate", {{"size", 100}}}}}, {"slices", 3}};
+const Json kStamp = {{"videos", {{"gate", {{"size", 100}}}, {"yard", {{"size", 50}}}}}};
 
 /// The outputs, hidden things left out.
 Files outputs_in(const fs::path& folder) {
@@ -75,7 +78,7 @@ std::set<std::string> work_through(const fs::path& outputs) {
       bytes += folder.result(video, slice)->at("bytes").get<std::size_t>();
     }
     folder.join(video, "records.jsonl", video + ".jsonl");
-    folder.write(video + ".txt", std::to_string(bytes) + " bytes\n");
+    folder.write(video, video + ".txt", std::to_string(bytes) + " bytes\n");
     folder.finish(video, {{"bytes", bytes}});
   }
   return made;
@@ -191,14 +194,83 @@ TEST_F(JobFolderTest, RefusesAnotherJobNamingWhatDiffersAndChangesNothing) {
   temporary_.write("out/.vcap-job/work/half", "written");
   const auto before = paths_in(outputs_);
   Json other = kStamp;
-  other["videos"]["gate"]["size"] = 200;
+  other["video"] = true;
   EXPECT_THAT([&] { JobFolder(outputs_, other); },
               ThrowsError<InvalidArgument>(
                   ErrorCode::invalid_argument,
-                  AllOf(HasSubstr("are of another job: /videos/gate/size was 100, and is 200"),
+                  AllOf(HasSubstr("are of another job: /video was absent, and is true"),
                         HasSubstr("another folder for its outputs"))));
   EXPECT_EQ(paths_in(outputs_), before);
   EXPECT_TRUE(JobFolder(outputs_, kStamp).plan("gate"));
+}
+
+TEST_F(JobFolderTest, RunsAVideoThatHasChangedAnew) {
+  work_through(outputs_);
+  temporary_.write("out/mine.txt", "mine");
+  Json stamp = kStamp;
+  stamp["videos"]["gate"]["size"] = 200;
+  {
+    const JobFolder folder(outputs_, stamp);
+    EXPECT_FALSE(folder.finished("gate"));
+    EXPECT_TRUE(folder.finished("yard"));
+    EXPECT_THAT(paths_in(outputs_), AllOf(Not(Contains("gate.jsonl")), Not(Contains("gate.txt")),
+                                          Contains("yard.txt"), Contains("mine.txt")));
+  }
+  stamp["videos"]["yard"]["options"] = 1;
+  {
+    JobFolder folder(outputs_, stamp);
+    EXPECT_FALSE(folder.finished("yard"));
+    folder.begin("gate", {"a"});
+    store(folder, "gate", 0, "first");
+  }
+  EXPECT_TRUE(JobFolder(outputs_, stamp).result("gate", 0));
+  stamp["videos"]["gate"]["modified_ns"] = 1;
+  EXPECT_FALSE(JobFolder(outputs_, stamp).plan("gate"));
+}
+
+TEST_F(JobFolderTest, LetsVideosJoinAndLeave) {
+  work_through(outputs_);
+  Json stamp = kStamp;
+  stamp["videos"]["door"] = {{"size", 1}};
+  stamp["videos"].erase("gate");
+  EXPECT_TRUE(JobFolder(outputs_, stamp).finished("yard"));
+  EXPECT_THAT(paths_in(outputs_), Contains("gate.jsonl"));
+  EXPECT_TRUE(JobFolder(outputs_, kStamp).finished("gate")) << "it is back";
+  stamp["videos"]["gate"] = {{"size", 101}};
+  EXPECT_FALSE(JobFolder(outputs_, stamp).finished("gate")) << "it is back, and another";
+}
+
+TEST_F(JobFolderTest, MakesOutputsAgainThatAreGone) {
+  work_through(temporary_ / "undisturbed");
+  const Files expected = content_of(temporary_ / "undisturbed");
+  using Spoil = std::function<void(const fs::path&)>;
+  for (const Spoil& spoil :
+       {Spoil([](const fs::path& out) { fs::remove(out / "gate.txt"); }),
+        Spoil([](const fs::path& out) { std::ofstream(out / "gate.jsonl") << "garbage"; }),
+        Spoil([](const fs::path& out) {
+          std::ofstream(out / ".vcap-job/finished/gate.json") << "{}";
+        })}) {
+    fs::remove_all(outputs_);
+    work_through(outputs_);
+    spoil(outputs_);
+    EXPECT_THAT(work_through(outputs_), ElementsAre("gate0", "gate1", "gate2"));
+    EXPECT_EQ(content_of(outputs_), expected);
+  }
+}
+
+TEST_F(JobFolderTest, LeavesFilesAloneThatAreNotTheJobs) {
+  temporary_.write("out/gate.txt", "mine");
+  JobFolder folder(outputs_, kStamp);
+  EXPECT_THAT(
+      [&] {
+        folder.claim("gate", {"gate.jsonl", "gate.txt"});
+      },
+      ThrowsError<InvalidArgument>(
+          ErrorCode::invalid_argument,
+          AllOf(HasSubstr("out/gate.txt\" is there already"), HasSubstr("move it away"))));
+  EXPECT_NO_THROW(folder.claim("gate", {"gate.jsonl"}));
+  folder.begin("gate", {"a"});
+  EXPECT_NO_THROW(folder.claim("gate", {"gate.jsonl", "gate.txt"})) << "killed before it was noted";
 }
 
 TEST_F(JobFolderTest, SaysWhatIsDamaged) {

@@ -4,8 +4,11 @@
 
 #include <thread>
 
+#include "runtime/clip_packets.hpp"
+#include "runtime/clip_writer.hpp"
 #include "runtime/random_plan.hpp"
 #include "runtime/record_line.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 
 namespace vcap::test {
@@ -77,6 +80,27 @@ TEST_P(SlicedStreams, HaveTheRecordsOfARunInOneGo) {
   }
 }
 
+TEST_P(SlicedStreams, HaveThemWhereVideosAreDamagedToo) {
+  for (unsigned seed = GetParam(); seed < GetParam() + 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Dice dice(seed);
+    const auto capsules = random_capsules(dice);
+    std::string frames = random_frames(dice);
+    for (int i = 1 + dice.below(3); i > 0; --i)
+      frames[static_cast<std::size_t>(dice.below(static_cast<int>(frames.size())))] = 'x';
+    Pipeline pipeline(capsules);
+    const auto serial =
+        lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames)}));
+    const auto slices = static_cast<std::size_t>(2 + dice.below(5));
+    EXPECT_TRUE(are_same(lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames),
+                                                 .slices = slices})),
+                         serial))
+        << frames << " in " << slices << " slices\n"
+        << words_of(capsules);
+    if (HasFailure()) return;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(From, SlicedStreams, testing::Values(0u, 100u, 200u, 300u, 400u),
                          testing::PrintToStringParamName());
 
@@ -95,6 +119,41 @@ TEST(SlicedStream, GoesOnInOrderWhereAVideoIsDamaged) {
           serial))
           << frames << " in " << slices;
   }
+}
+
+std::string with_wrong_bytes(std::string clip, Dice& dice) {
+  // Where pictures are, not the container's own words.
+  const int begin = static_cast<int>(clip.size() / 20);
+  const int length = static_cast<int>(clip.size() * 3 / 4);
+  for (int i = 1 + dice.below(12); i > 0; --i)
+    clip[static_cast<std::size_t>(begin + dice.below(length))] = static_cast<char>(dice.below(256));
+  return clip;
+}
+
+TEST(SlicedStream, HasTheFramesOfADamagedVideoAsReadInOneGo) {
+  const TemporaryFolder folder;
+  int shorter = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Dice dice(seed);
+    const bool open_groups = seed % 2 == 1;
+    const std::string whole = open_groups ? "open.mkv" : "closed.mp4";
+    if (seed < 2) write_clip(folder / whole, {.frames = 90, .options = b_frames(open_groups)});
+    const std::string clip =
+        folder.write("damaged" + whole, with_wrong_bytes(read_file(folder / whole), dice)).string();
+    if (seed % 4 >= 2) destroy(clip, packet_of(folder / whole, 20 + dice.below(50)));
+    // Not their pixels: what a decoder makes up for damaged parts depends on what its threads have
+    // just done, and differs between two runs in one go.
+    Pipeline pipeline({make_recent(noting_info("r", "k", false), 4)});
+    const auto serial = lines_of(run(pipeline, {.source = open_source(clip)}));
+    if (serial.size() < 90) ++shorter;
+    if (!open_source(clip)->random_access()) continue;
+    for (const std::size_t slices : {2u, 5u})
+      EXPECT_TRUE(are_same(lines_of(run(pipeline, {.source = open_source(clip), .slices = slices})),
+                           serial))
+          << slices << " slices";
+  }
+  EXPECT_GE(shorter, 5) << "pictures were lost";
 }
 
 TEST(SlicedStream, IsWholeWhereOnlyWhatItLooksAheadToIsDamaged) {
@@ -249,7 +308,7 @@ TEST(Slices, AreLeftOutWhereTheyDoNotPay) {
   EXPECT_THAT(report_of(make_detector("d", "x"), 500, make_source(500)).not_sliced,
               HasSubstr("is not known"));
   if (std::thread::hardware_concurrency() < 2) return;
-  EXPECT_THAT(report_of(make_counter(200, 200), 500).not_sliced, HasSubstr("warm-up of 200"));
+  EXPECT_THAT(report_of(make_counter(200, 200), 500).not_sliced, HasSubstr("fed 200 more"));
   EXPECT_THAT(report_of(make_detector("d", "x"), 20).not_sliced, HasSubstr("too few"));
   const StreamReport report = report_of(make_counter(5, 5), 1000);
   EXPECT_EQ(report.not_sliced, "");
@@ -361,7 +420,7 @@ TEST(SlicedStream, MayEndAtAnyMoment) {
         } catch (const SourceError& closed) {
         }
       });
-    for (int i = dice.below(3000); i > 0; --i) static_cast<void>(pipeline.stats());
+    for (int i = dice.below(500); i > 0; --i) static_cast<void>(pipeline.stats());
     const StreamReport report = pipeline.close_stream("s");
     EXPECT_EQ(report.frames, last + 1);
     EXPECT_FALSE(report.failure);

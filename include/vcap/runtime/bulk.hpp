@@ -71,12 +71,14 @@ struct BulkSettings {
 ///
 /// Into the folder of outputs come, as Job::Outputs says, ID.jsonl with the records, ID.mp4 with
 /// what was found drawn on the frames, and ID.txt with the counts of a summary. Each appears when
-/// it is whole. Beside them, in .vcap-job/, is what a later run of the same job goes on from.
+/// it is whole. Beside them, in .vcap-job/, is what a later run of the same job goes on from:
+/// videos may have joined it since, or left it, and one that has changed, or whose outputs have,
+/// is run anew.
 ///
 /// Before anything is run, throws InvalidArgument, OptionError, PlanError, naming the video, for
-/// settings that cannot be; InvalidArgument where the folder is another job's; OutputError where
-/// another process works there, or it cannot be written; and as load_capsule(). Later, what `queue`
-/// throws. Thread-safe.
+/// settings that cannot be; InvalidArgument where the folder is another job's, or has files of the
+/// outputs' names that are not this job's; OutputError where another process works there, or it
+/// cannot be written; and as load_capsule(). Later, what `queue` throws. Thread-safe.
 VCAP_EXPORT JobReport run_job(const Job& job, const BulkSettings& settings = {},
                               std::stop_token stop = {});
 

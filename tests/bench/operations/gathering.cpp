@@ -16,7 +16,7 @@
 namespace vcap::bench::operations {
 namespace {
 
-constexpr int kFrames = 1000;
+constexpr int kClipFrames = 1000;
 
 /// 720p of H.264 as x264 makes it by default, but with a keyframe in each fifty frames.
 std::string clip() {
@@ -24,7 +24,7 @@ std::string clip() {
   const std::filesystem::path path = folder / "clip.mp4";
   if (!std::filesystem::exists(path))
     test::write_clip(path, {.size = {1280, 720},
-                            .frames = kFrames,
+                            .frames = kClipFrames,
                             .options = {{"preset", "veryfast"},
                                         {"x264-params", "keyint=50:min-keyint=50:scenecut=0"}}});
   return path;
@@ -34,21 +34,21 @@ std::string clip() {
 std::vector<std::int64_t> lone_rows() {
   std::mt19937 random(2);
   std::vector<std::int64_t> rows;
-  for (std::int64_t from = 0; from < kFrames; from += 100)
+  for (std::int64_t from = 0; from < kClipFrames; from += 100)
     rows.push_back(from + std::uniform_int_distribution<std::int64_t>(0, 99)(random));
   return rows;
 }
 
 std::vector<std::int64_t> evenly_spaced() {
   std::vector<std::int64_t> rows;
-  for (std::int64_t row = 0; row < kFrames; row += 100) rows.push_back(row);
+  for (std::int64_t row = 0; row < kClipFrames; row += 100) rows.push_back(row);
   return rows;
 }
 
 /// Ten neighbours of each thousand, which lie midway in a group of pictures.
 std::vector<std::int64_t> neighbours() {
   std::vector<std::int64_t> rows;
-  for (std::int64_t from = 520; from < kFrames; from += 1000)
+  for (std::int64_t from = 520; from < kClipFrames; from += 1000)
     for (std::int64_t row = from; row < from + 10; ++row) rows.push_back(row);
   return rows;
 }

@@ -72,11 +72,11 @@ Files outputs_in(const fs::path& folder) {
 }
 
 constexpr int kClips = 200;
-constexpr int kFrames = 20;
+constexpr int kFramesOfClip = 20;
 
 double by_job() {
   const test::TemporaryFolder folder;
-  const fs::path file = job(folder.path(), clips(kClips, kFrames));
+  const fs::path file = job(folder.path(), clips(kClips, kFramesOfClip));
   const double took = seconds([&] { run_process(words_of(file)); });
   if (outputs_in(folder / "out").size() != kClips)
     throw std::runtime_error("the job has not written all outputs");
@@ -86,11 +86,12 @@ double by_job() {
 /// As a shell does it: one process for each clip, as many at once as there are cores.
 double by_shell() {
   const test::TemporaryFolder folder;
-  const std::string command =
-      "ls '" + clips(kClips, kFrames).string() + "' | xargs -P " +
-      std::to_string(std::max(1u, std::thread::hardware_concurrency())) +
-      " -I{} '" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "' --source '" +
-      clips(kClips, kFrames).string() + "/{}' --jsonl '" + folder.path().string() + "/{}.jsonl'";
+  const std::string command = "ls '" + clips(kClips, kFramesOfClip).string() + "' | xargs -P " +
+                              std::to_string(std::max(1u, std::thread::hardware_concurrency())) +
+                              " -I{} '" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON
+                              "' --source '" +
+                              clips(kClips, kFramesOfClip).string() + "/{}' --jsonl '" +
+                              folder.path().string() + "/{}.jsonl'";
   const double took = seconds([&] { run_process({"/bin/sh", "-c", command}); });
   if (outputs_in(folder.path()).size() != kClips)
     throw std::runtime_error("the shell has not written all outputs");
@@ -113,14 +114,14 @@ double wrong_after_kills() {
   constexpr int kKills = 50;
   static const double undisturbed = by_job();
   const test::TemporaryFolder reference;
-  run_process(words_of(job(reference.path(), clips(kClips, kFrames))));
+  run_process(words_of(job(reference.path(), clips(kClips, kFramesOfClip))));
   const Files expected = outputs_in(reference / "out");
 
   std::mt19937 random(50);
   int wrong = 0;
   for (int kills = 0; kills < kKills;) {
     const test::TemporaryFolder folder;
-    const fs::path file = job(folder.path(), clips(kClips, kFrames));
+    const fs::path file = job(folder.path(), clips(kClips, kFramesOfClip));
     const fs::path out = folder / "out";
     for (bool is_done = false; !is_done;) {
       const auto before = finished_in(out);

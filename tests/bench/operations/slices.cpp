@@ -15,15 +15,15 @@
 #include <vector>
 
 #include "operations/parts.hpp"
-#include "support/footage.hpp"
 #include "support/program_capsule.hpp"
+#include "support/video.hpp"
 #include "vcap/runtime/pipeline.hpp"
 
 namespace vcap::bench::operations {
 namespace {
 
 constexpr std::size_t kBefore = 7;  // frames, of which each is compared with the median
-constexpr std::int64_t kFrames = 500;
+constexpr std::int64_t kSlicedFrames = 500;
 
 /// The last frames of a stream, of which the median is the background.
 class Recent final : public BaseStreamState {
@@ -81,10 +81,10 @@ std::string records(std::size_t slices) {
        .sinks = {make_callback_sink(
            [&](const FrameRecord& record) { lines += nlohmann::json(record).dump() + '\n'; },
            false)},
-       .max_frames = kFrames,
+       .max_frames = kSlicedFrames,
        .slices = slices});
   const StreamReport report = pipeline.wait("s");
-  if (report.failure || report.frames != kFrames)
+  if (report.failure || report.frames != kSlicedFrames)
     throw std::runtime_error("the stream ended with " + std::to_string(report.frames) + " frames");
   if (slices == 0 && report.slices < 2 && std::thread::hardware_concurrency() > 1)
     throw std::runtime_error("it was not cut, since " + report.not_sliced);
@@ -104,8 +104,8 @@ double by_threads(std::int64_t parts) {
     std::vector<std::jthread> threads;
     for (std::int64_t part = 0; part < parts; ++part)
       threads.emplace_back([=] {
-        const std::int64_t begin = kFrames * part / parts;
-        const std::int64_t end = kFrames * (part + 1) / parts;
+        const std::int64_t begin = kSlicedFrames * part / parts;
+        const std::int64_t end = kSlicedFrames * (part + 1) / parts;
         const std::int64_t from = std::max<std::int64_t>(begin - std::int64_t{kBefore}, 0);
         const auto source = open_source(footage(), {.sampler = Sampler::ranges({{from, end}})});
         Recent state;

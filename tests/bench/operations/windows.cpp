@@ -17,7 +17,7 @@
 namespace vcap::bench::operations {
 namespace {
 
-constexpr std::int64_t kFrames = 65'536;
+constexpr std::int64_t kWindows = 65'536;
 
 /// Small frames, of which each has pixels of its own.
 class OwnPixels final : public Source {
@@ -25,7 +25,7 @@ class OwnPixels final : public Source {
   explicit OwnPixels(const std::vector<cv::Mat>& images) : images_(images) {}
   SourceInfo info() const override { return {.description = "memory", .size = images_[0].size()}; }
   std::optional<Frame> read() override {
-    if (next_ == kFrames) return std::nullopt;
+    if (next_ == kWindows) return std::nullopt;
     const auto place = static_cast<std::size_t>(next_) % images_.size();
     Frame frame{
         .image = images_[place], .index = next_, .pts = std::chrono::milliseconds(40 * next_)};
@@ -82,9 +82,9 @@ double with(const std::vector<int>& offsets) {
                         })}});
   const StreamReport report = pipeline.wait("s");
   const double took = cpu_time() - before;
-  if (report.frames != kFrames || failed > 0)
+  if (report.frames != kWindows || failed > 0)
     throw std::runtime_error(std::to_string(failed) + " frames failed");
-  return 1e6 * took / static_cast<double>(kFrames);
+  return 1e6 * took / static_cast<double>(kWindows);
 }
 
 }  // namespace

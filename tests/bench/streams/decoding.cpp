@@ -9,7 +9,7 @@
 
 #include "runtime/clip_writer.hpp"
 #include "streams/parts.hpp"
-#include "support/footage.hpp"
+#include "support/video.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/runtime/source.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "streams/bounded_queue.hpp"
 #include "streams/parts.hpp"
-#include "support/footage.hpp"
+#include "support/video.hpp"
 #include "support/turns.hpp"
 
 namespace vcap::bench::streams {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/footage.hpp"
+#include "support/video.hpp"
 
 #include <cstdlib>
 #include <stdexcept>
