@@ -3,10 +3,10 @@
 #
 # The same capsules on many clips, several at once, with outputs for each.
 #   examples/bulk.sh [FOLDER]
-# Installs what is missing, builds, packs the example capsules, and runs a job of motion, background
-# and scene changes over the clips of Debian's package opencv-doc, or over those of a folder. Leaves
-# out/bulk/job.json, and in out/bulk/results a .jsonl and a .txt for each clip. Broken off and run
-# again, it goes on; where all is done, it says so.
+# Installs what is missing, builds, packs the example capsules, and runs a job of scene changes and
+# of what moves before the background over the clips of Debian's package opencv-doc, or over those
+# of a folder. Leaves out/bulk/job.json, and in out/bulk/results a .jsonl and a .txt for each clip.
+# Broken off and run again, it goes on; where all is done, it says so.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -17,30 +17,23 @@ esac
 # A path is the caller's, not this folder's.
 clips=${1:+$(realpath "$1")}
 cd "$root"
-preset=${VCAP_PRESET:-release}
-
-cmake/install_dependencies.sh
-footage=$(cmake/footage.sh)
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
-cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "build/$preset" --target examples vcap_cli -- --quiet
+build=$(examples/build.sh)
+clips=${clips:-$root/build/footage}
 
 mkdir -p out/bulk
 # Paths are relative to the job file's folder.
-capsules=../../build/$preset/examples/capsules
+capsules=../../$build/examples/capsules
 cat >out/bulk/job.json <<JOB
 {
   "schema": "vcap.job/1",
   "capsules": [
     "$capsules/scene_change/scene_change.cap",
-    "$capsules/motion_flow/motion_flow.cap",
-    {"path": "$capsules/background_motion/background_motion.cap"}
+    "$capsules/background_motion/background_motion.cap"
   ],
-  "sources": ["${clips:-$(dirname "$footage")}/"],
+  "sources": ["$clips/"],
   "outputs": {"folder": "results", "summary": true}
 }
 JOB
-"build/$preset/src/cli/vcap" run --job out/bulk/job.json
+"$build/src/cli/vcap" run --job out/bulk/job.json
 echo
 for file in out/bulk/job.json out/bulk/results/*.*; do echo "$root/$file"; done

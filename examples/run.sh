@@ -23,23 +23,16 @@ done
 # A path is the caller's, not this folder's.
 [ -z "$source" ] || [ ! -e "$source" ] || source=$(realpath "$source")
 cd "$root"
-preset=${VCAP_PRESET:-release}
+build=$(examples/build.sh)
 
-cmake/install_dependencies.sh
-footage=$(cmake/footage.sh)
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
-cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "build/$preset" --target examples vcap_cli -- --quiet
-
-capsules=build/$preset/examples/capsules
+capsules=$build/examples/capsules
 mkdir -p out
-"build/$preset/src/cli/vcap" run \
+"$build/src/cli/vcap" run \
   --capsule $capsules/detector_person/detector_person.cap \
   --capsule $capsules/tracker_person/tracker_person.cap \
   --capsule $capsules/classifier_clothing_color/classifier_clothing_color.cap \
   --capsule $capsules/encoder_person/encoder_person.cap \
-  --source "${source:-$footage}" --max-frames "$frames" \
+  --source "${source:-$(cmake/footage.sh)}" --max-frames "$frames" \
   --video out/annotated.mp4 --jsonl out/frames.jsonl --summary out/summary.txt
 echo
 for file in annotated.mp4 frames.jsonl summary.txt; do echo "$root/out/$file"; done

@@ -129,9 +129,15 @@ class Verdict {
                difference->value + " in place of " + difference->other;
   }
 
-  bool is_same() const noexcept { return differing_ == 0; }
+  /// After the last record.
+  void end(std::int64_t frames_apart) {
+    for (std::int64_t i = 1; i < frames_apart && frames_ > 0; ++i) reference_.next();
+    is_short_ = reference_.next().has_value();
+  }
+  bool is_same() const noexcept { return differing_ == 0 && !is_short_; }
   std::string text() const {
     const std::string frames = std::to_string(frames_) + " frames";
+    if (is_short_) return frames + ", and then no more, as the run in one go has";
     if (!is_same())
       return std::to_string(differing_) + " of " + frames + " differ, the first: " + first_;
     if (tolerated_ == 0) return frames + ", the same";
@@ -145,6 +151,7 @@ class Verdict {
   std::int64_t frames_ = 0;
   std::int64_t differing_ = 0;
   std::int64_t tolerated_ = 0;
+  bool is_short_ = false;
   std::string first_;
 };
 
@@ -177,7 +184,7 @@ class StateCheck {
     const std::size_t most = arguments_.batch > 0 ? arguments_.batch
                              : info.batch         ? info.batch->maximum
                                                   : kDefaultBatch;
-    check(*load(BatchSizes{.maximum = most}), "in batches of " + std::to_string(most), {});
+    check_batches(most);
     return is_true_ && is_shown_ ? kDone : kFailed;
   }
 
@@ -213,6 +220,29 @@ class StateCheck {
       check(pipeline, name, {.select = Sampler::stride(apart)}, apart);
     else
       tell_unshown(name, "the source has no more than " + std::to_string(frames_) + " frames");
+  }
+
+  void check_batches(std::size_t most) {
+    const std::string name = "in batches of " + std::to_string(most);
+    const auto pipeline = load(BatchSizes{.maximum = most});
+    check(*pipeline, name, {});
+    if (most == 1 || has_batched(pipeline->stats().capsules)) return;
+    const std::string none = "no two inputs came together, so that this shows nothing";
+    if (infos_.front().batch)
+      tell_unshown(name, none + "; run it on a machine that does less");
+    else
+      tell(name, none + ", unless it knows no batches");
+  }
+
+  /// Whether inputs of the first capsule, or frames, have come to it together.
+  bool has_batched(const std::vector<CapsuleStats>& capsules) const {
+    const CapsuleInfo& info = infos_.front();
+    const auto own = std::ranges::find(capsules, info.name, &CapsuleStats::name);
+    const bool is_called_for_frames = info.input_type.size != NodeDescription::Size::single;
+    return (is_called_for_frames && own->calls < static_cast<std::uint64_t>(frames_)) ||
+           std::ranges::any_of(own->backends, [](const BackendStatistics& backend) {
+             return backend.batches && backend.batches->batch_sizes.quantile(1) > 1;
+           });
   }
 
   /// How many frames before one may matter to what is given for it, at most.
@@ -260,8 +290,8 @@ class StateCheck {
     return std::make_unique<Pipeline>(std::move(capsules));
   }
 
-  void run_stream(Pipeline& pipeline, StreamConfig config,
-                  std::function<void(const FrameRecord&)> take) const {
+  StreamReport run_stream(Pipeline& pipeline, StreamConfig config,
+                          std::function<void(const FrameRecord&)> take) const {
     config.id = "stream";
     config.source = open_source(arguments_.source);
     config.sinks = {make_callback_sink(std::move(take), false)};
@@ -269,8 +299,9 @@ class StateCheck {
     config.config = stream_settings_.config;
     if (arguments_.max_frames > 0) config.max_frames = arguments_.max_frames;
     pipeline.open_stream(std::move(config));
-    const StreamReport report = pipeline.wait("stream");
+    StreamReport report = pipeline.wait("stream");
     if (report.failure_cause) std::rethrow_exception(report.failure_cause);
+    return report;
   }
 
   void record_reference(Pipeline& pipeline) {
@@ -285,6 +316,7 @@ class StateCheck {
     Verdict verdict(reference_, tolerance_);
     run_stream(pipeline, std::move(config),
                [&](const FrameRecord& record) { verdict.add(record, frames_apart); });
+    verdict.end(frames_apart);
     is_true_ = is_true_ && verdict.is_same();
     tell(name, verdict.text());
   }

@@ -163,8 +163,8 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
 /// Gives the stamp, with those of videos that have left the job: they may come back.
 nlohmann::json JobFolder::drop_changed(const nlohmann::json& before, nlohmann::json now) {
   nlohmann::json& videos = now["videos"];
-  const nlohmann::json none = nlohmann::json::object();
-  for (const auto& [video, stamp] : before.value("videos", none).items())
+  const nlohmann::json known = before.value("videos", nlohmann::json::object());
+  for (const auto& [video, stamp] : known.items())
     if (!videos.contains(video))
       videos[video] = stamp;
     else if (const std::string why = stamp_difference(stamp, videos[video]); !why.empty())

@@ -9,6 +9,7 @@
 
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
+#include "capsule/config_schema.hpp"
 #include "capsule/stream_states.hpp"
 #include "runtime/flight_limit.hpp"
 #include "runtime/lineup.hpp"
@@ -241,6 +242,21 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
   return stream;
 }
 
+/// Of a stream whose states are opened one after the other while it runs: before any is.
+void check_configs(const Program& program, const StreamConfig& config) {
+  for (const ProgramStep& step : program) {
+    const CapsuleInfo& info = step.slot->capsule->info();
+    const auto check_own = [&](const std::map<std::string, nlohmann::json>& configs) {
+      const auto own = configs.find(info.name);
+      static_cast<void>(detail::completed_stream_config(
+          info, own == configs.end() ? nlohmann::json::object() : own->second, config.id));
+    };
+    if (config.groups.empty()) check_own(config.config);
+    for (const StreamGroup& group : config.groups)
+      check_own(group.config.contains(info.name) ? group.config : config.config);
+  }
+}
+
 void Pipeline::Impl::start(StreamConfig config) {
   // Before others have to wait: it may look through a whole file.
   std::shared_ptr<const RandomAccess> access;
@@ -253,6 +269,7 @@ void Pipeline::Impl::start(StreamConfig config) {
   for (const StreamGroup& group : config.groups)
     for (const auto& [capsule, json] : group.config)
       place_of(lineup->slots, capsule, "a group's configuration");
+  if (asks_for_slices(config)) check_configs(*program, config);
   StepOptions options = options_of(*program, config.options);
   const std::string id = config.id;
   {

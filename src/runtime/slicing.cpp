@@ -58,6 +58,7 @@ SliceNeeds::SliceNeeds(const Program& program) {
     // Where it may not be called for a frame, it learns of that frame's discontinuity later, as far
     // as its warm-up reaches (OwedDiscontinuities): that is to be right from its warm-up on.
     const bool may_be_passed_by = program[i].needs.size == NodeDescription::Size::single ||
+                                  !program[i].needs.attributes.empty() ||
                                   (info.stencil && info.stencil->edge == StencilEdge::error);
     step.warmup = std::min(info.warmup.value_or(0), kEndlessRows / 2) * (may_be_passed_by ? 2 : 1);
     if (info.stencil) {

@@ -17,6 +17,7 @@ using test::TemporaryFolder;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class Parts : public testing::Test {
  protected:
@@ -120,6 +121,20 @@ TEST_F(Parts, ShowWhetherADeclarationIsTrue) {
     EXPECT_EQ(refused.exit_code, 2) << wrong;
     EXPECT_THAT(refused.err, HasSubstr("--tolerance ")) << wrong;
   }
+}
+
+TEST_F(Parts, ShowWhetherBatchesChangeResults) {
+  const Result honest = test::vcap({"check-state", test::capsule("together"), "--source", images_});
+  EXPECT_EQ(honest.exit_code, 0) << honest;
+  EXPECT_THAT(honest.out, HasSubstr("in batches of 8    60 frames, the same\n"));
+  EXPECT_THAT(honest.out, Not(HasSubstr("shows nothing")));
+
+  const Result liar = test::vcap({"check-state", test::capsule("together"), "--source", images_,
+                                  "--config", "together={\"lies\":true}"});
+  EXPECT_EQ(liar.exit_code, 1) << liar;
+  EXPECT_THAT(liar.out, testing::ContainsRegex(
+                            "in batches of 8    [0-9]+ of 60 frames differ, the first: frame "
+                            "[0-9]+, /objects/0/extra_data/count: [2-8] in place of 1"));
 }
 
 TEST_F(Parts, AreNotTakenForProofWhereTheyShowNothing) {

@@ -120,10 +120,25 @@ TEST_F(JobRun, ListsVideosThatFailAndDoesTheOthers) {
   EXPECT_THAT(result.out, HasSubstr("slice 0, attempt 2: file "));
   EXPECT_THAT(outputs_in(out_), SizeIs(2));
 
-  add_clip("wrong.avi", 5);  // which changes the job
-  const Result other = test::vcap({"run", "--job", job()});
+  add_clip("wrong.avi", 5);
+  add_clip("yard.avi", 5);
+  const Result repaired = test::vcap({"run", "--job", job()});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired;
+  EXPECT_THAT(repaired.out, HasSubstr("  videos done      2\n  done before      1\n"));
+  EXPECT_THAT(outputs_in(out_), SizeIs(6));
+
+  const Result other = test::vcap({"run", "--job", job({{"outputs", {{"video", true}}}})});
   EXPECT_EQ(other.exit_code, 2) << other;
-  EXPECT_THAT(other.err, HasSubstr("/videos/wrong/"));
+  EXPECT_THAT(other.err, HasSubstr("/outputs/video was false, and is true"));
+}
+
+TEST_F(JobRun, LeavesFilesAloneThatAreNotItsOwn) {
+  add_clip("gate.avi", 2);
+  folder_.write("out/gate.txt", "mine");
+  const Result result = test::vcap({"run", "--job", job()});
+  EXPECT_EQ(result.exit_code, 2) << result;
+  EXPECT_THAT(result.err, HasSubstr("out/gate.txt\" is there already"));
+  EXPECT_EQ(test::read_file(out_ / "gate.txt"), "mine");
 }
 
 TEST_F(JobRun, FailsWhereACapsuleFailsOnEveryFrame) {

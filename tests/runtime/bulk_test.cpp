@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <random>
 #include <set>
 
 #include "runtime/bulk_helpers.hpp"
 #include "runtime/clip_packets.hpp"
+#include "runtime/random_plan.hpp"
 
 namespace vcap::test {
 namespace {
@@ -110,11 +112,82 @@ TEST_F(BulkTest, WritesWhatIsAskedFor) {
 TEST_F(BulkTest, GivesEachVideoItsSettings) {
   add_clip("gate", 3);
   add_clip("yard", 3);
-  job_.videos[1].capsules = {"second"};
-  const Capsules capsules{make_detector("first", "a"), make_detector("second", "b")};
+  job_.videos[0].config = {{"third", {{"line", 1}}}};
+  job_.videos[1].config = {{"third", {{"line", 2}}}};
+  job_.videos[1].capsules = {"second", "third"};
+  const Capsules capsules{make_detector("first", "a"), make_detector("second", "b"),
+                          make_recent(noting_info("third", "c", false), 2)};
   run(capsules);
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
-  EXPECT_THAT(outputs_in(job_.outputs.folder).at("yard.jsonl"), Not(HasSubstr("\"a\"")));
+  const Outputs outputs = outputs_in(job_.outputs.folder);
+  EXPECT_THAT(outputs.at("yard.jsonl"), Not(HasSubstr("\"a\"")));
+  // Its note is made of its config.
+  const auto note = [&](const std::string& name) {
+    const std::string line = outputs.at(name).substr(0, outputs.at(name).find('\n'));
+    return nlohmann::json::parse(line).at("objects").back().at("extra_data").at("note");
+  };
+  EXPECT_NE(note("gate.jsonl"), note("yard.jsonl"));
+}
+
+/// Loses every first answer that a task is done, after which the next worker has it.
+class ForgetfulQueue final : public TaskQueue {
+ public:
+  bool put(std::string id, nlohmann::json payload) override {
+    return queue_->put(std::move(id), std::move(payload));
+  }
+  std::optional<Lease> lease(Clock::duration time, std::stop_token stop) override {
+    return queue_->lease(time, std::move(stop));
+  }
+  std::optional<Lease> try_lease(Clock::duration time) override { return queue_->try_lease(time); }
+  bool renew(const Lease& lease, Clock::duration time) override {
+    return queue_->renew(lease, time);
+  }
+  bool complete(const Lease& lease, nlohmann::json result) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!lost_.insert(lease.task).second) return queue_->complete(lease, std::move(result));
+    }
+    return queue_->release(lease);
+  }
+  bool fail(const Lease& lease, std::string reason) override {
+    return queue_->fail(lease, std::move(reason));
+  }
+  bool release(const Lease& lease) override { return queue_->release(lease); }
+  Counts counts() const override { return queue_->counts(); }
+  bool wait_until_settled(std::stop_token stop) const override {
+    return queue_->wait_until_settled(std::move(stop));
+  }
+  std::optional<nlohmann::json> result(const std::string& id) const override {
+    return queue_->result(id);
+  }
+  std::vector<Failure> failures() const override { return queue_->failures(); }
+  std::size_t lost() const { return lost_.size(); }
+
+ private:
+  const std::unique_ptr<TaskQueue> queue_ = make_in_process_queue({});
+  std::mutex mutex_;
+  std::set<std::string> lost_;
+};
+
+TEST_F(BulkTest, StoresResultsOnceWhereTasksAreHandedOutAgain) {
+  add_clip("gate", 90);
+  add_clip("yard", 9);
+  job_.slices = 3;
+  std::atomic<int> calls = 0;
+  const Capsules capsules{
+      make_capsule(detector_info("d", "x"), [&](const Frame&, auto, auto&, auto&) {
+        ++calls;
+        return DetectionNodes::all();
+      })};
+  const auto queue = std::make_shared<ForgetfulQueue>();
+  std::atomic<int> told = 0;
+  const JobReport report =
+      run(capsules, {.queue = queue, .on_video = [&](const auto&) { ++told; }});
+  EXPECT_EQ(report.done, 2);
+  EXPECT_EQ(told, 2);
+  EXPECT_EQ(queue->lost(), 6u);
+  EXPECT_EQ(calls, 99) << "what is stored is not made again";
+  EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
 TEST_F(BulkTest, ListsVideosThatFailWithEveryReasonAndRunsTheOthers) {

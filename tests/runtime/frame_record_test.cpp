@@ -16,6 +16,15 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
+TEST(FrameRecord, TellsThatAFrameIsNull) {
+  const FrameRecord record{
+      .stream_id = "s",
+      .frame = {.index = 3, .pts = std::chrono::milliseconds(4), .is_null = true}};
+  EXPECT_EQ(record_line(record),
+            "{\"schema\":\"vcap.frame/1\",\"stream_id\":\"s\",\"frame_index\":3,\"pts_ns\":4000000,"
+            "\"null\":true,\"objects\":[]}\n");
+}
+
 /// The record that docs/records.md shows: tests/runtime/example_record.json.
 FrameRecord example() {
   FrameRecord record{.stream_id = "entrance"};

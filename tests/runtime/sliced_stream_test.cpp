@@ -2,12 +2,14 @@
 // Streams that run in slices, selections of rows, and groups.
 #include <gmock/gmock.h>
 
+#include <semaphore>
 #include <thread>
 
 #include "runtime/clip_packets.hpp"
 #include "runtime/clip_writer.hpp"
 #include "runtime/random_plan.hpp"
 #include "runtime/record_line.hpp"
+#include "runtime/seen_frames.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 
@@ -128,6 +130,96 @@ std::string with_wrong_bytes(std::string clip, Dice& dice) {
   for (int i = 1 + dice.below(12); i > 0; --i)
     clip[static_cast<std::size_t>(begin + dice.below(length))] = static_cast<char>(dice.below(256));
   return clip;
+}
+
+/// Notes what frames look like.
+std::shared_ptr<Capsule> make_hasher() {
+  return make_capsule(noting_info("hasher", "look", false),
+                      [](const Frame& frame, auto, const auto&, auto&) {
+                        return one_note("look", std::to_string(hash_of(frame.image)));
+                      });
+}
+
+TEST(SlicedStream, HasThePicturesOfAVideo) {
+  const TemporaryFolder folder;
+  for (const bool open_groups : {false, true}) {
+    const std::string clip = (folder / (open_groups ? "open.mkv" : "closed.mp4")).string();
+    write_clip(clip, {.frames = 90, .options = b_frames(open_groups)});
+    Pipeline pipeline({make_hasher(), make_around(noting_info("w", "l", false), {{-1, 0, 2}})});
+    const auto serial = lines_of(run(pipeline, {.source = open_source(clip)}));
+    ASSERT_THAT(serial, SizeIs(90));
+    for (const std::size_t slices : {2u, 5u, 17u})
+      EXPECT_TRUE(are_same(lines_of(run(pipeline, {.source = open_source(clip), .slices = slices})),
+                           serial))
+          << clip << " in " << slices;
+    std::vector<std::int64_t> rows;
+    std::vector<std::string> selected;
+    for (const std::int64_t row : {0, 1, 16, 17, 18, 40, 70, 71, 89}) {
+      rows.push_back(row);
+      selected.push_back(serial[static_cast<std::size_t>(row)]);
+    }
+    for (const std::size_t slices : {1u, 3u}) {
+      StreamConfig config{.source = open_source(clip), .select = Sampler::gather(rows)};
+      config.slices = slices;
+      EXPECT_TRUE(are_same(lines_of(run(pipeline, std::move(config))), selected)) << clip;
+    }
+  }
+}
+
+TEST(SlicedStream, IsNotOpenedWhereAConfigDoesNotFit) {
+  CapsuleInfo info = noting_info("r", "k", false);
+  info.stream_config_schema = {{"type", "object"},
+                               {"properties", {{"line", {{"type", "integer"}}}}}};
+  Pipeline pipeline({make_recent(std::move(info), 3)});
+  const std::map<std::string, nlohmann::json> wrong{{"r", {{"line", "x"}}}};
+  const auto expect_refused = [&](StreamConfig config) {
+    config.id = "s";
+    config.source = std::make_unique<IndexedSource>(std::string(40, '.'));
+    EXPECT_THAT([&] { pipeline.open_stream(std::move(config)); },
+                ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("/line")));
+  };
+  expect_refused({.config = wrong, .slices = 4});
+  expect_refused({.config = wrong, .select = Sampler::stride(2)});
+  expect_refused({.config = wrong, .groups = {{{0, 3}, {}}}});
+  expect_refused({.groups = {{{0, 3}, {}}, {{3, 6}, wrong}}});
+  EXPECT_THAT(pipeline.reports(), IsEmpty());
+}
+
+TEST(SlicedStream, RunsSlicesAtOnce) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
+  std::binary_semaphore second(0);
+  std::atomic<bool> met = false;
+  Pipeline pipeline(
+      {make_capsule(detector_info("d", "x"), [&](const Frame& frame, auto, auto&, auto&) {
+        if (frame.index == 20) second.release();
+        if (frame.index == 0) met = second.try_acquire_for(std::chrono::minutes(1));
+        return DetectionNodes::all();
+      })});
+  run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(40, '.')), .slices = 2});
+  EXPECT_TRUE(met) << "the first frame waits for one of the other slice";
+}
+
+TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
+  constexpr std::int64_t kMost = 2 * (4096 + 64);  // of two slices, what is in flight included
+  std::atomic<std::int64_t> calls = 0;
+  Pipeline pipeline({make_capsule(detector_info("d", "x"), [&](const Frame&, auto, auto&, auto&) {
+    ++calls;
+    return DetectionNodes::all();
+  })});
+  pipeline.open_stream({.id = "s",
+                        .source = std::make_unique<IndexedSource>(std::string(20'000, '.')),
+                        .sinks = {make_callback_sink(
+                            [&](const FrameRecord& record) {
+                              if (record.frame.index > 0) return;
+                              // Time enough for all that would come if nothing held it back.
+                              for (int i = 0; i < 300 && calls <= kMost; ++i)
+                                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              EXPECT_GT(calls, 4096);
+                              EXPECT_LE(calls, kMost);
+                            },
+                            false)},
+                        .slices = 2});
+  EXPECT_EQ(pipeline.wait("s").frames, 20'000);
 }
 
 TEST(SlicedStream, HasTheFramesOfADamagedVideoAsReadInOneGo) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <thread>
 
 #include "runtime/operation_helpers.hpp"
 #include "vcap/base/error.hpp"
@@ -292,6 +293,38 @@ TEST(Stencil, ShowsWhatItMustOnRandomStreams) {
           << frames << " at " << index << " " << testing::PrintToString(stencil.offsets);
     }
   }
+}
+
+/// Waits before it gives the frame of that index.
+class PausingSource final : public Source {
+ public:
+  PausingSource(std::unique_ptr<Source> source, std::int64_t index, std::chrono::milliseconds pause)
+      : source_(std::move(source)), index_(index), pause_(pause) {}
+  SourceInfo info() const override { return source_->info(); }
+  std::optional<Frame> read() override {
+    auto frame = source_->read();
+    if (frame && frame->index == index_) std::this_thread::sleep_for(pause_);
+    return frame;
+  }
+
+ private:
+  const std::unique_ptr<Source> source_;
+  const std::int64_t index_;
+  const std::chrono::milliseconds pause_;
+};
+
+TEST(Stencil, HasItsWaitForLaterFramesInTheLatency) {
+  constexpr std::chrono::milliseconds kPause(50);
+  Pipeline pipeline({make_window_noter("w", {{0, 3}})});
+  pipeline.open_stream({.id = "s",
+                        .source = std::make_unique<PausingSource>(source_of("....."), 3, kPause),
+                        .pull = true});
+  while (pipeline.next("s")) {
+  }
+  const Histogram latency = pipeline.stats().streams.at(0).latency_ns;
+  ASSERT_EQ(latency.count(), 5u);
+  EXPECT_GE(std::chrono::nanoseconds(latency.quantile(0.5)), kPause)
+      << "of frames 0 to 2, which wait for frame 3 and those behind it";
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_example_output.sh FRAMES: what examples/run.sh --frames FRAMES has left is complete.
+# check_example_output.sh FRAMES: what examples/run.sh --frames FRAMES and examples/bulk.sh have left
+# is complete.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 frames=${1:?number of frames}
 build=build/${VCAP_PRESET:-release}
-fail() { echo "examples/run.sh: $*" >&2; exit 1; }
+fail() { echo "the examples: $*" >&2; exit 1; }
 
 lines=$(wc -l <out/frames.jsonl)
 [ "$lines" -eq "$frames" ] || fail "out/frames.jsonl has $lines lines, not $frames"
@@ -25,3 +26,15 @@ trap 'rm -rf "$replay"' EXIT
 played=$(wc -l <"$replay/frames.jsonl")
 [ "$played" -eq "$frames" ] || fail "out/annotated.mp4 plays $played frames, not $frames"
 echo "examples/run.sh left $frames records, an annotated clip of $played frames and a summary"
+
+for clip in build/footage/*.avi; do
+  name=$(basename "$clip" .avi)
+  results=out/bulk/results
+  told=$(sed -n 's/^ *frames  *//p' "$results/$name.txt")
+  lines=$(wc -l <"$results/$name.jsonl")
+  [ "$lines" -gt 0 ] && [ "$lines" = "$told" ] || fail "$results/$name.jsonl has $lines lines, not $told"
+  ! grep -q '"errors":' "$results/$name.jsonl" || fail "a capsule failed: $results/$name.jsonl"
+done
+again=$("$build/src/cli/vcap" run --job out/bulk/job.json)
+grep -q 'videos done *0$' <<<"$again" || fail "a job that is done was run again: $again"
+echo "examples/bulk.sh left records and a summary of $(ls out/bulk/results/*.jsonl | wc -l) clips"
