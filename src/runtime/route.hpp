@@ -56,8 +56,8 @@ struct Arrivals {
 /// What a capsule with a stencil is shown around a frame. Thread safety: value.
 struct StepWindow {
   std::vector<Frame> frames{};  ///< by offset
-  std::vector<std::shared_ptr<const DetectionNodes>>
-      nodes{};                   ///< theirs; null where there are none
+  /// Theirs, null where there are none; empty for a capsule that does not see them.
+  std::vector<std::shared_ptr<const DetectionNodes>> nodes{};
   std::optional<int> missing{};  ///< an offset where no frame is, and where that is an error
 };
 

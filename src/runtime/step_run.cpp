@@ -137,6 +137,9 @@ StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity disco
       job_(std::move(job)),
       nodes_(std::move(nodes)) {
   frame_.discontinuity = discontinuity;
+  if (window_)
+    if (const auto place = present_in_window())
+      window_->frames[*place].discontinuity = discontinuity;
   begin_round();
 }
 
@@ -201,19 +204,19 @@ std::vector<DetectionNode> StepRun::call(DetectionNodes nodes) const {
 
 DetectionNodes StepRun::call_on_window(Capsule& capsule, DetectionNodes nodes,
                                        StreamRef stream) const {
-  std::vector<Frame> frames = window_->frames;
-  std::vector<DetectionNodes> all_nodes;
-  all_nodes.reserve(window_->nodes.size());
-  const bool takes_nodes = (*route_->program)[step_].needs.size == NodeDescription::Size::all;
-  for (const std::shared_ptr<const DetectionNodes>& one : window_->nodes)
-    all_nodes.push_back(one ? *one : takes_nodes ? DetectionNodes::all() : DetectionNodes::none());
-  const std::vector<int>& offsets = capsule.info().stencil->offsets;
-  if (const auto present = std::ranges::find(offsets, 0); present != offsets.end()) {
-    const auto place = static_cast<std::size_t>(present - offsets.begin());
-    frames[place] = frame_;
-    all_nodes[place] = std::move(nodes);
-  }
-  return capsule.process_window(frame_, frames, all_nodes, route_->options[step_], stream);
+  std::vector<DetectionNodes> all_nodes(window_->frames.size());
+  if (!window_->nodes.empty())
+    for (std::size_t i = 0; i < all_nodes.size(); ++i)
+      all_nodes[i] = window_->nodes[i] ? *window_->nodes[i] : DetectionNodes::all();
+  if (const auto place = present_in_window()) all_nodes[*place] = std::move(nodes);
+  return capsule.process_window(frame_, window_->frames, all_nodes, route_->options[step_], stream);
+}
+
+std::optional<std::size_t> StepRun::present_in_window() const {
+  const std::vector<int>& offsets = (*route_->program)[step_].stencil()->offsets;
+  const auto present = std::ranges::find(offsets, 0);
+  if (present == offsets.end()) return std::nullopt;
+  return static_cast<std::size_t>(present - offsets.begin());
 }
 
 StepRun::Help StepRun::help() {

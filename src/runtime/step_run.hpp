@@ -79,6 +79,7 @@ class StepRun {
           StreamHandle state, std::optional<StepWindow> window);
   std::vector<DetectionNode> call(DetectionNodes nodes) const;
   DetectionNodes call_on_window(Capsule& capsule, DetectionNodes nodes, StreamRef stream) const;
+  std::optional<std::size_t> present_in_window() const;
   std::optional<Call> begin_call(std::optional<DetectionNodes>& nodes);
   Help end_call(const Call& call, std::vector<DetectionNode> returned,
                 std::optional<FrameRecord::CapsuleError> error);
@@ -88,8 +89,8 @@ class StepRun {
   const std::shared_ptr<const Route> route_;  ///< what late calls still work on
   const std::size_t step_;
   const std::string stream_id_;
-  const StreamHandle state_;                ///< null for a stateless capsule
-  const std::optional<StepWindow> window_;  ///< absent without a stencil
+  const StreamHandle state_;          ///< null for a stateless capsule
+  std::optional<StepWindow> window_;  ///< absent without a stencil; read-only in calls
   const std::uint64_t trace_frame_;
   Frame frame_;
 

@@ -131,6 +131,7 @@ class Stream final : public Lane,
   std::unique_ptr<FrameJob> begin_pending();
   void begin_windows(const FrameJob& job);
   bool await_window(std::unique_ptr<FrameJob>& job);
+  std::unique_ptr<FrameJob> take_released();
   bool has_whole_window(FrameJob& job) const;
   StepWindow window_of(const FrameJob& job) const;
   void tell_changes(FrameRecord& record);

@@ -36,7 +36,9 @@ void Stream::run_one() {
         run = std::get<std::shared_ptr<StepRun>>(std::move(work));
     } else {
       job = begin_pending();
-      post_released(lock);
+      // Where the frame waits for others first, one that it lets go on may take its turn.
+      const bool may_wait = job && !job->has_passed_all() && job->stencil();
+      if (!may_wait) post_released(lock);
     }
   }
   if (run) job = help(run);
@@ -90,7 +92,7 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
 
 /// Gives the job back, a step further, where it can go on at once; otherwise another worker does.
 std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
-  if (job->stencil() && !await_window(job)) return nullptr;
+  if (job->stencil() && !await_window(job)) return job;
   if (job->is_at_gate() && !enter(job->station(), job)) return nullptr;
   if (gathers(*job)) return gather(std::move(job));
   pass_turn(*job);

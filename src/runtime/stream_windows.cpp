@@ -101,11 +101,12 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-/// False where the frame was parked: whoever completes its window will post it.
+/// False where the frame was parked: whoever completes its window will see to it. Then the job is
+/// another one that goes on, or nothing.
 bool Stream::await_window(std::unique_ptr<FrameJob>& job) {
-  if (job->record.frame.is_null) return true;
   std::shared_ptr<const DetectionNodes> nodes;
-  if (sees_nodes_of_others(job->program_step()) && job->arrived_at != job->step)
+  const bool is_null = job->record.frame.is_null;
+  if (!is_null && sees_nodes_of_others(job->program_step()) && job->arrived_at != job->step)
     nodes = nodes_for(job->program_step(), job->record);
   std::unique_lock lock(mutex_);
   if (nodes) {
@@ -114,10 +115,24 @@ bool Stream::await_window(std::unique_ptr<FrameJob>& job) {
     release_windows(job->ticket);
   }
   const bool is_whole = !job->is_for_capsule() || has_whole_window(*job);
-  const std::uint64_t ticket = job->ticket;
-  if (!is_whole) awaiting_.emplace(ticket, std::move(job));
+  if (!is_whole) {
+    const std::uint64_t ticket = job->ticket;
+    awaiting_.emplace(ticket, std::move(job));
+    job = take_released();
+  }
   post_released(lock);
   return is_whole;
+}
+
+/// Under the lock: a frame that would have to be posted, where one is at hand.
+std::unique_ptr<FrameJob> Stream::take_released() {
+  if (released_ == 0 || work_.empty()) return nullptr;  // another worker may have been quicker
+  auto* const first = std::get_if<std::unique_ptr<FrameJob>>(&work_.front());
+  if (!first) return nullptr;
+  std::unique_ptr<FrameJob> job = std::move(*first);
+  work_.pop_front();
+  --released_;
+  return job;
 }
 
 /// Under the lock; notes what it waits for, where that is so.
@@ -141,15 +156,16 @@ StepWindow Stream::window_of(const FrameJob& job) const {
   const ProgramStep& step = job.program_step();
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
+  const bool has_nodes = sees_nodes_of_others(step);
   StepWindow window;
   window.frames.reserve(stencil.offsets.size());
-  window.nodes.reserve(stencil.offsets.size());
+  if (has_nodes) window.nodes.reserve(stencil.offsets.size());
   for (const int offset : stencil.offsets) {
     const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
     if (!other && stencil.edge == StencilEdge::error) window.missing = offset;
     window.frames.push_back(other ? history_.frame(*other) : Frame{.is_null = true});
-    const bool has_nodes = other && offset != 0 && sees_nodes_of_others(step);
-    window.nodes.push_back(has_nodes ? arrivals.nodes.at(*other) : nullptr);
+    if (has_nodes)
+      window.nodes.push_back(other && offset != 0 ? arrivals.nodes.at(*other) : nullptr);
   }
   return window;
 }

@@ -87,11 +87,13 @@ std::vector<Figure> gathering() {
                   .what = "reading all of an H.264 clip, time of gathering 1 % of it, " + which,
                   .target = 10,
                   .better = Better::higher,
-                  .sample = [rows] {
-                    check(rows);
-                    return ratio([] { return reading(Sampler::all()); },
-                                 [&] { return reading(Sampler::gather(rows)); });
-                  }};
+                  .sample =
+                      [rows] {
+                        check(rows);
+                        return ratio([] { return reading(Sampler::all()); },
+                                     [&] { return reading(Sampler::gather(rows)); });
+                      },
+                  .samples = 5};
   };
   return {line("every hundredth frame", evenly_spaced()), line("ten neighbours", neighbours()),
           line("frames of chance, one in each hundred", lone_rows())};

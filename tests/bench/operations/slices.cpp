@@ -22,8 +22,8 @@
 namespace vcap::bench::operations {
 namespace {
 
-constexpr std::size_t kBefore = 7;  // frames, of which each is compared with the median
-constexpr std::int64_t kSlicedFrames = 500;
+constexpr std::size_t kBefore = 5;  // frames, of which each is compared with the median
+constexpr std::int64_t kSlicedFrames = 795;
 
 /// The last frames of a stream, of which the median is the background.
 class Recent final : public BaseStreamState {
@@ -123,7 +123,7 @@ std::vector<Figure> slices() {
                   .target = target,
                   .better = Better::higher,
                   .sample = [run] { return ratio([] { return in_pipeline(1); }, run); },
-                  .samples = 5};
+                  .samples = 3};
   };
   return {line("a bounded capsule in slices, rate of one go", 1.8, [] { return in_pipeline(0); }),
           line("floor: a thread and a part of the video for each core, by hand", 1.8,
