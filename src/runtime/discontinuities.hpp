@@ -59,7 +59,7 @@ class OwedDiscontinuities {
     some.add(one);
     add(some);
   }
-  /// A frame for the capsule has passed, whether or not it was called.
+  /// A frame that is not null has passed, whether or not the capsule was called.
   void pass_frame() noexcept { ++frames_; }
   /// Those to tell of at the frame that comes now.
   Discontinuities owed(std::optional<std::int64_t> warmup) const noexcept {

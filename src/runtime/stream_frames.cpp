@@ -112,11 +112,14 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   StreamHandle state;
   job->left_out = is_passed_by(*job);
   if (step.slot->stateful) {
-    // In a slice, what the capsule is not called for is before its state begins.
-    if (job->is_in_step()) station.gate.owed.add(job->discontinuities);
+    // In a slice, what the capsule is not called for is before its state begins, or begins anew.
+    if (job->is_in_step())
+      station.gate.owed.add(job->discontinuities);
+    else if (!job->record.frame.is_null)
+      station.gate.owed.clear();
     const CapsuleInfo& info = step.slot->capsule->info();
     seen = station.gate.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
-    if (job->is_for_capsule()) station.gate.owed.pass_frame();
+    if (!job->record.frame.is_null) station.gate.owed.pass_frame();
     state = station.states.serve(job->route->stops[job->step].state_number);
     // What the capsule knows of the stream ends here, as at frames that are missing.
     if (job->left_out && job->is_for_capsule()) station.gate.owed.add(Discontinuity::gap);

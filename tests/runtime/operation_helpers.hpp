@@ -69,8 +69,9 @@ inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFram
 }
 
 /// A stored source in memory. A character stands for each frame: '.' follows the one before, '|'
-/// comes after a gap, '>' after a seek, '0' is null; an 'x' stands in the index alone, since it
-/// cannot be decoded, and the frame behind it has a gap before it.
+/// comes after a gap, '>' a seek, 'r' a reconnect, 'l' a loop; '0' is null, 'n' is too, after a
+/// gap; an 'x' stands in the index alone, since it cannot be decoded, and the frame behind it has a
+/// gap before it.
 class IndexedSource final : public Source {
  public:
   explicit IndexedSource(std::string frames) : frames_(std::move(frames)) {
@@ -84,7 +85,7 @@ class IndexedSource final : public Source {
     return {.description = "indexed frames",
             .size = {8, 8},
             .frames = static_cast<std::int64_t>(frames_.size()),
-            .has_nulls = frames_.find('0') != std::string::npos};
+            .has_nulls = frames_.find_first_of("0n") != std::string::npos};
   }
   std::optional<Frame> read() override {
     if (next_ == decoded_.size() || interrupted_) return std::nullopt;
@@ -102,8 +103,11 @@ class IndexedSource final : public Source {
     frame.discontinuity = row == 0      ? Discontinuity::start
                           : kind == '|' ? Discontinuity::gap
                           : kind == '>' ? Discontinuity::seek
+                          : kind == 'r' ? Discontinuity::reconnect
+                          : kind == 'l' ? Discontinuity::loop
                                         : Discontinuity::none;
-    frame.is_null = kind == '0';
+    frame.is_null = kind == '0' || kind == 'n';
+    if (kind == 'n' && row > 0) frame.discontinuity = Discontinuity::gap;
     if (!frame.is_null)
       frame.image = cv::Mat(8, 8, CV_8UC3, cv::Scalar(double(row % 251), double(row / 251), 7));
     return frame;
@@ -114,7 +118,8 @@ class IndexedSource final : public Source {
     explicit Access(std::string frames) : frames_(std::move(frames)) {}
     std::int64_t frames() const override { return static_cast<std::int64_t>(frames_.size()); }
     bool is_null(std::int64_t row) const override {
-      return frames_.at(static_cast<std::size_t>(row)) == '0';
+      const char kind = frames_.at(static_cast<std::size_t>(row));
+      return kind == '0' || kind == 'n';
     }
     std::unique_ptr<Source> open(const std::vector<RowRange>& rows) const override {
       return std::make_unique<Part>(frames_, rows);

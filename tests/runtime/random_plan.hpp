@@ -208,7 +208,7 @@ inline std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
 /// For IndexedSource.
 inline std::string random_frames(Dice& dice) {
   std::string frames;
-  for (int i = 1 + dice.below(60); i > 0; --i) frames += "...........|>0"[dice.below(14)];
+  for (int i = 1 + dice.below(60); i > 0; --i) frames += "............|>rl0n"[dice.below(18)];
   return frames;
 }
 

@@ -132,6 +132,32 @@ std::string with_wrong_bytes(std::string clip, Dice& dice) {
   return clip;
 }
 
+TEST(SlicedStream, HoldsToADiscontinuityInEveryPlace) {
+  CapsuleInfo keeping = noting_info("keeping", "k1", false);
+  keeping.keeps_state_at = {Discontinuity::gap, Discontinuity::loop};
+  Pipeline pipeline(
+      {make_recent(std::move(keeping), 2), make_recent(noting_info("reset", "k2", false), 3),
+       make_around(noting_info("repeat", "k3", false), {{-1, 0, 1}}),
+       make_around(noting_info("null", "k4", false), {{-2, 0}, StencilEdge::null}),
+       make_around(noting_info("error", "k5", false), {{0, 1}, StencilEdge::error}, 2),
+       make_recent_single("single", "k5", 1)});
+  for (const char kind : std::string("|>rln0"))
+    for (std::size_t place = 0; place < 8; ++place)
+      for (std::size_t null = 0; null <= 8; ++null) {
+        std::string frames(8, '.');
+        if (null < 8) frames[null] = '0';
+        frames[place] = kind;
+        const auto serial =
+            lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames)}));
+        for (const std::size_t slices : {2u, 3u, 8u})
+          ASSERT_TRUE(are_same(
+              lines_of(run(pipeline,
+                           {.source = std::make_unique<IndexedSource>(frames), .slices = slices})),
+              serial))
+              << frames << " in " << slices;
+      }
+}
+
 /// Notes what frames look like.
 std::shared_ptr<Capsule> make_hasher() {
   return make_capsule(noting_info("hasher", "look", false),

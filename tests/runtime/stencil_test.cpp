@@ -295,6 +295,75 @@ TEST(Stencil, ShowsWhatItMustOnRandomStreams) {
   }
 }
 
+/// What a live stream analyses is what it has not dropped, and windows are of that.
+TEST(Stencil, IsOfTheFramesThatALiveStreamHasNotDropped) {
+  std::int64_t dropped = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 dice(seed);
+    std::string kinds;
+    for (int i = 0; i < 60; ++i) kinds += "...........|0"[dice() % 13];
+    const bool oldest = dice() % 2 == 0;
+    Pipeline pipeline(
+        {make_window_noter("n", {{-1, 0, 2}}),
+         make_capsule(detector_info("slow", "x"), [](const Frame& frame, auto, auto&, auto&) {
+           for (std::int64_t i = frame.index % 7; i > 0; --i) std::this_thread::yield();
+           return DetectionNodes::all();
+         })});
+    std::vector<FrameRecord> records;
+    pipeline.open_stream(
+        {.id = "s",
+         .source = std::make_unique<MemorySource>(MemorySource::Plan{
+             .frames = 60,
+             .live = true,
+             .before =
+                 [&](Frame& frame) {
+                   const char kind = kinds[static_cast<std::size_t>(frame.index)];
+                   if (kind == '|') frame.discontinuity = Discontinuity::gap;
+                   if (kind == '0')
+                     frame = {.index = frame.index, .pts = frame.pts, .is_null = true};
+                   if (frame.index % 5 == 0) std::this_thread::yield();
+                 }}),
+         .sinks = {make_callback_sink(
+             [&](const FrameRecord& record) { records.push_back(record); })},
+         .overflow = oldest ? OverflowPolicy::drop_oldest : OverflowPolicy::drop_newest,
+         .frames_in_flight = 2});
+    const StreamReport report = pipeline.wait("s");
+    ASSERT_FALSE(report.failure);
+    std::int64_t accounted = report.frames;
+    for (const auto& [reason, count] : report.drops) accounted += count;
+    EXPECT_EQ(accounted, 60);
+    dropped += 60 - report.frames;
+
+    std::string analysed;  // as the stream has gone on without those that were dropped
+    for (const FrameRecord& record : records)
+      analysed += record.frame.is_null                                ? '0'
+                  : record.frame.discontinuity != Discontinuity::none ? '|'
+                                                                      : '.';
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (records[i].frame.is_null) continue;
+      std::string expected;
+      for (const int offset : {-1, 0, 2}) {
+        const int step = offset < 0 ? -1 : 1;
+        auto nearest = static_cast<int>(i);
+        for (int at = nearest; at != static_cast<int>(i) + offset;) {
+          // Between the two, the later one must follow the earlier one.
+          const int later = step < 0 ? at : at + 1;
+          at += step;
+          if (at < 0 || at >= static_cast<int>(records.size())) break;
+          if (records[static_cast<std::size_t>(later)].frame.discontinuity != Discontinuity::none)
+            break;
+          if (analysed[static_cast<std::size_t>(at)] != '0') nearest = at;
+        }
+        expected += (expected.empty() ? "" : " ") +
+                    std::to_string(records[static_cast<std::size_t>(nearest)].frame.index);
+      }
+      ASSERT_EQ(note_of(records[i], "n_note"), expected)
+          << "frame " << records[i].frame.index << " of " << kinds << ", seed " << seed;
+    }
+  }
+  EXPECT_GT(dropped, 100);
+}
+
 /// Waits before it gives the frame of that index.
 class PausingSource final : public Source {
  public:
