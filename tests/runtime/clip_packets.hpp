@@ -32,10 +32,10 @@ inline Packet packet_of(const std::filesystem::path& path, int place) {
     if (av_read_frame(clip, packet) < 0) throw std::runtime_error("no such packet");
   }
   const AVStream& stream = *clip->streams[0];
-  const Packet found{
-      packet->pos, packet->size,
-      std::chrono::nanoseconds(av_rescale_q(packet->pts - stream.start_time, stream.time_base,
-                                            AVRational{1, 1'000'000'000}))};
+  const std::int64_t start = stream.start_time == AV_NOPTS_VALUE ? 0 : stream.start_time;
+  const Packet found{packet->pos, packet->size,
+                     std::chrono::nanoseconds(av_rescale_q(packet->pts - start, stream.time_base,
+                                                           AVRational{1, 1'000'000'000}))};
   av_packet_free(&packet);
   avformat_close_input(&clip);
   return found;
