@@ -529,11 +529,12 @@ TEST(SlicedStream, MayEndAtAnyMoment) {
                           })},
                           .pull = pull,
                           .slices = static_cast<std::size_t>(2 + dice.below(6))});
+    const int pulls = dice.below(200);
     std::jthread puller;
     if (pull)
       puller = std::jthread([&] {
         try {
-          for (int i = dice.below(200); i > 0 && pipeline.next("s"); --i) {
+          for (int i = pulls; i > 0 && pipeline.next("s"); --i) {
           }
         } catch (const SourceError& closed) {
         }
