@@ -9,8 +9,8 @@
 
 #include "runtime/clip_writer.hpp"
 #include "streams/parts.hpp"
-#include "support/video.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/video.hpp"
 #include "vcap/runtime/source.hpp"
 
 namespace vcap::bench::streams {

@@ -14,8 +14,8 @@
 
 #include "streams/bounded_queue.hpp"
 #include "streams/parts.hpp"
-#include "support/video.hpp"
 #include "support/turns.hpp"
+#include "support/video.hpp"
 
 namespace vcap::bench::streams {
 namespace {
