@@ -23,6 +23,7 @@
 #include "cli/resource_arguments.hpp"
 #include "runtime/record_difference.hpp"
 #include "runtime/record_line.hpp"
+#include "runtime/slicing.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/runtime/pipeline.hpp"
@@ -238,18 +239,20 @@ class StateCheck {
   bool has_batched(const std::vector<CapsuleStats>& capsules) const {
     const CapsuleInfo& info = infos_.front();
     const auto own = std::ranges::find(capsules, info.name, &CapsuleStats::name);
-    const bool is_called_for_frames = info.input_type.size != NodeDescription::Size::single;
-    return (is_called_for_frames && own->calls < static_cast<std::uint64_t>(frames_)) ||
+    // Without an edge or a lack of nodes, a frame is a call.
+    const bool is_called_for_each =
+        info.input_type.size != NodeDescription::Size::single && !info.stencil;
+    return (is_called_for_each && own->calls < static_cast<std::uint64_t>(frames_)) ||
            std::ranges::any_of(own->backends, [](const BackendStatistics& backend) {
              return backend.batches && backend.batches->batch_sizes.quantile(1) > 1;
            });
   }
 
-  /// How many frames before one may matter to what is given for it, at most.
+  /// How many frames before one are fed for it, at most.
   std::int64_t reach() const {
     std::int64_t reach = 0;
     for (const CapsuleInfo& info : infos_)
-      reach += info.warmup.value_or(0) + (info.stencil ? info.stencil->back() : 0);
+      reach += fed_warmup(info) + (info.stencil ? info.stencil->back() : 0);
     return reach;
   }
 

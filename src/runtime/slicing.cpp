@@ -42,6 +42,15 @@ Rows with_warmup(const Rows& rows, std::int64_t warmup, std::int64_t frames,
 
 }  // namespace
 
+std::int64_t fed_warmup(const CapsuleInfo& info) {
+  // Where it may not be called for a frame, it learns of that frame's discontinuity later, as far
+  // as its warm-up reaches (OwedDiscontinuities): that is to be right from its warm-up on.
+  const bool may_be_passed_by = info.input_type.size == NodeDescription::Size::single ||
+                                !info.input_type.attributes.empty() ||
+                                (info.stencil && info.stencil->edge == StencilEdge::error);
+  return std::min(info.warmup.value_or(0), kEndlessRows / 2) * (may_be_passed_by ? 2 : 1);
+}
+
 Rows Slice::fed() const {
   Rows fed;
   for (const SliceRun& run : runs) fed.add(run.fed);
@@ -55,12 +64,7 @@ SliceNeeds::SliceNeeds(const Program& program) {
     step.keeps_together = info.stream_state || info.stencil;
     step.has_state = static_cast<bool>(info.stream_state);
     step.is_unbounded = info.stream_state && !info.warmup;
-    // Where it may not be called for a frame, it learns of that frame's discontinuity later, as far
-    // as its warm-up reaches (OwedDiscontinuities): that is to be right from its warm-up on.
-    const bool may_be_passed_by = program[i].needs.size == NodeDescription::Size::single ||
-                                  !program[i].needs.attributes.empty() ||
-                                  (info.stencil && info.stencil->edge == StencilEdge::error);
-    step.warmup = std::min(info.warmup.value_or(0), kEndlessRows / 2) * (may_be_passed_by ? 2 : 1);
+    step.warmup = fed_warmup(info);
     if (info.stencil) {
       step.back = info.stencil->back();
       step.ahead = info.stencil->ahead();

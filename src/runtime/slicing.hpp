@@ -46,6 +46,10 @@ struct VCAP_EXPORT Slice {
   std::optional<Group> group{};
 };
 
+/// How many frames that are not null are fed before the first one whose result counts: the warm-up,
+/// or twice that of a capsule that may go without a call for a frame. 0 without bounded state.
+VCAP_EXPORT std::int64_t fed_warmup(const CapsuleInfo& info);
+
 /// Which of a stream's frames are null, and so no warm-up for anybody. Thread safety: value.
 struct NullRows {
   bool any = false;                             ///< there may be some
