@@ -19,7 +19,7 @@ int read_int(const JsonView& json) {
   return static_cast<int>(number);
 }
 
-std::size_t read_size(const JsonView& json) {
+std::size_t read_count(const JsonView& json) {
   const std::int64_t size = json.integer();
   if (size < 0) json.fail("a whole number from 0");
   return static_cast<std::size_t>(size);
@@ -108,8 +108,8 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
     for (const JsonView& one : kept->elements())
       info.keeps_state_at.push_back(read_discontinuity(one));
   if (const auto batch = json.find("batch"))
-    info.batch = {.preferred = read_size((*batch)["preferred"]),
-                  .maximum = read_size((*batch)["maximum"])};
+    info.batch = {.preferred = read_count((*batch)["preferred"]),
+                  .maximum = read_count((*batch)["maximum"])};
   if (const auto stencil = json.find("stencil")) info.stencil = read_stencil(*stencil);
   if (const auto threshold = json.find("recognition_threshold"))
     info.recognition_threshold = threshold->number();
