@@ -2,8 +2,8 @@
 #include "cli/part_arguments.hpp"
 
 #include <charconv>
+#include <cstddef>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +25,10 @@ std::int64_t to_frame(const std::string& text, const std::string& argument) {
 
 std::vector<std::string> at_commas(const std::string& text) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  std::size_t begin = 0;
+  for (std::size_t comma; (comma = text.find(',', begin)) != std::string::npos; begin = comma + 1)
+    parts.push_back(text.substr(begin, comma - begin));
+  parts.push_back(text.substr(begin));
   return parts;
 }
 

@@ -66,6 +66,8 @@ TEST_F(Parts, AreRefusedWhereTheyCannotBe) {
       {{"--frames", "1,60"}, "row 60 is asked for, and there are only rows 0 to 59"},
       {{"--frames", "one"}, "\"one\" is not the number of a frame"},
       {{"--frames=-1"}, "\"-1\" is not the number of a frame"},
+      {{"--frames", "3,"}, "\"\" is not the number of a frame"},
+      {{"--ranges", "0-5,"}, "\"\" is no range"},
       {{"--ranges", "0-5,4-9"}, "begins before the end of the range 0 to 5"},
       {{"--ranges", "5-5"}, "the range 5 to 5 is empty"},
       {{"--ranges", "7"}, "\"7\" is no range"},
