@@ -74,6 +74,10 @@ struct ProgramStep {
   std::map<std::string, std::string> attribute_givers{};
 
   const std::optional<Stencil>& stencil() const noexcept { return slot->capsule->info().stencil; }
+  /// In its windows.
+  bool sees_nodes_of_others() const noexcept {
+    return stencil() && needs.size == NodeDescription::Size::all;
+  }
   bool takes_nodes() const noexcept { return needs.size != NodeDescription::Size::none; }
 };
 

@@ -101,6 +101,7 @@ struct FrameJob {
   std::optional<std::size_t> arrived_at{};  ///< the step whose Arrivals have its nodes
   /// The frame whose nodes its window waits for; absent: frames that have not begun.
   std::optional<std::uint64_t> waits_for{};
+  std::optional<StepWindow> window{};  ///< the step's, once it is whole
 
   const ProgramStep& program_step() const { return (*route->program)[step]; }
   Station& station() const { return *route->stops[step].station; }
@@ -113,6 +114,11 @@ struct FrameJob {
     return !called || called->contains(record.frame.index);
   }
   bool is_for_capsule() const { return !record.frame.is_null && is_in_step(); }
+  /// Whether the step's windows wait for this frame's nodes, as they come to it.
+  bool hands_in_nodes() const {
+    return program_step().sees_nodes_of_others() && !record.frame.is_null && arrived_at != step;
+  }
+  bool lacks_window() const { return stencil() && is_for_capsule() && !window; }
   bool is_at_gate() const { return program_step().slot->stateful; }
   bool has_passed_all() const noexcept { return step == route->program->size(); }
 };

@@ -153,8 +153,10 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
                                                                      time_point read_at) {
     if (!keeps_pixels) record.frame.image.release();
     part.gate->add();
-    const std::lock_guard lock(mutex_);
-    part.records.emplace_back(std::move(record), read_at);
+    {
+      const std::lock_guard lock(mutex_);
+      part.records.emplace_back(std::move(record), read_at);
+    }
     changed_.notify_all();
   };
   rules.on_end = [this, &part] {

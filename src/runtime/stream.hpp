@@ -130,8 +130,10 @@ class Stream final : public Lane,
   // Frame workers.
   std::unique_ptr<FrameJob> begin_pending();
   void begin_windows(const FrameJob& job);
-  bool await_window(std::unique_ptr<FrameJob>& job);
+  std::unique_ptr<FrameJob> await_window(std::unique_ptr<FrameJob> job);
+  std::unique_ptr<FrameJob> with_window(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> take_released();
+  bool take_window(FrameJob& job) const;
   bool has_whole_window(FrameJob& job) const;
   StepWindow window_of(const FrameJob& job) const;
   void tell_changes(FrameRecord& record);
@@ -152,7 +154,7 @@ class Stream final : public Lane,
   bool is_passed_by(FrameJob& job);
   bool is_left_out(FrameJob& job);
   bool enter(Station& station, std::unique_ptr<FrameJob>& job);
-  void leave(Station& station);
+  void leave(Station& station, bool is_last);
   void call_helpers(const std::shared_ptr<StepRun>& run);
   void watch(const std::shared_ptr<StepRun>& run);
   void give_up(const std::shared_ptr<StepRun>& run);
@@ -228,6 +230,8 @@ class Stream final : public Lane,
   std::uint64_t next_delivery_ = 0;
   std::size_t begun_ = 0;  ///< begun and not yet delivered
   bool delivering_ = false;
+  /// Of those of late; until the first, none was quick.
+  std::chrono::steady_clock::duration slowest_delivery_ = std::chrono::milliseconds(1);
   bool discarding_ = false;  ///< nobody pulls any more
   bool source_done_ = false;
   bool finishing_ = false;

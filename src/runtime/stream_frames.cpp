@@ -15,6 +15,9 @@ namespace {
 /// In place of an error's code, where a capsule was not called.
 constexpr const char* kQuarantined = "quarantined";
 
+/// What waking a worker costs, or somewhat more: what is over sooner is not worth it.
+constexpr std::chrono::microseconds kQuick{100};
+
 double seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -36,9 +39,9 @@ void Stream::run_one() {
         run = std::get<std::shared_ptr<StepRun>>(std::move(work));
     } else {
       job = begin_pending();
-      // Where the frame waits for others first, one that it lets go on may take its turn.
-      const bool may_wait = job && !job->has_passed_all() && job->stencil();
-      if (!may_wait) post_released(lock);
+      if (job && !job->has_passed_all() && !job->hands_in_nodes())
+        job = with_window(std::move(job));
+      post_released(lock);
     }
   }
   if (run) job = help(run);
@@ -92,7 +95,7 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
 
 /// Gives the job back, a step further, where it can go on at once; otherwise another worker does.
 std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
-  if (job->stencil() && !await_window(job)) return job;
+  if (job->hands_in_nodes() || job->lacks_window()) return await_window(std::move(job));
   if (job->is_at_gate() && !enter(job->station(), job)) return nullptr;
   if (gathers(*job)) return gather(std::move(job));
   pass_turn(*job);
@@ -125,12 +128,8 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
     if (job->left_out && job->is_for_capsule()) station.gate.owed.add(Discontinuity::gap);
   }
   if (job->left_out) return nullptr;
-  std::optional<StepWindow> window;
-  if (step.stencil()) {
-    const std::lock_guard lock(mutex_);
-    window = window_of(*job);
-  }
-  std::shared_ptr<StepRun> run = StepRun::begin(job, seen, std::move(state), std::move(window));
+  std::shared_ptr<StepRun> run =
+      StepRun::begin(job, seen, std::move(state), std::exchange(job->window, {}));
   if (!run) return nullptr;
   if (step.slot->stateful) station.gate.owed.clear();
   watch(run);
@@ -173,10 +172,11 @@ void Stream::leave_step(FrameJob& job) {
   const std::shared_ptr<const Route> route = job.route;
   const std::size_t step = job.step++;
   job.alone = false;
+  job.window.reset();
   CapsuleSlot& slot = *(*route->program)[step].slot;
   const Route::Stop& stop = route->stops[step];
   if (!std::exchange(job.left_out, false)) note_outcome(slot, *stop.conduct, job.record);
-  if (slot.stateful) leave(*stop.station);
+  if (slot.stateful) leave(*stop.station, job.has_passed_all());
   if (std::exchange(job.holds_call, false)) {
     std::unique_lock lock(mutex_);
     end_call(stop.station->gathering, lock);
@@ -211,15 +211,21 @@ bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
   return false;
 }
 
-void Stream::leave(Station& station) {
+/// `is_last`: this worker has no more to do for its frame but to deliver it.
+void Stream::leave(Station& station, bool is_last) {
+  bool takes_next = false;
   {
     const std::lock_guard lock(mutex_);
     Station::Gate& gate = station.gate;
     ++*gate.next;
     if (gate.parked.empty() || gate.parked.begin()->first != gate.next) return;
     work_.emplace_back(std::move(gate.parked.extract(gate.parked.begin()).mapped()));
+    takes_next = is_last && (rules_.pull || slowest_delivery_ < kQuick);
   }
-  services_.pool.post(shared_from_this());
+  if (takes_next)
+    services_.pool.post_before_return(shared_from_this());
+  else
+    services_.pool.post(shared_from_this());
 }
 
 /// Gives the job, a step further, where this was the last call; otherwise whoever makes that goes
@@ -411,6 +417,7 @@ bool Stream::deliver(FrameJob& job) {
       return false;
     }
     ++report_.frames;
+    slowest_delivery_ = std::max(now - begin, slowest_delivery_ - slowest_delivery_ / 4);
     latency_.add(job.read_at, now, false);
     if (has_errors) ++report_.errors;
   }

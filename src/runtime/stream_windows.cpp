@@ -19,10 +19,6 @@ std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRe
   }
 }
 
-bool sees_nodes_of_others(const ProgramStep& step) noexcept {
-  return step.needs.size == NodeDescription::Size::all;
-}
-
 }  // namespace
 
 /// Under the lock: makes room for what the program's windows reach.
@@ -52,7 +48,7 @@ void Stream::begin_windows(const FrameJob& job) {
     }
   for (std::size_t i = 0; i < job.route->stops.size(); ++i) {
     const ProgramStep& step = (*job.route->program)[i];
-    if (!step.stencil() || !sees_nodes_of_others(step)) continue;
+    if (!step.sees_nodes_of_others()) continue;
     Arrivals& arrivals = *job.route->stops[i].arrivals;
     if (!std::exchange(arrivals.begun, true)) arrivals.bounds.first = job.ticket;
     arrivals.nodes.erase(arrivals.nodes.begin(), arrivals.nodes.lower_bound(oldest));
@@ -82,7 +78,7 @@ void Stream::release_windows() {
 /// begin.
 void Stream::release_windows(std::optional<std::uint64_t> waiting_for) {
   for (auto one = awaiting_.begin(); one != awaiting_.end();) {
-    if (one->second->waits_for != waiting_for || !has_whole_window(*one->second)) {
+    if (one->second->waits_for != waiting_for || !take_window(*one->second)) {
       ++one;
       continue;
     }
@@ -101,27 +97,29 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-/// False where the frame was parked: whoever completes its window will see to it. Then the job is
-/// another one that goes on, or nothing.
-bool Stream::await_window(std::unique_ptr<FrameJob>& job) {
+/// Gives the frame back with its window, once others have its nodes; or another one that goes on,
+/// or nothing.
+std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
   std::shared_ptr<const DetectionNodes> nodes;
-  const bool is_null = job->record.frame.is_null;
-  if (!is_null && sees_nodes_of_others(job->program_step()) && job->arrived_at != job->step)
-    nodes = nodes_for(job->program_step(), job->record);
+  if (job->hands_in_nodes()) nodes = nodes_for(job->program_step(), job->record);
   std::unique_lock lock(mutex_);
   if (nodes) {
     job->arrivals().nodes.emplace(job->ticket, std::move(nodes));
     job->arrived_at = job->step;
     release_windows(job->ticket);
   }
-  const bool is_whole = !job->is_for_capsule() || has_whole_window(*job);
-  if (!is_whole) {
-    const std::uint64_t ticket = job->ticket;
-    awaiting_.emplace(ticket, std::move(job));
-    job = take_released();
-  }
+  job = with_window(std::move(job));
   post_released(lock);
-  return is_whole;
+  return job;
+}
+
+/// Under the lock: puts the frame down where its window is not whole, for whoever completes that to
+/// see to it, and gives another one that goes on, or nothing.
+std::unique_ptr<FrameJob> Stream::with_window(std::unique_ptr<FrameJob> job) {
+  if (!job->lacks_window() || take_window(*job)) return job;
+  const std::uint64_t ticket = job->ticket;
+  awaiting_.emplace(ticket, std::move(job));
+  return take_released();
 }
 
 /// Under the lock: a frame that would have to be posted, where one is at hand.
@@ -135,13 +133,20 @@ std::unique_ptr<FrameJob> Stream::take_released() {
   return job;
 }
 
+/// Under the lock: false where it is not whole.
+bool Stream::take_window(FrameJob& job) const {
+  if (!has_whole_window(job)) return false;
+  job.window = window_of(job);
+  return true;
+}
+
 /// Under the lock; notes what it waits for, where that is so.
 bool Stream::has_whole_window(FrameJob& job) const {
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
   job.waits_for.reset();
   if (!history_.reaches(job.ticket, stencil.ahead(), arrivals.bounds)) return false;
-  if (!sees_nodes_of_others(job.program_step())) return true;
+  if (!job.program_step().sees_nodes_of_others()) return true;
   for (const int offset : stencil.offsets) {
     const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
     if (!other || arrivals.nodes.contains(*other)) continue;
@@ -156,7 +161,7 @@ StepWindow Stream::window_of(const FrameJob& job) const {
   const ProgramStep& step = job.program_step();
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
-  const bool has_nodes = sees_nodes_of_others(step);
+  const bool has_nodes = step.sees_nodes_of_others();
   StepWindow window;
   window.frames.reserve(stencil.offsets.size());
   if (has_nodes) window.nodes.reserve(stencil.offsets.size());

@@ -24,7 +24,8 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
 
   void start_worker();
   void start_worker_where_needed();
-  void wake_worker_where_needed();
+  void add(std::shared_ptr<Lane> lane);
+  bool wants_to_wake();
   void run(std::uint64_t worker);
 
   std::mutex mutex;
@@ -33,7 +34,8 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
   std::size_t waiting = 0;                  ///< pieces in all lanes
   std::size_t idle = 0;                     ///< threads that wait for work or are being started
   std::size_t limit;
-  bool waking = false;  ///< a worker was woken, or started, and has not come yet
+  bool waking = false;   ///< a worker was woken, or started, and has not come yet
+  bool unheard = false;  ///< there may be work for which nobody was woken
   bool closed = false;
   std::uint64_t last_worker = 0;
   std::map<std::uint64_t, std::thread> threads;
@@ -59,12 +61,20 @@ void WorkPool::Core::start_worker_where_needed() {
   }
 }
 
-/// One at a time: whoever comes wakes the next one, if there is still something to do. Waking one
-/// for each piece would cost more than most pieces, and find the work done by those who are awake.
-void WorkPool::Core::wake_worker_where_needed() {
-  if (waiting == 0 || idle == 0 || waking) return;
-  waking = true;
-  wake.notify_one();
+void WorkPool::Core::add(std::shared_ptr<Lane> lane) {
+  Lane& ref = *lane;
+  if (ref.waiting_++ == 0) ready.push_back(std::move(lane));
+  ++waiting;
+}
+
+/// Whether a worker is to be woken, which is best done without the lock: it would have to wait for
+/// it. One at a time: whoever comes wakes the next one, if there is still something to do. Waking
+/// one for each piece would cost more than most pieces, and find the work done by those who are
+/// awake.
+bool WorkPool::Core::wants_to_wake() {
+  start_worker_where_needed();
+  unheard = false;
+  return waiting > 0 && idle > 0 && !std::exchange(waking, true);
 }
 
 void WorkPool::Core::run(std::uint64_t worker) {
@@ -84,8 +94,9 @@ void WorkPool::Core::run(std::uint64_t worker) {
     --waiting;
     // To the back of the line with what it still has: every lane gets its turn.
     if (--lane->waiting_ > 0) ready.push_back(lane);
-    if (comes) wake_worker_where_needed();
+    const bool wakes = (comes || unheard) && wants_to_wake();
     lock.unlock();
+    if (wakes) wake.notify_one();
     lane->run_one();
     lane.reset();
     lock.lock();
@@ -114,14 +125,19 @@ WorkPool::~WorkPool() {
 }
 
 void WorkPool::post(std::shared_ptr<Lane> lane) {
+  bool wakes = false;
   {
     const std::lock_guard lock(core_->mutex);
-    Lane& ref = *lane;
-    if (ref.waiting_++ == 0) core_->ready.push_back(std::move(lane));
-    ++core_->waiting;
-    core_->start_worker_where_needed();
-    core_->wake_worker_where_needed();
+    core_->add(std::move(lane));
+    wakes = core_->wants_to_wake();
   }
+  if (wakes) core_->wake.notify_one();
+}
+
+void WorkPool::post_before_return(std::shared_ptr<Lane> lane) {
+  const std::lock_guard lock(core_->mutex);
+  core_->add(std::move(lane));
+  core_->unheard = true;
 }
 
 void WorkPool::raise_limit(std::size_t limit) {

@@ -38,6 +38,8 @@ class VCAP_EXPORT WorkPool {
 
   /// Has the lane's run_one() called once more.
   void post(std::shared_ptr<Lane> lane);
+  /// The same, by a worker that will be back at once and take it up: no other one is woken for it.
+  void post_before_return(std::shared_ptr<Lane> lane);
   /// Lets the pool grow up to that many threads; never shrinks it.
   void raise_limit(std::size_t limit);
   std::size_t limit() const;

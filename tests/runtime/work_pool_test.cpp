@@ -66,6 +66,38 @@ TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
   go.open();
 }
 
+TEST(WorkPool, LeavesToAWorkerWhatItPostsBeforeItReturns) {
+  WorkPool pool(4);
+  Latch done;
+  int runs = 0;
+  std::shared_ptr<Lane> again;
+  again = lane([&] {
+    if (++runs == 1000)
+      done.open();
+    else
+      pool.post_before_return(again);
+  });
+  pool.post(again);
+  done.wait();
+  EXPECT_EQ(pool.threads(), 1u) << "no other was needed";
+}
+
+TEST(WorkPool, WakesAnotherWhereTheWorkerTakesUpSomethingElse) {
+  WorkPool pool(2);
+  Latch done, ended;
+  const auto other = lane([&] {
+    done.wait();
+    ended.open();
+  });
+  const auto next = lane([&] { done.open(); });
+  pool.post(lane([&] {
+    pool.post_before_return(other);
+    pool.post_before_return(next);
+  }));
+  ended.wait();
+  EXPECT_EQ(pool.threads(), 2u);
+}
+
 TEST(WorkPool, EndsWithWorkStillWaiting) {
   std::atomic<int> runs{0};
   Latch begun, go;

@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kClipFrames = 1000;
 
-/// 720p of H.264 as x264 makes it by default, but with a keyframe in each fifty frames.
+/// H.264 as x264 makes it by default, but with a keyframe in each fifty frames.
 std::string clip() {
   static const test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "clip.mp4";
   if (!std::filesystem::exists(path))
-    test::write_clip(path, {.size = {1280, 720},
+    test::write_clip(path, {.size = {640, 360},
                             .frames = kClipFrames,
                             .options = {{"preset", "veryfast"},
                                         {"x264-params", "keyint=50:min-keyint=50:scenecut=0"}}});

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
@@ -16,6 +22,8 @@
 
 #include "operations/parts.hpp"
 #include "support/program_capsule.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/turns.hpp"
 #include "support/video.hpp"
 #include "vcap/runtime/pipeline.hpp"
 
@@ -24,6 +32,8 @@ namespace {
 
 constexpr std::size_t kBefore = 5;  // frames, of which each is compared with the median
 constexpr std::int64_t kSlicedFrames = 795;
+
+unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 /// The last frames of a stream, of which the median is the background.
 class Recent final : public BaseStreamState {
@@ -86,32 +96,49 @@ std::string records(std::size_t slices) {
   const StreamReport report = pipeline.wait("s");
   if (report.failure || report.frames != kSlicedFrames)
     throw std::runtime_error("the stream ended with " + std::to_string(report.frames) + " frames");
-  if (slices == 0 && report.slices < 2 && std::thread::hardware_concurrency() > 1)
+  if (slices == 0 && report.slices < 2 && cores() > 1)
     throw std::runtime_error("it was not cut, since " + report.not_sliced);
   return lines;
 }
 
-double in_pipeline(std::size_t slices) {
-  static const std::string serial = records(1);
-  return seconds([=] {
-    if (records(slices) != serial) throw std::runtime_error("slices gave other records");
-  });
+/// Throws where the records are not those that the file has; writes it where there is none.
+void run_in_pipeline(std::size_t slices, const std::filesystem::path& file) {
+  const std::string lines = records(slices);
+  if (std::ifstream before(file); before) {
+    if (lines != std::string(std::istreambuf_iterator<char>(before), {}))
+      throw std::runtime_error("slices gave other records");
+    return;
+  }
+  const std::filesystem::path part = file.string() + std::to_string(::getpid());
+  std::ofstream(part) << lines;
+  std::filesystem::rename(part, file);
 }
 
 /// By hand: each core takes its part of the frames, with those before it, and a source of its own.
-double by_threads(std::int64_t parts) {
-  return seconds([=] {
-    std::vector<std::jthread> threads;
-    for (std::int64_t part = 0; part < parts; ++part)
-      threads.emplace_back([=] {
-        const std::int64_t begin = kSlicedFrames * part / parts;
-        const std::int64_t end = kSlicedFrames * (part + 1) / parts;
-        const std::int64_t from = std::max<std::int64_t>(begin - std::int64_t{kBefore}, 0);
-        const auto source = open_source(footage(), {.sampler = Sampler::ranges({{from, end}})});
-        Recent state;
-        while (const auto frame = source->read()) state.changed(frame->image);
-      });
-  });
+void run_by_threads(std::int64_t parts) {
+  std::vector<std::jthread> threads;
+  for (std::int64_t part = 0; part < parts; ++part)
+    threads.emplace_back([=] {
+      const std::int64_t begin = kSlicedFrames * part / parts;
+      const std::int64_t end = kSlicedFrames * (part + 1) / parts;
+      const std::int64_t from = std::max<std::int64_t>(begin - std::int64_t{kBefore}, 0);
+      const auto source = open_source(footage(), {.sampler = Sampler::ranges({{from, end}})});
+      Recent state;
+      while (const auto frame = source->read()) state.changed(frame->image);
+    });
+}
+
+/// Its rate by that of one go. It is run once for each core, so that both take about as long.
+double rate(const std::function<void(const std::filesystem::path& records)>& run) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder / "records";
+  const unsigned times = cores();
+  const std::vector<double> took = seconds_in_turns({[=] { run_in_pipeline(1, file); },
+                                                     [=] {
+                                                       for (unsigned i = 0; i < times; ++i)
+                                                         run(file);
+                                                     }});
+  return took[0] * times / took[1];
 }
 
 }  // namespace
@@ -122,12 +149,13 @@ std::vector<Figure> slices() {
                   .what = what,
                   .target = target,
                   .better = Better::higher,
-                  .sample = [run] { return ratio([] { return in_pipeline(1); }, run); },
-                  .samples = 3};
+                  .sample = [run] { return rate(run); },
+                  .samples = 5};
   };
-  return {line("a bounded capsule in slices, rate of one go", 1.8, [] { return in_pipeline(0); }),
+  return {line("a bounded capsule in slices, rate of one go", 1.8,
+               [](const auto& file) { run_in_pipeline(0, file); }),
           line("floor: a thread and a part of the video for each core, by hand", 1.8,
-               [] { return by_threads(std::thread::hardware_concurrency()); })};
+               [](const auto&) { run_by_threads(cores()); })};
 }
 
 }  // namespace vcap::bench::operations

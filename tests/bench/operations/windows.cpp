@@ -65,14 +65,16 @@ class Looking final : public Backend {
 };
 
 /// Microseconds of processor time that a frame takes in a pipeline; without offsets: by itself.
-double with(const std::vector<int>& offsets) {
+double with(const std::vector<int>& offsets, std::size_t workers) {
   std::vector<cv::Mat> images;
   for (int i = 0; i < 64; ++i) images.emplace_back(12, 16, CV_8UC3, cv::Scalar::all(i));
   CapsuleInfo info = test::finder_info("looking", "thing");
   if (!offsets.empty()) info.stencil = Stencil{.offsets = offsets};
-  Pipeline pipeline({test::program_capsule(std::move(info), [&]() -> std::unique_ptr<Backend> {
-    return std::make_unique<Looking>(images);
-  })});
+  Pipeline pipeline({test::program_capsule(std::move(info),
+                                           [&]() -> std::unique_ptr<Backend> {
+                                             return std::make_unique<Looking>(images);
+                                           })},
+                    {.workers = workers});
   const double before = cpu_time();
   std::int64_t failed = 0;
   pipeline.open_stream({.id = "s",
@@ -95,10 +97,15 @@ std::vector<Figure> windows() {
            {"{-1, 0}", {-1, 0}}, {"{-1, 0, 1}", {-1, 0, 1}}, {"{-5 … 5}", {}}}) {
     std::vector<int> all = offsets;
     for (int offset = -5; offsets.empty() && offset <= 5; ++offset) all.push_back(offset);
-    figures.push_back({.id = "operations.1",
-                       .what = "a window " + name + ", CPU µs of a frame over none",
-                       .target = 2,
-                       .sample = [all] { return with(all) - with({}); }});
+    // One worker has but to assemble windows; several, with nothing else to do, get into each
+    // other's way.
+    for (const auto& [whose, workers] :
+         {std::pair<std::string, std::size_t>{"one worker", 1}, {"all workers", 0}})
+      figures.push_back(
+          {.id = "operations.1",
+           .what = "a window " + name + ", " + whose + ", CPU µs of a frame over none",
+           .target = 2,
+           .sample = [=] { return with(all, workers) - with({}, workers); }});
   }
   return figures;
 }
