@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -114,10 +116,22 @@ std::string lowered(std::string text) {
   return text;
 }
 
+/// The name, where the library says that a property is missing.
+std::optional<std::string> missing_property(const std::string& text) {
+  constexpr std::string_view kBefore = "Missing required property '";
+  if (!text.starts_with(kBefore)) return std::nullopt;
+  return text.substr(kBefore.size(), text.rfind('\'') - kBefore.size());
+}
+
 std::string fault_text(const json& schema, const json& root, const Pointer& place,
                        const std::string& text) {
   const json& value = root.at(place);
   const json* const own = schema_at(schema, root, place);
+  if (const auto name = missing_property(text)) {
+    const json* const inner = own ? step_into(*own, value, *name) : nullptr;
+    return (place / *name).to_string() + " is missing, but " +
+           (words_tell(inner, nullptr) ? schema_words(*inner) + " is " : "") + "needed";
+  }
   const std::string what = (place.empty() ? "it" : place.to_string()) + " is " + brief(value);
   if (own && takes_nothing(*own)) return what + ", but nothing of that name or place is known";
   if (words_tell(own, value)) return what + ", but " + schema_words(*own) + " is needed";

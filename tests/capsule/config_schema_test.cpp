@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
     ConfigSchema, RefusedConfig,
     testing::Values(
         WrongConfig{"NoObject", json::array(), {"is of JSON type array; give an object"}},
-        WrongConfig{"Missing", json::object(), {"required property 'line'"}},
+        WrongConfig{"Missing", json::object(), {"/line is missing, but an array of 2"}},
         WrongConfig{"Unknown",
                     {{"line", line()}, {"lines", 1}},
                     {"/lines is 1, but nothing of that name or place is known"}},
@@ -97,10 +97,11 @@ INSTANTIATE_TEST_SUITE_P(
         WrongConfig{"ThroughAReference",
                     {{"line", line()}, {"zones", {{{"name", ""}}, json::object()}}},
                     {"/zones/0/name is \"\", but a string of at least 1 character is needed",
-                     "/zones/1 is an object: missing required property 'name'"}},
+                     "/zones/1/name is missing, but a string of at least 1 character is needed"}},
         WrongConfig{"SeveralAtOnce",
                     {{"mode", 3}, {"zones", 4}, {"a/b", 5}},
-                    {"'line'", "/mode is 3", "/zones is 4, but an array", "/a~1b is 5"}}),
+                    {"/line is missing, but an array of 2", "/mode is 3",
+                     "/zones is 4, but an array", "/a~1b is 5"}}),
     [](const auto& test_info) { return test_info.param.name; });
 
 TEST(ConfigSchema, FillsDefaultsInAtEveryDepthOfObjects) {
