@@ -42,10 +42,12 @@ void RunStreams::add(StreamConfig config) {
 
 void RunStreams::run(Pipeline& pipeline, StopSignal& stop) {
   std::vector<std::string> ids;
+  std::vector<StreamConfig> configs;
   for (const auto& entry : entries_) {
     ids.push_back(entry->config.id);
-    pipeline.open_stream(std::move(entry->config));
+    configs.push_back(std::move(entry->config));
   }
+  pipeline.open_streams(std::move(configs));
   watch_over(
       [&] {
         for (const std::string& id : ids) reports_.push_back(pipeline.wait(id));

@@ -187,7 +187,12 @@ void OptionValues::merge(const nlohmann::json& object) {
   }
   OptionValues merged = *this;
   for (const auto& [name, value] : object.items()) {
-    merged.set(name, value_from_json(find(name), value, label(name)));
+    try {
+      merged.set(name, value_from_json(find(name), value, label(name)));
+    } catch (const OptionError& error) {
+      throw OptionError(error.code(),
+                        (nlohmann::json::json_pointer() / name).to_string() + ": " + error.what());
+    }
   }
   *this = std::move(merged);
 }

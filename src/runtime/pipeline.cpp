@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -89,7 +90,10 @@ struct Pipeline::Impl {
   StepOptions options_of(const Program& program,
                          const std::map<std::string, OptionValues>& given) const;
   StreamRules rules_of(const StreamConfig& config, const Program& program) const;
-  void start(StreamConfig config);
+  void start(std::vector<StreamConfig> configs);
+  std::shared_ptr<PipelineStream> prepare(StreamConfig config,
+                                          std::shared_ptr<const RandomAccess> access);
+  void enter(const std::shared_ptr<PipelineStream>& stream);
   std::map<std::string, std::int64_t> replace(const std::shared_ptr<CapsuleSlot>& slot,
                                               bool keep_state);
   bool is_on_trial(const std::string& capsule) const;
@@ -257,11 +261,61 @@ void check_configs(const Program& program, const StreamConfig& config) {
   }
 }
 
-void Pipeline::Impl::start(StreamConfig config) {
-  // Before others have to wait: it may look through a whole file.
-  std::shared_ptr<const RandomAccess> access;
-  if (asks_for_slices(config)) access = config.source->random_access();
+/// What can be told of it without the pipeline.
+void check(const StreamConfig& config) {
+  if (!config.source)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "stream " + config.id + " has no source; give it one of open_source()");
+  if (std::find(config.sinks.begin(), config.sinks.end(), nullptr) != config.sinks.end())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "stream " + config.id + " has an empty pointer among its sinks");
+  if (config.max_frames && *config.max_frames < 0)
+    throw InvalidArgument(ErrorCode::invalid_argument, "max_frames of stream " + config.id + ": " +
+                                                           std::to_string(*config.max_frames) +
+                                                           " is not 0 or more");
+  if (config.keep_every < 1)
+    throw InvalidArgument(ErrorCode::invalid_argument, "keep_every of stream " + config.id + ": " +
+                                                           std::to_string(config.keep_every) +
+                                                           " is not 1 or more");
+  if (config.capsule_deadline.count() < 0)
+    throw InvalidArgument(ErrorCode::invalid_argument, "capsule_deadline of stream " + config.id +
+                                                           " lies below 0; give 0 for none");
+  check(config.quarantine, "quarantine of stream " + config.id);
+}
+
+[[noreturn]] void refuse_duplicate(const std::string& id) {
+  throw SourceError(ErrorCode::duplicate_stream,
+                    "stream " + id +
+                        " is open already; choose another id, or call wait() or close_stream() for "
+                        "the old one first");
+}
+
+/// All or none.
+void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
+  // Before others have to wait: it may look through whole files.
+  std::vector<std::shared_ptr<const RandomAccess>> accesses;
+  for (const StreamConfig& config : configs)
+    accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
   const std::lock_guard change(changing);
+  std::set<std::string> ids;
+  std::vector<std::shared_ptr<PipelineStream>> prepared;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    if (!ids.insert(configs[i].id).second) refuse_duplicate(configs[i].id);
+    prepared.push_back(prepare(std::move(configs[i]), std::move(accesses[i])));
+  }
+  std::size_t entered = 0;
+  try {
+    for (; entered < prepared.size(); ++entered) enter(prepared[entered]);
+  } catch (...) {
+    for (std::size_t i = 0; i < entered; ++i) prepared[i]->stop();
+    for (std::size_t i = 0; i < entered; ++i) end(prepared[i]);
+    throw;
+  }
+}
+
+/// While `changing` is held.
+std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
+    StreamConfig config, std::shared_ptr<const RandomAccess> access) {
   const std::shared_ptr<const Program> program = lineup->program_for(config.capsules);
   for (const auto& [capsule, values] : config.options) place_of(lineup->slots, capsule, "options");
   for (const auto& [capsule, json] : config.config)
@@ -271,18 +325,17 @@ void Pipeline::Impl::start(StreamConfig config) {
       place_of(lineup->slots, capsule, "a group's configuration");
   if (asks_for_slices(config)) check_configs(*program, config);
   StepOptions options = options_of(*program, config.options);
-  const std::string id = config.id;
   {
     const std::lock_guard lock(mutex);
-    if (streams.contains(id))
-      throw SourceError(ErrorCode::duplicate_stream,
-                        "stream " + id +
-                            " is open already; choose another id, or call wait() or "
-                            "close_stream() for the old one first");
+    if (streams.contains(config.id)) refuse_duplicate(config.id);
   }
   StreamRules rules = rules_of(config, *program);
-  const auto stream = make_stream(std::move(config), std::move(access), std::move(rules), program,
-                                  std::move(options));
+  return make_stream(std::move(config), std::move(access), std::move(rules), program,
+                     std::move(options));
+}
+
+/// While `changing` is held.
+void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
   {
     const std::lock_guard lock(mutex);
     if (settings.workers == 0) {
@@ -291,13 +344,13 @@ void Pipeline::Impl::start(StreamConfig config) {
         in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
       pool.raise_limit(automatic_workers(in_flight));
     }
-    streams.emplace(id, stream);
+    streams.emplace(stream->id(), stream);
   }
   try {
     stream->start();
   } catch (...) {
     const std::lock_guard lock(mutex);
-    streams.erase(id);
+    streams.erase(stream->id());
     throw;
   }
 }
@@ -457,25 +510,14 @@ Plan Pipeline::plan() const {
 }
 
 void Pipeline::open_stream(StreamConfig config) {
-  if (!config.source)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "stream " + config.id + " has no source; give it one of open_source()");
-  if (std::find(config.sinks.begin(), config.sinks.end(), nullptr) != config.sinks.end())
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "stream " + config.id + " has an empty pointer among its sinks");
-  if (config.max_frames && *config.max_frames < 0)
-    throw InvalidArgument(ErrorCode::invalid_argument, "max_frames of stream " + config.id + ": " +
-                                                           std::to_string(*config.max_frames) +
-                                                           " is not 0 or more");
-  if (config.keep_every < 1)
-    throw InvalidArgument(ErrorCode::invalid_argument, "keep_every of stream " + config.id + ": " +
-                                                           std::to_string(config.keep_every) +
-                                                           " is not 1 or more");
-  if (config.capsule_deadline.count() < 0)
-    throw InvalidArgument(ErrorCode::invalid_argument, "capsule_deadline of stream " + config.id +
-                                                           " lies below 0; give 0 for none");
-  check(config.quarantine, "quarantine of stream " + config.id);
-  impl_->start(std::move(config));
+  std::vector<StreamConfig> one;
+  one.push_back(std::move(config));
+  open_streams(std::move(one));
+}
+
+void Pipeline::open_streams(std::vector<StreamConfig> configs) {
+  for (const StreamConfig& config : configs) check(config);
+  impl_->start(std::move(configs));
 }
 
 std::int64_t Pipeline::set_option(const std::string& stream_id, const std::string& capsule,

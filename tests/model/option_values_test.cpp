@@ -217,19 +217,20 @@ TEST(OptionValues, MergesAllOrNothing) {
     const char* message;
   } cases[] = {
       {R"({"count":7,"threshold":2})",
-       "option_range: option \"threshold\" of capsule detector_person: 2.0 is not within 0.1 to "
-       "1.0"},
-      {R"({"count":7,"unknown":2})", "unknown_option: option \"unknown\""},
+       "option_range: /threshold: option \"threshold\" of capsule detector_person: 2.0 is not "
+       "within 0.1 to 1.0"},
+      {R"({"count":7,"unknown":2})", "unknown_option: /unknown: option \"unknown\""},
       {R"({"count":7,"scale_frame":null})",
-       "option_type: option \"scale_frame\" of capsule detector_person: null is not a number, "
-       "true, false or text"},
+       "option_type: /scale_frame: option \"scale_frame\" of capsule detector_person: null is not "
+       "a "
+       "number, true, false or text"},
       {R"({"count":7,"mode":["fast"]})", "option_type"},
       {R"({"count":7.5})", "option_type"},
       {R"({"count":1e30})", "option_range"},
       {R"({"count":-1e30})", "option_range"},
       {R"({"count":9223372036854775808})",
-       "option_range: option \"count\" of capsule detector_person: 9223372036854775808 is outside "
-       "what a 64-bit number can hold"},
+       "option_range: /count: option \"count\" of capsule detector_person: 9223372036854775808 is "
+       "outside what a 64-bit number can hold"},
       {R"([7])",
        "invalid_json: options of capsule detector_person: an object of names and values is needed, "
        "but it is an array of 1"},

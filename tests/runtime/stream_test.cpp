@@ -2,6 +2,8 @@
 // What a pipeline does with streams: state, options, drops, failures, ends.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -229,6 +231,33 @@ TEST(Stream, RefusesAnOptionValueThatIsOutOfRange) {
                                        AllOf(HasSubstr("capsule detector"), HasSubstr("1.7"))));
   EXPECT_THAT([&] { pipeline.set_option("b", "detector", "threshold", 0.7); },
               ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("stream b")));
+}
+
+TEST(Stream, IsNotOpenedWhereAnotherOfThemIsRefused) {
+  Pipeline pipeline({make_detector("detector", "person")});
+  std::atomic<int> records = 0;
+  const auto open_both = [&](const std::function<void(StreamConfig&)>& change) {
+    std::vector<StreamConfig> configs;
+    for (const char* id : {"a", "b"})
+      configs.push_back({.id = id,
+                         .source = make_source(3),
+                         .sinks = {make_callback_sink([&](const FrameRecord&) { ++records; })}});
+    change(configs.back());
+    pipeline.open_streams(std::move(configs));
+  };
+  EXPECT_THAT([&] { open_both([](StreamConfig& config) { config.source = nullptr; }); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("stream b")));
+  EXPECT_THAT([&] { open_both([](StreamConfig& config) { config.id = "a"; }); },
+              ThrowsError<SourceError>(ErrorCode::duplicate_stream, HasSubstr("stream a")));
+  EXPECT_THAT([&] { open_both([](StreamConfig& config) { config.capsules = {"detektor"}; }); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("detektor")));
+  EXPECT_THAT([&] { open_both([](StreamConfig& config) { config.slices = 2; }); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("stream b")));
+  EXPECT_THAT(pipeline.reports(), IsEmpty());
+  EXPECT_EQ(records, 0);
+  open_both([](StreamConfig&) {});
+  EXPECT_EQ(pipeline.wait("a").frames + pipeline.wait("b").frames, 6);
+  EXPECT_EQ(records, 6);
 }
 
 TEST(Stream, NeedsAnIdOfItsOwnUntilItIsForgotten) {

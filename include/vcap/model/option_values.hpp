@@ -55,9 +55,9 @@ class VCAP_EXPORT OptionValues {
   /// Reads the value from the whole of `text` by the option's type, as a command line gives it:
   /// `0.7`, `12`, `true` or `false`, a choice, any text. Throws like set().
   void set_from_text(std::string_view name, std::string_view text);
-  /// Sets every name that the JSON object has; throws like set(), InvalidArgument (invalid_json)
-  /// where it is no object, and then nothing has changed. A whole number may be written 3.0, as
-  /// JSON Schema has it.
+  /// Sets every name that the JSON object has; throws like set(), with the value's JSON pointer
+  /// before the message, InvalidArgument (invalid_json) where it is no object, and then nothing has
+  /// changed. A whole number may be written 3.0, as JSON Schema has it.
   void merge(const nlohmann::json& object);
 
   /// Same options, same values; the owner does not matter.

@@ -166,6 +166,8 @@ class VCAP_EXPORT Pipeline {
   /// not take), OptionError, PlanError where a capsule's input is not provided by those that the
   /// stream goes through.
   void open_stream(StreamConfig config);
+  /// Starts all of them or, where one is refused, none: throws as open_stream() does.
+  void open_streams(std::vector<StreamConfig> configs);
   /// Changes an option from the next frame that is read on; gives that frame's index, whose record
   /// tells of it. Throws SourceError (unknown_stream), InvalidArgument for a capsule that the
   /// stream does not go through, OptionError.

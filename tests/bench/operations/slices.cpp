@@ -150,7 +150,7 @@ std::vector<Figure> slices() {
                   .target = target,
                   .better = Better::higher,
                   .sample = [run] { return rate(run); },
-                  .samples = 5};
+                  .samples = 3};
   };
   return {line("a bounded capsule in slices, rate of one go", 1.8,
                [](const auto& file) { run_in_pipeline(0, file); }),
