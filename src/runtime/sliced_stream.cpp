@@ -211,6 +211,8 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
   last_index_ = record.frame.index;
   ++report_.frames;
   if (!record.errors.empty()) ++report_.errors;
+  for (const FrameRecord::CapsuleError& error : record.errors)
+    if (error.code == kQuarantined) ++report_.quarantined[error.capsule];
   latency_.add(read_at, std::chrono::steady_clock::now(), false);
   return true;
 }
@@ -362,6 +364,7 @@ StreamStats SlicedStream::stats() const {
                     .recorded = report_.frames,
                     .drops = report_.drops,
                     .errors = report_.errors,
+                    .quarantined = report_.quarantined,
                     .frames_per_second = latency_.per_second(now, opened_),
                     .latency_ns = latency_.times_ns(),
                     .sinks = std::move(sinks),
@@ -373,7 +376,6 @@ StreamStats SlicedStream::stats() const {
     const StreamStats own = part->stream->stats();
     stats.in_flight += own.in_flight;
     stats.waiting += own.waiting;
-    stats.overdue += own.overdue;
   }
   for (const auto& [reason, count] : report_.drops) stats.read += count;
   stats.read += static_cast<std::int64_t>(stats.in_flight);

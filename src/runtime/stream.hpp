@@ -35,6 +35,9 @@ inline constexpr const char* kDropOverload = "overload";
 inline constexpr const char* kDropSkipped = "skipped";
 inline constexpr const char* kDropStreamFailed = "stream_failed";
 
+/// In place of an error's code, where a capsule was not called.
+inline constexpr const char* kQuarantined = "quarantined";
+
 /// Drops that one record lists each by itself. A stream may be without records for long.
 inline constexpr std::size_t kMostDropsTold = 1000;
 

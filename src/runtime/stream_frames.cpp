@@ -12,9 +12,6 @@
 namespace vcap {
 namespace {
 
-/// In place of an error's code, where a capsule was not called.
-constexpr const char* kQuarantined = "quarantined";
-
 /// What waking a worker costs, or somewhat more: what is over sooner is not worth it.
 constexpr std::chrono::microseconds kQuick{100};
 

@@ -458,6 +458,30 @@ TEST(Groups, AreStreamsOfTheirOwn) {
   EXPECT_THAT(record_line(records[4]), HasSubstr("\"group\":1,\"frame_index\":0"));
 }
 
+TEST(SlicedStream, CountsTheFramesThatACapsuleInQuarantineIsLeftOutOf) {
+  set_log_hook([](LogLevel, std::string_view) {});
+  const auto failing = make_capsule(
+      detector_info("failing", "person"),
+      [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) -> DetectionNodes {
+        throw std::runtime_error("the model is gone");
+      });
+  Pipeline pipeline({failing}, {.quarantine = {.failures = 1}});
+  std::int64_t left_out = 0;
+  pipeline.open_stream({.id = "s",
+                        .source = std::make_unique<IndexedSource>(std::string(200, '.')),
+                        .sinks = {make_callback_sink([&](const FrameRecord& record) {
+                          ASSERT_THAT(record.errors, SizeIs(1));
+                          if (record.errors[0].code == "quarantined") ++left_out;
+                        })},
+                        .frames_in_flight = 4,
+                        .slices = 3});
+  const StreamReport report = pipeline.wait("s");
+  EXPECT_EQ(report.errors, 200);
+  EXPECT_GT(left_out, 0);
+  EXPECT_EQ(report.quarantined, (std::map<std::string, std::int64_t>{{"failing", left_out}}));
+  set_log_hook({});
+}
+
 TEST(SlicedStream, EndsWithASinkThatFails) {
   Pipeline pipeline({make_detector("d", "x")});
   std::int64_t written = 0;
