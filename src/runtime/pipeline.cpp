@@ -296,7 +296,7 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   std::vector<std::shared_ptr<const RandomAccess>> accesses;
   for (const StreamConfig& config : configs)
     accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
-  const std::lock_guard change(changing);
+  std::unique_lock change(changing);
   std::set<std::string> ids;
   std::vector<std::shared_ptr<PipelineStream>> prepared;
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -307,8 +307,13 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   try {
     for (; entered < prepared.size(); ++entered) enter(prepared[entered]);
   } catch (...) {
-    for (std::size_t i = 0; i < entered; ++i) prepared[i]->stop();
-    for (std::size_t i = 0; i < entered; ++i) end(prepared[i]);
+    change.unlock();  // a frame that is waited for may end a capsule's trial, which takes it
+    prepared.resize(entered);
+    for (const std::shared_ptr<PipelineStream>& stream : prepared) stream->stop();
+    for (const std::shared_ptr<PipelineStream>& stream : prepared) {
+      stream->discard_records();
+      end(stream);
+    }
     throw;
   }
 }

@@ -52,6 +52,10 @@ SlicedStream::SlicedStream(std::string id, std::unique_ptr<Source> source,
 SlicedStream::~SlicedStream() { join(); }
 
 void SlicedStream::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    opened_ = std::chrono::steady_clock::now();
+  }
   thread_ = std::thread([this] { run(); });
 }
 

@@ -92,7 +92,6 @@ class SlicedStream final : public PipelineStream {
   const StreamServices services_;
   const std::shared_ptr<const Program> program_;
   const StepOptions options_;
-  const time_point opened_ = std::chrono::steady_clock::now();
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
@@ -112,6 +111,7 @@ class SlicedStream final : public PipelineStream {
   std::optional<std::pair<FrameRecord, time_point>> offered_;  ///< for next() to take
   StreamReport report_;
   CallMeter latency_;
+  time_point opened_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace vcap

@@ -17,8 +17,7 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
       source_name_(source->info().description),
       services_(std::move(services)),
       trace_(StreamTrace::make(services_.trace, id_)),
-      source_(std::move(source)),
-      opened_(std::chrono::steady_clock::now()) {
+      source_(std::move(source)) {
   report_.id = id_;
   report_.not_sliced = rules_.not_sliced;
 }
@@ -26,6 +25,10 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
 Stream::~Stream() { join(); }
 
 void Stream::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    opened_ = std::chrono::steady_clock::now();
+  }
   thread_ = std::thread([this] { read_frames(); });
 }
 

@@ -241,7 +241,7 @@ class Stream final : public Lane,
   StreamReport report_;
   std::int64_t overdue_ = 0;  ///< frames that went on without a capsule that took too long
   CallMeter latency_;         ///< from a frame's reading to its record
-  const std::chrono::steady_clock::time_point opened_;
+  std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace vcap

@@ -26,6 +26,7 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
   void start_worker_where_needed();
   void add(std::shared_ptr<Lane> lane);
   bool wants_to_wake();
+  void hand_over(std::unique_lock<std::mutex>& lock);
   void run(std::uint64_t worker);
 
   std::mutex mutex;
@@ -77,6 +78,13 @@ bool WorkPool::Core::wants_to_wake() {
   return waiting > 0 && idle > 0 && !std::exchange(waking, true);
 }
 
+/// For a worker that goes: what it has posted before its return, others take up.
+void WorkPool::Core::hand_over(std::unique_lock<std::mutex>& lock) {
+  const bool wakes = unheard && wants_to_wake();
+  lock.unlock();
+  if (wakes) wake.notify_one();
+}
+
 void WorkPool::Core::run(std::uint64_t worker) {
   current_worker = worker;
   std::unique_lock lock(mutex);
@@ -100,7 +108,7 @@ void WorkPool::Core::run(std::uint64_t worker) {
     lane->run_one();
     lane.reset();
     lock.lock();
-    if (!threads.contains(worker)) return;  // replaced
+    if (!threads.contains(worker)) return hand_over(lock);  // replaced
     ++idle;
   }
 }
@@ -125,13 +133,15 @@ WorkPool::~WorkPool() {
 }
 
 void WorkPool::post(std::shared_ptr<Lane> lane) {
+  // Once the work is there, the pool may end.
+  const std::shared_ptr<Core> core = core_;
   bool wakes = false;
   {
-    const std::lock_guard lock(core_->mutex);
-    core_->add(std::move(lane));
-    wakes = core_->wants_to_wake();
+    const std::lock_guard lock(core->mutex);
+    core->add(std::move(lane));
+    wakes = core->wants_to_wake();
   }
-  if (wakes) core_->wake.notify_one();
+  if (wakes) core->wake.notify_one();
 }
 
 void WorkPool::post_before_return(std::shared_ptr<Lane> lane) {

@@ -98,6 +98,30 @@ TEST(WorkPool, WakesAnotherWhereTheWorkerTakesUpSomethingElse) {
   EXPECT_EQ(pool.threads(), 2u);
 }
 
+TEST(WorkPool, LeavesToOthersWhatAReplacedWorkerPostsBeforeItReturns) {
+  for (const bool other_sleeps : {false, true}) {
+    WorkPool pool(2);
+    Latch begun, go, ended;
+    std::uint64_t worker = 0;
+    const auto next = lane([&] { ended.open(); });
+    pool.post(lane([&] {
+      worker = WorkPool::current();
+      begun.open();
+      go.wait();
+      pool.post_before_return(next);
+    }));
+    begun.wait();
+    if (other_sleeps) {
+      Latch run;
+      pool.post(lane([&] { run.open(); }));
+      run.wait();
+    }
+    pool.replace(worker);
+    go.open();
+    ended.wait();
+  }
+}
+
 TEST(WorkPool, EndsWithWorkStillWaiting) {
   std::atomic<int> runs{0};
   Latch begun, go;
