@@ -33,10 +33,9 @@ namespace {
 
 constexpr const char* kHelp =
     "The capsule is run over the source in one go and one input at a time; then again, in slices, "
-    "over every tenth frame, and in batches. All these have the same records where what it "
-    "declares "
-    "is true: that it is stateless, or its warm-up. For each run the first frame is told that "
-    "differs, with the field and both values.\n"
+    "over one frame in ten (or in more, where its warm-up is longer), and in batches. All these "
+    "have the same records where what it declares is true: that it is stateless, or its warm-up. "
+    "For each run the first frame is told that differs, with the field and both values.\n"
     "Exit code 1 means that some do, or that the source is too short to tell.";
 
 constexpr std::size_t kDefaultBatch = 8;
@@ -201,6 +200,10 @@ class StateCheck {
     for (const std::size_t slices : arguments_.slices) {
       const std::string name = "in " + std::to_string(slices) + " slices";
       const auto count = static_cast<std::int64_t>(slices);
+      if (count > frames_) {
+        tell_unshown(name, too_short());
+        continue;
+      }
       // Where the last slice is fed from the beginning on, all have seen all.
       if (const std::int64_t begin = frames_ / count * (count - 1); begin > reach())
         check(pipeline, name, {.slices = slices});
@@ -216,23 +219,24 @@ class StateCheck {
   void check_apart(Pipeline& pipeline) {
     // So far that a warm-up does not reach from one to the next.
     const std::int64_t apart = std::max(kApart, reach() + 2);
-    const std::string name = "every " + std::to_string(apart) + "th frame";
+    const std::string name = "one frame in " + std::to_string(apart);
     if (unbounded_one() || apart < frames_)
       check(pipeline, name, {.select = Sampler::stride(apart)}, apart);
     else
-      tell_unshown(name, "the source has no more than " + std::to_string(frames_) + " frames");
+      tell_unshown(name, too_short());
   }
 
   void check_batches(std::size_t most) {
     const std::string name = "in batches of " + std::to_string(most);
     const auto pipeline = load(BatchSizes{.maximum = most});
-    check(*pipeline, name, {});
-    if (most == 1 || has_batched(pipeline->stats().capsules)) return;
-    const std::string none = "no two inputs came together, so that this shows nothing";
-    if (infos_.front().batch)
-      tell_unshown(name, none + "; run it on a machine that does less");
-    else
-      tell(name, none + ", unless it knows no batches");
+    const Verdict verdict = judge(*pipeline, {});
+    if (most == 1 || !verdict.is_same() || has_batched(pipeline->stats().capsules))
+      return tell(name, verdict.text());
+    const std::string none = verdict.text() + "; no two inputs came together, ";
+    if (!infos_.front().batch)
+      return tell(name, none + "as is so where a capsule knows no batches");
+    is_shown_ = false;
+    tell(name, none + "which shows nothing: run it on a machine that does less");
   }
 
   /// Whether inputs of the first capsule, or frames, have come to it together.
@@ -316,12 +320,20 @@ class StateCheck {
 
   void check(Pipeline& pipeline, const std::string& name, StreamConfig config,
              std::int64_t frames_apart = 1) {
+    tell(name, judge(pipeline, std::move(config), frames_apart).text());
+  }
+
+  Verdict judge(Pipeline& pipeline, StreamConfig config, std::int64_t frames_apart = 1) {
     Verdict verdict(reference_, tolerance_);
     run_stream(pipeline, std::move(config),
                [&](const FrameRecord& record) { verdict.add(record, frames_apart); });
     verdict.end(frames_apart);
     is_true_ = is_true_ && verdict.is_same();
-    tell(name, verdict.text());
+    return verdict;
+  }
+
+  std::string too_short() const {
+    return "the source has no more than " + std::to_string(frames_) + " frames";
   }
 
   /// Of what would be the same whatever the capsule does.

@@ -38,6 +38,10 @@ constexpr std::array<std::string_view, 9> kWithJob{"--key-file",
                                                    "--offline"};
 /// What a job can be made of.
 constexpr std::array<std::string_view, 4> kWithOut{"--capsule", "--source", "--option", "--config"};
+/// What a job file says in words of its own.
+constexpr std::array<std::string_view, 9> kInJobFile{"--capsule", "--source",        "--option",
+                                                     "--config",  "--stream-config", "--slices",
+                                                     "--video",   "--jsonl",         "--out"};
 
 bool is_among(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -148,8 +152,10 @@ void BulkArguments::check(const CLI::App& command) const {
     if (option->count() == 0 || name == chosen || is_among(kWithJob, name)) continue;
     if (job.empty() && is_among(kWithOut, name)) continue;
     throw CLI::ValidationError(
-        chosen, name + (job.empty() ? " is not for it; write a job file (--job)"
-                                    : " is not for it; the job file says such things"));
+        chosen, name + " is not for it; " +
+                    (!is_among(kInJobFile, name) ? "leave it out, jobs have no such thing"
+                     : job.empty()               ? "write a job file (--job)"
+                                                 : "the job file says such things"));
   }
 }
 

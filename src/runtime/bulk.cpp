@@ -18,9 +18,10 @@ JobReport run_job(const Job& job, const BulkSettings& settings, std::stop_token 
     infos.push_back(manifests.back().info);
   }
   check_job(job, infos);
-  JobFolder folder(job.outputs.folder, job_stamp(job, manifests));
+  JobFolder::Claims claims;
   for (const Job::Video& video : job.videos)
-    folder.claim(video.id, JobVideo::outputs(job.outputs, video.id));
+    claims.emplace(video.id, JobVideo::outputs(job.outputs, video.id));
+  JobFolder folder(job.outputs.folder, job_stamp(job, manifests), claims);
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (const Job::CapsuleFile& capsule : job.capsules) {
     LoadOptions load = settings.load;

@@ -70,7 +70,8 @@ std::optional<nlohmann::json> read_json(const fs::path& path) {
   } catch (const InvalidArgument& error) {
     throw OutputError(ErrorCode::output_open,
                       "job: " + quote(path.native()) + " is damaged: " + error.what() +
-                          "; remove the folder " + kJobFolder + " that it lies in to begin anew");
+                          "; remove the folder " + kJobFolder +
+                          " that it lies in, and the outputs beside that, to begin anew");
   }
 }
 
@@ -136,8 +137,9 @@ bool JobFolder::StagedResult::commit(const nlohmann::json& result) {
   return publish_folder(path_, target_, {ENOTEMPTY, EEXIST, ENOENT});
 }
 
-JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp)
+JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp, const Claims& claims)
     : outputs_(std::move(outputs)), folder_(outputs_ / kJobFolder) {
+  if (!fs::exists(folder_ / "stamp.json")) check_claims(claims);
   make_folder(folder_);
   lock_ = locked(folder_ / "lock");
   const auto before = read_json(folder_ / "stamp.json");
@@ -147,6 +149,7 @@ JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp)
   // Before any result, so that none is there without what it is of.
   if (!before || *before != now) write_whole(folder_ / "stamp.json", now.dump(1));
   drop_incomplete();
+  check_claims(claims);
 }
 
 void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& now) const {
@@ -156,8 +159,8 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
                           "job: the outputs in " + quote(outputs_.native()) +
                               " are of another job: " + difference +
                               "; give the job as it was, or another folder for its outputs, or "
-                              "remove the folder " +
-                              kJobFolder + " in this one to begin anew");
+                              "remove them and the folder " +
+                              kJobFolder + " beside them to begin anew");
 }
 
 /// Gives the stamp, with those of videos that have left the job: they may come back.
@@ -206,14 +209,16 @@ void JobFolder::drop(const std::string& video, const std::string& why) {
   forget(video);
 }
 
-void JobFolder::claim(const std::string& video, const std::vector<std::string>& outputs) const {
-  if (finished(video) || fs::exists(of_video(video))) return;
-  for (const std::string& output : outputs)
-    if (fs::exists(outputs_ / output))
-      throw InvalidArgument(ErrorCode::invalid_argument,
-                            "job: " + quote((outputs_ / output).native()) +
-                                " is there already, and is not this job's; move it away, or give "
-                                "another folder for the outputs");
+void JobFolder::check_claims(const Claims& claims) const {
+  for (const auto& [video, outputs] : claims) {
+    if (finished(video) || fs::exists(of_video(video))) continue;
+    for (const std::string& output : outputs)
+      if (fs::exists(outputs_ / output))
+        throw InvalidArgument(ErrorCode::invalid_argument,
+                              "job: " + quote((outputs_ / output).native()) +
+                                  " is there already, and is not this job's; move it away, or give "
+                                  "another folder for the outputs");
+  }
 }
 
 /// What a killed process was writing, and what it had no time to remove.

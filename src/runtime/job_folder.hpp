@@ -63,18 +63,18 @@ class VCAP_EXPORT JobFolder {
     const std::filesystem::path target_;
   };
 
+  /// Names of the outputs that are to be, by video.
+  using Claims = std::map<std::string, std::vector<std::string>>;
+
   /// Opens or begins the folder, and makes it where it is not there. Videos may have joined the job
   /// since, or left it; what is stored of one whose part of the stamp is another, or of whose
   /// outputs one is gone or of another size, is dropped, with a warning in the log. Throws
-  /// InvalidArgument where another part of the stamp differs, and then has changed nothing;
-  /// OutputError (output_open) where another process has it open, or it cannot be written.
-  JobFolder(std::filesystem::path outputs, const nlohmann::json& stamp);
+  /// InvalidArgument where another part of the stamp differs, and then has changed nothing, and
+  /// where an output is there that was not made by this job, and then has not begun; OutputError
+  /// (output_open) where another process has it open, or it cannot be written.
+  JobFolder(std::filesystem::path outputs, const nlohmann::json& stamp, const Claims& claims = {});
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;
-
-  /// That these are to be the video's outputs. Throws InvalidArgument where one of them is there
-  /// and was not made by this job.
-  void claim(const std::string& video, const std::vector<std::string>& outputs) const;
 
   /// The note of a video that is finished.
   std::optional<nlohmann::json> finished(const std::string& video) const;
@@ -101,6 +101,7 @@ class VCAP_EXPORT JobFolder {
   std::filesystem::path of_slice(const std::string& video, std::size_t slice) const;
   std::filesystem::path note_of(const std::string& video) const;
   std::filesystem::path new_place();
+  void check_claims(const Claims& claims) const;
   void check_stamp(const nlohmann::json& before, const nlohmann::json& now) const;
   nlohmann::json drop_changed(const nlohmann::json& before, nlohmann::json now);
   void drop_incomplete();

@@ -136,7 +136,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
     refuse(config, "groups are given beside slices or a selection; leave out one or the other");
   if (std::string why = obstacle(config); !why.empty()) {
     if (is_automatic(config)) return why;
-    refuse(config, "it cannot be run in parts: " + why);
+    refuse(config, "it cannot be run in parts: " + why + "; run it in one go");
   }
   SlicedStream::Plan plan{.access = std::move(access)};
   const bool needs_access = config.slices > 1 || !config.groups.empty();
@@ -144,7 +144,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
     std::string why = "the place of each frame in " + config.source->info().description +
                       " is not known without decoding all of them, or they come in a loop";
     if (is_automatic(config)) return why;
-    refuse(config, why + "; leave out slices and groups");
+    refuse(config, why + "; leave out " + (config.groups.empty() ? "slices" : "groups"));
   }
   plan.frames = plan.access ? plan.access->frames() : kEndlessRows;
   plan.ends_with_source = !config.max_frames || *config.max_frames >= plan.frames;

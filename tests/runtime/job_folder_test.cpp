@@ -260,17 +260,19 @@ TEST_F(JobFolderTest, MakesOutputsAgainThatAreGone) {
 
 TEST_F(JobFolderTest, LeavesFilesAloneThatAreNotTheJobs) {
   temporary_.write("out/gate.txt", "mine");
-  JobFolder folder(outputs_, kStamp);
-  EXPECT_THAT(
-      [&] {
-        folder.claim("gate", {"gate.jsonl", "gate.txt"});
-      },
-      ThrowsError<InvalidArgument>(
-          ErrorCode::invalid_argument,
-          AllOf(HasSubstr("out/gate.txt\" is there already"), HasSubstr("move it away"))));
-  EXPECT_NO_THROW(folder.claim("gate", {"gate.jsonl"}));
-  folder.begin("gate", {"a"});
-  EXPECT_NO_THROW(folder.claim("gate", {"gate.jsonl", "gate.txt"})) << "killed before it was noted";
+  const JobFolder::Claims claims = {{"gate", {"gate.jsonl", "gate.txt"}}, {"yard", {"yard.jsonl"}}};
+  const auto expect_refused = [&] {
+    EXPECT_THAT([&] { JobFolder(outputs_, kStamp, claims); },
+                ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                             AllOf(HasSubstr("out/gate.txt\" is there already"),
+                                                   HasSubstr("move it away"))));
+  };
+  expect_refused();
+  EXPECT_THAT(paths_in(outputs_), ElementsAre("gate.txt")) << "what was refused has not begun";
+  EXPECT_NO_THROW(JobFolder(outputs_, kStamp, {{"gate", {"gate.jsonl"}}}));
+  expect_refused();
+  JobFolder(outputs_, kStamp).begin("gate", {"a"});
+  EXPECT_NO_THROW(JobFolder(outputs_, kStamp, claims)) << "killed before it was noted";
 }
 
 TEST_F(JobFolderTest, SaysWhatIsDamaged) {
