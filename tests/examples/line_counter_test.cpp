@@ -250,7 +250,7 @@ struct WrongConfig {
 
 TEST_F(LineCounter, RefusesConfigsThatDescribeNoLine) {
   const WrongConfig cases[] = {
-      {json::object(), "'line'"},
+      {json::object(), "/line is missing"},
       {{{"line", "across"}}, "/line"},
       {{{"line", {{0.1, 0.5}}}}, "/line"},
       {{{"line", {{0.1, 0.5}, {0.1, 0.5}}}}, "/line"},

@@ -136,8 +136,9 @@ TEST(LoadCapsule, HandsConfigsOnWithTheDefaultsOfTheirSchemas) {
       },
       ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
                                    HasSubstr("stream gate's config of capsule configured")));
-  EXPECT_THAT([&] { capsule->process_frame({.index = 0}, {}, {}, "yard"); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("'line'")));
+  EXPECT_THAT(
+      [&] { capsule->process_frame({.index = 0}, {}, {}, "yard"); },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("/line is missing")));
 }
 
 TEST(LoadCapsule, NeedsNoConfigForADescriptionAlone) {

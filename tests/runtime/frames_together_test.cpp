@@ -32,7 +32,7 @@ class FramesTogether : public testing::Test {
     return make_batch_capsule(std::move(info), std::move(together),
                               [this](const Frame& frame, auto, const auto&, auto&) {
                                 ++alone_;
-                                if (first_waits_ && frame.index == 0) wait_until_all_are_begun();
+                                if (first_waits_.exchange(false)) wait_until_all_are_begun();
                                 return numbered(frame);
                               });
   }
@@ -76,7 +76,7 @@ class FramesTogether : public testing::Test {
   std::vector<std::size_t> sizes_;
   std::vector<std::int64_t> firsts_;
   std::atomic<int> alone_ = 0;
-  bool first_waits_ = false;
+  std::atomic<bool> first_waits_ = false;
   Latch all_read_;
   const Pipeline* pipeline_ = nullptr;
 };
