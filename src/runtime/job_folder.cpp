@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kJobFolder = ".vcap-job";
+constexpr const char* kStampFile = "stamp.json";
 constexpr const char* kResultFile = "result.json";
 
 [[noreturn]] void fail_at(const fs::path& path, const std::error_code& error) {
@@ -139,15 +140,15 @@ bool JobFolder::StagedResult::commit(const nlohmann::json& result) {
 
 JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp, const Claims& claims)
     : outputs_(std::move(outputs)), folder_(outputs_ / kJobFolder) {
-  if (!fs::exists(folder_ / "stamp.json")) check_claims(claims);
+  if (!fs::exists(folder_ / kStampFile)) check_claims(claims);
   make_folder(folder_);
   lock_ = locked(folder_ / "lock");
-  const auto before = read_json(folder_ / "stamp.json");
+  const auto before = read_json(folder_ / kStampFile);
   if (before) check_stamp(*before, stamp);
   clear_up();
   const nlohmann::json now = before ? drop_changed(*before, stamp) : stamp;
   // Before any result, so that none is there without what it is of.
-  if (!before || *before != now) write_whole(folder_ / "stamp.json", now.dump(1));
+  if (!before || *before != now) write_whole(folder_ / kStampFile, now.dump(1));
   drop_incomplete();
   check_claims(claims);
 }

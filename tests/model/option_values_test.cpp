@@ -222,8 +222,7 @@ TEST(OptionValues, MergesAllOrNothing) {
       {R"({"count":7,"unknown":2})", "unknown_option: /unknown: option \"unknown\""},
       {R"({"count":7,"scale_frame":null})",
        "option_type: /scale_frame: option \"scale_frame\" of capsule detector_person: null is not "
-       "a "
-       "number, true, false or text"},
+       "a number, true, false or text"},
       {R"({"count":7,"mode":["fast"]})", "option_type"},
       {R"({"count":7.5})", "option_type"},
       {R"({"count":1e30})", "option_range"},
