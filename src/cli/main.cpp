@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <exception>
 #include <iostream>
 #include <string>
@@ -6,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/cores.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
@@ -27,6 +32,14 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   if (app.get_subcommands().empty() && !unknown.empty())
     return "there is no command \"" + unknown.front() + "\"; see vcap --help";
   return std::string(error.what()) + "; see " + command_in_use(app) + " --help";
+}
+
+/// Streams begin and end threads, each of which would have a heap of its own, up to eight a core;
+/// what such a heap once held it keeps. As many as can be used at once are enough.
+void limit_heaps() {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, static_cast<int>(cores()));
+#endif
 }
 
 int complain(const std::string& message, int exit_code) {
@@ -71,6 +84,7 @@ int run(int argument_count, const char* const* arguments) {
 int main(int argument_count, char** arguments) {
   using namespace vcap::cli;
   try {
+    limit_heaps();
     Console::shared().take_log();
     const int exit_code = run(argument_count, arguments);
     std::cout.flush();

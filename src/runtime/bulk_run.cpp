@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/cores.hpp"
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
@@ -15,13 +16,19 @@ namespace {
 
 std::size_t workers_of(const Job& job) {
   if (job.parallel > 0) return static_cast<std::size_t>(job.parallel);
-  return std::max(1u, std::thread::hardware_concurrency());
+  return cores();
 }
 
 /// Where there are few videos, two slices for each worker, so that none waits long for the last.
 std::size_t parts_wanted(const Job& job, std::size_t workers) {
   if (workers < 2 || job.videos.empty()) return 1;
   return (2 * workers + job.videos.size() - 1) / job.videos.size();
+}
+
+/// Where videos keep the cores busy as it is, more threads for each only cost time and memory.
+int decoder_threads(const Job& job, std::size_t workers) {
+  const std::size_t at_once = std::max<std::size_t>(std::min(workers, job.videos.size()), 1);
+  return static_cast<int>(std::max<std::size_t>(cores() / at_once, 1));
 }
 
 Slots slots_of(const std::vector<std::shared_ptr<Capsule>>& capsules,
@@ -52,6 +59,7 @@ BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules,
                .lineup = lineup_,
                .folder = folder,
                .parts_wanted = parts_wanted(job, workers_),
+               .decoder_threads = decoder_threads(job, workers_),
                .on_record = settings_.on_record},
       keeper_(*queue_, *clock_, settings_.lease) {
   for (const Job::Video& video : job_.videos) by_id_.emplace(video.id, &video);

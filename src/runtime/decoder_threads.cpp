@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 #include <utility>
+
+#include "base/cores.hpp"
 
 namespace vcap {
 namespace {
@@ -14,14 +15,13 @@ constexpr int kMostOfACore = 2;
 
 std::atomic<int> in_use_by_all{0};
 
-int cores() noexcept { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
-
 }  // namespace
 
-DecoderThreads::DecoderThreads() noexcept {
+DecoderThreads::DecoderThreads(int most) noexcept {
+  if (most <= 0) most = kMostOfAVideo;
   int others = in_use_by_all.load(std::memory_order_relaxed);
   do {
-    count_ = std::min({cores(), kMostOfAVideo, limit() - others});
+    count_ = std::min({most, kMostOfAVideo, static_cast<int>(cores()), limit() - others});
     if (count_ < 2) count_ = 0;  // one beside the thread that reads, which waits for it
   } while (
       !in_use_by_all.compare_exchange_weak(others, others + count_, std::memory_order_relaxed));
@@ -35,6 +35,6 @@ void DecoderThreads::give_back() noexcept {
 
 int DecoderThreads::in_use() noexcept { return in_use_by_all.load(std::memory_order_relaxed); }
 
-int DecoderThreads::limit() noexcept { return kMostOfACore * cores(); }
+int DecoderThreads::limit() noexcept { return kMostOfACore * static_cast<int>(cores()); }
 
 }  // namespace vcap

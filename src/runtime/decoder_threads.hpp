@@ -10,7 +10,8 @@ namespace vcap {
 /// twice as many as the machine has. Thread safety: thread-compatible; any number of them at once.
 class VCAP_EXPORT DecoderThreads {
  public:
-  DecoderThreads() noexcept;
+  /// `most`: at most so many; 0: no further limit.
+  explicit DecoderThreads(int most = 0) noexcept;
   ~DecoderThreads();
   DecoderThreads(const DecoderThreads&) = delete;
   DecoderThreads& operator=(const DecoderThreads&) = delete;

@@ -86,7 +86,7 @@ nlohmann::json JobVideo::plan() {
     return job.slices > 1 ? static_cast<std::size_t>(job.slices)
                           : best_parts(needs, frames, setting_.parts_wanted, kLongest, why);
   };
-  const auto source = open_source(video_.source.native());
+  const auto source = open_whole();
   const std::optional<std::int64_t> about = source->info().frames;
   if (about && count(*about) == 1) return in_one;
   find_frames(*source);
@@ -166,10 +166,14 @@ void JobVideo::find_frames(Source& source) {
   access_ = source.random_access();
 }
 
+std::unique_ptr<Source> JobVideo::open_whole() const {
+  return open_source(video_.source.native(), {.decoder_threads = setting_.decoder_threads});
+}
+
 std::unique_ptr<Source> JobVideo::source_of(const Part& part) {
-  if (!part) return open_source(video_.source.native());
+  if (!part) return open_whole();
   const std::lock_guard lock(mutex_);
-  if (!access_) find_frames(*open_source(video_.source.native()));
+  if (!access_) find_frames(*open_whole());
   if (!access_ || access_->frames() < part->end) refuse_index(video_);
   return std::make_unique<FoundFrames>(video_, info_, access_);
 }

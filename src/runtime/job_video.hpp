@@ -25,6 +25,7 @@ struct JobSetting {
   const Lineup& lineup;
   JobFolder& folder;
   std::size_t parts_wanted = 1;  ///< of a video that is cut, so that all workers have some
+  int decoder_threads = 0;       ///< of a video (SourceOptions::decoder_threads)
   std::function<void(const FrameRecord&)> on_record{};
 };
 
@@ -62,6 +63,7 @@ class JobVideo {
   void go_on_in_one(const std::string& why);
   bool run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
   bool is_stored(const Cut& cut, std::size_t slice);
+  std::unique_ptr<Source> open_whole() const;
   std::unique_ptr<Source> source_of(const Part& part);
   void find_frames(Source& source);
   StreamConfig stream_of(const Part& part);

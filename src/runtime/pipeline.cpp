@@ -5,9 +5,9 @@
 #include <mutex>
 #include <random>
 #include <set>
-#include <thread>
 #include <utility>
 
+#include "base/cores.hpp"
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
@@ -25,8 +25,6 @@
 
 namespace vcap {
 namespace {
-
-std::size_t cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 /// Some three full batches; beyond it, streams share the workers that there are.
 constexpr std::size_t kMostWorkers = 128;

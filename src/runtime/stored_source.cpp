@@ -289,6 +289,9 @@ void check(const SourceOptions& options) {
   if (options.silence_limit.count() <= 0)
     refuse("a silence_limit of " + std::to_string(options.silence_limit.count()) +
            " ms is not above 0");
+  if (options.decoder_threads < 0)
+    refuse("a number of " + std::to_string(options.decoder_threads) +
+           " decoder_threads is below 0, which leaves it to vcap");
   options.reconnect.check();
 }
 

@@ -23,8 +23,12 @@ constexpr nanoseconds kLongestFrame = std::chrono::minutes(10);
 /// A video's index, and what its further readers need.
 class StoredVideo final : public StoredIndex {
  public:
-  StoredVideo(std::shared_ptr<const VideoIndex> index, AvAddress address, HardwareDecoding hardware)
-      : index_(std::move(index)), address_(std::move(address)), hardware_(hardware) {}
+  StoredVideo(std::shared_ptr<const VideoIndex> index, AvAddress address, HardwareDecoding hardware,
+              int decoder_threads)
+      : index_(std::move(index)),
+        address_(std::move(address)),
+        hardware_(hardware),
+        decoder_threads_(decoder_threads) {}
 
   std::int64_t size() const override { return index_->size(); }
   nanoseconds time(std::int64_t number) const override { return index_->time(number); }
@@ -32,20 +36,23 @@ class StoredVideo final : public StoredIndex {
     AvAddress address = address_;
     address.stop = std::move(stop);
     return std::make_unique<VideoFrames>(std::make_unique<AvInput>(std::move(address)), hardware_,
-                                         index_);
+                                         decoder_threads_, index_);
   }
 
  private:
   const std::shared_ptr<const VideoIndex> index_;
   const AvAddress address_;
   const HardwareDecoding hardware_;
+  const int decoder_threads_;
 };
 
 }  // namespace
 
 VideoFrames::VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware,
-                         std::shared_ptr<const VideoIndex> index)
-    : decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored, hardware,
+                         int decoder_threads, std::shared_ptr<const VideoIndex> index)
+    : most_threads_(decoder_threads),
+      threads_(decoder_threads),
+      decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored, hardware,
                                            threads_)),
       index_(std::move(index)) {
   const double rate = decoder_->input().frames_per_second();
@@ -110,7 +117,8 @@ std::shared_ptr<const StoredIndex> VideoFrames::index() {
     if (index_) warn_if_short(index_->size());
   }
   if (!index_) return nullptr;
-  return std::make_shared<StoredVideo>(index_, decoder_->input().address(), decoder_->hardware());
+  return std::make_shared<StoredVideo>(index_, decoder_->input().address(), decoder_->hardware(),
+                                       most_threads_);
 }
 
 /// Whether, after so many pictures, that one is behind, or the way to it leads over some that need

@@ -15,7 +15,7 @@ namespace vcap {
 class VideoFrames final : public StoredFrames {
  public:
   /// Throws SourceError.
-  VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware,
+  VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardware, int decoder_threads,
               std::shared_ptr<const VideoIndex> index = nullptr);
 
   SourceInfo info() const override { return decoder_->info(); }
@@ -39,6 +39,7 @@ class VideoFrames final : public StoredFrames {
   void at_end();
   void warn_if_short(std::int64_t frames);
 
+  const int most_threads_;  ///< as SourceOptions has it
   DecoderThreads threads_;
   std::unique_ptr<AvDecoder> decoder_;
   std::chrono::nanoseconds frame_duration_;

@@ -17,8 +17,9 @@ namespace fs = std::filesystem;
 /// A camera on the network.
 class NetworkFeed final : public LiveFeed {
  public:
-  NetworkFeed(std::unique_ptr<AvInput> input, HardwareDecoding hardware)
-      : decoder_(std::move(input), AvDecoder::Pace::live, hardware, threads_) {}
+  NetworkFeed(std::unique_ptr<AvInput> input, const SourceOptions& options)
+      : threads_(options.decoder_threads),
+        decoder_(std::move(input), AvDecoder::Pace::live, options.hardware, threads_) {}
 
   SourceInfo info() const override { return decoder_.info(); }
   LivePicture next() override {
@@ -50,9 +51,10 @@ std::unique_ptr<Source> open_video_file(const fs::path& path, const SourceOption
                         "cannot be opened as a video ({}); it is damaged, not readable, or of a "
                         "form that FFmpeg does not know",
                     .stop = stop.get_token()};
-  return make_stored_source(std::make_unique<VideoFrames>(
-                                std::make_unique<AvInput>(std::move(address)), options.hardware),
-                            options, stop);
+  return make_stored_source(
+      std::make_unique<VideoFrames>(std::make_unique<AvInput>(std::move(address)), options.hardware,
+                                    options.decoder_threads),
+      options, stop);
 }
 
 std::unique_ptr<Source> open_url(const std::string& url, const SourceOptions& options) {
@@ -64,8 +66,8 @@ std::unique_ptr<Source> open_url(const std::string& url, const SourceOptions& op
                               "that the camera can be reached from here",
                           .silence_limit = options.silence_limit,
                           .stop = stop.get_token()};
-  const auto connect = [address, hardware = options.hardware](const std::stop_token&) {
-    return std::make_unique<NetworkFeed>(std::make_unique<AvInput>(address), hardware);
+  const auto connect = [address, options](const std::stop_token&) {
+    return std::make_unique<NetworkFeed>(std::make_unique<AvInput>(address), options);
   };
   if (options.connect_later) {
     refuse_range(options, address.name);
@@ -74,12 +76,12 @@ std::unique_ptr<Source> open_url(const std::string& url, const SourceOptions& op
   }
   auto input = std::make_unique<AvInput>(address);
   if (input->frames())
-    return make_stored_source(std::make_unique<VideoFrames>(std::move(input), options.hardware),
-                              options, stop);
+    return make_stored_source(
+        std::make_unique<VideoFrames>(std::move(input), options.hardware, options.decoder_threads),
+        options, stop);
   refuse_range(options, address.name);
-  return std::make_unique<LiveSource>(
-      std::make_unique<NetworkFeed>(std::move(input), options.hardware), connect, options.reconnect,
-      stop);
+  return std::make_unique<LiveSource>(std::make_unique<NetworkFeed>(std::move(input), options),
+                                      connect, options.reconnect, stop);
 }
 
 }  // namespace vcap

@@ -12,6 +12,7 @@
 
 #include "runtime/bulk_helpers.hpp"
 #include "runtime/clip_packets.hpp"
+#include "runtime/decoder_threads.hpp"
 #include "runtime/random_plan.hpp"
 
 namespace vcap::test {
@@ -92,6 +93,16 @@ INSTANTIATE_TEST_SUITE_P(Bulk, BulkSlices,
                                          SliceCase{"OfNoneThatIsShort", 40, 1, 1},
                                          SliceCase{"OfNoneWhoseClipIsWanted", 160, 1, 1, true}),
                          [](const auto& test) { return test.param.name; });
+
+TEST_F(BulkTest, DecodesInNoMoreThreadsThanThereAreCores) {
+  for (int i = 0; i < 4; ++i) add_clip("clip" + std::to_string(i), 200);
+  job_.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  job_.slices = 1;
+  // With four cores or fewer, each video is decoded by the thread that reads it.
+  const int most = DecoderThreads::in_use() + (job_.parallel <= 4 ? 0 : job_.parallel);
+  run({make_detector("plain", "thing")},
+      {.on_record = [&](const FrameRecord&) { EXPECT_LE(DecoderThreads::in_use(), most); }});
+}
 
 TEST_F(BulkTest, WritesWhatIsAskedFor) {
   add_clip("gate", 12);
@@ -353,7 +364,8 @@ TEST_F(BulkTest, HasTasksForTheVideosAtWorkAlone) {
   for (int i = 0; i < 12; ++i) add_clip("clip" + std::to_string(i), 2);
   const std::shared_ptr<TaskQueue> queue = make_in_process_queue({});
   const auto look = [&](const auto&) {
-    EXPECT_LE(queue->counts().waiting + queue->counts().leased, 2u);
+    const TaskQueue::Counts counts = queue->counts();
+    EXPECT_LE(counts.waiting + counts.leased, 2u);
   };
   EXPECT_EQ(run({make_detector("plain", "thing")}, {.queue = queue, .on_record = look}).done, 12);
 }

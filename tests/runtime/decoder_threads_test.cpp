@@ -11,9 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include <opencv2/core.hpp>
+
 #include "runtime/clip_writer.hpp"
 #include "support/footage.hpp"
 #include "support/temporary_folder.hpp"
+#include "vcap/runtime/random_access.hpp"
 #include "vcap/runtime/source.hpp"
 
 namespace vcap::test {
@@ -36,6 +39,29 @@ TEST(DecoderThreads, AreBoundedForEachVideoAndForAll) {
   EXPECT_EQ(videos.back()->count(), 0);
   videos.clear();
   EXPECT_EQ(DecoderThreads::in_use(), before);
+}
+
+TEST(DecoderThreads, AreAtMostAsManyAsAreAskedFor) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  EXPECT_EQ(DecoderThreads(1).count(), 0);
+  EXPECT_EQ(DecoderThreads(2).count(), cores < 2 ? 0 : 2);
+  EXPECT_EQ(DecoderThreads(1000).count(), DecoderThreads().count());
+}
+
+TEST(DecoderThreads, ChangeNoPixel) {
+  const TemporaryFolder folder;
+  const std::string clip = folder / "clip.mp4";
+  write_clip(clip, {.frames = 40, .options = b_frames(false)});
+  const int before = DecoderThreads::in_use();
+  const auto one = open_source(clip, {.decoder_threads = 1});
+  const auto of_index = one->random_access()->open_at(0);
+  EXPECT_EQ(DecoderThreads::in_use(), before);
+  const auto many = open_source(clip);
+  for (int i = 0; i < 40; ++i) {
+    const cv::Mat expected = many->read().value().image;
+    for (Source* source : {one.get(), of_index.get()})
+      EXPECT_EQ(cv::norm(source->read().value().image, expected, cv::NORM_INF), 0) << i;
+  }
 }
 
 TEST(DecoderThreads, AreGivenBackByVideosThatAreClosed) {

@@ -128,6 +128,7 @@ TEST_F(StoredSources, NameTheValueThatCannotBe) {
   expect_refused({.loop = -1}, "loop of -1");
   expect_refused({.silence_limit = milliseconds(0)}, "silence_limit of 0 ms");
   expect_refused({.reconnect = {.factor = 0}}, "factor 0.0");
+  expect_refused({.decoder_threads = -1}, "-1 decoder_threads");
 }
 
 TEST(StoredVideo, LoopsOverThePicturesOfItsRange) {

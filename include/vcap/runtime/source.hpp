@@ -61,6 +61,9 @@ struct SourceOptions {
 
   // Of videos, stored and live.
   HardwareDecoding hardware = HardwareDecoding::off;
+  /// At most so many threads decode; 1: only the one that reads. 0: as many as the machine's cores
+  /// and the other videos that are open leave. The pixels of a video without damage are the same.
+  int decoder_threads = 0;
 };
 
 /// Where a stream's frames come from. Hosts may derive their own.
