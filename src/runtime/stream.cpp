@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/adaptive_lock.hpp"
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -146,7 +147,7 @@ void Stream::read_frames() {
 }
 
 bool Stream::wait_for_room() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = adaptive_lock(mutex_);
   if (rules_.max_frames && frames_read_ >= *rules_.max_frames) return false;
   if (rules_.overflow != OverflowPolicy::wait) return !stopping_;
   for (;;) {
@@ -159,7 +160,7 @@ bool Stream::wait_for_room() {
     services_.flights.reset(slot_waiter_);
     lock.unlock();
     const bool granted = services_.flights.wait(slot_waiter_);
-    lock.lock();
+    lock = adaptive_lock(mutex_);
     if (granted) ++slots_;
   }
 }
@@ -199,7 +200,7 @@ void Stream::check(const Frame& frame) const {
 bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   const auto read_at = std::chrono::steady_clock::now();
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     slot_reserved_ = false;
     check(frame);
     if (frames_read_ == 0 && frame.discontinuity == Discontinuity::none && !rules_.slice)

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/adaptive_lock.hpp"
 #include "runtime/node_tree.hpp"
 #include "runtime/stream.hpp"
 
@@ -37,7 +38,7 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   const std::size_t most_calls = job->program_step().slot->backends;
   Batch batch;
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     const std::uint64_t ticket = job->ticket;
     gathering.waiting.emplace(ticket, std::move(job));
     if (gathering.calls == most_calls) return nullptr;
@@ -52,7 +53,7 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   for (const std::unique_ptr<FrameJob>& one : batch)
     if (!one->alone) leave_step(*one);
   job = std::move(batch.front());
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = adaptive_lock(mutex_);
   for (auto one = std::next(batch.begin()); one != batch.end(); ++one) {
     work_.emplace_back(std::move(*one));
     ++released_;
@@ -82,7 +83,7 @@ void Stream::wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex
 /// Where the frame was to take others along, and does not go there: another one has to.
 void Stream::pass_turn(FrameJob& job) {
   if (!std::exchange(job.leads, false)) return;
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = adaptive_lock(mutex_);
   wake_one(job.station().gathering, lock);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/adaptive_lock.hpp"
 #include "base/text.hpp"
 #include "runtime/stream.hpp"
 #include "vcap/base/error.hpp"
@@ -25,7 +26,7 @@ void Stream::run_one() {
   std::unique_ptr<FrameJob> job;
   std::shared_ptr<StepRun> run;
   {
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock = adaptive_lock(mutex_);
     // Frames that are on their way go first: they hold memory, and others wait for them.
     if (!work_.empty()) {
       Work work = std::move(work_.front());
@@ -193,7 +194,7 @@ void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord
   if (slot.quarantine.note(failed)) tell("all streams", slot.quarantine.policy());
   if (rules_.quarantine.failures == 0) return;
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     if (!conduct.quarantine.note(record.frame.pts, failed)) return;
   }
   tell("stream " + id_, rules_.quarantine);
@@ -201,7 +202,7 @@ void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord
 
 /// False where the frame was parked: whoever is before it will post it.
 bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock = adaptive_lock(mutex_);
   if (station.gate.next == job->ticket) return true;
   const std::uint64_t ticket = job->ticket;
   station.gate.parked.emplace(ticket, std::move(job));
@@ -212,7 +213,7 @@ bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
 void Stream::leave(Station& station, bool is_last) {
   bool takes_next = false;
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     Station::Gate& gate = station.gate;
     ++*gate.next;
     if (gate.parked.empty() || gate.parked.begin()->first != gate.next) return;
@@ -251,7 +252,7 @@ void Stream::call_helpers(const std::shared_ptr<StepRun>& run) {
   if (run->calls() < 2) return;
   const std::size_t helpers = std::min(run->calls(), services_.pool.limit()) - 1;
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     for (std::size_t i = 0; i < helpers; ++i) work_.emplace_back(run);
   }
   for (std::size_t i = 0; i < helpers; ++i) services_.pool.post(shared_from_this());
@@ -319,7 +320,7 @@ void Stream::note_return(const StepRun& run) {
 }
 
 void Stream::complete(std::unique_ptr<FrameJob> job) {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = adaptive_lock(mutex_);
   const std::uint64_t ticket = job->ticket;
   completed_.emplace(ticket, std::move(job));
   // Who delivers goes on until the head is missing, and so will find this one too.
@@ -355,7 +356,7 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
     lock.unlock();
     if (deliver(*job) && rules_.pull) record = std::move(job->record);
     job.reset();  // the pixels, before their room is given away
-    lock.lock();
+    lock = adaptive_lock(mutex_);
     delivering_ = false;
   }
   --begun_;
@@ -408,7 +409,7 @@ bool Stream::deliver(FrameJob& job) {
   }
   const auto now = std::chrono::steady_clock::now();
   {
-    const std::lock_guard lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     if (abandoned_) {
       drop(job.record.frame, kDropStreamFailed, between_);
       return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/adaptive_lock.hpp"
 #include "runtime/node_tree.hpp"
 #include "runtime/stream.hpp"
 
@@ -94,7 +95,7 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
   if (released == 0) return;
   lock.unlock();
   for (std::size_t i = 0; i < released; ++i) services_.pool.post(shared_from_this());
-  lock.lock();
+  lock = adaptive_lock(mutex_);
 }
 
 /// Gives the frame back with its window, once others have its nodes; or another one that goes on,
@@ -102,7 +103,7 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
 std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
   std::shared_ptr<const DetectionNodes> nodes;
   if (job->hands_in_nodes()) nodes = nodes_for(job->program_step(), job->record);
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock = adaptive_lock(mutex_);
   if (nodes) {
     job->arrivals().nodes.emplace(job->ticket, std::move(nodes));
     job->arrived_at = job->step;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/adaptive_lock.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap {
@@ -107,7 +108,7 @@ void WorkPool::Core::run(std::uint64_t worker) {
     if (wakes) wake.notify_one();
     lane->run_one();
     lane.reset();
-    lock.lock();
+    lock = adaptive_lock(mutex);
     if (!threads.contains(worker)) return hand_over(lock);  // replaced
     ++idle;
   }
@@ -137,7 +138,7 @@ void WorkPool::post(std::shared_ptr<Lane> lane) {
   const std::shared_ptr<Core> core = core_;
   bool wakes = false;
   {
-    const std::lock_guard lock(core->mutex);
+    const std::unique_lock lock = adaptive_lock(core->mutex);
     core->add(std::move(lane));
     wakes = core->wants_to_wake();
   }
@@ -145,7 +146,7 @@ void WorkPool::post(std::shared_ptr<Lane> lane) {
 }
 
 void WorkPool::post_before_return(std::shared_ptr<Lane> lane) {
-  const std::lock_guard lock(core_->mutex);
+  const std::unique_lock lock = adaptive_lock(core_->mutex);
   core_->add(std::move(lane));
   core_->unheard = true;
 }
