@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -67,15 +66,6 @@ double memory_of(const fs::path& clips) {
   return run_process(words_of(job(folder.path(), clips)));
 }
 
-/// The same with two arenas: what is held, more than what the allocator keeps of threads that were
-/// there before.
-double memory_held_by(const fs::path& clips) {
-  const test::TemporaryFolder folder;
-  std::vector<std::string> words = words_of(job(folder.path(), clips));
-  words.insert(words.begin(), {"/usr/bin/env", "MALLOC_ARENA_MAX=2"});
-  return run_process(words);
-}
-
 Files outputs_in(const fs::path& folder) {
   Files files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -101,12 +91,11 @@ double by_job() {
 /// As a shell does it: one process for each clip, as many at once as there are cores.
 double by_shell() {
   const test::TemporaryFolder folder;
-  const std::string command = "ls '" + clips(kClips, kFramesOfClip).string() + "' | xargs -P " +
-                              std::to_string(std::max(1u, std::thread::hardware_concurrency())) +
-                              " -I{} '" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON
-                              "' --source '" +
-                              clips(kClips, kFramesOfClip).string() + "/{}' --jsonl '" +
-                              folder.path().string() + "/{}.jsonl'";
+  const std::string command =
+      "ls '" + clips(kClips, kFramesOfClip).string() + "' | xargs -P " + std::to_string(cores()) +
+      " -I{} '" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "' --source '" +
+      clips(kClips, kFramesOfClip).string() + "/{}' --jsonl '" + folder.path().string() +
+      "/{}.jsonl'";
   const double took = seconds([&] { run_process({"/bin/sh", "-c", command}); });
   if (outputs_in(folder.path()).size() != kClips)
     throw std::runtime_error("the shell has not written all outputs");
@@ -193,15 +182,6 @@ std::vector<Figure> jobs() {
               },
               [] {
                 return memory_of(clips(4, 20, {64, 128}));
-              }),
-          // Clips of 20 frames end before all is in flight that may be.
-          memory(
-              "clips of 12,000 frames to 1,200, two arenas",
-              [] {
-                return memory_held_by(clips(4, 12'000, {64, 128}));
-              },
-              [] {
-                return memory_held_by(clips(4, 1'200, {64, 128}));
               }),
           {.id = "operations.4",
            .what = "outputs that are wrong, and videos done twice, after 50 kills (kill -9)",

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "support/figures.hpp"
 
 /// The parts of operations_bench, each a source of its own that gives its lines of the table.
 namespace vcap::bench::operations {
+
+inline unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 /// 1: a stored video on all cores, and what a window costs.
 std::vector<Figure> slices();

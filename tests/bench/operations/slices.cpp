@@ -33,8 +33,6 @@ namespace {
 constexpr std::size_t kBefore = 5;  // frames, of which each is compared with the median
 constexpr std::int64_t kSlicedFrames = 795;
 
-unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
-
 /// The last frames of a stream, of which the median is the background.
 class Recent final : public BaseStreamState {
  public:

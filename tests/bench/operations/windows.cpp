@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -54,20 +59,25 @@ class Looking final : public Backend {
     return DetectionNodes::all();
   }
 
- private:
   /// Throws where the pixels are not those that the source gave.
   void check(const Frame& frame) const {
     if (frame.image.data != images_[static_cast<std::size_t>(frame.index) % images_.size()].data)
       throw std::logic_error("pixels of frame " + std::to_string(frame.index) + " were copied");
   }
 
+ private:
   const std::vector<cv::Mat>& images_;
 };
 
-/// Microseconds of processor time that a frame takes in a pipeline; without offsets: by itself.
-double with(const std::vector<int>& offsets, std::size_t workers) {
+std::vector<cv::Mat> pictures() {
   std::vector<cv::Mat> images;
   for (int i = 0; i < 64; ++i) images.emplace_back(12, 16, CV_8UC3, cv::Scalar::all(i));
+  return images;
+}
+
+/// Microseconds of processor time that a frame takes in a pipeline; without offsets: by itself.
+double with(const std::vector<int>& offsets, std::size_t workers) {
+  const std::vector<cv::Mat> images = pictures();
   CapsuleInfo info = test::finder_info("looking", "thing");
   if (!offsets.empty()) info.stencil = Stencil{.offsets = offsets};
   Pipeline pipeline({test::program_capsule(std::move(info),
@@ -89,6 +99,58 @@ double with(const std::vector<int>& offsets, std::size_t workers) {
   return 1e6 * took / static_cast<double>(kWindows);
 }
 
+/// A hand-written loop in as many threads as there are cores, one frame each in turn: what it costs
+/// that they share frames, without steps, states, records or their order.
+class ByHand {
+ public:
+  explicit ByHand(const std::vector<int>& offsets)
+      : offsets_(offsets.empty() ? std::vector<int>{0} : offsets),
+        back_(-std::ranges::min(offsets_)),
+        ahead_(std::ranges::max(offsets_)) {}
+
+  /// Microseconds of processor time a frame.
+  double run() {
+    const double before = cpu_time();
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < cores(); ++i) threads.emplace_back([this] { work(); });
+    threads.clear();
+    return 1e6 * (cpu_time() - before) / static_cast<double>(kWindows);
+  }
+
+ private:
+  void work() {
+    while (const auto window = next())
+      for (const Frame& frame : *window) looking_.check(frame);
+  }
+
+  /// Of the frame whose last one has come; the first and the last ones have less around them.
+  std::optional<std::vector<Frame>> next() {
+    const std::lock_guard lock(mutex_);
+    if (present_ == kWindows) return std::nullopt;
+    while (first_ + std::ssize(frames_) <= std::min(present_ + ahead_, kWindows - 1))
+      frames_.push_back(*source_.read());
+    for (; first_ < present_ - back_; ++first_) frames_.pop_front();
+    std::vector<Frame> window;
+    window.reserve(offsets_.size());
+    for (const int offset : offsets_)
+      window.push_back(frames_[static_cast<std::size_t>(
+          std::clamp<std::int64_t>(present_ + offset, 0, kWindows - 1) - first_)]);
+    ++present_;
+    return window;
+  }
+
+  const std::vector<int> offsets_;
+  const std::int64_t back_;
+  const std::int64_t ahead_;
+  const std::vector<cv::Mat> images_ = pictures();
+  const Looking looking_{images_};
+  std::mutex mutex_;
+  OwnPixels source_{images_};
+  std::deque<Frame> frames_;
+  std::int64_t first_ = 0;    ///< of frames_
+  std::int64_t present_ = 0;  ///< whose window is the next
+};
+
 }  // namespace
 
 std::vector<Figure> windows() {
@@ -106,6 +168,10 @@ std::vector<Figure> windows() {
            .what = "a window " + name + ", " + whose + ", CPU µs of a frame over none",
            .target = 2,
            .sample = [=] { return with(all, workers) - with({}, workers); }});
+    figures.push_back({.id = "operations.1",
+                       .what = "floor: a window " + name + ", a thread for each core, by hand",
+                       .target = 2,
+                       .sample = [=] { return ByHand(all).run() - ByHand({}).run(); }});
   }
   return figures;
 }
