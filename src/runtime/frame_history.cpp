@@ -35,11 +35,14 @@ std::optional<std::uint64_t> FrameHistory::at(std::uint64_t ticket, int offset, 
   // Before the first ticket this wraps around, to where there is none either.
   const std::uint64_t target = ticket + static_cast<std::uint64_t>(std::int64_t{offset});
   const std::uint64_t segment = element(ticket).segment;
+  if (has(target, bounds)) {
+    const Element& there = element(target);
+    if (there.segment == segment && !there.frame.is_null) return target;
+  }
+  if (edge != StencilEdge::repeat) return std::nullopt;
   const auto follows = [&](std::uint64_t other) {
     return has(other, bounds) && element(other).segment == segment;
   };
-  if (follows(target) && !frame(target).is_null) return target;
-  if (edge != StencilEdge::repeat) return std::nullopt;
   const int step = offset < 0 ? -1 : 1;
   std::uint64_t nearest = ticket;
   for (std::uint64_t next = ticket; next != target && follows(next);

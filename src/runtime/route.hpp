@@ -55,7 +55,8 @@ struct Arrivals {
 
 /// What a capsule with a stencil is shown around a frame. Thread safety: value.
 struct StepWindow {
-  std::vector<Frame> frames{};  ///< by offset
+  std::vector<Frame> frames{};           ///< by offset
+  std::optional<std::size_t> present{};  ///< which of them is the present one
   /// Theirs, null where there are none; empty for a capsule that does not see them.
   std::vector<std::shared_ptr<const DetectionNodes>> nodes{};
   std::optional<int> missing{};  ///< an offset where no frame is, and where that is an error

@@ -137,9 +137,7 @@ StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity disco
       job_(std::move(job)),
       nodes_(std::move(nodes)) {
   frame_.discontinuity = discontinuity;
-  if (window_)
-    if (const auto place = present_in_window())
-      window_->frames[*place].discontinuity = discontinuity;
+  if (window_ && window_->present) window_->frames[*window_->present].discontinuity = discontinuity;
   begin_round();
 }
 
@@ -208,15 +206,8 @@ DetectionNodes StepRun::call_on_window(Capsule& capsule, DetectionNodes nodes,
   if (!window_->nodes.empty())
     for (std::size_t i = 0; i < all_nodes.size(); ++i)
       all_nodes[i] = window_->nodes[i] ? *window_->nodes[i] : DetectionNodes::all();
-  if (const auto place = present_in_window()) all_nodes[*place] = std::move(nodes);
+  if (window_->present) all_nodes[*window_->present] = std::move(nodes);
   return capsule.process_window(frame_, window_->frames, all_nodes, route_->options[step_], stream);
-}
-
-std::optional<std::size_t> StepRun::present_in_window() const {
-  const std::vector<int>& offsets = (*route_->program)[step_].stencil()->offsets;
-  const auto present = std::ranges::find(offsets, 0);
-  if (present == offsets.end()) return std::nullopt;
-  return static_cast<std::size_t>(present - offsets.begin());
 }
 
 StepRun::Help StepRun::help() {

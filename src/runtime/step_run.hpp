@@ -79,7 +79,6 @@ class StepRun {
           StreamHandle state, std::optional<StepWindow> window);
   std::vector<DetectionNode> call(DetectionNodes nodes) const;
   DetectionNodes call_on_window(Capsule& capsule, DetectionNodes nodes, StreamRef stream) const;
-  std::optional<std::size_t> present_in_window() const;
   std::optional<Call> begin_call(std::optional<DetectionNodes>& nodes);
   Help end_call(const Call& call, std::vector<DetectionNode> returned,
                 std::optional<FrameRecord::CapsuleError> error);

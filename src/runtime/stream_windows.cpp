@@ -168,8 +168,13 @@ StepWindow Stream::window_of(const FrameJob& job) const {
   if (has_nodes) window.nodes.reserve(stencil.offsets.size());
   for (const int offset : stencil.offsets) {
     const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
-    if (!other && stencil.edge == StencilEdge::error) window.missing = offset;
-    window.frames.push_back(other ? history_.frame(*other) : Frame{.is_null = true});
+    if (offset == 0) window.present = window.frames.size();
+    if (other) {
+      window.frames.push_back(history_.frame(*other));
+    } else {
+      if (stencil.edge == StencilEdge::error) window.missing = offset;
+      window.frames.push_back({.is_null = true});
+    }
     if (has_nodes)
       window.nodes.push_back(other && offset != 0 ? arrivals.nodes.at(*other) : nullptr);
   }
