@@ -271,7 +271,8 @@ DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
 DetectionNodes Capsule::process_window(const Frame& frame, std::span<const Frame> window,
                                        std::span<DetectionNodes> nodes, const OptionValues& options,
                                        StreamRef stream) {
-  const std::size_t places = info().stencil ? info().stencil->offsets.size() : 0;
+  const CapsuleInfo& info = this->info();
+  const std::size_t places = info.stencil ? info.stencil->offsets.size() : 0;
   if (places == 0 || window.size() != places || nodes.size() != places)
     throw InvalidArgument(
         ErrorCode::invalid_argument,
@@ -279,13 +280,10 @@ DetectionNodes Capsule::process_window(const Frame& frame, std::span<const Frame
             " frames and " + std::to_string(nodes.size()) + " lists of nodes; " +
             (places == 0 ? "it has no stencil: give it a frame"
                          : "give " + std::to_string(places) + " of each, as its stencil says"));
-  const auto present = std::ranges::find(info().stencil->offsets, 0);
+  const NodeDescription::Size taken = info.input_type.size;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const bool has_none =
-        info().input_type.size == NodeDescription::Size::single &&
-        info().stencil->offsets.begin() + static_cast<std::ptrdiff_t>(i) != present;
-    impl_->check_size(nodes[i].kind(),
-                      has_none ? NodeDescription::Size::none : info().input_type.size, "was given");
+    const bool has_none = taken == NodeDescription::Size::single && info.stencil->offsets[i] != 0;
+    impl_->check_size(nodes[i].kind(), has_none ? NodeDescription::Size::none : taken, "was given");
   }
   return impl_->process_window(frame, window, nodes, options, stream);
 }

@@ -46,6 +46,11 @@ void SourceArguments::add_to(CLI::App& command) {
                    "Starts without the cameras at URLs and connects to each as after a loss, so "
                    "that one which is off holds up and ends nothing");
   add_hwaccel_to(command, hwaccel);
+  command
+      .add_option("--decoder-threads", decoder_threads,
+                  "Decodes each video by at most N threads, 1 being the one that reads it; by as "
+                  "many as cores and other videos leave where it is not given")
+      ->type_name("N");
 }
 
 void SourceArguments::add_hwaccel_to(CLI::App& command, bool& hwaccel) {
@@ -61,6 +66,7 @@ SourceOptions SourceArguments::options() const {
   options.silence_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
       to_time(silence_limit, "--silence-limit"));
   options.connect_later = connect_later;
+  options.decoder_threads = decoder_threads;
   if (hwaccel) options.hardware = HardwareDecoding::automatic;
   if (end) options.end = to_time(*end, "--end");
   return options;

@@ -20,9 +20,10 @@ struct SourceArguments {
   double silence_limit = 5;  ///< seconds
   bool connect_later = false;
   bool hwaccel = false;
+  int decoder_threads = 0;  ///< 0: by vcap
 
   void add_to(CLI::App& command);
-  /// The last of them alone, for commands that only look at sources.
+  /// `hwaccel` alone, for commands that only look at sources.
   static void add_hwaccel_to(CLI::App& command, bool& hwaccel);
   /// Throws UsageError for times that are none.
   SourceOptions options() const;

@@ -156,7 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongPart{{"--stride", "0"}, "stride of 0"},
                     WrongPart{{"--loop", "-2"}, "loop of -2"},
                     WrongPart{{"--reconnect", "-1"}, "max_attempts -1"},
-                    WrongPart{{"--silence-limit", "0"}, "silence_limit of 0 ms"}));
+                    WrongPart{{"--silence-limit", "0"}, "silence_limit of 0 ms"},
+                    WrongPart{{"--decoder-threads", "-1"}, "-1 decoder_threads"}));
 
 }  // namespace
 }  // namespace vcap
