@@ -6,8 +6,8 @@
 namespace vcap {
 
 /// The lock of a mutex that is never held for long: tried for about a microsecond before the thread
-/// goes to sleep, since to sleep and be woken takes both sides several, and the kernel's part. What
-/// glibc does for a mutex of type PTHREAD_MUTEX_ADAPTIVE_NP, and of a std::mutex too.
+/// goes to sleep, since to sleep and be woken costs both sides several. For a std::mutex, which
+/// condition variables need, what glibc does for one of type PTHREAD_MUTEX_ADAPTIVE_NP.
 inline std::unique_lock<std::mutex> adaptive_lock(std::mutex& mutex) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {

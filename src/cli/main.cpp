@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 #include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
+
+#ifdef __GLIBC__  // known once a header of the C++ library was read
+#include <malloc.h>
+#endif
 
 #include <CLI/CLI.hpp>
 

@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 
+#include "base/cores.hpp"
 #include "runtime/bulk_helpers.hpp"
 #include "runtime/clip_packets.hpp"
 #include "runtime/decoder_threads.hpp"
@@ -96,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Bulk, BulkSlices,
 
 TEST_F(BulkTest, DecodesInNoMoreThreadsThanThereAreCores) {
   for (int i = 0; i < 4; ++i) add_clip("clip" + std::to_string(i), 200);
-  job_.parallel = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  job_.parallel = static_cast<int>(cores());
   job_.slices = 1;
   // With four cores or fewer, each video is decoded by the thread that reads it.
   const int most = DecoderThreads::in_use() + (job_.parallel <= 4 ? 0 : job_.parallel);

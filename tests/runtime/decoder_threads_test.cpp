@@ -13,6 +13,7 @@
 
 #include <opencv2/core.hpp>
 
+#include "base/cores.hpp"
 #include "runtime/clip_writer.hpp"
 #include "support/footage.hpp"
 #include "support/temporary_folder.hpp"
@@ -24,14 +25,14 @@ namespace {
 
 TEST(DecoderThreads, AreBoundedForEachVideoAndForAll) {
   const int before = DecoderThreads::in_use();
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int machine = static_cast<int>(cores());
   std::vector<std::unique_ptr<DecoderThreads>> videos;
   int all = before;
   for (int i = 0; i < 200; ++i) {
     videos.push_back(std::make_unique<DecoderThreads>());
     const int count = videos.back()->count();
     EXPECT_NE(count, 1);
-    EXPECT_LE(count, std::min(cores, 4));
+    EXPECT_LE(count, std::min(machine, 4));
     all += count;
   }
   EXPECT_EQ(DecoderThreads::in_use(), all);
@@ -42,9 +43,9 @@ TEST(DecoderThreads, AreBoundedForEachVideoAndForAll) {
 }
 
 TEST(DecoderThreads, AreAtMostAsManyAsAreAskedFor) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int machine = static_cast<int>(cores());
   EXPECT_EQ(DecoderThreads(1).count(), 0);
-  EXPECT_EQ(DecoderThreads(2).count(), cores < 2 ? 0 : 2);
+  EXPECT_EQ(DecoderThreads(2).count(), machine < 2 ? 0 : 2);
   EXPECT_EQ(DecoderThreads(1000).count(), DecoderThreads().count());
 }
 
