@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vcap)
-install(TARGETS vcap EXPORT vcap-targets FILE_SET HEADERS)
+install(TARGETS vcap vcap_backends EXPORT vcap-targets FILE_SET HEADERS)
 if(VCAP_BUILD_CLI)
   set_target_properties(vcap_cli PROPERTIES
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

@@ -144,6 +144,20 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "output_open";
     case ErrorCode::output_write:
       return "output_write";
+    case ErrorCode::engine_missing:
+      return "engine_missing";
+    case ErrorCode::unreadable_model:
+      return "unreadable_model";
+    case ErrorCode::unsupported_model:
+      return "unsupported_model";
+    case ErrorCode::model_input:
+      return "model_input";
+    case ErrorCode::model_output:
+      return "model_output";
+    case ErrorCode::inference_failed:
+      return "inference_failed";
+    case ErrorCode::invalid_model_spec:
+      return "invalid_model_spec";
   }
   return "unknown";
 }
@@ -201,6 +215,7 @@ IncompatibleCapsuleError::~IncompatibleCapsuleError() = default;
 UntrustedCapsuleError::~UntrustedCapsuleError() = default;
 ResourceError::~ResourceError() = default;
 PlanError::~PlanError() = default;
+EngineError::~EngineError() = default;
 SourceError::~SourceError() = default;
 OutputError::~OutputError() = default;
 

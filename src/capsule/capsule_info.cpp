@@ -156,6 +156,7 @@ class Checker {
 
   void lists(const std::string& field, const NodeDescription& type) const {
     list(field + ".detections", type.detections);
+    list(field + ".keypoints", type.keypoints);
     list(field + ".extra_data", type.extra_data);
     for (const auto& [category, values] : type.attributes) {
       const std::string attribute = field + ".attributes[" + quote(category) + "]";

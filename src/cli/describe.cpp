@@ -72,6 +72,14 @@ void add_properties(const nlohmann::json& schema, const std::string& place,
 
 }  // namespace
 
+/// The first few of a long list; face meshes have hundreds of keypoints.
+std::string shortened(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 6;
+  if (names.size() <= kShown) return joined(names);
+  names.resize(kShown);
+  return joined(names) + ", …";
+}
+
 std::string describe(const NodeDescription& description) {
   if (description.size == NodeDescription::Size::none) return "the frame alone";
   std::string text = description.size == NodeDescription::Size::single ? "one " : "all ";
@@ -80,6 +88,9 @@ std::string describe(const NodeDescription& description) {
     text += "; " + category + " (" + joined(values) + ")";
   if (description.encoded) text += "; encoded";
   if (description.tracked) text += "; tracked";
+  if (!description.keypoints.empty())
+    text += "; " + std::to_string(description.keypoints.size()) + " keypoints (" +
+            shortened(description.keypoints) + ")";
   if (!description.extra_data.empty()) text += "; with " + joined(description.extra_data);
   return text;
 }

@@ -69,6 +69,13 @@ std::string text(cv::Point point) {
   return "(" + std::to_string(point.x) + ", " + std::to_string(point.y) + ")";
 }
 
+void round_points(DetectionNode& node) {
+  const auto round = [](cv::Point2d& point) { point = {std::round(point.x), std::round(point.y)}; };
+  for (cv::Point2d& point : node.coords) round(point);
+  for (Keypoint& keypoint : node.keypoints) round(keypoint.point);
+  for (DetectionNode& child : node.children) round_points(child);
+}
+
 }  // namespace
 
 Resize::Resize(const cv::Mat& frame, Interpolation interpolation)
@@ -143,25 +150,12 @@ Resize& Resize::pad(cv::Size size, cv::Point at, const cv::Scalar& color) {
   return place(size, at, color);
 }
 
-cv::Point2d Resize::to_frame(cv::Point2d point) const noexcept {
-  return {x_.scale * point.x + x_.shift, y_.scale * point.y + y_.shift};
-}
-
-cv::Point2d Resize::from_frame(cv::Point2d point) const noexcept {
-  return {(point.x - x_.shift) / x_.scale, (point.y - y_.shift) / y_.scale};
-}
-
 DetectionNodes Resize::map_back(DetectionNodes nodes, Rounding rounding) const {
-  for (DetectionNode& node : nodes) map_back(node, rounding);
-  return nodes;
-}
-
-void Resize::map_back(DetectionNode& node, Rounding rounding) const {
-  for (cv::Point2d& point : node.coords) {
-    point = to_frame(point);
-    if (rounding == Rounding::nearest) point = {std::round(point.x), std::round(point.y)};
+  for (DetectionNode& node : nodes) {
+    map_.to_frame(node);
+    if (rounding == Rounding::nearest) round_points(node);
   }
-  for (DetectionNode& child : node.children) map_back(child, rounding);
+  return nodes;
 }
 
 Resize& Resize::scale_to(cv::Size size) {
@@ -170,15 +164,15 @@ Resize& Resize::scale_to(cv::Size size) {
   cv::Mat scaled;
   cv::resize(image_, scaled, size, 0, 0, flag_of(interpolation_, from, size));
   image_ = scaled;
-  x_.scale *= double(from.width) / size.width;
-  y_.scale *= double(from.height) / size.height;
+  map_.x_scale *= double(from.width) / size.width;
+  map_.y_scale *= double(from.height) / size.height;
   return *this;
 }
 
 Resize& Resize::cut(cv::Rect rect) {
   image_ = image_(rect);
-  x_.shift += x_.scale * rect.x;
-  y_.shift += y_.scale * rect.y;
+  map_.x_shift += map_.x_scale * rect.x;
+  map_.y_shift += map_.y_scale * rect.y;
   return *this;
 }
 
@@ -190,8 +184,8 @@ Resize& Resize::place(cv::Size size, cv::Point at, const cv::Scalar& color) {
                      size.width - image_.cols - at.x, cv::BORDER_CONSTANT | cv::BORDER_ISOLATED,
                      color);
   image_ = canvas;
-  x_.shift -= x_.scale * at.x;
-  y_.shift -= y_.scale * at.y;
+  map_.x_shift -= map_.x_scale * at.x;
+  map_.y_shift -= map_.y_scale * at.y;
   return *this;
 }
 

@@ -29,6 +29,13 @@ void DetectionNode::scale(double x_factor, double y_factor) {
     point.x *= x_factor;
     point.y *= y_factor;
   }
+  if (detection_bbox)
+    *detection_bbox = {detection_bbox->x1 * x_factor, detection_bbox->y1 * y_factor,
+                       detection_bbox->x2 * x_factor, detection_bbox->y2 * y_factor};
+  for (Keypoint& keypoint : keypoints) {
+    keypoint.point = {keypoint.point.x * x_factor, keypoint.point.y * y_factor};
+    if (keypoint.z) *keypoint.z *= x_factor;
+  }
   for (DetectionNode& child : children) child.scale(x_factor, y_factor);
 }
 
@@ -37,6 +44,10 @@ void DetectionNode::offset(double x, double y) {
     point.x += x;
     point.y += y;
   }
+  if (detection_bbox)
+    *detection_bbox = {detection_bbox->x1 + x, detection_bbox->y1 + y, detection_bbox->x2 + x,
+                       detection_bbox->y2 + y};
+  for (Keypoint& keypoint : keypoints) keypoint.point += cv::Point2d(x, y);
   for (DetectionNode& child : children) child.offset(x, y);
 }
 

@@ -93,6 +93,11 @@ DetectionNode read_node(const JsonView& json, int level) {
       node.attributes.emplace(category, value.text());
     }
   }
+  if (const auto box = json.find("detection_bbox")) node.detection_bbox = read_bounding_box(*box);
+  if (const auto keypoints = json.find("keypoints")) {
+    for (const JsonView& keypoint : keypoints->elements())
+      node.keypoints.push_back(read_keypoint(keypoint));
+  }
   if (const auto track_id = json.find("track_id")) node.track_id = read_uuid(*track_id);
   if (const auto encoding = json.find("encoding")) node.encoding = read_encoding(*encoding);
   if (const auto extra_data = json.find("extra_data")) {
@@ -117,6 +122,8 @@ void to_json(nlohmann::json& json, const DetectionNode& node) {
     json["coords"] = coords_to_json(node.coords);
   }
   if (!node.attributes.empty()) json["attributes"] = node.attributes;
+  if (node.detection_bbox) json["detection_bbox"] = *node.detection_bbox;
+  if (!node.keypoints.empty()) json["keypoints"] = node.keypoints;
   if (node.track_id) json["track_id"] = node.track_id->to_string();
   if (const auto confidence = node.confidence()) json["confidence"] = *confidence;
   if (node.encoding) json["encoding"] = encoding_to_json(*node.encoding);

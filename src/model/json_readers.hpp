@@ -4,6 +4,7 @@
 #include "model/json_view.hpp"
 #include "vcap/model/bounding_box.hpp"
 #include "vcap/model/detection_node.hpp"
+#include "vcap/model/keypoint.hpp"
 #include "vcap/model/node_description.hpp"
 #include "vcap/model/option.hpp"
 
@@ -12,6 +13,7 @@ namespace vcap {
 // What from_json does, for a value that is part of a larger document: complaints then name its
 // place in the whole. All throw InvalidArgument (invalid_json).
 BoundingBox read_bounding_box(const JsonView& json);
+Keypoint read_keypoint(const JsonView& json);
 DetectionNode read_detection_node(const JsonView& json);
 NodeDescription read_node_description(const JsonView& json);
 Option read_option(const JsonView& json);

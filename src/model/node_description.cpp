@@ -60,7 +60,11 @@ bool NodeDescription::describes(const DetectionNode& node) const {
     }
   }
   const auto has_key = [&](const std::string& key) { return node.extra_data.contains(key); };
+  const auto has_keypoint = [&](const std::string& name) {
+    return std::ranges::find(node.keypoints, name, &Keypoint::name) != node.keypoints.end();
+  };
   return complete && (!encoded || node.encoding) && (!tracked || node.track_id) &&
+         std::all_of(keypoints.begin(), keypoints.end(), has_keypoint) &&
          std::all_of(extra_data.begin(), extra_data.end(), has_key);
 }
 
@@ -78,6 +82,7 @@ NodeDescription NodeDescription::difference(const NodeDescription& other) const 
   }
   rest.encoded = encoded && !other.encoded;
   rest.tracked = tracked && !other.tracked;
+  rest.keypoints = without(keypoints, other.keypoints);
   rest.extra_data = without(extra_data, other.extra_data);
   return rest;
 }
@@ -88,6 +93,7 @@ bool NodeDescription::operator==(const NodeDescription& other) const {
   };
   return size == other.size && encoded == other.encoded && tracked == other.tracked &&
          as_set(detections) == as_set(other.detections) &&
+         as_set(keypoints) == as_set(other.keypoints) &&
          as_set(extra_data) == as_set(other.extra_data) &&
          std::equal(attributes.begin(), attributes.end(), other.attributes.begin(),
                     other.attributes.end(), same_category);
@@ -111,6 +117,7 @@ void to_json(nlohmann::json& json, const NodeDescription& description) {
   if (!description.attributes.empty()) json["attributes"] = description.attributes;
   if (description.encoded) json["encoded"] = true;
   if (description.tracked) json["tracked"] = true;
+  if (!description.keypoints.empty()) json["keypoints"] = description.keypoints;
   if (!description.extra_data.empty()) json["extra_data"] = description.extra_data;
 }
 
@@ -125,6 +132,7 @@ NodeDescription read_node_description(const JsonView& json) {
   }
   if (const auto encoded = json.find("encoded")) description.encoded = encoded->boolean();
   if (const auto tracked = json.find("tracked")) description.tracked = tracked->boolean();
+  if (const auto keypoints = json.find("keypoints")) description.keypoints = keypoints->texts();
   if (const auto extra_data = json.find("extra_data")) description.extra_data = extra_data->texts();
   return description;
 }

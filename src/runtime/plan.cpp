@@ -45,6 +45,7 @@ NodeDescription provided(const NodeDescription& gives, const NodeDescription& ne
   }
   found.encoded = needs.encoded && gives.encoded;
   found.tracked = needs.tracked && gives.tracked;
+  found.keypoints = plan_words::common(needs.keypoints, gives.keypoints);
   found.extra_data = plan_words::common(needs.extra_data, gives.extra_data);
   return found;
 }

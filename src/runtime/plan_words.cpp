@@ -40,6 +40,7 @@ Names properties(const NodeDescription& description) {
     words.push_back("attribute " + category);
   if (description.encoded) words.emplace_back("encoded");
   if (description.tracked) words.emplace_back("tracked");
+  for (const std::string& name : description.keypoints) words.push_back("keypoint " + name);
   for (const std::string& key : description.extra_data) words.push_back("extra_data " + key);
   return words;
 }

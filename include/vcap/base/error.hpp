@@ -95,6 +95,14 @@ enum class ErrorCode : int {
   // 7xx: outputs
   output_open = 700,
   output_write = 701,
+  // 8xx: inference engines and their models
+  engine_missing = 800,
+  unreadable_model = 801,
+  unsupported_model = 802,
+  model_input = 803,
+  model_output = 804,
+  inference_failed = 805,
+  invalid_model_spec = 806,
 };
 
 /// The code's name as it is written above, such as "option_range". Thread-safe.
@@ -221,6 +229,14 @@ class VCAP_EXPORT PlanError : public Error {
  public:
   using Error::Error;
   ~PlanError() override;
+};
+
+/// An inference engine, a model or its description that cannot be used: the message names the
+/// model, the input or output at fault, its value and the remedy.
+class VCAP_EXPORT EngineError : public Error {
+ public:
+  using Error::Error;
+  ~EngineError() override;
 };
 
 /// A source of frames, or a stream, that cannot be opened or read.

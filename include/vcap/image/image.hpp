@@ -5,5 +5,6 @@
 #include "vcap/image/clamp.hpp"
 #include "vcap/image/crop.hpp"
 #include "vcap/image/draw_nodes.hpp"
+#include "vcap/image/picture_map.hpp"
 #include "vcap/image/resize.hpp"
 #include "vcap/image/size_filter.hpp"

@@ -4,6 +4,7 @@
 #include <opencv2/core/mat.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/image/picture_map.hpp"
 #include "vcap/model/detection_nodes.hpp"
 
 namespace vcap {
@@ -19,9 +20,8 @@ namespace vcap {
 /// short enough and pad() one that is long enough, `crop(size, …).pad(size, …)` gives exactly
 /// `size`, whatever came in.
 ///
-/// Coordinates run along the edges of pixels: pixel i covers [i, i + 1), so that scaling by s takes
-/// x to s·x. The chain is kept as x_frame = scale·x_image + shift for each axis, in doubles, with
-/// the scales that the whole-pixel sizes truly have; nothing is rounded on the way.
+/// The chain is kept as a PictureMap, with the scales that the whole-pixel sizes truly have; nothing
+/// is rounded on the way.
 ///
 /// All operations throw InvalidArgument where a width or height is not positive, and then nothing
 /// has changed. Thread safety: value.
@@ -65,9 +65,11 @@ class VCAP_EXPORT Resize {
   /// Shares its pixels with this and, where nothing was scaled or padded, with the frame.
   cv::Mat image() const { return image_; }
 
+  /// Where the image's points lie in the frame.
+  const PictureMap& map() const noexcept { return map_; }
   /// A point of the image in the frame, and the other way round.
-  cv::Point2d to_frame(cv::Point2d point) const noexcept;
-  cv::Point2d from_frame(cv::Point2d point) const noexcept;
+  cv::Point2d to_frame(cv::Point2d point) const noexcept { return map_.to_frame(point); }
+  cv::Point2d from_frame(cv::Point2d point) const noexcept { return map_.from_frame(point); }
 
   /// Nodes found on the image, with their children, where they are in the frame. What was found on
   /// the padding lies outside the frame. With rounding, each coordinate is rounded after the whole
@@ -75,18 +77,13 @@ class VCAP_EXPORT Resize {
   DetectionNodes map_back(DetectionNodes nodes, Rounding rounding = Rounding::none) const;
 
  private:
-  struct Axis {
-    double scale = 1, shift = 0;
-  };
-
   Resize& scale_to(cv::Size size);
   Resize& cut(cv::Rect rect);
   Resize& place(cv::Size size, cv::Point at, const cv::Scalar& color);
-  void map_back(DetectionNode& node, Rounding rounding) const;
 
   cv::Mat image_;
   Interpolation interpolation_;
-  Axis x_, y_;
+  PictureMap map_{};
 };
 
 }  // namespace vcap

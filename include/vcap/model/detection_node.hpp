@@ -11,6 +11,7 @@
 
 #include "vcap/base/export.hpp"
 #include "vcap/model/bounding_box.hpp"
+#include "vcap/model/keypoint.hpp"
 #include "vcap/model/uuid.hpp"
 
 namespace vcap {
@@ -20,8 +21,11 @@ namespace vcap {
 struct VCAP_EXPORT DetectionNode {
   std::string name{};                               ///< what it is, such as "person"
   Coords coords{};                                  ///< its outline in pixels of the frame
+  /// The detector's box in pixels of the frame, if a tracker has put its own into `coords`.
+  std::optional<BoundingBox> detection_bbox{};
   std::map<std::string, std::string> attributes{};  ///< category to value, such as upper_color: red
   std::vector<DetectionNode> children{};            ///< what was found as part of it
+  std::vector<Keypoint> keypoints{};                ///< named points of it, such as joints
   std::optional<std::vector<float>> encoding{};     ///< a vector that is near to those of its like
   std::optional<Uuid> track_id{};                   ///< the same for the same thing in other frames
   nlohmann::json extra_data = nlohmann::json::object();  ///< anything else, an object by key
@@ -29,9 +33,10 @@ struct VCAP_EXPORT DetectionNode {
   /// The smallest box around `coords`; throws InvalidArgument where there are none.
   BoundingBox bbox() const;
 
-  /// Multiplies the coordinates of this node and of all its children.
+  /// Multiplies the coordinates and keypoints of this node and of all its children; the depth of
+  /// keypoints by x_factor.
   void scale(double x_factor, double y_factor);
-  /// Moves this node and all its children by that many pixels.
+  /// Moves this node, its keypoints and all its children by that many pixels.
   void offset(double x, double y);
 
   /// The values of each attribute category in this node and all that is below it.
