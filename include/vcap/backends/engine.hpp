@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <opencv2/core/mat.hpp>
+
+#include "vcap/backends/picture_input.hpp"
+#include "vcap/backends/tensor_view.hpp"
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// A model as it lies in memory, usually views into the mapped capsule. What it points into
+/// outlives all that was compiled of it. Thread safety: value.
+struct ModelFile {
+  std::string name{};  ///< of the file; its ending tells the format: .xml, .onnx, .tflite, …
+  std::span<const std::byte> bytes{};
+  std::span<const std::byte>
+      weights{};  ///< of formats that keep them in a file of their own (.bin)
+};
+
+/// What the device should be kept busy for.
+enum class PerformanceGoal {
+  throughput,  ///< many requests at once, each on few cores: the most pictures a second
+  latency      ///< one request at a time, on all cores
+};
+
+/// The element type that the device calculates with.
+enum class Precision {
+  fastest,  ///< what the device is fastest with, such as bf16; results differ in the third digit
+  f32       ///< for tests that compare numbers, and for networks that need it
+};
+
+/// How a model is compiled. The defaults are meant for a server that runs many streams.
+/// Thread safety: value.
+struct EngineSettings {
+  /// In the engine's words: CPU, GPU.0, AUTO, MULTI:GPU.0,CPU. vcap's CPU:0 and GPU:0 will do too.
+  std::string device = "CPU";
+  PerformanceGoal goal = PerformanceGoal::throughput;
+  Precision precision = Precision::fastest;
+  std::size_t streams =
+      0;  ///< requests that the device runs at the same time; 0: the engine's choice
+  std::size_t threads = 0;  ///< cores that the model may use; 0: all that the process may run on
+  /// Where compiled models are kept for the next start; absent: nowhere.
+  std::optional<std::filesystem::path> cache_folder{};
+  std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< least recently used models go beyond it
+  /// Further inputs that are the same for every picture, by name.
+  std::map<std::string, std::vector<float>> constants{};
+};
+
+/// One inference at a time: its input, its run, its outputs. Made by a CompiledModel, which it does
+/// not outlive. Thread safety: thread-compatible; `done` is called by a thread of the engine.
+class VCAP_EXPORT InferenceRequest {
+ public:
+  using Done = std::function<void(std::exception_ptr)>;
+
+  InferenceRequest() = default;
+  InferenceRequest(const InferenceRequest&) = delete;
+  InferenceRequest& operator=(const InferenceRequest&) = delete;
+  virtual ~InferenceRequest();
+
+  /// The engine's own memory for the picture: 8-bit BGR, of the model's size. Write it before
+  /// start.
+  virtual cv::Mat input() = 0;
+  /// Takes the pixels of a BGR picture of exactly the model's size where they lie; the picture must
+  /// not change until the request is done. false: not possible for this picture, nothing is
+  /// changed.
+  virtual bool share_input(const cv::Mat& picture) = 0;
+  /// Begins. `done` is called exactly once, with what went wrong, or null; not under a lock. The
+  /// request must live until then. Throws EngineError (inference_failed) if it cannot begin.
+  virtual void start(Done done) = 0;
+  /// Valid from done until the next start.
+  virtual std::span<const TensorView> outputs() = 0;
+};
+
+/// A model on a device, for one input size. Thread safety: thread-safe.
+class VCAP_EXPORT CompiledModel {
+ public:
+  CompiledModel() = default;
+  CompiledModel(const CompiledModel&) = delete;
+  CompiledModel& operator=(const CompiledModel&) = delete;
+  virtual ~CompiledModel();
+
+  virtual cv::Size input_size() const = 0;
+  /// How many requests keep the device busy; at least 1.
+  virtual std::size_t optimal_requests() const = 0;
+  /// Throws EngineError (inference_failed).
+  virtual std::unique_ptr<InferenceRequest> make_request() = 0;
+};
+
+/// A library that runs networks. Implemented by engine libraries (`libvcap_engine_NAME.so`), or by
+/// whoever brings another; used by ModelRunner. Thread safety: thread-safe.
+class VCAP_EXPORT Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine();
+
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  /// The devices that are there, in the engine's words.
+  virtual std::vector<std::string> devices() const = 0;
+  /// Compiles the model for pictures of `size`; nothing: the model's own size. Throws EngineError:
+  /// unreadable_model, unsupported_model (an operation that the device lacks, or an input that is
+  /// no picture), model_input (a size that does not fit); DeviceError (unknown_device) that lists
+  /// the devices. Messages name the model, the input and the remedy.
+  virtual std::unique_ptr<CompiledModel> compile(const ModelFile& model, const PictureInput& input,
+                                                 std::optional<cv::Size> size,
+                                                 const EngineSettings& settings) = 0;
+};
+
+/// The engine of that name: "openvino" or "opencv_dnn", or another whose library is installed
+/// beside vcap's or in the linker's path. Loads its library the first time. Throws EngineError
+/// (engine_missing) that says how to get it. Thread-safe.
+VCAP_EXPORT std::shared_ptr<Engine> find_engine(std::string_view name);
+
+/// The names of the engines that are installed. Thread-safe.
+VCAP_EXPORT std::vector<std::string> installed_engines();
+
+}  // namespace vcap
+
+/// What an engine's library defines, as `extern "C"`: gives a new engine to the caller.
+#define VCAP_ENGINE(EngineType)                                                       \
+  extern "C" VCAP_EXPORT void vcap_make_engine_1(std::shared_ptr<vcap::Engine>& out); \
+  void vcap_make_engine_1(std::shared_ptr<vcap::Engine>& out) {                       \
+    out = std::make_shared<EngineType>();                                             \
+  }

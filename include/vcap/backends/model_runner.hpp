@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <opencv2/core/mat.hpp>
+
+#include "vcap/backends/engine.hpp"
+#include "vcap/backends/model_outputs.hpp"
+#include "vcap/batching/batch_policy.hpp"
+
+namespace vcap {
+
+/// Runs pictures through a model so that its device never waits for one.
+///
+/// Owns the compiled model, one for each of the input's sizes (the first at once, others when a
+/// picture first needs them), and a pool of requests for each. run() may be called by several
+/// threads at once: they share the pool, so that the end of one call overlaps the next. Made by
+/// ModelBackend or by whoever runs a model. Thread safety: thread-safe; the destructor waits for
+/// nobody, so no call of run may be in progress.
+class VCAP_EXPORT ModelRunner {
+ public:
+  /// Takes what the model gave for the picture at that index. The outputs are valid during the
+  /// call. [a thread that called run; one call at a time for each call of run]
+  using Read = std::function<void(std::size_t index, const ModelOutputs& outputs)>;
+
+  /// Counts of work. Thread safety: value.
+  struct Counts {
+    std::size_t pictures = 0;  ///< that were given to the model
+    std::size_t shared = 0;    ///< of these: read where they lay, without a copy of their pixels
+  };
+
+  /// Compiles the model for its first size. `model` outlives this. Throws as Engine::compile and
+  /// validate(PictureInput).
+  ModelRunner(std::shared_ptr<Engine> engine, ModelFile model, PictureInput input,
+              EngineSettings settings);
+  ~ModelRunner();
+  ModelRunner(const ModelRunner&) = delete;
+  ModelRunner& operator=(const ModelRunner&) = delete;
+
+  /// Runs all pictures, each as soon as a request is free, and hands over outputs as they complete,
+  /// in any order. If a picture fails, throws what the first failed one threw, after all that was
+  /// started is done. Throws EngineError (model_input) for a picture that cannot be an input.
+  void run(std::span<const cv::Mat> pictures, const Read& read);
+
+  /// A policy for a BatchExecutor that feeds this: one picture a batch, and as many workers as keep
+  /// the device busy while others prepare and read. Why: docs/backends.md.
+  BatchPolicy batch_policy() const;
+
+  /// Requests in progress divided by those that keep the device busy. Never blocks.
+  double workload() const noexcept;
+  Counts counts() const noexcept;
+  const PictureInput& input() const noexcept;
+  /// The size of the model's first input size, in pixels.
+  cv::Size input_size() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vcap

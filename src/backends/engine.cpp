@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/backends/engine.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <regex>
+#include <set>
+#include <system_error>
+
+#include "vcap/base/error.hpp"
+#include "vcap/base/version.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "libvcap_engine_";
+
+std::string suffix() {
+  return ".so." + std::to_string(VCAP_VERSION_MAJOR) + "." + std::to_string(VCAP_VERSION_MINOR);
+}
+
+/// The folders in which engines' libraries may lie: that of this library, then `engines` within it.
+fs::path own_folder() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)
+    return {};
+  std::error_code ignored;
+  const fs::path real = fs::canonical(info.dli_fname, ignored);
+  return ignored ? fs::path(info.dli_fname).parent_path() : real.parent_path();
+}
+
+std::string remedy_for(std::string_view name) {
+  if (name == "openvino")
+    return "; this vcap was built or installed without OpenVINO: run cmake/fetch_wheel.sh openvino "
+           "and build vcap again, or name the engine opencv_dnn";
+  return "; install its library beside libvcap_backends, or name another engine";
+}
+
+[[noreturn]] void missing(std::string_view name, const std::string& why) {
+  std::string names;
+  for (const std::string& other : installed_engines()) names += (names.empty() ? "" : ", ") + other;
+  throw EngineError(ErrorCode::engine_missing,
+                    "engine \"" + std::string(name) + "\" cannot be loaded (" + why +
+                        "); installed: " + (names.empty() ? "none" : names) + remedy_for(name));
+}
+
+std::string last_linker_error() {
+  const char* const error = ::dlerror();
+  return error != nullptr ? error : "unknown reason";
+}
+
+std::shared_ptr<Engine> load(std::string_view name) {
+  // A name becomes a part of a path.
+  if (!std::regex_match(name.begin(), name.end(), std::regex("[a-z0-9_]+")))
+    missing(name, "a name has only small letters, digits and _");
+  const std::string file = std::string(kPrefix) + std::string(name) + suffix();
+  const fs::path beside = own_folder() / file;
+  std::error_code ignored;
+  const std::string path = fs::exists(beside, ignored) ? beside.string() : file;
+  // Stays loaded, as all native code does.
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) missing(name, last_linker_error());
+  using Make = void (*)(std::shared_ptr<Engine>&);
+  const auto make = reinterpret_cast<Make>(::dlsym(handle, "vcap_make_engine_1"));
+  if (make == nullptr) missing(name, path + " has no vcap_make_engine_1");
+  std::shared_ptr<Engine> engine;
+  make(engine);
+  return engine;
+}
+
+}  // namespace
+
+InferenceRequest::~InferenceRequest() = default;
+CompiledModel::~CompiledModel() = default;
+Engine::~Engine() = default;
+
+std::shared_ptr<Engine> find_engine(std::string_view name) {
+  // One engine of a name for all capsules, as long as anybody uses it: they share its threads.
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<Engine>, std::less<>>& engines =
+      *new std::map<std::string, std::weak_ptr<Engine>, std::less<>>;
+  const std::lock_guard lock(mutex);
+  if (const auto known = engines.find(name); known != engines.end())
+    if (std::shared_ptr<Engine> engine = known->second.lock()) return engine;
+  std::shared_ptr<Engine> engine = load(name);
+  engines.insert_or_assign(std::string(name), engine);
+  return engine;
+}
+
+std::vector<std::string> installed_engines() {
+  std::set<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(own_folder(), ignored)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with(kPrefix) && file.ends_with(suffix()))
+      names.insert(file.substr(kPrefix.size(), file.size() - kPrefix.size() - suffix().size()));
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace vcap

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "vcap/backends/engine.hpp"
+
+namespace vcap {
+
+/// The engine "opencv_dnn": OpenCV's own networks, on the CPU. Reads ONNX, frozen TensorFlow graphs
+/// (.pb), Darknet (.cfg, weights) and Caffe (.prototxt, weights); all of them copy the weights. One
+/// request at a time, which runs on all cores, in the thread that starts it. Thread safety:
+/// thread-safe.
+class OpenCvDnnEngine final : public Engine {
+ public:
+  std::string name() const override { return "opencv_dnn"; }
+  std::string version() const override;
+  std::vector<std::string> devices() const override { return {"CPU"}; }
+  std::unique_ptr<CompiledModel> compile(const ModelFile& model, const PictureInput& input,
+                                         std::optional<cv::Size> size,
+                                         const EngineSettings& settings) override;
+};
+
+}  // namespace vcap

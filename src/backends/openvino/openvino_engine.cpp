@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks by OpenVINO (Apache-2.0). One core for all models of the process.
+#include "backends/openvino/openvino_engine.hpp"
+
+#include <algorithm>
+
+#include <openvino/openvino.hpp>
+
+#include "backends/openvino/model_cache.hpp"
+#include "backends/openvino/openvino_model.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+/// "GPU" of "GPU.0", "MULTI" of "MULTI:GPU.0,CPU".
+std::string kind_of(const std::string& device) {
+  return device.substr(0, device.find_first_of(".:"));
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+/// OpenVINO's name of a device that vcap calls CPU:0 or GPU:1.
+std::string engine_device(const std::string& device) {
+  const std::size_t colon = device.find(':');
+  if (colon == std::string::npos) return device;
+  const std::string number = device.substr(colon + 1);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) return device;
+  const std::string kind = device.substr(0, colon);
+  return kind == "GPU" ? kind + "." + number : kind;
+}
+
+ov::AnyMap properties(const EngineSettings& settings, const std::string& device) {
+  const bool latency = settings.goal == PerformanceGoal::latency;
+  ov::AnyMap map{ov::hint::performance_mode(latency ? ov::hint::PerformanceMode::LATENCY
+                                                    : ov::hint::PerformanceMode::THROUGHPUT)};
+  const auto set = [&](auto property) { map.insert(property); };
+  if (settings.precision == Precision::f32) set(ov::hint::inference_precision(ov::element::f32));
+  // Not on what spreads over several devices: each has words of its own.
+  if (kind_of(device) != "CPU") return map;
+  if (settings.streams > 0) set(ov::num_streams(static_cast<std::int32_t>(settings.streams)));
+  if (settings.threads > 0)
+    set(ov::inference_num_threads(static_cast<std::int32_t>(settings.threads)));
+  // Several models pinned to the same cores would wait for each other while others are idle.
+  set(ov::hint::enable_cpu_pinning(false));
+  return map;
+}
+
+}  // namespace
+
+class OpenVinoEngine::Impl {
+ public:
+  ov::Core core;
+};
+
+OpenVinoEngine::OpenVinoEngine() : impl_(std::make_unique<Impl>()) {}
+OpenVinoEngine::~OpenVinoEngine() = default;
+
+std::string OpenVinoEngine::version() const { return ov::get_openvino_version().buildNumber; }
+
+std::vector<std::string> OpenVinoEngine::devices() const {
+  return impl_->core.get_available_devices();
+}
+
+std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
+                                                       const PictureInput& input,
+                                                       std::optional<cv::Size> size,
+                                                       const EngineSettings& settings) {
+  const std::string device = engine_device(settings.device);
+  const std::vector<std::string> found = devices();
+  const std::string kind = kind_of(device);
+  const bool combines = kind == "AUTO" || kind == "MULTI" || kind == "HETERO" || kind == "BATCH";
+  const auto is_it = [&](const std::string& other) {
+    return other == device || kind_of(other) == device;
+  };
+  if (!combines && std::ranges::none_of(found, is_it))
+    throw DeviceError(ErrorCode::unknown_device,
+                      "model " + model.name + ": OpenVINO has no device " + device + "; it found " +
+                          joined(found) + "; choose one of them, or AUTO");
+  const ov::AnyMap map = properties(settings, device);
+  std::optional<ModelCache> cache;
+  std::string key;
+  if (settings.cache_folder) {
+    cache.emplace(*settings.cache_folder, settings.cache_bytes);
+    key = ModelCache::key_of(model, input, size, settings, "openvino " + version() + " " + device);
+    if (const std::optional<std::string> blob = cache->find(key)) {
+      try {
+        return import_openvino_model(impl_->core, *blob, model, settings, device, map);
+      } catch (const std::exception& error) {
+        cache->refuse(key, error.what());
+      }
+    }
+  }
+  auto compiled = compile_openvino_model(impl_->core, model, input, size, settings, device, map);
+  if (cache) cache->keep(key, [&] { return compiled->exported(); });
+  return compiled;
+}
+
+}  // namespace vcap
+
+VCAP_ENGINE(vcap::OpenVinoEngine)

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openvino/openvino_model.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <openvino/core/preprocess/pre_post_process.hpp>
+
+#include "backends/openvino/openvino_request.hpp"
+#include "backends/openvino/read_openvino_model.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+using Model = std::shared_ptr<ov::Model>;
+
+/// No tensor of a sane model is larger; one that is would end the process when it is allocated.
+constexpr std::size_t kLargestTensor = std::size_t{1} << 31;
+
+[[noreturn]] void refuse(ErrorCode code, const std::string& name, const std::string& what) {
+  throw EngineError(code, "model " + name + ": " + what);
+}
+
+/// The first line of what OpenVINO says; the others are places in its sources.
+std::string reason(const std::exception& error) {
+  std::string text = error.what(), last;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty() && line.find("Exception from") == std::string::npos) last = line;
+  return last.empty() ? text : last;
+}
+
+std::string name_of(const ov::Output<const ov::Node>& port) {
+  return port.get_names().empty() ? port.get_node()->get_friendly_name() : port.get_any_name();
+}
+
+/// The name that the model's file has for an output. OpenVINO keeps a set of all names that a
+/// tensor ever had, and a result's own name, which may end with the number of a port.
+std::string output_name(const ov::Output<const ov::Node>& port) {
+  const std::string own = port.get_node()->get_friendly_name();
+  const std::string plain = own.substr(0, own.find("/sink_port"));
+  return port.get_names().contains(plain) ? plain : name_of(port);
+}
+
+std::string inputs_of(const Model& model) {
+  std::string text;
+  for (const auto& port : std::as_const(*model).inputs())
+    text += (text.empty() ? "" : ", ") + name_of(port) + " " + port.get_partial_shape().to_string();
+  return text.empty() ? "none" : text;
+}
+
+std::size_t find_picture_input(const Model& model, const std::string& file,
+                               const PictureInput& input, const EngineSettings& settings) {
+  const auto ports = std::as_const(*model).inputs();
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const std::string name = name_of(ports[i]);
+    const ov::Rank rank = ports[i].get_partial_shape().rank();
+    if (!input.name.empty() ? name == input.name || ports[i].get_names().contains(input.name)
+                            : rank.is_static() && rank.get_length() == 4) {
+      if (found)
+        refuse(ErrorCode::unsupported_model, file,
+               "has several inputs that could be the picture: " + inputs_of(model) +
+                   "; name one (\"name\" of \"input\")");
+      found = i;
+    } else if (!settings.constants.contains(name)) {
+      continue;
+    }
+  }
+  if (!found)
+    refuse(ErrorCode::unsupported_model, file,
+           input.name.empty()
+               ? "has no input of four dimensions for a picture; its inputs: " + inputs_of(model)
+               : "has no input \"" + input.name + "\"; its inputs: " + inputs_of(model));
+  const ov::Rank rank = ports[*found].get_partial_shape().rank();
+  if (rank.is_dynamic() || rank.get_length() != 4)
+    refuse(ErrorCode::unsupported_model, file,
+           "input " + name_of(ports[*found]) + " has the shape " +
+               ports[*found].get_partial_shape().to_string() + "; a picture has four dimensions");
+  return *found;
+}
+
+bool may_be_channels(const ov::Dimension& dimension) {
+  return dimension.is_static() && (dimension.get_length() == 1 || dimension.get_length() == 3);
+}
+
+/// true: NHWC.
+bool is_channels_last(const ov::Output<ov::Node>& port, const ov::PartialShape& shape,
+                      const std::string& file, const PictureInput& input) {
+  if (input.layout != PictureInput::Layout::automatic)
+    return input.layout == PictureInput::Layout::nhwc;
+  const auto parameter =
+      std::dynamic_pointer_cast<ov::op::v0::Parameter>(port.get_node_shared_ptr());
+  if (parameter && !parameter->get_layout().empty()) {
+    const ov::Layout layout = parameter->get_layout();
+    if (ov::layout::has_channels(layout)) return (ov::layout::channels_idx(layout) + 4) % 4 == 3;
+  }
+  if (may_be_channels(shape[1])) return false;
+  if (may_be_channels(shape[3])) return true;
+  refuse(ErrorCode::unsupported_model, file,
+         "input of shape " + shape.to_string() +
+             " does not tell where its channels are; give \"layout\", nchw or nhwc");
+}
+
+/// The size of the model's input for one picture, all its dimensions known.
+ov::PartialShape fixed_shape(const ov::PartialShape& shape, bool channels_last,
+                             const std::string& file, std::optional<cv::Size> size,
+                             const PictureInput& input) {
+  const std::size_t height = channels_last ? 1 : 2, channel = channels_last ? 3 : 1;
+  const std::int64_t channels = input.colors == PictureInput::Colors::gray ? 1 : 3;
+  if (!shape[channel].compatible(ov::Dimension(channels)))
+    refuse(ErrorCode::model_input, file,
+           "input of shape " + shape.to_string() +
+               " has another number of channels than its "
+               "colors (" +
+               std::to_string(channels) + "); give \"colors\": \"gray\", \"rgb\" or \"bgr\"");
+  ov::PartialShape fixed = shape;
+  fixed[0] = 1;
+  fixed[channel] = channels;
+  if (size) {
+    fixed[height] = size->height;
+    fixed[height + 1] = size->width;
+  } else if (shape[height].is_dynamic() || shape[height + 1].is_dynamic()) {
+    refuse(ErrorCode::model_input, file,
+           "input has the shape " + shape.to_string() +
+               " and so no size of its own; give \"sizes\", such as [[640, 640]]");
+  }
+  return fixed;
+}
+
+void fix_shapes(const Model& model, const std::string& file, std::size_t picture,
+                const ov::PartialShape& shape, const EngineSettings& settings) {
+  std::map<ov::Output<ov::Node>, ov::PartialShape> shapes;
+  const auto ports = model->inputs();
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    if (i == picture) {
+      shapes[ports[i]] = shape;
+      continue;
+    }
+    const std::string name = name_of(ports[i]);
+    const auto values = settings.constants.find(name);
+    if (values == settings.constants.end())
+      refuse(ErrorCode::model_input, file,
+             "input " + name + " " + ports[i].get_partial_shape().to_string() +
+                 " is no picture and has no value; give one under \"constants\"");
+    ov::PartialShape fixed = ports[i].get_partial_shape();
+    std::int64_t rest = static_cast<std::int64_t>(values->second.size());
+    if (fixed.rank().is_dynamic()) fixed = {rest};
+    for (std::size_t d = 0; d < fixed.size(); ++d)
+      if (fixed[d].is_dynamic()) fixed[d] = d + 1 == fixed.size() ? rest : 1;
+    if (ov::shape_size(fixed.to_shape()) != values->second.size())
+      refuse(ErrorCode::model_input, file,
+             "input " + name + " has the shape " + fixed.to_string() +
+                 ", but \"constants\" gives " + std::to_string(values->second.size()) + " numbers");
+    shapes[ports[i]] = fixed;
+  }
+  try {
+    model->reshape(shapes);
+  } catch (const std::exception& error) {
+    refuse(ErrorCode::model_input, file,
+           "does not take an input of shape " + shape.to_string() + ": " + reason(error));
+  }
+}
+
+void check_tensors(const Model& model, const std::string& file) {
+  if (model->outputs().empty()) refuse(ErrorCode::unsupported_model, file, "has no output");
+  for (const auto& node : model->get_ordered_ops())
+    for (const auto& output : node->outputs()) {
+      const ov::PartialShape& shape = output.get_partial_shape();
+      if (shape.is_dynamic()) continue;
+      std::size_t bytes = std::max<std::size_t>(1, output.get_element_type().size());
+      for (const std::size_t length : shape.to_shape()) {
+        if (length > 0 && bytes > kLargestTensor / length)
+          refuse(ErrorCode::unsupported_model, file,
+                 "tensor " + node->get_friendly_name() + " of shape " + shape.to_string() +
+                     " is larger than " + std::to_string(kLargestTensor >> 20) + " MiB");
+        bytes *= length;
+      }
+    }
+}
+
+std::vector<float> channels(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+/// Pictures go in as they are: 8-bit BGR. What is left of the way to the model's input becomes a
+/// part of the model.
+Model with_preprocessing(const Model& model, std::size_t picture, bool channels_last,
+                         const PictureInput& input) {
+  ov::preprocess::PrePostProcessor processor(model);
+  ov::preprocess::InputInfo& info = processor.input(picture);
+  info.tensor()
+      .set_element_type(ov::element::u8)
+      .set_layout("NHWC")
+      .set_color_format(ov::preprocess::ColorFormat::BGR);
+  info.model().set_layout(channels_last ? "NHWC" : "NCHW");
+  ov::preprocess::PreProcessSteps& steps = info.preprocess();
+  steps.convert_element_type(ov::element::f32);
+  if (input.colors == PictureInput::Colors::rgb)
+    steps.convert_color(ov::preprocess::ColorFormat::RGB);
+  if (input.colors == PictureInput::Colors::gray)
+    steps.convert_color(ov::preprocess::ColorFormat::GRAY);
+  const auto is_not = [](double neutral) { return [=](double value) { return value != neutral; }; };
+  if (std::ranges::any_of(input.mean, is_not(0))) steps.mean(channels(input.mean));
+  if (std::ranges::any_of(input.scale, is_not(1))) steps.scale(channels(input.scale));
+  for (std::size_t i = 0; i < model->inputs().size(); ++i)
+    if (i != picture) processor.input(i).tensor().set_element_type(ov::element::f32);
+  for (std::size_t i = 0; i < model->outputs().size(); ++i)
+    processor.output(i).tensor().set_element_type(ov::element::f32);
+  return processor.build();
+}
+
+}  // namespace
+
+OpenVinoModel::OpenVinoModel(std::string name, ov::CompiledModel compiled,
+                             std::size_t picture_input, std::vector<std::string> outputs,
+                             std::map<std::string, std::vector<float>> constants)
+    : name_(std::move(name)),
+      compiled_(std::move(compiled)),
+      picture_input_(picture_input),
+      outputs_(std::move(outputs)),
+      constants_(std::move(constants)) {
+  const ov::Shape shape = compiled_.inputs().at(picture_input_).get_shape();  // NHWC
+  size_ = {static_cast<int>(shape.at(2)), static_cast<int>(shape.at(1))};
+}
+
+std::size_t OpenVinoModel::optimal_requests() const {
+  return std::max(1u, compiled_.get_property(ov::optimal_number_of_infer_requests));
+}
+
+std::unique_ptr<InferenceRequest> OpenVinoModel::make_request() {
+  try {
+    auto copy = compiled_;
+    return std::make_unique<OpenVinoRequest>(name_, copy.create_infer_request(), picture_input_,
+                                             outputs_, constants_);
+  } catch (const ov::Exception& error) {
+    refuse(ErrorCode::inference_failed, name_, "no request can be made: " + reason(error));
+  }
+}
+
+std::string OpenVinoModel::exported() const {
+  std::ostringstream blob;
+  // Before OpenVINO's own bytes: which of the inputs is the picture, and the outputs' names.
+  blob << nlohmann::json{{"picture_input", picture_input_}, {"outputs", outputs_}} << '\n';
+  auto copy = compiled_;
+  copy.export_model(blob);
+  return std::move(blob).str();
+}
+
+std::unique_ptr<OpenVinoModel> compile_openvino_model(
+    ov::Core& core, const ModelFile& file, const PictureInput& input, std::optional<cv::Size> size,
+    const EngineSettings& settings, const std::string& device, const ov::AnyMap& properties) {
+  Model model;
+  try {
+    model = read_openvino_model(core, file);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    refuse(ErrorCode::unreadable_model, file.name,
+           "cannot be read: " + reason(error) +
+               "; check that the file is whole and of the format that its ending says");
+  }
+  const std::size_t picture = find_picture_input(model, file.name, input, settings);
+  const ov::PartialShape shape = model->input(picture).get_partial_shape();
+  const bool channels_last = is_channels_last(model->input(picture), shape, file.name, input);
+  fix_shapes(model, file.name, picture, fixed_shape(shape, channels_last, file.name, size, input),
+             settings);
+  check_tensors(model, file.name);
+  try {
+    std::vector<std::string> outputs;
+    for (const auto& port : std::as_const(*model).outputs()) outputs.push_back(output_name(port));
+    const Model whole = with_preprocessing(model, picture, channels_last, input);
+    return std::make_unique<OpenVinoModel>(file.name, core.compile_model(whole, device, properties),
+                                           picture, std::move(outputs), settings.constants);
+  } catch (const std::exception& error) {
+    refuse(ErrorCode::unsupported_model, file.name,
+           "cannot be compiled for " + device + ": " + reason(error) +
+               "; try another device, or convert the model again without that operation");
+  }
+}
+
+std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, const std::string& blob,
+                                                     const ModelFile& model,
+                                                     const EngineSettings& settings,
+                                                     const std::string& device,
+                                                     const ov::AnyMap& properties) {
+  std::istringstream stream(blob);
+  std::string line;
+  std::getline(stream, line);
+  const nlohmann::json head = nlohmann::json::parse(line);
+  return std::make_unique<OpenVinoModel>(model.name, core.import_model(stream, device, properties),
+                                         head.at("picture_input").get<std::size_t>(),
+                                         head.at("outputs").get<std::vector<std::string>>(),
+                                         settings.constants);
+}
+
+}  // namespace vcap

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/openvino/read_openvino_model.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const ModelFile& file, const std::string& what) {
+  throw EngineError(ErrorCode::unreadable_model, "model " + file.name + ": " + what);
+}
+
+ov::Tensor view(std::span<const std::byte> bytes) {
+  // OpenVINO reads the weights only; its tensors know no const.
+  return {ov::element::u8, {bytes.size()}, const_cast<std::byte*>(bytes.data())};
+}
+
+/// A path to bytes in memory, with a file name that ends as the model's does: some readers of
+/// OpenVINO take a path only and look at its ending. Gone with this object.
+class MemoryPath {
+ public:
+  MemoryPath(const ModelFile& file, const std::string& ending) {
+    descriptor_ = ::memfd_create("vcap-model", MFD_CLOEXEC);
+    if (descriptor_ < 0 || !write(file.bytes)) fail(file);
+    std::string folder = (fs::temp_directory_path() / "vcap-model-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) fail(file);
+    folder_ = folder;
+    link_ = folder_ / ("model" + ending);
+    std::error_code failed;
+    fs::create_symlink("/proc/self/fd/" + std::to_string(descriptor_), link_, failed);
+    if (failed) {
+      errno = failed.value();
+      fail(file);
+    }
+  }
+  ~MemoryPath() { clear(); }
+  MemoryPath(const MemoryPath&) = delete;
+  MemoryPath& operator=(const MemoryPath&) = delete;
+
+  const fs::path& path() const { return link_; }
+
+ private:
+  bool write(std::span<const std::byte> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+  [[noreturn]] void fail(const ModelFile& file) {
+    const std::string why = std::generic_category().message(errno);
+    clear();
+    refuse(file, "cannot be put into memory for OpenVINO's reader: " + why);
+  }
+  void clear() noexcept {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  int descriptor_ = -1;
+  fs::path folder_, link_;
+};
+
+}  // namespace
+
+std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& file) {
+  if (file.bytes.empty()) refuse(file, "is empty");
+  const std::string ending = fs::path(file.name).extension().string();
+  const std::string text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+  if (ending == ".xml") {
+    if (file.weights.empty())
+      refuse(file, "is IR without its weights; give the .bin file as \"weights\"");
+    return core.read_model(text, view(file.weights));
+  }
+  if (ending == ".onnx") return core.read_model(text, ov::Tensor());
+  if (ending == ".tflite" || ending == ".pb")
+    return core.read_model(MemoryPath(file, ending).path());
+  refuse(file,
+         "has an ending that OpenVINO does not read from memory; convert it to IR (.xml and "
+         ".bin), ONNX (.onnx), TensorFlow Lite (.tflite) or a frozen graph (.pb)");
+}
+
+}  // namespace vcap
