@@ -12,7 +12,7 @@
 namespace vcap {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void refuse_input(const std::string& what) {
   throw EngineError(ErrorCode::invalid_model_spec, "the model's input: " + what);
 }
 
@@ -24,10 +24,10 @@ void check_channels(const std::vector<double>& values, const std::string& field,
                     PictureInput::Colors colors) {
   const std::size_t channels = colors == PictureInput::Colors::gray ? 1 : 3;
   if (values.size() != 1 && values.size() != channels)
-    refuse(field + " has " + std::to_string(values.size()) + " numbers; give one, or " +
+    refuse_input(field + " has " + std::to_string(values.size()) + " numbers; give one, or " +
            std::to_string(channels) + ", one for each channel");
   for (const double value : values)
-    if (!std::isfinite(value)) refuse(field + " is not finite");
+    if (!std::isfinite(value)) refuse_input(field + " is not finite");
 }
 
 int flag_of(PictureInput::Interpolation interpolation) {
@@ -98,18 +98,18 @@ void validate(const PictureInput& input) {
   check_channels(input.mean, "mean", input.colors);
   check_channels(input.scale, "scale", input.colors);
   if (std::ranges::find(input.scale, 0.0) != input.scale.end())
-    refuse("scale has a 0; values are divided by it, so give 1 for none");
+    refuse_input("scale has a 0; values are divided by it, so give 1 for none");
   if (!(input.padding >= 0 && input.padding <= 255))
-    refuse("padding is not within 0 to 255, the values of a pixel");
+    refuse_input("padding is not within 0 to 255, the values of a pixel");
   constexpr int kLongestSide = 1 << 14;
   for (const cv::Size& size : input.sizes)
     if (size.width < 1 || size.height < 1 || size.width > kLongestSide ||
         size.height > kLongestSide)
-      refuse("size " + text(size) + " is not within 1 to " + std::to_string(kLongestSide) +
+      refuse_input("size " + text(size) + " is not within 1 to " + std::to_string(kLongestSide) +
              " pixels for each side");
   const auto larger = [](cv::Size a, cv::Size b) { return a.area() >= b.area(); };
   if (std::ranges::adjacent_find(input.sizes, larger) != input.sizes.end())
-    refuse("sizes are not in rising order of their areas; sort them and leave out repetitions");
+    refuse_input("sizes are not in rising order of their areas; sort them and leave out repetitions");
 }
 
 std::size_t choose_size(const std::vector<cv::Size>& sizes, cv::Size picture,

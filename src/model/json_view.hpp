@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "vcap/base/export.hpp"
+
 namespace vcap {
 
 /// A JSON value that knows its place in the document, so that what is wrong with it can be said
@@ -19,7 +21,7 @@ namespace vcap {
 /// no pointer, so that whoever holds the document can put a place before it.
 ///
 /// Borrows the value. All complaints are InvalidArgument (invalid_json). Thread safety: value.
-class JsonView {
+class VCAP_EXPORT JsonView {
  public:
   using Pointer = nlohmann::json::json_pointer;
 
@@ -65,6 +67,6 @@ class JsonView {
 };
 
 /// What the value is, short enough for a message: `"text"`, `7`, `an array of 3`, `an object`.
-std::string brief(const nlohmann::json& value);
+VCAP_EXPORT std::string brief(const nlohmann::json& value);
 
 }  // namespace vcap

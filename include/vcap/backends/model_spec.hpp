@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "vcap/backends/engine.hpp"
+#include "vcap/backends/model_runner.hpp"
+#include "vcap/backends/picture_input.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule_files.hpp"
+
+namespace vcap {
+
+/// What a capsule says of its network: which file, which engine, how pictures go in, and how to
+/// read what comes out. Usually a JSON file of the capsule (docs/backends.md has every field):
+///
+///     {"model": "yolov8n.onnx", "labels": "coco.txt",
+///      "input": {"sizes": [[640, 640]], "fit": "letterbox", "scale": 255, "padding": 114},
+///      "output": {"reader": "yolo_v8"}}
+///
+/// Thread safety: value.
+struct VCAP_EXPORT ModelSpec {
+  std::string model{};    ///< the name of a file of the capsule
+  std::string weights{};  ///< the same, of formats that keep weights in a file of their own
+  std::string engine = "openvino";
+  PictureInput input{};
+  EngineSettings settings{};
+  std::vector<std::string> labels{};                 ///< names of the classes, by index
+  nlohmann::json output = nlohmann::json::object();  ///< for the reader of the outputs
+
+  /// Reads the capsule's JSON file of that name, and the file of labels that it names. Throws
+  /// EngineError (invalid_model_spec) that names the file, the field by its JSON pointer, its value
+  /// and what is allowed.
+  static ModelSpec read(const CapsuleFiles& files, std::string_view name);
+
+  /// Takes what a host asks for: the object "engine" of a config, if there is one, with "name",
+  /// "precision", "goal", "streams", "threads", "cache_folder" and "cache_mib". Throws as read.
+  void apply(const nlohmann::json& config);
+};
+
+/// The schema of a config's object "engine", for CapsuleInfo::config_schema: put it under
+/// "properties" as "engine".
+VCAP_EXPORT nlohmann::json engine_config_schema();
+
+/// Compiles the model that `spec` describes, on a device that the capsule's mapper returned. The
+/// files outlive what is returned. Throws EngineError and DeviceError as ModelRunner, and
+/// EngineError (invalid_model_spec) for a file that the capsule does not have.
+VCAP_EXPORT std::shared_ptr<ModelRunner> load_model(const CapsuleFiles& files, ModelSpec spec,
+                                                    const std::string& device);
+
+}  // namespace vcap

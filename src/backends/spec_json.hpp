@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "model/json_view.hpp"
+#include "vcap/base/error.hpp"
+
+/// What the readers of a ModelSpec's JSON share. All complain as JsonView does.
+namespace vcap::spec {
+
+/// Where the host keeps what it need not keep: $VCAP_CACHE/models, else vcap/models in
+/// $XDG_CACHE_HOME or ~/.cache; nothing without a home.
+std::optional<std::filesystem::path> default_cache_folder();
+
+/// Complaints about JSON, with the name of the file, as EngineError (invalid_model_spec).
+template <class Read>
+auto with_file(const std::string& file, Read read) {
+  try {
+    return read();
+  } catch (const InvalidArgument& error) {
+    throw EngineError(ErrorCode::invalid_model_spec, file + ": " + error.what());
+  } catch (const EngineError& error) {
+    throw EngineError(error.code(), file + ": " + error.what());
+  }
+}
+
+/// A whole number from `least` up that fits.
+template <class Whole>
+Whole whole(const JsonView& json, std::int64_t least) {
+  const std::int64_t value = json.integer();
+  if (value < least || value > std::int64_t{std::numeric_limits<int>::max()})
+    json.fail("a whole number from " + std::to_string(least));
+  return static_cast<Whole>(value);
+}
+
+/// The value that stands under the text.
+template <class Value>
+Value one_of(const JsonView& json,
+             std::initializer_list<std::pair<std::string_view, Value>> values) {
+  std::string names;
+  for (const auto& [name, value] : values) {
+    if (json.text() == name) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  json.fail("one of " + names);
+}
+
+}  // namespace vcap::spec
