@@ -11,9 +11,9 @@ namespace vcap {
 
 /// What a detector found: a box with the index of its class. Thread safety: value.
 struct Detection {
-  BoundingBox box{};       ///< in pixels of the picture that the model was given
-  std::size_t label = 0;   ///< index into the model's list of labels
-  double confidence = 0;   ///< in 0…1
+  BoundingBox box{};                  ///< in pixels of the picture that the model was given
+  std::size_t label = 0;              ///< index into the model's list of labels
+  double confidence = 0;              ///< in 0…1
   std::vector<Keypoint> keypoints{};  ///< in pixels of the picture; empty if the model has none
 
   bool operator==(const Detection&) const = default;
