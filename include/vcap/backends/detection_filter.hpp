@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace vcap {
+
+/// Which of a detector's candidates its reader gives. Thread safety: value.
+///
+/// Readers drop each candidate with a coordinate or score that is NaN or infinite, and each box
+/// without area. They give the others in pixels of the picture, by falling confidence.
+struct DetectionFilter {
+  double threshold = 0.5;       ///< the least confidence, in 0…1
+  double max_overlap = 0.45;    ///< IoU of non-maximum suppression, in 0…1; 1 switches it off
+  bool across_classes = false;  ///< whether a box suppresses boxes of other labels
+  /// Whether boxes are cut to the picture, and dropped if they have no part in it. Keypoints stay
+  /// where they are: a point outside the picture still tells a person's pose.
+  bool clip = true;
+  std::size_t max_candidates = 5000;  ///< how many of the best go into the suppression, > 0
+  std::size_t max_detections = 1000;  ///< how many of the best are given, > 0
+
+  bool operator==(const DetectionFilter&) const = default;
+};
+
+}  // namespace vcap

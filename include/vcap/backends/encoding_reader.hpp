@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "vcap/backends/model_outputs.hpp"
+#include "vcap/backends/output_ref.hpp"
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// How an EncodingReader reads. Thread safety: value.
+struct EncodingSettings {
+  OutputRef output{};
+  std::size_t length = 0;  ///< how many numbers an encoding has; 0: as many as the model gives
+  bool normalized = true;  ///< whether it is divided by its Euclidean length, so that this is 1
+};
+
+/// Reads encodings, the vectors by which things are recognised again. Thread-safe.
+class VCAP_EXPORT EncodingReader {
+ public:
+  explicit EncodingReader(EncodingSettings settings) : settings_(std::move(settings)) {}
+
+  /// Nothing if a number is NaN or infinite, or if a vector without length is to be normalised.
+  /// Throws EngineError (model_output) if the output is no vector, or one of another length.
+  std::optional<std::vector<float>> operator()(const ModelOutputs& outputs) const;
+
+ private:
+  EncodingSettings settings_;
+};
+
+}  // namespace vcap

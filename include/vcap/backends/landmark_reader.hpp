@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vcap/backends/model_outputs.hpp"
+#include "vcap/backends/output_ref.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/model/keypoint.hpp"
+
+namespace vcap {
+
+/// The points of one face, hand, body or other thing that a picture shows. Thread safety: value.
+struct Landmarks {
+  std::vector<Keypoint> keypoints{};  ///< in pixels of the picture; points without numbers left out
+  double confidence = 1;              ///< that the thing is there at all, in 0…1
+
+  bool operator==(const Landmarks&) const = default;
+};
+
+/// An output that says how sure the model is. Thread safety: value.
+struct CertaintyOutput {
+  OutputRef output{};
+  bool sigmoid = true;  ///< whether its numbers are logits, and not probabilities
+};
+
+/// How a LandmarkReader reads. Thread safety: value.
+///
+/// A point is a row of `values` numbers, x and y first. MediaPipe's face landmarks are 468 names
+/// with 3 values, z in place 2 and the flag in output 1; its pose landmarks 39 names with 5 values,
+/// z in place 2, visibility in 3 and presence in 4, and a flag without sigmoid.
+struct LandmarkSettings {
+  OutputRef points{};                ///< [1,K·D] or [1,K,D]
+  std::vector<std::string> names{};  ///< of the K points, in the model's order
+  std::size_t values = 2;            ///< D, the numbers of a point
+  bool relative = false;  ///< whether coordinates are parts of the input, and not its pixels
+  std::optional<std::size_t> z{};           ///< the place of z in a point's numbers
+  std::optional<std::size_t> visibility{};  ///< and of the logit that it is not hidden
+  std::optional<std::size_t> presence{};    ///< and of the logit that it is in the picture
+  std::optional<CertaintyOutput> visibility_output{};  ///< [1,K], if it is an output of its own
+  std::optional<CertaintyOutput> presence_output{};    ///< [1,K], if it is an output of its own
+  std::optional<CertaintyOutput> flag{};               ///< [1,1]: whether the thing is there
+  double threshold = 0.5;  ///< the least confidence of the flag, in 0…1
+};
+
+/// Reads landmarks that the network gives as numbers. A keypoint's confidence is the least of the
+/// visibilities and presences that the settings name. z is in pixels of the picture, by the
+/// horizontal scale. Keypoints may lie outside the picture. Thread-safe.
+class VCAP_EXPORT LandmarkReader {
+ public:
+  /// Throws EngineError (invalid_model_spec) that names the setting at fault.
+  explicit LandmarkReader(LandmarkSettings settings);
+
+  /// Nothing if the flag is below the threshold or no number. Throws EngineError (model_output) if
+  /// an output does not fit the names and values.
+  std::optional<Landmarks> operator()(const ModelOutputs& outputs) const;
+
+ private:
+  LandmarkSettings settings_;
+};
+
+/// How a HeatmapReader reads. Thread safety: value.
+struct HeatmapSettings {
+  OutputRef output{};                ///< [1,K,H,W]: a map for each point
+  std::vector<std::string> names{};  ///< of the K points, in the model's order
+  double threshold = 0;              ///< the least height of a peak, in 0…1
+  /// Where in its cell a peak lies, in 0…1: ½ in its middle. 0 is for models whose maps were made
+  /// with cell i at pixel i·stride, as those of SimpleBaseline and HRNet were.
+  double offset = 0.5;
+};
+
+/// Reads keypoints from heat maps: each is at its map's greatest value, moved by a quarter of a
+/// cell to the higher neighbour on each axis; its confidence is that value. Points whose value is
+/// not confident enough are left out.
+///
+/// Source: B. Xiao et al., "Simple Baselines for Human Pose Estimation and Tracking", ECCV 2018.
+/// Thread-safe.
+class VCAP_EXPORT HeatmapReader {
+ public:
+  /// Throws EngineError (invalid_model_spec) that names the setting at fault.
+  explicit HeatmapReader(HeatmapSettings settings);
+
+  /// Keypoints in pixels of the picture, in the order of the names. Throws EngineError
+  /// (model_output) if the output has another shape.
+  std::vector<Keypoint> operator()(const ModelOutputs& outputs) const;
+
+ private:
+  HeatmapSettings settings_;
+};
+
+}  // namespace vcap
