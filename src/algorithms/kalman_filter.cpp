@@ -207,8 +207,9 @@ nlohmann::json KalmanFilter::save() const {
   return {{"axes", std::move(axes)}, {"scale", scale_}, {"since_update", since_update_.count()}};
 }
 
-KalmanFilter::KalmanFilter(const nlohmann::json& saved, const BoxMotion& motion) : motion_(motion) {
-  check_motion(motion);
+KalmanFilter KalmanFilter::restore(const nlohmann::json& saved, const BoxMotion& motion) {
+  KalmanFilter filter;
+  filter.set_motion(motion);
   try {
     const auto axes = saved.at("axes").get<std::array<std::array<double, 5>, 4>>();
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -217,19 +218,26 @@ KalmanFilter::KalmanFilter(const nlohmann::json& saved, const BoxMotion& motion)
         throw InvalidArgument(ErrorCode::invalid_json,
                               "KalmanFilter: saved axis " + std::to_string(i) +
                                   " is not (place, velocity, variances); give what save() gave");
-      axes_[i] = {place, velocity, pp, pv, vv};
+      filter.axes_[i] = {place, velocity, pp, pv, vv};
     }
-    scale_ = saved.at("scale").get<double>();
-    since_update_ = nanoseconds(saved.at("since_update").get<std::int64_t>());
+    filter.scale_ = saved.at("scale").get<double>();
+    filter.since_update_ = nanoseconds(saved.at("since_update").get<std::int64_t>());
   } catch (const nlohmann::json::exception& error) {
     throw InvalidArgument(ErrorCode::invalid_json,
                           std::string("KalmanFilter: not what save() gave: ") + error.what());
   }
-  if (!(scale_ > 0) || since_update_.count() < 0)
+  if (!(filter.scale_ > 0) || filter.since_update_.count() < 0)
     throw InvalidArgument(ErrorCode::invalid_json,
-                          "KalmanFilter: a saved scale of " + number_text(scale_) +
-                              " and time of " + std::to_string(since_update_.count()) +
-                              " ns must be above 0, and 0 or above; give what save() gave");
+                          "KalmanFilter: a saved scale of " + number_text(filter.scale_) +
+                              " must be above 0, and a saved time of " +
+                              std::to_string(filter.since_update_.count()) +
+                              " ns 0 or above; give what save() gave");
+  return filter;
+}
+
+void KalmanFilter::set_motion(const BoxMotion& motion) {
+  check_motion(motion);
+  motion_ = motion;
 }
 
 }  // namespace vcap

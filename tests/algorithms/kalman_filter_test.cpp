@@ -255,7 +255,7 @@ TEST(KalmanFilter, StaysAValidCovarianceThroughLongAndOddRuns) {
 TEST(KalmanFilter, ContinuesExactlyFromWhatItSaved) {
   KalmanFilter filter = followed(30, 1.3);
   filter.coast(milliseconds(77), milliseconds(300));
-  KalmanFilter restored(nlohmann::json::parse(filter.save().dump()), {});
+  KalmanFilter restored = KalmanFilter::restore(nlohmann::json::parse(filter.save().dump()));
   EXPECT_EQ(restored, filter);
   for (KalmanFilter* each : {&filter, &restored}) {
     each->predict(milliseconds(33));
@@ -264,11 +264,21 @@ TEST(KalmanFilter, ContinuesExactlyFromWhatItSaved) {
   EXPECT_EQ(restored, filter);
 }
 
+TEST(KalmanFilter, FollowsAnotherMotionFromNowOn) {
+  KalmanFilter filter = followed(10, 2), lively = filter;
+  lively.set_motion({.acceleration = 3});
+  filter.predict(milliseconds(500));
+  lively.predict(milliseconds(500));
+  EXPECT_EQ(lively.state(), filter.state());
+  EXPECT_GT(lively.covariance()(0, 0), 1.5 * filter.covariance()(0, 0));
+  EXPECT_THROW(lively.set_motion({.drift = -1}), InvalidArgument);
+}
+
 TEST(KalmanFilter, RefusesWhatItDidNotSave) {
   const nlohmann::json saved = KalmanFilter(walker(0)).save();
   const auto refuses = [](const nlohmann::json& json) {
     try {
-      KalmanFilter(json, {});
+      KalmanFilter::restore(json);
     } catch (const InvalidArgument& error) {
       return error.code() == ErrorCode::invalid_json;
     }

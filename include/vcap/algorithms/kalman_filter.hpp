@@ -58,7 +58,7 @@ class VCAP_EXPORT KalmanFilter {
   explicit KalmanFilter(const BoundingBox& box, const BoxMotion& motion = {});
   /// Continues exactly from what save() gave; throws InvalidArgument (invalid_json) if it is of
   /// another form. The motion is not part of what is saved.
-  KalmanFilter(const nlohmann::json& saved, const BoxMotion& motion);
+  static KalmanFilter restore(const nlohmann::json& saved, const BoxMotion& motion = {});
 
   /// The most likely box; its sides are above 0.
   BoundingBox box() const noexcept;
@@ -90,12 +90,17 @@ class VCAP_EXPORT KalmanFilter {
   /// InvalidArgument as the constructor does, and if `noise` is not a finite number above 0.
   void update(const BoundingBox& box, double noise = 1);
 
-  /// For the constructor above.
+  /// Follows another motion from now on; throws InvalidArgument as the constructor does.
+  void set_motion(const BoxMotion& motion);
+
+  /// The state for restore(). Its numbers survive a dump as text exactly.
   nlohmann::json save() const;
 
   bool operator==(const KalmanFilter&) const = default;
 
  private:
+  KalmanFilter() = default;
+
   /// A place and its velocity, with their covariance.
   struct Axis {
     double place = 0, velocity = 0;
