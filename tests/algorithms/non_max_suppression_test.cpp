@@ -133,6 +133,66 @@ TEST(NonMaxSuppression, HandlesTensOfThousandsOfBoxesSideBySide) {
   for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(kept[i], 2 * i);
 }
 
+TEST(NonMaxSuppression, LetsOnlyBoxesOfOneLabelSuppressEachOther) {
+  const std::vector<BoundingBox> same(4, BoundingBox{0, 0, 10, 10});
+  EXPECT_THAT(non_max_suppression(same, std::vector{0.6, 0.9, 0.8, 0.7},
+                                  std::vector<std::size_t>{5, 5, 0, 5}, 0.5),
+              ElementsAre(1, 2));
+}
+
+TEST(NonMaxSuppression, AgreesWithTheDefinitionLabelByLabel) {
+  std::mt19937 engine(12);
+  std::uniform_real_distribution<double> position(0, 60), side(-1, 50);
+  std::uniform_int_distribution<int> score(0, 20);
+  std::uniform_int_distribution<std::size_t> any_label(0, 5);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<BoundingBox> boxes;
+    std::vector<double> scores;
+    std::vector<std::size_t> labels;
+    for (int i = 0; i < 120; ++i) {
+      const double x = position(engine), y = position(engine);
+      boxes.push_back({x, y, x + side(engine), y + side(engine)});
+      scores.push_back(score(engine) / 10.0);
+      labels.push_back(any_label(engine) * 1000);
+    }
+    Indices expected;
+    for (std::size_t label = 0; label <= 5000; label += 1000) {
+      Indices members;
+      std::vector<BoundingBox> its_boxes;
+      std::vector<double> its_scores;
+      for (std::size_t i = 0; i < boxes.size(); ++i) {
+        if (labels[i] != label) continue;
+        members.push_back(i);
+        its_boxes.push_back(boxes[i]);
+        its_scores.push_back(scores[i]);
+      }
+      for (const std::size_t i : naive(its_boxes, its_scores, 0.3)) expected.push_back(members[i]);
+    }
+    std::ranges::sort(expected, [&](std::size_t a, std::size_t b) {
+      return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+    });
+    EXPECT_EQ(non_max_suppression(boxes, scores, labels, 0.3), expected) << "round " << round;
+  }
+}
+
+TEST(NonMaxSuppression, HandlesTensOfThousandsOfLabelsInOnePlace) {
+  const std::size_t count = 60'000;
+  const std::vector<BoundingBox> boxes(count, BoundingBox{0, 0, 10, 10});
+  const std::vector<double> scores(count, 0.5);
+  std::vector<std::size_t> labels(count);
+  for (std::size_t i = 0; i < count; ++i) labels[i] = i % (count / 2);
+  EXPECT_EQ(non_max_suppression(boxes, scores, labels, 0.5).size(), count / 2);
+}
+
+TEST(NonMaxSuppression, RefusesLabelsThatAreNotOneForEachBox) {
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument,
+                         [] {
+                           non_max_suppression(kThree, std::vector{0.5, 0.5, 0.5},
+                                               std::vector<std::size_t>{1, 2}, 0.5);
+                         }),
+              HasSubstr("2 labels for 3 boxes"));
+}
+
 TEST(NonMaxSuppression, GivesNothingForNothing) {
   EXPECT_THAT(non_max_suppression(std::vector<BoundingBox>{}, {}, 0.5), IsEmpty());
   EXPECT_EQ(non_max_suppression(DetectionNodes::all(), 0.5), DetectionNodes::all());

@@ -4,5 +4,8 @@
 
 #include "vcap/algorithms/distances.hpp"
 #include "vcap/algorithms/iou.hpp"
+#include "vcap/algorithms/kalman_filter.hpp"
 #include "vcap/algorithms/linear_assignment.hpp"
+#include "vcap/algorithms/merge_tiles.hpp"
 #include "vcap/algorithms/non_max_suppression.hpp"
+#include "vcap/algorithms/soft_non_max_suppression.hpp"

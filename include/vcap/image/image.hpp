@@ -8,3 +8,4 @@
 #include "vcap/image/picture_map.hpp"
 #include "vcap/image/resize.hpp"
 #include "vcap/image/size_filter.hpp"
+#include "vcap/image/tiling.hpp"

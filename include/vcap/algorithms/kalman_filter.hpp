@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+
+#include <nlohmann/json_fwd.hpp>
+#include <opencv2/core/matx.hpp>
+
+#include "vcap/base/export.hpp"
+#include "vcap/model/bounding_box.hpp"
+
+namespace vcap {
+
+/// How boxes move, and how well they are measured. Lengths are in heights of the box, as near
+/// things move and tremble by more pixels than far ones. The defaults suit people.
+/// Thread safety: value.
+struct BoxMotion {
+  /// Standard deviation of a measured centre, width or height.
+  double measurement = 0.03;
+  /// For how long a detector errs the same way: two frames within it are nearly one picture, and
+  /// their measurements tell little more than one of them. That makes many frames a second weigh
+  /// as much as few.
+  std::chrono::nanoseconds correlation = std::chrono::milliseconds(100);
+  double drift = 0.1;         ///< random walk of the centre and size after a second
+  double acceleration = 1.0;  ///< random change of velocity after a second, in heights a second
+  double speed = 1.0;         ///< standard deviation of a new box's velocity, in heights a second
+  double growth = 0.3;        ///< velocity and acceleration of width and height, in those above
+
+  bool operator==(const BoxMotion&) const = default;
+};
+
+/// A Kalman filter for a box that moves at a nearly constant velocity, in continuous time.
+///
+/// The state is (cx, cy, w, h) in pixels and their velocities in pixels a second. Process noise is
+/// integrated over the time that passes, so that one long step and many short ones predict the
+/// same, and streams of 5, 10 and 30 frames a second give nearly the same tracks. Noise is scaled
+/// by the height at the last update. As noise is independent on each of the four axes, the 8×8
+/// covariance consists of four 2×2 blocks, which are computed in a form that stays symmetric and
+/// positive (P' = P·R/S). Double precision; the same results on every machine that follows
+/// IEEE 754 and its C library's exp().
+///
+/// Sources: R. E. Kalman, "A new approach to linear filtering and prediction problems", 1960; for
+/// boxes A. Bewley et al., "Simple online and realtime tracking" (SORT), ICIP 2016; noise by the
+/// height N. Wojke et al., "Simple online and realtime tracking with a deep association metric"
+/// (DeepSORT), ICIP 2017; width in place of the aspect ratio N. Aharon et al., "BoT-SORT", 2022.
+/// Thread safety: value.
+class VCAP_EXPORT KalmanFilter {
+ public:
+  /// 95 % of the right boxes have a gating distance below it (chi-square, 4 degrees of freedom).
+  static constexpr double kGate = 9.4877;
+  /// 99 % of the right boxes have a centre_gating_distance() below it (2 degrees of freedom).
+  static constexpr double kCentreGate = 9.2103;
+
+  /// Begins at a measured box of unknown velocity. Throws InvalidArgument if the box has a
+  /// coordinate that is not within ±1e9, or a side that is not within 1e-6 to 1e9; or if `motion`
+  /// has a value that is negative or not finite, or a `measurement` of 0.
+  explicit KalmanFilter(const BoundingBox& box, const BoxMotion& motion = {});
+  /// Continues exactly from what save() gave; throws InvalidArgument (invalid_json) if it is of
+  /// another form. The motion is not part of what is saved.
+  static KalmanFilter restore(const nlohmann::json& saved, const BoxMotion& motion = {});
+
+  /// The most likely box; its sides are above 0.
+  BoundingBox box() const noexcept;
+  /// (cx, cy, w, h) in pixels, and their velocities in pixels a second.
+  cv::Vec<double, 8> state() const noexcept;
+  /// Of state(), in squared pixels and pixels a second.
+  cv::Matx<double, 8, 8> covariance() const noexcept;
+  /// Standard deviations of the centre's x and y, in pixels.
+  cv::Vec2d centre_deviation() const noexcept;
+
+  /// The squared Mahalanobis distance of a measured box from the predicted one, over centre, width
+  /// and height; compare it with kGate.
+  double gating_distance(const BoundingBox& box) const noexcept;
+  /// The same over the centre alone, which partial occlusion moves less than the size; compare it
+  /// with kCentreGate.
+  double centre_gating_distance(const BoundingBox& box) const noexcept;
+
+  /// Lets time pass at a nearly constant velocity. Throws InvalidArgument if `dt` is negative; 0
+  /// changes nothing.
+  void predict(std::chrono::nanoseconds dt);
+  /// Lets time pass while nothing is seen: velocities fade away by the factor e every `fading`,
+  /// those of the size four times as fast, since a box that shrinks as it is being covered says
+  /// little about what it holds. Throws InvalidArgument if `dt` is negative or `fading` is not
+  /// above 0. Source of the motion: the integrated Ornstein-Uhlenbeck process, as in L. D. Stone
+  /// et al., "Bayesian multiple target tracking", 2014.
+  void coast(std::chrono::nanoseconds dt, std::chrono::nanoseconds fading);
+
+  /// Takes in a measured box, whose standard deviation is `noise` times the usual one. Throws
+  /// InvalidArgument as the constructor does, and if `noise` is not a finite number above 0.
+  void update(const BoundingBox& box, double noise = 1);
+
+  /// Follows another motion from now on; throws InvalidArgument as the constructor does.
+  void set_motion(const BoxMotion& motion);
+
+  /// The state for restore(). Its numbers survive a dump as text exactly.
+  nlohmann::json save() const;
+
+  bool operator==(const KalmanFilter&) const = default;
+
+ private:
+  KalmanFilter() = default;
+
+  /// A place and its velocity, with their covariance.
+  struct Axis {
+    double place = 0, velocity = 0;
+    double pp = 0, pv = 0, vv = 0;
+
+    bool operator==(const Axis&) const = default;
+  };
+
+  double measurement_variance() const noexcept;
+
+  BoxMotion motion_;
+  std::array<Axis, 4> axes_{};  ///< cx, cy, w, h
+  double scale_ = 0;            ///< the height at the last update
+  std::chrono::nanoseconds since_update_{0};
+};
+
+}  // namespace vcap

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <opencv2/core/mat.hpp>
+
+#include "vcap/algorithms/kalman_filter.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/model/bounding_box.hpp"
+
+// Which detection of a frame belongs to which track. MultiObjectTracker does this for whole
+// streams; here are the parts for trackers of another kind. All functions are thread-safe.
+
+namespace vcap {
+
+/// What a detector found, as a tracker takes it. Thread safety: value.
+struct TrackedDetection {
+  BoundingBox box{};      ///< in pixels of the frame
+  double confidence = 1;  ///< 0…1
+  /// A vector that points the way of those of the same thing; its length does not matter.
+  std::optional<std::vector<float>> encoding{};
+  std::size_t label = 0;  ///< only detections and tracks of one label belong together
+};
+
+/// A track, predicted to the time of the detections. Borrows what it names. Thread safety: value.
+struct TrackView {
+  enum class State {
+    tentative,  ///< too young to be sure of
+    tracked,    ///< confirmed, and found in the frame before
+    lost,       ///< confirmed, and not found since
+  };
+
+  const KalmanFilter* filter = nullptr;  ///< never null where a function takes it
+  State state = State::tracked;
+  std::span<const float> encoding{};  ///< empty: unknown
+  std::size_t label = 0;
+};
+
+/// How far a detection may be from a track. Thread safety: value.
+struct AssociationSettings {
+  /// Detections at or above `high_confidence` begin and continue tracks; those at or above
+  /// `low_confidence` only continue confirmed ones; others are ignored. 0…1.
+  double high_confidence = 0.5, low_confidence = 0.1;
+  /// The least IoU of a confident detection and a confirmed track: 0…1. Boxes grow before it is
+  /// measured, see `max_growth`.
+  double min_iou = 0.2;
+  double min_iou_low = 0.5;        ///< of an unsure detection and a confirmed track, ungrown
+  double min_iou_tentative = 0.3;  ///< of a confident detection and a tentative track
+  /// By how much of their width and height boxes grow at each side at most: 0 or above. Both grow
+  /// by the standard deviation of the track's predicted centre, so that few frames a second, and
+  /// tracks that are new or lost, are given the room that they need, and others none.
+  double max_growth = 0.5;
+  /// The share of appearance in the cost, if track and detection have an encoding: 0…1.
+  double appearance_weight = 0.4;
+  /// Encodings at a greater cosine distance are of different things: above 0 and at most 2. A lost
+  /// track is then not found again; one at most that far away is found again wherever its centre
+  /// may have gone (KalmanFilter::kCentreGate).
+  double max_appearance_distance = 0.25;
+
+  bool operator==(const AssociationSettings&) const = default;
+};
+
+/// Pairs rows with columns at the least sum of costs, where each row and column may also stay
+/// alone: a pair is worth having only if it costs less than `max_cost`, and one good pair beats two
+/// bad ones. That is unlike linear_assignment(), which makes as many pairs as it can. Gives (row,
+/// column) pairs by rising row; the same for the same matrix.
+///
+/// The time is that of comparing all costs with `max_cost`, and of linear_assignment() for each
+/// group of rows and columns that allowed pairs connect. Throws InvalidArgument if a cost is NaN or
+/// below −1e300, or if `max_cost` is not within ±1e300.
+VCAP_EXPORT std::vector<std::pair<int, int>> assign_below(const cv::Mat1d& cost, double max_cost);
+
+/// The cost of each track (row) with each detection (column): 1 − IoU of the grown boxes, and, if
+/// both have an encoding, its mean, weighted by `appearance_weight`, with the cosine distance over
+/// twice `max_appearance_distance` and at most 1. Infinite if labels differ, the IoU is below
+/// `min_iou`, or appearance forbids it; in 0…1 elsewhere. As buffers of the boxes F. Yang et al.,
+/// "Hard to track objects with irregular motions and similar appearances? Make it easier by
+/// buffering the matching space", WACV 2023, but as wide as the prediction is unsure.
+///
+/// Throws InvalidArgument if encodings differ in their number of elements, or one is all zeros or
+/// has an element that is not finite; or if a setting is outside its range.
+VCAP_EXPORT cv::Mat1d track_cost_matrix(std::span<const TrackView> tracks,
+                                        std::span<const TrackedDetection> detections,
+                                        double min_iou, const AssociationSettings& settings = {});
+
+/// The index of the track that each detection belongs to, if there is one, no track twice.
+///
+/// In three stages, each with what the ones before left over: confident detections with confirmed
+/// tracks, tracked and lost; unsure detections with confirmed tracks, by IoU alone, as people half
+/// covered have low scores and odd looks; confident detections with tentative tracks. Throws as
+/// track_cost_matrix(). Source: Y. Zhang et al., "ByteTrack: multi-object tracking by associating
+/// every detection box", ECCV 2022.
+VCAP_EXPORT std::vector<std::optional<std::size_t>> associate_in_stages(
+    std::span<const TrackView> tracks, std::span<const TrackedDetection> detections,
+    const AssociationSettings& settings = {});
+
+}  // namespace vcap
