@@ -6,8 +6,10 @@
 #include <link.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
@@ -59,12 +61,26 @@ class LoadedLibrary {
   throw IncompatibleCapsuleError(ErrorCode::missing_dependency, subject + " needs " + what, entry);
 }
 
+/// A library of vcap's own that is not loaded yet, such as libvcap_backends: it lies beside this
+/// one, in whose folder the linker would not look for the sake of a plugin. Null if there is none.
+void* load_own_library(const std::string& name) {
+  Dl_info info{};
+  if (!name.starts_with("libvcap_") ||
+      ::dladdr(reinterpret_cast<void*>(&load_own_library), &info) == 0)
+    return nullptr;
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::canonical(info.dli_fname, failed);
+  if (failed) return nullptr;
+  return ::dlopen((self.parent_path() / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
 }  // namespace
 
 void load_host_libraries(const std::vector<ElfLibrary::Needed>& needed, const std::string& subject,
                          const std::string& entry) {
   for (const ElfLibrary::Needed& one : needed) {
-    void* const handle = ::dlopen(one.name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    void* handle = load_own_library(one.name);
+    if (handle == nullptr) handle = ::dlopen(one.name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (handle == nullptr) {
       const char* const reason = ::dlerror();
       missing(subject, entry,
