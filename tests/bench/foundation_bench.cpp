@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kFrames = 100;
 
-/// The settings of detector_person, in the loop that a developer would write with OpenCV alone.
+/// The settings of detector_person_hog, in the loop that a developer would write with OpenCV alone.
 double plain_loop() {
   return vcap::bench::seconds([] {
     cv::HOGDescriptor hog;
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   return vcap::bench::run_figures(
       argc, argv,
       {{.id = "foundation.2",
-        .what = "vcap run detector_person, 100 frames, to a plain OpenCV loop",
+        .what = "vcap run detector_person_hog, 100 frames, to a plain OpenCV loop",
         .target = 1.05,
         .sample = [] { return vcap::bench::ratio(vcap_run, plain_loop); }}});
 }

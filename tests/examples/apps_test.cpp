@@ -81,7 +81,7 @@ class ExampleHosts : public testing::Test {
 };
 
 TEST_F(ExampleHosts, MinimalHostPrintsTheBoxesOfAVideo) {
-  const Outcome outcome = run("minimal_host", {cap("detector_person"), folder_.string()});
+  const Outcome outcome = run("minimal_host", {cap("detector_person_hog"), folder_.string()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("frame 0: person at "));
   EXPECT_THAT(outcome.output, HasSubstr("frame 1: person at "));
@@ -95,7 +95,7 @@ TEST_F(ExampleHosts, MinimalHostNamesTheFileThatIsNotThere) {
 
 TEST_F(ExampleHosts, MultiStreamHostSumsUpEveryStream) {
   const std::string twice = folder_.string() + "/*.png";
-  const Outcome outcome = run("multi_stream_host", {cap("tracker_person"), cap("detector_person"),
+  const Outcome outcome = run("multi_stream_host", {cap("tracker_person"), cap("detector_person_hog"),
                                                     folder_.string(), twice});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("0 " + folder_.string() + ": 3 frames"));
@@ -106,20 +106,20 @@ TEST_F(ExampleHosts, MultiStreamHostSumsUpEveryStream) {
 
 TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
   const Outcome outcome =
-      run_until("live_host", {cap("detector_person")}, folder_,
+      run_until("live_host", {cap("detector_person_hog")}, folder_,
                 "attach gate " + examples::footage().string() +
-                    " detector_person.threshold=0.7\n"
+                    " detector_person_hog.threshold=0.7\n"
                     "attach nowhere /absent.avi\n"
-                    "option gate detector_person.threshold=0.5\n"
+                    "option gate detector_person_hog.threshold=0.5\n"
                     "upgrade " VCAP_NEWER_DETECTOR "\n",
-                "detector_person version 2",
+                "detector_person_hog version 2",
                 "stats\ndetach gate\nattach yard " + folder_.string() + "/*.png\n");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("live_host: "));
   EXPECT_THAT(outcome.output, HasSubstr("/absent.avi"));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("gate: from frame [0-9]+ on"));
   EXPECT_THAT(outcome.output,
-              testing::ContainsRegex("gate frame [0-9]+: detector_person version 2\n"));
+              testing::ContainsRegex("gate frame [0-9]+: detector_person_hog version 2\n"));
   EXPECT_THAT(outcome.output, HasSubstr("\"schema\": \"vcap.stats/1\""));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("gate: [0-9]+ frames, 0 with errors"));
   EXPECT_THAT(outcome.output, HasSubstr("yard: 3 frames, 0 with errors"));

@@ -19,7 +19,7 @@ using examples::capsule_path;
 cv::Mat a_picture() { return examples::read_frames(examples::footage(), 1).front(); }
 
 TEST(Embedding, RunsOneCapsuleOnOnePicture) {
-  const std::filesystem::path file = capsule_path("detector_person");
+  const std::filesystem::path file = capsule_path("detector_person_hog");
   const cv::Mat picture = a_picture();
   // [one-picture]
   const std::shared_ptr<vcap::Capsule> detector = vcap::load_capsule(file);
@@ -35,7 +35,7 @@ TEST(Embedding, RunsOneCapsuleOnOnePicture) {
 }
 
 TEST(Embedding, ChainsCapsulesByHand) {
-  const auto detector = examples::load("detector_person");
+  const auto detector = examples::load("detector_person_hog");
   const auto tracker = examples::load("tracker_person");
   const auto classifier = examples::load("classifier_clothing_color");
   const vcap::Frame frame{.image = a_picture(), .discontinuity = vcap::Discontinuity::start};
@@ -57,7 +57,7 @@ TEST(Embedding, ChainsCapsulesByHand) {
 }
 
 TEST(Embedding, ReadsADescriptionWithoutRunningCode) {
-  const std::filesystem::path file = capsule_path("detector_person");
+  const std::filesystem::path file = capsule_path("detector_person_hog");
   // [describe]
   const vcap::Manifest manifest = vcap::read_manifest(file);
   std::cout << manifest.info.name << ' ' << manifest.info.version << '\n';
@@ -104,7 +104,7 @@ TEST(Embedding, RunsAPipelineWithSinksAndOptions) {
   const std::filesystem::path folder = testing::TempDir();
   const std::string video = examples::footage().string();
   // [pipeline]
-  const auto detector = vcap::load_capsule(capsule_path("detector_person"));
+  const auto detector = vcap::load_capsule(capsule_path("detector_person_hog"));
   const auto tracker = vcap::load_capsule(capsule_path("tracker_person"));
 
   vcap::OptionValues careful = detector->default_options();
@@ -116,7 +116,7 @@ TEST(Embedding, RunsAPipelineWithSinksAndOptions) {
   pipeline.open_stream({.id = "entrance",
                         .source = vcap::open_source(video),
                         .sinks = {counter, lines},
-                        .options = {{"detector_person", careful}},
+                        .options = {{"detector_person_hog", careful}},
                         .max_frames = 5});
   const vcap::StreamReport report = pipeline.wait("entrance");
   lines->close();  // now the file has its name
@@ -129,7 +129,7 @@ TEST(Embedding, RunsAPipelineWithSinksAndOptions) {
 }
 
 TEST(Embedding, ChangesAnOptionWhileAStreamRuns) {
-  const auto detector = examples::load("detector_person");
+  const auto detector = examples::load("detector_person_hog");
   vcap::Pipeline pipeline({detector});
   std::vector<std::pair<std::int64_t, bool>> seen;
   pipeline.open_stream({.id = "entrance",
@@ -139,7 +139,7 @@ TEST(Embedding, ChangesAnOptionWhileAStreamRuns) {
                         })},
                         .max_frames = 12});
   // [set-option]
-  const std::int64_t from = pipeline.set_option("entrance", "detector_person", "threshold", 1.0);
+  const std::int64_t from = pipeline.set_option("entrance", "detector_person_hog", "threshold", 1.0);
   std::cout << "nobody is found from frame " << from << " on\n";
   // [/set-option]
   EXPECT_EQ(pipeline.wait("entrance").frames, 12);

@@ -15,7 +15,7 @@ std::vector<vcap::FrameRecord> run_on_footage(std::int64_t frames) {
   std::vector<std::shared_ptr<vcap::Capsule>> capsules;
   // Not in the order in which they can run: finding that is the plan's work.
   for (const char* name :
-       {"encoder_person", "classifier_clothing_color", "tracker_person", "detector_person"})
+       {"encoder_person", "classifier_clothing_color", "tracker_person", "detector_person_hog"})
     capsules.push_back(examples::load(name));
 
   std::vector<vcap::FrameRecord> records;

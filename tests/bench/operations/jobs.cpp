@@ -167,7 +167,7 @@ std::vector<Figure> jobs() {
                   .samples = 3};
   };
   return {{.id = "operations.3",
-           .what = "a job of 200 clips with detector_person, rate of a shell loop on all cores",
+           .what = "a job of 200 clips with detector_person_hog, rate of a shell loop on all cores",
            .target = 0.95,
            .better = Better::higher,
            .sample = [] { return ratio(by_shell, by_job); },

@@ -30,7 +30,7 @@ struct Load {
 
 unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-/// The settings of detector_person.
+/// The settings of detector_person_hog.
 class Detector {
  public:
   Detector() { hog_.setSVMDetector(cv::HOGDescriptor::getDefaultPeopleDetector()); }
@@ -123,7 +123,7 @@ std::vector<Figure> run_command() {
   std::vector<Figure> figures;
   for (const Load load : {Load{1, 250}, Load{4, 75}})
     figures.push_back({.id = "streams.1",
-                       .what = "vcap run detector_person, " + std::to_string(load.streams) +
+                       .what = "vcap run detector_person_hog, " + std::to_string(load.streams) +
                                (load.streams == 1 ? " stream" : " streams") +
                                ", rate of the best by hand",
                        .target = 0.97,

@@ -52,7 +52,7 @@ class DetectorPerson : public testing::Test {
     return capsule_->process_frame({.image = image}, {}, options_);
   }
 
-  std::shared_ptr<vcap::Capsule> capsule_ = examples::load("detector_person");
+  std::shared_ptr<vcap::Capsule> capsule_ = examples::load("detector_person_hog");
   vcap::OptionValues options_ = capsule_->default_options();
 };
 
@@ -120,7 +120,7 @@ TEST_F(DetectorPerson, RefusesAThresholdAboveOne) {
     FAIL() << "1.7 was taken";
   } catch (const vcap::OptionError& error) {
     EXPECT_EQ(error.code(), vcap::ErrorCode::option_range);
-    EXPECT_THAT(error.what(), testing::HasSubstr("capsule detector_person"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("capsule detector_person_hog"));
   }
 }
 

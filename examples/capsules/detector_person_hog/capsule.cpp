@@ -13,7 +13,7 @@
 namespace {
 
 struct Person {
-  cv::Rect box;
+  cv::Rect2d box;
   double margin;  // the SVM's: how far on the people's side of its plane
 };
 using People = std::vector<Person>;
@@ -21,6 +21,14 @@ using People = std::vector<Person>;
 // Margins have no upper end; this brings them into 0…1 and keeps their order. The default
 // threshold of 0.5 asks for a margin of 0.55.
 double confidence(const Person& person) { return std::tanh(person.margin); }
+
+// The part of HOG's window that a person fills: the people it was trained with stand in the middle
+// of the window, with a margin around them.
+cv::Rect2d person_within(const cv::Rect& window) {
+  constexpr double width = 0.5, height = 0.75;
+  return {window.x + window.width * (1 - width) / 2, window.y + window.height * (1 - height) / 2,
+          window.width * width, window.height * height};
+}
 
 int max_side_length(const vcap::OptionValues& options) {
   if (!options.get<bool>("scale_frame")) return std::numeric_limits<int>::max();
@@ -78,7 +86,7 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
     hog_.detectMultiScale(image, boxes, margins, hit_threshold, {stride, stride},
                           {padding, padding}, scale, group_threshold);
     People people;
-    for (std::size_t i = 0; i < boxes.size(); ++i) people.push_back({boxes[i], margins[i]});
+    for (std::size_t i = 0; i < boxes.size(); ++i) people.push_back({person_within(boxes[i]), margins[i]});
     // OpenCV looks at the scales in parallel and gives what it finds in no fixed order.
     std::ranges::sort(people, {}, [](const Person& person) {
       return std::tuple(-person.margin, person.box.x, person.box.y, person.box.width);
@@ -93,9 +101,9 @@ class Capsule final : public vcap::BaseCapsule {
  public:
   // [info]
   static vcap::CapsuleInfo info() {
-    return {.name = "detector_person",
+    return {.name = "detector_person_hog",
             .version = 1,
-            .description = "Finds standing people, at least 100 pixels tall",
+            .description = "Finds standing people, at least 100 pixels tall, without a network",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"person"},
