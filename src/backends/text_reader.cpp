@@ -9,6 +9,7 @@
 
 #include <opencv2/imgproc.hpp>
 
+#include "backends/cells.hpp"
 #include "backends/reading.hpp"
 
 namespace vcap {
@@ -16,14 +17,12 @@ namespace {
 
 constexpr std::string_view kTextBox = "TextBoxReader";
 constexpr std::string_view kTextLine = "TextLineReader";
-/// OpenCV takes sides up to this in all of its functions.
-constexpr std::size_t kLongestSide = 32766;
 
 /// The map with probabilities alone: 0 for what is no number.
 cv::Mat1f probability_map(const TensorView& tensor) {
   const auto shape = reading::shape_of_rank(tensor, 2);
-  if (!shape || (*shape)[0] == 0 || (*shape)[1] == 0 || (*shape)[0] > kLongestSide ||
-      (*shape)[1] > kLongestSide)
+  if (!shape || (*shape)[0] == 0 || (*shape)[1] == 0 || (*shape)[0] > reading::kLongestSide ||
+      (*shape)[1] > reading::kLongestSide)
     reading::refuse_shape(kTextBox, tensor, "[1,1,H,W] with sides of 1 to 32766",
                           "name the model's output of probabilities");
   cv::Mat1f map(static_cast<int>((*shape)[0]), static_cast<int>((*shape)[1]));
