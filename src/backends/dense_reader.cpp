@@ -13,8 +13,8 @@
 namespace vcap {
 namespace {
 
-constexpr std::string_view kDepth = "DepthReader";
-constexpr std::string_view kDensity = "DensityReader";
+constexpr std::string_view kDepthReader = "DepthReader";
+constexpr std::string_view kDensityReader = "DensityReader";
 
 }  // namespace
 
@@ -60,20 +60,20 @@ DensityMap DensityMap::resized(cv::Size size) const {
 DepthReader::DepthReader(DepthSettings settings) : settings_(std::move(settings)) {}
 
 DepthMap DepthReader::operator()(const ModelOutputs& outputs) const {
-  const TensorView& tensor = reading::output(kDepth, outputs, settings_.output);
-  cv::Mat1f grid = reading::grid_values(kDepth, tensor, 1);
+  const TensorView& tensor = reading::output(kDepthReader, outputs, settings_.output);
+  cv::Mat1f grid = reading::grid_values(kDepthReader, tensor, 1);
   if (!settings_.picture_size) return {std::move(grid)};
   return {reading::interpolated(grid, reading::x_axis(outputs, grid.cols),
                                 reading::y_axis(outputs, grid.rows))};
 }
 
 DensityReader::DensityReader(DensitySettings settings) : settings_(std::move(settings)) {
-  reading::require_positive(kDensity, "factor", settings_.factor);
+  reading::require_positive(kDensityReader, "factor", settings_.factor);
 }
 
 DensityMap DensityReader::operator()(const ModelOutputs& outputs) const {
-  const TensorView& tensor = reading::output(kDensity, outputs, settings_.output);
-  cv::Mat1f grid = reading::grid_values(kDensity, tensor, settings_.factor);
+  const TensorView& tensor = reading::output(kDensityReader, outputs, settings_.output);
+  cv::Mat1f grid = reading::grid_values(kDensityReader, tensor, settings_.factor);
   if (!settings_.picture_size) return {std::move(grid)};
   return {reading::spread(grid, reading::x_axis(outputs, grid.cols),
                           reading::y_axis(outputs, grid.rows))};

@@ -71,7 +71,7 @@ std::optional<Coords> picture_corners(const cv::RotatedRect& rect, cv::Size cell
   if (twice_area < 0) std::ranges::reverse(corners);
   const auto first = std::ranges::min_element(
       corners, {}, [](const cv::Point2d& corner) { return corner.x + corner.y; });
-  std::ranges::rotate(corners, first);
+  std::rotate(corners.begin(), first, corners.end());
   return corners;
 }
 
