@@ -25,11 +25,25 @@ struct YoloRows {
       if (!std::isfinite(at(row, column))) return false;
     return true;
   }
-  /// The column in [begin, begin + count) with the greatest value.
-  std::size_t best(std::size_t row, std::size_t begin, std::size_t columns) const {
-    std::size_t found = begin;
-    for (std::size_t column = begin + 1; column < begin + columns; ++column)
-      if (!(at(row, column) <= at(row, found))) found = column;
+  /// For each row the column in [begin, begin + columns) with the greatest value. It goes through
+  /// memory in its order: models of 8400 candidates have a plane of them for each class.
+  std::vector<std::size_t> best(std::size_t begin, std::size_t columns) const {
+    std::vector<std::size_t> found(count, begin);
+    std::vector<float> most(count);
+    for (std::size_t row = 0; row < count; ++row) most[row] = at(row, begin);
+    const auto look = [&](std::size_t row, std::size_t column) {
+      const float value = at(row, column);
+      if (value <= most[row]) return;
+      most[row] = value;
+      found[row] = column;
+    };
+    if (column_step == 1) {
+      for (std::size_t row = 0; row < count; ++row)
+        for (std::size_t column = begin + 1; column < begin + columns; ++column) look(row, column);
+    } else {
+      for (std::size_t column = begin + 1; column < begin + columns; ++column)
+        for (std::size_t row = 0; row < count; ++row) look(row, column);
+    }
     return found;
   }
 };
@@ -133,8 +147,9 @@ void read_rows(const YoloSettings& settings, const YoloRows& rows, YoloxGrid* gr
   const bool objectness = settings.form != YoloForm::v8;
   const std::size_t first = objectness ? 5 : 4;
   const std::size_t columns = yolo_columns(settings);
+  const std::vector<std::size_t> best_columns = rows.best(first, settings.classes);
   for (std::size_t row = 0; row < rows.count; ++row) {
-    const std::size_t best = rows.best(row, first, settings.classes);
+    const std::size_t best = best_columns[row];
     double confidence = rows.at(row, best);
     if (objectness) confidence *= rows.at(row, 4);
     if (!candidates.wants(confidence) || !rows.finite(row, columns)) continue;
