@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-double seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+double in_seconds(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 void check_motion(const BoxMotion& motion) {
   const auto check = [](const char* name, double value, bool is_right, const char* allowed) {
@@ -24,7 +24,7 @@ void check_motion(const BoxMotion& motion) {
                                 "; it must be a finite number " + allowed);
   };
   check("measurement", motion.measurement, motion.measurement > 0, "above 0");
-  check("correlation (seconds)", seconds(motion.correlation), motion.correlation.count() >= 0,
+  check("correlation (seconds)", in_seconds(motion.correlation), motion.correlation.count() >= 0,
         "of 0 or above");
   check("drift", motion.drift, motion.drift >= 0, "of 0 or above");
   check("acceleration", motion.acceleration, motion.acceleration >= 0, "of 0 or above");
@@ -32,7 +32,7 @@ void check_motion(const BoxMotion& motion) {
   check("growth", motion.growth, motion.growth >= 0, "of 0 or above");
 }
 
-void check_time(nanoseconds dt) {
+void check_step(nanoseconds dt) {
   if (dt.count() < 0)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "KalmanFilter: a time of " + std::to_string(dt.count()) +
@@ -138,18 +138,18 @@ double KalmanFilter::centre_gating_distance(const BoundingBox& box) const noexce
 void KalmanFilter::predict(nanoseconds dt) { coast(dt, nanoseconds::max()); }
 
 void KalmanFilter::coast(nanoseconds dt, nanoseconds fading) {
-  check_time(dt);
+  check_step(dt);
   if (fading.count() <= 0)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "KalmanFilter: velocities cannot fade away in " +
                               std::to_string(fading.count()) + " ns; it must be above 0");
   if (dt.count() == 0) return;
-  const double t = seconds(dt);
+  const double t = in_seconds(dt);
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const bool is_size = i >= 2;
     const Transition step = fading == nanoseconds::max()
                                 ? Transition::constant(t)
-                                : Transition::fading(t, seconds(fading) / (is_size ? 4 : 1));
+                                : Transition::fading(t, in_seconds(fading) / (is_size ? 4 : 1));
     const double acceleration = motion_.acceleration * scale_ * (is_size ? motion_.growth : 1);
     const double density = acceleration * acceleration;
     const double drift = motion_.drift * scale_;
@@ -175,7 +175,7 @@ void KalmanFilter::update(const BoundingBox& box, double noise) {
   // uncertain as independent errors of (1 + r) / (1 − r) times the variance, r = e^(−dt/constant).
   // Bounded, so that a second box at one time still counts a little.
   constexpr double kMost = 100;
-  const double x = seconds(since_update_) / (2 * seconds(motion_.correlation));
+  const double x = in_seconds(since_update_) / (2 * in_seconds(motion_.correlation));
   const double repeated = x > 1 / kMost ? std::min(kMost, 1 / std::tanh(x)) : kMost;
   const double factor = motion_.correlation.count() == 0 ? 1 : repeated;
   const double variance = measurement_variance() * factor * noise * noise;

@@ -90,6 +90,11 @@ void MultiObjectTracker::set_settings(const TrackerSettings& settings) {
 
 void MultiObjectTracker::check(nanoseconds pts,
                                std::span<const TrackedDetection> detections) const {
+  constexpr nanoseconds kLongest = nanoseconds::max() / 2;  // differences of two do not overflow
+  if (pts < -kLongest || pts > kLongest)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "MultiObjectTracker: a frame at " + std::to_string(pts.count()) +
+                              " ns is more than 146 years away; count from the stream's start");
   if (pts_ && pts < *pts_)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "MultiObjectTracker: a frame at " + std::to_string(pts.count()) +
@@ -251,8 +256,11 @@ MultiObjectTracker MultiObjectTracker::restore(const nlohmann::json& saved,
                   .is_found = json.at("is_found").get<bool>(),
                   .encoding = json.at("encoding").get<std::vector<float>>()};
       if (json.contains("id")) track.id = Uuid::parse(json.at("id").get<std::string>());
-      if (std::max({track.first_found, track.last_found, track.last_encoded}) > *tracker.pts_)
-        refuse("a track was found after \"pts\"");
+      const auto [earliest, latest] =
+          std::minmax({track.first_found, track.last_found, track.last_encoded});
+      if (latest > *tracker.pts_ || earliest < nanoseconds::min() / 2 ||
+          *tracker.pts_ > nanoseconds::max() / 2)
+        refuse("a track was found after \"pts\", or more than 146 years away");
       tracker.tracks_.push_back(std::move(track));
     }
   } catch (const nlohmann::json::exception& error) {

@@ -170,7 +170,10 @@ class Costs {
     const double distance =
         cosine_distance(track.encoding, *detection.encoding, track_lengths_[t] * lengths_[d]);
     const double limit = settings_.max_appearance_distance;
-    if (is_lost && distance > limit) return kForbidden;
+    // Where motion alone would not tell, looks must.
+    const bool is_sure = deviations_[t][0] < settings_.max_growth * boxes_[t].width() &&
+                         iou(boxes_[t], detection.box) >= min_iou;
+    if (distance > limit && !is_sure) return kForbidden;
     return (1 - weight) * (1 - overlap) + weight * std::min(1.0, distance / (2 * limit));
   }
 

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "examples/examples.hpp"
 
 namespace {
 
 using Ids = std::vector<vcap::Uuid>;
 
-/// A stream through the tracker, frame after frame.
+Ids ids_of(const vcap::DetectionNodes& persons) {
+  Ids ids;
+  for (const vcap::DetectionNode& node : persons) ids.push_back(node.track_id.value());
+  return ids;
+}
+
+/// A stream through the tracker, frame after frame, 25 a second.
 class Stream {
  public:
   Stream(std::shared_ptr<vcap::Capsule> capsule, std::string id)
@@ -15,16 +23,27 @@ class Stream {
 
   vcap::OptionValues& options() { return options_; }
 
+  vcap::DetectionNodes show_nodes(vcap::DetectionNodes persons,
+                                  vcap::Discontinuity discontinuity = vcap::Discontinuity::none) {
+    const vcap::Frame frame{.image = image_,
+                            .index = index_,
+                            .pts = std::chrono::milliseconds(40 * index_),
+                            .discontinuity = discontinuity};
+    ++index_;
+    return capsule_->process_frame(frame, std::move(persons), options_, id_);
+  }
+
   Ids show(const std::vector<cv::Rect2d>& boxes,
            vcap::Discontinuity discontinuity = vcap::Discontinuity::none) {
     vcap::DetectionNodes persons = vcap::DetectionNodes::all();
     for (const cv::Rect2d& box : boxes) persons.add(examples::person(box));
-    const vcap::Frame frame{.image = image_, .index = index_++, .discontinuity = discontinuity};
-    Ids ids;
-    for (const vcap::DetectionNode& node :
-         capsule_->process_frame(frame, std::move(persons), options_, id_))
-      ids.push_back(node.track_id.value());
-    return ids;
+    return ids_of(show_nodes(std::move(persons), discontinuity));
+  }
+
+  Ids show_sure(const cv::Rect2d& box, double confidence) {
+    vcap::DetectionNode node = examples::person(box);
+    node.extra_data["detection_confidence"] = confidence;
+    return ids_of(show_nodes(vcap::DetectionNodes::all({node})));
   }
 
   void show_nobody(int frames) {
@@ -62,26 +81,22 @@ TEST_F(TrackerPerson, KeepsIdsWhateverTheOrderOfDetections) {
   EXPECT_EQ(stream_.show({kSomebodyElse, kSomebody}), (Ids{first[1], first[0]}));
 }
 
-TEST_F(TrackerPerson, KeepsAnIdThroughFiveMissedFrames) {
+TEST_F(TrackerPerson, KeepsAnIdForASecondAndAHalf) {
   const Ids before = stream_.show({kSomebody});
-  stream_.show_nobody(5);
+  stream_.show_nobody(36);
   EXPECT_EQ(stream_.show({kSomebody}), before);
-  stream_.show_nobody(5);
+  stream_.show_nobody(36);
   EXPECT_EQ(stream_.show({kSomebody}), before) << "having been seen counts from anew";
-}
-
-TEST_F(TrackerPerson, ForgetsAfterSixMissedFrames) {
-  const Ids before = stream_.show({kSomebody});
-  stream_.show_nobody(6);
+  stream_.show_nobody(38);
   EXPECT_NE(stream_.show({kSomebody}), before);
 }
 
 TEST_F(TrackerPerson, ForgetsAsSoonAsItsOptionSays) {
-  stream_.options().set("max_missed_frames", 1);
+  stream_.options().set("max_lost", 0.1);
   const Ids before = stream_.show({kSomebody});
   stream_.show_nobody(1);
   EXPECT_EQ(stream_.show({kSomebody}), before);
-  stream_.show_nobody(2);
+  stream_.show_nobody(3);
   EXPECT_NE(stream_.show({kSomebody}), before);
 }
 
@@ -91,19 +106,72 @@ TEST_F(TrackerPerson, GivesANewIdToWhomStandsElsewhere) {
 }
 
 TEST_F(TrackerPerson, AsksForTheOverlapThatItsOptionSays) {
-  const cv::Point2d half_a_width(30, 0);  // overlap 30/90
+  const cv::Point2d half_a_width(30, 0);
   const Ids before = stream_.show({kSomebody});
-  stream_.options().set("min_iou", 0.4);
+  stream_.options().set("min_iou", 0.8);
   EXPECT_NE(stream_.show({kSomebody + half_a_width}), before);
-  stream_.options().set("min_iou", 0.3);
-  const Ids second = stream_.show({kSomebody + half_a_width});
-  EXPECT_EQ(stream_.show({kSomebody + half_a_width * 2}), second);
+  stream_.options().set("min_iou", 0.2);
+  const Ids second = stream_.show({kSomebody + half_a_width * 2});
+  EXPECT_EQ(stream_.show({kSomebody + half_a_width * 3}), second);
 }
 
 // The best single pair is (second before, first now), but then nothing is left for the others.
 TEST_F(TrackerPerson, PairsPersonsSoThatTheWholeOverlapsMost) {
   const Ids before = stream_.show({{100, 100, 60, 120}, {124, 100, 60, 120}});
-  EXPECT_EQ(stream_.show({{122, 100, 60, 120}, {148, 100, 60, 120}}), before);
+  EXPECT_EQ(stream_.show({{114, 100, 60, 120}, {138, 100, 60, 120}}), before);
+}
+
+TEST_F(TrackerPerson, WaitsForASecondLookAtAPersonWhoIsUnsure) {
+  EXPECT_TRUE(stream_.show_sure(kSomebody, 0.6).empty());
+  const Ids second = stream_.show_sure(kSomebody, 0.6);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(stream_.show_sure(kSomebody, 0.2), second) << "unsure, but known";
+  stream_.options().set("confirm_at_once", 0.5);
+  EXPECT_EQ(stream_.show_sure(kSomebodyElse, 0.6).size(), 1u);
+}
+
+TEST_F(TrackerPerson, SmoothsTheBoxAndKeepsTheDetectors) {
+  stream_.show({kSomebody});
+  vcap::DetectionNode moved = examples::person(kSomebody + cv::Point2d(10, 0));
+  moved.attributes["upper_color"] = "red";
+  moved.extra_data["detection_confidence"] = 0.9;
+  const vcap::DetectionNodes tracked = stream_.show_nodes(vcap::DetectionNodes::all({moved}));
+  EXPECT_EQ(tracked[0].detection_bbox, moved.bbox());
+  EXPECT_GT(tracked[0].bbox().x1, 100);
+  EXPECT_LT(tracked[0].bbox().x1, 110);
+  EXPECT_EQ(tracked[0].attributes, moved.attributes);
+  EXPECT_EQ(tracked[0].extra_data, moved.extra_data);
+}
+
+TEST_F(TrackerPerson, GivesPredictedPlacesForAsLongAsItsOptionSays) {
+  stream_.options().set("emit_lost_for", 0.1);
+  const Ids first = stream_.show({kSomebody});
+  for (int i = 0; i < 2; ++i) {
+    const vcap::DetectionNodes predicted = stream_.show_nodes(vcap::DetectionNodes::all());
+    EXPECT_EQ(ids_of(predicted), first);
+    EXPECT_EQ(predicted[0].extra_data.at("predicted"), true);
+    EXPECT_EQ(predicted[0].detection_bbox, std::nullopt);
+  }
+  stream_.show_nobody(1);
+}
+
+TEST_F(TrackerPerson, PredictsNobodyOutsideThePicture) {
+  stream_.options().set("emit_lost_for", 1.0);
+  for (int x = 0; x <= 80; x += 8) stream_.show({{720.0 + x, 100, 60, 120}});
+  stream_.show_nobody(3);
+}
+
+TEST_F(TrackerPerson, TellsPersonsApartByTheirEncodings) {
+  const auto look = [&](const cv::Rect2d& red, const cv::Rect2d& blue) {
+    vcap::DetectionNode one = examples::person(red), other = examples::person(blue);
+    one.encoding = {1, 0};
+    other.encoding = {0, 1};
+    return ids_of(stream_.show_nodes(vcap::DetectionNodes::all({one, other})));
+  };
+  const cv::Rect2d beside = kSomebody + cv::Point2d(80, 0);
+  const Ids before = look(kSomebody, beside);
+  stream_.show_nobody(25);
+  EXPECT_EQ(look(beside, kSomebody), before) << "they changed places unseen";
 }
 
 TEST_F(TrackerPerson, StartsAfreshAfterADiscontinuity) {
@@ -123,6 +191,41 @@ TEST_F(TrackerPerson, NeverGivesAnIdInTwoStreams) {
 TEST_F(TrackerPerson, GivesTheSameIdsInEveryRunOfAStream) {
   Stream again(examples::load("tracker_person"), "entrance");
   EXPECT_EQ(stream_.show({kSomebody, kSomebodyElse}), again.show({kSomebody, kSomebodyElse}));
+}
+
+/// Persons of a stream of its own, who wander, come and go.
+std::vector<vcap::DetectionNodes> wanderers(unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::vector<cv::Rect2d> places;
+  for (int i = 0; i < 6; ++i)
+    places.emplace_back(600 * share(engine), 400 * share(engine), 60, 120);
+  std::vector<vcap::DetectionNodes> frames;
+  for (int frame = 0; frame < 40; ++frame) {
+    frames.push_back(vcap::DetectionNodes::all());
+    for (cv::Rect2d& place : places) {
+      place += cv::Point2d(10 * share(engine) - 5, 6 * share(engine) - 3);
+      if (share(engine) < 0.2) continue;
+      frames.back().add(examples::person(place));
+    }
+  }
+  return frames;
+}
+
+TEST_F(TrackerPerson, GivesInterleavedStreamsWhatEachGivesAlone) {
+  constexpr unsigned kStreams = 4;
+  std::vector<std::vector<vcap::DetectionNodes>> alone(kStreams);
+  for (unsigned s = 0; s < kStreams; ++s) {
+    Stream stream(examples::load("tracker_person"), std::to_string(s));
+    for (vcap::DetectionNodes& nodes : wanderers(s))
+      alone[s].push_back(stream.show_nodes(std::move(nodes)));
+  }
+  std::vector<Stream> streams;
+  for (unsigned s = 0; s < kStreams; ++s) streams.emplace_back(capsule_, std::to_string(s));
+  for (std::size_t frame = 0; frame < alone[0].size(); ++frame)
+    for (unsigned s = 0; s < kStreams; ++s)
+      EXPECT_EQ(streams[s].show_nodes(wanderers(s)[frame]), alone[s][frame])
+          << "stream " << s << ", frame " << frame;
 }
 
 TEST_F(TrackerPerson, GoesOnFromWhatAnotherVersionSaved) {

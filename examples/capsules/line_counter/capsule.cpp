@@ -115,6 +115,7 @@ vcap::DetectionNode Counter::line_node(cv::Size picture) const {
   return line;
 }
 
+// [save]
 nlohmann::json Counter::save() const {
   nlohmann::json saved = {{"counts", counts_}, {"tracks", nlohmann::json::array()}};
   for (const auto& [id, seen] : last_seen_)
@@ -131,6 +132,7 @@ void Counter::restore(const nlohmann::json& saved) {
                        Sighting{.foot = point(track.at("foot")),
                                 .when = std::chrono::nanoseconds(track.at("when_ns"))});
 }
+// [/save]
 
 class Backend final : public vcap::Backend {
  public:

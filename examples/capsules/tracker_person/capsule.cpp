@@ -1,113 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gives every person an id that stays the same from frame to frame: the persons of a frame are
-// assigned to those of the frames before so that, all in all, their boxes overlap the most.
-#include <limits>
-#include <random>
-#include <sstream>
+// Gives every person an id that stays the same from frame to frame, and a smoothed box.
+#include <algorithm>
 #include <vcap/capsule.hpp>
 
 namespace {
+
+std::chrono::nanoseconds seconds(const vcap::OptionValues& options, const char* name) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(options.get<double>(name)));
+}
+
+vcap::TrackerSettings settings_of(const vcap::OptionValues& options) {
+  vcap::TrackerSettings settings{.confirm_at_once = options.get<double>("confirm_at_once"),
+                                 .confirm_within = seconds(options, "confirm_within"),
+                                 .max_lost = seconds(options, "max_lost"),
+                                 .emit_lost_for = seconds(options, "emit_lost_for")};
+  settings.association.high_confidence = options.get<double>("high_confidence");
+  settings.association.low_confidence = options.get<double>("low_confidence");
+  settings.association.min_iou = options.get<double>("min_iou");
+  settings.association.appearance_weight = options.get<double>("appearance_weight");
+  settings.association.max_appearance_distance = options.get<double>("max_appearance_distance");
+  return settings;
+}
 
 // [state]
 // The persons of one stream. The stream's seed is the same whenever a stored video is run, and so
 // are the ids.
 class Tracks final : public vcap::BaseStreamState {
  public:
-  explicit Tracks(const vcap::StreamInfo& stream) : engine_(stream.seed) {
-    if (!stream.saved.is_null()) restore(stream.saved);
+  explicit Tracks(const vcap::StreamInfo& stream) : tracker_({}, stream.seed) {
+    if (!stream.saved.is_null()) tracker_ = vcap::MultiObjectTracker::restore(stream.saved);
   }
 
   // What a newer version goes on from, where it replaces this one while the stream runs.
-  nlohmann::json save() const override;
+  nlohmann::json save() const override { return tracker_.save(); }
 
-  void update(vcap::DetectionNodes& persons, double min_iou, std::int64_t max_missed_frames);
+  // The persons that belong to a track, each with its id and smoothed box.
+  vcap::DetectionNodes update(const vcap::Frame& frame, vcap::DetectionNodes persons,
+                              const vcap::TrackerSettings& settings);
 
  private:
-  struct Track {
-    vcap::Uuid id;
-    vcap::BoundingBox box;  // where the person was last seen
-    std::int64_t missed_frames = 0;
-  };
-
-  void restore(const nlohmann::json& saved);
-  cv::Mat1d costs(std::span<const vcap::BoundingBox> boxes, double min_iou) const;
-
-  std::mt19937_64 engine_;
-  std::vector<Track> tracks_;
+  vcap::MultiObjectTracker tracker_;
 };
 // [/state]
 
-void Tracks::update(vcap::DetectionNodes& persons, double min_iou, std::int64_t max_missed_frames) {
-  std::vector<vcap::BoundingBox> boxes;
+// [update]
+vcap::DetectionNodes Tracks::update(const vcap::Frame& frame, vcap::DetectionNodes persons,
+                                    const vcap::TrackerSettings& settings) {
+  std::vector<vcap::TrackedDetection> detections;
   for (vcap::DetectionNode& person : persons) {
-    boxes.push_back(person.bbox());
-    person.track_id.reset();
+    if (!person.detection_bbox) person.detection_bbox = person.bbox();
+    detections.push_back({.box = *person.detection_bbox,
+                          .confidence = std::clamp(person.confidence().value_or(1), 0.0, 1.0),
+                          .encoding = person.encoding});
   }
+  tracker_.set_settings(settings);
+  const auto [found, predicted] = tracker_.update(frame.pts, detections);
 
-  for (Track& track : tracks_) ++track.missed_frames;
-  for (const auto& [row, column] : vcap::linear_assignment(costs(boxes, min_iou))) {
-    const auto i = static_cast<std::size_t>(column);
-    Track& track = tracks_[static_cast<std::size_t>(row)];
-    track.box = boxes[i];
-    track.missed_frames = 0;
-    persons[i].track_id = track.id;
+  vcap::DetectionNodes tracked = vcap::DetectionNodes::all();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].id) continue;  // not sure yet that there is somebody
+    persons[i].track_id = found[i].id;
+    persons[i].coords = vcap::rect_to_coords(found[i].box);
+    tracked.add(std::move(persons[i]));
   }
-  std::erase_if(tracks_, [&](const Track& t) { return t.missed_frames > max_missed_frames; });
-
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    if (persons[i].track_id) continue;
-    tracks_.push_back({.id = vcap::Uuid::random(engine_), .box = boxes[i]});
-    persons[i].track_id = tracks_.back().id;
-  }
+  const cv::Rect2d picture({0, 0}, cv::Size2d(frame.image.size()));
+  for (const auto& [id, box, label, lost_for] : predicted)
+    if (picture.contains(box.centre()))  // those outside have left
+      tracked.add({.name = "person",
+                   .coords = vcap::rect_to_coords(box),
+                   .track_id = id,
+                   .extra_data = {{"predicted", true}}});
+  return tracked;
 }
-
-// [save]
-nlohmann::json Tracks::save() const {
-  std::ostringstream engine;
-  engine << engine_;
-  nlohmann::json saved = {{"engine", engine.str()}, {"tracks", nlohmann::json::array()}};
-  for (const Track& track : tracks_)
-    saved["tracks"].push_back({{"id", track.id.to_string()},
-                               {"box", {track.box.x1, track.box.y1, track.box.x2, track.box.y2}},
-                               {"missed_frames", track.missed_frames}});
-  return saved;
-}
-
-void Tracks::restore(const nlohmann::json& saved) {
-  std::istringstream(saved.at("engine").get<std::string>()) >> engine_;
-  for (const nlohmann::json& track : saved.at("tracks")) {
-    const auto box = track.at("box").get<std::array<double, 4>>();
-    tracks_.push_back({.id = vcap::Uuid::parse(track.at("id").get<std::string>()),
-                       .box = {box[0], box[1], box[2], box[3]},
-                       .missed_frames = track.at("missed_frames")});
-  }
-}
-// [/save]
-
-// A row for each track, a column for each box; infinity forbids the pair.
-cv::Mat1d Tracks::costs(std::span<const vcap::BoundingBox> boxes, double min_iou) const {
-  std::vector<vcap::BoundingBox> last_seen;
-  for (const Track& track : tracks_) last_seen.push_back(track.box);
-  cv::Mat1d cost = vcap::iou_cost_matrix(last_seen, boxes);
-  for (double& value : cost)
-    if (1 - value < min_iou) value = std::numeric_limits<double>::infinity();
-  return cost;
-}
+// [/update]
 
 // It never batches, so it needs no BaseBackend.
 class Backend final : public vcap::Backend {
  public:
   // [process]
-  vcap::DetectionNodes process_frame(const vcap::Frame&, vcap::DetectionNodes persons,
+  vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes persons,
                                      const vcap::OptionValues& options,
                                      vcap::BaseStreamState& state) override {
-    dynamic_cast<Tracks&>(state).update(persons, options.get<double>("min_iou"),
-                                        options.get<std::int64_t>("max_missed_frames"));
-    return persons;
+    return dynamic_cast<Tracks&>(state).update(frame, std::move(persons), settings_of(options));
   }
   // [/process]
 };
+
+vcap::FloatOption option(double default_value, double min, double max, std::string description) {
+  return {.default_value = default_value,
+          .min = min,
+          .max = max,
+          .description = std::move(description)};
+}
 
 class Capsule final : public vcap::BaseCapsule {
  public:
@@ -115,24 +101,29 @@ class Capsule final : public vcap::BaseCapsule {
     return {
         .name = "tracker_person",
         .version = 1,
-        .description = "Follows persons through a stream by the overlap of their boxes",
+        .description = "Follows persons through a stream by their motion and looks",
         .input_type = {.size = vcap::NodeDescription::Size::all, .detections = {"person"}},
         .output_type = {.size = vcap::NodeDescription::Size::all,
                         .detections = {"person"},
                         .tracked = true},
-        .options = {{"min_iou",
-                     vcap::FloatOption{
-                         .default_value = 0.2,
-                         .min = 0.01,
-                         .max = 1,
-                         .description =
-                             "The least overlap of a person's boxes from frame to frame"}},
-                    {"max_missed_frames",
-                     vcap::IntOption{
-                         .default_value = 5,
-                         .min = 0,
-                         .max = 1000,
-                         .description = "How many frames a person may be missed and keep the id"}}},
+        .options =
+            {{"high_confidence", option(0.5, 0, 1, "Persons at or above it begin tracks")},
+             {"low_confidence", option(0.1, 0, 1, "Persons at or above it continue tracks")},
+             {"confirm_at_once",
+              option(0.7, 0, 1,
+                     "A new person at or above it has an id at once, others as soon as "
+                     "they are found again")},
+             {"confirm_within",
+              option(0.3, 0, 60, "Seconds within which a new person must be found again")},
+             {"max_lost", option(1.5, 0, 600, "Seconds for which an unseen person keeps the id")},
+             {"emit_lost_for", option(0, 0, 60,
+                                      "Seconds for which unseen persons are given at "
+                                      "their predicted places")},
+             {"min_iou", option(0.25, 0.01, 1, "The least overlap of a person with a track")},
+             {"appearance_weight",
+              option(0.4, 0, 1, "How much encodings count beside overlap, if there are any")},
+             {"max_appearance_distance",
+              option(0.25, 0.01, 2, "Encodings farther apart look like different persons")}},
         .stream_state = vcap::make_stream_state<Tracks>()};
   }
 

@@ -7,5 +7,7 @@
 #include "vcap/algorithms/kalman_filter.hpp"
 #include "vcap/algorithms/linear_assignment.hpp"
 #include "vcap/algorithms/merge_tiles.hpp"
+#include "vcap/algorithms/multi_object_tracker.hpp"
 #include "vcap/algorithms/non_max_suppression.hpp"
 #include "vcap/algorithms/soft_non_max_suppression.hpp"
+#include "vcap/algorithms/track_association.hpp"

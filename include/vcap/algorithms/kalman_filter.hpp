@@ -37,8 +37,7 @@ struct BoxMotion {
 /// same, and streams of 5, 10 and 30 frames a second give nearly the same tracks. Noise is scaled
 /// by the height at the last update. As noise is independent on each of the four axes, the 8×8
 /// covariance consists of four 2×2 blocks, which are computed in a form that stays symmetric and
-/// positive (P' = P·R/S). Double precision; the same results on every machine that follows
-/// IEEE 754 and its C library's exp().
+/// positive (P' = P·R/S), in double precision.
 ///
 /// Sources: R. E. Kalman, "A new approach to linear filtering and prediction problems", 1960; for
 /// boxes A. Bewley et al., "Simple online and realtime tracking" (SORT), ICIP 2016; noise by the

@@ -38,7 +38,7 @@ struct TrackerSettings {
   std::chrono::nanoseconds max_lost = std::chrono::milliseconds(1500);
   /// In which time the velocity of a lost track falls to 37 %: above 0. People behind something
   /// often slow down, and a track that runs on would leave them.
-  std::chrono::nanoseconds lost_fading = std::chrono::milliseconds(700);
+  std::chrono::nanoseconds lost_fading = std::chrono::seconds(1);
   /// For how long the predicted box of a confirmed track is given while it is not found; 0: never.
   std::chrono::nanoseconds emit_lost_for{0};
   /// How long a track's encoding remembers: that of a detection is mixed in by 1 − e^(−t/memory),

@@ -48,7 +48,7 @@ struct AssociationSettings {
   double high_confidence = 0.5, low_confidence = 0.1;
   /// The least IoU of a confident detection and a confirmed track: 0…1. Boxes grow before it is
   /// measured, see `max_growth`.
-  double min_iou = 0.2;
+  double min_iou = 0.25;
   double min_iou_low = 0.5;        ///< of an unsure detection and a confirmed track, ungrown
   double min_iou_tentative = 0.3;  ///< of a confident detection and a tentative track
   /// By how much of their width and height boxes grow at each side at most: 0 or above. Both grow
@@ -57,9 +57,10 @@ struct AssociationSettings {
   double max_growth = 0.5;
   /// The share of appearance in the cost, if track and detection have an encoding: 0…1.
   double appearance_weight = 0.4;
-  /// Encodings at a greater cosine distance are of different things: above 0 and at most 2. A lost
-  /// track is then not found again; one at most that far away is found again wherever its centre
-  /// may have gone (KalmanFilter::kCentreGate).
+  /// Encodings at a greater cosine distance look like different things: above 0 and at most 2.
+  /// That forbids a pair unless its boxes reach the least IoU without growing and the track is not
+  /// so unsure that they would grow by the most. Encodings at most that far apart, in turn, let a
+  /// lost track be found again wherever its centre may have gone (KalmanFilter::kCentreGate).
   double max_appearance_distance = 0.25;
 
   bool operator==(const AssociationSettings&) const = default;
