@@ -2,7 +2,10 @@
 /// @file The whole algorithms layer.
 #pragma once
 
+#include "vcap/algorithms/classification_evaluation.hpp"
+#include "vcap/algorithms/detection_evaluation.hpp"
 #include "vcap/algorithms/distances.hpp"
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/algorithms/linear_assignment.hpp"
 #include "vcap/algorithms/non_max_suppression.hpp"
+#include "vcap/algorithms/tracking_evaluation.hpp"
