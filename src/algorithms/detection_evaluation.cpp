@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "algorithms/evaluation_parts.hpp"
 #include "vcap/algorithms/iou.hpp"
@@ -75,11 +76,17 @@ class FrameMatcher {
     std::ranges::stable_sort(order_, std::ranges::greater{},
                              [&](std::size_t i) { return frame.found[i].score; });
     order_.resize(std::min(order_.size(), most));
-    overlaps_.reserve(order_.size() * frame.truth.size());
-    for (const std::size_t i : order_)
-      for (const TruthBox& truth : frame.truth)
-        overlaps_.push_back(truth.is_crowd ? crowd_overlap(frame.found[i].box, truth.box)
-                                           : iou(frame.found[i].box, truth.box));
+    first_overlap_.reserve(order_.size() + 1);
+    for (const std::size_t i : order_) {
+      first_overlap_.push_back(overlaps_.size());
+      for (std::size_t j = 0; j < frame.truth.size(); ++j) {
+        const TruthBox& truth = frame.truth[j];
+        const double overlap = truth.is_crowd ? crowd_overlap(frame.found[i].box, truth.box)
+                                              : iou(frame.found[i].box, truth.box);
+        if (overlap > 0) overlaps_.push_back({j, overlap});
+      }
+    }
+    first_overlap_.push_back(overlaps_.size());
   }
 
   /// How many boxes there are, by falling score.
@@ -90,14 +97,10 @@ class FrameMatcher {
   /// must be.
   std::size_t choose(const AreaRange& range) {
     range_ = range;
-    required_.clear();
-    optional_.clear();
-    for (std::size_t i = 0; i < frame_.truth.size(); ++i) {
-      const TruthBox& truth = frame_.truth[i];
-      const bool required = !truth.is_crowd && !truth.is_ignored && range.holds(area_of(truth));
-      (required ? required_ : optional_).push_back(i);
-    }
-    return required_.size();
+    is_required_.clear();
+    for (const TruthBox& truth : frame_.truth)
+      is_required_.push_back(!truth.is_crowd && !truth.is_ignored && range.holds(area_of(truth)));
+    return static_cast<std::size_t>(std::ranges::count(is_required_, true));
   }
 
   /// What became of each box, by falling score.
@@ -107,9 +110,9 @@ class FrameMatcher {
     outcomes.clear();
     for (std::size_t rank = 0; rank < size(); ++rank) {
       // An object that must be found goes before any other, however well that fits.
-      if (take_best(rank, required_, least))
+      if (take_best(rank, true, least))
         outcomes.push_back(Outcome::right);
-      else if (take_best(rank, optional_, least) || !range_.holds(area_of(found(rank))))
+      else if (take_best(rank, false, least) || !range_.holds(area_of(found(rank))))
         outcomes.push_back(Outcome::ignored);
       else
         outcomes.push_back(Outcome::wrong);
@@ -118,15 +121,15 @@ class FrameMatcher {
 
  private:
   /// Of objects that fit equally well, the last.
-  bool take_best(std::size_t rank, const std::vector<std::size_t>& candidates, double least) {
+  bool take_best(std::size_t rank, bool required, double least) {
     constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
     std::size_t best = none;
-    for (const std::size_t i : candidates) {
-      if (is_taken_[i] && !frame_.truth[i].is_crowd) continue;
-      const double overlap = overlaps_[rank * frame_.truth.size() + i];
-      if (overlap < least) continue;
+    for (std::size_t i = first_overlap_[rank]; i < first_overlap_[rank + 1]; ++i) {
+      const auto& [truth, overlap] = overlaps_[i];
+      if (overlap < least || is_required_[truth] != required) continue;
+      if (is_taken_[truth] && !frame_.truth[truth].is_crowd) continue;
       least = overlap;
-      best = i;
+      best = truth;
     }
     if (best == none) return false;
     is_taken_[best] = true;
@@ -136,8 +139,9 @@ class FrameMatcher {
   const DetectionFrame& frame_;
   AreaRange range_ = kAnyArea;
   std::vector<std::size_t> order_;
-  std::vector<double> overlaps_;  ///< of each rank with each object
-  std::vector<std::size_t> required_, optional_;
+  std::vector<std::pair<std::size_t, double>> overlaps_;  ///< by rank: an object, and how much
+  std::vector<std::size_t> first_overlap_;                ///< of each rank, and the end
+  std::vector<bool> is_required_;
   std::vector<bool> is_taken_;
 };
 
