@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 void add_run(CLI::App& app, Action& chosen);
 void add_check_state(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
+void add_eval(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_fetch(CLI::App& app, Action& chosen);
 void add_pack(CLI::App& app, Action& chosen);

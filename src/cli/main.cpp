@@ -56,6 +56,7 @@ int run(int argument_count, const char* const* arguments) {
   add_run(app, chosen);
   add_check_state(app, chosen);
   add_plan(app, chosen);
+  add_eval(app, chosen);
   add_inspect(app, chosen);
   add_fetch(app, chosen);
   add_pack(app, chosen);

@@ -2,6 +2,8 @@
 /// @file The whole algorithms layer.
 #pragma once
 
+#include "vcap/algorithms/classification_evaluation.hpp"
+#include "vcap/algorithms/detection_evaluation.hpp"
 #include "vcap/algorithms/distances.hpp"
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/algorithms/kalman_filter.hpp"
@@ -11,3 +13,4 @@
 #include "vcap/algorithms/non_max_suppression.hpp"
 #include "vcap/algorithms/soft_non_max_suppression.hpp"
 #include "vcap/algorithms/track_association.hpp"
+#include "vcap/algorithms/tracking_evaluation.hpp"

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/eval_input.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "loading/strict_json.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap::cli {
+namespace {
+
+/// The value as it stands in the file, cut short.
+std::string shown(const nlohmann::json& value) {
+  std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return printable(text);
+}
+
+[[noreturn]] void fail_to_open(const std::string& path) {
+  const std::error_code reason(errno, std::generic_category());
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  throw SourceError(
+      ErrorCode::source_open,
+      path + " cannot be read: " +
+          (is_folder ? "it is a folder; name a file" : reason.message() + "; check the path"));
+}
+
+std::ifstream open_to_read(const std::string& path) {
+  std::error_code ignored;
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, ignored)) fail_to_open(path);
+  return file;
+}
+
+}  // namespace
+
+std::string EvalInput::read() const {
+  std::ifstream file = open_to_read(path_);
+  std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) fail_to_open(path_);
+  return content;
+}
+
+nlohmann::json EvalInput::read_json() const {
+  try {
+    return parse_strictly(read());
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(ErrorCode::invalid_json,
+                          path_ + ": " + error.what() + "; the file must hold one value of JSON");
+  }
+}
+
+void EvalInput::each_line(
+    const std::function<void(std::string_view line, std::size_t number)>& take) const {
+  std::ifstream file = open_to_read(path_);
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    std::string_view view = line;
+    if (view.ends_with('\r')) view.remove_suffix(1);
+    if (view.find_first_not_of(" \t") != std::string_view::npos) take(view, number);
+  }
+  if (file.bad()) fail_to_open(path_);
+}
+
+void EvalInput::fail(const std::string& place, const std::string& message) const {
+  throw InvalidArgument(ErrorCode::invalid_argument,
+                        path_ + (place.empty() ? "" : ", " + place) + ": " + message);
+}
+
+const nlohmann::json& EvalInput::member(const nlohmann::json& object, const char* key,
+                                        const std::string& place) const {
+  if (!object.is_object()) fail(place, shown(object) + " is not an object");
+  const auto found = object.find(key);
+  if (found == object.end()) fail(place, quote(key) + " is missing");
+  return *found;
+}
+
+const nlohmann::json& EvalInput::array(const nlohmann::json& object, const char* key,
+                                       const std::string& place) const {
+  const nlohmann::json& value = member(object, key, place);
+  if (!value.is_array()) fail(place, quote(key) + " is " + shown(value) + ", which is not a list");
+  return value;
+}
+
+std::string EvalInput::text(const nlohmann::json& object, const char* key,
+                            const std::string& place) const {
+  const nlohmann::json& value = member(object, key, place);
+  if (!value.is_string()) fail(place, quote(key) + " is " + shown(value) + ", which is not text");
+  return value.get<std::string>();
+}
+
+std::optional<std::string> EvalInput::optional_text(const nlohmann::json& object, const char* key,
+                                                    const std::string& place) const {
+  if (object.is_object() && !object.contains(key)) return std::nullopt;
+  return text(object, key, place);
+}
+
+std::int64_t EvalInput::integer(const nlohmann::json& object, const char* key,
+                                const std::string& place) const {
+  const nlohmann::json& value = member(object, key, place);
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<std::uint64_t>() > most))
+    fail(place, quote(key) + " is " + shown(value) + ", which is not a whole number of 64 bits");
+  return value.get<std::int64_t>();
+}
+
+std::optional<std::int64_t> EvalInput::optional_integer(const nlohmann::json& object,
+                                                        const char* key,
+                                                        const std::string& place) const {
+  if (object.is_object() && !object.contains(key)) return std::nullopt;
+  return integer(object, key, place);
+}
+
+double EvalInput::number(const nlohmann::json& object, const char* key,
+                         const std::string& place) const {
+  const nlohmann::json& value = member(object, key, place);
+  if (!value.is_number())
+    fail(place, quote(key) + " is " + shown(value) + ", which is not a finite number");
+  return finite(value.get<double>(), key, place);
+}
+
+std::optional<double> EvalInput::optional_number(const nlohmann::json& object, const char* key,
+                                                 const std::string& place) const {
+  if (object.is_object() && !object.contains(key)) return std::nullopt;
+  return number(object, key, place);
+}
+
+bool EvalInput::flag(const nlohmann::json& object, const char* key,
+                     const std::string& place) const {
+  if (object.is_object() && !object.contains(key)) return false;
+  const nlohmann::json& value = member(object, key, place);
+  if (value.is_boolean()) return value.get<bool>();
+  if (value == 0 || value == 1) return value == 1;
+  fail(place, quote(key) + " is " + shown(value) + "; it must be 0 or 1");
+}
+
+double EvalInput::finite(double value, const char* what, const std::string& place) const {
+  if (!std::isfinite(value))
+    fail(place, quote(what) + " is " + number_text(value) + ", which is not a finite number");
+  return value;
+}
+
+BoundingBox EvalInput::box(double x, double y, double width, double height,
+                           const std::string& place) const {
+  for (const auto& [value, what] : {std::pair{x, "x"}, std::pair{y, "y"}, std::pair{width, "width"},
+                                    std::pair{height, "height"}})
+    finite(value, what, place);
+  if (width < 0 || height < 0)
+    fail(place, "the box's size is " + number_text(width) + " x " + number_text(height) +
+                    "; neither side may be below 0");
+  const BoundingBox box{x, y, x + width, y + height};
+  finite(box.x2, "x + width", place);
+  finite(box.y2, "y + height", place);
+  return box;
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "vcap/model/bounding_box.hpp"
+
+namespace vcap::cli {
+
+/// A file that the evaluation reads, and the place in it, for messages.
+class EvalInput {
+ public:
+  explicit EvalInput(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// All of it. Throws SourceError (source_open) where it cannot be read.
+  std::string read() const;
+  /// All of it as JSON; throws InvalidArgument (invalid_json) too.
+  nlohmann::json read_json() const;
+  /// Calls with each line that is not blank and its number, from 1, without the line's end.
+  void each_line(const std::function<void(std::string_view line, std::size_t number)>& take) const;
+
+  /// Throws InvalidArgument (invalid_argument): "FILE, PLACE: MESSAGE".
+  [[noreturn]] void fail(const std::string& place, const std::string& message) const;
+
+  // Members of an object at `place`. Each throws as fail() does where the member is of another
+  // kind, and where it is missing, unless it is `std::optional`.
+  const nlohmann::json& array(const nlohmann::json& object, const char* key,
+                              const std::string& place) const;
+  std::string text(const nlohmann::json& object, const char* key, const std::string& place) const;
+  std::optional<std::string> optional_text(const nlohmann::json& object, const char* key,
+                                           const std::string& place) const;
+  std::int64_t integer(const nlohmann::json& object, const char* key,
+                       const std::string& place) const;
+  std::optional<std::int64_t> optional_integer(const nlohmann::json& object, const char* key,
+                                               const std::string& place) const;
+  double number(const nlohmann::json& object, const char* key, const std::string& place) const;
+  std::optional<double> optional_number(const nlohmann::json& object, const char* key,
+                                        const std::string& place) const;
+  /// The flag 0 or 1, or true or false; false where it is missing.
+  bool flag(const nlohmann::json& object, const char* key, const std::string& place) const;
+
+  /// Throws where the value is no finite number.
+  double finite(double value, const char* what, const std::string& place) const;
+  /// Throws where a number is not finite, or a size negative.
+  BoundingBox box(double x, double y, double width, double height, const std::string& place) const;
+
+ private:
+  const nlohmann::json& member(const nlohmann::json& object, const char* key,
+                               const std::string& place) const;
+
+  std::string path_;
+};
+
+}  // namespace vcap::cli
