@@ -4,6 +4,22 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vcap)
 install(TARGETS vcap vcap_backends EXPORT vcap-targets FILE_SET HEADERS)
+set_target_properties(vcap_backends PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS vcap_engine_opencv_dnn LIBRARY)
+set_target_properties(vcap_engine_opencv_dnn PROPERTIES INSTALL_RPATH "$ORIGIN")
+if(TARGET vcap_engine_openvino)
+  # What the engine needs of OpenVINO goes with it, since no package of the system has it.
+  set_target_properties(vcap_engine_openvino PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/vcap/openvino")
+  install(TARGETS vcap_engine_openvino LIBRARY)
+  get_target_property(openvino_library openvino::runtime IMPORTED_LOCATION_RELEASE)
+  get_filename_component(openvino_folder ${openvino_library} DIRECTORY)
+  install(DIRECTORY ${openvino_folder}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/vcap/openvino
+    FILES_MATCHING PATTERN "libopenvino.so*" PATTERN "libopenvino_*_plugin.so"
+                   PATTERN "libopenvino_ir_frontend.so*" PATTERN "libopenvino_onnx_frontend.so*"
+                   PATTERN "libopenvino_tensorflow*_frontend.so*")
+  file(GLOB openvino_licenses ${openvino_folder}/../../openvino-*.dist-info/licenses)
+  install(DIRECTORY ${openvino_licenses} DESTINATION ${CMAKE_INSTALL_DOCDIR}/openvino)
+endif()
 if(VCAP_BUILD_CLI)
   set_target_properties(vcap_cli PROPERTIES
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

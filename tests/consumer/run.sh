@@ -17,6 +17,8 @@ cmake -S "$here/project" -B "$work/cmake" -G Ninja -DCMAKE_CXX_COMPILER="$compil
 cmake --build "$work/cmake"
 "$work/prefix/bin/vcap" inspect --verify "$work/cmake/brightness.cap"
 "$work/cmake/host" "$work/cmake/brightness.cap" | tee "$work/by_cmake"
+"$work/cmake/engines" | tee "$work/engines"
+grep -q '^opencv_dnn CPU' "$work/engines"
 
 echo "-- pkg-config: a host"
 libraries=$(dirname "$(find "$work/prefix" -name vcap.pc)")
