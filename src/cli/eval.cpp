@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records, or what other tools have found, against ground truth.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -470,12 +471,12 @@ class Evaluation {
 
 int evaluate(const EvalArguments& arguments) {
   const EvalReport report = Evaluation(arguments).run();
+  if (!arguments.plots.empty()) write_plots(report, arguments.plots);
   if (!arguments.json.empty()) {
     OutputFile file(arguments.json);
     file.write(json_of_report(report).dump(2) + "\n");
     file.commit();
   }
-  if (!arguments.plots.empty()) write_plots(report, arguments.plots);
   if (arguments.json != "-") print_report(report, std::cout);
   return kDone;
 }
@@ -498,6 +499,16 @@ CLI::Validator iou_validator() {
         double value = 0;
         if (CLI::detail::lexical_cast(text, value) && value > 0 && value <= 1) return {};
         return text + " is not above 0 and at most 1";
+      },
+      "");
+}
+
+CLI::Validator finite_validator() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && std::isfinite(value)) return {};
+        return text + " is not a finite number";
       },
       "");
 }
@@ -545,7 +556,7 @@ void add_eval(CLI::App& app, Action& chosen) {
                    "Leaves out objects of lower confidence, but for average precision (default: "
                    "none)")
       ->type_name("NUMBER")
-      ->check(CLI::Number.description(""));
+      ->check(finite_validator());
   command
       ->add_option_function<std::string>(
           "--frames-by",

@@ -26,8 +26,8 @@ TEST(CommandLine, TellsItsCommandsAndExitCodes) {
   const Result result = test::vcap({"--help"});
 
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* word :
-       {"run", "plan", "fetch", "pack", "unpack", "inspect", "devices", "sources", "Exit codes"})
+  for (const char* word : {"run", "plan", "eval", "fetch", "pack", "unpack", "inspect", "devices",
+                           "sources", "Exit codes"})
     EXPECT_THAT(result.out, HasSubstr(word));
 }
 

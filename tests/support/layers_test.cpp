@@ -31,7 +31,7 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"capsule", {"model", "batching"}},
     {"loading", {"capsule"}},
     {"backends", {"capsule", "image", "algorithms"}},
-    {"runtime", {"loading", "image", "algorithms"}},
+    {"runtime", {"loading", "image"}},
     {"testing", {"runtime"}},
     {"cli", {"testing", "backends", "algorithms"}},
 };
