@@ -180,12 +180,8 @@ Detections BlazeReader::operator()(const ModelOutputs& outputs) const {
   using Merge = reading::Candidates::Merge;
   const bool weighted = settings_.suppression == BlazeSettings::Suppression::weighted;
   Detections result = std::move(candidates).suppressed(weighted ? Merge::weighted : Merge::best);
-  if (settings_.box == BlazeSettings::Box::full_body) {
+  if (settings_.box == BlazeSettings::Box::full_body)
     for (Detection& detection : result) detection.box = full_body_box(detection);
-    std::erase_if(result, [](const Detection& detection) {
-      return !reading::is_finite(detection.box) || !(detection.box.width() > 0);
-    });
-  }
   reading::clip(result, outputs, settings_.filter);
   return result;
 }

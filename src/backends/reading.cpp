@@ -254,12 +254,12 @@ Detections Candidates::finish() && {
 }
 
 void clip(Detections& detections, const ModelOutputs& outputs, const DetectionFilter& filter) {
-  if (filter.clip) {
+  if (filter.clip)
     for (Detection& detection : detections) detection.box = clipped(detection.box, outputs.picture);
-    std::erase_if(detections, [](const Detection& detection) {
-      return !(detection.box.width() > 0 && detection.box.height() > 0);
-    });
-  }
+  // Means of huge boxes, and small ones far away, can lose their area to rounding.
+  std::erase_if(detections, [](const Detection& detection) {
+    return !is_finite(detection.box) || !(detection.box.width() > 0 && detection.box.height() > 0);
+  });
   if (detections.size() > filter.max_detections) detections.resize(filter.max_detections);
 }
 

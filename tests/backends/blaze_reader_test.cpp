@@ -105,6 +105,16 @@ TEST(BlazeReader, CutsAFullBodyBoxThatSticksOut) {
   EXPECT_THAT(BlazeReader(settings)(outputs), ElementsAre(BoxNear(-20, -20, 40, 40)));
 }
 
+TEST(BlazeReader, DropsAFullBodyBoxThatRoundingLeavesWithoutArea) {
+  BlazeSettings settings = small();
+  settings.keypoints = {"hip", "rim"};
+  settings.box = BlazeSettings::Box::full_body;
+  settings.filter.clip = false;
+  MadeOutputs outputs = nothing_found(settings, MadeOutputs({16, 16}));
+  put(outputs, 0, 3, {0, 0, 4, 4, 0, 1e30f, 8, 1e30f});  // 16 wide, at a height of 1e30
+  EXPECT_THAT(BlazeReader(settings)(outputs), IsEmpty());
+}
+
 TEST(BlazeReader, BlendsOverlappingBoxesByTheirConfidence) {
   BlazeSettings settings = small();
   MadeOutputs outputs = nothing_found(settings, MadeOutputs({16, 16}));
