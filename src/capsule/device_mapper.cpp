@@ -78,14 +78,6 @@ DeviceMapper DeviceMapper::map_to_all_gpus(bool cpu_fallback) {
           }};
 }
 
-DeviceMapper DeviceMapper::map_to_openvino_devices() {
-  return {"map_to_openvino_devices", [](const Names& devices) {
-            for (const std::string_view kind : {"NPU", "GPU"})
-              if (Names chosen = all_of_kind(devices, kind); !chosen.empty()) return chosen;
-            return first_cpu(devices);
-          }};
-}
-
 DeviceMapper DeviceMapper::map_to_device_sets(std::string kind, int count) {
   if (!detail::is_identifier(kind) || count < 1)
     throw InvalidArgument(ErrorCode::invalid_argument,

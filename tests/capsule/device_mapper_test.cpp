@@ -35,12 +35,6 @@ INSTANTIATE_TEST_SUITE_P(
         Mapping{"SingleCpu", DeviceMapper::map_to_single_cpu(), {"GPU:0", "CPU:1"}, {"CPU:1"}},
         Mapping{"AllGpus", DeviceMapper::map_to_all_gpus(), kMixed, {"GPU:0", "GPU:1", "GPU:2"}},
         Mapping{"CpuInsteadOfGpus", DeviceMapper::map_to_all_gpus(), {"CPU:0"}, {"CPU:0"}},
-        Mapping{"OpenVinoNpuFirst", DeviceMapper::map_to_openvino_devices(), kMixed, {"NPU:0"}},
-        Mapping{"OpenVinoGpuNext",
-                DeviceMapper::map_to_openvino_devices(),
-                {"CPU:0", "GPU:4"},
-                {"GPU:4"}},
-        Mapping{"OpenVinoCpuLast", DeviceMapper::map_to_openvino_devices(), {"CPU:0"}, {"CPU:0"}},
         Mapping{"SetsOfTwo", DeviceMapper::map_to_device_sets("GPU", 2), kMixed, {"GPU:0+GPU:1"}},
         Mapping{
             "SetsOfOne", DeviceMapper::map_to_device_sets("CPU", 1), kMixed, {"CPU:0", "CPU:1"}}),

@@ -19,9 +19,10 @@ struct DeviceSet {
 
 /// Chooses, out of the device names found, those that get a backend each.
 ///
-/// Plain data of a capsule's description; called once, at load. A returned string is a name out
-/// of the list, or several joined by '+' (a device set that one backend gets). Thread safety:
-/// value; calling it is as thread-safe as its function.
+/// Plain data of a capsule's description; called once, at load. vcap/backends/engine_devices.hpp
+/// has mappers that ask an inference engine what it can use. A returned string is a name out of the
+/// list, or several joined by '+' (a device set that one backend gets). Thread safety: value;
+/// calling it is as thread-safe as its function.
 class VCAP_EXPORT DeviceMapper {
  public:
   using Function = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
@@ -36,10 +37,6 @@ class VCAP_EXPORT DeviceMapper {
   static DeviceMapper map_to_single_cpu();
   /// Every GPU; where there is none and `cpu_fallback` holds, the first CPU.
   static DeviceMapper map_to_all_gpus(bool cpu_fallback = true);
-  /// Every NPU; where there is none, every GPU; else the first CPU. A device's name does not tell
-  /// its maker: on a host with GPUs that OpenVINO has no plugin for, such as NVIDIA's, name the
-  /// devices to choose from (VCAP_DEVICES, LoadOptions::devices).
-  static DeviceMapper map_to_openvino_devices();
   /// As many disjoint sets of `count` devices of `kind` as there are, in order; devices that do
   /// not fill a set stay unused. Throws InvalidArgument where the count is not 1 or more; mapping
   /// throws DeviceError (no_device) where there is no set. The same as CapsuleInfo::device_set.
