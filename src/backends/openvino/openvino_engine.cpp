@@ -63,6 +63,18 @@ ov::AnyMap properties(const EngineSettings& settings, const std::string& device)
   return map;
 }
 
+/// The devices' full names and what they can calculate with, as far as they tell it.
+std::string described(const ov::Core& core, const std::vector<std::string>& devices) {
+  std::string text;
+  for (const std::string& device : devices) try {
+      text += core.get_property(device, ov::device::full_name) + ": ";
+      text += joined(core.get_property(device, ov::device::capabilities)) + "; ";
+    } catch (const ov::Exception&) {
+      text += device + "; ";
+    }
+  return text;
+}
+
 }  // namespace
 
 class OpenVinoEngine::Impl {
@@ -99,7 +111,10 @@ std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
   std::string key;
   if (settings.cache_folder) {
     cache.emplace(*settings.cache_folder, settings.cache_bytes);
-    key = ModelCache::key_of(model, input, size, settings, "openvino " + version() + " " + device);
+    // A folder may be shared with another machine: what is compiled depends on its processor.
+    key = ModelCache::key_of(
+        model, input, size, settings,
+        "openvino " + version() + " " + device + " " + described(impl_->core, found));
     if (const std::optional<std::string> blob = cache->find(key)) {
       try {
         return import_openvino_model(impl_->core, *blob, model, settings, device, map);
