@@ -117,8 +117,8 @@ TEST_P(EngineErrors, OfFlippedBitsAreErrorsOrAnotherModelAndNeverACrash) {
   std::size_t refused = 0;
   Mutator mutate(1);
   std::mt19937 random(2);
-  for (const std::string name : {"convolution.onnx", "two_outputs.onnx", "own_size_only.onnx",
-                                 "flat_constant.onnx"}) {
+  for (const std::string name :
+       {"convolution.onnx", "two_outputs.onnx", "own_size_only.onnx", "flat_constant.onnx"}) {
     const std::string whole = TestModel::read_model(name);
     for (int i = 0; i < count; ++i) {
       std::string bytes = whole;

@@ -2,6 +2,7 @@
 #include "backends/onnx/onnx_header.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -240,6 +241,9 @@ std::string check_tensor(std::string_view bytes) {
                   ", or more than 2^31 elements"};
     elements *= length;
   }
+  if (elements == 0 && shape.size() > 1)
+    throw Fault{"tensor \"" + name + "\" has no elements in " + std::to_string(shape.size()) +
+                " dimensions"};
   if (size_of_type(type) == 0) return name;  // the engine knows the type, or refuses it
   if (raw) values = static_cast<std::int64_t>(raw->size());
   const std::int64_t needed = raw ? elements * size_of_type(type) : elements;
@@ -301,12 +305,21 @@ void check_node(std::string_view bytes, Names& known, int depth) {
       throw Fault{"a node " + operation + " takes \"" + std::string(input) +
                   "\", which nothing before it gives"};
   for (const std::string_view attribute : attributes) {
+    std::string name;
+    std::vector<std::int64_t> numbers;
     Message message(attribute);
     while (const auto field = message.next()) {
+      if (field->number == 1) name = bytes_of(*field);
+      if (field->number == 3 || field->number == 8) add_numbers(*field, numbers);
       if (field->number == 5 || field->number == 10) check_tensor(bytes_of(*field));
       if (field->number == 6 || field->number == 11)
         check_graph(bytes_of(*field), known, depth + 1);
     }
+    constexpr std::array kDivisors{"strides", "kernel_shape", "dilations", "group", "blocksize"};
+    if (std::ranges::find(kDivisors, name) == kDivisors.end()) continue;
+    for (const std::int64_t number : numbers)
+      if (number < 1 || number > kMostElements)
+        throw Fault{"a node " + operation + " has the " + name + ' ' + std::to_string(number)};
   }
   known.insert(outputs.begin(), outputs.end());
 }

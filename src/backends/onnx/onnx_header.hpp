@@ -21,7 +21,8 @@ struct OnnxHeader {
 
 /// Reads the header, and checks what OpenCV 4.6 and OpenVINO 2026.4 rely on without a check and
 /// crash over: that each node has the inputs that its operation needs and that they exist, and that
-/// each tensor has as many bytes as its shape says, within the file. The format: onnx.proto of
+/// each tensor has as many bytes as its shape says, within the file, and that strides and the like
+/// are at least 1. The format: onnx.proto of
 /// https://github.com/onnx/onnx. Throws EngineError (unreadable_model) that names what is wrong.
 OnnxHeader read_onnx_header(const ModelFile& model);
 
