@@ -74,20 +74,24 @@ class ModelRunner::Impl {
         input_(std::move(input)),
         settings_(std::move(settings)) {
     validate(input_);
-    pools_.resize(std::max<std::size_t>(1, input_.sizes.size()));
-    pool(0);
+    pools_ = std::vector<Place>(std::max<std::size_t>(1, input_.sizes.size()));
+    first_ = &pool(0);
   }
 
-  /// The pool for one of the input's sizes; compiles the model for it the first time.
+  /// The pool for the first of the input's sizes.
+  const RequestPool& first() const noexcept { return *first_; }
+
+  /// The pool for one of the input's sizes; compiles the model for it the first time, which other
+  /// sizes do not wait for.
   RequestPool& pool(std::size_t size) {
-    const std::lock_guard lock(compile_mutex_);
-    std::unique_ptr<RequestPool>& place = pools_[size];
-    if (!place)
-      place = std::make_unique<RequestPool>(engine_->compile(
+    Place& place = pools_[size];
+    const std::lock_guard lock(place.mutex);
+    if (!place.pool)
+      place.pool = std::make_unique<RequestPool>(engine_->compile(
           model_, input_,
           input_.sizes.empty() ? std::nullopt : std::optional<cv::Size>(input_.sizes[size]),
           settings_));
-    return *place;
+    return *place.pool;
   }
 
   RequestPool& pool_for(const cv::Mat& picture) {
@@ -96,13 +100,15 @@ class ModelRunner::Impl {
   }
 
   PictureMap fill(InferenceRequest& request, const cv::Mat& picture) {
-    pictures_.fetch_add(1, std::memory_order_relaxed);
+    PictureMap map;
     if (request.share_input(picture)) {
       shared_.fetch_add(1, std::memory_order_relaxed);
-      return {};
+    } else {
+      cv::Mat target = request.input();
+      map = fit_picture(picture, input_, target);
     }
-    cv::Mat target = request.input();
-    return fit_picture(picture, input_, target);
+    pictures_.fetch_add(1, std::memory_order_relaxed);
+    return map;
   }
 
   const std::shared_ptr<Engine> engine_;
@@ -112,8 +118,12 @@ class ModelRunner::Impl {
   std::atomic<std::size_t> in_progress_{0}, pictures_{0}, shared_{0};
 
  private:
-  std::mutex compile_mutex_;
-  std::vector<std::unique_ptr<RequestPool>> pools_;  // by the index of the size
+  struct Place {
+    std::mutex mutex;
+    std::unique_ptr<RequestPool> pool;  // stays once it is there
+  };
+  std::vector<Place> pools_;  // by the index of the size
+  const RequestPool* first_ = nullptr;
 };
 
 namespace {
@@ -221,12 +231,13 @@ void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
 BatchPolicy ModelRunner::batch_policy() const {
   BatchPolicy policy;
   policy.max_batch_size = 1;
-  policy.workers = impl_->pool(0).size();
+  policy.workers = impl_->first().size();
   return policy;
 }
 
 double ModelRunner::workload() const noexcept {
-  return static_cast<double>(impl_->in_progress_.load(std::memory_order_relaxed));
+  return static_cast<double>(impl_->in_progress_.load(std::memory_order_relaxed)) /
+         static_cast<double>(impl_->first().size());
 }
 
 ModelRunner::Counts ModelRunner::counts() const noexcept {
@@ -236,8 +247,6 @@ ModelRunner::Counts ModelRunner::counts() const noexcept {
 
 const PictureInput& ModelRunner::input() const noexcept { return impl_->input_; }
 
-cv::Size ModelRunner::input_size() const noexcept {
-  return impl_->input_.sizes.empty() ? impl_->pool(0).input_size() : impl_->input_.sizes.front();
-}
+cv::Size ModelRunner::input_size() const noexcept { return impl_->first().input_size(); }
 
 }  // namespace vcap

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
+#include <utility>
 
 #include <opencv2/imgproc.hpp>
 
@@ -16,6 +18,12 @@ namespace {
   throw EngineError(ErrorCode::invalid_model_spec, "the model's input: " + what);
 }
 
+std::string text(double value) {
+  std::ostringstream stream;
+  stream << value;
+  return std::move(stream).str();
+}
+
 std::string text(cv::Size size) {
   return std::to_string(size.width) + "x" + std::to_string(size.height);
 }
@@ -25,9 +33,11 @@ void check_channels(const std::vector<double>& values, const std::string& field,
   const std::size_t channels = colors == PictureInput::Colors::gray ? 1 : 3;
   if (values.size() != 1 && values.size() != channels)
     refuse_input(field + " has " + std::to_string(values.size()) + " numbers; give one, or " +
-           std::to_string(channels) + ", one for each channel");
+                 std::to_string(channels) + ", one for each channel");
+  // Models calculate in floats, in which a number may become 0 or infinite.
   for (const double value : values)
-    if (!std::isfinite(value)) refuse_input(field + " is not finite");
+    if (!std::isfinite(static_cast<float>(value)))
+      refuse_input(field + " has " + text(value) + "; give numbers that a 32-bit float can hold");
 }
 
 int flag_of(PictureInput::Interpolation interpolation) {
@@ -97,19 +107,22 @@ cv::Mat as_bgr(const cv::Mat& picture) {
 void validate(const PictureInput& input) {
   check_channels(input.mean, "mean", input.colors);
   check_channels(input.scale, "scale", input.colors);
-  if (std::ranges::find(input.scale, 0.0) != input.scale.end())
-    refuse_input("scale has a 0; values are divided by it, so give 1 for none");
+  for (const double scale : input.scale)
+    if (!std::isnormal(static_cast<float>(scale)))
+      refuse_input("scale has " + text(scale) + "; values are divided by it, so give 1 for none");
   if (!(input.padding >= 0 && input.padding <= 255))
-    refuse_input("padding is not within 0 to 255, the values of a pixel");
+    refuse_input("padding " + text(input.padding) +
+                 " is not within 0 to 255, the values of a pixel");
   constexpr int kLongestSide = 1 << 14;
   for (const cv::Size& size : input.sizes)
     if (size.width < 1 || size.height < 1 || size.width > kLongestSide ||
         size.height > kLongestSide)
       refuse_input("size " + text(size) + " is not within 1 to " + std::to_string(kLongestSide) +
-             " pixels for each side");
+                   " pixels for each side");
   const auto larger = [](cv::Size a, cv::Size b) { return a.area() >= b.area(); };
   if (std::ranges::adjacent_find(input.sizes, larger) != input.sizes.end())
-    refuse_input("sizes are not in rising order of their areas; sort them and leave out repetitions");
+    refuse_input(
+        "sizes are not in rising order of their areas; sort them and leave out repetitions");
 }
 
 std::size_t choose_size(const std::vector<cv::Size>& sizes, cv::Size picture,
@@ -137,7 +150,7 @@ PictureMap fit_picture(const cv::Mat& picture, const PictureInput& input, cv::Ma
                           std::to_string(picture.depth()) +
                           "; give one that is not empty, 8-bit, with 1, 3 or 4 channels");
   const Placement placement = place(picture.size(), target.size(), input.fit);
-  cv::Mat source = as_bgr(picture)(placement.from);
+  cv::Mat source = as_bgr(picture(placement.from));
   cv::Mat filled = target(placement.to);
   if (source.size() == filled.size())
     source.copyTo(filled);

@@ -3,16 +3,23 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 #include <opencv2/core/utility.hpp>
 #include <opencv2/dnn.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "backends/onnx/onnx_header.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// As validate(PictureInput) allows.
+constexpr std::int64_t kLongestSide = 1 << 14;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& name, const std::string& what) {
   throw EngineError(code, "model " + name + ": " + what);
@@ -22,15 +29,19 @@ namespace {
 std::string reason(const std::exception& error) {
   const auto* const opencv = dynamic_cast<const cv::Exception*>(&error);
   std::string text = opencv != nullptr && !opencv->err.empty() ? opencv->err : error.what();
+  // What its readers add to: "… error: (-2:Unspecified error) Can't create …".
+  const std::size_t place = text.find("OpenCV("), end = text.find("error) ", place);
+  if (place != std::string::npos && end != std::string::npos) text.erase(place, end + 7 - place);
   text.erase(0, text.find_first_not_of("> \n"));
   return text.substr(0, text.find('\n'));
 }
 
 cv::dnn::Net read(const ModelFile& file) {
-  const std::string ending = std::filesystem::path(file.name).extension().string();
+  const std::string ending = fs::path(file.name).extension().string();
   const auto* const bytes = reinterpret_cast<const char*>(file.bytes.data());
   const auto* const weights = reinterpret_cast<const char*>(file.weights.data());
-  if (file.bytes.empty()) refuse(ErrorCode::unreadable_model, file.name, "is empty");
+  if (file.bytes.empty())
+    refuse(ErrorCode::unreadable_model, file.name, "is empty; give the whole file");
   if ((ending == ".cfg" || ending == ".prototxt") && file.weights.empty())
     refuse(ErrorCode::unreadable_model, file.name, "comes without its weights; give their file");
   if (ending == ".onnx") return cv::dnn::readNetFromONNX(bytes, file.bytes.size());
@@ -44,6 +55,115 @@ cv::dnn::Net read(const ModelFile& file) {
          "the engine openvino");
 }
 
+/// The shape of each input that is no picture, by name.
+using Shapes = std::map<std::string, std::vector<int>>;
+
+std::string text(const OnnxHeader::Input& input) {
+  std::string text;
+  for (const std::int64_t length : input.shape)
+    text += (text.empty() ? "" : ",") + (length < 0 ? "?" : std::to_string(length));
+  return input.name + " [" + text + "]";
+}
+
+std::string text(const OnnxHeader& header) {
+  std::string all;
+  for (const auto& input : header.inputs) all += (all.empty() ? "" : ", ") + text(input);
+  return all.empty() ? "none" : all;
+}
+
+const OnnxHeader::Input& find_picture_input(const OnnxHeader& header, const std::string& file,
+                                            const PictureInput& input,
+                                            const EngineSettings& settings) {
+  const OnnxHeader::Input* found = nullptr;
+  for (const auto& candidate : header.inputs) {
+    const bool fits = input.name.empty() ? candidate.shape.size() == 4 &&
+                                               !settings.constants.contains(candidate.name)
+                                         : candidate.name == input.name;
+    if (!fits) continue;
+    if (found != nullptr)
+      refuse(ErrorCode::unsupported_model, file,
+             "has several inputs that could be the picture: " + text(header) +
+                 "; name one (\"name\" of \"input\"), or give the others under \"constants\"");
+    found = &candidate;
+  }
+  if (found == nullptr)
+    refuse(ErrorCode::unsupported_model, file,
+           (input.name.empty() ? "has no input of four dimensions for a picture"
+                               : "has no input \"" + input.name + '"') +
+               "; its inputs: " + text(header));
+  if (found->shape.size() != 4)
+    refuse(ErrorCode::unsupported_model, file,
+           "input " + text(*found) + " is no picture, which has four dimensions");
+  return *found;
+}
+
+/// Fills in what the file says: the input's name, layout and size.
+cv::Size resolve(const OnnxHeader& header, const std::string& file, PictureInput& input,
+                 std::optional<cv::Size> size, const EngineSettings& settings) {
+  const OnnxHeader::Input& picture = find_picture_input(header, file, input, settings);
+  const std::int64_t channels = input.colors == PictureInput::Colors::gray ? 1 : 3;
+  const auto may_be_channels = [](std::int64_t length) { return length == 1 || length == 3; };
+  if (input.layout == PictureInput::Layout::automatic) {
+    const bool first = may_be_channels(picture.shape[1]), last = may_be_channels(picture.shape[3]);
+    if (!first && !last)
+      refuse(ErrorCode::unsupported_model, file,
+             "input " + text(picture) +
+                 " does not tell where its channels are; give \"layout\", nchw or nhwc");
+    input.layout = first ? PictureInput::Layout::nchw : PictureInput::Layout::nhwc;
+  }
+  const std::size_t channel = input.layout == PictureInput::Layout::nhwc ? 3 : 1;
+  const std::size_t height = input.layout == PictureInput::Layout::nhwc ? 1 : 2;
+  if (picture.shape[channel] >= 0 && picture.shape[channel] != channels)
+    refuse(ErrorCode::model_input, file,
+           "input " + text(picture) + " has another number of channels than its colors (" +
+               std::to_string(channels) + "); give \"colors\": \"gray\", \"rgb\" or \"bgr\"");
+  input.name = picture.name;
+  const std::int64_t rows = picture.shape[height], columns = picture.shape[height + 1];
+  if (size) return *size;
+  if (rows < 1 || columns < 1)
+    refuse(
+        ErrorCode::model_input, file,
+        "input " + text(picture) + " has no size of its own; give \"sizes\", such as [[640, 640]]");
+  if (rows > kLongestSide || columns > kLongestSide)
+    refuse(ErrorCode::model_input, file,
+           "input " + text(picture) + " is larger than " + std::to_string(kLongestSide) +
+               " pixels; give \"sizes\"");
+  return {static_cast<int>(columns), static_cast<int>(rows)};
+}
+
+Shapes shapes_of_constants(const OnnxHeader& header, const std::string& file,
+                           const PictureInput& picture, const EngineSettings& settings) {
+  Shapes shapes;
+  for (const auto& input : header.inputs) {
+    if (input.name == picture.name) continue;
+    const auto values = settings.constants.find(input.name);
+    if (values == settings.constants.end())
+      refuse(
+          ErrorCode::model_input, file,
+          "input " + text(input) + " is no picture and has no value; give one under \"constants\"");
+    const auto count = static_cast<std::int64_t>(values->second.size());
+    std::vector<int>& shape = shapes[input.name];
+    std::int64_t product = 1;
+    for (std::size_t d = 0; d < input.shape.size(); ++d) {
+      const std::int64_t open =
+          d + 1 == input.shape.size() ? count / std::max<std::int64_t>(1, product) : 1;
+      const std::int64_t length = input.shape[d] < 0 ? open : input.shape[d];
+      product = length > 0 && product > count / length ? count + 1 : product * length;
+      shape.push_back(static_cast<int>(std::min<std::int64_t>(length, count)));
+    }
+    if (product != count)
+      refuse(ErrorCode::model_input, file,
+             "input " + text(input) + " does not have as many elements as \"constants\" gives: " +
+                 std::to_string(count));
+  }
+  for (const auto& [name, values] : settings.constants)
+    if (!shapes.contains(name))
+      refuse(ErrorCode::model_input, file,
+             "\"constants\" gives \"" + name +
+                 "\", which is no further input; its inputs: " + text(header));
+  return shapes;
+}
+
 /// Pixels as the network wants them: 1×C×H×W floats (or H×W×C), normalised.
 class Normalization {
  public:
@@ -51,34 +171,34 @@ class Normalization {
       : input_(input), channels_(input.colors == PictureInput::Colors::gray ? 1 : 3) {}
 
   cv::Mat blob(const cv::Mat& bgr) const {
-    cv::Mat colors = bgr;
-    if (input_.colors == PictureInput::Colors::rgb) cv::cvtColor(bgr, colors, cv::COLOR_BGR2RGB);
-    if (input_.colors == PictureInput::Colors::gray) cv::cvtColor(bgr, colors, cv::COLOR_BGR2GRAY);
-    if (input_.layout == PictureInput::Layout::nhwc) return channels_last(colors);
-    cv::Mat blob({1, channels_, bgr.rows, bgr.cols}, CV_32F);
+    // In floats, as other engines do, which do not round a gray value to a whole number.
+    cv::Mat colors;
+    bgr.convertTo(colors, CV_32F);
+    if (input_.colors == PictureInput::Colors::rgb) cv::cvtColor(colors, colors, cv::COLOR_BGR2RGB);
+    if (input_.colors == PictureInput::Colors::gray)
+      cv::cvtColor(colors, colors, cv::COLOR_BGR2GRAY);
+    std::vector<cv::Mat> planes;
+    cv::split(colors, planes);
     for (int c = 0; c < channels_; ++c) {
-      cv::Mat plane;
-      cv::extractChannel(colors, plane, c);
-      cv::Mat target(bgr.size(), CV_32F, blob.ptr(0, c));
-      plane.convertTo(target, CV_32F, 1 / scale(c), -mean(c) / scale(c));
+      cv::Mat& plane = planes[static_cast<std::size_t>(c)];
+      plane.convertTo(plane, CV_32F, 1 / at(input_.scale, c),
+                      -at(input_.mean, c) / at(input_.scale, c));
+    }
+    const bool channels_last = input_.layout == PictureInput::Layout::nhwc;
+    cv::Mat blob(channels_last ? std::vector<int>{1, bgr.rows, bgr.cols, channels_}
+                               : std::vector<int>{1, channels_, bgr.rows, bgr.cols},
+                 CV_32F);
+    if (channels_last) {
+      cv::Mat target(bgr.size(), CV_32FC(channels_), blob.ptr());
+      cv::merge(planes, target);
+    } else {
+      for (int c = 0; c < channels_; ++c)
+        planes[static_cast<std::size_t>(c)].copyTo(cv::Mat(bgr.size(), CV_32F, blob.ptr(0, c)));
     }
     return blob;
   }
 
  private:
-  cv::Mat channels_last(const cv::Mat& colors) const {
-    cv::Mat blob({1, colors.rows, colors.cols, channels_}, CV_32F);
-    cv::Mat target(colors.size(), CV_32FC(channels_), blob.ptr());
-    std::vector<cv::Mat> planes;
-    cv::split(colors, planes);
-    for (int c = 0; c < channels_; ++c)
-      planes[static_cast<std::size_t>(c)].convertTo(planes[static_cast<std::size_t>(c)], CV_32F,
-                                                    1 / scale(c), -mean(c) / scale(c));
-    cv::merge(planes, target);
-    return blob;
-  }
-  double mean(int channel) const { return at(input_.mean, channel); }
-  double scale(int channel) const { return at(input_.scale, channel); }
   static double at(const std::vector<double>& values, int channel) {
     return values[values.size() == 1 ? 0 : static_cast<std::size_t>(channel)];
   }
@@ -89,19 +209,24 @@ class Normalization {
 
 class Request final : public InferenceRequest {
  public:
+  /// `outputs` of the model in its order; empty: those that nothing in the model takes.
   Request(std::string name, cv::dnn::Net net, const PictureInput& input, cv::Size size,
+          const Shapes& shapes, const std::vector<std::string>& outputs,
           const std::map<std::string, std::vector<float>>& constants)
       : name_(std::move(name)),
         net_(std::move(net)),
-        names_(net_.getUnconnectedOutLayersNames()),
+        names_(outputs.empty() ? net_.getUnconnectedOutLayersNames()
+                               : std::vector<cv::String>(outputs.begin(), outputs.end())),
         input_name_(input.name),
         normalization_(input),
         own_input_(size, CV_8UC3, cv::Scalar::all(0)) {
-    for (const auto& [constant, values] : constants)
-      net_.setInput(
-          cv::Mat(1, static_cast<int>(values.size()), CV_32F, const_cast<float*>(values.data()))
-              .clone(),
-          constant);
+    for (const auto& [constant, values] : constants) {
+      const auto known = shapes.find(constant);
+      const std::vector<int> shape = known != shapes.end()
+                                         ? known->second
+                                         : std::vector<int>{1, static_cast<int>(values.size())};
+      net_.setInput(cv::Mat(shape, CV_32F, const_cast<float*>(values.data())).clone(), constant);
+    }
   }
 
   cv::Mat input() override {
@@ -109,7 +234,8 @@ class Request final : public InferenceRequest {
     return own_input_;
   }
   bool share_input(const cv::Mat& picture) override {
-    if (picture.type() != CV_8UC3 || picture.size() != own_input_.size()) return false;
+    if (picture.dims != 2 || picture.type() != CV_8UC3 || picture.size() != own_input_.size())
+      return false;
     picture_ = picture;
     return true;
   }
@@ -155,15 +281,33 @@ class Request final : public InferenceRequest {
 /// Reads the network for each request anew, since one network runs one picture at a time.
 class Model final : public CompiledModel {
  public:
-  Model(const ModelFile& file, const PictureInput& input, cv::Size size,
+  Model(const ModelFile& file, const PictureInput& input, std::optional<cv::Size> size,
         const EngineSettings& settings)
-      : file_(file), input_(input), size_(size), constants_(settings.constants) {
+      : file_(file), input_(input), constants_(settings.constants) {
+    if (fs::path(file.name).extension() == ".onnx" && !file.bytes.empty()) {
+      const OnnxHeader header = read_onnx_header(file);
+      if (header.outputs.empty())
+        refuse(ErrorCode::unsupported_model, file.name,
+               "has no output; export it again with its outputs");
+      size_ = resolve(header, file.name, input_, size, settings);
+      shapes_ = shapes_of_constants(header, file.name, input_, settings);
+      outputs_ = header.outputs;
+    } else if (size) {
+      size_ = *size;
+    } else {
+      refuse(ErrorCode::model_input, file.name,
+             "needs its input's size, since OpenCV does not tell it; give \"sizes\", such as "
+             "[[640, 640]]");
+    }
     first_ = make();
   }
   cv::Size input_size() const override { return size_; }
   std::size_t optimal_requests() const override { return 1; }
   std::unique_ptr<InferenceRequest> make_request() override {
-    if (auto first = std::exchange(first_, nullptr)) return first;
+    {
+      const std::lock_guard lock(mutex_);
+      if (auto first = std::exchange(first_, nullptr)) return first;
+    }
     return make();
   }
 
@@ -175,16 +319,23 @@ class Model final : public CompiledModel {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      refuse(ErrorCode::unreadable_model, file_.name,
-             "cannot be read: " + reason(error) +
-                 "; check that the file is whole, or try the engine openvino");
+      const std::string why = reason(error);
+      // The header was sound, so a node that OpenCV cannot make a layer of is one that it lacks.
+      if (why.find("Can't create layer") != std::string::npos)
+        refuse(ErrorCode::unsupported_model, file_.name,
+               "has an operation that OpenCV lacks: " + why + "; try the engine openvino");
+      refuse(
+          ErrorCode::unreadable_model, file_.name,
+          "cannot be read: " + why + "; check that the file is whole, or try the engine openvino");
     }
     if (net.empty() || net.getUnconnectedOutLayersNames().empty())
-      refuse(ErrorCode::unsupported_model, file_.name, "has no output");
+      refuse(ErrorCode::unsupported_model, file_.name,
+             "has no output; export it again with its outputs");
     net.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
     net.setPreferableTarget(cv::dnn::DNN_TARGET_CPU);
     try {
-      auto request = std::make_unique<Request>(file_.name, net, input_, size_, constants_);
+      auto request =
+          std::make_unique<Request>(file_.name, net, input_, size_, shapes_, outputs_, constants_);
       request->run();  // OpenCV checks shapes and operations only when it runs
       return request;
     } catch (const std::exception& error) {
@@ -196,9 +347,12 @@ class Model final : public CompiledModel {
   }
 
   const ModelFile file_;
-  const PictureInput input_;
-  const cv::Size size_;
+  PictureInput input_;
+  cv::Size size_{};
+  Shapes shapes_{};
+  std::vector<std::string> outputs_{};
   const std::map<std::string, std::vector<float>> constants_;
+  std::mutex mutex_;
   std::unique_ptr<Request> first_;
 };
 
@@ -214,11 +368,7 @@ std::unique_ptr<CompiledModel> OpenCvDnnEngine::compile(const ModelFile& model,
     throw DeviceError(ErrorCode::unknown_device,
                       "model " + model.name + ": opencv_dnn has no device " + settings.device +
                           "; it has CPU; name that, or use the engine openvino");
-  if (!size)
-    refuse(ErrorCode::model_input, model.name,
-           "needs its input's size, since OpenCV does not tell it; give \"sizes\", such as "
-           "[[640, 640]]");
-  return std::make_unique<Model>(model, input, *size, settings);
+  return std::make_unique<Model>(model, input, size, settings);
 }
 
 }  // namespace vcap

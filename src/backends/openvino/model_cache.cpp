@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
-#include <sstream>
+#include <random>
 #include <system_error>
 #include <vector>
 
@@ -55,17 +55,12 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-std::string digest_of(const std::string& bytes) {
+/// Of the key too, so that a file under another's name is not taken.
+std::string digest_of(const std::string& key, const std::string& bytes) {
   Sha256 digest;
-  digest.add(bytes.data(), bytes.size());
+  digest.add_field(key.data(), key.size());
+  digest.add_field(bytes.data(), bytes.size());
   return digest.hex();
-}
-
-void log_warning(const std::string& text) noexcept {
-  try {
-    log(LogLevel::warning, text);
-  } catch (...) {  // a log that fails stops nothing
-  }
 }
 
 struct Kept {
@@ -98,18 +93,30 @@ std::string ModelCache::key_of(const ModelFile& model, const PictureInput& input
   Sha256 digest;
   digest.add_field(model.bytes.data(), model.bytes.size());
   digest.add_field(model.weights.data(), model.weights.size());
-  std::ostringstream rest;
-  rest.precision(17);
-  rest << fs::path(model.name).extension().string() << '|' << engine << '|' << input.name << '|'
-       << static_cast<int>(input.colors) << '|' << static_cast<int>(input.layout);
-  for (const double value : input.mean) rest << '|' << value;
-  for (const double value : input.scale) rest << '/' << value;
-  if (size) rest << '|' << size->width << 'x' << size->height;
-  rest << '|' << static_cast<int>(settings.goal) << '|' << static_cast<int>(settings.precision)
-       << '|' << settings.streams << '|' << settings.threads;
-  for (const auto& [name, values] : settings.constants) rest << '|' << name << values.size();
-  const std::string text = std::move(rest).str();
-  digest.add_field(text.data(), text.size());
+  const auto add_text = [&](const std::string& text) {
+    digest.add_field(text.data(), text.size());
+  };
+  const auto add_numbers = [&](std::initializer_list<std::uint64_t> numbers) {
+    digest.add_field(numbers.begin(), numbers.size() * sizeof(std::uint64_t));
+  };
+  const auto add_values = [&](const std::vector<double>& values) {
+    digest.add_field(values.data(), values.size() * sizeof(double));
+  };
+  add_text(fs::path(model.name).extension().string());
+  add_text(engine);
+  add_text(input.name);
+  add_values(input.mean);
+  add_values(input.scale);
+  const cv::Size own = size.value_or(cv::Size());  // 0×0: the model's own
+  add_numbers({static_cast<std::uint64_t>(input.colors), static_cast<std::uint64_t>(input.layout),
+               static_cast<std::uint64_t>(own.width), static_cast<std::uint64_t>(own.height),
+               static_cast<std::uint64_t>(settings.goal),
+               static_cast<std::uint64_t>(settings.precision), settings.streams, settings.threads});
+  // Their values go in with each request, and only their lengths into the model.
+  for (const auto& [name, values] : settings.constants) {
+    add_text(name);
+    add_numbers({values.size()});
+  }
   return digest.hex();
 }
 
@@ -117,24 +124,35 @@ fs::path ModelCache::path_of(const std::string& key) const {
   return folder_ / (key + std::string(kEnding));
 }
 
-std::optional<std::string> ModelCache::find(const std::string& key) const {
-  const fs::path path = path_of(key);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string digest(kDigestLength, '\0');
-  std::ostringstream rest;
-  if (!file.read(digest.data(), kDigestLength) || !(rest << file.rdbuf())) {
-    refuse(key, "it is cut off");
+std::optional<std::string> ModelCache::find(const std::string& key) const noexcept {
+  try {
+    const fs::path path = path_of(key);
+    std::error_code failed;
+    if (!fs::is_regular_file(path, failed)) return std::nullopt;
+    const std::uintmax_t size = fs::file_size(path, failed);
+    std::ifstream file(path, std::ios::binary);
+    if (failed || !file) return std::nullopt;
+    std::string digest(kDigestLength, '\0');
+    if (size <= kDigestLength || size > max_bytes_) {
+      refuse(key, "it has " + std::to_string(size) + " bytes");
+      return std::nullopt;
+    }
+    std::string blob(size - kDigestLength, '\0');
+    if (!file.read(digest.data(), kDigestLength) ||
+        !file.read(blob.data(), static_cast<std::streamsize>(blob.size()))) {
+      refuse(key, "it cannot be read");
+      return std::nullopt;
+    }
+    if (digest_of(key, blob) != digest) {
+      refuse(key, "its digest is not that of its content");
+      return std::nullopt;
+    }
+    fs::last_write_time(path, fs::file_time_type::clock::now(), failed);  // used last
+    return blob;
+  } catch (const std::exception& error) {
+    refuse(key, error.what());
     return std::nullopt;
   }
-  std::string blob = std::move(rest).str();
-  if (digest_of(blob) != digest) {
-    refuse(key, "its digest is not that of its content");
-    return std::nullopt;
-  }
-  std::error_code ignored;
-  fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);  // used last
-  return blob;
 }
 
 void ModelCache::keep(const std::string& key,
@@ -146,26 +164,28 @@ void ModelCache::keep(const std::string& key,
     if (bytes > max_bytes_) return;
     fs::create_directories(folder_);
     make_room(bytes);
-    static std::atomic<std::uint64_t> number{0};
-    staged = folder_ / (".staged-" + std::to_string(::getpid()) + "-" + std::to_string(++number));
+    // Random, since processes in two containers may have one folder and the same number.
+    staged = folder_ / (".staged-" + std::to_string(::getpid()) + "-" +
+                        std::to_string(std::random_device{}()) + "-" +
+                        std::to_string(std::random_device{}()));
     std::ofstream file(staged, std::ios::binary);
-    file << digest_of(blob) << blob;
+    file << digest_of(key, blob) << blob;
     file.close();
     if (!file) throw std::runtime_error("it cannot be written; is the disk full?");
     fs::rename(staged, path_of(key));
   } catch (const std::exception& error) {
     std::error_code ignored;
     if (!staged.empty()) fs::remove(staged, ignored);
-    log_warning("model cache " + folder_.string() +
-                ": a compiled model is not kept: " + error.what());
+    log(LogLevel::warning,
+        "model cache " + folder_.string() + ": a compiled model is not kept: " + error.what());
   }
 }
 
 void ModelCache::refuse(const std::string& key, const std::string& why) const noexcept {
   std::error_code ignored;
   fs::remove(path_of(key), ignored);
-  log_warning("model cache " + folder_.string() + ": " + key.substr(0, 12) +
-              " is not used and compiled anew: " + why);
+  log(LogLevel::warning, "model cache " + folder_.string() + ": " + key.substr(0, 12) +
+                             " is not used and compiled anew: " + why);
 }
 
 void ModelCache::make_room(std::uint64_t bytes) const {

@@ -27,7 +27,9 @@ class ModelCache {
                             std::optional<cv::Size> size, const EngineSettings& settings,
                             const std::string& engine);
 
-  std::optional<std::string> find(const std::string& key) const;
+  /// What was kept under the key, as it was; nothing if it is not there or not whole.
+  std::optional<std::string> find(const std::string& key) const noexcept;
+  /// Keeps what `make_blob` gives, unless it is larger than the bound.
   void keep(const std::string& key, const std::function<std::string()>& make_blob) const noexcept;
   /// Removes what the engine did not take.
   void refuse(const std::string& key, const std::string& why) const noexcept;

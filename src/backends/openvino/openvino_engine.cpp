@@ -24,6 +24,19 @@ std::string joined(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
+/// The devices that a name stands for: GPU.0 and CPU of "MULTI:GPU.0(4),CPU", none of "AUTO".
+std::vector<std::string> parts_of(const std::string& device) {
+  const std::string kind = kind_of(device);
+  if (kind != "AUTO" && kind != "MULTI" && kind != "HETERO" && kind != "BATCH") return {device};
+  std::vector<std::string> parts;
+  for (std::size_t at = device.find(':'); at != std::string::npos; at = device.find(',', at + 1)) {
+    std::string part = device.substr(at + 1, device.find(',', at + 1) - at - 1);
+    if (part.starts_with('-')) part.erase(0, 1);  // AUTO:-GPU is all but that
+    parts.push_back(part.substr(0, part.find('(')));
+  }
+  return parts;
+}
+
 /// OpenVINO's name of a device that vcap calls CPU:0 or GPU:1.
 std::string engine_device(const std::string& device) {
   const std::size_t colon = device.find(':');
@@ -50,6 +63,18 @@ ov::AnyMap properties(const EngineSettings& settings, const std::string& device)
   return map;
 }
 
+/// The devices' full names and what they can calculate with, as far as they tell it.
+std::string described(const ov::Core& core, const std::vector<std::string>& devices) {
+  std::string text;
+  for (const std::string& device : devices) try {
+      text += core.get_property(device, ov::device::full_name) + ": ";
+      text += joined(core.get_property(device, ov::device::capabilities)) + "; ";
+    } catch (const ov::Exception&) {
+      text += device + "; ";
+    }
+  return text;
+}
+
 }  // namespace
 
 class OpenVinoEngine::Impl {
@@ -72,21 +97,24 @@ std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
                                                        const EngineSettings& settings) {
   const std::string device = engine_device(settings.device);
   const std::vector<std::string> found = devices();
-  const std::string kind = kind_of(device);
-  const bool combines = kind == "AUTO" || kind == "MULTI" || kind == "HETERO" || kind == "BATCH";
-  const auto is_it = [&](const std::string& other) {
-    return other == device || kind_of(other) == device;
-  };
-  if (!combines && std::ranges::none_of(found, is_it))
-    throw DeviceError(ErrorCode::unknown_device,
-                      "model " + model.name + ": OpenVINO has no device " + device + "; it found " +
-                          joined(found) + "; choose one of them, or AUTO");
+  for (const std::string& part : parts_of(device)) {
+    const auto is_it = [&](const std::string& other) {
+      return other == part || kind_of(other) == part;
+    };
+    if (std::ranges::none_of(found, is_it))
+      throw DeviceError(ErrorCode::unknown_device,
+                        "model " + model.name + ": OpenVINO has no device \"" + part +
+                            "\"; it found " + joined(found) + "; choose one of them, or AUTO");
+  }
   const ov::AnyMap map = properties(settings, device);
   std::optional<ModelCache> cache;
   std::string key;
   if (settings.cache_folder) {
     cache.emplace(*settings.cache_folder, settings.cache_bytes);
-    key = ModelCache::key_of(model, input, size, settings, "openvino " + version() + " " + device);
+    // A folder may be shared with another machine: what is compiled depends on its processor.
+    key = ModelCache::key_of(
+        model, input, size, settings,
+        "openvino " + version() + " " + device + " " + described(impl_->core, found));
     if (const std::optional<std::string> blob = cache->find(key)) {
       try {
         return import_openvino_model(impl_->core, *blob, model, settings, device, map);

@@ -33,6 +33,16 @@ std::string reason(const std::exception& error) {
   return last.empty() ? text : last;
 }
 
+/// Those that OpenVINO's readers list, in their words; empty if something else is wrong.
+std::string lacking_operations(const std::exception& error) {
+  constexpr std::string_view kList = "No conversion rule found for operations: ";
+  const std::string text = error.what();
+  const std::size_t at = text.find(kList);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kList.size();
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
 std::string name_of(const ov::Output<const ov::Node>& port) {
   return port.get_names().empty() ? port.get_node()->get_friendly_name() : port.get_any_name();
 }
@@ -59,16 +69,16 @@ std::size_t find_picture_input(const Model& model, const std::string& file,
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const std::string name = name_of(ports[i]);
     const ov::Rank rank = ports[i].get_partial_shape().rank();
-    if (!input.name.empty() ? name == input.name || ports[i].get_names().contains(input.name)
-                            : rank.is_static() && rank.get_length() == 4) {
-      if (found)
-        refuse(ErrorCode::unsupported_model, file,
-               "has several inputs that could be the picture: " + inputs_of(model) +
-                   "; name one (\"name\" of \"input\")");
-      found = i;
-    } else if (!settings.constants.contains(name)) {
-      continue;
-    }
+    const bool fits =
+        input.name.empty()
+            ? rank.is_static() && rank.get_length() == 4 && !settings.constants.contains(name)
+            : name == input.name || ports[i].get_names().contains(input.name);
+    if (!fits) continue;
+    if (found)
+      refuse(ErrorCode::unsupported_model, file,
+             "has several inputs that could be the picture: " + inputs_of(model) +
+                 "; name one (\"name\" of \"input\"), or give the others under \"constants\"");
+    found = i;
   }
   if (!found)
     refuse(ErrorCode::unsupported_model, file,
@@ -135,6 +145,14 @@ void fix_shapes(const Model& model, const std::string& file, std::size_t picture
                 const ov::PartialShape& shape, const EngineSettings& settings) {
   std::map<ov::Output<ov::Node>, ov::PartialShape> shapes;
   const auto ports = model->inputs();
+  for (const auto& [name, values] : settings.constants) {
+    std::size_t i = 0;
+    while (i < ports.size() && (i == picture || name_of(ports[i]) != name)) ++i;
+    if (i == ports.size())
+      refuse(ErrorCode::model_input, file,
+             "\"constants\" gives \"" + name +
+                 "\", which is no further input; its inputs: " + inputs_of(model));
+  }
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (i == picture) {
       shapes[ports[i]] = shape;
@@ -166,7 +184,8 @@ void fix_shapes(const Model& model, const std::string& file, std::size_t picture
 }
 
 void check_tensors(const Model& model, const std::string& file) {
-  if (model->outputs().empty()) refuse(ErrorCode::unsupported_model, file, "has no output");
+  if (model->outputs().empty())
+    refuse(ErrorCode::unsupported_model, file, "has no output; export it again with its outputs");
   for (const auto& node : model->get_ordered_ops())
     for (const auto& output : node->outputs()) {
       const ov::PartialShape& shape = output.get_partial_shape();
@@ -176,7 +195,8 @@ void check_tensors(const Model& model, const std::string& file) {
         if (length > 0 && bytes > kLargestTensor / length)
           refuse(ErrorCode::unsupported_model, file,
                  "tensor " + node->get_friendly_name() + " of shape " + shape.to_string() +
-                     " is larger than " + std::to_string(kLargestTensor >> 20) + " MiB");
+                     " is larger than " + std::to_string(kLargestTensor >> 20) +
+                     " MiB; give a smaller size");
         bytes *= length;
       }
     }
@@ -259,6 +279,11 @@ std::unique_ptr<OpenVinoModel> compile_openvino_model(
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
+    const std::string lacking = lacking_operations(error);
+    if (!lacking.empty())
+      refuse(ErrorCode::unsupported_model, file.name,
+             "has operations that OpenVINO lacks: " + lacking +
+                 "; convert the model again without them");
     refuse(ErrorCode::unreadable_model, file.name,
            "cannot be read: " + reason(error) +
                "; check that the file is whole and of the format that its ending says");

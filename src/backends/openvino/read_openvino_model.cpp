@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "backends/onnx/onnx_header.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -31,9 +32,7 @@ class MemoryPath {
   MemoryPath(const ModelFile& file, const std::string& ending) {
     descriptor_ = ::memfd_create("vcap-model", MFD_CLOEXEC);
     if (descriptor_ < 0 || !write(file.bytes)) fail(file);
-    std::string folder = (fs::temp_directory_path() / "vcap-model-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) fail(file);
-    folder_ = folder;
+    make_folder(file);
     link_ = folder_ / ("model" + ending);
     std::error_code failed;
     fs::create_symlink("/proc/self/fd/" + std::to_string(descriptor_), link_, failed);
@@ -49,6 +48,18 @@ class MemoryPath {
   const fs::path& path() const { return link_; }
 
  private:
+  /// For the link alone, so any place will do.
+  void make_folder(const ModelFile& file) {
+    std::error_code failed;
+    const fs::path temporary = fs::temp_directory_path(failed);  // TMPDIR
+    for (const fs::path& place : {temporary, fs::path("/dev/shm"), fs::path("/tmp")}) {
+      std::string folder = (place / "vcap-model-XXXXXX").string();
+      if (place.empty() || ::mkdtemp(folder.data()) == nullptr) continue;
+      folder_ = folder;
+      return;
+    }
+    fail(file);
+  }
   bool write(std::span<const std::byte> bytes) const {
     while (!bytes.empty()) {
       const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
@@ -61,7 +72,8 @@ class MemoryPath {
   [[noreturn]] void fail(const ModelFile& file) {
     const std::string why = std::generic_category().message(errno);
     clear();
-    refuse(file, "cannot be put into memory for OpenVINO's reader: " + why);
+    refuse(file, "cannot be put into memory for OpenVINO's reader: " + why +
+                     "; set TMPDIR to a folder that can be written, or convert it to ONNX (.onnx)");
   }
   void clear() noexcept {
     std::error_code ignored;
@@ -76,7 +88,7 @@ class MemoryPath {
 }  // namespace
 
 std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& file) {
-  if (file.bytes.empty()) refuse(file, "is empty");
+  if (file.bytes.empty()) refuse(file, "is empty; give the whole file");
   const std::string ending = fs::path(file.name).extension().string();
   const std::string text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   if (ending == ".xml") {
@@ -84,7 +96,10 @@ std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& 
       refuse(file, "is IR without its weights; give the .bin file as \"weights\"");
     return core.read_model(text, view(file.weights));
   }
-  if (ending == ".onnx") return core.read_model(text, ov::Tensor());
+  if (ending == ".onnx") {
+    read_onnx_header(file);  // what OpenVINO's reader takes on trust
+    return core.read_model(text, ov::Tensor());
+  }
   if (ending == ".tflite" || ending == ".pb")
     return core.read_model(MemoryPath(file, ending).path());
   refuse(file,

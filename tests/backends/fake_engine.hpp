@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "vcap/backends/engine.hpp"
+
+namespace vcap::test {
+
+/// What a FakeEngine does, and what it has seen. Thread safety: thread-safe but for the settings,
+/// which are set before a model is compiled.
+struct FakePlan {
+  std::size_t requests = 4;           ///< of each model
+  cv::Size own_size{4, 4};            ///< if none is asked for
+  bool shares = true;                 ///< takes fitting pictures where they lie
+  int fail_start = 0, fail_done = 0;  ///< values of a first pixel whose request fails; 0: none
+  std::atomic<int> fail_compiles{0};  ///< how many of the next compiles throw
+  std::atomic<std::size_t> compiled{0}, starts{0}, in_flight{0}, most_in_flight{0}, breaches{0};
+  std::atomic<bool> hold{false};  ///< nothing completes as long as this is set
+};
+
+/// Completes requests on threads of its own, in random order. An output is the first pixel's blue
+/// value; a request that is started while it runs, or read while it does, is counted as a breach.
+class FakeEngine final : public Engine {
+ public:
+  explicit FakeEngine(std::shared_ptr<FakePlan> plan, std::size_t threads = 3)
+      : plan_(std::move(plan)), queue_(std::make_shared<Queue>(plan_)) {
+    for (std::size_t i = 0; i < threads; ++i)
+      threads_.emplace_back([queue = queue_, i] { queue->work(static_cast<unsigned>(i)); });
+  }
+  ~FakeEngine() override {
+    queue_->stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  std::string name() const override { return "fake"; }
+  std::string version() const override { return "1"; }
+  std::vector<std::string> devices() const override { return {"CPU"}; }
+  std::unique_ptr<CompiledModel> compile(const ModelFile&, const PictureInput&,
+                                         std::optional<cv::Size> size,
+                                         const EngineSettings&) override {
+    if (plan_->fail_compiles.fetch_sub(1) > 0) throw std::runtime_error("no compile");
+    plan_->fail_compiles = 0;
+    ++plan_->compiled;
+    return std::make_unique<Model>(plan_, queue_, size.value_or(plan_->own_size));
+  }
+
+ private:
+  class Queue {
+   public:
+    explicit Queue(std::shared_ptr<FakePlan> plan) : plan_(std::move(plan)) {}
+    void add(std::function<void()> job) {
+      const std::lock_guard lock(mutex_);
+      jobs_.push_back(std::move(job));
+      changed_.notify_one();
+    }
+    void work(unsigned seed) {
+      std::mt19937 random(seed);
+      std::unique_lock lock(mutex_);
+      for (;;) {
+        while (!stopped_ && (jobs_.empty() || plan_->hold))
+          changed_.wait_for(lock, std::chrono::milliseconds(1));
+        if (stopped_) return;
+        std::swap(jobs_[random() % jobs_.size()], jobs_.back());
+        const auto job = std::move(jobs_.back());
+        jobs_.pop_back();
+        lock.unlock();
+        if (random() % 4 == 0) std::this_thread::yield();
+        job();
+        lock.lock();
+      }
+    }
+    void stop() {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+      changed_.notify_all();
+    }
+
+   private:
+    const std::shared_ptr<FakePlan> plan_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<std::function<void()>> jobs_;
+    bool stopped_ = false;
+  };
+
+  class Request final : public InferenceRequest {
+   public:
+    Request(std::shared_ptr<FakePlan> plan, std::shared_ptr<Queue> queue, cv::Size size)
+        : plan_(std::move(plan)), queue_(std::move(queue)), own_(size, CV_8UC3, cv::Scalar(0)) {}
+    ~Request() override {
+      if (running_) ++plan_->breaches;
+    }
+    cv::Mat input() override {
+      if (running_) ++plan_->breaches;
+      picture_ = own_;
+      return own_;
+    }
+    bool share_input(const cv::Mat& picture) override {
+      if (running_) ++plan_->breaches;
+      if (!plan_->shares || picture.dims != 2 || picture.type() != CV_8UC3 ||
+          picture.size() != own_.size())
+        return false;
+      picture_ = picture;
+      return true;
+    }
+    void start(Done done) override {
+      const int value = picture_.at<cv::Vec3b>(0, 0)[0];
+      if (plan_->fail_start != 0 && value == plan_->fail_start)
+        throw std::runtime_error("start " + std::to_string(value));
+      if (running_.exchange(true)) ++plan_->breaches;
+      ++plan_->starts;
+      const std::size_t now = ++plan_->in_flight;
+      for (std::size_t most = plan_->most_in_flight;
+           now > most && !plan_->most_in_flight.compare_exchange_weak(most, now);) {
+      }
+      queue_->add([this, value, done = std::move(done)] {
+        values_ = {static_cast<float>(value)};
+        --plan_->in_flight;
+        running_ = false;
+        done(plan_->fail_done != 0 && value == plan_->fail_done
+                 ? std::make_exception_ptr(std::runtime_error("done " + std::to_string(value)))
+                 : nullptr);
+      });
+    }
+    std::span<const TensorView> outputs() override {
+      if (running_) ++plan_->breaches;
+      outputs_ = {{"value", {1}, values_}};
+      return outputs_;
+    }
+
+   private:
+    const std::shared_ptr<FakePlan> plan_;
+    const std::shared_ptr<Queue> queue_;
+    cv::Mat own_, picture_{};
+    std::atomic<bool> running_{false};
+    std::vector<float> values_{};
+    std::vector<TensorView> outputs_{};
+  };
+
+  class Model final : public CompiledModel {
+   public:
+    Model(std::shared_ptr<FakePlan> plan, std::shared_ptr<Queue> queue, cv::Size size)
+        : plan_(std::move(plan)), queue_(std::move(queue)), size_(size) {}
+    cv::Size input_size() const override { return size_; }
+    std::size_t optimal_requests() const override { return plan_->requests; }
+    std::unique_ptr<InferenceRequest> make_request() override {
+      return std::make_unique<Request>(plan_, queue_, size_);
+    }
+
+   private:
+    const std::shared_ptr<FakePlan> plan_;
+    const std::shared_ptr<Queue> queue_;
+    const cv::Size size_;
+  };
+
+  const std::shared_ptr<FakePlan> plan_;
+  const std::shared_ptr<Queue> queue_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace vcap::test

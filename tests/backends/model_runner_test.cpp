@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/backends/model_runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <future>
+
+#include "backends/engine_conformance.hpp"
+#include "backends/fake_engine.hpp"
+
+namespace vcap::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ModelRunnerTest : public testing::Test {
+ protected:
+  std::unique_ptr<ModelRunner> make() {
+    return std::make_unique<ModelRunner>(std::make_shared<FakeEngine>(plan), ModelFile{}, input,
+                                         EngineSettings{});
+  }
+  void TearDown() override {
+    EXPECT_EQ(plan->breaches, 0u) << "a request was touched while it ran";
+    EXPECT_EQ(plan->in_flight, 0u);
+  }
+
+  std::shared_ptr<FakePlan> plan = std::make_shared<FakePlan>();
+  PictureInput input;
+};
+
+cv::Mat picture_of(int value, cv::Size size = {4, 4}) {
+  return {size, CV_8UC3, cv::Scalar::all(value)};
+}
+
+/// Pictures of the values 1, 2, …, 200, 1, ….
+std::vector<cv::Mat> pictures_of(std::size_t count, cv::Size size = {4, 4}) {
+  std::vector<cv::Mat> pictures;
+  for (std::size_t i = 0; i < count; ++i)
+    pictures.push_back(picture_of(static_cast<int>(i % 200) + 1, size));
+  return pictures;
+}
+
+/// Runs until `condition` holds; false after ten seconds.
+template <class Condition>
+bool eventually(const Condition& condition) {
+  for (int i = 0; i < 10000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+TEST_F(ModelRunnerTest, ReadsEachPictureOnceWithItsOwnOutputs) {
+  const auto runner = make();
+  const auto pictures = pictures_of(500);
+  std::vector<int> reads(pictures.size());
+  runner->run(pictures, [&](std::size_t index, const ModelOutputs& outputs) {
+    ++reads.at(index);
+    EXPECT_EQ(outputs.at(0).values[0], static_cast<float>(index % 200 + 1));
+    EXPECT_EQ(outputs.at("value").shape_text(), "[1]");
+    EXPECT_EQ(outputs.input, cv::Size(4, 4));
+    EXPECT_EQ(outputs.picture, cv::Size(4, 4));
+    EXPECT_EQ(outputs.map, PictureMap{});
+  });
+  EXPECT_THAT(reads, testing::Each(1));
+  EXPECT_EQ(runner->counts().pictures, 500u);
+  EXPECT_EQ(runner->counts().shared, 500u);
+  EXPECT_EQ(runner->workload(), 0);
+  EXPECT_LE(plan->most_in_flight, plan->requests);
+}
+
+TEST_F(ModelRunnerTest, RunsNothingForNoPictures) {
+  const auto runner = make();
+  runner->run({}, [](auto, const auto&) { FAIL(); });
+  EXPECT_EQ(plan->starts, 0u);
+}
+
+TEST_F(ModelRunnerTest, CopiesPicturesThatTheEngineDoesNotShareAndGivesTheWayBack) {
+  input.fit = PictureInput::Fit::letterbox;
+  const auto runner = make();
+  const std::vector<cv::Mat> pictures{picture_of(7, {8, 4})};
+  runner->run(pictures, [](std::size_t, const ModelOutputs& outputs) {
+    EXPECT_EQ(outputs.at(0).values[0], 0);  // padding
+    EXPECT_EQ(outputs.picture, cv::Size(8, 4));
+    EXPECT_EQ(outputs.map.to_frame(cv::Point2d(0, 1)), cv::Point2d(0, 0));
+    EXPECT_EQ(outputs.map.to_frame(cv::Point2d(4, 3)), cv::Point2d(8, 4));
+  });
+  EXPECT_EQ(runner->counts().shared, 0u);
+}
+
+TEST_F(ModelRunnerTest, ThrowsWhatTheFirstFailedPictureThrewAndReturnsAllRequests) {
+  plan->fail_start = 150;
+  plan->fail_done = 120;
+  const auto runner = make();
+  const auto pictures = pictures_of(200);
+  for (int round = 0; round < 50; ++round) {
+    try {
+      runner->run(pictures, [](auto, const auto&) {});
+      FAIL() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "done 120");
+    }
+    EXPECT_EQ(runner->workload(), 0);
+    EXPECT_EQ(plan->in_flight, 0u);
+  }
+  // All four are free: as many as that are in flight at once.
+  plan->fail_start = plan->fail_done = 0;
+  plan->most_in_flight = 0;
+  plan->hold = true;
+  auto all =
+      std::async(std::launch::async, [&] { runner->run(pictures, [](auto, const auto&) {}); });
+  EXPECT_TRUE(eventually([&] { return plan->in_flight == plan->requests; }));
+  plan->hold = false;
+  all.get();
+}
+
+TEST_F(ModelRunnerTest, ThrowsWhatReadThrewForTheFirstPicture) {
+  const auto runner = make();
+  const auto pictures = pictures_of(100);
+  for (int round = 0; round < 50; ++round) {
+    std::size_t first = 1000;
+    try {
+      runner->run(pictures, [&](std::size_t index, const ModelOutputs&) {
+        if (index % 30 != 29) return;
+        first = std::min(first, index);
+        throw index;
+      });
+      FAIL() << "nothing was thrown";
+    } catch (std::size_t index) {
+      EXPECT_EQ(index, first);
+      EXPECT_LT(index, 60u);
+    }
+    EXPECT_EQ(runner->workload(), 0);
+  }
+}
+
+TEST_F(ModelRunnerTest, RefusesAPictureThatCannotBeAnInput) {
+  const auto runner = make();
+  for (const cv::Mat& bad :
+       {cv::Mat(), cv::Mat(4, 4, CV_32FC3, cv::Scalar(1)), cv::Mat(4, 4, CV_8UC2, cv::Scalar(1)),
+        cv::Mat(std::vector<int>{4, 4, 4}, CV_8UC3, cv::Scalar(1))}) {
+    const std::vector<cv::Mat> pictures{picture_of(1), bad, picture_of(2)};
+    EXPECT_THAT([&] { runner->run(pictures, [](auto, const auto&) {}); },
+                ThrowsError<EngineError>(ErrorCode::model_input, testing::HasSubstr("8-bit")));
+    EXPECT_EQ(runner->workload(), 0);
+  }
+}
+
+TEST_F(ModelRunnerTest, LetsASecondCallStartWhileTheTailOfTheFirstIsInFlight) {
+  const auto runner = make();
+  plan->hold = true;
+  const auto read = [](auto, const auto&) {};
+  const auto three = pictures_of(3), five = pictures_of(5);
+  auto first = std::async(std::launch::async, [&] { runner->run(three, read); });
+  ASSERT_TRUE(eventually([&] { return plan->in_flight == 3; }));
+  auto second = std::async(std::launch::async, [&] { runner->run(five, read); });
+  EXPECT_TRUE(eventually([&] { return plan->in_flight == 4; }));  // the pool's last request
+  EXPECT_EQ(first.wait_for(0s), std::future_status::timeout);
+  EXPECT_EQ(runner->workload(), 1.0);  // as many as keep the device busy
+  plan->hold = false;
+  first.get();
+  second.get();
+  EXPECT_EQ(runner->workload(), 0);
+}
+
+TEST_F(ModelRunnerTest, GivesEachOfManyCallsItsOwnResultsInThousandsOfRandomRounds) {
+  plan->fail_start = 198;
+  plan->fail_done = 199;
+  input.sizes = {{4, 4}, {6, 6}, {8, 8}};
+  const auto runner = make();
+  std::atomic<std::size_t> failures{0}, read_pictures{0};
+  std::vector<std::thread> callers;
+  for (unsigned caller = 0; caller < 4; ++caller)
+    callers.emplace_back([&, caller] {
+      std::mt19937 random(caller);
+      for (int round = 0; round < 1500; ++round) {
+        const std::size_t count = random() % 9;
+        std::vector<cv::Mat> pictures;
+        std::vector<int> values, reads(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          const int side = static_cast<int>(random() % 9) + 1;
+          values.push_back(static_cast<int>(random() % 199) + 1);
+          pictures.push_back(picture_of(values.back(), {side, side}));
+        }
+        const auto bad = std::ranges::find_if(values, [](int value) { return value > 197; });
+        std::string error;
+        try {
+          runner->run(pictures, [&](std::size_t index, const ModelOutputs& outputs) {
+            ++reads.at(index);
+            if (outputs.at(0).values[0] != static_cast<float>(values[index])) ++plan->breaches;
+          });
+        } catch (const std::runtime_error& why) {
+          error = why.what();
+        }
+        if (bad == values.end()) {
+          if (!error.empty() || !std::ranges::all_of(reads, [](int n) { return n == 1; }))
+            ++plan->breaches;
+          read_pictures += count;
+        } else {
+          ++failures;
+          if (error != (*bad == 198 ? "start 198" : "done 199")) ++plan->breaches;
+          if (std::ranges::any_of(reads, [](int n) { return n > 1; })) ++plan->breaches;
+        }
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_GT(failures, 0u);
+  EXPECT_GT(read_pictures, 10000u);
+  EXPECT_EQ(runner->workload(), 0);
+  EXPECT_LE(plan->compiled, 3u);
+}
+
+TEST_F(ModelRunnerTest, CompilesAtMostOneModelForEachSizeHoweverManySizesPicturesHave) {
+  input.sizes = {{8, 8}, {16, 8}, {32, 8}, {64, 8}};
+  input.fit = PictureInput::Fit::letterbox_corner;
+  plan->shares = false;
+  const auto runner = make();
+  EXPECT_EQ(plan->compiled, 1u);  // the first, at once
+  std::mt19937 random(1);
+  std::vector<cv::Mat> pictures;
+  const cv::Mat large(300, 2000, CV_8UC3, cv::Scalar::all(9));
+  std::size_t reads = 0;
+  for (int round = 0; round < 1000; ++round) {
+    pictures.clear();
+    for (int i = 0; i < 100; ++i)
+      pictures.push_back(
+          large({0, 0, static_cast<int>(random() % 200) + 1, static_cast<int>(random() % 30) + 1}));
+    runner->run(pictures, [&](std::size_t index, const ModelOutputs& outputs) {
+      ++reads;
+      EXPECT_EQ(outputs.input,
+                input.sizes[choose_size(input.sizes, pictures[index].size(), input.fit)]);
+    });
+  }
+  EXPECT_EQ(reads, 100000u);
+  EXPECT_EQ(plan->compiled, 4u);
+}
+
+TEST_F(ModelRunnerTest, TriesAgainToCompileASizeThatFailed) {
+  input.sizes = {{4, 4}, {8, 8}};
+  const auto runner = make();
+  plan->fail_compiles = 1;
+  const std::vector<cv::Mat> large{picture_of(1, {8, 8})}, small{picture_of(2)};
+  EXPECT_THROW(runner->run(large, [](auto, const auto&) {}), std::runtime_error);
+  EXPECT_NO_THROW(runner->run(small, [](auto, const auto&) {}));
+  EXPECT_NO_THROW(runner->run(large, [](auto, const auto&) {}));
+  EXPECT_EQ(runner->workload(), 0);
+}
+
+TEST_F(ModelRunnerTest, TellsTheBatchPolicyHowManyWorkersKeepTheDeviceBusy) {
+  plan->requests = 7;
+  const auto runner = make();
+  const BatchPolicy policy = runner->batch_policy();
+  EXPECT_EQ(policy.max_batch_size, 1u);
+  EXPECT_EQ(policy.workers, 7u);
+  EXPECT_NO_THROW(validate(policy));
+  EXPECT_EQ(runner->input_size(), cv::Size(4, 4));
+}
+
+TEST_F(ModelRunnerTest, RefusesAWrongInputBeforeItCompiles) {
+  input.scale = {0};
+  EXPECT_THROW(make(), EngineError);
+  EXPECT_EQ(plan->compiled, 0u);
+}
+
+/// Resident memory of this process in KiB.
+std::size_t resident() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
+  return 0;
+}
+
+class ModelRunnerOnEngines : public EngineConformance {};
+
+TEST_P(ModelRunnerOnEngines, KeepsItsMemoryWithPicturesOfManySizes) {
+  const char* const given = std::getenv("VCAP_PICTURES");  // 100000 in the long test
+  const int count = given != nullptr ? std::atoi(given) : 2000;
+  const TestModel model("scaling_any_size.onnx");
+  input.sizes = {{32, 32}, {64, 32}, {128, 32}};
+  input.fit = PictureInput::Fit::letterbox_corner;
+  ModelRunner runner(engine, model.file(), input, settings);
+  std::mt19937 random(1);
+  const cv::Mat large = noise(cv::Size(500, 100), 1);
+  const auto run_some = [&](int pictures) {
+    std::vector<cv::Mat> batch;
+    for (int i = 0; i < pictures; i += 20) {
+      batch.clear();
+      for (int j = 0; j < 20; ++j)
+        batch.push_back(large(
+            {0, 0, static_cast<int>(random() % 499) + 1, static_cast<int>(random() % 99) + 1}));
+      runner.run(batch, [](auto, const auto&) {});
+    }
+  };
+  run_some(1000);
+  const std::size_t warm = resident();
+  run_some(count);
+  EXPECT_LE(resident(), warm + warm / 50);
+}
+
+TEST_P(ModelRunnerOnEngines, GivesEachPictureItsOwnResultUnderManyCallers) {
+  const TestModel model("slow.onnx");
+  ModelRunner runner(engine, model.file(), input, settings);
+  std::vector<std::future<void>> callers;
+  for (unsigned caller = 0; caller < 4; ++caller)
+    callers.push_back(std::async(std::launch::async, [&, caller] {
+      std::mt19937 random(caller);
+      for (int round = 0; round < 10; ++round) {
+        std::vector<cv::Mat> pictures;
+        for (int i = 0; i < 5; ++i)
+          pictures.push_back(cv::Mat(
+              cv::Size(64, 64), CV_8UC3,
+              cv::Scalar(static_cast<double>(random() % 256), static_cast<double>(random() % 256),
+                         static_cast<double>(random() % 256))));
+        runner.run(pictures, [&](std::size_t index, const ModelOutputs& outputs) {
+          const auto bgr = pictures[index].at<cv::Vec3b>(0, 0);
+          const auto values = outputs.at("largest").values;
+          EXPECT_THAT(values, testing::ElementsAre(bgr[2], bgr[1], bgr[0]));
+        });
+      }
+    }));
+  for (auto& caller : callers) caller.get();
+  EXPECT_EQ(runner.counts().pictures, 200u);
+  EXPECT_EQ(runner.workload(), 0);
+}
+
+TEST_P(ModelRunnerOnEngines, FinishesEachRequestOnceInHundredsOfRounds) {
+  const auto compiled = compile(TestModel("plus_one.onnx"));
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (unsigned thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      const auto request = compiled->make_request();
+      for (unsigned round = 0; round < 300; ++round) {
+        const cv::Mat picture(kPicture, CV_8UC3, cv::Scalar::all((thread * 60 + round) % 256));
+        const auto calls = std::make_shared<std::atomic<int>>(0);
+        picture.copyTo(request->input());
+        std::promise<void> done;
+        request->start([&, calls](std::exception_ptr error) {
+          if (error || ++*calls != 1) ++wrong;
+          done.set_value();  // throws if it is called again
+        });
+        done.get_future().wait();
+        if (request->outputs()[0].values[0] != static_cast<float>((thread * 60 + round) % 256 + 1))
+          ++wrong;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+VCAP_INSTANTIATE_FOR_ENGINES(ModelRunnerOnEngines);
+
+}  // namespace
+}  // namespace vcap::test
