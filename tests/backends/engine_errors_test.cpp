@@ -254,6 +254,21 @@ TEST_P(EngineErrors, OfIrAreOfItsFiles) {
   for (int i = 0; i < 100; ++i) outcome_of(TestModel("flipped.xml", mutate(text), "1234"));
 }
 
+TEST_P(EngineErrors, OfAReaderThatTakesPathsAreOfTheFileEvenWithoutATemporaryFolder) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ASSERT_EQ(::setenv("TMPDIR", "/proc", 1), 0);  // nobody can write there
+  for (const std::string ending : {".tflite", ".pb"})
+    EXPECT_THAT([&] { compile(TestModel("net" + ending, "no model")); },
+                ThrowsError<EngineError>(
+                    ErrorCode::unreadable_model,
+                    AllOf(HasSubstr("model net" + ending), testing::Not(HasSubstr("TMPDIR")))));
+  if (before != nullptr)
+    ::setenv("TMPDIR", kept.c_str(), 1);
+  else
+    ::unsetenv("TMPDIR");
+}
+
 VCAP_INSTANTIATE_FOR_ENGINES(EngineErrors);
 
 }  // namespace
