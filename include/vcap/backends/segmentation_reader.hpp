@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <opencv2/core/mat.hpp>
+
+#include "vcap/backends/model_outputs.hpp"
+#include "vcap/backends/output_ref.hpp"
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// A label for each pixel of a picture. Copies share their pixels, as those of cv::Mat do.
+/// Thread safety: value.
+struct VCAP_EXPORT Segmentation {
+  cv::Mat labels{};  ///< CV_8U for up to 256 classes, otherwise CV_16U; indices into the list
+
+  /// A picture in BGR, CV_8UC3, that has the palette's color for each label. A label beyond the
+  /// palette starts from its beginning again. An empty palette is default_palette().
+  cv::Mat colored(std::span<const cv::Vec3b> palette = {}) const;
+
+  /// 256 colors in BGR that differ well for small labels, as PASCAL VOC's: the bits 0, 1 and 2 of a
+  /// label are the highest ones of red, green and blue, the bits 3, 4 and 5 the next. Label 0 is
+  /// black, 1 (0, 0, 128).
+  static const std::vector<cv::Vec3b>& default_palette();
+};
+
+/// How a SegmentationReader reads. Thread safety: value.
+struct SegmentationSettings {
+  /// How the output is laid out.
+  enum class Form {
+    planes,       ///< [1,C,H,W]: a plane of scores for each class
+    interleaved,  ///< [1,H,W,C]: the scores of a cell side by side
+    labels,       ///< [1,H,W] or [1,1,H,W]: the label of each cell
+  };
+
+  OutputRef output{};
+  Form form = Form::planes;
+  std::size_t classes = 21;  ///< C, up to 65536
+  /// Of two classes the output may have the scores of label 1 alone. A cell has label 1 if its
+  /// score is at least this: ½ for probabilities, 0 for logits.
+  double threshold = 0.5;
+  /// Whether labels are those of the picture's pixels, each that of the nearest cell. Otherwise
+  /// they are those of the output's cells, which cover the model's input.
+  bool picture_size = true;
+};
+
+/// Reads semantic segmentation. A cell has the label of its greatest score, of equal ones the
+/// first; scores that are NaN or infinite do not count, and a cell without others has label 0.
+/// Thread-safe.
+class VCAP_EXPORT SegmentationReader {
+ public:
+  /// Throws EngineError (invalid_model_spec) that names the setting at fault.
+  explicit SegmentationReader(SegmentationSettings settings);
+
+  /// Throws EngineError (model_output) if the output has another shape or number of classes.
+  Segmentation operator()(const ModelOutputs& outputs) const;
+
+ private:
+  SegmentationSettings settings_;
+};
+
+}  // namespace vcap
