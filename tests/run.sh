@@ -26,6 +26,7 @@ fi
 
 cmake/install_dependencies.sh
 footage=$(cmake/footage.sh)
+[ -n "$layers" ] || cmake/fetch_wheels.sh
 
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
