@@ -10,9 +10,9 @@ namespace {
 
 using Pointer = nlohmann::json::json_pointer;
 
-class Comparison {
+class RecordComparison {
  public:
-  explicit Comparison(const RecordTolerance& tolerance) : tolerance_(tolerance) {}
+  explicit RecordComparison(const RecordTolerance& tolerance) : tolerance_(tolerance) {}
 
   /// `allowed`: by how much numbers here may differ.
   std::optional<RecordDifference> compare(const nlohmann::json& one, const nlohmann::json& other,
@@ -75,7 +75,7 @@ class Comparison {
 std::optional<RecordDifference> first_difference(const nlohmann::json& record,
                                                  const nlohmann::json& other,
                                                  const RecordTolerance& tolerance) {
-  return Comparison(tolerance).compare(record, other, Pointer(), tolerance.of_all);
+  return RecordComparison(tolerance).compare(record, other, Pointer(), tolerance.of_all);
 }
 
 }  // namespace vcap
