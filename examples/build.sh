@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, builds the vcap command, and builds and packs the example capsules. Prints
-# the build folder.
+# Installs what is missing, fetches the weights of networks, builds the vcap command, and builds and packs
+# the example capsules; those without weights are left out. Prints the build folder.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

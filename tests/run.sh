@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, builds, and runs every test with CTest.
+# Installs what is missing, fetches the weights of networks, builds, and runs every test with CTest.
 #   tests/run.sh             all tests, with CTest; further arguments go to it, such as -R batching
 #   tests/run.sh asan|tsan   the unit tests under address+undefined or thread sanitizers; further
 #                            arguments go to each program, such as --gtest_filter=Batch*

@@ -22,7 +22,7 @@ done
 replay=$(mktemp -d)
 trap 'rm -rf "$replay"' EXIT
 "$build/src/cli/vcap" run --source out/annotated.mp4 --jsonl "$replay/frames.jsonl" \
-  --capsule "$build/examples/capsules/detector_face/detector_face.cap" >/dev/null
+  --capsule "$build/examples/capsules/detector_person/detector_person.cap" >/dev/null
 played=$(wc -l <"$replay/frames.jsonl")
 [ "$played" -eq "$frames" ] || fail "out/annotated.mp4 plays $played frames, not $frames"
 echo "examples/run.sh left $frames records, an annotated clip of $played frames and a summary"

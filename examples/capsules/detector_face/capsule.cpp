@@ -8,7 +8,6 @@
 
 namespace {
 
-// [info]
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
@@ -27,7 +26,6 @@ class Capsule final : public vcap::BaseCapsule {
                               {"additionalProperties", false},
                               {"properties", {{"engine", vcap::engine_config_schema()}}}}};
   }
-  // [/info]
 
   static vcap::Options options() {
     vcap::Options options = vcap::common_detector_options();

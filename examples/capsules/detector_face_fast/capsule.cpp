@@ -13,7 +13,8 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::CapsuleInfo info() {
     return {.name = "detector_face_fast",
             .version = 1,
-            .description = "Finds faces near the camera, with eyes, nose, mouth and ears; small and fast",
+            .description =
+                "Finds faces near the camera, with eyes, nose, mouth and ears; small and fast",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"face"},

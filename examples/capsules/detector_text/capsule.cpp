@@ -33,8 +33,9 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::CapsuleInfo info() {
     return {.name = "detector_text",
             .version = 1,
-            .description = "Finds lines of text at any angle; the coords of each are its corners, "
-                           "clockwise from the left top",
+            .description =
+                "Finds lines of text at any angle; the coords of each are its corners, "
+                "clockwise from the left top",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"text"},

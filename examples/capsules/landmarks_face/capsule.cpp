@@ -97,25 +97,27 @@ class Backend final : public vcap::ModelBackend<std::optional<vcap::Landmarks>> 
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    return {.name = "landmarks_face",
-            .version = 1,
-            .description = "Gives a face the 468 points of a mesh, with their depths; upright if "
-                           "its detector has found the eyes",
-            .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"face"}},
-            .output_type = {.size = vcap::NodeDescription::Size::single,
-                            .detections = {"face"},
-                            .keypoints = point_names(),
-                            .extra_data = {"face_presence"}},
-            .options = {{"threshold",
-                         vcap::FloatOption{.default_value = 0.5,
-                                           .min = 0.0,
-                                           .max = 1.0,
-                                           .description = "The least presence of a face that gets "
-                                                          "points; others get the presence alone"}}},
-            .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-            .config_schema = {{"type", "object"},
-                              {"additionalProperties", false},
-                              {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+    return {
+        .name = "landmarks_face",
+        .version = 1,
+        .description =
+            "Gives a face the 468 points of a mesh, with their depths; upright if "
+            "its detector has found the eyes",
+        .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"face"}},
+        .output_type = {.size = vcap::NodeDescription::Size::single,
+                        .detections = {"face"},
+                        .keypoints = point_names(),
+                        .extra_data = {"face_presence"}},
+        .options = {{"threshold",
+                     vcap::FloatOption{.default_value = 0.5,
+                                       .min = 0.0,
+                                       .max = 1.0,
+                                       .description = "The least presence of a face that gets "
+                                                      "points; others get the presence alone"}}},
+        .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
+        .config_schema = {{"type", "object"},
+                          {"additionalProperties", false},
+                          {"properties", {{"engine", vcap::engine_config_schema()}}}}};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,

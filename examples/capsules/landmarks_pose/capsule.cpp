@@ -11,13 +11,13 @@
 namespace {
 
 const std::vector<std::string> kJoints{
-    "nose",           "left_eye_inner",  "left_eye",       "left_eye_outer",   "right_eye_inner",
-    "right_eye",      "right_eye_outer", "left_ear",       "right_ear",        "mouth_left",
-    "mouth_right",    "left_shoulder",   "right_shoulder", "left_elbow",       "right_elbow",
-    "left_wrist",     "right_wrist",     "left_pinky",     "right_pinky",      "left_index",
-    "right_index",    "left_thumb",      "right_thumb",    "left_hip",         "right_hip",
-    "left_knee",      "right_knee",      "left_ankle",     "right_ankle",      "left_heel",
-    "right_heel",     "left_foot_index", "right_foot_index"};
+    "nose",        "left_eye_inner",  "left_eye",        "left_eye_outer", "right_eye_inner",
+    "right_eye",   "right_eye_outer", "left_ear",        "right_ear",      "mouth_left",
+    "mouth_right", "left_shoulder",   "right_shoulder",  "left_elbow",     "right_elbow",
+    "left_wrist",  "right_wrist",     "left_pinky",      "right_pinky",    "left_index",
+    "right_index", "left_thumb",      "right_thumb",     "left_hip",       "right_hip",
+    "left_knee",   "right_knee",      "left_ankle",      "right_ankle",    "left_heel",
+    "right_heel",  "left_foot_index", "right_foot_index"};
 
 // Six more points tell a tracker where to look in the next frame; nobody else wants them.
 vcap::LandmarkReader reader() {
@@ -67,25 +67,27 @@ class Backend final : public vcap::ModelBackend<std::optional<vcap::Landmarks>> 
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    return {.name = "landmarks_pose",
-            .version = 1,
-            .description = "Gives a person 33 joints and other points of the body, with how sure "
-                           "it is that each is in sight",
-            .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"person"}},
-            .output_type = {.size = vcap::NodeDescription::Size::single,
-                            .detections = {"person"},
-                            .keypoints = kJoints,
-                            .extra_data = {"pose_presence"}},
-            .options = {{"threshold",
-                         vcap::FloatOption{.default_value = 0.5,
-                                           .min = 0.0,
-                                           .max = 1.0,
-                                           .description = "The least presence of a person who gets "
-                                                          "points; others get the presence alone"}}},
-            .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-            .config_schema = {{"type", "object"},
-                              {"additionalProperties", false},
-                              {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+    return {
+        .name = "landmarks_pose",
+        .version = 1,
+        .description =
+            "Gives a person 33 joints and other points of the body, with how sure "
+            "it is that each is in sight",
+        .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"person"}},
+        .output_type = {.size = vcap::NodeDescription::Size::single,
+                        .detections = {"person"},
+                        .keypoints = kJoints,
+                        .extra_data = {"pose_presence"}},
+        .options = {{"threshold",
+                     vcap::FloatOption{.default_value = 0.5,
+                                       .min = 0.0,
+                                       .max = 1.0,
+                                       .description = "The least presence of a person who gets "
+                                                      "points; others get the presence alone"}}},
+        .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
+        .config_schema = {{"type", "object"},
+                          {"additionalProperties", false},
+                          {"properties", {{"engine", vcap::engine_config_schema()}}}}};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,

@@ -57,6 +57,13 @@ std::vector<cv::Mat> readings(const cv::Mat& line) {
   return turned;
 }
 
+// The network may read the margin as a space.
+std::string without_margin(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
 class Backend final : public vcap::ModelBackend<vcap::RecognizedText> {
  public:
   using ModelBackend::ModelBackend;
@@ -70,7 +77,7 @@ class Backend final : public vcap::ModelBackend<vcap::RecognizedText> {
     vcap::RecognizedText read =
         *std::ranges::max_element(texts, {}, &vcap::RecognizedText::confidence);
     if (read.confidence < options.get<double>("threshold")) read.text.clear();
-    node.extra_data["text"] = read.text;
+    node.extra_data["text"] = without_margin(read.text);
     node.extra_data["text_confidence"] = read.confidence;
     return nodes;
   }
@@ -81,8 +88,9 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::CapsuleInfo info() {
     return {.name = "recognizer_text",
             .version = 1,
-            .description = "Reads a line of text, in Chinese or Latin letters; empty if there is "
-                           "none that can be read",
+            .description =
+                "Reads a line of text, in Chinese or Latin letters; empty if there is "
+                "none that can be read",
             .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"text"}},
             .output_type = {.size = vcap::NodeDescription::Size::single,
                             .detections = {"text"},

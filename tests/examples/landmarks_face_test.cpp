@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <opencv2/imgproc.hpp>
+
+#include "examples/networks.hpp"
+
+namespace {
+
+using examples::point;
+
+class LandmarksFace : public testing::Test {
+ protected:
+  void SetUp() override {
+    SKIP_WITHOUT("landmarks_face");
+    SKIP_WITHOUT("detector_face");
+  }
+
+  static cv::Mat a_frame() {
+    return examples::read_frames(examples::footage("Megamind.avi"), 41).back();
+  }
+  /// The surest face of a picture, with its points.
+  static vcap::DetectionNode face_of(const cv::Mat& frame) {
+    const auto faces = examples::network("detector_face")->process_frame({.image = frame});
+    if (faces.empty()) throw std::runtime_error("there is no face");
+    return examples::process("landmarks_face", frame, faces[0]);
+  }
+  /// The mesh's points 33 and 133, 362 and 263 are the corners of the eyes.
+  static cv::Point2d right_eye(const vcap::DetectionNode& face) {
+    return (point(face, "33") + point(face, "133")) / 2;
+  }
+  static cv::Point2d left_eye(const vcap::DetectionNode& face) {
+    return (point(face, "362") + point(face, "263")) / 2;
+  }
+};
+
+TEST_F(LandmarksFace, PutsThePointsWhereTheFaceIs) {
+  const vcap::DetectionNode face = face_of(a_frame());
+  EXPECT_GT(face.extra_data.at("face_presence").get<double>(), 0.5);
+  EXPECT_EQ(face.keypoints.size(), 5 + 468u) << "those of the detector stay";
+  // Where anybody sees the eyes.
+  EXPECT_LT(cv::norm(right_eye(face) - cv::Point2d(274, 238)), 10);
+  EXPECT_LT(cv::norm(left_eye(face) - cv::Point2d(334, 229)), 10);
+  EXPECT_LT(cv::norm(point(face, "13") - cv::Point2d(315, 296)), 12) << "the middle of the mouth";
+  const vcap::BoundingBox box = face.bbox();
+  for (const vcap::Keypoint& keypoint : face.keypoints) {
+    EXPECT_NEAR(keypoint.point.x, box.centre().x, 0.65 * box.width()) << keypoint.name;
+    EXPECT_NEAR(keypoint.point.y, box.centre().y, 0.65 * box.height()) << keypoint.name;
+  }
+}
+
+TEST_F(LandmarksFace, FollowsAFaceThatIsTilted) {
+  const cv::Mat frame = a_frame();
+  const cv::Matx23d turn = cv::getRotationMatrix2D({294, 240}, 25, 1);
+  cv::Mat turned;
+  cv::warpAffine(frame, turned, turn, frame.size());
+  const auto moved = [&](const cv::Point2d& at) {
+    return cv::Point2d(turn * cv::Vec3d(at.x, at.y, 1));
+  };
+  const vcap::DetectionNode upright = face_of(frame), tilted = face_of(turned);
+  EXPECT_LT(cv::norm(right_eye(tilted) - moved(right_eye(upright))), 8);
+  EXPECT_LT(cv::norm(left_eye(tilted) - moved(left_eye(upright))), 8);
+  EXPECT_LT(cv::norm(point(tilted, "152") - moved(point(upright, "152"))), 12) << "the chin";
+}
+
+TEST_F(LandmarksFace, GivesNoPointsWithoutAFace) {
+  const cv::Mat gray(240, 320, CV_8UC3, cv::Scalar::all(127));
+  const auto node =
+      examples::process("landmarks_face", gray, examples::node("face", {100, 60, 80, 100}));
+  EXPECT_LT(node.extra_data.at("face_presence").get<double>(), 0.5);
+  EXPECT_TRUE(node.keypoints.empty());
+}
+
+}  // namespace

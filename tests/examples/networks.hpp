@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/examples.hpp"
+#include "examples/streams.hpp"
+#include "vcap/backends/engine.hpp"
+
+// What the tests of the capsules with networks share.
+
+namespace examples {
+
+/// Skips a test if the build has no weights for that capsule, or no engine that runs them; CMake
+/// and cmake/fetch_wheels.sh have said why.
+#define SKIP_WITHOUT(name)                                                             \
+  if (!std::filesystem::exists(examples::capsule_path(name)))                          \
+    GTEST_SKIP() << name << " is not built; cmake/fetch_wheels.sh brings its weights"; \
+  if (!std::ranges::count(vcap::installed_engines(), "openvino"))                      \
+  GTEST_SKIP() << "the engine openvino is not built; cmake/fetch_wheel.sh openvino brings it"
+
+/// A capsule that keeps nothing in the user's cache. Loaded once in a process.
+inline std::shared_ptr<vcap::Capsule> network(const std::string& name) {
+  static std::map<std::string, std::shared_ptr<vcap::Capsule>> loaded;
+  std::shared_ptr<vcap::Capsule>& capsule = loaded[name];
+  if (!capsule)
+    capsule = vcap::load_capsule(
+        capsule_path(name), {.config = {{"engine", {{"cache_folder", ""}}}}, .devices = {"CPU:0"}});
+  return capsule;
+}
+
+/// One of the pictures of the package opencv-doc.
+inline cv::Mat picture(const std::string& name) {
+  const auto path = footage("pictures/" + name);
+  cv::Mat read = cv::imread(path.string(), cv::IMREAD_COLOR);
+  if (read.empty()) throw std::runtime_error(path.string() + " cannot be read");
+  return read;
+}
+
+/// The labels by hand of tests/data/opencv_samples: "faces" or "text".
+inline nlohmann::json labels(const std::string& what) {
+  std::ifstream file(std::string(VCAP_SAMPLE_LABELS) + "/" + what + ".json");
+  return nlohmann::json::parse(file);
+}
+
+inline vcap::DetectionNode node(const std::string& name, const cv::Rect2d& box) {
+  return {.name = name, .coords = vcap::rect_to_coords(box)};
+}
+
+/// What a capsule for single nodes makes of one.
+inline vcap::DetectionNode process(const std::string& capsule, const cv::Mat& image,
+                                   vcap::DetectionNode node) {
+  return network(capsule)
+      ->process_frame({.image = image}, vcap::DetectionNodes::single(std::move(node)))
+      .node();
+}
+
+inline cv::Point2d point(const vcap::DetectionNode& node, const std::string& name) {
+  const auto found = std::ranges::find(node.keypoints, name, &vcap::Keypoint::name);
+  if (found == node.keypoints.end()) throw std::runtime_error("there is no keypoint " + name);
+  return found->point;
+}
+
+/// The objects of each frame of so many streams at once, all of the same pictures.
+inline std::vector<std::vector<std::string>> objects_of_streams(
+    const std::vector<std::string>& capsules, const std::vector<cv::Mat>& pictures,
+    std::size_t streams) {
+  std::vector<std::shared_ptr<vcap::Capsule>> loaded;
+  for (const std::string& name : capsules) loaded.push_back(network(name));
+  vcap::Pipeline pipeline(loaded);
+  std::vector<std::vector<std::string>> objects(streams);
+  for (std::size_t i = 0; i < streams; ++i)
+    pipeline.open_stream({.id = std::to_string(i),
+                          .source = std::make_unique<Pictures>(pictures),
+                          .sinks = {vcap::make_callback_sink(
+                              [&objects, i](const vcap::FrameRecord& record) {
+                                objects[i].push_back(nlohmann::json(record).at("objects").dump());
+                              },
+                              false)}});
+  for (std::size_t i = 0; i < streams; ++i) {
+    const vcap::StreamReport report = pipeline.wait(std::to_string(i));
+    EXPECT_EQ(report.failure.value_or(""), "");
+    EXPECT_EQ(report.errors, 0);
+  }
+  return objects;
+}
+
+}  // namespace examples
