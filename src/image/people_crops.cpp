@@ -88,6 +88,19 @@ bool shows(const cv::Rect& crop, int side, const BlobPart& columns, const BlobPa
          rows.from >= crop.y + margin && rows.to <= crop.y + crop.height - margin;
 }
 
+/// Erodes and dilates, or the other way round, by a rectangle. What stays, stays where it is, also
+/// if a side is even: the second step has the first one's element turned around.
+void open_or_close(cv::Mat& mask, cv::Size size, cv::MorphTypes first) {
+  size = {std::max(1, size.width), std::max(1, size.height)};
+  const cv::Mat element = cv::getStructuringElement(cv::MORPH_RECT, size);
+  const cv::Point anchor(size.width / 2, size.height / 2);
+  cv::Mat between;
+  cv::morphologyEx(mask, between, first, element, anchor);
+  mask.release();  // the caller's pixels stay
+  cv::morphologyEx(between, mask, first == cv::MORPH_ERODE ? cv::MORPH_DILATE : cv::MORPH_ERODE,
+                   element, cv::Point(size) - cv::Point(1, 1) - anchor);
+}
+
 /// Feet and height of the only person in a blob.
 std::optional<cv::Point2d> measure(const Foreground& foreground, const cv::Rect& blob) {
   const int scale = foreground.scale;
@@ -112,14 +125,9 @@ std::vector<cv::Rect> moving_blobs(const Foreground& foreground, const BlobSetti
   require_crops(scale >= 1,
                 "the foreground's scale " + std::to_string(scale) + " is not 1 or more");
   if (foreground.mask.empty()) return {};
-  const auto element = [scale](int width, int height) {
-    return cv::getStructuringElement(cv::MORPH_RECT,
-                                     {std::max(1, width / scale), std::max(1, height / scale)});
-  };
-  cv::Mat1b mask;
-  cv::morphologyEx(foreground.mask, mask, cv::MORPH_OPEN, element(settings.open, settings.open));
-  cv::morphologyEx(mask, mask, cv::MORPH_CLOSE,
-                   element(settings.close.width, settings.close.height));
+  cv::Mat mask = foreground.mask;
+  open_or_close(mask, cv::Size(settings.open, settings.open) / scale, cv::MORPH_ERODE);
+  open_or_close(mask, settings.close / scale, cv::MORPH_DILATE);
   cv::Mat1i labels, stats;
   cv::Mat1d centres;
   const int count = cv::connectedComponentsWithStats(mask, labels, stats, centres, 8);
