@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The main job: finds, tracks, describes and encodes people on a video.
-#   examples/run.sh [--frames N] [PATH|WEBCAM_INDEX|URL]
+#   examples/run.sh [--frames N] [--hog] [PATH|WEBCAM_INDEX|URL]
 # Installs what is missing, builds, packs the example capsules, and runs detector → tracker →
 # classifier → encoder on N frames (200) of Debian's vtest.avi or of another source. Leaves
-# out/annotated.mp4, out/frames.jsonl and out/summary.txt.
+# out/annotated.mp4, out/frames.jsonl and out/summary.txt. --hog: with the detector detector_person_hog,
+# which needs no network and finds fewer people.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 frames=200
+detector=detector_person
 source=
 while [ $# -gt 0 ]; do
   case "$1" in
     --frames) frames=${2:?--frames needs a number}; shift 2 ;;
-    -h | --help) sed -n '4,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --hog) detector=detector_person_hog; shift ;;
+    -h | --help) sed -n '4,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "unknown option $1; see examples/run.sh --help" >&2; exit 2 ;;
     *) [ -z "$source" ] || { echo "one source at a time: $source, $1" >&2; exit 2; }
        source=$1; shift ;;
@@ -26,9 +29,20 @@ cd "$root"
 build=$(examples/build.sh)
 
 capsules=$build/examples/capsules
+if [ "$detector" = detector_person ]; then
+  missing=
+  [ -e "$build/src/libvcap_engine_openvino.so" ] || missing="OpenVINO (the wheel openvino of cmake/wheels.txt)"
+  [ -e "$capsules/detector_person/detector_person.cap" ] ||
+    missing="${missing:+$missing and }the weights of its network (the wheel mediapipe of cmake/wheels.txt)"
+  if [ -n "$missing" ]; then
+    echo "detector_person cannot run, for lack of $missing: see above why it could not be fetched," \
+      "and try cmake/fetch_wheels.sh. Without: examples/run.sh --hog" >&2
+    exit 1
+  fi
+fi
 mkdir -p out
 "$build/src/cli/vcap" run \
-  --capsule $capsules/detector_person/detector_person.cap \
+  --capsule "$capsules/$detector/$detector.cap" \
   --capsule $capsules/tracker_person/tracker_person.cap \
   --capsule $capsules/classifier_clothing_color/classifier_clothing_color.cap \
   --capsule $capsules/encoder_person/encoder_person.cap \

@@ -23,33 +23,36 @@ constexpr int kJitterPart = 20;
 /// Pixels whose medians are taken side by side: the compiler's vectors.
 constexpr int kLane = 64;
 
-void require(bool is_allowed, const std::string& what) {
+void require_background(bool is_allowed, const std::string& what) {
   if (!is_allowed) throw InvalidArgument(ErrorCode::invalid_argument, "background model: " + what);
 }
 
 void check(const BackgroundSettings& settings) {
-  require(settings.samples >= 3 && settings.samples <= 255,
-          "samples " + std::to_string(settings.samples) + " is not within 3 to 255");
-  require(settings.ready_at >= 1 && settings.ready_at <= settings.samples,
-          "ready_at " + std::to_string(settings.ready_at) + " is not within 1 to samples, " +
-              std::to_string(settings.samples));
-  require(
+  require_background(settings.samples >= 3 && settings.samples <= 255,
+                     "samples " + std::to_string(settings.samples) + " is not within 3 to 255");
+  require_background(settings.ready_at >= 1 && settings.ready_at <= settings.samples,
+                     "ready_at " + std::to_string(settings.ready_at) +
+                         " is not within 1 to samples, " + std::to_string(settings.samples));
+  require_background(
       settings.first_interval.count() > 0,
       "first_interval must be > 0, got " + std::to_string(settings.first_interval.count()) + " ns");
-  require(settings.last_interval >= settings.first_interval,
-          "last_interval " + std::to_string(settings.last_interval.count()) +
-              " ns is shorter than first_interval, " +
-              std::to_string(settings.first_interval.count()) + " ns");
-  require(settings.scale >= 0, "scale " + std::to_string(settings.scale) + " is not 0 or more");
-  require(std::isfinite(settings.blur) && settings.blur >= 0 && settings.blur <= 100,
-          "blur " + number_text(settings.blur) + " is not within 0 to 100");
-  require(settings.refresh_calls >= 1,
-          "refresh_calls " + std::to_string(settings.refresh_calls) + " is not 1 or more");
+  require_background(settings.last_interval >= settings.first_interval,
+                     "last_interval " + std::to_string(settings.last_interval.count()) +
+                         " ns is shorter than first_interval, " +
+                         std::to_string(settings.first_interval.count()) + " ns");
+  require_background(settings.scale >= 0,
+                     "scale " + std::to_string(settings.scale) + " is not 0 or more");
+  require_background(std::isfinite(settings.blur) && settings.blur >= 0 && settings.blur <= 100,
+                     "blur " + number_text(settings.blur) + " is not within 0 to 100");
+  require_background(
+      settings.refresh_calls >= 1,
+      "refresh_calls " + std::to_string(settings.refresh_calls) + " is not 1 or more");
 }
 
 void check_picture(const cv::Mat& picture) {
   check_frame(picture, "background model");
-  require(picture.type() == CV_8UC3, "the picture is not 8-bit BGR (CV_8UC3); convert it first");
+  require_background(picture.type() == CV_8UC3,
+                     "the picture is not 8-bit BGR (CV_8UC3); convert it first");
 }
 
 /// The lower medians of up to kLane positions of all samples, found bit by bit: a bit of the median
@@ -174,12 +177,13 @@ Foreground BackgroundModel::foreground(const cv::Mat& picture, int threshold) co
 std::vector<Foreground> BackgroundModel::foregrounds(const cv::Mat& picture,
                                                      const std::vector<int>& thresholds) const {
   check_picture(picture);
-  require(picture.size() == picture_size_, "a picture of " + std::to_string(picture.cols) + "x" +
-                                               std::to_string(picture.rows) +
-                                               " pixels was not observed; call observe() before");
+  require_background(picture.size() == picture_size_,
+                     "a picture of " + std::to_string(picture.cols) + "x" +
+                         std::to_string(picture.rows) +
+                         " pixels was not observed; call observe() before");
   for (const int threshold : thresholds)
-    require(threshold >= 0 && threshold <= 255,
-            "threshold " + std::to_string(threshold) + " is not within 0 to 255");
+    require_background(threshold >= 0 && threshold <= 255,
+                       "threshold " + std::to_string(threshold) + " is not within 0 to 255");
   const cv::Size size = picture_size_ / scale_;
   std::vector<Foreground> result;
   if (!is_ready_) {

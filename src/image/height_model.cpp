@@ -18,25 +18,26 @@ constexpr double kMaxSlope = 0.9;
 /// A line that is near 0 or below it still has this tolerance's base, in pixels.
 constexpr double kLeastPredicted = 10;
 
-void require(bool is_allowed, const std::string& what) {
+void require_heights(bool is_allowed, const std::string& what) {
   if (!is_allowed) throw InvalidArgument(ErrorCode::invalid_argument, "height model: " + what);
 }
 
-void require_positive(const char* what, double value) {
-  require(std::isfinite(value) && value > 0,
-          std::string(what) + " " + number_text(value) + " is not a number above 0");
+void require_positive_height(const char* what, double value) {
+  require_heights(std::isfinite(value) && value > 0,
+                  std::string(what) + " " + number_text(value) + " is not a number above 0");
 }
 
 void check(const HeightSettings& settings) {
-  require(settings.max_samples >= 2 && settings.max_samples <= 1000,
-          "max_samples " + std::to_string(settings.max_samples) + " is not within 2 to 1000");
-  require(settings.min_samples >= 2 && settings.min_samples <= settings.max_samples,
-          "min_samples " + std::to_string(settings.min_samples) +
-              " is not within 2 to max_samples, " + std::to_string(settings.max_samples));
-  require_positive("min_range", settings.min_range);
-  require_positive("min_pair_distance", settings.min_pair_distance);
-  require_positive("tolerance", settings.tolerance);
-  require_positive("min_height", settings.min_height);
+  require_heights(
+      settings.max_samples >= 2 && settings.max_samples <= 1000,
+      "max_samples " + std::to_string(settings.max_samples) + " is not within 2 to 1000");
+  require_heights(settings.min_samples >= 2 && settings.min_samples <= settings.max_samples,
+                  "min_samples " + std::to_string(settings.min_samples) +
+                      " is not within 2 to max_samples, " + std::to_string(settings.max_samples));
+  require_positive_height("min_range", settings.min_range);
+  require_positive_height("min_pair_distance", settings.min_pair_distance);
+  require_positive_height("tolerance", settings.tolerance);
+  require_positive_height("min_height", settings.min_height);
 }
 
 bool is_inlier(cv::Point2d sample, double predicted, double tolerance) {
@@ -49,15 +50,15 @@ HeightModel::HeightModel(const HeightSettings& settings) : settings_(settings) {
 
 HeightModel::HeightModel(double offset, double slope, const HeightSettings& settings)
     : HeightModel(settings) {
-  require(std::isfinite(offset), "offset " + number_text(offset) + " is not finite");
-  require(slope >= 0 && slope <= kMaxSlope,
-          "slope " + number_text(slope) + " is not within 0 to " + number_text(kMaxSlope));
+  require_heights(std::isfinite(offset), "offset " + number_text(offset) + " is not finite");
+  require_heights(slope >= 0 && slope <= kMaxSlope,
+                  "slope " + number_text(slope) + " is not within 0 to " + number_text(kMaxSlope));
   line_ = {offset, slope};
 }
 
 void HeightModel::add(double feet, double height) {
-  require(std::isfinite(feet), "feet " + number_text(feet) + " is not finite");
-  require_positive("height", height);
+  require_heights(std::isfinite(feet), "feet " + number_text(feet) + " is not finite");
+  require_positive_height("height", height);
   samples_.emplace_back(feet, height);
   if (samples_.size() > settings_.max_samples) samples_.pop_front();
 }
@@ -100,7 +101,9 @@ bool HeightModel::calibrate() {
 }
 
 const HeightModel::Line& HeightModel::line() const {
-  require(line_.has_value(), "it is not calibrated; ask is_ready() before");
+  if (!line_)  // asked often: no message is made for nothing
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "height model: it is not calibrated; ask is_ready() before");
   return *line_;
 }
 

@@ -21,14 +21,14 @@ namespace {
 constexpr int kSideUnit =
     8;  ///< sides of crops are multiples, so that equal people have equal ones
 // How crops lie along an axis of a large blob, in sides of a crop.
-struct Axis {
+struct CropAxis {
   double one;      // a blob up to this has one crop
   double covered;  // of the blob that the two outermost crops cover by themselves
   double margin;   // from an end of the blob to the centre of the outermost crop
   double reach;    // from a crop's centre: the part of the blob that it is for
 };
-constexpr Axis kColumns{.one = 0.5, .covered = 0.35, .margin = 0.2, .reach = 0.25};
-constexpr Axis kRows{.one = 0.7, .covered = 0.6, .margin = 0.3, .reach = 0.35};
+constexpr CropAxis kColumns{.one = 0.5, .covered = 0.35, .margin = 0.2, .reach = 0.25};
+constexpr CropAxis kRows{.one = 0.7, .covered = 0.6, .margin = 0.3, .reach = 0.35};
 // A crop is not made if an earlier one of about its size shows its part of the blob well inside.
 constexpr double kLikeFrom = 0.72, kLikeTo = 1.38, kInside = 0.12;
 
@@ -36,19 +36,19 @@ constexpr double kAlone = 0.6;  ///< IoU of a box and a blob that is one person
 constexpr int kBorder = 4;      ///< picture pixels from the border: the person may go on there
 constexpr int kRowPixels = 3;   ///< picture pixels of the mask that a row of a person has at least
 
-void require(bool is_allowed, const std::string& what) {
+void require_crops(bool is_allowed, const std::string& what) {
   if (!is_allowed) throw InvalidArgument(ErrorCode::invalid_argument, "crops of people: " + what);
 }
 
 void check(const CropSettings& settings) {
-  require(std::isfinite(settings.side) && settings.side > 0,
-          "side " + number_text(settings.side) + " is not a number above 0");
-  require(settings.min_side >= 1,
-          "min_side " + std::to_string(settings.min_side) + " is not 1 or more");
-  require(std::isfinite(settings.max_side) && settings.max_side > 0,
-          "max_side " + number_text(settings.max_side) + " is not a number above 0");
-  require(settings.step >= 0.05 && settings.step <= 1,
-          "step " + number_text(settings.step) + " is not within 0.05 to 1");
+  require_crops(std::isfinite(settings.side) && settings.side > 0,
+                "side " + number_text(settings.side) + " is not a number above 0");
+  require_crops(settings.min_side >= 1,
+                "min_side " + std::to_string(settings.min_side) + " is not 1 or more");
+  require_crops(std::isfinite(settings.max_side) && settings.max_side > 0,
+                "max_side " + number_text(settings.max_side) + " is not a number above 0");
+  require_crops(settings.step >= 0.05 && settings.step <= 1,
+                "step " + number_text(settings.step) + " is not within 0.05 to 1");
 }
 
 int side_of(double height, const CropSettings& settings) {
@@ -61,15 +61,16 @@ cv::Rect square(double x, double y, int side) {
 }
 
 /// Where the crops of one axis lie, and the part of the blob that each is for.
-struct Span {
+struct BlobPart {
   double centre, from, to;
 };
 
-std::vector<Span> spans(double begin, double length, int side, const Axis& axis, double step) {
+std::vector<BlobPart> spans(double begin, double length, int side, const CropAxis& axis,
+                            double step) {
   const double end = begin + length;
   const int count = static_cast<int>(std::ceil((length - axis.covered * side) / (step * side)));
   if (length <= axis.one * side || count <= 1) return {{begin + length / 2, begin, end}};
-  std::vector<Span> result;
+  std::vector<BlobPart> result;
   for (int i = 0; i < count; ++i) {
     const double centre =
         begin + axis.margin * side + (length - 2 * axis.margin * side) * i / (count - 1);
@@ -80,11 +81,24 @@ std::vector<Span> spans(double begin, double length, int side, const Axis& axis,
 }
 
 /// Whether a crop shows the part well inside.
-bool shows(const cv::Rect& crop, int side, const Span& columns, const Span& rows) {
+bool shows(const cv::Rect& crop, int side, const BlobPart& columns, const BlobPart& rows) {
   const double margin = kInside * crop.width;
   return side >= kLikeFrom * crop.width && side <= kLikeTo * crop.width &&
          columns.from >= crop.x + margin && columns.to <= crop.x + crop.width - margin &&
          rows.from >= crop.y + margin && rows.to <= crop.y + crop.height - margin;
+}
+
+/// Erodes and dilates, or the other way round, by a rectangle. What stays, stays where it is, also
+/// if a side is even: the second step has the first one's element turned around.
+void open_or_close(cv::Mat& mask, cv::Size size, cv::MorphTypes first) {
+  size = {std::max(1, size.width), std::max(1, size.height)};
+  const cv::Mat element = cv::getStructuringElement(cv::MORPH_RECT, size);
+  const cv::Point anchor(size.width / 2, size.height / 2);
+  cv::Mat between;
+  cv::morphologyEx(mask, between, first, element, anchor);
+  mask.release();  // the caller's pixels stay
+  cv::morphologyEx(between, mask, first == cv::MORPH_ERODE ? cv::MORPH_DILATE : cv::MORPH_ERODE,
+                   element, cv::Point(size) - cv::Point(1, 1) - anchor);
 }
 
 /// Feet and height of the only person in a blob.
@@ -108,16 +122,12 @@ std::optional<cv::Point2d> measure(const Foreground& foreground, const cv::Rect&
 
 std::vector<cv::Rect> moving_blobs(const Foreground& foreground, const BlobSettings& settings) {
   const int scale = foreground.scale;
-  require(scale >= 1, "the foreground's scale " + std::to_string(scale) + " is not 1 or more");
+  require_crops(scale >= 1,
+                "the foreground's scale " + std::to_string(scale) + " is not 1 or more");
   if (foreground.mask.empty()) return {};
-  const auto element = [scale](int width, int height) {
-    return cv::getStructuringElement(cv::MORPH_RECT,
-                                     {std::max(1, width / scale), std::max(1, height / scale)});
-  };
-  cv::Mat1b mask;
-  cv::morphologyEx(foreground.mask, mask, cv::MORPH_OPEN, element(settings.open, settings.open));
-  cv::morphologyEx(mask, mask, cv::MORPH_CLOSE,
-                   element(settings.close.width, settings.close.height));
+  cv::Mat mask = foreground.mask;
+  open_or_close(mask, cv::Size(settings.open, settings.open) / scale, cv::MORPH_ERODE);
+  open_or_close(mask, settings.close / scale, cv::MORPH_DILATE);
   cv::Mat1i labels, stats;
   cv::Mat1d centres;
   const int count = cv::connectedComponentsWithStats(mask, labels, stats, centres, 8);
@@ -145,8 +155,8 @@ std::vector<cv::Rect> crops_around(std::span<const cv::Rect> blobs, const Height
     const int side = std::clamp(side_of(height, settings), settings.min_side, most);
     const auto columns = spans(blob.x, blob.width, side, kColumns, settings.step);
     const auto rows = spans(blob.y, blob.height, side, kRows, settings.step);
-    for (const Span& row : rows)
-      for (const Span& column : columns) {
+    for (const BlobPart& row : rows)
+      for (const BlobPart& column : columns) {
         if (crops.size() >= settings.max_crops) return crops;
         if (std::ranges::none_of(
                 crops, [&](const cv::Rect& crop) { return shows(crop, side, column, row); }))
@@ -195,8 +205,8 @@ std::size_t learn_heights(HeightModel& heights, const Foreground& foreground,
 }
 
 std::vector<PersonBox> join_boxes(std::vector<PersonBox> boxes, double max_overlap) {
-  require(max_overlap >= 0 && max_overlap <= 1,
-          "max_overlap " + number_text(max_overlap) + " is not within 0 to 1");
+  require_crops(max_overlap >= 0 && max_overlap <= 1,
+                "max_overlap " + number_text(max_overlap) + " is not within 0 to 1");
   std::ranges::stable_sort(boxes, std::ranges::greater{}, &PersonBox::score);
   std::vector<bool> is_taken(boxes.size());
   std::vector<PersonBox> joined;

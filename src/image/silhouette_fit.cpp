@@ -29,38 +29,39 @@ constexpr double kBlobMargin = 5;  ///< picture pixels: a detector's box belongs
 constexpr double kFeetFrom = 0.55, kFeetBeyond = 0.4, kSideMargin = 0.1, kNarrow = 0.3;
 constexpr double kPainted = 0.04;  ///< who covers a pixel less is not painted over there
 
-void require(bool is_allowed, const std::string& what) {
+void require_silhouettes(bool is_allowed, const std::string& what) {
   if (!is_allowed) throw InvalidArgument(ErrorCode::invalid_argument, "silhouette fit: " + what);
 }
 
-void require_within(const char* what, double value, double least, double most) {
-  require(value >= least && value <= most, std::string(what) + " " + number_text(value) +
-                                               " is not within " + number_text(least) + " to " +
-                                               number_text(most));
+void require_silhouette_within(const char* what, double value, double least, double most) {
+  require_silhouettes(value >= least && value <= most,
+                      std::string(what) + " " + number_text(value) + " is not within " +
+                          number_text(least) + " to " + number_text(most));
 }
 
 void check(const SilhouetteSettings& settings) {
-  require_within("noise", settings.noise, 1e-3, 0.999);
-  require_within("min_gain", settings.min_gain, 0, 100);
-  require_within("min_support", settings.min_support, 0, 100);
-  require_within("evidence_weight", settings.evidence_weight, 0, 100);
-  require_within("min_visible", settings.min_visible, 0, 1);
-  require_within("grid", settings.grid, 0.01, 10);
-  require_within("box_width", settings.box_width, 0.01, 10);
-  require_within("gain_score", settings.gain_score, 0, 1);
-  require(settings.max_people >= 1,
-          "max_people " + std::to_string(settings.max_people) + " is not 1 or more");
-  require(settings.max_candidates >= 1, "max_candidates is 0; give 1 or more");
-  for (const double height : settings.heights) require_within("a height", height, 0.1, 10);
+  require_silhouette_within("noise", settings.noise, 1e-3, 0.999);
+  require_silhouette_within("min_gain", settings.min_gain, 0, 100);
+  require_silhouette_within("min_support", settings.min_support, 0, 100);
+  require_silhouette_within("evidence_weight", settings.evidence_weight, 0, 100);
+  require_silhouette_within("min_visible", settings.min_visible, 0, 1);
+  require_silhouette_within("grid", settings.grid, 0.01, 10);
+  require_silhouette_within("box_width", settings.box_width, 0.01, 10);
+  require_silhouette_within("gain_score", settings.gain_score, 0, 1);
+  require_silhouettes(settings.max_people >= 1,
+                      "max_people " + std::to_string(settings.max_people) + " is not 1 or more");
+  require_silhouettes(settings.max_candidates >= 1, "max_candidates is 0; give 1 or more");
+  for (const double height : settings.heights)
+    require_silhouette_within("a height", height, 0.1, 10);
 }
 
 double fitness(double iou) { return std::clamp((iou - kFromIou) / (kToIou - kFromIou), 0.0, 1.0); }
 
 /// The search in one picture.
-class Search {
+class SilhouetteSearch {
  public:
-  Search(const Foreground& foreground, const HeightModel& heights, std::span<const PersonBox> boxes,
-         const SilhouetteSettings& settings)
+  SilhouetteSearch(const Foreground& foreground, const HeightModel& heights,
+                   std::span<const PersonBox> boxes, const SilhouetteSettings& settings)
       : settings_(settings),
         heights_(heights),
         boxes_(boxes),
@@ -198,11 +199,13 @@ std::vector<FittedPerson> SilhouetteFit::fit(const Foreground& foreground,
                                              std::span<const cv::Rect> blobs,
                                              const HeightModel& heights,
                                              std::span<const PersonBox> boxes) const {
-  require(foreground.scale >= 1,
-          "the foreground's scale " + std::to_string(foreground.scale) + " is not 1 or more");
-  require(heights.is_ready(), "the height model is not calibrated; ask is_ready() before");
+  require_silhouettes(
+      foreground.scale >= 1,
+      "the foreground's scale " + std::to_string(foreground.scale) + " is not 1 or more");
+  require_silhouettes(heights.is_ready(),
+                      "the height model is not calibrated; ask is_ready() before");
   if (foreground.mask.empty()) return {};
-  Search search(foreground, heights, boxes, settings_);
+  SilhouetteSearch search(foreground, heights, boxes, settings_);
   for (const cv::Rect& blob : blobs) search.search(blob);
   return std::move(search).people();
 }
@@ -226,11 +229,12 @@ cv::Mat SilhouetteFit::isolated(const cv::Mat& picture, const cv::Mat& backgroun
                                 const cv::Rect& crop) const {
   check_frame(picture, "silhouette fit");
   check_frame(background, "silhouette fit");
-  require(picture.type() == CV_8UC3 && background.type() == CV_8UC3,
-          "picture and background must be 8-bit BGR (CV_8UC3); convert them first");
-  require(scale >= 1, "scale " + std::to_string(scale) + " is not 1 or more");
-  require(index < people.size(), "there is no person " + std::to_string(index) + " of " +
-                                     std::to_string(people.size()) + ", counted from 0");
+  require_silhouettes(picture.type() == CV_8UC3 && background.type() == CV_8UC3,
+                      "picture and background must be 8-bit BGR (CV_8UC3); convert them first");
+  require_silhouettes(scale >= 1, "scale " + std::to_string(scale) + " is not 1 or more");
+  require_silhouettes(index < people.size(), "there is no person " + std::to_string(index) +
+                                                 " of " + std::to_string(people.size()) +
+                                                 ", counted from 0");
   cv::Mat result = crop_padded(picture, crop);
   // The crop in pixels of the mask, with one more on each side to interpolate from.
   const cv::Rect mask_frame({}, background.size());

@@ -71,7 +71,7 @@ class Backend final : public vcap::DetectorBackend {
  private:
   People find(const vcap::Frame& frame, const vcap::OptionValues& options, Scene& scene) {
     const cv::Mat& picture = frame.image;
-    if (picture.size() != std::exchange(scene.size, picture.size())) scene.heights = {};
+    if (picture.size() != std::exchange(scene.size, picture.size())) scene.heights = vcap::HeightModel();
     scene.background.observe(picture, frame.pts);
     const auto foregrounds = scene.background.foregrounds(picture, {kBlobThreshold, kFitThreshold});
     const vcap::Foreground &moving = foregrounds[0], &silhouettes = foregrounds[1];
@@ -79,7 +79,7 @@ class Backend final : public vcap::DetectorBackend {
     scene.frames_in_motion = is_static ? 0 : scene.frames_in_motion + 1;
     if (scene.frames_in_motion == kNewView) {
       scene.background.reset();
-      scene.heights = {};
+      scene.heights = vcap::HeightModel();
       scene.frames_in_motion = 0;
     }
     if (!is_static || !scene.background.is_ready()) return search(picture, options);
