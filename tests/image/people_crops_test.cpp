@@ -18,16 +18,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const cv::Size kFrame(768, 576);
+const cv::Size kPicture(768, 576);
 
 Foreground mask_with(const std::vector<cv::Rect>& things) {
-  Foreground foreground{cv::Mat1b(kFrame / 2, uchar{0}), 2};
+  Foreground foreground{cv::Mat1b(kPicture / 2, uchar{0}), 2};
   for (const cv::Rect& thing : things)
     foreground.mask(cv::Rect(thing.tl() / 2, thing.size() / 2)) = 255;
   return foreground;
 }
 
-PersonBox box_of(const cv::Rect& rect, double score) {
+PersonBox person_box(const cv::Rect& rect, double score) {
   return {{double(rect.x), double(rect.y), double(rect.br().x), double(rect.br().y)}, score};
 }
 
@@ -55,8 +55,8 @@ TEST(MovingBlobs, AreNoneInAMaskWithoutPixels) {
 TEST(CropsAround, AreTwicePersonHighAndCentred) {
   const HeightModel heights(20, 0.2);
   const std::vector<cv::Rect> blobs{{300, 300, 30, 100}};  // 100 tall at y = 400
-  EXPECT_THAT(crops_around(blobs, heights, kFrame), ElementsAre(cv::Rect(215, 250, 200, 200)));
-  EXPECT_THAT(crops_around(blobs, HeightModel(), kFrame),
+  EXPECT_THAT(crops_around(blobs, heights, kPicture), ElementsAre(cv::Rect(215, 250, 200, 200)));
+  EXPECT_THAT(crops_around(blobs, HeightModel(), kPicture),
               ElementsAre(cv::Rect(215, 250, 200, 200)));
   EXPECT_EQ(crop_around({315, 400, 100}), cv::Rect(215, 250, 200, 200));
 }
@@ -64,9 +64,9 @@ TEST(CropsAround, AreTwicePersonHighAndCentred) {
 TEST(CropsAround, AreSeveralOverALargeBlobAndShowAllOfIt) {
   const HeightModel heights(40, 0);  // crops of 80
   const cv::Rect blob(100, 100, 300, 200);
-  const auto crops = crops_around({&blob, 1}, heights, kFrame);
+  const auto crops = crops_around({&blob, 1}, heights, kPicture);
   EXPECT_GT(crops.size(), 9u);
-  cv::Mat1b seen(kFrame, uchar{0});
+  cv::Mat1b seen(kPicture, uchar{0});
   for (const cv::Rect& crop : crops) seen(crop) = 1;
   EXPECT_EQ(cv::countNonZero(seen(blob)), blob.area());
 }
@@ -74,16 +74,16 @@ TEST(CropsAround, AreSeveralOverALargeBlobAndShowAllOfIt) {
 TEST(CropsAround, LeaveOutWhatAnEarlierCropShows) {
   const HeightModel heights(100, 0);
   const std::vector<cv::Rect> blobs{{300, 300, 30, 100}, {350, 320, 20, 60}, {600, 320, 20, 60}};
-  EXPECT_THAT(crops_around(blobs, heights, kFrame), SizeIs(2));
+  EXPECT_THAT(crops_around(blobs, heights, kPicture), SizeIs(2));
 }
 
 TEST(CropsAround, AreBoundInSizeAndNumber) {
   const std::vector<cv::Rect> tiny{{10, 10, 5, 18}}, huge{{0, 0, 768, 576}};
-  EXPECT_EQ(crops_around(tiny, HeightModel(), kFrame)[0].width, 72);
-  EXPECT_EQ(crops_around(huge, HeightModel(), kFrame)[0].width, 320);
-  EXPECT_THAT(crops_around(huge, HeightModel(20, 0), kFrame), SizeIs(64));
-  EXPECT_THAT(crops_around(huge, HeightModel(20, 0), kFrame, {.max_crops = 5}), SizeIs(5));
-  EXPECT_THAT(crops_around({}, HeightModel(), kFrame), IsEmpty());
+  EXPECT_EQ(crops_around(tiny, HeightModel(), kPicture)[0].width, 72);
+  EXPECT_EQ(crops_around(huge, HeightModel(), kPicture)[0].width, 320);
+  EXPECT_THAT(crops_around(huge, HeightModel(20, 0), kPicture), SizeIs(64));
+  EXPECT_THAT(crops_around(huge, HeightModel(20, 0), kPicture, {.max_crops = 5}), SizeIs(5));
+  EXPECT_THAT(crops_around({}, HeightModel(), kPicture), IsEmpty());
 }
 
 TEST(CropPadded, IsAViewWithinThePictureAndBlackBeyond) {
@@ -105,16 +105,16 @@ TEST(LearnHeights, TakesPeopleWhoAreAloneAndSure) {
     HeightModel heights;
     return learn_heights(heights, mask, blobs, {&box, 1});
   };
-  EXPECT_EQ(learnt(box_of({302, 205, 36, 90}, 0.8)), 1u);
-  EXPECT_EQ(learnt(box_of({302, 205, 36, 90}, 0.6)), 0u) << "not sure";
-  EXPECT_EQ(learnt(box_of({320, 250, 36, 90}, 0.8)), 0u) << "not the blob";
+  EXPECT_EQ(learnt(person_box({302, 205, 36, 90}, 0.8)), 1u);
+  EXPECT_EQ(learnt(person_box({302, 205, 36, 90}, 0.6)), 0u) << "not sure";
+  EXPECT_EQ(learnt(person_box({320, 250, 36, 90}, 0.8)), 0u) << "not the blob";
 }
 
 TEST(LearnHeights, LeavesOutWhoIsAtTheBorder) {
   HeightModel heights;
   for (const cv::Rect& person :
        {cv::Rect(4, 200, 40, 100), {300, 0, 40, 100}, {730, 200, 38, 100}, {300, 476, 40, 100}}) {
-    const PersonBox box = box_of(person, 0.9);
+    const PersonBox box = person_box(person, 0.9);
     EXPECT_EQ(learn_heights(heights, mask_with({person}), {&person, 1}, {&box, 1}), 0u);
   }
 }
@@ -123,7 +123,7 @@ TEST(LearnHeights, MeasuresFeetAndHeightOfTheMask) {
   HeightModel heights({.min_samples = 12});
   for (int i = 0; i < 12; ++i) {
     const cv::Rect person(300, 100 + 20 * i, 30, 60);
-    const PersonBox box = box_of(person, 0.9);
+    const PersonBox box = person_box(person, 0.9);
     ASSERT_EQ(learn_heights(heights, mask_with({person}), {&person, 1}, {&box, 1}), 1u);
   }
   ASSERT_TRUE(heights.calibrate());
@@ -131,13 +131,14 @@ TEST(LearnHeights, MeasuresFeetAndHeightOfTheMask) {
 }
 
 TEST(JoinBoxes, GivesTheMeanOfBoxesByTheirScores) {
-  const auto joined = join_boxes(
-      {box_of({10, 0, 10, 10}, 0.25), box_of({50, 0, 10, 10}, 0.5), box_of({9, 0, 10, 10}, 0.75)},
-      0.5);
+  const auto joined =
+      join_boxes({person_box({10, 0, 10, 10}, 0.25), person_box({50, 0, 10, 10}, 0.5),
+                  person_box({9, 0, 10, 10}, 0.75)},
+                 0.5);
   ASSERT_THAT(joined, SizeIs(2));
   EXPECT_DOUBLE_EQ(joined[0].score, 0.75);
   EXPECT_DOUBLE_EQ(joined[0].box.x1, 9.25);
-  EXPECT_EQ(joined[1], box_of({50, 0, 10, 10}, 0.5));
+  EXPECT_EQ(joined[1], person_box({50, 0, 10, 10}, 0.5));
   EXPECT_THAT(join_boxes({}, 0.5), IsEmpty());
 }
 
@@ -145,9 +146,9 @@ TEST(PeopleCrops, RefuseWrongArguments) {
   const auto refuses = [](const auto& call, const std::string& text) {
     EXPECT_THAT(call, ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(text)));
   };
-  refuses([] { crops_around({}, HeightModel(), kFrame, {.side = 0}); }, "side 0");
-  refuses([] { crops_around({}, HeightModel(), kFrame, {.min_side = 0}); }, "min_side 0");
-  refuses([] { crops_around({}, HeightModel(), kFrame, {.step = 0}); }, "step 0");
+  refuses([] { crops_around({}, HeightModel(), kPicture, {.side = 0}); }, "side 0");
+  refuses([] { crops_around({}, HeightModel(), kPicture, {.min_side = 0}); }, "min_side 0");
+  refuses([] { crops_around({}, HeightModel(), kPicture, {.step = 0}); }, "step 0");
   refuses([] { crop_padded(cv::Mat(), {0, 0, 1, 1}); }, "no pixels");
   refuses([] { crop_padded(cv::Mat(2, 2, CV_8UC3), {0, 0, 0, 1}); }, "0x1");
   refuses([] { join_boxes({}, 1.5); }, "max_overlap 1.5");

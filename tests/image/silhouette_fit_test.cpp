@@ -56,7 +56,8 @@ Foreground mask_of(const std::vector<Silhouette>& people, double noise = 0) {
   return {result, 2};
 }
 
-std::vector<FittedPerson> fit(const Foreground& foreground, std::vector<PersonBox> boxes = {}) {
+std::vector<FittedPerson> people_in(const Foreground& foreground,
+                                    std::vector<PersonBox> boxes = {}) {
   auto people = SilhouetteFit().fit(foreground, moving_blobs(foreground), kHeights, boxes);
   std::ranges::sort(people, {}, [](const FittedPerson& one) { return one.silhouette.x; });
   return people;
@@ -77,7 +78,7 @@ void expect_near(const BoundingBox& box, const BoundingBox& expected, double err
 TEST(SilhouetteFit, FindsEachOfSeveralPeopleWithABoxAroundWhatIsVisible) {
   const std::vector<Silhouette> people{person_at(50, 110), person_at(180, 200),
                                        person_at(320, 270)};
-  const auto found = fit(mask_of(people, 0.01));
+  const auto found = people_in(mask_of(people, 0.01));
   ASSERT_THAT(found, SizeIs(3));
   for (std::size_t i = 0; i < 3; ++i) {
     SCOPED_TRACE(i);
@@ -92,7 +93,7 @@ TEST(SilhouetteFit, TellsTwoPeopleApartWhoAreOneBlob) {
   for (const double distance : {0.32, 0.4, 0.5}) {
     const Silhouette front = person_at(150, 220);
     const Silhouette behind = person_at(150 + distance * front.height, 210);
-    const auto found = fit(mask_of({front, behind}));
+    const auto found = people_in(mask_of({front, behind}));
     ASSERT_THAT(found, SizeIs(2)) << distance;
     EXPECT_NEAR(found[0].silhouette.x, front.x, 6) << distance;
     EXPECT_NEAR(found[1].silhouette.x, behind.x, 6) << distance;
@@ -102,11 +103,11 @@ TEST(SilhouetteFit, TellsTwoPeopleApartWhoAreOneBlob) {
 TEST(SilhouetteFit, TakesNobodyForTwo) {
   for (int x = 40; x <= 340; x += 25)
     for (const double feet : {100.0, 180.0, 260.0})
-      EXPECT_THAT(fit(mask_of({person_at(x, feet)})), SizeIs(1)) << x << ", " << feet;
+      EXPECT_THAT(people_in(mask_of({person_at(x, feet)})), SizeIs(1)) << x << ", " << feet;
 }
 
 TEST(SilhouetteFit, FindsWhoIsHalfOutOfThePicture) {
-  const auto found = fit(mask_of({person_at(2, 200)}));
+  const auto found = people_in(mask_of({person_at(2, 200)}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].box.x1, 0);
   EXPECT_NEAR(found[0].box.x2, 2 + 0.15 * kHeights.height_at(200), 5);
@@ -114,7 +115,7 @@ TEST(SilhouetteFit, FindsWhoIsHalfOutOfThePicture) {
 
 TEST(SilhouetteFit, TakesABoxOfADetectorForEvidenceOfOnePersonOnly) {
   const Silhouette left = person_at(150, 220), right = person_at(182, 216);
-  const auto found = fit(mask_of({left, right}), {{box_around(left, 0.36), 0.9}});
+  const auto found = people_in(mask_of({left, right}), {{box_around(left, 0.36), 0.9}});
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_GT(found[0].evidence, 0.6);
   EXPECT_EQ(found[1].evidence, 0);
@@ -144,14 +145,14 @@ TEST(SilhouetteFit, ScoresByGainAndEvidence) {
 }
 
 TEST(SilhouetteFit, FindsNobodyInAnEmptyMaskOrWithoutBlobs) {
-  EXPECT_THAT(fit(mask_of({})), IsEmpty());
-  EXPECT_THAT(fit({}), IsEmpty());
+  EXPECT_THAT(people_in(mask_of({})), IsEmpty());
+  EXPECT_THAT(people_in({}), IsEmpty());
   EXPECT_THAT(SilhouetteFit().fit(mask_of({person_at(50, 200)}), {}, kHeights), IsEmpty());
 }
 
 TEST(SilhouetteFit, EndsOnAFullMaskAndOnBlobsThatAreNotInThePicture) {
   const Foreground full{cv::Mat1b(kFrame / 2, uchar{255}), 2};
-  EXPECT_THAT(fit(full), SizeIs(testing::Le(12u)));
+  EXPECT_THAT(people_in(full), SizeIs(testing::Le(12u)));
   const std::vector<cv::Rect> far{{5000, 5000, 40, 90}, {-900, -900, 40, 90}};
   EXPECT_THAT(SilhouetteFit().fit(full, far, kHeights), IsEmpty());
 }
@@ -179,15 +180,15 @@ TEST(SilhouetteFit, BearsHeightsBeyondReason) {
 TEST(SilhouetteFit, GivesTheSameForTheSame) {
   const Foreground mask = mask_of(
       {person_at(100, 150), person_at(115, 160), person_at(250, 260), person_at(290, 250)}, 0.05);
-  const auto first = fit(mask);
+  const auto first = people_in(mask);
   EXPECT_GE(first.size(), 3u);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(fit(mask), first);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(people_in(mask), first);
 }
 
 TEST(SilhouetteFit, PaintsTheOthersOverWithTheBackground) {
   const Silhouette left = person_at(150, 220), right = person_at(190, 218);
   const Foreground mask = mask_of({left, right});
-  const auto people = fit(mask);
+  const auto people = people_in(mask);
   ASSERT_THAT(people, SizeIs(2));
   cv::Mat picture(kFrame, CV_8UC3, cv::Scalar::all(50));
   draw(picture, left, {0, 0, 255});
