@@ -48,15 +48,6 @@ TEST_F(DetectorFace, FindsTheLabelledFacesAndHardlyAnythingElse) {
   EXPECT_LE(counts.wrong, 1);
 }
 
-TEST_F(DetectorFace, FindsAFaceOfSevenPixels) {
-  const cv::Mat frame = examples::read_frames(examples::footage(), 1).front();
-  const vcap::DetectionNodes faces =
-      examples::network("detector_face")->process_frame({.image = frame});
-  // The only one who looks into the camera.
-  ASSERT_EQ(faces.size(), 1u);
-  EXPECT_LT(cv::norm(faces[0].bbox().centre() - cv::Point2d(512, 164)), 6);
-}
-
 TEST_F(DetectorFace, GivesEveryThreadTheFacesOfItsOwnFrame) {
   const auto capsule = examples::network("detector_face");
   const cv::Mat with = a_frame();

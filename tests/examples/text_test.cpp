@@ -85,9 +85,9 @@ TEST_F(Text, IsFoundAndReadAsItIsLabelled) {
     sum.read_without_spaces += counts.read_without_spaces;
   }
   EXPECT_EQ(sum.labelled, 58);
-  EXPECT_GE(sum.correct, 38);
-  EXPECT_GE(sum.read, 20);
-  EXPECT_GE(sum.read_without_spaces, 30);
+  EXPECT_GE(sum.correct, 45);
+  EXPECT_GE(sum.read, 28);
+  EXPECT_GE(sum.read_without_spaces, 39);
 }
 
 struct ReadingCase {
