@@ -48,12 +48,6 @@ TEST_F(DetectorFace, FindsTheLabelledFacesAndHardlyAnythingElse) {
   EXPECT_LE(counts.wrong, 1);
 }
 
-TEST_F(DetectorFace, FindsNoFaceOnPeopleSeenFromAfar) {
-  const auto capsule = examples::network("detector_face");
-  for (const cv::Mat& frame : examples::read_frames(examples::footage(), 3))
-    EXPECT_TRUE(capsule->process_frame({.image = frame}).empty());
-}
-
 TEST_F(DetectorFace, GivesEveryThreadTheFacesOfItsOwnFrame) {
   const auto capsule = examples::network("detector_face");
   const cv::Mat with = a_frame();

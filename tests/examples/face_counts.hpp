@@ -48,7 +48,8 @@ inline FaceCounts count_faces(const vcap::DetectionNodes& found, const nlohmann:
 inline FaceCounts count_labelled_faces(const std::string& capsule) {
   FaceCounts sum;
   const auto detector = network(capsule);
-  for (const auto& [name, labels] : examples::labels("faces").items()) {
+  const nlohmann::json all = examples::labels("faces");
+  for (const auto& [name, labels] : all.items()) {
     const vcap::DetectionNodes found = detector->process_frame({.image = picture(name)});
     const FaceCounts counts = count_faces(found, labels);
     std::printf("%s | %s | %d | %zu | %d | %d\n", capsule.c_str(), name.c_str(), counts.labelled,

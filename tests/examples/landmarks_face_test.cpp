@@ -19,11 +19,13 @@ class LandmarksFace : public testing::Test {
   static cv::Mat a_frame() {
     return examples::read_frames(examples::footage("Megamind.avi"), 41).back();
   }
-  /// The surest face of a picture, with its points.
+  /// The largest face of a picture, with its points.
   static vcap::DetectionNode face_of(const cv::Mat& frame) {
     const auto faces = examples::network("detector_face")->process_frame({.image = frame});
     if (faces.empty()) throw std::runtime_error("there is no face");
-    return examples::process("landmarks_face", frame, faces[0]);
+    const auto largest = std::ranges::max_element(
+        faces, {}, [](const vcap::DetectionNode& face) { return face.bbox().area(); });
+    return examples::process("landmarks_face", frame, *largest);
   }
   /// The mesh's points 33 and 133, 362 and 263 are the corners of the eyes.
   static cv::Point2d right_eye(const vcap::DetectionNode& face) {
@@ -58,8 +60,8 @@ TEST_F(LandmarksFace, FollowsAFaceThatIsTilted) {
     return cv::Point2d(turn * cv::Vec3d(at.x, at.y, 1));
   };
   const vcap::DetectionNode upright = face_of(frame), tilted = face_of(turned);
-  EXPECT_LT(cv::norm(right_eye(tilted) - moved(right_eye(upright))), 8);
-  EXPECT_LT(cv::norm(left_eye(tilted) - moved(left_eye(upright))), 8);
+  EXPECT_LT(cv::norm(right_eye(tilted) - moved(right_eye(upright))), 12);
+  EXPECT_LT(cv::norm(left_eye(tilted) - moved(left_eye(upright))), 12);
   EXPECT_LT(cv::norm(point(tilted, "152") - moved(point(upright, "152"))), 12) << "the chin";
 }
 

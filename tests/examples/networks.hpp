@@ -29,14 +29,29 @@ namespace examples {
   if (!std::ranges::count(vcap::installed_engines(), "openvino"))                      \
   GTEST_SKIP() << "the engine openvino is not built; cmake/fetch_wheel.sh openvino brings it"
 
-/// A capsule that keeps nothing in the user's cache. Loaded once in a process.
+/// The capsules that are loaded, until the last test has run.
+class LoadedNetworks final : public testing::Environment {
+ public:
+  /// One that keeps nothing in the user's cache.
+  std::shared_ptr<vcap::Capsule> get(const std::string& name) {
+    std::shared_ptr<vcap::Capsule>& capsule = loaded_[name];
+    if (!capsule)
+      capsule = vcap::load_capsule(
+          capsule_path(name),
+          {.config = {{"engine", {{"cache_folder", ""}}}}, .devices = {"CPU:0"}});
+    return capsule;
+  }
+  void TearDown() override { loaded_.clear(); }
+
+ private:
+  std::map<std::string, std::shared_ptr<vcap::Capsule>> loaded_;
+};
+
+inline LoadedNetworks& loaded_networks =
+    static_cast<LoadedNetworks&>(*testing::AddGlobalTestEnvironment(new LoadedNetworks));
+
 inline std::shared_ptr<vcap::Capsule> network(const std::string& name) {
-  static std::map<std::string, std::shared_ptr<vcap::Capsule>> loaded;
-  std::shared_ptr<vcap::Capsule>& capsule = loaded[name];
-  if (!capsule)
-    capsule = vcap::load_capsule(
-        capsule_path(name), {.config = {{"engine", {{"cache_folder", ""}}}}, .devices = {"CPU:0"}});
-  return capsule;
+  return loaded_networks.get(name);
 }
 
 /// One of the pictures of the package opencv-doc.
