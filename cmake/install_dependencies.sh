@@ -26,6 +26,7 @@ packages=(
   libcli11-dev                              # the command line of vcap
   libgtest-dev libgmock-dev                 # tests
   libbenchmark-dev                          # benchmarks
+  python3-onnx                              # benchmarks: networks with random weights
   json-schema-test-suite                    # tests: what a schema of draft 7 takes, by its makers
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
   zlib1g-dev                                # tests: packed files in a .cap file

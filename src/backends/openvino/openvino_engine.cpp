@@ -34,6 +34,20 @@ std::string engine_device(const std::string& device) {
   return kind == "GPU" ? kind + "." + number : kind;
 }
 
+/// Asks the plugin of that kind alone: a list of all devices loads the plugins of all of them,
+/// which costs 25 MB and, with video hardware, its drivers.
+bool has_device(const ov::Core& core, const std::string& device) {
+  const std::string kind = kind_of(device);
+  std::vector<std::string> ids;
+  try {
+    ids = core.get_property(kind, ov::available_devices);
+  } catch (const std::exception&) {  // no plugin of that name, or one that cannot be loaded here
+    return false;
+  }
+  if (device == kind) return !ids.empty();
+  return std::ranges::find(ids, device.substr(kind.size() + 1)) != ids.end();
+}
+
 ov::AnyMap properties(const EngineSettings& settings, const std::string& device) {
   const bool latency = settings.goal == PerformanceGoal::latency;
   ov::AnyMap map{ov::hint::performance_mode(latency ? ov::hint::PerformanceMode::LATENCY
@@ -71,16 +85,12 @@ std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
                                                        std::optional<cv::Size> size,
                                                        const EngineSettings& settings) {
   const std::string device = engine_device(settings.device);
-  const std::vector<std::string> found = devices();
   const std::string kind = kind_of(device);
   const bool combines = kind == "AUTO" || kind == "MULTI" || kind == "HETERO" || kind == "BATCH";
-  const auto is_it = [&](const std::string& other) {
-    return other == device || kind_of(other) == device;
-  };
-  if (!combines && std::ranges::none_of(found, is_it))
+  if (!combines && !has_device(impl_->core, device))
     throw DeviceError(ErrorCode::unknown_device,
                       "model " + model.name + ": OpenVINO has no device " + device + "; it found " +
-                          joined(found) + "; choose one of them, or AUTO");
+                          joined(devices()) + "; choose one of them, or AUTO");
   const ov::AnyMap map = properties(settings, device);
   std::optional<ModelCache> cache;
   std::string key;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <openvino/openvino.hpp>
 
 #include "support/cpu_time.hpp"
+#include "support/figures.hpp"
 
 namespace vcap::bench::models {
 namespace {
@@ -191,6 +193,22 @@ void ByHand::run(const cv::Mat& picture) {
   impl_->fill(request, picture);
   request.infer();
   impl_->read(request, picture);
+}
+
+StartTimes start_by_hand(const Network& network) {
+  StartTimes times;
+  std::stringstream blob;
+  times.cold = seconds([&] {
+    ov::CompiledModel compiled = compile(with_pictures(network), PerformanceGoal::throughput);
+    compiled.create_infer_request();
+  });
+  compile(with_pictures(network), PerformanceGoal::throughput).export_model(blob);
+  times.warm = seconds([&] {
+    ov::CompiledModel compiled = core().import_model(
+        blob, "CPU", ov::hint::performance_mode(ov::hint::PerformanceMode::THROUGHPUT));
+    compiled.create_infer_request();
+  });
+  return times;
 }
 
 std::shared_ptr<void> compile_twice(const std::filesystem::path& file) {

@@ -62,6 +62,12 @@ class ByHand {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Seconds that a start takes by hand: reading and compiling, and importing what that exported.
+struct StartTimes {
+  double cold = 0, warm = 0;
+};
+StartTimes start_by_hand(const Network& network);
+
 /// Two models of the same file in one core, each run once on each of its requests; they last until
 /// the result is gone.
 std::shared_ptr<void> compile_twice(const std::filesystem::path& file);

@@ -20,7 +20,7 @@ namespace {
 constexpr int kTile = 192;
 constexpr double kOverlap = 0.2;
 const cv::Size kFrame{768, 576};  // of the footage
-constexpr long kFrames = 60;          // of a sample
+constexpr long kFrames = 60;      // of a sample
 
 long tiles() {
   const Tiling tiling{.tile = {kTile, kTile}, .overlap = kOverlap};
