@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "models/by_hand.hpp"
 #include "models/networks.hpp"
 #include "models/parts.hpp"
+#include "models/rate_pair.hpp"
 #include "support/quantile.hpp"
 
 namespace vcap::bench::models {
@@ -50,28 +50,6 @@ Rate by_callers(const Network& network, ModelBackend<Detections>& backend, int c
   callers.clear();
   return window.rate();
 }
-
-/// Two figures of one measurement: the second takes what the first has left for it.
-class Pair {
- public:
-  explicit Pair(std::function<Rate()> measure) : measure_(std::move(measure)) {}
-
-  double of_time() {
-    const Rate rate = measure_();
-    left_.push_back(rate.of_cpu);
-    return rate.of_time;
-  }
-  double of_cpu() {
-    if (left_.empty()) return measure_().of_cpu;
-    const double next = left_.front();
-    left_.pop_front();
-    return next;
-  }
-
- private:
-  const std::function<Rate()> measure_;
-  std::deque<double> left_;
-};
 
 /// A backend over the same runner with one worker fewer: none prepares the next picture while the
 /// device is busy with all that it runs at once.
@@ -131,7 +109,7 @@ std::vector<Figure> throughput() {
   std::vector<Figure> figures;
   for (const Network& network : networks()) {
     for (const int callers : {1, 2, 4, 16, 32}) {
-      const auto pair = std::make_shared<Pair>([=] { return to_refill(network, callers); });
+      const auto pair = std::make_shared<RatePair>([=] { return to_refill(network, callers); });
       const std::string who =
           network.name + ", " + std::to_string(callers) + (callers == 1 ? " caller" : " callers");
       // One caller leaves a device with several requests idle, and so may two.
