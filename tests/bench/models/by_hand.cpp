@@ -20,7 +20,8 @@ namespace vcap::bench::models {
 namespace {
 
 ov::Core& core() {
-  static ov::Core core;
+  // Never destroyed, as all that holds a compiled model here: OpenVINO's own statics may go first.
+  static ov::Core& core = *new ov::Core;
   return core;
 }
 

@@ -68,8 +68,8 @@ Rate in_pipeline(const Detector& detector, int streams, long frames) {
 
 /// To the network alone, with tensors that are ready and outputs that nobody reads.
 Rate to_network_alone(int streams) {
-  static const Detector detector(pose_on_tiles());
-  static ByHand hand(pose(), PerformanceGoal::throughput);
+  static const Detector& detector = *new Detector(pose_on_tiles());
+  static ByHand& hand = *new ByHand(pose(), PerformanceGoal::throughput);
   static bool pipeline_first = false;
   pipeline_first = !pipeline_first;
   Rate by_pipeline;
@@ -133,7 +133,7 @@ std::vector<Figure> pipelines() {
                        .better = Better::higher,
                        .sample =
                            [=] {
-                             static const Detector detector(pose_on_tiles());
+                             static const Detector& detector = *new Detector(pose_on_tiles());
                              return ratio([&] { return in_pipeline(detector, 1, kFrames).of_time; },
                                           [&] { return by_python(python); });
                            },

@@ -31,7 +31,7 @@ struct Both {
 };
 
 Both& both(const Network& network, PerformanceGoal goal) {
-  static std::map<std::pair<std::string, PerformanceGoal>, std::unique_ptr<Both>> all;
+  static auto& all = *new std::map<std::pair<std::string, PerformanceGoal>, std::unique_ptr<Both>>;
   std::unique_ptr<Both>& place = all[{network.name, goal}];
   if (!place) place = std::make_unique<Both>(network, goal);
   return *place;
@@ -76,7 +76,7 @@ class WithoutSpare final : private CapsuleFiles, public ModelBackend<Detections>
 
 /// Of 16 callers.
 double without_spare(const Network& network) {
-  static std::map<std::string, std::unique_ptr<WithoutSpare>> all;
+  static auto& all = *new std::map<std::string, std::unique_ptr<WithoutSpare>>;
   std::unique_ptr<WithoutSpare>& backend = all[network.name];
   if (!backend) backend = std::make_unique<WithoutSpare>(network);
   Both& ways = both(network, PerformanceGoal::throughput);
