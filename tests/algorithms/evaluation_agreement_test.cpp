@@ -19,39 +19,39 @@
 namespace vcap {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr double kTolerance = 1e-6;
 
-const json& golden() {
-  static const json content = [] {
+const Json& golden() {
+  static const Json content = [] {
     std::ifstream file(VCAP_EVALUATION_GOLDEN);
-    return json::parse(file);
+    return Json::parse(file);
   }();
   return content;
 }
 
-BoundingBox box_at(const json& values, std::size_t place) {
+BoundingBox box_at(const Json& values, std::size_t place) {
   const double x = values.at(place), y = values.at(place + 1);
   return {x, y, x + values.at(place + 2).get<double>(), y + values.at(place + 3).get<double>()};
 }
 
-std::vector<DetectionFrame> detection_frames(const json& list) {
+std::vector<DetectionFrame> detection_frames(const Json& list) {
   std::vector<DetectionFrame> frames;
-  for (const json& one : list) {
+  for (const Json& one : list) {
     DetectionFrame& frame = frames.emplace_back();
-    for (const json& truth : one.at("truth"))
+    for (const Json& truth : one.at("truth"))
       frame.truth.push_back({.box = box_at(truth, 0),
                              .area = truth.at(4).get<double>(),
                              .is_crowd = truth.at(5) == 1,
                              .is_ignored = truth.at(6) == 1});
-    for (const json& found : one.at("found"))
+    for (const Json& found : one.at("found"))
       frame.found.push_back({.box = box_at(found, 0), .score = found.at(4)});
   }
   return frames;
 }
 
-void expect_figures(const AveragePrecision& actual, const json& expected) {
+void expect_figures(const AveragePrecision& actual, const Json& expected) {
   const std::array<std::pair<const char*, std::optional<double>>, 12> figures{
       {{"ap", actual.ap},
        {"ap_50", actual.ap_50},
@@ -75,15 +75,15 @@ void expect_figures(const AveragePrecision& actual, const json& expected) {
 
 TEST(EvaluationAgreement, DetectionFiguresAreThoseOfPycocotools) {
   ASSERT_GE(golden().at("detection").size(), 19u);
-  for (const json& one : golden().at("detection")) {
+  for (const Json& one : golden().at("detection")) {
     SCOPED_TRACE(one.at("name").get<std::string>());
     std::vector<AveragePrecision> classes;
-    for (const json& of_class : one.at("classes")) {
+    for (const Json& of_class : one.at("classes")) {
       const std::vector<DetectionFrame> frames = detection_frames(of_class.at("frames"));
       classes.push_back(average_precision(frames));
       expect_figures(classes.back(), of_class.at("figures"));
       const DetectionScores scores = score_detections(frames, one.at("iou"), one.at("least_score"));
-      EXPECT_EQ(json::array({scores.true_positives, scores.false_positives, scores.misses}),
+      EXPECT_EQ(Json::array({scores.true_positives, scores.false_positives, scores.misses}),
                 of_class.at("counts"));
     }
     expect_figures(mean_over_classes(classes), one.at("mean"));
@@ -95,14 +95,14 @@ TruthRole role_of(const std::string& name) {
   return name == "bystander" ? TruthRole::bystander : TruthRole::counted;
 }
 
-std::vector<TrackingFrame> tracking_frames(const json& list) {
+std::vector<TrackingFrame> tracking_frames(const Json& list) {
   std::vector<TrackingFrame> frames;
-  for (const json& one : list) {
+  for (const Json& one : list) {
     TrackingFrame& frame = frames.emplace_back();
-    for (const json& truth : one.at("truth"))
+    for (const Json& truth : one.at("truth"))
       frame.truth.push_back(
           {.id = truth.at(0), .box = box_at(truth, 1), .role = role_of(truth.at(5))});
-    for (const json& found : one.at("found"))
+    for (const Json& found : one.at("found"))
       frame.found.push_back({.id = found.at(0), .box = box_at(found, 1)});
   }
   return frames;
@@ -138,7 +138,7 @@ std::map<std::string, double> numbers_of(const TrackingCounts& counts) {
           {"IDTP", number(counts.identity_matches)}};
 }
 
-void expect_numbers(const TrackingCounts& counts, const json& expected) {
+void expect_numbers(const TrackingCounts& counts, const Json& expected) {
   const std::map<std::string, double> numbers = numbers_of(counts);
   ASSERT_EQ(numbers.size() + 1, expected.size());
   for (const auto& [name, number] : numbers)
@@ -152,7 +152,7 @@ void expect_numbers(const TrackingCounts& counts, const json& expected) {
 TEST(EvaluationAgreement, TrackingFiguresAreThoseOfTrackEval) {
   ASSERT_GE(golden().at("tracking").size(), 17u);
   std::map<std::string, TrackingCounts> counted;
-  for (const json& one : golden().at("tracking")) {
+  for (const Json& one : golden().at("tracking")) {
     const std::string name = one.at("name");
     SCOPED_TRACE(name);
     TrackingCounts& counts = counted[name];
@@ -166,13 +166,13 @@ TEST(EvaluationAgreement, TrackingFiguresAreThoseOfTrackEval) {
 
 TEST(EvaluationAgreement, ClassificationFiguresAreThoseOfScikitLearn) {
   ASSERT_GE(golden().at("classification").size(), 3u);
-  for (const json& one : golden().at("classification")) {
+  for (const Json& one : golden().at("classification")) {
     std::vector<ClassifiedSample> samples;
     for (std::size_t i = 0; i < one.at("truth").size(); ++i)
       samples.push_back({one.at("truth").at(i), one.at("found").at(i).get<std::string>()});
     const ClassificationScores scores = score_classification(samples);
     EXPECT_NEAR(scores.accuracy.value(), one.at("accuracy").get<double>(), kTolerance);
-    EXPECT_EQ(json(scores.confusion), one.at("confusion"));
+    EXPECT_EQ(Json(scores.confusion), one.at("confusion"));
     EXPECT_NEAR(scores.macro_precision.value(), one.at("macro").at(0).get<double>(), kTolerance);
     EXPECT_NEAR(scores.macro_recall.value(), one.at("macro").at(1).get<double>(), kTolerance);
     EXPECT_NEAR(scores.macro_f1.value(), one.at("macro").at(2).get<double>(), kTolerance);

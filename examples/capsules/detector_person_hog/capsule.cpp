@@ -103,7 +103,7 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::CapsuleInfo info() {
     return {.name = "detector_person_hog",
             .version = 1,
-            .description = "Finds standing people, at least 100 pixels tall, without a network",
+            .description = "Finds standing people, at least 100 pixels tall",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"person"},
