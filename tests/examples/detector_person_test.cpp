@@ -15,12 +15,12 @@
 namespace {
 
 using testing::IsEmpty;
-using Boxes = std::vector<vcap::BoundingBox>;
+using PersonBoxes = std::vector<vcap::BoundingBox>;
 
 /// The people of a frame by hand, but for those to be ignored (tests/data/vtest/README.md).
-Boxes labels_of(int frame) {
+PersonBoxes labels_of(int frame) {
   const auto json = nlohmann::json::parse(std::ifstream(VCAP_PEOPLE_LABELS));
-  Boxes boxes;
+  PersonBoxes boxes;
   for (const auto& one : json.at("annotations")) {
     if (one.at("image_id") != frame || one.value("iscrowd", 0) != 0) continue;
     const auto& box = one.at("bbox");
@@ -31,7 +31,7 @@ Boxes labels_of(int frame) {
 }
 
 /// How many of the labels are found, each by a box of its own.
-std::size_t found_of(const Boxes& labels, Boxes found) {
+std::size_t found_of(const PersonBoxes& labels, PersonBoxes found) {
   std::size_t count = 0;
   for (const vcap::BoundingBox& label : labels) {
     const auto best = std::ranges::max_element(
@@ -54,8 +54,8 @@ class DetectorPersonNetwork : public testing::Test {
   }
 
   /// Frame `index` of a stream of 10 frames a second.
-  Boxes show(const cv::Mat& picture, std::int64_t index, const std::string& stream = "yard") {
-    Boxes boxes;
+  PersonBoxes show(const cv::Mat& picture, std::int64_t index, const std::string& stream = "yard") {
+    PersonBoxes boxes;
     const vcap::Frame frame{
         .image = picture, .index = index, .pts = std::chrono::milliseconds(100 * index)};
     for (const vcap::DetectionNode& node : capsule_->process_frame(frame, {}, options_, stream)) {
@@ -74,8 +74,8 @@ class DetectorPersonNetwork : public testing::Test {
     return frames;
   }
   /// What the capsule finds on each of the clip's frames.
-  std::map<int, Boxes> found_in_clip(const std::string& stream) {
-    std::map<int, Boxes> found;
+  std::map<int, PersonBoxes> found_in_clip(const std::string& stream) {
+    std::map<int, PersonBoxes> found;
     for (int i = 0; i < 60; ++i) found[i] = show(clip()[static_cast<std::size_t>(i)], i, stream);
     return found;
   }
@@ -86,7 +86,7 @@ class DetectorPersonNetwork : public testing::Test {
 
 // Labels of other frames than these are for figures that are reported, and not for tests.
 TEST_F(DetectorPersonNetwork, FindsThePeopleOfTheClipAndGivesTheSameAgain) {
-  const std::map<int, Boxes> found = found_in_clip("one");
+  const std::map<int, PersonBoxes> found = found_in_clip("one");
   std::size_t labels = 0, hits = 0, boxes = 0;
   for (const int frame : {0, 40}) {
     labels += labels_of(frame).size();
@@ -102,7 +102,7 @@ TEST_F(DetectorPersonNetwork, FindsThePeopleOfTheClipAndGivesTheSameAgain) {
 }
 
 TEST_F(DetectorPersonNetwork, KeepsStreamsApart) {
-  const Boxes first = show(clip()[0], 0, "clip");
+  const PersonBoxes first = show(clip()[0], 0, "clip");
   for (int i = 1; i < 12; ++i) {
     show(clip()[static_cast<std::size_t>(i)], i, "clip");
     show(cv::Mat(576, 768, CV_8UC3, cv::Scalar::all(127)), i, "wall");
@@ -113,7 +113,7 @@ TEST_F(DetectorPersonNetwork, KeepsStreamsApart) {
 
 TEST_F(DetectorPersonNetwork, SearchesEveryFrameTheSameWayIfTheCameraMoves) {
   options_.set("static_camera", false);
-  const Boxes alone = show(clip()[40], 0, "alone");
+  const PersonBoxes alone = show(clip()[40], 0, "alone");
   EXPECT_THAT(alone, testing::Not(IsEmpty()));
   for (int i = 0; i < 8; ++i) show(clip()[static_cast<std::size_t>(i)], i, "moving");
   EXPECT_EQ(show(clip()[40], 8, "moving"), alone);
@@ -125,7 +125,7 @@ TEST_F(DetectorPersonNetwork, SearchesTheWholePictureWhenTheViewChanges) {
   cv::flip(clip()[40], turned, 0);
   show(turned, 8);
   options_.set("static_camera", false);
-  const Boxes whole = show(turned, 9, "moving");
+  const PersonBoxes whole = show(turned, 9, "moving");
   options_.set("static_camera", true);
   EXPECT_EQ(show(turned, 10), whole);
 }
