@@ -86,6 +86,13 @@ constexpr Code kCodes[] = {
     {ErrorCode::source_not_as_indexed, 605, "source_not_as_indexed"},
     {ErrorCode::output_open, 700, "output_open"},
     {ErrorCode::output_write, 701, "output_write"},
+    {ErrorCode::engine_missing, 800, "engine_missing"},
+    {ErrorCode::unreadable_model, 801, "unreadable_model"},
+    {ErrorCode::unsupported_model, 802, "unsupported_model"},
+    {ErrorCode::model_input, 803, "model_input"},
+    {ErrorCode::model_output, 804, "model_output"},
+    {ErrorCode::inference_failed, 805, "inference_failed"},
+    {ErrorCode::invalid_model_spec, 806, "invalid_model_spec"},
 };
 
 TEST(ErrorCode, KeepsItsNumberAndName) {
