@@ -42,7 +42,7 @@ class Finder final : public BaseBackend<std::int64_t, double> {
 
  private:
   static void leak() {
-    constexpr std::size_t kBytes = 4096;
+    constexpr std::size_t kBytes = 16 << 10;
     // Written, so that it is resident, and by a pointer that the compiler cannot do without.
     static std::atomic<void*> last;
     void* memory = std::malloc(kBytes);

@@ -10,7 +10,7 @@
 namespace vcap::soak {
 
 /// Finds persons in every frame, in batches over all streams, and throws now and then. Where it
-/// `leaks`, 4 KiB each frame.
+/// `leaks`, 16 KiB each frame.
 std::shared_ptr<Capsule> make_finder(int version, bool leaks);
 
 /// What makes a counter take so long over one frame: the next one that is given to any.

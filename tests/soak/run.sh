@@ -24,7 +24,7 @@ cmake --preset release -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat b
 cmake --build build/release --target vcap_soak -- --quiet
 soak=build/release/tests/soak/vcap_soak
 
-echo "-- with a capsule that leaks 4 KiB each frame"
+echo "-- with a capsule that leaks 16 KiB each frame"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
