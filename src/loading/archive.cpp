@@ -130,4 +130,6 @@ std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
 
 std::shared_ptr<const void> Archive::storage() const noexcept { return storage_; }
 
+void Archive::release_pages() const noexcept { storage_->file->release_pages(); }
+
 }  // namespace vcap

@@ -44,6 +44,8 @@ class VCAP_EXPORT Archive {
 
   /// Keeps every view alive.
   std::shared_ptr<const void> storage() const noexcept;
+  /// See MappedFile::release_pages().
+  void release_pages() const noexcept;
 
  private:
   struct Storage;

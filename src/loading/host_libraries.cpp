@@ -62,7 +62,8 @@ class LoadedLibrary {
 }
 
 /// A library of vcap's own that is not loaded yet, such as libvcap_backends: it lies beside this
-/// one, in whose folder the linker would not look for the sake of a plugin. Null if there is none.
+/// one, in a folder that the linker does not search for a plugin's libraries. Null if there is
+/// none.
 void* load_own_library(const std::string& name) {
   Dl_info info{};
   if (!name.starts_with("libvcap_") ||

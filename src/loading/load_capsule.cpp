@@ -114,7 +114,7 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
   CapsuleCode code = run_library(opened, library);
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
-  return at_stage(LoadStage::backends, [&] {
+  auto capsule = at_stage(LoadStage::backends, [&] {
     return std::make_shared<Capsule>(
         std::move(code.info), std::move(code.author),
         Capsule::Setup{.files = with_resources(opened.files(), std::move(resources)),
@@ -123,6 +123,9 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
                        .batch = options.batch,
                        .inference_mode = options.inference_mode});
   });
+  // Checking digests has read all of the file, and most engines have copied their model out of it.
+  opened.release_pages();
+  return capsule;
 }
 
 }  // namespace

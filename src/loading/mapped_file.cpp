@@ -55,7 +55,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(int fd, std::size_t size) {
   // The mapping holds the file on its own; the descriptor is not needed any longer.
   const void* const data = size == 0 ? nullptr : map_memory(size, PROT_READ, MAP_PRIVATE, fd);
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const std::byte*>(data), size));
+      new MappedFile(static_cast<const std::byte*>(data), size, false));
 }
 
 std::shared_ptr<const MappedFile> MappedFile::copy(Bytes bytes) {
@@ -67,7 +67,12 @@ std::shared_ptr<const MappedFile> MappedFile::copy(Bytes bytes) {
     ::mprotect(data, bytes.size(), PROT_READ);
   }
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const std::byte*>(data), bytes.size()));
+      new MappedFile(static_cast<const std::byte*>(data), bytes.size(), true));
+}
+
+void MappedFile::release_pages() const noexcept {
+  if (data_ == nullptr || is_copy_) return;  // of a copy, it would be all there is
+  ::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

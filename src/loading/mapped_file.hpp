@@ -46,12 +46,18 @@ class VCAP_EXPORT MappedFile {
 
   Bytes bytes() const noexcept { return {data_, size_}; }
 
+  /// Gives the memory of a mapped file back to the system, which reads again what is touched again.
+  /// The bytes stay as they are. A copy keeps its memory.
+  void release_pages() const noexcept;
+
  private:
   static std::shared_ptr<const MappedFile> map(int fd, std::size_t size);
-  MappedFile(const std::byte* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  MappedFile(const std::byte* data, std::size_t size, bool is_copy) noexcept
+      : data_(data), size_(size), is_copy_(is_copy) {}
 
   const std::byte* data_;
   std::size_t size_;
+  bool is_copy_;
 };
 
 }  // namespace vcap

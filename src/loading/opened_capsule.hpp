@@ -34,6 +34,8 @@ class VCAP_EXPORT OpenedCapsule {
 
   /// Views of all files but the libraries and the manifest.
   CapsuleFiles files();
+  /// See MappedFile::release_pages().
+  void release_pages() const noexcept { archive_.release_pages(); }
 
  private:
   void read_manifest(const Limits& limits);

@@ -100,6 +100,32 @@ TEST(LoadCapsule, UnpacksADeflatedLibrary) {
   EXPECT_EQ(load_capsule(std::as_bytes(std::span(bytes)))->name(), "fixture");
 }
 
+/// How much of a file's mappings is in memory.
+std::size_t resident_kib(const std::filesystem::path& file) {
+  std::size_t all = 0;
+  bool is_its = false;
+  std::ifstream maps("/proc/self/smaps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::string first;
+    std::size_t kib = 0;
+    words >> first >> kib;
+    if (first.find('-') != std::string::npos) is_its = line.ends_with(file.native());
+    if (is_its && first == "Rss:") all += kib;
+  }
+  return all;
+}
+
+TEST(LoadCapsule, KeepsNothingOfTheFileInMemoryThatNoBackendTouches) {
+  const TemporaryFolder folder;
+  const std::string large(16 << 20, 'w');
+  const auto path = pack(folder, "good", {{"large.bin", large}});
+  const auto capsule = load_capsule(path);
+  EXPECT_LT(resident_kib(path), 1024u);
+  EXPECT_EQ(report(*capsule).at(0).at("text"), large);
+  EXPECT_GE(resident_kib(path), large.size() / 1024);  // the fixture has touched it
+}
+
 TEST(LoadCapsule, CopiesBytesThatTheCallerOwns) {
   const TemporaryFolder folder;
   std::string bytes = test::read_file(pack(folder, "good", {{"model.onnx", "weights"}}));
