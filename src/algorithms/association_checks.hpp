@@ -11,7 +11,7 @@ namespace vcap {
 void check_association(const AssociationSettings& settings);
 
 /// Throws InvalidArgument naming the first track or detection with an encoding of another number of
-/// elements than those before it, or one that points nowhere.
+/// elements than those before it, or with one that has no direction.
 void check_encodings(std::span<const TrackView> tracks,
                      std::span<const TrackedDetection> detections);
 

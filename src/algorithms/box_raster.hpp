@@ -13,7 +13,7 @@
 
 namespace vcap {
 
-/// False of boxes turned inside out, and of those with a coordinate that is no number.
+/// False if a box has x2 < x1 or y2 < y1, or a coordinate that is NaN.
 inline bool has_area(const BoundingBox& box) { return box.width() > 0 && box.height() > 0; }
 
 /// One axis of a raster over the boxes' left-top corners.
@@ -35,16 +35,16 @@ class RasterAxis {
     cell_size_ = (last - first_) / static_cast<double>(cells);
   }
 
-  /// Never falls as x rises, whatever x is: what lies between two places lies between their cells.
+  /// Never falls as x rises: a place between two others has a cell between theirs.
   std::size_t cell(double x) const {
     const double place = (x - first_) / cell_size_;
-    if (!(place > 0)) return 0;  // NaN too: of boxes without end, or all at one place
+    if (!(place > 0)) return 0;  // NaN too: from infinite boxes, or if all are at one place
     return place < static_cast<double>(cells_) ? static_cast<std::size_t>(place) : cells_ - 1;
   }
 
-  /// How far before a box of that length another can begin whose IoU with it is above min_iou.
-  /// It must reach this one, and as an IoU is never above the ratio of the boxes' lengths, it is
-  /// no longer than length / min_iou. The factor covers the rounding of all that.
+  /// How far before a box of that length another one can begin whose IoU with it is above min_iou.
+  /// The other one must reach this one. An IoU is never above the ratio of the boxes' lengths, so
+  /// the other one is at most length / min_iou long. The factor covers rounding.
   double reach(double length, double min_iou) const {
     return std::min(longest_, length / min_iou) * (1 + 1e-9);
   }
@@ -73,8 +73,8 @@ class BoxRaster {
   void add(std::size_t index) { cell_of(index).push_back(index); }
   void remove(std::size_t index) { std::erase(cell_of(index), index); }
 
-  /// Whether `is_it(index)` is true of any box held whose IoU with `box` can be above `min_iou`;
-  /// it is asked of some others too. With 0 it is asked of all that touch the box.
+  /// Whether `is_it(index)` is true for any box held whose IoU with `box` can be above `min_iou`;
+  /// it is called for some others too. With 0 it is called for all that touch the box.
   template <class Predicate>
   bool any_near(const BoundingBox& box, double min_iou, Predicate is_it) const {
     const std::size_t left = x_.cell(box.x1 - x_.reach(box.width(), min_iou));

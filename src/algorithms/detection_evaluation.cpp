@@ -15,7 +15,7 @@
 namespace vcap {
 namespace {
 
-/// As the public tool computes them: the ninth is a rounding below 0.9.
+/// Computed as pycocotools does: the ninth is one rounding below 0.9.
 constexpr std::array<double, 10> kCocoIous{
     0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.8999999999999999, 0.95};
 constexpr std::size_t kAt50 = 0, kAt75 = 5;
@@ -28,7 +28,7 @@ struct AreaRange {
 };
 constexpr AreaRange kAnyArea{-std::numeric_limits<double>::infinity(),
                              std::numeric_limits<double>::infinity()};
-/// All, small, medium, large. Objects above 1e5² are in none, as COCO has it.
+/// All, small, medium, large. Objects above 1e5² are in none of them, as COCO defines it.
 constexpr std::array<AreaRange, 4> kRanges{
     {{0, 1e10}, {0, 32.0 * 32}, {32.0 * 32, 96.0 * 96}, {96.0 * 96, 1e10}}};
 
@@ -103,13 +103,13 @@ class FrameMatcher {
     return static_cast<std::size_t>(std::ranges::count(is_required_, true));
   }
 
-  /// What became of each box, by falling score.
+  /// The result of each box, by falling score.
   void match(double least, std::vector<Outcome>& outcomes) {
     least = std::min(least, 1 - 1e-10);
     is_taken_.assign(frame_.truth.size(), false);
     outcomes.clear();
     for (std::size_t rank = 0; rank < size(); ++rank) {
-      // An object that must be found goes before any other, however well that fits.
+      // Objects that must be found come first, even if another one overlaps more.
       if (take_best(rank, true, least))
         outcomes.push_back(Outcome::right);
       else if (take_best(rank, false, least) || !range_.holds(area_of(found(rank))))
@@ -201,7 +201,7 @@ double mean_precision(const JudgedBoxes& judged, std::size_t iou) {
   return sum / kRecalls;
 }
 
-/// With so many boxes of each frame, the mean over all IoUs.
+/// The mean over all IoUs, with at most that many boxes of each frame.
 std::optional<double> mean_recall(const JudgedBoxes& judged, std::size_t most) {
   if (judged.required == 0) return std::nullopt;
   double right = 0;
@@ -249,7 +249,7 @@ DetectionScores score_detections(std::span<const DetectionFrame> frames, double 
   std::vector<Counted> counted;
   const std::int64_t required = count(frames, iou, counted);
   DetectionScores scores;
-  // A box is matched before those of lower scores, so what these are changes nothing for it.
+  // A box is matched before those of lower scores, so these do not change its match.
   for (const Counted& box : counted) {
     if (!(box.score >= least_score)) break;
     ++(box.is_right ? scores.true_positives : scores.false_positives);

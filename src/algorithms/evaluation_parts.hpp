@@ -13,7 +13,7 @@
 
 namespace vcap {
 
-/// Throws InvalidArgument where it is not above 0 and at most 1.
+/// Throws InvalidArgument unless it is above 0 and at most 1.
 inline void check_iou(const char* function, double iou) {
   if (iou > 0 && iou <= 1) return;
   throw InvalidArgument(
@@ -21,7 +21,7 @@ inline void check_iou(const char* function, double iou) {
       std::string(function) + ": the IoU " + number_text(iou) + " is not above 0 and at most 1");
 }
 
-/// Throws InvalidArgument where a coordinate is not finite, or a side is negative.
+/// Throws InvalidArgument if a coordinate is not finite or a side is negative.
 inline void check_box(const char* function, std::size_t frame, const BoundingBox& box) {
   const bool finite = std::isfinite(box.x1) && std::isfinite(box.y1) && std::isfinite(box.x2) &&
                       std::isfinite(box.y2);
@@ -33,7 +33,7 @@ inline void check_box(const char* function, std::size_t frame, const BoundingBox
                             "); give finite coordinates with x1 <= x2 and y1 <= y2");
 }
 
-/// Absent where there is nothing to divide by.
+/// Absent if the denominator is 0.
 inline std::optional<double> ratio(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return std::nullopt;
   return static_cast<double>(part) / static_cast<double>(whole);

@@ -42,8 +42,8 @@ void check_step(nanoseconds dt) {
 /// Integrals over a time t in which velocities fade away by the factor e every `fading` seconds;
 /// without fading, they are those of constant velocity.
 struct Transition {
-  double velocity;    ///< what is left of a velocity
-  double way;         ///< how far a velocity of 1 goes
+  double velocity;    ///< the part of a velocity that remains
+  double way;         ///< the distance that a velocity of 1 covers
   double vv, pv, pp;  ///< what white noise of density 1 in the acceleration adds
 
   static Transition constant(double t) {
@@ -92,7 +92,7 @@ KalmanFilter::KalmanFilter(const BoundingBox& box, const BoxMotion& motion) : mo
 }
 
 BoundingBox KalmanFilter::box() const noexcept {
-  // A shrinking box that is long unseen would turn inside out.
+  // The predicted size of a shrinking box would become negative after some time.
   const double width = std::max(axes_[2].place, 1e-6), height = std::max(axes_[3].place, 1e-6);
   return {axes_[0].place - width / 2, axes_[1].place - height / 2, axes_[0].place + width / 2,
           axes_[1].place + height / 2};
@@ -161,7 +161,7 @@ void KalmanFilter::coast(nanoseconds dt, nanoseconds fading) {
     axis.pv = step.velocity * (axis.pv + step.way * axis.vv) + density * step.pv;
     axis.vv = step.velocity * step.velocity * axis.vv + density * step.vv;
   }
-  // Beyond the greatest time it stays there, where it is as good as any.
+  // Saturates at the greatest time: beyond it, the value makes no difference.
   since_update_ = since_update_ > nanoseconds::max() - dt ? nanoseconds::max() : since_update_ + dt;
 }
 
@@ -171,9 +171,9 @@ void KalmanFilter::update(const BoundingBox& box, double noise) {
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "KalmanFilter: a noise of " + number_text(noise) +
                               " times the usual is not a finite number above 0");
-  // Errors that fade away with the correlation's time constant, sampled every dt, make a mean as
-  // uncertain as independent errors of (1 + r) / (1 − r) times the variance, r = e^(−dt/constant).
-  // Bounded, so that a second box at one time still counts a little.
+  // Errors that fade with the correlation's time constant are sampled every dt. Their mean is as
+  // uncertain as that of independent errors of (1 + r) / (1 − r) times the variance, r =
+  // e^(−dt/constant). Bounded, so that a second box at one time still counts a little.
   constexpr double kMost = 100;
   const double x = in_seconds(since_update_) / (2 * in_seconds(motion_.correlation));
   const double repeated = x > 1 / kMost ? std::min(kMost, 1 / std::tanh(x)) : kMost;

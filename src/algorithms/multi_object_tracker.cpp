@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// The boxes of unsure detections, half covered or blurred, are worse by about so much.
+/// The boxes of unsure detections, which are half covered or blurred, err about this much more.
 constexpr double kUnsureNoise = 2;
 
 void check_settings(const TrackerSettings& settings) {
@@ -128,7 +128,7 @@ void MultiObjectTracker::predict(nanoseconds pts) {
   pts_ = pts;
 }
 
-/// Encodings of another size are another encoder's.
+/// Encodings of another size come from another encoder and cannot be compared.
 void MultiObjectTracker::forget_encodings_unlike(std::span<const TrackedDetection> detections) {
   const auto encoded = std::ranges::find_if(
       detections, [](const TrackedDetection& detection) { return detection.encoding.has_value(); });
@@ -187,7 +187,7 @@ void MultiObjectTracker::take(Track& track, const TrackedDetection& detection, n
   track.filter.update(detection.box, is_sure ? 1 : kUnsureNoise);
   track.last_found = pts;
   track.is_found = true;
-  // What is half covered looks like what covers it.
+  // The encoding of a half-covered thing is partly that of the thing in front.
   if (is_sure && detection.encoding) {
     const double age = seconds_of(pts - track.last_encoded);
     const double memory = seconds_of(settings_.encoding_memory);
@@ -266,7 +266,7 @@ MultiObjectTracker MultiObjectTracker::restore(const nlohmann::json& saved,
   } catch (const nlohmann::json::exception& error) {
     refuse(error.what());
   }
-  // Tracks whose encodings no update could have left behind would fail in a later one.
+  // Encodings that update() cannot have made would make a later update() fail.
   std::vector<TrackView> views;
   for (const Track& track : tracker.tracks_) views.push_back({.encoding = track.encoding});
   try {

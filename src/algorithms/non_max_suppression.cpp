@@ -22,7 +22,7 @@ void check(std::size_t boxes, std::span<const double> scores, double max_overlap
   check_scores(kNms, scores);
 }
 
-/// Marks those of `order`, which come by falling score, that stay.
+/// Marks the boxes that stay; `order` has them by falling score.
 void suppress(std::span<const BoundingBox> boxes, std::span<const std::size_t> order,
               double max_overlap, std::vector<bool>& stays) {
   BoxRaster kept(boxes, order);

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-// What the kinds of non-maximum suppression share: checks that name their function, and orders.
+// Shared by the kinds of non-maximum suppression: checks, whose messages name the function, and
+// sorting.
 
 namespace vcap {
 

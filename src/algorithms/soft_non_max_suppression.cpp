@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSoftNms = "soft_non_max_suppression";
 
-/// The better of two is the greater; of equal scores the one of lower index.
+/// The box of the greater score is the greater one; of equal scores the one of lower index.
 struct IsWorse {
   bool operator()(const SoftScore& a, const SoftScore& b) const {
     return std::tie(a.score, b.index) < std::tie(b.score, a.index);
@@ -41,7 +41,7 @@ void check(std::size_t boxes, std::span<const double> scores, const SoftSuppress
                         "; lowering needs finite scores of 0 or above, such as probabilities");
 }
 
-/// What is left of a score beside a better box.
+/// The lowered score of a box beside a better one.
 double decay_factor(double overlap, const SoftSuppression& settings) {
   if (settings.decay == SoftSuppression::Decay::gaussian)
     return std::exp(-overlap * overlap / settings.sigma);

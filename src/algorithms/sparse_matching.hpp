@@ -10,7 +10,7 @@
 
 namespace vcap {
 
-/// A row and a column that may be matched, and what that is worth.
+/// A row and a column that may be matched, and the weight of that match.
 struct WeightedPair {
   std::size_t row = 0;
   std::size_t column = 0;
@@ -21,8 +21,8 @@ struct WeightedPair {
 /// most. Only the given pairs are possible; a row or column may stay alone.
 ///
 /// linear_assignment() solves the same problem for a full matrix. Here most pairs are impossible
-/// (boxes that do not overlap, tracks that never meet), and the time is at most of order
-/// rows · pairs · log(columns), whatever rows · columns is.
+/// (boxes that do not overlap, tracks that never meet). The time is at most of order rows · pairs ·
+/// log(columns), whatever rows · columns is.
 ///
 /// Source: shortest augmenting paths (R. Jonker, A. Volgenant, "A shortest augmenting path
 /// algorithm for dense and sparse linear assignment problems", Computing 38, 1987), with a column
@@ -30,7 +30,7 @@ struct WeightedPair {
 /// Thread-compatible.
 class VCAP_EXPORT SparseMatcher {
  public:
-  /// The places in `pairs` of those that are matched, by rising row. `pairs` are sorted by row.
+  /// The indices in `pairs` of the matched pairs, by rising row. `pairs` are sorted by row.
   std::vector<std::size_t> match(std::size_t rows, std::size_t columns,
                                  std::span<const WeightedPair> pairs);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kAssociation = "track association";
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
-// All that is allowed costs less, so that no allowed pair is given up for nothing.
+// Every allowed pair costs less, so no allowed pair is left out without need.
 constexpr double kAlone = 1;
 
 /// Which rows and columns are connected by pairs below max_cost (disjoint sets, path halving).
@@ -37,7 +37,7 @@ class Groups {
     std::vector<int> rows, columns;
   };
 
-  /// Those with a row and a column, by their first rows.
+  /// The groups that have a row and a column, by their first rows.
   std::vector<Group> with_pairs() {
     std::vector<Group> groups(parent_.size());
     for (std::size_t i = 0; i < parent_.size(); ++i) {
@@ -93,7 +93,7 @@ struct Stage {
   std::vector<std::size_t> tracks, detections;
 };
 
-/// Notes the pairs, and takes them out of the stage.
+/// Records the pairs, and removes them from the stage.
 void note_pairs(const cv::Mat1d& cost, Stage& stage,
                 std::vector<std::optional<std::size_t>>& track_of) {
   constexpr std::size_t kTaken = std::numeric_limits<std::size_t>::max();
@@ -107,7 +107,7 @@ void note_pairs(const cv::Mat1d& cost, Stage& stage,
   std::erase(stage.detections, kTaken);
 }
 
-/// Costs of a stage, of boxes and looks or of boxes alone.
+/// Costs of a stage: from boxes and encodings, or from boxes alone.
 class Costs {
  public:
   Costs(std::span<const TrackView> tracks, std::span<const TrackedDetection> detections,
@@ -170,7 +170,7 @@ class Costs {
     const double distance =
         cosine_distance(track.encoding, *detection.encoding, track_lengths_[t] * lengths_[d]);
     const double limit = settings_.max_appearance_distance;
-    // Where motion alone would not tell, looks must.
+    // If motion alone is not enough to decide, the encodings must agree.
     const bool is_sure = deviations_[t][0] < settings_.max_growth * boxes_[t].width() &&
                          iou(boxes_[t], detection.box) >= min_iou;
     if (distance > limit && !is_sure) return kForbidden;
@@ -216,7 +216,7 @@ void check_encodings(std::span<const TrackView> tracks,
     if (!(length > 0) || !std::isfinite(length))
       refuse_argument(kAssociation, what +
                                         " has an encoding that is all zeros or has an element that "
-                                        "is not finite, and points nowhere; leave it out");
+                                        "is not finite, so it has no direction; leave it out");
   };
   for (std::size_t i = 0; i < tracks.size(); ++i)
     if (!tracks[i].encoding.empty()) check("track " + std::to_string(i), tracks[i].encoding);
@@ -237,8 +237,8 @@ std::vector<std::pair<int, int>> assign_below(const cv::Mat1d& cost, double max_
 
   std::vector<std::pair<int, int>> pairs;
   for (const auto& [rows, columns] : Groups(cost, max_cost).with_pairs()) {
-    // To pair what costs more than max_cost is the same as to pair nothing at max_cost: so every
-    // result is part of a complete one, and the least complete one holds the least result.
+    // A cost above max_cost counts as max_cost, as much as staying alone does. So each result is a
+    // part of a complete assignment, and the cheapest complete one holds the cheapest result.
     cv::Mat1d part(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
     for (int i = 0; i < part.rows; ++i)
       for (int j = 0; j < part.cols; ++j)

@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::size_t kHotaIous = TrackingCounts::kIous;
 constexpr std::size_t kNoTrack = std::numeric_limits<std::size_t>::max();
-/// So much below a limit still is as much as the limit.
+/// A value this little below a limit counts as reaching it.
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 constexpr double kDistractorIou = 0.5;
-/// Outweighs all that IoUs can add up to where a match of the frame before is to be kept.
+/// Greater than any sum of IoUs of a frame, so that matches of the frame before are kept.
 constexpr double kKept = 1000;
 
 double hota_iou(std::size_t i) { return 0.05 * static_cast<double>(i + 1); }
 
-/// Numbers the ids that come along, from 0.
+/// Numbers ids by their first occurrence, from 0.
 class Numbers {
  public:
   std::size_t of(std::int64_t id) {
@@ -43,16 +43,16 @@ struct Overlap {
   double iou;
 };
 
-/// One frame, without what does not count.
+/// One frame, without boxes that do not count.
 struct FrameTracks {
   std::vector<std::size_t> truth, found;  ///< the track of each box
   std::vector<Overlap> overlaps;          ///< by truth
 };
 
-/// Two tracks that overlap in a frame at least.
+/// Two tracks that overlap in at least one frame.
 struct TrackPair {
   std::size_t truth, found;
-  double likeness = 0;      ///< for HOTA: how much they may have to do with each other
+  double likeness = 0;      ///< for HOTA: how likely they are to be the same object
   std::int64_t at_iou = 0;  ///< frames in which they overlap enough
   /// Frames in which HOTA matches them, by how many of its IoUs they reach.
   std::array<std::int64_t, kHotaIous + 1> matches{};
@@ -153,7 +153,7 @@ class Sequence {
     check_side(frame.found, "was found");
   }
 
-  /// Which boxes match a distractor, where all objects compete for the boxes.
+  /// Which boxes match a distractor, if all objects are matched with all boxes.
   std::vector<bool> find_left_out(const TrackingFrame& frame) {
     std::vector<bool> is_left_out(frame.found.size(), false);
     const auto is_distractor = [](const TruthTrackBox& one) {
@@ -216,7 +216,7 @@ class Sequence {
     }
   }
 
-  /// Matches whole tracks, so that their frames in common are the most.
+  /// Matches whole tracks so that the frames in common are as many as possible.
   void count_identities(TrackingCounts& counts) {
     candidates_.clear();
     for (const TrackPair& pair : pairs_)

@@ -165,7 +165,7 @@ TEST(KalmanFilter, MeasuresDistanceInDeviations) {
   EXPECT_NEAR(filter.centre_gating_distance(box_at(3, 6, 43, 91)), 2.5, 1e-12);
 }
 
-// What the constants promise, on boxes that move and are measured as the filter has it.
+// The gates' shares, on boxes that move and are measured as the filter assumes.
 TEST(KalmanFilter, GatesInTheShareOfBoxesThatItPromises) {
   std::mt19937 engine(1);
   std::normal_distribution<double> normal;

@@ -45,7 +45,7 @@ TEST(MergeTiles, KeepsABoxWithinAnotherIfNoSeamCutsIt) {
       merge_tiles(std::vector<TiledBox>{outer, {.box = {80, 10, 96, 50}, .score = 0.6, .tile = 0}},
                   kTiles),
       ElementsAre(0, 1));
-  // At the frame's own edge things end, and no tile shows more of them.
+  // At the frame's own edge, no tile shows more of a thing.
   EXPECT_THAT(merge_tiles(std::vector<TiledBox>{{.box = {0, 10, 50, 90}, .score = 0.9, .tile = 0},
                                                 {.box = {0, 10, 20, 40}, .score = 0.8, .tile = 0}},
                           kTiles),
@@ -68,7 +68,7 @@ TEST(MergeTiles, KeepsALargeCutBoxAroundASmallWholeOne) {
 }
 
 TEST(MergeTiles, KeepsTheLargestPartOfAThingThatEveryTileCuts) {
-  // From 10 to 120: the left tile has 90 pixels of it, the right one 60, of which 40 are common.
+  // From 10 to 120: the left tile has 90 pixels of it, the right one 60; 40 are common.
   const std::vector<TiledBox> parts = {{.box = {60, 10, 120, 50}, .score = 0.9, .tile = 1},
                                        {.box = {10, 10, 100, 50}, .score = 0.6, .tile = 0}};
   EXPECT_THAT(merge_tiles(parts, kTiles), ElementsAre(1));
@@ -122,7 +122,7 @@ TEST(MergeTiles, FollowsIouOnASingleTile) {
   }
 }
 
-// Things no larger than the tiles' overlap come out once each, however the tiles cut them.
+// Things no larger than the tiles' overlap are found once each, however the tiles cut them.
 TEST(MergeTiles, GivesEachThingOnceOnRandomFrames) {
   std::mt19937 engine(9);
   std::uniform_real_distribution<double> side(8, 30), score(0.2, 1);

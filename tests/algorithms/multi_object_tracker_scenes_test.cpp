@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole scenes through a tracker: how well it follows, and that its results depend on nothing but
-// its input.
+// Whole scenes through a tracker: how well it tracks, and that its results depend on its input
+// alone.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -26,7 +26,7 @@ using Detections = std::vector<TrackedDetection>;
 
 BoundingBox standing_at(double x) { return {x, 100, x + 40, 200}; }
 
-/// A tracker that is shown one box at a time.
+/// A tracker that gets one box at a time.
 class OneTracker : public testing::Test {
  protected:
   std::optional<Uuid> show(int ms, double x, double confidence = 0.9) {
@@ -173,7 +173,7 @@ TEST_F(MultiObjectTrackerTest, KeepsLabelsApart) {
   EXPECT_EQ(second.found[1].id, first.found[1].id);
 }
 
-/// Two people who change places while nobody looks.
+/// Two people who change places between two frames.
 TEST_F(MultiObjectTrackerTest, TellsPeopleApartByTheirLooks) {
   const std::vector<float> red{1, 0, 0}, blue{0, 1, 0};
   const auto look = [&](int ms, double red_x, double blue_x) {

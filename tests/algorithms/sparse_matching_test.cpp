@@ -22,7 +22,7 @@ TEST(SparseMatcher, TakesTheGreatestSumAndNotTheGreatestWeight) {
 }
 
 TEST(SparseMatcher, LeavesARowAloneIfThatIsWorthMore) {
-  // Row 0 gives its column to row 1, for which there is no other.
+  // Row 0 leaves its column to row 1, which can have no other.
   const WeightedPairs pairs{{0, 0, 1}, {1, 0, 3}};
   EXPECT_THAT(SparseMatcher().match(2, 1, pairs), ElementsAre(1));
   // Row 1 may not take it for less.

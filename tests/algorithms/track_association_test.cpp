@@ -86,7 +86,7 @@ TEST(AssignBelow, RefusesCostsThatAreNone) {
   EXPECT_THROW(assign_below((cv::Mat1d(1, 1) << 0.5), kNo), InvalidArgument);
 }
 
-/// Tracks at boxes, and what they borrow.
+/// Tracks at boxes, with the filters and encodings that they borrow.
 class TrackAssociation : public testing::Test {
  protected:
   void track(const BoundingBox& box, State state = State::tracked, std::vector<float> encoding = {},

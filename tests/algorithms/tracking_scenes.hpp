@@ -16,8 +16,8 @@
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/algorithms/multi_object_tracker.hpp"
 
-// Scenes of people whose places are known at every time, a detector that errs as detectors do, and
-// a count of what a tracker makes of it.
+// Scenes of people whose places are known at every time, a detector with usual errors, and a count
+// of a tracker's results.
 
 namespace vcap::scenes {
 
@@ -36,14 +36,14 @@ struct Person {
   }
 };
 
-/// What a detector makes of a scene.
+/// A detector's errors.
 struct Detector {
   double misses = 0;              ///< share of people in view that are missed
   double trembling = 0.02;        ///< standard deviation of each side, in heights
-  double false_per_frame = 0;     ///< boxes of nothing, on average
+  double false_per_frame = 0;     ///< boxes without a person, on average
   double covered_confidence = 0;  ///< of people whom others cover by half; 0: not found
   double looks_noise = 0.05;      ///< standard deviation of each element of an encoding
-  /// When nobody is found: a wall, or a dark moment.
+  /// When no person is found: behind a wall, or in the dark.
   std::optional<std::pair<double, double>> blind{};
 };
 
@@ -100,7 +100,7 @@ inline std::vector<TrackedDetection> detect(const std::vector<Person>& people, d
   return shuffled;
 }
 
-/// What a tracker gave, against what there was.
+/// A tracker's results against the scene.
 struct Score {
   int boxes = 0;    ///< of people, over all frames
   int covered = 0;  ///< of them, those with a track's box on them
@@ -129,7 +129,7 @@ class Scorer {
     for (const auto& predicted : result.predicted) given.emplace_back(predicted.id, predicted.box);
     for (const auto& [id, box] : given) ids_[id] = true;
     std::vector<bool> is_taken(given.size());
-    // A person keeps the id as long as its box is on them; the best of the others else.
+    // A person keeps an id while its box is on them; otherwise, the best other box counts.
     for (const bool keeps : {true, false})
       for (std::size_t p = 0; p < people.size(); ++p) {
         if (!people[p].is_there(t) || (!keeps && has_box_at_[p] == t)) continue;

@@ -11,30 +11,31 @@
 
 namespace vcap {
 
-/// What one image shows, and what it was taken for. Thread safety: value.
+/// The true label of an image, and the label that was found. Thread safety: value.
 struct ClassifiedSample {
   std::string truth{};
-  std::optional<std::string> found{};  ///< absent: taken for nothing, which is wrong
+  std::optional<std::string> found{};  ///< absent: no label was found, which counts as wrong
 };
 
-/// How classes were told apart. A ratio without a denominator is absent. Thread safety: value.
+/// How well the found labels agree with the true ones. A ratio without a denominator is absent.
+/// Thread safety: value.
 struct ClassificationScores {
   struct Class {
     std::string label{};
     std::int64_t samples = 0;           ///< that show it
-    std::optional<double> precision{};  ///< of those taken for it, how many show it
-    std::optional<double> recall{};     ///< of those that show it, how many were taken for it
+    std::optional<double> precision{};  ///< share of the samples found as this class that are of it
+    std::optional<double> recall{};  ///< share of the samples of this class that were found as it
     std::optional<double> f1{};
   };
   std::vector<Class> classes{};  ///< all labels, true or found, sorted
-  /// [truth][found]: how many samples; places as in `classes`. Samples that were taken for nothing
-  /// are in none.
+  /// [truth][found]: how many samples, in the order of `classes`. Samples without a found label are
+  /// not counted here.
   std::vector<std::vector<std::int64_t>> confusion{};
-  std::vector<std::int64_t> not_found{};  ///< samples of each class that were taken for nothing
+  std::vector<std::int64_t> not_found{};  ///< samples of each class without a found label
   std::int64_t samples = 0;
   std::int64_t right = 0;
   std::optional<double> accuracy{};  ///< right / samples
-  /// Means over the classes that samples show, an absent ratio being 0.
+  /// Means over the classes that have samples; an absent ratio counts as 0.
   std::optional<double> macro_precision{}, macro_recall{}, macro_f1{};
 };
 

@@ -15,9 +15,9 @@ namespace vcap {
 /// An object that is in a frame. Thread safety: value.
 struct TruthBox {
   BoundingBox box{};
-  std::optional<double> area{};  ///< square pixels, such as a mask's; the box's where absent
-  /// Stands for any number of objects. What lies on it is neither right nor wrong: the intersection
-  /// is divided by the area of what was found, and several boxes may match it.
+  std::optional<double> area{};  ///< square pixels, such as a mask's; absent: the box's area
+  /// Stands for any number of objects. Several boxes may match it, by the intersection over their
+  /// own area, and count as neither right nor wrong.
   bool is_crowd = false;
   bool is_ignored = false;  ///< need not be found; a box that matches it is neither right nor wrong
 };
@@ -26,7 +26,7 @@ struct TruthBox {
 struct ScoredBox {
   BoundingBox box{};
   double score = 1;              ///< the higher, the surer; any finite number
-  std::optional<double> area{};  ///< square pixels; the box's where absent
+  std::optional<double> area{};  ///< square pixels; absent: the box's area
 };
 
 /// One frame or image, of one class of objects. Thread safety: value.
@@ -52,12 +52,11 @@ struct AveragePrecision {
   std::optional<double> ap{};  ///< mean over the IoUs 0.5, 0.55, …, 0.95
   std::optional<double> ap_50{}, ap_75{};
   std::optional<double> ap_small{}, ap_medium{}, ap_large{};
-  std::optional<double> ar_1{}, ar_10{}, ar_100{};  ///< recall, with so many boxes a frame
+  std::optional<double> ar_1{}, ar_10{}, ar_100{};  ///< recall, with 1, 10 or 100 boxes a frame
   std::optional<double> ar_small{}, ar_medium{}, ar_large{};
 };
 
-/// What precision and recall are if all boxes of a score below are left out.
-/// Thread safety: value.
+/// Precision and recall if all boxes of a lower score are left out. Thread safety: value.
 struct PrecisionRecallPoint {
   double score = 0;
   double precision = 0;
@@ -75,8 +74,8 @@ VCAP_EXPORT DetectionScores
 score_detections(std::span<const DetectionFrame> frames, double iou = 0.5,
                  double least_score = -std::numeric_limits<double>::infinity());
 
-/// One point for each score that occurs, by falling score; none without objects. Boxes of equal
-/// score come in together. Throws as score_detections() does. Thread-safe.
+/// One point for each score that occurs, by falling score; empty if there are no objects. Boxes of
+/// equal score are added together. Throws as score_detections() does. Thread-safe.
 VCAP_EXPORT std::vector<PrecisionRecallPoint> precision_recall_curve(
     std::span<const DetectionFrame> frames, double iou = 0.5);
 

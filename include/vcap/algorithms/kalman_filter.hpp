@@ -12,20 +12,20 @@
 
 namespace vcap {
 
-/// How boxes move, and how well they are measured. Lengths are in heights of the box, as near
-/// things move and tremble by more pixels than far ones. The defaults suit people.
-/// Thread safety: value.
+/// How boxes move, and how well they are measured. Lengths are in heights of the box, since near
+/// things move by more pixels than far ones. The defaults suit people. Thread safety: value.
 struct BoxMotion {
   /// Standard deviation of a measured centre, width or height.
   double measurement = 0.03;
-  /// For how long a detector errs the same way: two frames within it are nearly one picture, and
-  /// their measurements tell little more than one of them. That makes many frames a second weigh
-  /// as much as few.
+  /// How long a detector's error stays about the same. Two frames within this time are nearly the
+  /// same picture, and together weigh little more than one. So streams of many and of few frames a
+  /// second weigh about the same.
   std::chrono::nanoseconds correlation = std::chrono::milliseconds(100);
   double drift = 0.1;         ///< random walk of the centre and size after a second
   double acceleration = 1.0;  ///< random change of velocity after a second, in heights a second
   double speed = 1.0;         ///< standard deviation of a new box's velocity, in heights a second
-  double growth = 0.3;        ///< velocity and acceleration of width and height, in those above
+  /// Velocity and acceleration of width and height, as parts of the two above.
+  double growth = 0.3;
 
   bool operator==(const BoxMotion&) const = default;
 };
@@ -33,11 +33,11 @@ struct BoxMotion {
 /// A Kalman filter for a box that moves at a nearly constant velocity, in continuous time.
 ///
 /// The state is (cx, cy, w, h) in pixels and their velocities in pixels a second. Process noise is
-/// integrated over the time that passes, so that one long step and many short ones predict the
-/// same, and streams of 5, 10 and 30 frames a second give nearly the same tracks. Noise is scaled
-/// by the height at the last update. As noise is independent on each of the four axes, the 8×8
-/// covariance consists of four 2×2 blocks, which are computed in a form that stays symmetric and
-/// positive (P' = P·R/S), in double precision.
+/// integrated over the time that passes, so one long step and many short ones predict the same.
+/// Streams of 5, 10 and 30 frames a second give nearly the same tracks. Noise is scaled by the
+/// height at the last update. Noise is independent on each of the four axes, so the 8×8 covariance
+/// consists of four 2×2 blocks. They are computed in double precision, in a form that stays
+/// symmetric and positive (P' = P·R/S).
 ///
 /// Sources: R. E. Kalman, "A new approach to linear filtering and prediction problems", 1960; for
 /// boxes A. Bewley et al., "Simple online and realtime tracking" (SORT), ICIP 2016; noise by the
@@ -75,21 +75,21 @@ class VCAP_EXPORT KalmanFilter {
   /// with kCentreGate.
   double centre_gating_distance(const BoundingBox& box) const noexcept;
 
-  /// Lets time pass at a nearly constant velocity. Throws InvalidArgument if `dt` is negative; 0
-  /// changes nothing.
+  /// Predicts the state `dt` later, at a nearly constant velocity. Throws InvalidArgument if `dt`
+  /// is negative; 0 changes nothing.
   void predict(std::chrono::nanoseconds dt);
-  /// Lets time pass while nothing is seen: velocities fade away by the factor e every `fading`,
-  /// those of the size four times as fast, since a box that shrinks as it is being covered says
-  /// little about what it holds. Throws InvalidArgument if `dt` is negative or `fading` is not
-  /// above 0. Source of the motion: the integrated Ornstein-Uhlenbeck process, as in L. D. Stone
-  /// et al., "Bayesian multiple target tracking", 2014.
+  /// Predicts while nothing is measured: velocities fall by the factor e every `fading`. Those of
+  /// the size fall four times as fast, since a box shrinks while it is being covered, and the thing
+  /// in it does not. Throws InvalidArgument if `dt` is negative or `fading` is not above 0. Source
+  /// of the motion: the integrated Ornstein-Uhlenbeck process, as in L. D. Stone et al., "Bayesian
+  /// multiple target tracking", 2014.
   void coast(std::chrono::nanoseconds dt, std::chrono::nanoseconds fading);
 
-  /// Takes in a measured box, whose standard deviation is `noise` times the usual one. Throws
-  /// InvalidArgument as the constructor does, and if `noise` is not a finite number above 0.
+  /// Corrects the state by a measured box, whose standard deviation is `noise` times the usual one.
+  /// Throws InvalidArgument as the constructor does, and if `noise` is not a finite number above 0.
   void update(const BoundingBox& box, double noise = 1);
 
-  /// Follows another motion from now on; throws InvalidArgument as the constructor does.
+  /// Uses another motion from now on; throws InvalidArgument as the constructor does.
   void set_motion(const BoxMotion& motion);
 
   /// The state for restore(). Its numbers survive a dump as text exactly.

@@ -20,9 +20,9 @@ struct TiledBox {
   std::size_t tile = 0;   ///< the index of its tile in the list of tiles
 };
 
-/// What merge_tiles() holds to be one thing. Thread safety: value.
+/// When merge_tiles() takes two boxes for the same thing. Thread safety: value.
 struct TileMerge {
-  /// Two boxes are one thing if their IoU is above it: 0…1.
+  /// Two boxes show the same thing if their IoU is above this: 0…1.
   double max_overlap = 0.5;
   /// A cut box is a part of a box of another tile if more than this share of its area lies within
   /// that one: 0…1.
@@ -32,17 +32,17 @@ struct TileMerge {
   double seam = 3;
 };
 
-/// Non-maximum suppression of boxes found on overlapping tiles, where a seam between tiles cuts
-/// things in two:
+/// Non-maximum suppression of boxes found on overlapping tiles, whose seams may cut things in two:
 ///
-/// - Boxes that no seam cuts follow IoU by falling score, as in non_max_suppression().
+/// - Boxes that no seam cuts are suppressed by IoU and score, as in non_max_suppression().
 /// - A cut box is dropped if it lies mostly within a box of another tile, whatever the scores: the
-///   other tile saw more of the thing. Measured is the intersection over the area of the smaller
-///   box, as the IoU of a part and its whole is low. A cut box never drops a box that is not cut.
-/// - Of cut boxes only, the one of the largest area is kept first: it shows most of the thing.
-///   Nothing is joined; a thing that no tile has whole keeps the box of its largest part, unless
-///   its parts have too little in common. Tiles that overlap by at least the largest thing's size
-///   avoid that (Tiling).
+///   other tile saw more of the thing. The measure is the intersection over the area of the smaller
+///   box, since the IoU of a part and its whole is low. A cut box never drops a box that is not
+///   cut.
+/// - Among cut boxes alone, the one of the largest area is kept first: it shows most of the thing.
+///   Boxes are not joined: a thing that is whole on no tile keeps the box of its largest part, and
+///   several boxes if its parts overlap too little. Tiles that overlap by at least the largest
+///   thing's size avoid that (Tiling).
 ///
 /// `tiles` are rectangles in pixels of the frame, which is taken to be the rectangle around them
 /// all. Gives the indices of the boxes that stay, by falling score; of equal scores the earlier

@@ -25,24 +25,24 @@ struct TrackerSettings {
   AssociationSettings association{};
   BoxMotion motion{};
 
-  /// A new track is confirmed at once if its detection's confidence is at or above this: 0…1, or
-  /// more to confirm none at once.
+  /// A new track is confirmed at once if its detection's confidence is at or above this: 0…1. Above
+  /// 1, no track is confirmed at once.
   double confirm_at_once = 0.7;
-  /// Another track is confirmed once it is found again at least so long after its first detection;
-  /// with 0, by its second one.
+  /// Any other track is confirmed when it is found again at least this long after its first
+  /// detection. With 0, its second detection confirms it.
   std::chrono::nanoseconds confirm_after{0};
   /// A track that is not confirmed is forgotten if it is not found again within this.
   std::chrono::nanoseconds confirm_within = std::chrono::milliseconds(300);
-  /// A confirmed track is forgotten if it is not found again within this. Longer bridges longer
-  /// occlusions, and risks to give an id to somebody else.
+  /// A confirmed track is forgotten if it is not found again within this. A longer time bridges
+  /// longer occlusions, but risks giving the id to somebody else.
   std::chrono::nanoseconds max_lost = std::chrono::milliseconds(1500);
-  /// In which time the velocity of a lost track falls to 37 %: above 0. People behind something
+  /// The time in which the velocity of a lost track falls to 37 %: above 0. People behind something
   /// often slow down, and a track that runs on would leave them.
   std::chrono::nanoseconds lost_fading = std::chrono::seconds(1);
   /// For how long the predicted box of a confirmed track is given while it is not found; 0: never.
   std::chrono::nanoseconds emit_lost_for{0};
-  /// How long a track's encoding remembers: that of a detection is mixed in by 1 − e^(−t/memory),
-  /// t being the time since the last one. 0: only the last one counts.
+  /// The time constant of a track's mean encoding: that of a detection has the weight 1 −
+  /// e^(−t/memory), t being the time since the last one. 0: only the last one counts.
   std::chrono::nanoseconds encoding_memory = std::chrono::milliseconds(500);
 
   bool operator==(const TrackerSettings&) const = default;
@@ -59,17 +59,18 @@ struct TrackerSettings {
 ///             not found within confirm_within           not found within max_lost
 ///                                └──────▶ forgotten ◀──────────────────────┘
 ///
-/// A track has an id from its confirmation on. Frames before it are past and are not given again,
-/// so confirming costs latency: none for confident detections (`confirm_at_once`), and one frame
-/// for others by default, in exchange for fewer false tracks.
+/// A track has an id from its confirmation on. Earlier frames are not given again, so confirming
+/// costs latency: none for confident detections (`confirm_at_once`), and one frame for others by
+/// default, in exchange for fewer false tracks.
 ///
 /// Times are the stream's, so results are about the same at any rate of frames. If frames are
-/// farther apart than `confirm_within` or `max_lost`, a track still waits for one frame: none is
-/// forgotten before a frame in which it could have been found. A frame at the same time as the one
-/// before (dt = 0) is another look at the same moment: nothing moves, and its boxes count little.
+/// farther apart than `confirm_within` or `max_lost`, a track is still kept for one frame: it is
+/// not forgotten before a frame in which it could have been found. A frame at the same time as the
+/// one before (dt = 0) shows the same moment again: nothing moves, and its boxes have little
+/// weight.
 ///
 /// Ids are drawn from the seed, so that a stored video has the same ids in every run; they are
-/// unique and none is reused. The result depends on the seed, settings and calls alone. Memory is
+/// unique and never reused. The result depends on the seed, settings and calls alone. Memory is
 /// bounded by the detections within `max_lost`; time by tracks × detections of a frame.
 ///
 /// Sources: the stages of ByteTrack (Y. Zhang et al., ECCV 2022), with the motion model of SORT (A.
@@ -77,10 +78,10 @@ struct TrackerSettings {
 /// Zhang et al., IJCV 2021). Thread safety: thread-compatible; one for each stream.
 class VCAP_EXPORT MultiObjectTracker {
  public:
-  /// What became of a detection.
+  /// The result for a detection.
   struct Found {
-    /// Nothing if no confirmed track has it: it is below `low_confidence`, unsure and alone, or
-    /// its track is tentative.
+    /// `nullopt` if no confirmed track has it: it is below `low_confidence`, or unsure and matched
+    /// with no track, or its track is tentative.
     std::optional<Uuid> id{};
     BoundingBox box{};  ///< the track's, smoothed; without a track, the detection's own
 
@@ -113,21 +114,22 @@ class VCAP_EXPORT MultiObjectTracker {
 
   /// Takes the detections of the frame at `pts`.
   ///
-  /// Throws InvalidArgument, and changes nothing, if `pts` is before that of the last frame (make
-  /// another tracker after a seek or a loop), or a detection is not right, whose index the message
-  /// has: a box as for KalmanFilter, a confidence outside 0…1, encodings that differ in their
-  /// number of elements, or one that is all zeros or not finite. If all encodings have another
-  /// number of elements than those of the frames before, the earlier ones are forgotten.
+  /// Throws InvalidArgument and changes nothing if `pts` is before that of the last frame (make
+  /// another tracker after a seek or a loop), or if a detection is wrong. The message has the
+  /// detection's index. Wrong are: a box as for KalmanFilter, a confidence outside 0…1, encodings
+  /// that differ in their number of elements, or one that is all zeros or not finite. If all
+  /// encodings have another number of elements than those of the frames before, the earlier ones
+  /// are forgotten.
   Result update(std::chrono::nanoseconds pts, std::span<const TrackedDetection> detections);
 
   const TrackerSettings& settings() const noexcept { return settings_; }
-  /// Follows other settings from the next frame on; throws InvalidArgument as the constructor does.
+  /// Uses other settings from the next frame on; throws InvalidArgument as the constructor does.
   void set_settings(const TrackerSettings& settings);
 
   /// How many tracks are kept, lost and tentative ones included.
   std::size_t track_count() const noexcept { return tracks_.size(); }
 
-  /// All that restore() needs but the settings; dumped as text and parsed, it is the same.
+  /// All that restore() needs except the settings. It survives a dump as text exactly.
   nlohmann::json save() const;
 
  private:

@@ -30,9 +30,9 @@ VCAP_EXPORT std::vector<std::size_t> non_max_suppression(std::span<const Boundin
                                                          double max_overlap);
 
 /// The same within each label: boxes of different labels never suppress each other. Gives one list
-/// of all labels by falling score. Labels are any numbers, such as the model's class indices; each
-/// is gone through on its own, so that many labels cost no more time than one.
-/// Throws InvalidArgument as above, and where the number of labels is not that of the boxes.
+/// of all labels by falling score. Labels are any numbers, such as the model's class indices. Each
+/// label is processed by itself, so many labels cost no more time than one. Throws InvalidArgument
+/// as above, and if the number of labels is not that of the boxes.
 VCAP_EXPORT std::vector<std::size_t> non_max_suppression(std::span<const BoundingBox> boxes,
                                                          std::span<const double> scores,
                                                          std::span<const std::size_t> labels,

@@ -22,7 +22,7 @@ struct SoftSuppression {
   double min_score = 0.001;  ///< boxes whose score falls below it are dropped: 0 or above
 };
 
-/// A box that stayed, and the score that is left to it.
+/// A box that was kept, and its lowered score.
 struct SoftScore {
   std::size_t index = 0;
   double score = 0;

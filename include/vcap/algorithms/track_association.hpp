@@ -14,7 +14,7 @@
 #include "vcap/model/bounding_box.hpp"
 
 // Which detection of a frame belongs to which track. MultiObjectTracker does this for whole
-// streams; here are the parts for trackers of another kind. All functions are thread-safe.
+// streams; these are its parts, for other kinds of trackers. All functions are thread-safe.
 
 namespace vcap {
 
@@ -22,7 +22,7 @@ namespace vcap {
 struct TrackedDetection {
   BoundingBox box{};      ///< in pixels of the frame
   double confidence = 1;  ///< 0…1
-  /// A vector that points the way of those of the same thing; its length does not matter.
+  /// A vector whose direction is similar for the same thing; its length does not matter.
   std::optional<std::vector<float>> encoding{};
   std::size_t label = 0;  ///< only detections and tracks of one label belong together
 };
@@ -35,7 +35,7 @@ struct TrackView {
     lost,       ///< confirmed, and not found since
   };
 
-  const KalmanFilter* filter = nullptr;  ///< never null where a function takes it
+  const KalmanFilter* filter = nullptr;  ///< must not be null in a call
   State state = State::tracked;
   std::span<const float> encoding{};  ///< empty: unknown
   std::size_t label = 0;
@@ -52,24 +52,24 @@ struct AssociationSettings {
   double min_iou_low = 0.5;        ///< of an unsure detection and a confirmed track, ungrown
   double min_iou_tentative = 0.3;  ///< of a confident detection and a tentative track
   /// By how much of their width and height boxes grow at each side at most: 0 or above. Both grow
-  /// by the standard deviation of the track's predicted centre, so that few frames a second, and
-  /// tracks that are new or lost, are given the room that they need, and others none.
+  /// by the standard deviation of the track's predicted centre: much for tracks that are new or
+  /// lost and at few frames a second, and hardly otherwise.
   double max_growth = 0.5;
   /// The share of appearance in the cost, if track and detection have an encoding: 0…1.
   double appearance_weight = 0.4;
-  /// Encodings at a greater cosine distance look like different things: above 0 and at most 2.
-  /// That forbids a pair unless its boxes reach the least IoU without growing and the track is not
-  /// so unsure that they would grow by the most. Encodings at most that far apart, in turn, let a
-  /// lost track be found again wherever its centre may have gone (KalmanFilter::kCentreGate).
+  /// Encodings at a greater cosine distance count as different things: above 0 and at most 2. Such
+  /// a pair is forbidden, unless its boxes reach the least IoU without growing and would grow by
+  /// less than `max_growth`. With encodings nearer than that, a lost track is found again wherever
+  /// its centre can be (KalmanFilter::kCentreGate), even if the boxes do not overlap.
   double max_appearance_distance = 0.25;
 
   bool operator==(const AssociationSettings&) const = default;
 };
 
-/// Pairs rows with columns at the least sum of costs, where each row and column may also stay
-/// alone: a pair is worth having only if it costs less than `max_cost`, and one good pair beats two
-/// bad ones. That is unlike linear_assignment(), which makes as many pairs as it can. Gives (row,
-/// column) pairs by rising row; the same for the same matrix.
+/// Pairs rows with columns at the least sum of costs. Rows and columns may stay alone: a pair is
+/// made only if it costs less than `max_cost`, and one good pair is preferred to two bad ones. In
+/// contrast, linear_assignment() makes as many pairs as it can. Gives (row, column) pairs by rising
+/// row, always the same for the same matrix.
 ///
 /// The time is that of comparing all costs with `max_cost`, and of linear_assignment() for each
 /// group of rows and columns that allowed pairs connect. Throws InvalidArgument if a cost is NaN or
@@ -79,9 +79,9 @@ VCAP_EXPORT std::vector<std::pair<int, int>> assign_below(const cv::Mat1d& cost,
 /// The cost of each track (row) with each detection (column): 1 − IoU of the grown boxes, and, if
 /// both have an encoding, its mean, weighted by `appearance_weight`, with the cosine distance over
 /// twice `max_appearance_distance` and at most 1. Infinite if labels differ, the IoU is below
-/// `min_iou`, or appearance forbids it; in 0…1 elsewhere. As buffers of the boxes F. Yang et al.,
+/// `min_iou`, or appearance forbids it; in 0…1 elsewhere. Source of growing boxes: F. Yang et al.,
 /// "Hard to track objects with irregular motions and similar appearances? Make it easier by
-/// buffering the matching space", WACV 2023, but as wide as the prediction is unsure.
+/// buffering the matching space", WACV 2023; here they grow by the prediction's standard deviation.
 ///
 /// Throws InvalidArgument if encodings differ in their number of elements, or one is all zeros or
 /// has an element that is not finite; or if a setting is outside its range.
@@ -91,11 +91,11 @@ VCAP_EXPORT cv::Mat1d track_cost_matrix(std::span<const TrackView> tracks,
 
 /// The index of the track that each detection belongs to, if there is one, no track twice.
 ///
-/// In three stages, each with what the ones before left over: confident detections with confirmed
-/// tracks, tracked and lost; unsure detections with confirmed tracks, by IoU alone, as people half
-/// covered have low scores and odd looks; confident detections with tentative tracks. Throws as
-/// track_cost_matrix(). Source: Y. Zhang et al., "ByteTrack: multi-object tracking by associating
-/// every detection box", ECCV 2022.
+/// Three stages, each with what the earlier ones left over: confident detections with confirmed
+/// tracks, tracked and lost; unsure detections with confirmed tracks, by IoU alone, since people
+/// who are half covered have low scores and look different; confident detections with tentative
+/// tracks. Throws as track_cost_matrix(). Source: Y. Zhang et al., "ByteTrack: multi-object
+/// tracking by associating every detection box", ECCV 2022.
 VCAP_EXPORT std::vector<std::optional<std::size_t>> associate_in_stages(
     std::span<const TrackView> tracks, std::span<const TrackedDetection> detections,
     const AssociationSettings& settings = {});

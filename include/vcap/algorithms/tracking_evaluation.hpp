@@ -13,7 +13,7 @@
 
 namespace vcap {
 
-/// What an object of the ground truth means for the figures.
+/// How an object of the ground truth counts.
 enum class TruthRole {
   counted,     ///< must be found
   distractor,  ///< need not be found; a box that matches it is left out
@@ -29,7 +29,7 @@ struct TruthTrackBox {
 
 /// An object that was found. Thread safety: value.
 struct FoundTrackBox {
-  std::int64_t id = 0;  ///< the same for what is taken for the same object
+  std::int64_t id = 0;  ///< the same for all boxes of one track
   BoundingBox box{};
 };
 
@@ -53,7 +53,7 @@ struct VCAP_EXPORT TrackingCounts {
   /// HOTA's IoUs: 0.05, 0.1, …, 0.95.
   static constexpr std::size_t kIous = 19;
 
-  std::int64_t truth_boxes = 0;  ///< of those that count
+  std::int64_t truth_boxes = 0;  ///< of objects that count
   std::int64_t found_boxes = 0;  ///< without those that match a distractor
   std::int64_t matches = 0;      ///< of CLEAR MOT, at the IoU given
   double iou_sum = 0;            ///< of these matches
@@ -70,8 +70,8 @@ struct VCAP_EXPORT TrackingCounts {
   TrackingCounts& operator+=(const TrackingCounts& other);
 };
 
-/// The figures, each 0 to 1 but MOTA, which may be below 0. One without a denominator is absent.
-/// Thread safety: value.
+/// The figures, each 0 to 1 except MOTA, which may be below 0. A figure without a denominator is
+/// absent. Thread safety: value.
 struct TrackingScores {
   std::optional<double> mota{}, motp{};  ///< motp: the mean IoU of the matches
   std::optional<double> precision{}, recall{};
@@ -79,28 +79,26 @@ struct TrackingScores {
   /// Means over HOTA's IoUs. det_a, ass_a: detection and association accuracy; loc_a: mean IoU.
   std::optional<double> hota{}, det_a{}, det_recall{}, det_precision{};
   std::optional<double> ass_a{}, ass_recall{}, ass_precision{}, loc_a{};
-  /// At each of HOTA's IoUs; empty where hota is absent.
+  /// At each of HOTA's IoUs; empty if `hota` is absent.
   std::vector<double> hota_at{}, det_a_at{}, ass_a_at{};
   std::optional<double> median_truth_length{}, median_found_length{};  ///< frames of a track
 };
 
 /// Compares the tracks of one sequence, whose frames are given in their order, with its ground
-/// truth. `iou` is what a match of CLEAR MOT and of the identity figures must have at least; those
-/// of HOTA are matched at 19 IoUs of their own. Boxes that match a distractor at an IoU of 0.5 or
-/// more are left out first. A frame without boxes on one side ends no fragment, as in TrackEval.
+/// truth. `iou` is the least IoU of a match of CLEAR MOT and of the identity figures; HOTA has its
+/// own 19 IoUs. Boxes that match a distractor at an IoU of 0.5 or more are left out first. A frame
+/// in which one side has no boxes ends no fragment, as in TrackEval.
 ///
-/// Needs memory for the pairs of tracks that meet, not for all. Where several matchings are equally
-/// good, the choice is always the same one for the same input.
-/// Throws InvalidArgument for an `iou` that is not above 0 and at most 1, for an id that a frame
-/// has twice, and for a box that is not finite or of negative size, naming the frame's place.
-/// Thread-safe.
-/// Sources: K. Bernardin, R. Stiefelhagen, "Evaluating multiple object tracking performance: the
-/// CLEAR MOT metrics", EURASIP Journal on Image and Video Processing, 2008; Y. Li, C. Huang,
-/// R. Nevatia, "Learning to associate: HybridBoosted multi-target tracker for crowded scene",
-/// CVPR 2009 (mostly tracked and lost, fragmentations); E. Ristani et al., "Performance measures
-/// and a data set for multi-target, multi-camera tracking", ECCV workshops 2016 (identity);
-/// J. Luiten et al., "HOTA: a higher order metric for evaluating multi-object tracking",
-/// International Journal of Computer Vision 129, 2021.
+/// Needs memory only for pairs of tracks that meet. If several matchings are equally good, the
+/// choice is always the same for the same input. Throws InvalidArgument if `iou` is not above 0 and
+/// at most 1, if a frame has an id twice, or if a box is not finite or has a negative size. The
+/// message has the frame's index. Thread-safe. Sources: K. Bernardin, R. Stiefelhagen, "Evaluating
+/// multiple object tracking performance: the CLEAR MOT metrics", EURASIP Journal on Image and Video
+/// Processing, 2008; Y. Li, C. Huang, R. Nevatia, "Learning to associate: HybridBoosted
+/// multi-target tracker for crowded scene", CVPR 2009 (mostly tracked and lost, fragmentations); E.
+/// Ristani et al., "Performance measures and a data set for multi-target, multi-camera tracking",
+/// ECCV workshops 2016 (identity); J. Luiten et al., "HOTA: a higher order metric for evaluating
+/// multi-object tracking", International Journal of Computer Vision 129, 2021.
 VCAP_EXPORT TrackingCounts count_tracking(std::span<const TrackingFrame> frames, double iou = 0.5);
 
 /// The figures of what was counted, in one sequence or in several together. Thread-safe.
