@@ -14,26 +14,26 @@
 namespace vcap::cli {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 std::string entry_of(const char* list, std::size_t place) {
   return std::string(list) + "[" + std::to_string(place) + "]";
 }
 
 /// "bbox": [x, y, width, height].
-BoundingBox read_coco_box(const EvalInput& input, const json& entry, const std::string& place) {
-  const json& box = input.array(entry, "bbox", place);
-  if (box.size() != 4 || !std::ranges::all_of(box, &json::is_number))
+BoundingBox read_coco_box(const EvalInput& input, const Json& entry, const std::string& place) {
+  const Json& box = input.array(entry, "bbox", place);
+  if (box.size() != 4 || !std::ranges::all_of(box, &Json::is_number))
     input.fail(place, "\"bbox\" is " + box.dump() + "; it must be [x, y, width, height]");
   return input.box(box[0].get<double>(), box[1].get<double>(), box[2].get<double>(),
                    box[3].get<double>(), place);
 }
 
-double area_of_coco_box(const json& entry) {
+double area_of_coco_box(const Json& entry) {
   return entry.at("bbox")[2].get<double>() * entry.at("bbox")[3].get<double>();
 }
 
-std::size_t image_of(const EvalInput& input, const json& entry, const std::string& place,
+std::size_t image_of(const EvalInput& input, const Json& entry, const std::string& place,
                      const EvalCoco& coco) {
   const std::int64_t id = input.integer(entry, "image_id", place);
   const auto found = coco.places.find(id);
@@ -44,7 +44,7 @@ std::size_t image_of(const EvalInput& input, const json& entry, const std::strin
   return found->second;
 }
 
-const std::string& category_of(const EvalInput& input, const json& entry, const std::string& place,
+const std::string& category_of(const EvalInput& input, const Json& entry, const std::string& place,
                                const EvalCoco& coco) {
   const std::int64_t id = input.integer(entry, "category_id", place);
   const auto found = coco.categories.find(id);
@@ -55,9 +55,9 @@ const std::string& category_of(const EvalInput& input, const json& entry, const 
   return found->second;
 }
 
-void read_categories(const EvalInput& input, const json& content, EvalCoco& coco) {
+void read_categories(const EvalInput& input, const Json& content, EvalCoco& coco) {
   std::set<std::string> names;
-  const json& list = input.array(content, "categories", "");
+  const Json& list = input.array(content, "categories", "");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = entry_of("categories", i);
     const std::string name = input.text(list[i], "name", place);
@@ -70,8 +70,8 @@ void read_categories(const EvalInput& input, const json& content, EvalCoco& coco
   for (const auto& [id, name] : coco.categories) coco.scene.names.push_back(name);
 }
 
-void read_images(const EvalInput& input, const json& content, EvalCoco& coco) {
-  const json& list = input.array(content, "images", "");
+void read_images(const EvalInput& input, const Json& content, EvalCoco& coco) {
+  const Json& list = input.array(content, "images", "");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = entry_of("images", i);
     const std::int64_t id = input.integer(list[i], "id", place);
@@ -84,11 +84,11 @@ void read_images(const EvalInput& input, const json& content, EvalCoco& coco) {
   }
 }
 
-void read_annotations(const EvalInput& input, const json& content, EvalCoco& coco) {
+void read_annotations(const EvalInput& input, const Json& content, EvalCoco& coco) {
   coco.scene.has_tracks = true;
   std::vector<std::set<std::int64_t>> tracks(coco.scene.frames.size());
   std::int64_t nameless = 0;
-  const json& list = input.array(content, "annotations", "");
+  const Json& list = input.array(content, "annotations", "");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = entry_of("annotations", i);
     const std::size_t image = image_of(input, list[i], place, coco);
@@ -130,7 +130,7 @@ std::optional<std::int64_t> number_in_name(const std::string& file_name) {
   return number;
 }
 
-std::optional<std::int64_t> number_of(const EvalInput& input, const json& image,
+std::optional<std::int64_t> number_of(const EvalInput& input, const Json& image,
                                       const std::string& place, EvalFramesBy rule) {
   if (rule == EvalFramesBy::field) return input.optional_integer(image, "frame_index", place);
   if (rule == EvalFramesBy::id) return input.integer(image, "id", place);
@@ -139,7 +139,7 @@ std::optional<std::int64_t> number_of(const EvalInput& input, const json& image,
 }
 
 /// The first of the rules that gives each image a number.
-EvalFramesBy rule_for(const EvalInput& input, const json& images) {
+EvalFramesBy rule_for(const EvalInput& input, const Json& images) {
   for (const EvalFramesBy rule : {EvalFramesBy::field, EvalFramesBy::file_name}) {
     std::size_t numbered = 0;
     for (std::size_t i = 0; i < images.size(); ++i)
@@ -149,7 +149,7 @@ EvalFramesBy rule_for(const EvalInput& input, const json& images) {
   return EvalFramesBy::id;
 }
 
-void number_by_order(const EvalInput& input, const json& images, EvalCoco& coco) {
+void number_by_order(const EvalInput& input, const Json& images, EvalCoco& coco) {
   std::vector<std::pair<std::string, std::size_t>> names;
   for (std::size_t i = 0; i < images.size(); ++i)
     names.emplace_back(input.text(images[i], "file_name", entry_of("images", i)),
@@ -162,7 +162,7 @@ void number_by_order(const EvalInput& input, const json& images, EvalCoco& coco)
 
 }  // namespace
 
-EvalCoco read_coco(const std::string& path, const json& content) {
+EvalCoco read_coco(const std::string& path, const Json& content) {
   const EvalInput input(path);
   EvalCoco coco;
   read_categories(input, content, coco);
@@ -171,10 +171,10 @@ EvalCoco read_coco(const std::string& path, const json& content) {
   return coco;
 }
 
-void number_frames(const std::string& path, const json& content, EvalFramesBy rule,
+void number_frames(const std::string& path, const Json& content, EvalFramesBy rule,
                    std::int64_t first, EvalCoco& coco) {
   const EvalInput input(path);
-  const json& images = content.at("images");
+  const Json& images = content.at("images");
   if (rule == EvalFramesBy::order) return number_by_order(input, images, coco);
   if (rule == EvalFramesBy::automatic) rule = rule_for(input, images);
   if (rule == EvalFramesBy::field) first = 0;  // it is the records' own number
@@ -203,7 +203,7 @@ void number_frames(const std::string& path, const json& content, EvalFramesBy ru
 
 void add_coco_results(const std::string& path, EvalCoco& coco) {
   const EvalInput input(path);
-  const json content = input.read_json();
+  const Json content = input.read_json();
   if (!content.is_array())
     input.fail("",
                "results of COCO's form are a list of {\"image_id\", \"category_id\", \"bbox\", "
@@ -211,7 +211,7 @@ void add_coco_results(const std::string& path, EvalCoco& coco) {
   std::vector<std::set<std::int64_t>> tracks(coco.scene.frames.size());
   for (std::size_t i = 0; i < content.size(); ++i) {
     const std::string place = "entry " + std::to_string(i);
-    const json& entry = content[i];
+    const Json& entry = content[i];
     const std::size_t image = image_of(input, entry, place, coco);
     EvalFound found{.name = category_of(input, entry, place, coco)};
     found.box.box = read_coco_box(input, entry, place);

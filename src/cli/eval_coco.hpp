@@ -12,10 +12,10 @@
 
 namespace vcap::cli {
 
-/// Which number of a COCO image is that of its frame.
+/// Which field of a COCO image gives the number of its frame.
 enum class EvalFramesBy { automatic, field, file_name, id, order };
 
-/// The ground truth of a file of COCO's form, and where its images and categories are.
+/// The ground truth of a file of COCO's form, with its images and categories by id.
 struct EvalCoco {
   EvalScene scene{};                             ///< frames by rising image id
   std::map<std::int64_t, std::size_t> places{};  ///< of images, by id
@@ -26,12 +26,12 @@ struct EvalCoco {
 /// entry.
 EvalCoco read_coco(const std::string& path, const nlohmann::json& content);
 
-/// Gives each frame its number by the rule, less `first`; throws InvalidArgument where two have the
-/// same, or one is below 0.
+/// Gives each frame its number by the rule, less `first`; throws InvalidArgument if two have the
+/// same number, or one is below 0.
 void number_frames(const std::string& path, const nlohmann::json& content, EvalFramesBy rule,
                    std::int64_t first, EvalCoco& coco);
 
-/// Adds what a file of COCO's results form has found. Throws as read_coco() does.
+/// Adds the detections of a file of COCO's results. Throws as read_coco() does.
 void add_coco_results(const std::string& path, EvalCoco& coco);
 
 }  // namespace vcap::cli

@@ -21,7 +21,7 @@ class EvalInput {
 
   const std::string& path() const noexcept { return path_; }
 
-  /// All of it. Throws SourceError (source_open) where it cannot be read.
+  /// All of it. Throws SourceError (source_open) if it cannot be read.
   std::string read() const;
   /// All of it as JSON; throws InvalidArgument (invalid_json) too.
   nlohmann::json read_json() const;
@@ -31,8 +31,8 @@ class EvalInput {
   /// Throws InvalidArgument (invalid_argument): "FILE, PLACE: MESSAGE".
   [[noreturn]] void fail(const std::string& place, const std::string& message) const;
 
-  // Members of an object at `place`. Each throws as fail() does where the member is of another
-  // kind, and where it is missing, unless it is `std::optional`.
+  // Members of an object at `place`. Each throws as fail() does if the member is of another kind,
+  // or is missing and not `std::optional`.
   const nlohmann::json& array(const nlohmann::json& object, const char* key,
                               const std::string& place) const;
   std::string text(const nlohmann::json& object, const char* key, const std::string& place) const;
@@ -45,12 +45,12 @@ class EvalInput {
   double number(const nlohmann::json& object, const char* key, const std::string& place) const;
   std::optional<double> optional_number(const nlohmann::json& object, const char* key,
                                         const std::string& place) const;
-  /// The flag 0 or 1, or true or false; false where it is missing.
+  /// The flag 0 or 1, or true or false; false if it is missing.
   bool flag(const nlohmann::json& object, const char* key, const std::string& place) const;
 
-  /// Throws where the value is no finite number.
+  /// Throws if the value is not finite.
   double finite(double value, const char* what, const std::string& place) const;
-  /// Throws where a number is not finite, or a size negative.
+  /// Throws if a number is not finite or a size is negative.
   BoundingBox box(double x, double y, double width, double height, const std::string& place) const;
 
  private:

@@ -27,7 +27,7 @@ EvalMotFrames read_mot_truth(const std::string& path, const EvalMotClasses& clas
                              const std::string& name);
 
 /// Adds a file of results: frame, id, left, top, width, height and, if there is one, the
-/// confidence. An id of -1 is that of no track. Throws as read_mot_truth() does.
+/// confidence. The id -1 means: no track. Throws as read_mot_truth() does.
 void add_mot_results(const std::string& path, const std::string& name, EvalMotFrames& frames);
 
 }  // namespace vcap::cli

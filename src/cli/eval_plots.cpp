@@ -18,10 +18,10 @@
 namespace vcap::cli {
 namespace {
 
-/// Colours that can be told apart by those who see no red or green (M. Okabe, K. Ito, 2008).
+/// Colours that red-green colour-blind people can tell apart (M. Okabe, K. Ito, 2008).
 constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#56b4e9", "#e69f00", "#000000"};
-/// More lines than that cannot be told apart.
+/// One colour for each line; the rest is left out.
 constexpr std::size_t kMostLines = kColours.size();
 
 std::string tenths(double value) {
@@ -169,7 +169,7 @@ std::string hota_plot(const TrackingCounts& counts) {
   return line_plot("HOTA", "IoU", "figure", lines);
 }
 
-/// Each cell as dark as its share of the true class.
+/// The darker a cell, the greater its share of the true class.
 std::string confusion_plot(const ClassificationScores& scores) {
   const std::size_t count = scores.classes.size();
   const double side = std::clamp(800.0 / static_cast<double>(count), 4.0, 44.0);

@@ -13,7 +13,7 @@
 namespace vcap::cli {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 /// Reads one file's records.
 class RecordsReader {
@@ -37,7 +37,7 @@ class RecordsReader {
  private:
   void add(std::string_view line, std::size_t number) {
     const std::string place = "line " + std::to_string(number);
-    const json record = parse(line, place);
+    const Json record = parse(line, place);
     const std::string stream = input_.text(record, "stream_id", place);
     const auto group = input_.optional_integer(record, "group", place);
     streams_.insert(stream);
@@ -55,9 +55,9 @@ class RecordsReader {
     check_tracks(added, place);
   }
 
-  json parse(std::string_view line, const std::string& place) const {
+  Json parse(std::string_view line, const std::string& place) const {
     try {
-      json record = parse_strictly(line);
+      Json record = parse_strictly(line);
       if (record.is_object()) return record;
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(ErrorCode::invalid_json, input_.path() + ", " + place + ": " +
@@ -68,12 +68,12 @@ class RecordsReader {
         input_.path() + ", " + place + ": the line is not an object; " + kWhatIsRead);
   }
 
-  void add_objects(const json& objects, const std::string& place, EvalRecord& record) {
-    for (const json& object : objects) {
+  void add_objects(const Json& objects, const std::string& place, EvalRecord& record) {
+    for (const Json& object : objects) {
       EvalFound found{.name = input_.text(object, "name", place)};
       const bool has_box = object.contains("bbox");
       if (has_box) {
-        const json& box = object.at("bbox");
+        const Json& box = object.at("bbox");
         const double width = input_.number(box, "w", place);
         const double height = input_.number(box, "h", place);
         found.box.box = input_.box(input_.number(box, "x", place), input_.number(box, "y", place),
@@ -97,7 +97,7 @@ class RecordsReader {
     }
   }
 
-  void add_attributes(const json& object, const std::string& place, EvalFound& found) const {
+  void add_attributes(const Json& object, const std::string& place, EvalFound& found) const {
     const auto attributes = object.find("attributes");
     if (attributes == object.end()) return;
     if (!attributes->is_object()) input_.fail(place, "\"attributes\" is not an object");

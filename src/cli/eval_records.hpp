@@ -11,7 +11,7 @@
 
 namespace vcap::cli {
 
-/// What one record says.
+/// One record.
 struct EvalRecord {
   std::int64_t frame_index = 0;
   std::size_t line = 0;
@@ -26,16 +26,16 @@ struct EvalRecords {
   std::size_t without_confidence = 0;
 };
 
-/// Which of a file's records are meant, and what of them.
+/// Which of a file's records are read, and which of their objects.
 struct EvalRecordsWanted {
   std::optional<std::string> stream{};
   std::optional<std::int64_t> group{};
   bool boxes = true;  ///< whether objects without a box are left out
 };
 
-/// Reads the JSON lines of `vcap run --jsonl`. Throws SourceError where the file cannot be read;
-/// InvalidArgument with file and line where it is not right: no records, several streams or groups
-/// of which none was chosen, a frame or a track id twice, a value that cannot be.
+/// Reads the JSON lines of `vcap run --jsonl`. Throws SourceError if the file cannot be read.
+/// Throws InvalidArgument with file and line if it has no records, if it has several streams or
+/// groups and one is not chosen, if a frame or a track id occurs twice, or if a value is wrong.
 EvalRecords read_records(const std::string& path, const EvalRecordsWanted& wanted);
 
 }  // namespace vcap::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace vcap::cli {
 
-/// All that `vcap eval` has to say.
+/// All that `vcap eval` reports.
 struct EvalReport {
   struct Class {
     std::string name{};
@@ -33,21 +34,27 @@ struct EvalReport {
   std::optional<double> threshold{};
   std::vector<Class> classes{};  ///< of boxes
   std::optional<ClassificationScores> classification{};
-  std::vector<std::string> notes{};  ///< what the figures do not tell
+  std::vector<std::string> notes{};  ///< what the figures leave out
 
-  /// Of all classes together; absent where none has tracks.
+  /// Of all classes together; absent if no class has tracks.
   std::optional<TrackingCounts> all_tracking() const;
   AveragePrecision mean_average_precision() const;
 };
 
-/// The point of the curve whose F1 is the greatest; absent where there is none.
+/// The point of the curve whose F1 is the greatest; absent if the curve is empty.
 std::optional<PrecisionRecallPoint> best_point(const std::vector<PrecisionRecallPoint>& curve);
+
+/// The harmonic mean of precision and recall; 0 if both are 0.
+double f1_of(const PrecisionRecallPoint& point);
+
+/// "1 frame", "3 frames": for notes.
+std::string plural(std::size_t count, const char* what);
 
 /// As tables.
 void print_report(const EvalReport& report, std::ostream& out);
 /// Schema "vcap.evaluation/1" (docs/evaluation.md); figures without a value are left out.
 nlohmann::json json_of_report(const EvalReport& report);
-/// Writes the plots that the report has something for; gives their names. Throws OutputError.
+/// Writes the plots that the report has data for; gives their names. Throws OutputError.
 std::vector<std::string> write_plots(const EvalReport& report, const std::string& folder);
 
 }  // namespace vcap::cli

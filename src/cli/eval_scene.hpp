@@ -31,8 +31,9 @@ struct EvalFound {
 
 /// A frame or an image.
 struct EvalFrame {
-  std::int64_t number = 0;  ///< as in records, from 0; the place in the list where there is none
-  bool is_recorded = true;  ///< whether the results speak of it
+  /// As in records, from 0; the index in the list if images have no number.
+  std::int64_t number = 0;
+  bool is_recorded = true;  ///< whether the results contain it
   std::vector<EvalTruth> truth{};
   std::vector<EvalFound> found{};
 };

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// vcap eval with input that is not right: the file, the place, the value and the remedy.
+// SPDX-License-Identifier: Apache-2.0 vcap eval with wrong input: messages name the file, the
+// place, the value and the remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Files that are right but for one thing, and what is said of it.
+/// Files with one error each, and its message.
 struct WrongInput {
   std::string name;
   std::string message;

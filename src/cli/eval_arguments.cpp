@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/eval_arguments.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.hpp"
+#include "cli/exit_code.hpp"
+
+namespace vcap::cli {
+namespace {
+
+CLI::Validator iou_validator() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value > 0 && value <= 1) return {};
+        return text + " is not above 0 and at most 1";
+      },
+      "");
+}
+
+CLI::Validator finite_validator() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && std::isfinite(value)) return {};
+        return text + " is not a finite number";
+      },
+      "");
+}
+
+}  // namespace
+
+void EvalArguments::add_to(CLI::App& command) {
+  const auto repeated = [&command](const char* name, std::vector<std::string>& values,
+                                   const char* help, const char* type) {
+    return command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
+  };
+  CLI::Option* const by_records =
+      repeated("--records", records, "Records of vcap run --jsonl; once for each sequence", "PATH");
+  repeated("--results", results,
+           "Another tool's results, in place of records: of COCO, of MOT Challenge, or labels",
+           "PATH")
+      ->excludes(by_records);
+  repeated("--ground-truth", ground_truth,
+           "Ground truth; once for each of --records or --results, in the same order", "PATH")
+      ->required();
+  command
+      .add_option("--format", format, "The form of the ground truth, if its file does not show it")
+      ->type_name("coco|mot|labels")
+      ->check(CLI::IsMember({"coco", "mot", "labels"}).description(""));
+  repeated("--name", names,
+           "Which objects are compared, and the ground truth's name for them if it differs; once "
+           "for each class (default: all categories)",
+           "NAME[=CATEGORY]");
+  command.add_option("--stream", stream, "Which of the records' streams")->type_name("ID");
+  command.add_option("--group", group, "Which of the stream's groups")->type_name("N");
+  command.add_option("--iou", iou, "Overlap from which an object counts as found (default: 0.5)")
+      ->type_name("NUMBER")
+      ->check(iou_validator());
+  command
+      .add_option("--threshold", threshold,
+                  "Leaves out objects of lower confidence, except for average precision "
+                  "(default: none)")
+      ->type_name("NUMBER")
+      ->check(finite_validator());
+  command
+      .add_option_function<std::string>(
+          "--frames-by",
+          [this](const std::string& rule) {
+            frames_by = rule == "field"       ? EvalFramesBy::field
+                        : rule == "file-name" ? EvalFramesBy::file_name
+                        : rule == "id"        ? EvalFramesBy::id
+                                              : EvalFramesBy::order;
+          },
+          "Which number of a COCO image is its frame: its field frame_index, the last number of "
+          "its file_name, its id, or its place among the file names (default: the first of field, "
+          "file-name and id that all images have)")
+      ->type_name("field|file-name|id|order")
+      ->check(CLI::IsMember({"field", "file-name", "id", "order"}).description(""));
+  command
+      .add_option("--first-frame", first_frame,
+                  "The first frame's number in file names or ids (default: 0)")
+      ->type_name("N");
+  command
+      .add_option("--mot-class", mot_classes.counted,
+                  "The class of a MOT file that is compared (default: 1, pedestrians)")
+      ->type_name("N");
+  command
+      .add_option(
+          "--mot-distractor", mot_classes.distractors,
+          "A class of a MOT file whose boxes count neither as right nor as wrong; once for each "
+          "(default: 2, 7, 8, 12)")
+      ->type_name("N")
+      ->allow_extra_args(false);
+  command
+      .add_option("--attribute", attribute,
+                  "Uses an object's attribute as its label, instead of its name")
+      ->type_name("CATEGORY");
+  command
+      .add_option(
+          "--json", json,
+          "Writes all figures to that file; \"-\": to standard output, instead of the tables")
+      ->type_name("PATH");
+  command.add_option("--plots", plots, "Writes plots into that folder, as SVG")
+      ->type_name("FOLDER");
+}
+
+void EvalArguments::check() const {
+  if (records.empty() && results.empty()) throw CLI::RequiredError("--records or --results");
+  if (found().size() != ground_truth.size())
+    throw CLI::ValidationError(uses_records() ? "--records" : "--results",
+                               "there are " + std::to_string(found().size()) + " of them and " +
+                                   std::to_string(ground_truth.size()) +
+                                   " of --ground-truth; give one for each, in the same order");
+}
+
+std::vector<EvalName> EvalArguments::read_names() const {
+  std::vector<EvalName> read;
+  for (const std::string& text : names) {
+    const std::size_t equals = text.find('=');
+    const bool has_both = equals != std::string::npos;
+    const EvalName name{text.substr(0, equals), has_both ? text.substr(equals + 1) : text};
+    if (name.found.empty() || name.truth.empty())
+      throw UsageError("--name " + quote(text) + ": a name is empty; write NAME or NAME=CATEGORY");
+    if (std::ranges::any_of(read, [&](const EvalName& one) { return one.truth == name.truth; }))
+      throw UsageError("--name " + quote(text) + ": the category " + quote(name.truth) +
+                       " is given twice; give each once");
+    read.push_back(name);
+  }
+  return read;
+}
+
+}  // namespace vcap::cli
