@@ -18,9 +18,9 @@ namespace vcap {
 namespace {
 
 constexpr int kWidthPerScale = 640;
-/// A camera's times jitter: a sample may come so much of an interval early.
+/// The times of a camera jitter: a sample may come early by this part of an interval.
 constexpr int kJitterPart = 20;
-/// Pixels whose medians are taken side by side: the compiler's vectors.
+/// How many medians are computed side by side, in vector registers.
 constexpr int kLane = 64;
 
 void require_background(bool is_allowed, const std::string& what) {
@@ -95,6 +95,25 @@ BackgroundModel::BackgroundModel(const BackgroundSettings& settings)
   check(settings);
 }
 
+// Samples are never written to again and can be shared; the medians are written to in place.
+BackgroundModel::BackgroundModel(const BackgroundModel& other)
+    : settings_(other.settings_),
+      picture_size_(other.picture_size_),
+      scale_(other.scale_),
+      interval_(other.interval_),
+      last_pts_(other.last_pts_),
+      samples_(other.samples_),
+      median_(other.median_.clone()),
+      blurred_(other.blurred_.clone()),
+      next_row_(other.next_row_),
+      stale_rows_(other.stale_rows_),
+      is_ready_(other.is_ready_) {}
+
+BackgroundModel& BackgroundModel::operator=(const BackgroundModel& other) {
+  if (this != &other) *this = BackgroundModel(other);
+  return *this;
+}
+
 void BackgroundModel::reset() {
   picture_size_ = {};
   scale_ = 0;
@@ -122,7 +141,8 @@ void BackgroundModel::observe(const cv::Mat& picture, std::chrono::nanoseconds p
   if (is_due) add_sample(shrunk(picture), pts);
   if (samples_.size() < settings_.ready_at) return;
   if (!is_ready_) median_.create(samples_.front().size(), CV_8UC3);
-  // Spread over calls; but the first medians, of few samples, are the cheap and the urgent ones.
+  // Spread over calls, except the first medians: they are needed soon, and cheap as there are few
+  // samples.
   const bool is_urgent =
       is_due && samples_.size() <= 2 * settings_.ready_at && interval_ == settings_.first_interval;
   const int part = (median_.rows + settings_.refresh_calls - 1) / settings_.refresh_calls;
@@ -133,7 +153,7 @@ void BackgroundModel::observe(const cv::Mat& picture, std::chrono::nanoseconds p
 cv::Mat BackgroundModel::shrunk(const cv::Mat& picture) const {
   const cv::Size size(picture.cols / scale_, picture.rows / scale_);
   cv::Mat small;
-  // What the scale does not divide is cut off at the right and the bottom.
+  // The remainder of the division by the scale is cut off at the right and the bottom.
   cv::resize(picture(cv::Rect({}, size * scale_)), small, size, 0, 0, cv::INTER_AREA);
   return small.data == picture.data ? small.clone() : small;
 }

@@ -48,6 +48,12 @@ Crop Crop::pad_px(const Padding& pixels) const {
                .y2 = box_.y2 + pixels.bottom});
 }
 
+Crop Crop::pad_to_square() const {
+  const double side = std::max(box_.width(), box_.height());
+  const double x = (side - box_.width()) / 2, y = (side - box_.height()) / 2;
+  return pad_px({.top = y, .bottom = y, .left = x, .right = x});
+}
+
 cv::Rect Crop::rect(cv::Size frame) const {
   const Span x = touched(box_.x1, box_.x2, frame.width);
   const Span y = touched(box_.y1, box_.y2, frame.height);

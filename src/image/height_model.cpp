@@ -13,9 +13,9 @@
 namespace vcap {
 namespace {
 
-/// A steeper line would have people of any size below each head.
+/// With a steeper line, a head would not determine the height.
 constexpr double kMaxSlope = 0.9;
-/// A line that is near 0 or below it still has this tolerance's base, in pixels.
+/// The least height that the tolerance is taken of, in pixels, for lines near 0 or below.
 constexpr double kLeastPredicted = 10;
 
 void require_heights(bool is_allowed, const std::string& what) {

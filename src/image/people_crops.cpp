@@ -18,18 +18,18 @@
 namespace vcap {
 namespace {
 
-constexpr int kSideUnit =
-    8;  ///< sides of crops are multiples, so that equal people have equal ones
+/// Sides of crops are multiples of this, so that people of about one size have crops of one size.
+constexpr int kSideUnit = 8;
 // How crops lie along an axis of a large blob, in sides of a crop.
 struct CropAxis {
   double one;      // a blob up to this has one crop
   double covered;  // of the blob that the two outermost crops cover by themselves
   double margin;   // from an end of the blob to the centre of the outermost crop
-  double reach;    // from a crop's centre: the part of the blob that it is for
+  double reach;    // from a crop's centre: the part of the blob that it covers
 };
 constexpr CropAxis kColumns{.one = 0.5, .covered = 0.35, .margin = 0.2, .reach = 0.25};
 constexpr CropAxis kRows{.one = 0.7, .covered = 0.6, .margin = 0.3, .reach = 0.35};
-// A crop is not made if an earlier one of about its size shows its part of the blob well inside.
+// A crop is left out if an earlier one of about its size shows its part of the blob well inside.
 constexpr double kLikeFrom = 0.72, kLikeTo = 1.38, kInside = 0.12;
 
 constexpr double kAlone = 0.6;  ///< IoU of a box and a blob that is one person
@@ -60,7 +60,7 @@ cv::Rect square(double x, double y, int side) {
           static_cast<int>(std::nearbyint(y - side / 2.0)), side, side};
 }
 
-/// Where the crops of one axis lie, and the part of the blob that each is for.
+/// The centre of a crop along one axis, and the part of the blob that it covers.
 struct BlobPart {
   double centre, from, to;
 };
@@ -88,15 +88,15 @@ bool shows(const cv::Rect& crop, int side, const BlobPart& columns, const BlobPa
          rows.from >= crop.y + margin && rows.to <= crop.y + crop.height - margin;
 }
 
-/// Erodes and dilates, or the other way round, by a rectangle. What stays, stays where it is, also
-/// if a side is even: the second step has the first one's element turned around.
+/// Erodes and dilates, or dilates and erodes, by a rectangle. The mask does not shift, not even if
+/// a side is even: the second step uses the first one's element turned around.
 void open_or_close(cv::Mat& mask, cv::Size size, cv::MorphTypes first) {
   size = {std::max(1, size.width), std::max(1, size.height)};
   const cv::Mat element = cv::getStructuringElement(cv::MORPH_RECT, size);
   const cv::Point anchor(size.width / 2, size.height / 2);
   cv::Mat between;
   cv::morphologyEx(mask, between, first, element, anchor);
-  mask.release();  // the caller's pixels stay
+  mask.release();  // the caller's pixels must not change
   cv::morphologyEx(between, mask, first == cv::MORPH_ERODE ? cv::MORPH_DILATE : cv::MORPH_ERODE,
                    element, cv::Point(size) - cv::Point(1, 1) - anchor);
 }

@@ -24,10 +24,12 @@ constexpr double kClearGain = 3;
 constexpr double kEvidenceScore = 0.98;  ///< no detector is certain
 constexpr double kRefitStep = 4;         ///< picture pixels
 constexpr int kRefits = 2;
-constexpr double kBlobMargin = 5;  ///< picture pixels: a detector's box belongs to a blob so near
+/// Picture pixels: how far a detector's box may be from its blob.
+constexpr double kBlobMargin = 5;
 // The grid over a blob: feet begin below its top and end below its bottom, which the mask may miss.
 constexpr double kFeetFrom = 0.55, kFeetBeyond = 0.4, kSideMargin = 0.1, kNarrow = 0.3;
-constexpr double kPainted = 0.04;  ///< who covers a pixel less is not painted over there
+/// A person who covers a pixel less than this is not painted over there.
+constexpr double kPainted = 0.04;
 
 void require_silhouettes(bool is_allowed, const std::string& what) {
   if (!is_allowed) throw InvalidArgument(ErrorCode::invalid_argument, "silhouette fit: " + what);
@@ -102,7 +104,7 @@ class SilhouetteSearch {
     std::optional<std::size_t> box;
   };
 
-  /// The best box that nobody has, and how well it fits.
+  /// The best box that no person has yet, and how well it fits.
   std::pair<double, std::optional<std::size_t>> evidence(const Silhouette& silhouette) const {
     const BoundingBox own = box_of(silhouette, settings_.box_width);
     std::pair<double, std::optional<std::size_t>> best{0, std::nullopt};
@@ -125,7 +127,7 @@ class SilhouetteSearch {
     scene_.add(found.silhouette);
     if (found.box) is_used_[*found.box] = true;
   }
-  /// Fits it again next to the others; false: it is worth nothing any more.
+  /// Fits it again beside the others; false: it now gains too little.
   bool refit(Found& found) {
     if (found.box) is_used_[*found.box] = false;
     scene_.take_out(found.silhouette);
@@ -258,7 +260,7 @@ cv::Mat SilhouetteFit::isolated(const cv::Mat& picture, const cv::Mat& backgroun
     cv::max(target, covered, target);
   }
   if (is_alone) return result;
-  if (result.u == picture.u) result = result.clone();  // the picture's pixels are not ours
+  if (result.u == picture.u) result = result.clone();  // the caller's pixels must not change
   const cv::Size full = region.size() * scale;
   cv::Mat own_full, others_full, background_full;
   cv::resize(own, own_full, full, 0, 0, cv::INTER_LINEAR);

@@ -12,16 +12,17 @@
 namespace vcap {
 namespace {
 
-/// Factors of 0.03 and more whose product a double can hold.
+/// How many factors of 0.03 or more a double can hold the product of.
 constexpr int kFactors = 64;
-/// No person is taken to be taller than so many pictures.
+/// The greatest height of a person, in heights of the picture.
 constexpr double kMaxPictures = 4;
 constexpr double kImpossible = -1e9;
 
 // What is visible of a person.
-constexpr double kLeastCovered = 0.06;  ///< a pixel belongs to nobody who covers it less
-constexpr double kOpaque = 0.75;        ///< who covers a pixel more hides whoever is behind
-constexpr double kLeastOwned = 0.15;    ///< of the silhouette: with less, its own box is better
+constexpr double kLeastCovered = 0.06;  ///< a person who covers a pixel less does not own it
+constexpr double kOpaque = 0.75;        ///< a person who covers a pixel more hides those behind
+/// Of the silhouette: below this, the box of the whole silhouette is used.
+constexpr double kLeastOwned = 0.15;
 constexpr double kColumnShare = 0.05, kRowShare = 0.04;  ///< of the height: shorter runs are specks
 
 const cv::Mat1d& whole_template() {

@@ -41,10 +41,10 @@ class SilhouetteScene {
   SilhouetteScene(const Foreground& foreground, const SilhouetteSettings& settings);
 
   struct Gain {
-    double per_pixel = -9, pixels = 0;  ///< no gain at all unless enough of it is in the picture
+    double per_pixel = -9, pixels = 0;  ///< no gain unless enough of it is in the picture
     double total() const noexcept { return per_pixel * pixels; }
   };
-  /// What it brings to add the silhouette.
+  /// The gain of adding the silhouette.
   Gain gain(const Silhouette& silhouette);
   void add(const Silhouette& silhouette) { explain(silhouette, true); }
   void take_out(const Silhouette& silhouette) { explain(silhouette, false); }
@@ -66,7 +66,7 @@ class SilhouetteScene {
   Silhouettes silhouettes_;
 };
 
-/// The box of a person of whom nothing else is known.
+/// The box of a silhouette by its place and height alone.
 BoundingBox box_of(const Silhouette& silhouette, double width);
 
 }  // namespace vcap

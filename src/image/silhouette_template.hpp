@@ -38,6 +38,6 @@ inline constexpr std::array<std::array<double, 7>, 22> kSilhouetteTemplate{{
 inline constexpr double kTemplateWidth = 0.7;   ///< of the height of the person
 inline constexpr double kTemplateHeight = 1.1;  ///< of the height of the person
 inline constexpr double kTemplateFeet = 1.05;   ///< the bottom edge of the person, from its top
-inline constexpr double kMostCovered = 0.96;    ///< nowhere is a person certain
+inline constexpr double kMostCovered = 0.96;    ///< no pixel is certain to be covered
 
 }  // namespace vcap

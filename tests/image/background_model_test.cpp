@@ -173,6 +173,24 @@ TEST(BackgroundModel, DoesNotKeepThePictureThatItWasShown) {
   EXPECT_EQ(model.background().at<cv::Vec3b>(3, 3), cv::Vec3b::all(100));
 }
 
+TEST(BackgroundModel, GoesOnByItselfIfItIsACopy) {
+  for (const double blur : {0.0, 0.5}) {
+    BackgroundModel model({.samples = 3, .ready_at = 1, .blur = blur});
+    show(model, wall(), 10);
+    const BackgroundModel copy = model;
+    const std::size_t count = model.sample_count();
+    BackgroundModel assigned;
+    assigned = copy;
+    show(model, wall({64, 48}, 200), 60, milliseconds(1000));
+    ASSERT_EQ(model.background().at<cv::Vec3b>(3, 3), cv::Vec3b::all(200));
+    for (const BackgroundModel* one : {&copy, &std::as_const(assigned)}) {
+      EXPECT_EQ(one->background().at<cv::Vec3b>(3, 3), cv::Vec3b::all(100));
+      EXPECT_EQ(one->foreground(wall(), 20).share(), 0);
+      EXPECT_EQ(one->sample_count(), count);
+    }
+  }
+}
+
 TEST(BackgroundModel, TakesATimeThatGoesBackForDue) {
   BackgroundModel model;
   model.observe(wall(), milliseconds(5000));

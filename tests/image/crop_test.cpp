@@ -63,6 +63,13 @@ TEST(Crop, IsPaddedByPixels) {
   EXPECT_EQ(crop.pad_px({.left = -5}).box(), (BoundingBox{45, 40, 60, 50}));
 }
 
+TEST(Crop, IsPaddedToASquareAroundTheSameCentre) {
+  EXPECT_EQ(Crop::from_box({40, 40, 60, 50}).pad_to_square().box(), (BoundingBox{40, 35, 60, 55}));
+  EXPECT_EQ(Crop::from_box({40, 10, 41, 50}).pad_to_square().box(),
+            (BoundingBox{20.5, 10, 60.5, 50}));
+  EXPECT_EQ(Crop::from_box({1, 2, 4, 5}).pad_to_square().box(), (BoundingBox{1, 2, 4, 5}));
+}
+
 TEST(Crop, PadsTheBoxThatPaddingBeforeLeft) {
   EXPECT_EQ(Crop::from_box({40, 40, 50, 50}).pad_px({.right = 10}).pad_percent({.right = 50}).box(),
             (BoundingBox{40, 40, 70, 50}));

@@ -77,7 +77,7 @@ TEST(Tiling, CoversEveryPixelEvenlyWithinFramesOfAnySize) {
         std::min<double>(tiling.tile.width - 1, tiling.overlap * tiling.tile.width);
     EXPECT_GE(narrowest, promised);
     EXPECT_LE(widest - narrowest, 1);
-    // One tile less could not keep it.
+    // One tile less could not keep the overlap.
     const double reach =
         tiling.tile.width + (grid.width - 2) * (tiling.tile.width - std::ceil(promised));
     EXPECT_LT(reach, frame.width);

@@ -19,10 +19,10 @@ struct VCAP_EXPORT Foreground {
   cv::Mat1b mask{};
   int scale = 1;  ///< pixels of the picture per pixel of the mask, along each axis
 
-  /// The part of the mask that is set, in 0…1. Beyond a third, it is usually the camera that moves
-  /// or the light that changes, and not things in the scene.
+  /// The part of the mask that is set, in 0…1. Beyond a third, usually the camera moves or the
+  /// light changes, and not things in the scene.
   double share() const;
-  /// The same of a box in pixels of the picture, as far as it lies within; 0 if it does not.
+  /// The same for a box, in pixels of the picture, cut to the picture; 0 if it lies outside.
   double share(const BoundingBox& box) const;
 };
 
@@ -32,12 +32,12 @@ struct BackgroundSettings {
   /// The time between samples at first. It doubles, up to the last, whenever all samples are there.
   std::chrono::nanoseconds first_interval = std::chrono::milliseconds(100);
   std::chrono::nanoseconds last_interval = std::chrono::seconds(1);
-  std::size_t ready_at = 5;  ///< the number of samples from which on the model answers, ≥ 1
-  /// Pictures are averaged over so many pixels along each axis before all else. 0: one for each
-  /// 640 pixels of the picture's width and at least 2.
+  std::size_t ready_at = 5;  ///< the model is ready from this number of samples on, ≥ 1
+  /// Pictures are first averaged over this many pixels along each axis. 0: one for each 640 pixels
+  /// of the picture's width and at least 2.
   int scale = 0;
   double blur = 0.5;      ///< sigma of the Gaussian on both sides of a difference, in mask pixels
-  int refresh_calls = 8;  ///< over how many calls of observe() a new median is spread, ≥ 1
+  int refresh_calls = 8;  ///< how many calls of observe() share the work of a new median, ≥ 1
 };
 
 /// What a fixed camera sees when nothing moves: for each pixel and channel, the median of some
@@ -46,25 +46,31 @@ struct BackgroundSettings {
 ///     model.observe(frame.image, frame.pts);
 ///     if (model.is_ready()) find_people(model.foreground(frame.image, 25));
 ///
-/// A pixel is right as long as it shows the background in more than half of the samples. So things
-/// that stand still become background after half of the time that the samples span (some 15 s in
-/// the long run), and until then leave a ghost behind when they go.
+/// A pixel is right as long as more than half of the samples show the background there. So a thing
+/// that stands still becomes background after half of the time that the samples span (some 15 s in
+/// the long run). If it leaves later, its place counts as foreground for a time.
 ///
-/// Samples: when all are there, every second one is dropped and the interval doubles; at the last
-/// interval the oldest one goes. Memory: samples · 3 bytes for each pixel of the mask, such as
-/// 20 MB for 1280×720 by default. Time: observe() pays a `refresh_calls`-th of a median; the first
-/// `ready_at` medians come at once.
+/// Samples: when there is one too many, every second one is dropped and the interval doubles; at
+/// the last interval, only the oldest one is dropped. Memory: samples · 3 bytes for each pixel of
+/// the mask, such as 20 MB for 1280×720 by default. Time: a call of observe() does
+/// 1/`refresh_calls` of the work for a median; the first medians are made in one call each.
 ///
 /// Source: the temporal median as background, R. Cutler, L. Davis, "View-based detection and
-/// analysis of periodic motion", ICPR 1998; the schedule of samples is vcap's own. What it gives
-/// depends on the pictures and times alone. Thread safety: thread-compatible.
+/// analysis of periodic motion", ICPR 1998; the schedule of samples is vcap's own. The result
+/// depends on the pictures and times alone. A copy goes on by itself. Thread safety:
+/// thread-compatible.
 class VCAP_EXPORT BackgroundModel {
  public:
   /// Throws InvalidArgument that names the setting, its value and what is allowed.
   explicit BackgroundModel(const BackgroundSettings& settings = {});
+  BackgroundModel(const BackgroundModel& other);
+  BackgroundModel(BackgroundModel&&) = default;
+  BackgroundModel& operator=(const BackgroundModel& other);
+  BackgroundModel& operator=(BackgroundModel&&) = default;
+  ~BackgroundModel() = default;
 
-  /// Shows the model the stream's next picture, 8-bit BGR. The first one, a pts before the last
-  /// sample's, and each one that the interval is over for becomes a sample. Pictures of another
+  /// Takes the stream's next picture, 8-bit BGR. It becomes a sample if it is the first, if its pts
+  /// is before the last sample's, or if the interval since that one is over. Pictures of another
   /// size reset the model. Throws InvalidArgument for a picture that is empty or of another type.
   void observe(const cv::Mat& picture, std::chrono::nanoseconds pts);
   bool is_ready() const noexcept { return is_ready_; }
@@ -75,7 +81,7 @@ class VCAP_EXPORT BackgroundModel {
   /// A mask of zeros if the model is not ready. Throws InvalidArgument for a picture of another
   /// size or type than the one that was observed last.
   Foreground foreground(const cv::Mat& picture, int threshold) const;
-  /// The same for several thresholds at the price of one.
+  /// The same for several thresholds; the difference is computed once.
   std::vector<Foreground> foregrounds(const cv::Mat& picture,
                                       const std::vector<int>& thresholds) const;
 
@@ -92,7 +98,7 @@ class VCAP_EXPORT BackgroundModel {
   void add_sample(cv::Mat sample, std::chrono::nanoseconds pts);
   void refresh(int rows);
 
-  const BackgroundSettings settings_;
+  BackgroundSettings settings_;
   cv::Size picture_size_{};
   int scale_ = 0;
   std::chrono::nanoseconds interval_;

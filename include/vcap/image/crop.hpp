@@ -29,6 +29,8 @@ class VCAP_EXPORT Crop {
   /// bottom, of its width at the left or right.
   Crop pad_percent(const Padding& percent) const;
   Crop pad_px(const Padding& pixels) const;
+  /// Pads the shorter sides evenly, until the box is a square.
+  Crop pad_to_square() const;
 
   /// The box as padded so far, not yet cut to a frame.
   const BoundingBox& box() const noexcept { return box_; }

@@ -16,11 +16,11 @@ struct HeightSettings {
   std::size_t max_samples = 200;  ///< the last so many count, 2…1000
   std::size_t min_samples = 12;   ///< fewer do not make a model
   double min_range = 60;          ///< nor do samples whose feet are less than this apart, in pixels
-  double min_pair_distance =
-      20;                       ///< a line goes through two samples this far apart, in pixels, > 0
+  /// A line goes through two samples this far apart, in pixels, > 0.
+  double min_pair_distance = 20;
   double tolerance = 0.1;       ///< an inlier is off by less than this share of its height, > 0
   std::size_t min_inliers = 8;  ///< and at least half of the samples
-  double min_height = 20;       ///< no person is taken for smaller than this, in pixels, > 0
+  double min_height = 20;       ///< height_at() gives no less, in pixels, > 0
 };
 
 /// How tall people are in the picture of a fixed camera, by where their feet are.
@@ -43,8 +43,8 @@ class VCAP_EXPORT HeightModel {
   /// Adds a person whose feet are at `feet` (y of the bottom edge) and whose height is `height`,
   /// both in pixels. Throws InvalidArgument if one is not finite or the height is not positive.
   void add(double feet, double height);
-  /// Fits the line anew. Gives whether the samples agreed; if not, the line of before stays. Time:
-  /// of order max_samples³ / 2, such as 5 ms for 200.
+  /// Fits the line anew. Gives whether the samples agreed; if not, the earlier line stays. Time: of
+  /// order max_samples³ / 2, such as 5 ms for 200.
   bool calibrate();
 
   bool is_ready() const noexcept { return line_.has_value(); }

@@ -7,6 +7,7 @@
 #include "vcap/image/crop.hpp"
 #include "vcap/image/draw_nodes.hpp"
 #include "vcap/image/height_model.hpp"
+#include "vcap/image/moving_people_detector.hpp"
 #include "vcap/image/people_crops.hpp"
 #include "vcap/image/picture_map.hpp"
 #include "vcap/image/resize.hpp"

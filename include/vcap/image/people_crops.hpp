@@ -16,13 +16,13 @@ namespace vcap {
 
 /// What counts as a blob. In pixels of the picture. Thread safety: value.
 struct BlobSettings {
-  int open = 4;           ///< what is thinner, to a pixel of the mask, is noise
-  cv::Size close{2, 10};  ///< gaps up to this are closed: legs and heads come off easily
+  int open = 4;           ///< thinner parts are noise; exact to a pixel of the mask
+  cv::Size close{2, 10};  ///< gaps up to this are closed, as at legs and heads
   int min_height = 18;    ///< of the box around it
   int min_area = 60;      ///< of its pixels
 };
 
-/// The boxes around what hangs together in a mask, in pixels of the picture; the largest first, of
+/// The boxes around the connected parts of a mask, in pixels of the picture; the largest first, of
 /// equal ones the upper, then the left one. Thread-safe.
 VCAP_EXPORT std::vector<cv::Rect> moving_blobs(const Foreground& foreground,
                                                const BlobSettings& settings = {});
@@ -30,16 +30,16 @@ VCAP_EXPORT std::vector<cv::Rect> moving_blobs(const Foreground& foreground,
 /// How crops lie around blobs. Thread safety: value.
 struct CropSettings {
   double side = 2;             ///< of a crop, in heights of a person
-  int min_side = 72;           ///< in pixels: a smaller crop tells a network nothing
+  int min_side = 72;           ///< in pixels: networks find nothing in smaller crops
   double max_side = 5.0 / 9;   ///< as a share of the picture's height
   double step = 0.5;           ///< between crops of one blob, as a share of the side
-  std::size_t max_crops = 64;  ///< of a picture; the blobs that come first have them
+  std::size_t max_crops = 64;  ///< of a picture, for the first blobs
 };
 
-/// Square crops around the blobs, each about two persons high, as a detector wants them; several
-/// over a large blob, none over what lies well within an earlier one of about the same size. They
-/// may reach beyond the picture (crop_padded()). A height model that is not ready takes each blob
-/// for one person. Throws InvalidArgument if a setting is not positive. Thread-safe.
+/// Square crops around the blobs, each about two persons high, which suits detectors. A large blob
+/// has several; a crop that lies well within an earlier one of about the same size is left out.
+/// They may reach beyond the picture (crop_padded()). A height model that is not ready takes each
+/// blob for one person. Throws InvalidArgument if a setting is not positive. Thread-safe.
 VCAP_EXPORT std::vector<cv::Rect> crops_around(std::span<const cv::Rect> blobs,
                                                const HeightModel& heights, cv::Size picture,
                                                const CropSettings& settings = {});
@@ -58,10 +58,10 @@ VCAP_EXPORT std::size_t learn_heights(HeightModel& heights, const Foreground& fo
                                       std::span<const cv::Rect> blobs,
                                       std::span<const PersonBox> boxes, double min_score = 0.7);
 
-/// Joins boxes of the same person: goes through them by falling score, and each becomes the mean,
-/// weighted by score, of all that overlap it by more than `max_overlap` (IoU) and that none before
-/// took. It keeps its score. Source: the blending of V. Bazarevsky et al., "BlazeFace:
-/// Sub-millisecond Neural Face Detection on Mobile GPUs", CVPR workshop 2019. Thread-safe.
+/// Joins boxes of the same person: takes them by falling score; each becomes the mean, weighted by
+/// score, of all boxes that overlap it by more than `max_overlap` (IoU) and are not joined yet. It
+/// keeps its score. Source: the blending of V. Bazarevsky et al., "BlazeFace: Sub-millisecond
+/// Neural Face Detection on Mobile GPUs", CVPR workshop 2019. Thread-safe.
 VCAP_EXPORT std::vector<PersonBox> join_boxes(std::vector<PersonBox> boxes, double max_overlap);
 
 }  // namespace vcap

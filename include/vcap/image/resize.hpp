@@ -20,8 +20,8 @@ namespace vcap {
 /// short enough and pad() one that is long enough, `crop(size, …).pad(size, …)` gives exactly
 /// `size`, whatever came in.
 ///
-/// The chain is kept as a PictureMap, with the scales that the whole-pixel sizes truly have; nothing
-/// is rounded on the way.
+/// The chain is kept as a PictureMap with the exact scales of the whole-pixel sizes; nothing is
+/// rounded on the way.
 ///
 /// All operations throw InvalidArgument where a width or height is not positive, and then nothing
 /// has changed. Thread safety: value.

@@ -46,9 +46,9 @@ struct FittedPerson {
 /// The constants of a SilhouetteFit. Lengths are shares of a person's height unless said otherwise.
 /// Thread safety: value.
 struct SilhouetteSettings {
-  double noise = 0.03;       ///< the chance that a pixel of nobody is set, > 0 and < 1
-  double min_gain = 0.3;     ///< no person has less
-  double min_support = 0.7;  ///< nor less than this of gain + evidence_weight · evidence
+  double noise = 0.03;       ///< the chance that a pixel that no person covers is set, > 0 and < 1
+  double min_gain = 0.3;     ///< the least gain of a person
+  double min_support = 0.7;  ///< and the least gain + evidence_weight · evidence
   double evidence_weight = 1.5;
   double min_visible = 0.33;  ///< the least part of the silhouette that lies within the picture
   double grid = 0.12;         ///< between the places that are tried first, > 0
@@ -59,18 +59,18 @@ struct SilhouetteSettings {
   double gain_score = 0.5;            ///< the score that a gain of 3 brings without evidence, 0…1
 };
 
-/// Explains a foreground mask by people: finds the upright silhouettes, each as tall as a
-/// HeightModel asks for where it stands, that together make the mask most likely. So it tells
-/// people apart who hide each other in part, which neither a blob nor a detector's box does.
+/// Explains a foreground mask by people: finds the upright silhouettes that together make the mask
+/// most likely, each about as tall as a HeightModel says for its place. So it separates people who
+/// partly hide each other, unlike blobs and a detector's boxes.
 ///
 ///     const SilhouetteFit fit;
 ///     for (const FittedPerson& person : fit.fit(foreground, blobs, heights, boxes))
 ///       if (fit.score(person) > 0.5) …
 ///
-/// A pixel is set unless nobody covers it: with probability 1 − (1 − noise)·Π(1 − tᵢ), tᵢ being how
-/// likely it is that person i covers it. In each blob, the silhouette that explains the most is
-/// added, after it has climbed to the best place nearby, until none is worth it; then each is taken
-/// out once more and fitted again next to the others, twice. Deterministic.
+/// A pixel is set with the probability 1 − (1 − noise)·Π(1 − tᵢ), tᵢ being how likely person i
+/// covers it. In each blob, the silhouette that explains the most is moved to the best place nearby
+/// and added, until one gains too little. Then each is taken out and fitted again beside the
+/// others, twice. Deterministic.
 ///
 /// Source: people as a greedy explanation of the foreground by silhouettes of a known size,
 /// C. Beleznai, B. Frühstück, H. Bischof, "Human detection in groups using a fast mean shift
@@ -94,7 +94,7 @@ class VCAP_EXPORT SilhouetteFit {
   /// rises from 0 at an IoU of 0.3 to 1 at 0.65.
   double evidence(const Silhouette& silhouette, std::span<const PersonBox> boxes) const;
 
-  /// How sure it is that the person is there, in 0…1, of evidence and gain.
+  /// The confidence that the person is there, in 0…1, from evidence and gain.
   double score(const FittedPerson& person) const noexcept;
 
   /// A part of the picture in which the other people are painted over with the background, so that
@@ -106,7 +106,7 @@ class VCAP_EXPORT SilhouetteFit {
                    const cv::Rect& crop) const;
 
  private:
-  const SilhouetteSettings settings_;
+  SilhouetteSettings settings_;
 };
 
 }  // namespace vcap

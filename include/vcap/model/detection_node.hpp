@@ -19,8 +19,8 @@ namespace vcap {
 /// Something that a capsule found in a frame, with all that is known about it.
 /// Thread safety: value.
 struct VCAP_EXPORT DetectionNode {
-  std::string name{};                               ///< what it is, such as "person"
-  Coords coords{};                                  ///< its outline in pixels of the frame
+  std::string name{};  ///< what it is, such as "person"
+  Coords coords{};     ///< its outline in pixels of the frame
   /// The detector's box in pixels of the frame, if a tracker has put its own into `coords`.
   std::optional<BoundingBox> detection_bbox{};
   std::map<std::string, std::string> attributes{};  ///< category to value, such as upper_color: red

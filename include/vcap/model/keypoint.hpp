@@ -13,7 +13,7 @@ namespace vcap {
 
 /// A named point of a node, such as a person's left knee. Thread safety: value.
 struct VCAP_EXPORT Keypoint {
-  std::string name{};  ///< such as "left_knee"; NodeDescription::keypoints declares it
+  std::string name{};   ///< such as "left_knee"; NodeDescription::keypoints declares it
   cv::Point2d point{};  ///< in pixels of the frame, x to the right and y down
   /// Depth towards the viewer if negative, in pixels of the frame; the network defines its origin.
   std::optional<double> z{};
@@ -22,8 +22,8 @@ struct VCAP_EXPORT Keypoint {
   bool operator==(const Keypoint&) const = default;
 };
 
-/// {"name":…,"x":…,"y":…,"z":…,"confidence":…}; absent things are left out. from_json needs name, x
-/// and y, and throws InvalidArgument (invalid_json) that names the wrong field.
+/// {"name":…,"x":…,"y":…,"z":…,"confidence":…}; absent members are left out. from_json needs name,
+/// x and y, and throws InvalidArgument (invalid_json) that names the wrong field.
 VCAP_EXPORT void to_json(nlohmann::json& json, const Keypoint& keypoint);
 VCAP_EXPORT void from_json(const nlohmann::json& json, Keypoint& keypoint);
 

@@ -27,10 +27,10 @@ struct VCAP_EXPORT NodeDescription {
   std::vector<std::string> keypoints{};   ///< names of the points that a node has
   std::vector<std::string> extra_data{};  ///< keys that a node has
 
-  /// Whether the node has everything that this asks for: one of the names (any, where none is
-  /// listed), each attribute category, an encoding, a track id, each keypoint, each extra_data key. It may have
-  /// more; `size` and children do not matter. Throws InvalidArgument (invalid_node) where the name
-  /// fits and an attribute's value is outside its list, whatever else the node lacks.
+  /// Whether the node has everything that this asks for: one of the names (any, if none is listed),
+  /// each attribute category, an encoding, a track id, each keypoint and each extra_data key. It
+  /// may have more; `size` and children do not matter. Throws InvalidArgument (invalid_node) if the
+  /// name fits and an attribute's value is outside its list, whatever else the node lacks.
   bool describes(const DetectionNode& node) const;
 
   /// What is here and not in `other`, in the order of here and `size` kept: names, keys, flags,
