@@ -42,7 +42,7 @@ std::vector<int> nearest_cells(const CellAxis& axis);
 /// The grid's values at the middles of pixels, linear between the middles of cells.
 cv::Mat1f interpolated(const cv::Mat1f& grid, const CellAxis& x, const CellAxis& y);
 
-/// What of the grid's values falls into each pixel if each value is spread evenly over its cell.
+/// The share of the grid's values in each pixel, if each value is spread evenly over its cell.
 cv::Mat1f spread(const cv::Mat1f& grid, const CellAxis& x, const CellAxis& y);
 
 }  // namespace vcap::reading

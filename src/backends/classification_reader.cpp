@@ -33,7 +33,7 @@ std::span<const float> head_scores(const ClassificationHead& head, const ModelOu
   return tensor.values.subspan(first, count);
 }
 
-/// The confidence of each score; NaN of one that has none.
+/// The confidence of each score; NaN if a score has no confidence.
 std::vector<double> label_confidences(HeadActivation activation, std::span<const float> scores) {
   if (activation == HeadActivation::softmax)
     return reading::all_finite(scores) ? reading::softmax(scores)

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The readers of detections, by what a ModelSpec says of the outputs.
+// SPDX-License-Identifier: Apache-2.0 Makes readers of detections from ModelSpec::output.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +17,7 @@ namespace {
 
 using Reader = std::function<Detections(const ModelOutputs&)>;
 
-/// What the reader must not give at all; a capsule's option "threshold" asks for more.
+/// Candidates below it are dropped by the reader; a capsule's option "threshold" may be higher.
 constexpr double kLeastConfidence = 0.05;
 
 class DetectionSpec {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <mutex>
 #include <regex>
@@ -24,7 +25,7 @@ std::string suffix() {
   return ".so." + std::to_string(VCAP_VERSION_MAJOR) + "." + std::to_string(VCAP_VERSION_MINOR);
 }
 
-/// The folders in which engines' libraries may lie: that of this library, then `engines` within it.
+/// The folder of this library, in which engines' libraries are installed.
 fs::path own_folder() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)
@@ -54,15 +55,16 @@ std::string last_linker_error() {
   return error != nullptr ? error : "unknown reason";
 }
 
+/// Why engines are libraries that are loaded: docs/adr/0007-engines-as-libraries-loaded-by-name.md.
 std::shared_ptr<Engine> load(std::string_view name) {
-  // A name becomes a part of a path.
+  // The name is used in a path.
   if (!std::regex_match(name.begin(), name.end(), std::regex("[a-z0-9_]+")))
     missing(name, "a name has only small letters, digits and _");
   const std::string file = std::string(kPrefix) + std::string(name) + suffix();
   const fs::path beside = own_folder() / file;
   std::error_code ignored;
   const std::string path = fs::exists(beside, ignored) ? beside.string() : file;
-  // Stays loaded, as all native code does.
+  // Never unloaded, like all native code.
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) missing(name, last_linker_error());
   using Make = void (*)(std::shared_ptr<Engine>&);
@@ -76,11 +78,23 @@ std::shared_ptr<Engine> load(std::string_view name) {
 }  // namespace
 
 InferenceRequest::~InferenceRequest() = default;
+
+void InferenceRequest::run() {
+  std::promise<void> done;
+  start([&done](std::exception_ptr error) {
+    if (error)
+      done.set_exception(std::move(error));
+    else
+      done.set_value();
+  });
+  done.get_future().get();
+}
+
 CompiledModel::~CompiledModel() = default;
 Engine::~Engine() = default;
 
 std::shared_ptr<Engine> find_engine(std::string_view name) {
-  // One engine of a name for all capsules, as long as anybody uses it: they share its threads.
+  // All capsules share one engine of a name, and its threads, as long as one of them uses it.
   static std::mutex mutex;
   static std::map<std::string, std::weak_ptr<Engine>, std::less<>>& engines =
       *new std::map<std::string, std::weak_ptr<Engine>, std::less<>>;

@@ -85,6 +85,7 @@ std::optional<Landmarks> LandmarkReader::operator()(const ModelOutputs& outputs)
   const double x_unit = settings_.relative ? outputs.input.width : 1;
   const double y_unit = settings_.relative ? outputs.input.height : 1;
   for (std::size_t k = 0; k < count; ++k) {
+    if (settings_.names[k].empty()) continue;
     const auto raw = points.subspan(k * settings_.values, settings_.values);
     Keypoint keypoint{.name = settings_.names[k],
                       .point = outputs.map.to_frame(cv::Point2d(raw[0] * x_unit, raw[1] * y_unit))};

@@ -53,7 +53,7 @@ class RequestPool {
   std::vector<std::unique_ptr<InferenceRequest>> free_;  // destroyed before the model
 };
 
-/// A picture on its way.
+/// A picture in flight.
 struct Flight {
   std::size_t index = 0;
   RequestPool* pool = nullptr;
@@ -81,8 +81,8 @@ class ModelRunner::Impl {
   /// The pool for the first of the input's sizes.
   const RequestPool& first() const noexcept { return *first_; }
 
-  /// The pool for one of the input's sizes; compiles the model for it the first time, which other
-  /// sizes do not wait for.
+  /// The pool for one of the input's sizes; compiles the model for it the first time; other sizes
+  /// do not wait for that.
   RequestPool& pool(std::size_t size) {
     Place& place = pools_[size];
     const std::lock_guard lock(place.mutex);
@@ -111,6 +111,24 @@ class ModelRunner::Impl {
     return map;
   }
 
+  /// For the goal latency: the calling thread does all of it, and no other has to be woken.
+  void run_alone(const cv::Mat& picture, const Read& read) {
+    RequestPool& pool = pool_for(picture);
+    std::unique_ptr<InferenceRequest> request = pool.take();
+    std::exception_ptr failed;
+    in_progress_.fetch_add(1, std::memory_order_relaxed);
+    try {
+      const PictureMap map = fill(*request, picture);
+      request->run();
+      read(0, ModelOutputs{request->outputs(), pool.input_size(), picture.size(), map});
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    in_progress_.fetch_sub(1, std::memory_order_relaxed);
+    pool.give_back(std::move(request));
+    if (failed) std::rethrow_exception(failed);
+  }
+
   const std::shared_ptr<Engine> engine_;
   const ModelFile model_;
   const PictureInput input_;
@@ -120,7 +138,7 @@ class ModelRunner::Impl {
  private:
   struct Place {
     std::mutex mutex;
-    std::unique_ptr<RequestPool> pool;  // stays once it is there
+    std::unique_ptr<RequestPool> pool;  // never replaced once set
   };
   std::vector<Place> pools_;  // by the index of the size
   const RequestPool* first_ = nullptr;
@@ -134,7 +152,7 @@ class Call {
   void landed(Flight flight, std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     landed_.emplace_back(std::move(flight), std::move(error));
-    // Within the lock: the call may be over, and this gone, as soon as the lock is free.
+    // Under the lock: once it is released, the call may return and this object be destroyed.
     changed_.notify_one();
   }
   std::pair<Flight, std::exception_ptr> wait() {
@@ -161,6 +179,8 @@ ModelRunner::ModelRunner(std::shared_ptr<Engine> engine, ModelFile model, Pictur
 ModelRunner::~ModelRunner() = default;
 
 void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
+  if (pictures.size() == 1 && impl_->settings_.goal == PerformanceGoal::latency)
+    return impl_->run_alone(pictures.front(), read);
   Call call;
   std::size_t next = 0, in_flight = 0;
   std::exception_ptr failed;
@@ -171,7 +191,8 @@ void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
     failed_index = index;
   };
 
-  // Starts the next picture on a request. What cannot be started fails, and the request is free.
+  // Starts the next picture on a request. If that fails, the picture has failed and the request is
+  // free.
   const auto start = [&](RequestPool& pool, std::unique_ptr<InferenceRequest> request) {
     auto flight = std::make_shared<Flight>(Flight{next, &pool, std::move(request)});
     impl_->in_progress_.fetch_add(1, std::memory_order_relaxed);
@@ -181,7 +202,7 @@ void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
       flight->request->start([&call, flight](std::exception_ptr error) {
         call.landed(std::move(*flight), std::move(error));
       });
-    } catch (...) {  // it never began: nothing will land
+    } catch (...) {  // it has not started: nothing will complete
       --in_flight;
       impl_->in_progress_.fetch_sub(1, std::memory_order_relaxed);
       pool.give_back(std::move(flight->request));

@@ -122,6 +122,42 @@ std::span<const std::byte> bytes_of(const CapsuleFiles& files, const std::string
   return files[name];
 }
 
+/// Of a capsule's config: what the host asks of the engine.
+void apply(const Json& config, ModelSpec& spec) {
+  if (!config.is_object() || !config.contains("engine")) return;
+  spec::with_file("config", [&] {
+    const JsonView json = JsonView(config)["engine"];
+    json.allow_fields(
+        {"name", "precision", "goal", "streams", "threads", "cache_folder", "cache_mib"});
+    if (const auto engine = json.find("name")) spec.engine = engine->text();
+    read_settings(json, spec.settings);
+    return 0;
+  });
+}
+
+Json engine_schema() {
+  const auto whole = [](int least, const char* text) {
+    return Json{{"type", "integer"}, {"minimum", least}, {"description", text}};
+  };
+  return {{"type", "object"},
+          {"description", "The engine that runs the network"},
+          {"additionalProperties", false},
+          {"properties",
+           {{"name", {{"type", "string"}, {"description", "openvino or opencv_dnn"}}},
+            {"precision",
+             {{"enum", {"fastest", "f32"}},
+              {"description", "The type that the device calculates with"}}},
+            {"goal",
+             {{"enum", {"throughput", "latency"}},
+              {"description", "Most pictures a second, or the shortest wait for each"}}},
+            {"streams", whole(0, "Requests that run at the same time; 0: the engine's choice")},
+            {"threads", whole(0, "Cores that the network may use; 0: all")},
+            {"cache_folder",
+             {{"type", "string"},
+              {"description", "The folder of compiled models; empty: none are kept"}}},
+            {"cache_mib", whole(1, "The bound of that folder in MiB")}}}};
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> spec::default_cache_folder() {
@@ -139,47 +175,21 @@ std::optional<std::filesystem::path> spec::default_cache_folder() {
   return std::nullopt;
 }
 
-ModelSpec ModelSpec::read(const CapsuleFiles& files, std::string_view name) {
+ModelSpec ModelSpec::read(const CapsuleFiles& files, std::string_view name, const Json& config) {
   const std::string file(name);
   if (!files.contains(file))
     refuse("the capsule has no file \"" + file + "\"; list it under FILES");
   const Json json = Json::parse(files.text(file), nullptr, false);
   if (json.is_discarded()) refuse(file + " is not JSON; check its commas and quotes");
-  return spec::with_file(file, [&] { return read_spec(JsonView(json), files); });
+  ModelSpec spec = spec::with_file(file, [&] { return read_spec(JsonView(json), files); });
+  apply(config, spec);
+  return spec;
 }
 
-void ModelSpec::apply(const Json& config) {
-  if (!config.is_object() || !config.contains("engine")) return;
-  spec::with_file("config", [&] {
-    const JsonView json = JsonView(config)["engine"];
-    json.allow_fields(
-        {"name", "precision", "goal", "streams", "threads", "cache_folder", "cache_mib"});
-    if (const auto engine_name = json.find("name")) engine = engine_name->text();
-    read_settings(json, settings);
-    return 0;
-  });
-}
-
-Json engine_config_schema() {
-  const auto whole = [](int least, const char* text) {
-    return Json{{"type", "integer"}, {"minimum", least}, {"description", text}};
-  };
-  return {
-      {"type", "object"},
-      {"description", "The engine that runs the network"},
-      {"additionalProperties", false},
-      {"properties",
-       {{"name", {{"type", "string"}, {"description", "openvino or opencv_dnn"}}},
-        {"precision",
-         {{"enum", {"fastest", "f32"}}, {"description", "What the device calculates with"}}},
-        {"goal",
-         {{"enum", {"throughput", "latency"}},
-          {"description", "What the device is kept busy for"}}},
-        {"streams", whole(0, "Requests that run at the same time; 0: the engine's choice")},
-        {"threads", whole(0, "Cores that the network may use; 0: all")},
-        {"cache_folder",
-         {{"type", "string"}, {"description", "Where compiled models are kept; empty: nowhere"}}},
-        {"cache_mib", whole(1, "The bound of that folder in MiB")}}}};
+Json ModelSpec::config_schema() {
+  return {{"type", "object"},
+          {"additionalProperties", false},
+          {"properties", {{"engine", engine_schema()}}}};
 }
 
 std::shared_ptr<ModelRunner> load_model(const CapsuleFiles& files, ModelSpec spec,

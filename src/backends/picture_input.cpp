@@ -34,7 +34,7 @@ void check_channels(const std::vector<double>& values, const std::string& field,
   if (values.size() != 1 && values.size() != channels)
     refuse_input(field + " has " + std::to_string(values.size()) + " numbers; give one, or " +
                  std::to_string(channels) + ", one for each channel");
-  // Models calculate in floats, in which a number may become 0 or infinite.
+  // Models calculate in floats: a double may become 0 or infinite there.
   for (const double value : values)
     if (!std::isfinite(static_cast<float>(value)))
       refuse_input(field + " has " + text(value) + "; give numbers that a 32-bit float can hold");

@@ -29,38 +29,23 @@ void sort_by_confidence(Detections& detections) {
   std::ranges::stable_sort(detections, std::greater<>{}, &Detection::confidence);
 }
 
-/// The indices that stay of detections by falling confidence. Boxes of different labels do not
-/// suppress each other, unless the filter says so.
-std::vector<std::size_t> class_aware_suppression(const Detections& sorted,
-                                                 const DetectionFilter& filter) {
-  std::vector<std::size_t> order(sorted.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (!filter.across_classes)
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return sorted[i].label; });
-
-  std::vector<std::size_t> kept;
+/// The indices that stay, by falling confidence.
+std::vector<std::size_t> best_of_heaps(const Detections& detections,
+                                       const DetectionFilter& filter) {
   std::vector<BoundingBox> boxes;
   std::vector<double> scores;
-  for (std::size_t begin = 0; begin < order.size();) {
-    boxes.clear();
-    scores.clear();
-    std::size_t end = begin;
-    const std::size_t label = sorted[order[begin]].label;
-    for (; end < order.size(); ++end) {
-      const Detection& detection = sorted[order[end]];
-      if (!filter.across_classes && detection.label != label) break;
-      boxes.push_back(detection.box);
-      scores.push_back(detection.confidence);
-    }
-    for (const std::size_t index : non_max_suppression(boxes, scores, filter.max_overlap))
-      kept.push_back(order[begin + index]);
-    begin = end;
+  std::vector<std::size_t> labels;
+  for (const Detection& detection : detections) {
+    boxes.push_back(detection.box);
+    scores.push_back(detection.confidence);
+    labels.push_back(detection.label);
   }
-  std::ranges::sort(kept);
-  return kept;
+  return filter.across_classes ? non_max_suppression(boxes, scores, filter.max_overlap)
+                               : non_max_suppression(boxes, scores, labels, filter.max_overlap);
 }
 
-/// The mean of a heap of detections weighted by their confidence; the rest is the first's.
+/// The mean of some detections, weighted by their confidence; label and confidence are the first
+/// one's.
 Detection weighted_mean(const Detections& heap) {
   Detection mean = heap.front();
   double sum = 0;
@@ -241,7 +226,7 @@ Detections Candidates::suppressed(Merge merge) && {
   } else if (filter_.max_overlap >= 1) {
     result = std::move(found_);
   } else {
-    for (const std::size_t index : class_aware_suppression(found_, filter_))
+    for (const std::size_t index : best_of_heaps(found_, filter_))
       result.push_back(std::move(found_[index]));
   }
   return result;
@@ -256,7 +241,7 @@ Detections Candidates::finish() && {
 void clip(Detections& detections, const ModelOutputs& outputs, const DetectionFilter& filter) {
   if (filter.clip)
     for (Detection& detection : detections) detection.box = clipped(detection.box, outputs.picture);
-  // Means of huge boxes, and small ones far away, can lose their area to rounding.
+  // The mean of huge boxes, and small boxes far from 0, can lose their area by rounding.
   std::erase_if(detections, [](const Detection& detection) {
     return !is_finite(detection.box) || !(detection.box.width() > 0 && detection.box.height() > 0);
   });

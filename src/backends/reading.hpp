@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the readers of network outputs have in common.
+// SPDX-License-Identifier: Apache-2.0 Shared by the readers of network outputs.
 #pragma once
 
 #include <cmath>
@@ -56,13 +55,13 @@ inline bool all_finite(std::span<const float> values) {
 
 inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// A probability that rounding took out of 0…1 put back. Requires a number.
+/// The probability, bounded to 0…1 against rounding. Requires a number.
 inline double probability(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
 
 /// exp(v − max) over their sum. Requires finite values.
 std::vector<double> softmax(std::span<const float> values);
 
-/// Where the greatest of the values is; NaN are passed over. Requires values.
+/// The index of the greatest value; NaN are ignored. Requires values.
 std::size_t greatest(std::span<const float> values);
 
 /// The box around a centre.
@@ -78,13 +77,13 @@ inline bool is_finite(const BoundingBox& box) {
 /// The box's part within the picture.
 BoundingBox clipped(const BoundingBox& box, cv::Size picture);
 
-/// Collects a detector's candidates and gives those that the filter lets through.
+/// Collects a detector's candidates and gives those that pass the filter.
 class Candidates {
  public:
   Candidates(const ModelOutputs& outputs, const DetectionFilter& filter)
       : outputs_(outputs), filter_(filter) {}
 
-  /// Whether add() would look at a candidate of that confidence. Not for NaN.
+  /// Whether add() considers a candidate of that confidence. Not for NaN.
   bool wants(double confidence) const { return confidence >= filter_.threshold; }
 
   /// Takes a candidate in pixels of the model's input, if it is a box of numbers with an area and
@@ -95,7 +94,7 @@ class Candidates {
   /// How overlapping candidates become one: the best of them, or the mean weighted by confidence.
   enum class Merge { best, weighted };
 
-  /// What is left after suppression, by falling confidence, not yet cut to the picture.
+  /// The candidates left after suppression, by falling confidence, not yet cut to the picture.
   Detections suppressed(Merge merge = Merge::best) &&;
   /// The same, cut to the picture as the filter says.
   Detections finish() &&;

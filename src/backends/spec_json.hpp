@@ -12,11 +12,11 @@
 #include "model/json_view.hpp"
 #include "vcap/base/error.hpp"
 
-/// What the readers of a ModelSpec's JSON share. All complain as JsonView does.
+/// Shared by the readers of a ModelSpec's JSON. All throw as JsonView does.
 namespace vcap::spec {
 
-/// Where the host keeps what it need not keep: $VCAP_CACHE/models, else vcap/models in
-/// $XDG_CACHE_HOME or ~/.cache; nothing without a home.
+/// The folder of compiled models: $VCAP_CACHE/models, else vcap/models in $XDG_CACHE_HOME or
+/// ~/.cache; `nullopt` without a home folder.
 std::optional<std::filesystem::path> default_cache_folder();
 
 /// Complaints about JSON, with the name of the file, as EngineError (invalid_model_spec).
@@ -40,7 +40,7 @@ Whole whole(const JsonView& json, std::int64_t least) {
   return static_cast<Whole>(value);
 }
 
-/// The value that stands under the text.
+/// The value of that text.
 template <class Value>
 Value one_of(const JsonView& json,
              std::initializer_list<std::pair<std::string_view, Value>> values) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kSsd = "SsdReader";
 constexpr std::string_view kTf = "TfDetectionReader";
 
-/// The index of the model's label in the list; nothing of a label before the first.
+/// The index of the model's label in the list; `nullopt` for a label before the first.
 std::optional<std::size_t> label_index(std::string_view reader, float raw, std::size_t offset,
                                        std::size_t classes) {
   const double label = std::round(static_cast<double>(raw)) - static_cast<double>(offset);
@@ -30,7 +30,7 @@ BoundingBox scaled(const BoundingBox& relative, cv::Size input) {
           relative.y2 * input.height};
 }
 
-/// How many entries count() lets in; no number is none.
+/// How many entries are valid by `count`; NaN counts as 0.
 std::size_t valid_entries(const ModelOutputs& outputs, const OutputRef& ref, std::size_t most) {
   const TensorView& tensor = reading::output(kTf, outputs, ref);
   if (tensor.values.size() != 1)

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kTextBox = "TextBoxReader";
 constexpr std::string_view kTextLine = "TextLineReader";
 
-/// The map with probabilities alone: 0 for what is no number.
+/// The map of probabilities, with 0 for values that are not finite.
 cv::Mat1f probability_map(const TensorView& tensor) {
   const auto shape = reading::shape_of_rank(tensor, 2);
   if (!shape || (*shape)[0] == 0 || (*shape)[1] == 0 || (*shape)[0] > reading::kLongestSide ||

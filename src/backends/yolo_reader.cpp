@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kYolo = "YoloReader";
 
-/// A table of candidates, a row each, whichever way it lies in memory.
+/// A table of candidates, a row each, in row-major or column-major order.
 struct YoloRows {
   std::span<const float> values;
   std::size_t count, row_step, column_step;
@@ -79,7 +79,7 @@ YoloRows yolo_rows(const YoloSettings& settings, const TensorView& tensor) {
                         "picture at a time");
 }
 
-/// Puts YOLOX's candidates from their cells to pixels.
+/// Converts YOLOX's candidates from cells to pixels.
 class YoloxGrid {
  public:
   YoloxGrid(const YoloSettings& settings, const ModelOutputs& outputs, const TensorView& tensor,
@@ -100,7 +100,7 @@ class YoloxGrid {
                             "set the strides to the model's");
   }
 
-  /// Rows have to be asked for in their order.
+  /// Must be called with rising rows.
   BoundingBox box(std::size_t row, double x, double y, double width, double height) {
     while (level_ + 1 < levels_.size() && levels_[level_ + 1].begin <= row) ++level_;
     const auto& [begin, columns, stride] = levels_[level_];

@@ -72,8 +72,8 @@ TEST(DensityReader, CountsAndScales) {
 }
 
 TEST(DensityReader, SpreadsCellsOverThePicturesPixelsAndLeavesOutPadding) {
-  // Cells of 2×2 pixels of the input; its first row of pixels is padding, of which the picture has
-  // nothing, and each of its pixels is two of the picture wide.
+  // Cells of 2×2 pixels of the input. Its first row of pixels is padding, which is not in the
+  // picture. Each of its pixels is two pixels of the picture wide.
   const DensityMap map = DensityReader(DensitySettings{})(
       map_of({4, 2}, {8, 1}, {.x_scale = 2, .y_shift = -1}, {1, 1, 1, 2}, {8, 16}));
   EXPECT_THAT(rows(map.values), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));

@@ -140,6 +140,31 @@ TEST_P(EngineValues, OfAConvolutionAreThoseOfALoop) {
   expect_near(outputs[0].values, expected, 0);
 }
 
+TEST_P(EngineValues, OfCompressedWeightsAreThoseOfFloatsWithEachNumberOfStreams) {
+  if (!able.reads_compressed_weights) {
+    EXPECT_THAT(
+        [&] { compile(TestModel("of_pixels_compressed.onnx")); },
+        ThrowsError<EngineError>(ErrorCode::unreadable_model, HasSubstr("DequantizeLinear")));
+    return;
+  }
+  std::vector<Output> expected;
+  for (unsigned seed = 0; seed < 4; ++seed)
+    expected.push_back(run(TestModel("of_pixels.onnx"), noise(kPicture, seed)).at(0));
+  for (int compilation = 0; compilation < 30;
+       ++compilation) {  // the engine's fault comes by chance
+    settings.streams = static_cast<std::size_t>(compilation % 3) + 1;
+    const auto compiled = compile(TestModel("of_pixels_compressed.onnx"));
+    std::vector<std::future<void>> callers;
+    for (int caller = 0; caller < 4; ++caller)
+      callers.push_back(std::async(std::launch::async, [&] {
+        const auto request = compiled->make_request();
+        for (unsigned i = 0; i < 4; ++i)
+          EXPECT_EQ(run_picture(*request, noise(kPicture, i)).at(0).values, expected[i].values);
+      }));
+    for (auto& caller : callers) caller.get();
+  }
+}
+
 TEST_P(EngineValues, OfAModelForAnySizeFollowTheSize) {
   const TestModel model("scaling_any_size.onnx");
   for (const cv::Size size :
@@ -280,6 +305,19 @@ TEST_P(EngineValues, StayUntilTheNextStart) {
   expect_near(values, expected, 0);
 }
 
+TEST_P(EngineValues, AreTheSameInTheCallersThreadAndInTheEngines) {
+  const auto compiled = compile(TestModel("convolution.onnx"));
+  const auto request = compiled->make_request();
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const cv::Mat picture = noise(kPicture, seed);
+    const auto started = run_picture(*request, picture);
+    request->input().setTo(0);
+    picture.copyTo(request->input());
+    request->run();
+    EXPECT_EQ(copy_outputs(*request)[0].values, started[0].values);
+  }
+}
+
 TEST_P(EngineValues, AreTheSameForEachGoalAndNumberOfStreams) {
   const cv::Mat picture = noise(kPicture, 11);
   const auto expected = run(TestModel("convolution.onnx"), picture);
@@ -319,6 +357,13 @@ TEST(Engines, AreFoundByName) {
     const auto held = find_engine(name);
     EXPECT_EQ(find_engine(name), held);
   }
+}
+
+TEST(Engines, IncludeOpenVinoUnlessTheBuildWasConfiguredWithoutNetworks) {
+  if (VCAP_WITHOUT_NETWORKS) GTEST_SKIP() << "configured with VCAP_WITHOUT_NETWORKS";
+  EXPECT_THAT(installed_engines(), testing::Contains("openvino"))
+      << "run cmake/fetch_wheel.sh openvino, then configure and build again, or leave it out: "
+         "tests/run.sh --without-networks, or CMake's -DVCAP_WITHOUT_NETWORKS=ON";
 }
 
 TEST(Engines, ThatAreNotThereAreNamedWithThoseThatAre) {

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -25,9 +29,40 @@ struct FakePlan {
   cv::Size own_size{4, 4};            ///< if none is asked for
   bool shares = true;                 ///< takes fitting pictures where they lie
   int fail_start = 0, fail_done = 0;  ///< values of a first pixel whose request fails; 0: none
-  std::atomic<int> fail_compiles{0};  ///< how many of the next compiles throw
+  std::map<std::string, std::vector<float>> constants{};  ///< further outputs, for each picture
+  std::atomic<int> fail_compiles{0};                      ///< how many of the next compiles throw
   std::atomic<std::size_t> compiled{0}, starts{0}, in_flight{0}, most_in_flight{0}, breaches{0};
-  std::atomic<bool> hold{false};  ///< nothing completes as long as this is set
+
+  /// Nothing completes from here to release().
+  void hold() {
+    const std::lock_guard lock(mutex);
+    is_held = true;
+  }
+  void release() {
+    const std::lock_guard lock(mutex);
+    is_held = false;
+    changed.notify_all();
+  }
+  /// Waits until so many requests are in flight; false if that is not so after ten seconds.
+  bool wait_for_in_flight(std::size_t count) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::seconds(10), [&] { return in_flight == count; });
+  }
+
+  // For the engine.
+  void took_off() {
+    const std::lock_guard lock(mutex);
+    most_in_flight = std::max<std::size_t>(most_in_flight, ++in_flight);
+    changed.notify_all();
+  }
+  void landed() {
+    const std::lock_guard lock(mutex);
+    --in_flight;
+    changed.notify_all();
+  }
+  std::mutex mutex;
+  std::condition_variable changed;  ///< of in_flight, is_held and the engine's jobs
+  bool is_held = false;
 };
 
 /// Completes requests on threads of its own, in random order. An output is the first pixel's blue
@@ -57,20 +92,21 @@ class FakeEngine final : public Engine {
   }
 
  private:
+  /// Guarded by the plan's mutex.
   class Queue {
    public:
     explicit Queue(std::shared_ptr<FakePlan> plan) : plan_(std::move(plan)) {}
     void add(std::function<void()> job) {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(plan_->mutex);
       jobs_.push_back(std::move(job));
-      changed_.notify_one();
+      plan_->changed.notify_all();
     }
     void work(unsigned seed) {
       std::mt19937 random(seed);
-      std::unique_lock lock(mutex_);
+      std::unique_lock lock(plan_->mutex);
       for (;;) {
-        while (!stopped_ && (jobs_.empty() || plan_->hold))
-          changed_.wait_for(lock, std::chrono::milliseconds(1));
+        plan_->changed.wait(lock,
+                            [this] { return stopped_ || (!jobs_.empty() && !plan_->is_held); });
         if (stopped_) return;
         std::swap(jobs_[random() % jobs_.size()], jobs_.back());
         const auto job = std::move(jobs_.back());
@@ -82,15 +118,13 @@ class FakeEngine final : public Engine {
       }
     }
     void stop() {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(plan_->mutex);
       stopped_ = true;
-      changed_.notify_all();
+      plan_->changed.notify_all();
     }
 
    private:
     const std::shared_ptr<FakePlan> plan_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
     std::vector<std::function<void()>> jobs_;
     bool stopped_ = false;
   };
@@ -121,13 +155,10 @@ class FakeEngine final : public Engine {
         throw std::runtime_error("start " + std::to_string(value));
       if (running_.exchange(true)) ++plan_->breaches;
       ++plan_->starts;
-      const std::size_t now = ++plan_->in_flight;
-      for (std::size_t most = plan_->most_in_flight;
-           now > most && !plan_->most_in_flight.compare_exchange_weak(most, now);) {
-      }
+      plan_->took_off();
       queue_->add([this, value, done = std::move(done)] {
         values_ = {static_cast<float>(value)};
-        --plan_->in_flight;
+        plan_->landed();
         running_ = false;
         done(plan_->fail_done != 0 && value == plan_->fail_done
                  ? std::make_exception_ptr(std::runtime_error("done " + std::to_string(value)))
@@ -137,6 +168,8 @@ class FakeEngine final : public Engine {
     std::span<const TensorView> outputs() override {
       if (running_) ++plan_->breaches;
       outputs_ = {{"value", {1}, values_}};
+      for (const auto& [name, values] : plan_->constants)
+        outputs_.push_back({name, {1, values.size()}, values});
       return outputs_;
     }
 

@@ -87,6 +87,15 @@ TEST(LandmarkReader, ReadsPoseLandmarksOfMediaPipe) {
   EXPECT_THAT(found->keypoints[1], AllOf(PointNear(4, 5), Field(&Keypoint::z, 6)));
 }
 
+TEST(LandmarkReader, LeavesOutPointsWithoutAName) {
+  MadeOutputs outputs({9, 9});
+  outputs.add("points", {1, 6}, {1, 2, 3, 4, 5, 6});
+  const auto found = LandmarkReader({.names = {"eye", "", "ear"}})(outputs);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_THAT(found->keypoints, ElementsAre(AllOf(PointNear(1, 2), Field(&Keypoint::name, "eye")),
+                                            AllOf(PointNear(5, 6), Field(&Keypoint::name, "ear"))));
+}
+
 TEST(LandmarkReader, ReadsCertaintiesOfOutputsOfTheirOwn) {
   const LandmarkSettings settings{.names = names(2),
                                   .visibility_output = CertaintyOutput{{"visible", 0}},

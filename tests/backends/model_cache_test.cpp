@@ -258,12 +258,13 @@ TEST_F(ModelCacheTest, HasAKeyForAllThatChangesWhatIsCompiled) {
   VCAP_EXPECT_ANOTHER_KEY(settings.constants["a"] = std::vector<float>(12));
   VCAP_EXPECT_ANOTHER_KEY(settings.constants["a1"] = std::vector<float>(2));
   VCAP_EXPECT_ANOTHER_KEY(engine = "openvino 2 CPU");
-  // Fields that run into each other as text.
+  // Fields whose texts, one after the other, are the same.
   VCAP_EXPECT_ANOTHER_KEY(input.name = "x|1|0"; input.mean = {3});
   VCAP_EXPECT_ANOTHER_KEY(input.name = "x"; (input.mean = {1, 0, 3}));
 #undef VCAP_EXPECT_ANOTHER_KEY
 
-  // And none for what does not: a cache that misses for nothing is of no use.
+  // And the same key for settings that do not matter: a cache that misses without need is of no
+  // use.
   EXPECT_EQ(same, key([](auto& file, auto& input, auto&, auto& settings, auto&) {
               file.name = "other.onnx";
               input.padding = 114;

@@ -32,9 +32,9 @@ def node(operation, inputs, outputs, **attributes):
     return helper.make_node(operation, inputs, outputs, name=operation + "_" + outputs[0], **attributes)
 
 
-def model(nodes, inputs, outputs, weights=(), domain=None):
+def model(nodes, inputs, outputs, weights=(), domain=None, operations=11):
     graph = helper.make_graph(nodes, "test", inputs, outputs, list(weights))
-    imports = [helper.make_opsetid("", 11)]
+    imports = [helper.make_opsetid("", operations)]
     if domain:
         imports.append(helper.make_opsetid(domain, 1))
     made = helper.make_model(graph, opset_imports=imports, producer_name="vcap")
@@ -76,6 +76,20 @@ def convolution(values=None):
     return model([layer], [info("picture", PICTURE)], [info("values", [1, 2, HEIGHT, WIDTH])], [weights])
 
 
+def of_pixels(compressed):
+    """A convolution of single pixels, times two; compressed: its weights have 8 bits, and a scale for each
+    output. A product, which activations are too, does not make its input quantized."""
+    weights, shape = weights_of_conv(3, 32, 1), [1, 32, HEIGHT, WIDTH]
+    product = node("Mul", ["picture", "two"], ["doubled"])
+    layers = [product, node("Conv", ["doubled", "weights"], ["values"], kernel_shape=[1, 1])]
+    values = [tensor("two", [2]), tensor("weights", weights)]
+    if compressed:
+        layers.insert(1, node("DequantizeLinear", ["small_weights", "scales", "zeros"], ["weights"], axis=0))
+        values[1:] = [tensor("small_weights", 2 * weights, np.int8), tensor("scales", [0.5] * 32),
+                      tensor("zeros", [0] * 32, np.int8)]
+    return model(layers, [info("picture", PICTURE)], [info("values", shape)], values, operations=13)
+
+
 def nan_weights():
     values = weights_of_conv().astype(np.float32)
     values[0, 0, 1, 1] = np.nan
@@ -90,7 +104,7 @@ def two_outputs():
 
 
 def with_constant(shape, reaches_picture):
-    """A second input: multiplies the picture, or goes its own way to a second output."""
+    """A second input: multiplies the picture, or leads to a second output."""
     nodes = [node("Mul", ["picture", "factor"], ["values"])] if reaches_picture else [
         node("Add", ["picture", "one"], ["values"]), node("Add", ["factor", "one"], ["other"])]
     outputs = [info("values", PICTURE)] + ([] if reaches_picture else [info("other", shape)])
@@ -146,7 +160,7 @@ def huge_at_run_time():
 
 
 def external_weights():
-    """Says that its weights lie in a file elsewhere, which a model in memory has not."""
+    """Names another file for its weights, which a model in memory does not have."""
     weights = onnx.TensorProto(name="weights", data_type=FLOAT, dims=[1, 3, 1, 1],
                                data_location=TensorProto.EXTERNAL)
     for key, value in (("location", "/etc/passwd"), ("offset", "0"), ("length", "12")):
@@ -210,6 +224,8 @@ MODELS = {
     "scaling.onnx": scaling(PICTURE, [1, 1, HEIGHT, WIDTH]),
     "scaling_any_size.onnx": scaling([1, 3, "h", "w"], [1, 1, "h", "w"]),
     "convolution.onnx": convolution(),
+    "of_pixels.onnx": of_pixels(False),
+    "of_pixels_compressed.onnx": of_pixels(True),
     "nan_weights.onnx": nan_weights(),
     "two_outputs.onnx": two_outputs(),
     "flat_constant.onnx": with_constant([1, 4], False),

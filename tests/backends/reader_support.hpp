@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the tests of readers share: outputs made by hand, and what must hold of every detection.
+// SPDX-License-Identifier: Apache-2.0 Shared by the tests of readers: outputs made by hand, and
+// what must hold for every detection.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void expect_bad_setting(Make make, const testing::Matcher<std::string>& message)
   EXPECT_THAT(make, ThrowsError<EngineError>(ErrorCode::invalid_model_spec, message));
 }
 
-/// What holds of detections, whatever the network gave.
+/// What holds for detections, whatever the network gave.
 inline void expect_sound(const Detections& detections, cv::Size picture, double threshold) {
   double last = 1;
   for (const Detection& detection : detections) {
@@ -95,8 +95,8 @@ inline void expect_sound(const Detections& detections, cv::Size picture, double 
   }
 }
 
-/// Puts each bad number at each place of the outputs, one at a time, and checks what comes out:
-/// the same or fewer detections, each sound.
+/// Puts each bad number at each place of the outputs, one at a time, and checks the results: the
+/// same or fewer detections, each sound.
 template <class Reader>
 void expect_bad_numbers_dropped(const Reader& reader, MadeOutputs outputs, double threshold) {
   const std::size_t all = reader(outputs).size();
@@ -120,7 +120,7 @@ void expect_bad_numbers_dropped(const Reader& reader, MadeOutputs outputs, doubl
   }
 }
 
-/// Puts huge numbers at each place; what comes out, if anything does, is sound.
+/// Puts huge numbers at each place; all results are sound.
 template <class Reader>
 void expect_huge_numbers_survived(const Reader& reader, MadeOutputs outputs, double threshold) {
   for (std::size_t output = 0; output < outputs.size(); ++output) {

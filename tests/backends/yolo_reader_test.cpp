@@ -144,7 +144,7 @@ TEST(YoloReader, BoundsTheCandidatesAndTheDetections) {
   outputs.add("o", {1, 3, 6},
               {50, 50, 20, 20, 0.7f, 0, 150, 50, 20, 20, 0.9f, 0, 150, 50, 20, 20, 0.8f, 0});
   YoloSettings settings = yolo(YoloForm::v8);
-  settings.filter.max_candidates = 2;  // of which one is a duplicate
+  settings.filter.max_candidates = 2;  // one of them is a duplicate
   EXPECT_THAT(YoloReader(settings)(outputs), ElementsAre(found(0, 0.9)));
   settings.filter.max_candidates = 3;
   settings.filter.max_detections = 1;

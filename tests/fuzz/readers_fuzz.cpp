@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Reading the outputs of networks: the first bytes choose the reader, its settings and the shapes,
-// the others are the numbers. What is read is finite, within the picture, and sure in 0…1.
+// SPDX-License-Identifier: Apache-2.0 Reads outputs of networks: the first bytes choose the reader,
+// its settings and the shapes, the others are the numbers. Results are finite, within the picture,
+// and have confidences in 0…1.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -55,7 +55,7 @@ class Choices {
   std::span<const std::byte> rest() const { return bytes_; }
 
   /// The numbers that follow, from the beginning again if they are too few. They are either any
-  /// floats, or near zero as most of a network are, with some that it should not give.
+  /// floats, or near zero as most numbers of a network are, with some that it should not give.
   std::vector<float> numbers(std::size_t count) {
     std::vector<float> values(count);
     for (float& value : values) value = plain_ ? plain_number() : any_number();

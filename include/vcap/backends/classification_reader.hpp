@@ -19,7 +19,7 @@ struct ClassificationHead {
   enum class Activation {
     none,     ///< they are confidences
     softmax,  ///< logits of labels that exclude each other
-    sigmoid,  ///< logits of labels of which several may hold
+    sigmoid,  ///< logits of labels that do not exclude each other
   };
 
   std::string name{};  ///< such as "color"; the category of the attribute

@@ -13,8 +13,8 @@ struct DetectionFilter {
   double threshold = 0.5;       ///< the least confidence, in 0…1
   double max_overlap = 0.45;    ///< IoU of non-maximum suppression, in 0…1; 1 switches it off
   bool across_classes = false;  ///< whether a box suppresses boxes of other labels
-  /// Whether boxes are cut to the picture, and dropped if they have no part in it. Keypoints stay
-  /// where they are: a point outside the picture still tells a person's pose.
+  /// Whether boxes are cut to the picture, and dropped if they have no part in it. Keypoints are
+  /// not cut: a point outside the picture is still a part of the pose.
   bool clip = true;
   std::size_t max_candidates = 5000;  ///< how many of the best go into the suppression, > 0
   std::size_t max_detections = 1000;  ///< how many of the best are given, > 0

@@ -33,14 +33,13 @@ VCAP_EXPORT DetectionNodes to_nodes(const Detections& detections,
 ///
 ///     std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
 ///                                                 const std::string& device) override {
-///       auto spec = vcap::ModelSpec::read(files, "model.json");
-///       spec.apply(config());
+///       const auto spec = vcap::ModelSpec::read(files, "model.json", config());
 ///       return std::make_unique<vcap::DetectorBackend>(files, spec, device);
 ///     }
 ///
-/// The capsule's option "threshold", if there is one, is the least confidence of what is given. If
-/// `spec.output` has a "tiling", each frame is cut into tiles, which go into the model side by
-/// side, and what is found on several of them is merged. Thread safety: as BaseBackend.
+/// The capsule's option "threshold", if there is one, is the least confidence of the nodes. If
+/// `spec.output` has a "tiling", each frame is cut into tiles, which are requests of their own, and
+/// detections of several tiles are merged. Thread safety: as BaseBackend.
 class VCAP_EXPORT DetectorBackend : public ModelBackend<Detections> {
  public:
   /// Throws as load_model and make_detection_reader.

@@ -24,7 +24,7 @@ class VCAP_EXPORT EncodingReader {
  public:
   explicit EncodingReader(EncodingSettings settings) : settings_(std::move(settings)) {}
 
-  /// Nothing if a number is NaN or infinite, or if a vector without length is to be normalised.
+  /// `nullopt` if a number is NaN or infinite, or if a vector of length 0 is to be normalised.
   /// Throws EngineError (model_output) if the output is no vector, or one of another length.
   std::optional<std::vector<float>> operator()(const ModelOutputs& outputs) const;
 

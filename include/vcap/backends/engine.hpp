@@ -27,11 +27,11 @@ namespace vcap {
 struct ModelFile {
   std::string name{};  ///< of the file; its ending tells the format: .xml, .onnx, .tflite, …
   std::span<const std::byte> bytes{};
-  std::span<const std::byte>
-      weights{};  ///< of formats that keep them in a file of their own (.bin)
+  /// Of formats that keep them in a file of their own (.bin).
+  std::span<const std::byte> weights{};
 };
 
-/// What the device should be kept busy for.
+/// Whether many pictures a second or a short wait for each matters more.
 enum class PerformanceGoal {
   throughput,  ///< many requests at once, each on few cores: the most pictures a second
   latency      ///< one request at a time, on all cores
@@ -46,22 +46,24 @@ enum class Precision {
 /// How a model is compiled. The defaults are meant for a server that runs many streams.
 /// Thread safety: value.
 struct EngineSettings {
-  /// In the engine's words: CPU, GPU.0, AUTO, MULTI:GPU.0,CPU. vcap's CPU:0 and GPU:0 will do too.
+  /// By the engine's names: CPU, GPU.0, AUTO, MULTI:GPU.0,CPU. vcap's CPU:0 and GPU:0 are accepted
+  /// too.
   std::string device = "CPU";
   PerformanceGoal goal = PerformanceGoal::throughput;
   Precision precision = Precision::fastest;
-  std::size_t streams =
-      0;  ///< requests that the device runs at the same time; 0: the engine's choice
+  /// Requests that the device runs at the same time; 0: the engine's choice.
+  std::size_t streams = 0;
   std::size_t threads = 0;  ///< cores that the model may use; 0: all that the process may run on
   /// Where compiled models are kept for the next start; absent: nowhere.
   std::optional<std::filesystem::path> cache_folder{};
-  std::uint64_t cache_bytes = std::uint64_t{1} << 30;  ///< least recently used models go beyond it
+  /// Bound of the folder; the least recently used models are deleted.
+  std::uint64_t cache_bytes = std::uint64_t{1} << 30;
   /// Further inputs that are the same for every picture, by name.
   std::map<std::string, std::vector<float>> constants{};
 };
 
-/// One inference at a time: its input, its run, its outputs. Made by a CompiledModel, which it does
-/// not outlive. Thread safety: thread-compatible; `done` is called by a thread of the engine.
+/// One inference at a time: its input, its run, its outputs. Made by a CompiledModel, which must
+/// outlive it. Thread safety: thread-compatible; `done` is called by a thread of the engine.
 class VCAP_EXPORT InferenceRequest {
  public:
   using Done = std::function<void(std::exception_ptr)>;
@@ -75,13 +77,17 @@ class VCAP_EXPORT InferenceRequest {
   /// start.
   virtual cv::Mat input() = 0;
   /// Takes the pixels of a BGR picture of exactly the model's size where they lie; the picture must
-  /// not change until the request is done. false: not possible for this picture, nothing is
+  /// not change until the request is done. false: not possible for this picture; nothing has
   /// changed.
   virtual bool share_input(const cv::Mat& picture) = 0;
-  /// Begins. `done` is called exactly once, with what went wrong, or null; not under a lock. The
-  /// request must live until then. Throws EngineError (inference_failed) if it cannot begin.
+  /// Starts the inference. `done` is called exactly once, with the error or null, and not under a
+  /// lock. The request must live until then. Throws EngineError (inference_failed) if it cannot
+  /// start.
   virtual void start(Done done) = 0;
-  /// Valid from done until the next start.
+  /// Runs in the calling thread and returns when the request is done; throws what `done` would get.
+  /// An engine that can do so saves the wake-up of a thread; the default starts and waits.
+  virtual void run();
+  /// Valid from done until the next start or run.
   virtual std::span<const TensorView> outputs() = 0;
 };
 
@@ -111,7 +117,7 @@ class VCAP_EXPORT Engine {
 
   virtual std::string name() const = 0;
   virtual std::string version() const = 0;
-  /// The devices that are there, in the engine's words.
+  /// The devices that the engine finds, by its own names.
   virtual std::vector<std::string> devices() const = 0;
   /// Compiles the model for pictures of `size`; nothing: the model's own size. Throws EngineError:
   /// unreadable_model, unsupported_model (an operation that the device lacks, or an input that is

@@ -8,12 +8,12 @@
 
 namespace vcap {
 
-/// Every device of the kind that OpenVINO has and is fastest with: NPUs, else GPUs, else the first
-/// CPU. Asks the engine what is there, so that a GPU that it has no plugin for is left alone.
-/// Mapping throws EngineError (engine_missing) without the engine.
+/// Every device of the fastest kind that OpenVINO has: NPUs, else GPUs, else the first CPU. Asks
+/// the engine for its devices, so a GPU for which it has no plugin is not chosen. The mapper throws
+/// EngineError (engine_missing) if the engine is not installed.
 VCAP_EXPORT DeviceMapper map_to_openvino_devices();
 
-/// The same of any engine, with its name in the mapper's: "map_to_engine_devices(NAME)".
+/// The same for any engine. The mapper's name has the engine's: "map_to_engine_devices(NAME)".
 VCAP_EXPORT DeviceMapper map_to_engine_devices(std::string engine);
 
 }  // namespace vcap

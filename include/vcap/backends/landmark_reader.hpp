@@ -33,13 +33,14 @@ struct CertaintyOutput {
 /// with 3 values, z in place 2 and the flag in output 1; its pose landmarks 39 names with 5 values,
 /// z in place 2, visibility in 3 and presence in 4, and a flag without sigmoid.
 struct LandmarkSettings {
-  OutputRef points{};                ///< [1,K·D] or [1,K,D]
-  std::vector<std::string> names{};  ///< of the K points, in the model's order
-  std::size_t values = 2;            ///< D, the numbers of a point
-  bool relative = false;  ///< whether coordinates are parts of the input, and not its pixels
+  OutputRef points{};  ///< [1,K·D] or [1,K,D]
+  /// Of the K points, in the model's order; those with an empty name are not given.
+  std::vector<std::string> names{};
+  std::size_t values = 2;  ///< D, the numbers of a point
+  bool relative = false;   ///< whether coordinates are parts of the input, and not its pixels
   std::optional<std::size_t> z{};           ///< the place of z in a point's numbers
-  std::optional<std::size_t> visibility{};  ///< and of the logit that it is not hidden
-  std::optional<std::size_t> presence{};    ///< and of the logit that it is in the picture
+  std::optional<std::size_t> visibility{};  ///< the place of the logit that it is not hidden
+  std::optional<std::size_t> presence{};    ///< the place of the logit that it is in the picture
   std::optional<CertaintyOutput> visibility_output{};  ///< [1,K], if it is an output of its own
   std::optional<CertaintyOutput> presence_output{};    ///< [1,K], if it is an output of its own
   std::optional<CertaintyOutput> flag{};               ///< [1,1]: whether the thing is there
@@ -54,8 +55,8 @@ class VCAP_EXPORT LandmarkReader {
   /// Throws EngineError (invalid_model_spec) that names the setting at fault.
   explicit LandmarkReader(LandmarkSettings settings);
 
-  /// Nothing if the flag is below the threshold or no number. Throws EngineError (model_output) if
-  /// an output does not fit the names and values.
+  /// `nullopt` if the flag is below the threshold or NaN. Throws EngineError (model_output) if an
+  /// output does not fit the names and values.
   std::optional<Landmarks> operator()(const ModelOutputs& outputs) const;
 
  private:

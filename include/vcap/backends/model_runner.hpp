@@ -14,13 +14,13 @@
 
 namespace vcap {
 
-/// Runs pictures through a model so that its device never waits for one.
+/// Runs pictures through a model and keeps its device busy.
 ///
 /// Owns the compiled model, one for each of the input's sizes (the first at once, others when a
 /// picture first needs them), and a pool of requests for each. run() may be called by several
 /// threads at once: they share the pool, so that the end of one call overlaps the next. Made by
-/// ModelBackend or by whoever runs a model. Thread safety: thread-safe; the destructor waits for
-/// nobody, so no call of run may be in progress.
+/// ModelBackend or by whoever runs a model. Thread safety: thread-safe; the destructor does not
+/// wait, so no call of run() may be in progress.
 class VCAP_EXPORT ModelRunner {
  public:
   /// Takes what the model gave for the picture at that index. The outputs are valid during the
@@ -30,7 +30,7 @@ class VCAP_EXPORT ModelRunner {
   /// Counts of work. Thread safety: value.
   struct Counts {
     std::size_t pictures = 0;  ///< that were given to the model
-    std::size_t shared = 0;    ///< of these: read where they lay, without a copy of their pixels
+    std::size_t shared = 0;    ///< of these: used in place, without a copy of their pixels
   };
 
   /// Compiles the model for its first size. `model` outlives this. Throws as Engine::compile and

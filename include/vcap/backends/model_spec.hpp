@@ -16,8 +16,8 @@
 
 namespace vcap {
 
-/// What a capsule says of its network: which file, which engine, how pictures go in, and how to
-/// read what comes out. Usually a JSON file of the capsule (docs/backends.md has every field):
+/// A capsule's description of its network: its file, the engine, how pictures become its input, and
+/// how its outputs are read. Usually a JSON file of the capsule (docs/backends.md has every field):
 ///
 ///     {"model": "yolov8n.onnx", "labels": "coco.txt",
 ///      "input": {"sizes": [[640, 640]], "fit": "letterbox", "scale": 255, "padding": 114},
@@ -33,19 +33,18 @@ struct VCAP_EXPORT ModelSpec {
   std::vector<std::string> labels{};                 ///< names of the classes, by index
   nlohmann::json output = nlohmann::json::object();  ///< for the reader of the outputs
 
-  /// Reads the capsule's JSON file of that name, and the file of labels that it names. Throws
-  /// EngineError (invalid_model_spec) that names the file, the field by its JSON pointer, its value
-  /// and what is allowed.
-  static ModelSpec read(const CapsuleFiles& files, std::string_view name);
+  /// Reads the capsule's JSON file of that name, and the file of labels that it names. What the
+  /// host asks for comes first: the object "engine" of `config`, if there is one (BaseCapsule's
+  /// config(), which config_schema() describes). Throws EngineError (invalid_model_spec) that names
+  /// the file, the field by its JSON pointer, its value and what is allowed.
+  static ModelSpec read(const CapsuleFiles& files, std::string_view name,
+                        const nlohmann::json& config = {});
 
-  /// Takes what a host asks for: the object "engine" of a config, if there is one, with "name",
-  /// "precision", "goal", "streams", "threads", "cache_folder" and "cache_mib". Throws as read.
-  void apply(const nlohmann::json& config);
+  /// For CapsuleInfo::config_schema: an object that has "engine" alone, with "name", "precision",
+  /// "goal", "streams", "threads", "cache_folder" and "cache_mib". A capsule that takes more adds
+  /// it under "properties".
+  static nlohmann::json config_schema();
 };
-
-/// The schema of a config's object "engine", for CapsuleInfo::config_schema: put it under
-/// "properties" as "engine".
-VCAP_EXPORT nlohmann::json engine_config_schema();
 
 /// Compiles the model that `spec` describes, on a device that the capsule's mapper returned. The
 /// files outlive what is returned. Throws EngineError and DeviceError as ModelRunner, and

@@ -22,12 +22,12 @@ struct VCAP_EXPORT PictureInput {
     letterbox_corner,  ///< keeps the aspect; padding at the right and bottom
     crop_centre        ///< keeps the aspect; cuts off what is beyond the size
   };
-  /// What the model was trained with.
+  /// The channels that the model was trained with.
   enum class Colors { bgr, rgb, gray };
   /// The order of the model's dimensions. `automatic` takes what the file says, else the place of
   /// the dimension that has 1 or 3 elements.
   enum class Layout { automatic, nchw, nhwc };
-  /// How pixels are made of others if the size changes.
+  /// How pixels are interpolated if the size changes.
   enum class Interpolation { linear, area, nearest, cubic };
 
   std::string name{};  ///< of the model's input; empty: its only picture input

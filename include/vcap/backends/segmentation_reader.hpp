@@ -19,7 +19,7 @@ struct VCAP_EXPORT Segmentation {
   cv::Mat labels{};  ///< CV_8U for up to 256 classes, otherwise CV_16U; indices into the list
 
   /// A picture in BGR, CV_8UC3, that has the palette's color for each label. A label beyond the
-  /// palette starts from its beginning again. An empty palette is default_palette().
+  /// palette's end counts from its beginning again. An empty palette is default_palette().
   cv::Mat colored(std::span<const cv::Vec3b> palette = {}) const;
 
   /// 256 colors in BGR that differ well for small labels, as PASCAL VOC's: the bits 0, 1 and 2 of a
@@ -40,7 +40,7 @@ struct SegmentationSettings {
   OutputRef output{};
   Form form = Form::planes;
   std::size_t classes = 21;  ///< C, up to 65536
-  /// Of two classes the output may have the scores of label 1 alone. A cell has label 1 if its
+  /// With two classes, the output may have the scores of label 1 alone. A cell has label 1 if its
   /// score is at least this: ½ for probabilities, 0 for logits.
   double threshold = 0.5;
   /// Whether labels are those of the picture's pixels, each that of the nearest cell. Otherwise

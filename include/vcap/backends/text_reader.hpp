@@ -27,12 +27,13 @@ struct TextBoxSettings {
   double threshold = 0.6;       ///< the least mean probability within a box, in 0…1
   double unclip_ratio = 1.5;    ///< how far boxes grow, in 0…100: area·ratio / perimeter a side
   double min_side = 3;          ///< the least shorter side of a box in cells, before it grows
-  std::size_t max_candidates = 1000;  ///< how many boxes are looked at, > 0
+  std::size_t max_candidates = 1000;  ///< how many boxes are examined, > 0
 };
 
 /// Finds text from the probability map of a DB network. Cells above the threshold that touch each
-/// other become the smallest rectangle, of any angle, around them. Networks learn shrunk text,
-/// hence the rectangle grows. Cells that are NaN or infinite count as no text.
+/// other become the smallest rectangle, of any angle, around them. The rectangle then grows, since
+/// such networks are trained on shrunk areas of text. Cells that are NaN or infinite count as no
+/// text.
 ///
 /// Source: M. Liao et al., "Real-time Scene Text Detection with Differentiable Binarization", AAAI
 /// 2020. Thread-safe.
@@ -51,8 +52,8 @@ class VCAP_EXPORT TextBoxReader {
 
 /// A text that was read. Thread safety: value.
 struct RecognizedText {
-  std::string text{};     ///< UTF-8, as far as the dictionary is
-  double confidence = 0;  ///< the mean of the characters', in 0…1; 0 of an empty text
+  std::string text{};     ///< UTF-8 if the dictionary is
+  double confidence = 0;  ///< the mean of the characters', in 0…1; 0 for an empty text
 
   bool operator==(const RecognizedText&) const = default;
 };
@@ -67,9 +68,9 @@ struct TextLineSettings {
   bool logits = false;    ///< whether scores are logits, and not probabilities
 };
 
-/// Reads a line of text by greedy CTC decoding: the best character of each step; runs of the same
-/// become one, and blanks are left out. A character's confidence is that of its run's first step.
-/// A step with a NaN or infinite score counts as a blank.
+/// Reads a line of text by greedy CTC decoding: the best character of each step; runs of one
+/// character become a single one, and blanks are left out. A character's confidence is that of its
+/// run's first step. A step with a NaN or infinite score counts as a blank.
 ///
 /// Source: A. Graves et al., "Connectionist Temporal Classification", ICML 2006, section 3.2 (best
 /// path decoding). Thread-safe.

@@ -47,7 +47,7 @@ class VCAP_EXPORT YoloReader {
   explicit YoloReader(YoloSettings settings);
 
   /// Throws EngineError (model_output) if the output's shape is not that of the form with the
-  /// declared classes and keypoints, or if a confident candidate's label is none of the classes.
+  /// declared classes and keypoints, or if a confident candidate's label is not one of the classes.
   Detections operator()(const ModelOutputs& outputs) const;
 
  private:

@@ -13,11 +13,11 @@
 namespace vcap {
 namespace {
 
-/// Graphs lie in attributes of nodes of graphs: in real models, two or three deep.
+/// Attributes of nodes may hold graphs; in real models they are nested two or three deep.
 constexpr int kDeepestGraph = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
 
-/// Thrown with what is wrong, and given the model's name by read_onnx_header.
+/// Thrown with what is wrong; read_onnx_header adds the model's name.
 struct Fault {
   std::string what;
 };
@@ -160,7 +160,7 @@ std::size_t least_inputs(std::string_view operation) {
   return found != least.end() ? found->second : 1;
 }
 
-/// Bytes of an element in raw_data; 0: a type without, or of less than a byte.
+/// Bytes of an element in raw_data; 0: the type has none there, or has less than a byte.
 std::int64_t size_of_type(std::uint64_t type) {
   switch (type) {
     case 2:  // uint8
@@ -232,7 +232,7 @@ std::string check_tensor(std::string_view bytes) {
     }
   if (elsewhere)
     throw Fault{"tensor \"" + name +
-                "\" lies in another file, which a model in memory has not; save the model with its "
+                "\" lies in another file, which is not loaded; save the model with its "
                 "weights in one file"};
   std::int64_t elements = 1;
   for (const std::int64_t length : shape) {
@@ -283,7 +283,7 @@ using Names = std::set<std::string, std::less<>>;
 
 OnnxHeader check_graph(std::string_view bytes, Names known, int depth);
 
-/// Checks a NodeProto and adds what it gives to `known`.
+/// Checks a NodeProto and adds the names of its outputs to `known`.
 void check_node(std::string_view bytes, Names& known, int depth) {
   std::string operation, domain;
   std::vector<std::string_view> attributes, inputs, outputs;
@@ -363,7 +363,7 @@ OnnxHeader read_onnx_header(const ModelFile& model) {
     return *header;
   } catch (const Fault& fault) {
     throw EngineError(ErrorCode::unreadable_model,
-                      "model " + model.name + ": is no sound ONNX file: " + fault.what +
+                      "model " + model.name + ": is not a sound ONNX file: " + fault.what +
                           "; check that the file is whole and of that format");
   }
 }

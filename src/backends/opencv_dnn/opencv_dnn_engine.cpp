@@ -25,11 +25,11 @@ constexpr std::int64_t kLongestSide = 1 << 14;
   throw EngineError(code, "model " + name + ": " + what);
 }
 
-/// What OpenCV says, in one line and without the place in its sources.
+/// OpenCV's message in one line, without the place in its sources.
 std::string reason(const std::exception& error) {
   const auto* const opencv = dynamic_cast<const cv::Exception*>(&error);
   std::string text = opencv != nullptr && !opencv->err.empty() ? opencv->err : error.what();
-  // What its readers add to: "… error: (-2:Unspecified error) Can't create …".
+  // OpenCV's readers wrap the message: "… error: (-2:Unspecified error) Can't create …".
   const std::size_t place = text.find("OpenCV("), end = text.find("error) ", place);
   if (place != std::string::npos && end != std::string::npos) text.erase(place, end + 7 - place);
   text.erase(0, text.find_first_not_of("> \n"));
@@ -97,7 +97,7 @@ const OnnxHeader::Input& find_picture_input(const OnnxHeader& header, const std:
   return *found;
 }
 
-/// Fills in what the file says: the input's name, layout and size.
+/// Fills in the input's name, layout and size from the file.
 cv::Size resolve(const OnnxHeader& header, const std::string& file, PictureInput& input,
                  std::optional<cv::Size> size, const EngineSettings& settings) {
   const OnnxHeader::Input& picture = find_picture_input(header, file, input, settings);
@@ -164,7 +164,7 @@ Shapes shapes_of_constants(const OnnxHeader& header, const std::string& file,
   return shapes;
 }
 
-/// Pixels as the network wants them: 1×C×H×W floats (or H×W×C), normalised.
+/// The network's input: 1×C×H×W floats (or H×W×C), normalised.
 class Normalization {
  public:
   explicit Normalization(const PictureInput& input)
@@ -243,17 +243,24 @@ class Request final : public InferenceRequest {
     std::exception_ptr error;
     try {
       run();
-    } catch (const Error&) {
+    } catch (const std::exception&) {
       error = std::current_exception();
-    } catch (const std::exception& exception) {
-      error = std::make_exception_ptr(
-          EngineError(ErrorCode::inference_failed, "model " + name_ + ": " + reason(exception)));
     }
     done(error);
   }
+  void run() override {
+    try {
+      forward();
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& exception) {
+      throw EngineError(ErrorCode::inference_failed, "model " + name_ + ": " + reason(exception));
+    }
+  }
   std::span<const TensorView> outputs() override { return outputs_; }
 
-  void run() {
+ private:
+  void forward() {
     net_.setInput(normalization_.blob(picture_.empty() ? own_input_ : picture_), input_name_);
     net_.forward(results_, names_);
     outputs_.resize(results_.size());
@@ -267,7 +274,6 @@ class Request final : public InferenceRequest {
     }
   }
 
- private:
   const std::string name_;
   cv::dnn::Net net_;
   const std::vector<cv::String> names_;

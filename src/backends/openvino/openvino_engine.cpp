@@ -13,6 +13,10 @@
 namespace vcap {
 namespace {
 
+/// Goes up when the same model is compiled into something else, so that what older versions kept is
+/// not used.
+constexpr const char* kRevision = "2";
+
 /// "GPU" of "GPU.0", "MULTI" of "MULTI:GPU.0,CPU".
 std::string kind_of(const std::string& device) {
   return device.substr(0, device.find_first_of(".:"));
@@ -123,11 +127,11 @@ std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
     cache.emplace(*settings.cache_folder, settings.cache_bytes);
     // A folder may be shared with another machine: what is compiled depends on its processor.
     key = ModelCache::key_of(model, input, size, settings,
-                             "openvino " + version() + " " + device + " " +
-                                 described(impl_->core, parts.empty() ? devices() : parts));
-    if (const std::optional<std::string> blob = cache->find(key)) {
+                             kRevision + std::string(" openvino ") + version() + " " + device +
+                                 " " + described(impl_->core, parts.empty() ? devices() : parts));
+    if (std::optional<std::string> blob = cache->find(key)) {
       try {
-        return import_openvino_model(impl_->core, *blob, model, settings, device, map);
+        return import_openvino_model(impl_->core, std::move(*blob), model, settings, device, map);
       } catch (const std::exception& error) {
         cache->refuse(key, error.what());
       }

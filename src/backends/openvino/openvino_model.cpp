@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <openvino/core/preprocess/pre_post_process.hpp>
 
+#include "backends/openvino/fold_weights.hpp"
 #include "backends/openvino/openvino_request.hpp"
 #include "backends/openvino/read_openvino_model.hpp"
 #include "vcap/base/error.hpp"
@@ -19,6 +20,9 @@ using Model = std::shared_ptr<ov::Model>;
 
 /// No tensor of a sane model is larger; one that is would end the process when it is allocated.
 constexpr std::size_t kLargestTensor = std::size_t{1} << 31;
+
+/// The alignment of OpenVINO's bytes within a kept model, whose weights are used in place.
+constexpr std::size_t kBlobAlignment = 64;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& name, const std::string& what) {
   throw EngineError(code, "model " + name + ": " + what);
@@ -244,8 +248,9 @@ Model with_preprocessing(const Model& model, std::size_t picture, bool channels_
 
 OpenVinoModel::OpenVinoModel(std::string name, ov::CompiledModel compiled,
                              std::size_t picture_input, std::vector<std::string> outputs,
-                             std::map<std::string, std::vector<float>> constants)
+                             std::map<std::string, std::vector<float>> constants, std::string blob)
     : name_(std::move(name)),
+      blob_(std::move(blob)),
       compiled_(std::move(compiled)),
       picture_input_(picture_input),
       outputs_(std::move(outputs)),
@@ -267,9 +272,8 @@ std::size_t OpenVinoModel::optimal_requests() const {
 
 std::unique_ptr<InferenceRequest> OpenVinoModel::make_request() {
   try {
-    auto copy = compiled_;
-    return std::make_unique<OpenVinoRequest>(name_, copy.create_infer_request(), picture_input_,
-                                             outputs_, constants_);
+    return std::make_unique<OpenVinoRequest>(name_, compiled_.create_infer_request(),
+                                             picture_input_, outputs_, constants_);
   } catch (const ov::Exception& error) {
     refuse(ErrorCode::inference_failed, name_, "no request can be made: " + reason(error));
   }
@@ -278,7 +282,10 @@ std::unique_ptr<InferenceRequest> OpenVinoModel::make_request() {
 std::string OpenVinoModel::exported() const {
   std::ostringstream blob;
   // Before OpenVINO's own bytes: which of the inputs is the picture, and the outputs' names.
-  blob << nlohmann::json{{"picture_input", picture_input_}, {"outputs", outputs_}} << '\n';
+  std::string head =
+      nlohmann::json{{"picture_input", picture_input_}, {"outputs", outputs_}}.dump();
+  head.append((kBlobAlignment - 1) - head.size() % kBlobAlignment, ' ');
+  blob << head << '\n';
   auto copy = compiled_;
   copy.export_model(blob);
   return std::move(blob).str();
@@ -311,6 +318,7 @@ std::unique_ptr<OpenVinoModel> compile_openvino_model(
   try {
     std::vector<std::string> outputs;
     for (const auto& port : std::as_const(*model).outputs()) outputs.push_back(output_name(port));
+    fold_compressed_weights(*model);
     const Model whole = with_preprocessing(model, picture, channels_last, input);
     return std::make_unique<OpenVinoModel>(file.name, core.compile_model(whole, device, properties),
                                            picture, std::move(outputs), settings.constants);
@@ -321,19 +329,19 @@ std::unique_ptr<OpenVinoModel> compile_openvino_model(
   }
 }
 
-std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, const std::string& blob,
+std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, std::string blob,
                                                      const ModelFile& model,
                                                      const EngineSettings& settings,
                                                      const std::string& device,
                                                      const ov::AnyMap& properties) {
-  std::istringstream stream(blob);
-  std::string line;
-  std::getline(stream, line);
-  const nlohmann::json head = nlohmann::json::parse(line);
-  return std::make_unique<OpenVinoModel>(model.name, core.import_model(stream, device, properties),
-                                         head.at("picture_input").get<std::size_t>(),
-                                         head.at("outputs").get<std::vector<std::string>>(),
-                                         settings.constants);
+  const std::size_t end = blob.find('\n');
+  const nlohmann::json head = nlohmann::json::parse(blob.substr(0, end));
+  const ov::Tensor bytes(ov::element::u8, {blob.size() - end - 1}, blob.data() + end + 1);
+  ov::CompiledModel compiled = core.import_model(bytes, device, properties);
+  // Moving the string moves none of its bytes.
+  return std::make_unique<OpenVinoModel>(
+      model.name, std::move(compiled), head.at("picture_input").get<std::size_t>(),
+      head.at("outputs").get<std::vector<std::string>>(), settings.constants, std::move(blob));
 }
 
 }  // namespace vcap

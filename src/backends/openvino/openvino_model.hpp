@@ -10,9 +10,10 @@ namespace vcap {
 /// A model that OpenVINO has compiled. Thread safety: thread-safe.
 class OpenVinoModel final : public CompiledModel {
  public:
+  /// `blob`: what `compiled` was imported from, whose weights it uses in place.
   OpenVinoModel(std::string name, ov::CompiledModel compiled, std::size_t picture_input,
                 std::vector<std::string> outputs,
-                std::map<std::string, std::vector<float>> constants);
+                std::map<std::string, std::vector<float>> constants, std::string blob = {});
 
   cv::Size input_size() const override { return size_; }
   std::size_t optimal_requests() const override;
@@ -23,6 +24,7 @@ class OpenVinoModel final : public CompiledModel {
 
  private:
   const std::string name_;
+  const std::string blob_;
   ov::CompiledModel compiled_;
   const std::size_t picture_input_;         // the index among the model's inputs
   const std::vector<std::string> outputs_;  // their names
@@ -36,7 +38,7 @@ std::unique_ptr<OpenVinoModel> compile_openvino_model(
     const EngineSettings& settings, const std::string& device, const ov::AnyMap& properties);
 
 /// Of what exported() gave. Throws what OpenVINO throws if it does not take it.
-std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, const std::string& blob,
+std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, std::string blob,
                                                      const ModelFile& model,
                                                      const EngineSettings& settings,
                                                      const std::string& device,

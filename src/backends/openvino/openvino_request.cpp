@@ -85,6 +85,14 @@ void OpenVinoRequest::start(Done done) {
   }
 }
 
+void OpenVinoRequest::run() {
+  try {
+    request_.infer();
+  } catch (...) {
+    std::rethrow_exception(described(model_, std::current_exception()));
+  }
+}
+
 std::span<const TensorView> OpenVinoRequest::outputs() {
   outputs_.resize(output_names_.size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {

@@ -18,6 +18,7 @@ class OpenVinoRequest final : public InferenceRequest {
   cv::Mat input() override;
   bool share_input(const cv::Mat& picture) override;
   void start(Done done) override;
+  void run() override;
   std::span<const TensorView> outputs() override;
 
  private:
