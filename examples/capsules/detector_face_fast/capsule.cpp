@@ -23,15 +23,12 @@ class Capsule final : public vcap::BaseCapsule {
                             .extra_data = {"detection_confidence"}},
             .options = vcap::common_detector_options(),
             .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-            .config_schema = {{"type", "object"},
-                              {"additionalProperties", false},
-                              {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+            .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
                                               const std::string& device) override {
-    auto spec = vcap::ModelSpec::read(files, "model.json");
-    spec.apply(config());
+    const auto spec = vcap::ModelSpec::read(files, "model.json", config());
     return std::make_unique<vcap::DetectorBackend>(files, spec, device);
   }
 };

@@ -2,9 +2,7 @@
 //
 // Gives a person 33 joints and other points, with BlazePose (V. Bazarevsky et al., "BlazePose:
 // On-device Real-time Body Pose tracking", CVPR workshop 2020).
-#include <algorithm>
-#include <vcap/backends/landmark_reader.hpp>
-#include <vcap/backends/model_backend.hpp>
+#include <vcap/backends/landmark_backend.hpp>
 #include <vcap/backends/model_spec.hpp>
 #include <vcap/capsule.hpp>
 
@@ -19,11 +17,12 @@ const std::vector<std::string> kJoints{
     "left_knee",   "right_knee",      "left_ankle",      "right_ankle",    "left_heel",
     "right_heel",  "left_foot_index", "right_foot_index"};
 
-// Six more points tell a tracker where to look in the next frame; nobody else wants them.
 vcap::LandmarkReader reader() {
   vcap::LandmarkSettings settings;
   settings.names = kJoints;
-  for (int i = 0; i < 6; ++i) settings.names.push_back("auxiliary_" + std::to_string(i));
+  // Six more points tell a tracker where to look in the next frame; without a name they are not
+  // given.
+  settings.names.resize(kJoints.size() + 6);
   settings.values = 5;
   settings.z = 2;
   settings.visibility = 3;
@@ -33,36 +32,11 @@ vcap::LandmarkReader reader() {
   return vcap::LandmarkReader(std::move(settings));
 }
 
-// The person's box with an eighth of its longer side added on each side, made square: the network
+// The square around a person with an eighth of the longer side added on each side: the network
 // knows people whose arms are in the picture.
-vcap::Crop around(const vcap::DetectionNode& person) {
-  const vcap::BoundingBox box = person.bbox();
-  const double side = 1.25 * std::max(box.width(), box.height());
-  const double x = (side - box.width()) / 2, y = (side - box.height()) / 2;
-  return vcap::Crop::from_node(person).pad_px({.top = y, .bottom = y, .left = x, .right = x});
+vcap::TurnedBox around(const vcap::DetectionNode& person) {
+  return vcap::TurnedBox::square(person.bbox(), 1.25);
 }
-
-class Backend final : public vcap::ModelBackend<std::optional<vcap::Landmarks>> {
- public:
-  using ModelBackend::ModelBackend;
-
-  vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes nodes,
-                                     const vcap::OptionValues& options,
-                                     vcap::BaseStreamState&) override {
-    vcap::DetectionNode& person = nodes.node();
-    const cv::Rect crop = around(person).rect(frame.image.size());
-    const std::optional<vcap::Landmarks> found = predict(frame.image(crop));
-    const double presence = found ? found->confidence : 0;
-    person.extra_data["pose_presence"] = presence;
-    if (presence < options.get<double>("threshold")) return nodes;
-    for (vcap::Keypoint keypoint : found->keypoints) {
-      if (std::ranges::find(kJoints, keypoint.name) == kJoints.end()) continue;
-      keypoint.point += cv::Point2d(crop.tl());
-      person.keypoints.push_back(std::move(keypoint));
-    }
-    return nodes;
-  }
-};
 
 class Capsule final : public vcap::BaseCapsule {
  public:
@@ -85,16 +59,14 @@ class Capsule final : public vcap::BaseCapsule {
                                        .description = "The least presence of a person who gets "
                                                       "points; others get the presence alone"}}},
         .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-        .config_schema = {{"type", "object"},
-                          {"additionalProperties", false},
-                          {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+        .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
                                               const std::string& device) override {
-    auto spec = vcap::ModelSpec::read(files, "model.json");
-    spec.apply(config());
-    return std::make_unique<Backend>(vcap::load_model(files, spec, device), reader());
+    const auto spec = vcap::ModelSpec::read(files, "model.json", config());
+    return std::make_unique<vcap::LandmarkBackend>(vcap::load_model(files, spec, device), reader(),
+                                                   around, "pose_presence");
   }
 };
 

@@ -102,15 +102,12 @@ class Capsule final : public vcap::BaseCapsule {
                                            .description = "The least mean confidence of a text's "
                                                           "characters; of others, none is given"}}},
             .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-            .config_schema = {{"type", "object"},
-                              {"additionalProperties", false},
-                              {"properties", {{"engine", vcap::engine_config_schema()}}}}};
+            .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
                                               const std::string& device) override {
-    auto spec = vcap::ModelSpec::read(files, "model.json");
-    spec.apply(config());
+    const auto spec = vcap::ModelSpec::read(files, "model.json", config());
     vcap::TextLineSettings settings;
     settings.dictionary = spec.labels;
     return std::make_unique<Backend>(vcap::load_model(files, spec, device),
