@@ -13,6 +13,8 @@
 
 namespace {
 
+using vcap::bench::footage;
+
 constexpr std::int64_t kFrames = 100;
 
 /// The settings of detector_person_hog, in the loop that a developer would write with OpenCV alone.

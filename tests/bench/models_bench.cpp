@@ -7,6 +7,7 @@
 #ifdef VCAP_BENCH_WHEELS
 #include "models/networks.hpp"
 #include "models/parts.hpp"
+#include "models/python_peers.hpp"
 
 int main(int argc, char** argv) {
   using namespace vcap::bench;
@@ -19,6 +20,11 @@ int main(int argc, char** argv) {
     std::printf("%.3f\n", models::memory_mib(argv[2]));
     return 0;
   }
+  if (!models::has_python())
+    std::fputs(
+        "models: not compared with benchmark_app and Python's vcap, since VCAP_BENCH_PYTHON names "
+        "no interpreter; see tests/bench/models/python_way.py\n",
+        stderr);
   std::vector<Figure> figures;
   for (const auto& part : {models::throughput(), models::latency(), models::pipelines(),
                            models::memory(), models::warm_start(), models::side_by_side()})

@@ -98,18 +98,10 @@ std::optional<std::string> missing() {
   return std::nullopt;
 }
 
-CapsuleFiles map_files(const std::vector<fs::path>& paths) {
-  std::map<std::string, CapsuleFiles::Bytes, std::less<>> files;
-  auto storage = std::make_shared<std::vector<std::shared_ptr<const void>>>();
-  for (const fs::path& path : paths) {
-    auto [bytes, owner] = mapped(path);
-    files.emplace(path.filename(), bytes);
-    storage->push_back(std::move(owner));
-  }
-  return {std::move(files), std::move(storage)};
+CapsuleFiles files_of(const Network& network) {
+  auto [bytes, storage] = mapped(network.file);
+  return {{{network.file.filename(), bytes}}, std::move(storage)};
 }
-
-CapsuleFiles files_of(const Network& network) { return map_files({network.file}); }
 
 const std::vector<cv::Mat>& pictures() {
   static const std::vector<cv::Mat> all = [] {

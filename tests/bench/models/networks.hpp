@@ -32,7 +32,6 @@ std::optional<std::string> missing();
 
 /// The network's file, mapped into memory. Its name is that of the spec.
 CapsuleFiles files_of(const Network& network);
-CapsuleFiles map_files(const std::vector<std::filesystem::path>& paths);
 
 /// Parts of frames of the footage, 384×288, each with memory of its own.
 const std::vector<cv::Mat>& pictures();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,9 +9,12 @@
 #include "models/by_hand.hpp"
 #include "models/networks.hpp"
 #include "models/parts.hpp"
+#include "models/python_peers.hpp"
 #include "models/rate_pair.hpp"
 #include "support/program_capsule.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/video.hpp"
+#include "vcap/loading/load_capsule.hpp"
 #include "vcap/runtime/pipeline.hpp"
 
 namespace vcap::bench::models {
@@ -46,19 +48,23 @@ struct Detector {
   const std::shared_ptr<Capsule> capsule;
 };
 
-/// Frames that go from the footage through the detector into a sink.
-Rate in_pipeline(const Detector& detector, int streams, long frames) {
+/// Frames that go from the footage through the capsules into a file of records for each stream.
+Rate in_pipeline(const std::vector<std::shared_ptr<Capsule>>& capsules, int streams, long frames) {
   Window window(frames, frames / 10 + 2 * streams);
-  Pipeline pipeline({detector.capsule});
-  const std::shared_ptr<Sink> sink = make_callback_sink([&](const FrameRecord& record) {
+  const test::TemporaryFolder records;
+  Pipeline pipeline(capsules);
+  const std::shared_ptr<Sink> counter = make_callback_sink([&](const FrameRecord& record) {
     if (!record.errors.empty()) throw std::runtime_error(record.errors.front().message);
     window.count();
   });
-  for (int i = 0; i < streams; ++i)
-    pipeline.open_stream({.id = std::to_string(i),
-                          .source = open_source(footage()),
-                          .sinks = {sink},
-                          .max_frames = (window.images() + streams - 1) / streams + 8});
+  for (int i = 0; i < streams; ++i) {
+    const std::string id = std::to_string(i);
+    pipeline.open_stream(
+        {.id = id,
+         .source = open_source(footage()),
+         .sinks = {counter, make_json_lines_sink(records.path() / (id + ".jsonl"))},
+         .max_frames = (window.images() + streams - 1) / streams + 8});
+  }
   for (int i = 0; i < streams; ++i) {
     const StreamReport report = pipeline.wait(std::to_string(i));
     if (report.failure) throw std::runtime_error(*report.failure);
@@ -66,39 +72,34 @@ Rate in_pipeline(const Detector& detector, int streams, long frames) {
   return window.rate();
 }
 
+/// The detector on tiles and the tracker.
+const std::vector<std::shared_ptr<Capsule>>& people() {
+  static const auto& all = *new std::vector<std::shared_ptr<Capsule>>{
+      Detector(pose_on_tiles()).capsule, load_capsule(VCAP_BENCH_TRACKER)};
+  return all;
+}
+
 /// To the network alone, with tensors that are ready and outputs that nobody reads.
 Rate to_network_alone(int streams) {
-  static const Detector& detector = *new Detector(pose_on_tiles());
   static ByHand& hand = *new ByHand(pose(), PerformanceGoal::throughput);
   static bool pipeline_first = false;
   pipeline_first = !pipeline_first;
+  // So many of each stream that what it has in flight at the end is a small part.
+  const long frames = std::max(kFrames, 15L * streams);
   Rate by_pipeline;
-  if (pipeline_first) by_pipeline = in_pipeline(detector, streams, kFrames);
+  if (pipeline_first) by_pipeline = in_pipeline(people(), streams, frames);
   const Rate alone = hand.refill_ready(kFrames * tiles());
-  if (!pipeline_first) by_pipeline = in_pipeline(detector, streams, kFrames);
+  if (!pipeline_first) by_pipeline = in_pipeline(people(), streams, frames);
   const auto of_frame = static_cast<double>(tiles());
   return {by_pipeline.of_time * of_frame / alone.of_time,
           by_pipeline.of_cpu * of_frame / alone.of_cpu};
-}
-
-/// Frames a second of the Python program beside this source.
-double by_python(const std::string& python) {
-  const std::string command = "'" + python + "' '" VCAP_BENCH_PYTHON_WAY "' --clip '" + footage() +
-                              "' --model '" + pose().file.native() + "' --frames " +
-                              std::to_string(kFrames) + " --tile " + std::to_string(kTile) +
-                              " --overlap " + std::to_string(kOverlap);
-  FILE* const output = popen(command.c_str(), "r");
-  double rate = 0;
-  const bool read = output && std::fscanf(output, "%lf", &rate) == 1;
-  if (!output || pclose(output) != 0 || !read) throw std::runtime_error("cannot run " + command);
-  return rate;
 }
 
 /// Pictures of a whole frame's size whose pixels were copied, for each frame.
 double copies_of_frames() {
   constexpr long kWhole = 40;
   const Detector detector(yunet(kFrame));
-  in_pipeline(detector, 1, kWhole);
+  in_pipeline({detector.capsule}, 1, kWhole);
   const ModelRunner::Counts counts = detector.backend->runner().counts();
   if (counts.pictures < kWhole) throw std::logic_error("the network was not run on every frame");
   return static_cast<double>(counts.pictures - counts.shared) /
@@ -111,8 +112,8 @@ std::vector<Figure> pipelines() {
   std::vector<Figure> figures;
   for (const int streams : {1, 4, 16}) {
     const auto pair = std::make_shared<RatePair>([=] { return to_network_alone(streams); });
-    const std::string who =
-        "a detector on tiles, " + std::to_string(streams) + (streams == 1 ? " stream" : " streams");
+    const std::string who = "tiles, tracker, records, " + std::to_string(streams) +
+                            (streams == 1 ? " stream" : " streams");
     figures.push_back({.id = "models.2",
                        .what = who + ", rate of its network alone",
                        .target = 0.95,
@@ -126,23 +127,18 @@ std::vector<Figure> pipelines() {
                        .sample = [=] { return pair->of_cpu(); },
                        .samples = 5});
   }
-  if (const char* const python = std::getenv("VCAP_BENCH_PYTHON"))
+  if (has_python())
     figures.push_back({.id = "models.2",
                        .what = "the same on 1 stream, frame rate of the way of Python's vcap",
                        .target = 3,
                        .better = Better::higher,
                        .sample =
-                           [=] {
-                             static const Detector& detector = *new Detector(pose_on_tiles());
-                             return ratio([&] { return in_pipeline(detector, 1, kFrames).of_time; },
-                                          [&] { return by_python(python); });
+                           [] {
+                             return ratio(
+                                 [] { return in_pipeline(people(), 1, kFrames).of_time; },
+                                 [] { return by_python_way(pose(), kFrames, kTile, kOverlap); });
                            },
                        .samples = 3});
-  else
-    std::fputs(
-        "models.2: not compared with Python, since VCAP_BENCH_PYTHON names no interpreter; see "
-        "tests/bench/models/python_way.py\n",
-        stderr);
   figures.push_back({.id = "models.3",
                      .what = "copies of a frame's pixels between decoder and engine",
                      .target = 0,

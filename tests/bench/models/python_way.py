@@ -9,7 +9,7 @@ are the engine's own; each frame's results are awaited before the next one is re
 
     python3 -m venv /tmp/python-way
     /tmp/python-way/bin/pip install openvino==2026.4.1 opencv-python-headless numpy
-    VCAP_BENCH_PYTHON=/tmp/python-way/bin/python tests/bench/run.sh models.2
+    VCAP_BENCH_PYTHON=/tmp/python-way/bin/python tests/bench/run.sh models
 
 The engine's version is that of cmake/wheels.txt.
 """

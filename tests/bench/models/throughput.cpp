@@ -10,6 +10,7 @@
 #include "models/by_hand.hpp"
 #include "models/networks.hpp"
 #include "models/parts.hpp"
+#include "models/python_peers.hpp"
 #include "models/rate_pair.hpp"
 #include "support/quantile.hpp"
 
@@ -142,6 +143,32 @@ std::vector<Figure> throughput() {
                        .target = 1,
                        .better = Better::higher,
                        .sample = [=] { return without_spare(network); }});
+    if (!has_python()) continue;
+    // Of two loops that leave out what vcap's callers do: fitting pictures, and reading outputs.
+    figures.push_back({.id = "models.1",
+                       .what = network.name + ", ready tensors by hand, rate of benchmark_app",
+                       .target = 0,
+                       .better = Better::higher,
+                       .sample =
+                           [=] {
+                             Both& ways = both(network, PerformanceGoal::throughput);
+                             return ratio(
+                                 [&] { return ways.hand.refill_ready(network.images).of_time; },
+                                 [&] { return by_benchmark_app(network); });
+                           },
+                       .samples = 5});
+    figures.push_back({.id = "models.1",
+                       .what = network.name + ", 16 callers, rate of benchmark_app",
+                       .target = 0,
+                       .better = Better::higher,
+                       .sample =
+                           [=] {
+                             Both& ways = both(network, PerformanceGoal::throughput);
+                             return ratio(
+                                 [&] { return by_callers(network, *ways.backend, 16).of_time; },
+                                 [&] { return by_benchmark_app(network); });
+                           },
+                       .samples = 5});
   }
   return figures;
 }
