@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Proofs that take longer than a change can wait for; docs/long-runs.md records them.
+#   tests/long.sh                     lists them, and how far each is
+#   tests/long.sh NAME [MINUTES]      runs NAME for at most so long (90); goes on where it stopped
+# What was done counts for one state of the sources: after a change of these, a proof begins anew.
+# Prints the line for docs/long-runs.md. Fails if the proof does.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# Each proof: what it counts, how many are needed, and a function run_NAME that does one piece, as
+# small as it can be, within the seconds given, and prints how many it did.
+declare -A unit=(
+  [fuzz-readers]='seconds of fuzzing'
+  [picture-sizes]='pictures of random sizes on each engine'
+)
+declare -A needed=(
+  [fuzz-readers]=3600
+  [picture-sizes]=100000
+)
+
+run_fuzz-readers() {
+  local piece=$(($1 < 600 ? $1 : 600))
+  tests/fuzz/run.sh "$piece" readers >&2
+  echo "$piece"
+}
+
+# Of one process each, since it compares its memory at the end with that at the beginning.
+run_picture-sizes() {
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/backends" &&
+    VCAP_PICTURES=${needed[picture-sizes]} ./vcap_backends_tests --gtest_brief=1 \
+      '--gtest_filter=*KeepsItsMemoryWithPicturesOfManySizes*') >&2
+  echo "${needed[picture-sizes]}"
+}
+
+preset=${VCAP_PRESET:-release}
+# The last commit that changed what is proven; a mark if something of it was changed since.
+proven=(src include tests cmake)
+commit=$(git log -1 --format=%h -- "${proven[@]}")
+git diff --quiet HEAD -- "${proven[@]}" || commit+=+$(git diff HEAD -- "${proven[@]}" | sha256sum | cut -c1-8)
+folder=build/long
+mkdir -p "$folder"
+done_of() { local file=$folder/$1.$commit; [ ! -e "$file" ] || awk '{ sum += $1 } END { print sum + 0 }' "$file"; }
+
+if [ $# -eq 0 ]; then
+  for name in "${!unit[@]}"; do
+    done=$(done_of "$name")
+    printf '%-16s %s of %s %s\n' "$name" "${done:-0}" "${needed[$name]}" "${unit[$name]}"
+  done | sort
+  exit 0
+fi
+name=$1
+case "$name" in -h | --help) sed -n '4,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;; esac
+if [ -z "${unit[$name]:-}" ]; then
+  echo "no proof $name; there are: ${!unit[*]}" >&2
+  exit 2
+fi
+end=$((SECONDS + ${2:-90} * 60))
+while :; do
+  done=$(done_of "$name")
+  left=$((end - SECONDS))
+  [ "${done:-0}" -lt "${needed[$name]}" ] && [ "$left" -gt 0 ] || break
+  count=$("run_$name" "$left")
+  echo "$count" >>"$folder/$name.$commit"
+done
+echo "| $name | $(date +%F) | $commit | ${done:-0} of ${needed[$name]} ${unit[$name]} |"
