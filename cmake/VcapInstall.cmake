@@ -8,7 +8,7 @@ set_target_properties(vcap_backends PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS vcap_engine_opencv_dnn LIBRARY)
 set_target_properties(vcap_engine_opencv_dnn PROPERTIES INSTALL_RPATH "$ORIGIN")
 if(TARGET vcap_engine_openvino)
-  # What the engine needs of OpenVINO goes with it, since no package of the system has it.
+  # The parts of OpenVINO that the engine needs are installed with it, since Debian has no package of it.
   set_target_properties(vcap_engine_openvino PROPERTIES INSTALL_RPATH "$ORIGIN;$ORIGIN/vcap/openvino")
   install(TARGETS vcap_engine_openvino LIBRARY)
   get_target_property(openvino_library openvino::runtime IMPORTED_LOCATION_RELEASE)

