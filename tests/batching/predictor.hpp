@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "support/bounded_wait.hpp"
+
 namespace vcap::test {
 
 /// A model that doubles numbers, notes each batch that it is shown, and can be held within one.
@@ -16,7 +18,7 @@ class Predictor {
     std::unique_lock lock(mutex_);
     batches_.emplace_back(inputs.begin(), inputs.end());
     changed_.notify_all();
-    changed_.wait(lock, [this] { return !held_; });
+    bounded_wait(changed_, lock, "the release of a batch", [this] { return !held_; });
     std::vector<int> outputs;
     for (const int input : inputs) outputs.push_back(2 * input);
     return outputs;
@@ -35,7 +37,7 @@ class Predictor {
   /// Returns once so many batches have begun.
   void await_batches(std::size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return batches_.size() >= count; });
+    bounded_wait(changed_, lock, "a batch", [&] { return batches_.size() >= count; });
   }
   std::vector<std::vector<int>> batches() const {
     const std::lock_guard lock(mutex_);

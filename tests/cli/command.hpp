@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/bounded_wait.hpp"
+
 extern char** environ;
 
 namespace vcap::test {
@@ -55,7 +57,8 @@ class IncomingText {
   /// Waits until it contains that; false where it has ended without.
   bool wait_for(const std::string& part) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ended_ || text_.find(part) != std::string::npos; });
+    bounded_wait(changed_, lock, "\"" + part + "\" in the output",
+                 [&] { return ended_ || text_.find(part) != std::string::npos; });
     return text_.find(part) != std::string::npos;
   }
   std::string text() const {

@@ -17,6 +17,8 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "support/bounded_wait.hpp"
+
 namespace vcap::test {
 
 /// A camera on the network: a server of this process on the loopback interface. Answers requests,
@@ -64,7 +66,7 @@ class Camera {
   /// Until so many have come.
   void wait_for_visit(int number) const {
     std::unique_lock lock(mutex_);
-    visited_.wait(lock, [&] { return visits_begun_ >= number; });
+    bounded_wait(visited_, lock, "a visit of the camera", [&] { return visits_begun_ >= number; });
   }
   std::uint16_t port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/live"; }

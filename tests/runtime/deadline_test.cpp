@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "runtime/pipeline_helpers.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/manual_clock.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/log.hpp"
@@ -32,7 +33,7 @@ class Log {
   ~Log() { set_log_hook({}); }
   void await(const std::string& part, std::ptrdiff_t times = 1) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
+    bounded_wait(changed_, lock, "a log line with \"" + part + "\"", [&] {
       return times <= std::ranges::count_if(lines_, [&](const std::string& line) {
                return line.find(part) != std::string::npos;
              });
@@ -282,13 +283,15 @@ TEST_F(Deadline, LetsAPipelineEndWhileACallIsLost) {
 
 TEST_F(Deadline, AnswersFramesThatWaitForABatchThatHangs) {
   struct Latches {
-    Latch entered, release, left;
+    Latch entered, called_again, release, left;
+    std::atomic<int> calls{0};
   } latches;
   class Stuck final : public BaseBackend<int, int> {
    public:
     explicit Stuck(Latches& latches) : latches_(latches) {}
     DetectionNodes process_frame(const Frame& frame, DetectionNodes, const OptionValues&,
                                  BaseStreamState&) override {
+      if (++latches_.calls == 2) latches_.called_again.open();
       predict(static_cast<int>(frame.index));
       return DetectionNodes::all();
     }
@@ -331,6 +334,8 @@ TEST_F(Deadline, AnswersFramesThatWaitForABatchThatHangs) {
   pipeline.open_stream(
       {.id = "other", .source = other.source(), .pull = true, .capsule_deadline = seconds(3)});
   other.push(image());
+  latches.called_again
+      .wait();  // else the deadline may pass before the call, which is then not made
   let_pass(seconds(3));
   EXPECT_EQ(pipeline.next("other")->errors.at(0).code, "deadline_exceeded");
   latches.release.open();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/pipeline_helpers.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/runtime/frame_feed.hpp"
@@ -301,7 +302,7 @@ TEST(FrameFeed, GoesOnWhereASinkWaitsForWhoeverPushes) {
                         .source = feed.source(),
                         .sinks = {make_callback_sink([&](const FrameRecord&) {
                           std::unique_lock lock(mutex);
-                          taken.wait(lock, [&] { return waiting < 2; });
+                          bounded_wait(taken, lock, "room", [&] { return waiting < 2; });
                           ++waiting;
                         })},
                         .frames_in_flight = 8});

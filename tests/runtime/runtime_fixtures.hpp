@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <opencv2/core.hpp>
 
+#include "support/bounded_wait.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule.hpp"
@@ -145,7 +146,7 @@ class Latch {
   }
   void wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return open_; });
+    bounded_wait(changed_, lock, "a latch", [this] { return open_; });
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "support/bounded_wait.hpp"
 #include "vcap/base/clock.hpp"
 
 namespace vcap::test {
@@ -53,7 +54,7 @@ class ManualClock final : public Clock {
   /// Returns once somebody sleeps until exactly `time`.
   void await_sleeper(time_point time) const {
     std::unique_lock lock(mutex_);
-    slept_.wait(lock, [&] {
+    bounded_wait(slept_, lock, "a sleeper", [&] {
       return std::any_of(sleepers_.begin(), sleepers_.end(),
                          [&](const Sleeper* sleeper) { return sleeper->time == time; });
     });
