@@ -4,7 +4,7 @@
 # Proofs that take longer than a change can wait for; docs/long-runs.md records them.
 #   tests/long.sh                     lists them, and how far each is
 #   tests/long.sh NAME [MINUTES]      runs NAME for at most so long (90); goes on where it stopped
-# What was done counts for one state of the sources: after a change of these, a proof begins anew.
+# What was done counts until the sources of what is proven change.
 # Prints the line for docs/long-runs.md. Fails if the proof does.
 set -euo pipefail
 
@@ -20,6 +20,12 @@ declare -A unit=(
 declare -A needed=(
   [fuzz-readers]=3600
   [picture-sizes]=100000
+)
+
+# Paths of what is proven: a change there begins the proof anew.
+declare -A proven=(
+  [fuzz-readers]='src/backends include/vcap/backends tests/fuzz/readers_fuzz.cpp'
+  [picture-sizes]='src/backends include/vcap/backends tests/backends'
 )
 
 run_fuzz-readers() {
@@ -38,13 +44,17 @@ run_picture-sizes() {
 }
 
 preset=${VCAP_PRESET:-release}
-# The last commit that changed what is proven; a mark if something of it was changed since.
-proven=(src include tests cmake)
-commit=$(git log -1 --format=%h -- "${proven[@]}")
-git diff --quiet HEAD -- "${proven[@]}" || commit+=+$(git diff HEAD -- "${proven[@]}" | sha256sum | cut -c1-8)
 folder=build/long
 mkdir -p "$folder"
-done_of() { local file=$folder/$1.$commit; [ ! -e "$file" ] || awk '{ sum += $1 } END { print sum + 0 }' "$file"; }
+# The last commit that changed them; a mark if something was changed since.
+state_of() {
+  local paths commit
+  read -ra paths <<<"${proven[$1]}"
+  commit=$(git log -1 --format=%h -- "${paths[@]}")
+  git diff --quiet HEAD -- "${paths[@]}" || commit+=+$(git diff HEAD -- "${paths[@]}" | sha256sum | cut -c1-8)
+  echo "$commit"
+}
+done_of() { local file; file=$folder/$1.$(state_of "$1"); [ ! -e "$file" ] || awk '{ sum += $1 } END { print sum + 0 }' "$file"; }
 
 if [ $# -eq 0 ]; then
   for name in "${!unit[@]}"; do
@@ -65,6 +75,6 @@ while :; do
   left=$((end - SECONDS))
   [ "${done:-0}" -lt "${needed[$name]}" ] && [ "$left" -gt 0 ] || break
   count=$("run_$name" "$left")
-  echo "$count" >>"$folder/$name.$commit"
+  echo "$count" >>"$folder/$name.$(state_of "$name")"
 done
-echo "| $name | $(date +%F) | $commit | ${done:-0} of ${needed[$name]} ${unit[$name]} |"
+echo "| $name | $(date +%F) | $(state_of "$name") | ${done:-0} of ${needed[$name]} ${unit[$name]} |"
