@@ -8,6 +8,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/cmake/progress.sh"
 name=${1:?the name of a wheel in cmake/wheels.txt}
 pin=$(grep "^$name==" "$root/cmake/wheels.txt") || { echo "cmake/wheels.txt pins no wheel $name" >&2; exit 2; }
 version=${pin#*==}
@@ -23,10 +24,13 @@ staging=$(mktemp -d "$root/build/wheels/staging.XXXXXX")
 trap 'rm -rf "$staging"' EXIT
 echo "$pin" >"$staging/requirements.txt"
 echo "downloading $name $version" >&2
-python3 -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
-  --implementation cp --python-version 3.11 --platform manylinux_2_28_x86_64 \
-  --platform manylinux_2_17_x86_64 --dest "$staging" --requirement "$staging/requirements.txt" \
-  >"$staging/log" 2>&1 || {
+download() {
+  python3 -m pip download --disable-pip-version-check --no-deps --require-hashes --only-binary=:all: \
+    --implementation cp --python-version 3.11 --platform manylinux_2_28_x86_64 \
+    --platform manylinux_2_17_x86_64 --dest "$staging" --requirement "$staging/requirements.txt" \
+    >"$staging/log" 2>&1
+}
+with_ticks "downloading $name $version" download >&2 || {
   tail -n 5 "$staging/log" >&2
   echo "cannot download $name $version from Python's package index; its message is above" >&2
   exit 1

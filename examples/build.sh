@@ -7,14 +7,20 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+. cmake/progress.sh
 preset=${VCAP_PRESET:-release}
 exec 3>&1 >&2
 
+echo "[1/3] packages and weights"
 cmake/install_dependencies.sh
 footage=$(cmake/footage.sh)
 cmake/fetch_wheels.sh || echo "going on without these" >&2
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
-cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "build/$preset" --target examples vcap_cli -- --quiet
+echo "[2/3] building"
+configured=(-DVCAP_FOOTAGE="$footage")
+# The packages of tests may be missing; a build folder of the tests stays one.
+[ -e "build/$preset/CMakeCache.txt" ] || configured+=(-DVCAP_BUILD_TESTS=OFF)
+cmake --preset "$preset" "${configured[@]}" >build/configure.log || { cat build/configure.log; exit 1; }
+build_with_progress "[2/3] building" "build/$preset" --target examples vcap_cli
 echo "build/$preset" >&3

@@ -21,8 +21,8 @@ if [ "${1:-}" = --without-networks ]; then
   shift
 fi
 case "${1:-}" in
-  asan) layers='loading runtime backends batching capsule image model algorithms base' ;;  # the longest first
-  tsan) layers='loading runtime backends batching capsule base' ;;  # those that have threads
+  asan) layers='loading streams sources backends jobs batching pipeline capsule records media workers observe files plan image model algorithms base' ;;  # the longest first
+  tsan) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # those that have threads
 esac
 if [ -n "$layers" ]; then
   preset=$1
@@ -31,7 +31,9 @@ if [ -n "$layers" ]; then
   for layer in $layers; do targets+=("vcap_${layer}_tests"); done
 fi
 
-cmake/install_dependencies.sh
+. cmake/progress.sh
+echo "[1/3] packages and weights"
+cmake/install_dependencies.sh tests bench  # the preset ci builds the benchmarks, too
 footage=$(cmake/footage.sh)
 export VCAP_CACHE=$root/build/cache  # compiled models; nothing is written into anybody's home
 if [ $without_networks = OFF ] && ! cmake/fetch_wheels.sh; then
@@ -43,13 +45,15 @@ fi
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # without which it leaves out what is precompiled
-cmake --preset "$preset" -DVCAP_FOOTAGE="$footage" -DVCAP_WITHOUT_NETWORKS=$without_networks \
+echo "[2/3] building"
+cmake --preset "$preset" -DVCAP_BUILD_TESTS=ON -DVCAP_FOOTAGE="$footage" -DVCAP_WITHOUT_NETWORKS=$without_networks \
   >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "build/$preset" --target "${targets[@]}" -- --quiet
+build_with_progress "[2/3] building" "build/$preset" --target "${targets[@]}"
+echo "[3/3] running"
 
 if [ -z "$layers" ]; then
   status=0
-  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || status=$?
+  with_ticks "[3/3] running" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || status=$?
   # Programs say how many they ran; what is no such program is one test.
   awk '/^Command: /           { count += pending; pending = 1 }
        /^\[=+\] [0-9]+ tests? / && / ran\./ { count += $2; pending = 0 }
@@ -85,6 +89,9 @@ run_part() {  # LAYER NUMBER [ARGUMENT …]
   return "$status"
 }
 export -f run_part
-for layer in $layers; do printf '%s\0' "$layer "{0..3}; done |
-  xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@" |
-  awk '{ print } match($0, /: [0-9]+/) { count += substr($0, RSTART + 2) } END { print count, "tests ran" }'
+run_parts() {
+  for layer in $layers; do printf '%s\0' "$layer "{0..3}; done |
+    xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
+}
+with_ticks "[3/3] running" run_parts "$@" |
+  awk '{ print; fflush() } match($0, /: [0-9]+/) { count += substr($0, RSTART + 2) } END { print count, "tests ran" }'

@@ -8,7 +8,7 @@
 
 #include "capsule/config_schema.hpp"
 #include "cli/exit_code.hpp"
-#include "loading/strict_json.hpp"
+#include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {

@@ -21,12 +21,12 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/resource_arguments.hpp"
-#include "runtime/record_difference.hpp"
-#include "runtime/record_line.hpp"
-#include "runtime/slicing.hpp"
+#include "records/record_difference.hpp"
+#include "records/record_line.hpp"
+#include "streams/slicing.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::cli {
 namespace {

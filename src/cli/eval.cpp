@@ -14,7 +14,7 @@
 #include "cli/eval_report.hpp"
 #include "cli/eval_scores.hpp"
 #include "cli/exit_code.hpp"
-#include "runtime/output_file.hpp"
+#include "files/output_file.hpp"
 
 namespace vcap::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "loading/strict_json.hpp"
+#include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "cli/eval_input.hpp"
-#include "runtime/file_list.hpp"
+#include "sources/file_list.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {

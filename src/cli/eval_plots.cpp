@@ -12,7 +12,7 @@
 
 #include "base/text.hpp"
 #include "cli/eval_report.hpp"
-#include "runtime/output_file.hpp"
+#include "files/output_file.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {

@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/eval_input.hpp"
-#include "loading/strict_json.hpp"
+#include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {

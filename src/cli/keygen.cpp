@@ -8,8 +8,8 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/loading/encryption_key.hpp"
-#include "vcap/loading/signing_key.hpp"
+#include "vcap/loading/crypto/encryption_key.hpp"
+#include "vcap/loading/crypto/signing_key.hpp"
 
 namespace vcap::cli {
 namespace {

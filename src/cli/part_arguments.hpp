@@ -5,7 +5,7 @@
 
 #include <CLI/App.hpp>
 
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/loading/manifest.hpp"
-#include "vcap/runtime/plan.hpp"
+#include "vcap/plan/plan.hpp"
 
 namespace vcap::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::cli {
 

@@ -5,7 +5,7 @@
 
 #include <CLI/App.hpp>
 
-#include "vcap/loading/resource_options.hpp"
+#include "vcap/loading/resources/resource_options.hpp"
 
 namespace vcap::cli {
 

@@ -26,7 +26,7 @@
 #include "vcap/base/error.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
-#include "vcap/runtime/metrics_server.hpp"
+#include "vcap/pipeline/metrics_server.hpp"
 
 namespace vcap::cli {
 namespace {

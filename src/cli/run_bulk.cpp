@@ -17,9 +17,9 @@
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/watch.hpp"
-#include "runtime/record_counts.hpp"
+#include "records/record_counts.hpp"
+#include "vcap/jobs/bulk.hpp"
 #include "vcap/loading/manifest.hpp"
-#include "vcap/runtime/bulk.hpp"
 
 namespace vcap::cli {
 namespace {

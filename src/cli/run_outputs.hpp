@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/output_file.hpp"
-#include "vcap/runtime/buffered_sink.hpp"
-#include "vcap/runtime/trace.hpp"
+#include "files/output_file.hpp"
+#include "vcap/observe/trace.hpp"
+#include "vcap/records/buffered_sink.hpp"
 
 namespace vcap::cli {
 

@@ -11,7 +11,7 @@
 
 #include "cli/stop_signal.hpp"
 #include "cli/stream_statistics.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::cli {
 

@@ -6,7 +6,7 @@
 
 #include <CLI/App.hpp>
 
-#include "vcap/runtime/source.hpp"
+#include "vcap/sources/source.hpp"
 
 namespace vcap::cli {
 

@@ -12,8 +12,8 @@
 #include "cli/exit_code.hpp"
 #include "cli/source_arguments.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/runtime/source.hpp"
-#include "vcap/runtime/webcam.hpp"
+#include "vcap/sources/source.hpp"
+#include "vcap/sources/webcam.hpp"
 
 namespace vcap::cli {
 namespace {

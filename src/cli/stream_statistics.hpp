@@ -8,10 +8,10 @@
 #include <string>
 #include <unordered_map>
 
-#include "runtime/record_counts.hpp"
+#include "records/record_counts.hpp"
 #include "vcap/model/uuid.hpp"
-#include "vcap/runtime/frame_record.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
+#include "vcap/records/frame_record.hpp"
 
 namespace vcap::cli {
 

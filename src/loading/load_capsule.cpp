@@ -10,11 +10,11 @@
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "capsule/host_guard.hpp"
-#include "loading/entry_name.hpp"
+#include "loading/capsule_layout.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/open_capsule.hpp"
-#include "loading/plugin.hpp"
-#include "loading/plugin_library.hpp"
+#include "loading/plugin/plugin.hpp"
+#include "loading/plugin/plugin_library.hpp"
 #include "loading/resources.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/base/error.hpp"
@@ -140,7 +140,7 @@ std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
   return load(open_capsule(bytes, options), options);
 }
 
-Manifest read_manifest(const std::filesystem::path& path, const Limits& limits) {
+Manifest read_manifest(const std::filesystem::path& path, const ArchiveLimits& limits) {
   return read_manifest(path, options_with(limits));
 }
 
@@ -148,7 +148,7 @@ Manifest read_manifest(const std::filesystem::path& path, const LoadOptions& opt
   return open_capsule(path, options).manifest();
 }
 
-void verify_capsule(const std::filesystem::path& path, const Limits& limits) {
+void verify_capsule(const std::filesystem::path& path, const ArchiveLimits& limits) {
   verify_capsule(path, options_with(limits));
 }
 

@@ -11,7 +11,8 @@
 
 #include "base/text.hpp"
 #include "capsule/capsule_info_json.hpp"
-#include "loading/entry_name.hpp"
+#include "files/entry_name.hpp"
+#include "loading/capsule_layout.hpp"
 #include "loading/manifest_reader.hpp"
 #include "model/json_view.hpp"
 #include "vcap/base/error.hpp"

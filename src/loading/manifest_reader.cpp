@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "loading/entry_name.hpp"
-#include "loading/strict_json.hpp"
+#include "files/strict_json.hpp"
+#include "loading/capsule_layout.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/base/version.hpp"

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "loading/encryption.hpp"
-#include "loading/encryption_header.hpp"
+#include "files/sealed_memory.hpp"
+#include "loading/crypto/encryption.hpp"
+#include "loading/crypto/encryption_header.hpp"
 #include "loading/load_stage.hpp"
-#include "loading/sealed_memory.hpp"
 #include "loading/trust.hpp"
 #include "vcap/base/error.hpp"
 
@@ -73,12 +73,13 @@ auto in_memory(const std::string& name, Call call) {
 }
 
 std::shared_ptr<const MappedFile> sealed_copy(const ReadAt& read, std::uint64_t size,
-                                              const Limits& limits, const std::string& name) {
+                                              const ArchiveLimits& limits,
+                                              const std::string& name) {
   if (size > limits.total_bytes)
-    throw InvalidCapsuleError(ErrorCode::limit_exceeded, name + " has " + std::to_string(size) +
-                                                             " bytes; " +
-                                                             std::to_string(limits.total_bytes) +
-                                                             " are allowed (Limits::total_bytes)");
+    throw InvalidCapsuleError(ErrorCode::limit_exceeded,
+                              name + " has " + std::to_string(size) + " bytes; " +
+                                  std::to_string(limits.total_bytes) +
+                                  " are allowed (ArchiveLimits::total_bytes)");
   SealedMemory memory(size);
   read(0, memory.bytes());
   return memory.seal();
@@ -92,7 +93,8 @@ std::shared_ptr<const MappedFile> decrypted(const ReadAt& read, std::uint64_t si
                                   name +
                                       " is encrypted; give the key, by LoadOptions::key "
                                       "(--key-file or --passphrase-file)");
-    return in_memory(name, [&] { return decrypt(read, size, *options.key, options.limits, name); });
+    return in_memory(
+        name, [&] { return decrypt(read, size, *options.key, options.limits.total_bytes, name); });
   });
 }
 
@@ -140,7 +142,7 @@ AdmittedFile admit_capsule(Bytes bytes, const LoadOptions& options) {
                   [&] { return MappedFile::copy(bytes); });
 }
 
-AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const Limits& limits,
+AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const ArchiveLimits& limits,
                                  const std::string& fault) {
   try {
     return admit_capsule(path, options_with(limits));
@@ -159,7 +161,7 @@ OpenedCapsule open_capsule(Bytes bytes, const LoadOptions& options) {
   return opened(admit_capsule(bytes, options), options);
 }
 
-LoadOptions options_with(const Limits& limits) {
+LoadOptions options_with(const ArchiveLimits& limits) {
   LoadOptions options;
   options.limits = limits;
   return options;

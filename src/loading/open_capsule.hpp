@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "loading/mapped_file.hpp"
+#include "files/mapped_file.hpp"
 #include "loading/opened_capsule.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/loading/sign_capsule.hpp"
@@ -34,7 +34,7 @@ VCAP_EXPORT AdmittedFile admit_capsule(std::span<const std::byte> bytes,
 
 /// A file that is to be made over, whoever signed it. Throws as admit_capsule does; where it is
 /// encrypted, UntrustedCapsuleError (encrypted_capsule) that says `fault` of it. Thread-safe.
-AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const Limits& limits,
+AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const ArchiveLimits& limits,
                                  const std::string& fault);
 
 /// As admit_capsule, and reads archive and manifest, whose version must be one that options.trust
@@ -45,6 +45,6 @@ VCAP_EXPORT OpenedCapsule open_capsule(std::span<const std::byte> bytes,
                                        const LoadOptions& options);
 
 /// Options that look at these limits alone.
-LoadOptions options_with(const Limits& limits);
+LoadOptions options_with(const ArchiveLimits& limits);
 
 }  // namespace vcap

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "loading/digest.hpp"
-#include "loading/entry_name.hpp"
+#include "files/digest.hpp"
+#include "loading/capsule_layout.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/manifest_reader.hpp"
 #include "vcap/base/error.hpp"
@@ -15,14 +15,14 @@
 namespace vcap {
 
 OpenedCapsule::OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name,
-                             const Limits& limits)
+                             const ArchiveLimits& limits)
     : name_(std::move(name)),
       archive_(
           at_stage(LoadStage::archive, [&] { return Archive(std::move(file), limits, name_); })) {
   at_stage(LoadStage::manifest, [&] { read_manifest(limits); });
 }
 
-void OpenedCapsule::read_manifest(const Limits& limits) {
+void OpenedCapsule::read_manifest(const ArchiveLimits& limits) {
   const ArchiveEntry* const entry = archive_.find(kManifestName);
   if (entry == nullptr)
     throw InvalidCapsuleError(ErrorCode::no_manifest,
@@ -33,7 +33,7 @@ void OpenedCapsule::read_manifest(const Limits& limits) {
     throw InvalidCapsuleError(ErrorCode::limit_exceeded,
                               name_ + " has a capsule.json of " + std::to_string(entry->size) +
                                   " bytes; " + std::to_string(limits.manifest_bytes) +
-                                  " are allowed (Limits::manifest_bytes)",
+                                  " are allowed (ArchiveLimits::manifest_bytes)",
                               std::string(kManifestName));
   manifest_text_ = archive_.checked_content(*entry);
   manifest_ = read_manifest_text(manifest_text_, name_);

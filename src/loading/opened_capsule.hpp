@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "loading/archive.hpp"
-#include "loading/mapped_file.hpp"
+#include "files/mapped_file.hpp"
+#include "loading/archive/archive.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -17,7 +17,8 @@ class VCAP_EXPORT OpenedCapsule {
  public:
   /// Of a file that open_capsule() has let in. `name` stands in messages, such as `capsule file
   /// "a.cap"`. Throws what Archive and read_manifest_text throw; InvalidCapsuleError (no_manifest).
-  OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name, const Limits& limits);
+  OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name,
+                const ArchiveLimits& limits);
 
   const std::string& name() const noexcept { return name_; }
   const Manifest& manifest() const noexcept { return manifest_; }
@@ -38,7 +39,7 @@ class VCAP_EXPORT OpenedCapsule {
   void release_pages() const noexcept { archive_.release_pages(); }
 
  private:
-  void read_manifest(const Limits& limits);
+  void read_manifest(const ArchiveLimits& limits);
   void check_files();
   const ArchiveEntry& find(const std::string& path) const;
   [[noreturn]] void differs(const Manifest::File& file, const std::string& found,

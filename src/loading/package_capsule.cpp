@@ -14,16 +14,17 @@
 
 #include "base/text.hpp"
 #include "capsule/host_guard.hpp"
-#include "loading/archive_writer.hpp"
-#include "loading/digest.hpp"
-#include "loading/elf_library.hpp"
-#include "loading/encryption.hpp"
-#include "loading/entry_name.hpp"
+#include "files/digest.hpp"
+#include "files/entry_name.hpp"
+#include "files/mapped_file.hpp"
+#include "files/output_file.hpp"
+#include "loading/archive/archive_writer.hpp"
+#include "loading/capsule_layout.hpp"
+#include "loading/crypto/encryption.hpp"
 #include "loading/manifest_reader.hpp"
-#include "loading/mapped_file.hpp"
-#include "loading/plugin.hpp"
-#include "loading/plugin_library.hpp"
-#include "loading/staged_output.hpp"
+#include "loading/plugin/elf_library.hpp"
+#include "loading/plugin/plugin.hpp"
+#include "loading/plugin/plugin_library.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/version.hpp"
@@ -147,10 +148,10 @@ Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
 /// What a host will read is read once here: nothing is packed that cannot be loaded.
 void check_manifest(std::span<const std::byte> text, const std::filesystem::path& output) {
   static_cast<void>(read_manifest_text(text, "capsule file " + quote(output.native())));
-  if (text.size() > Limits{}.manifest_bytes)
+  if (text.size() > ArchiveLimits{}.manifest_bytes)
     refuse("the description of capsule file " + quote(output.native()) + " has " +
            std::to_string(text.size()) + " bytes as JSON; hosts take " +
-           std::to_string(Limits{}.manifest_bytes));
+           std::to_string(ArchiveLimits{}.manifest_bytes));
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ Manifest package_capsule(const PackageContents& contents, const std::filesystem:
   const auto text_bytes = std::as_bytes(std::span(text));
   check_manifest(text_bytes, output);
 
-  StagedFile file(output);
+  OutputFile file(output, OutputFile::Target::regular_file);
   const auto to_file = [&file](ArchiveWriter::Bytes bytes) { file.write(bytes); };
   std::optional<EncryptingWriter> encryption;
   if (options.key) encryption.emplace(to_file, *options.key);

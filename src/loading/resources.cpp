@@ -9,9 +9,9 @@
 #include "base/text.hpp"
 #include "loading/load_stage.hpp"
 #include "loading/open_capsule.hpp"
-#include "loading/resource_failure.hpp"
-#include "loading/resource_settings.hpp"
-#include "loading/single_flight.hpp"
+#include "loading/resources/resource_failure.hpp"
+#include "loading/resources/resource_settings.hpp"
+#include "loading/resources/single_flight.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/loading/fetch_resources.hpp"
 

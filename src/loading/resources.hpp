@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "loading/resource_cache.hpp"
+#include "loading/resources/resource_cache.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/resource.hpp"
-#include "vcap/loading/resource_options.hpp"
+#include "vcap/loading/resources/resource_options.hpp"
 
 namespace vcap {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "loading/digest.hpp"
+#include "files/digest.hpp"
+#include "files/output_file.hpp"
+#include "loading/archive/signature_block.hpp"
 #include "loading/open_capsule.hpp"
-#include "loading/signature_block.hpp"
-#include "loading/staged_output.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -42,7 +42,7 @@ void write_signed(const std::filesystem::path& path, const Content& content, Slo
   SignatureBlock::Slot& slot = slot_for(key.public_key().id(), slots, capsule);
   const std::string message = signed_message(slot.key, digest);
   slot.signature = key.sign(std::as_bytes(std::span(message)));
-  StagedFile file(path);
+  OutputFile file(path, OutputFile::Target::regular_file);
   file.write(content.before_size);
   file.write(content.size);
   file.write(signature_block_bytes(slots, digest));
@@ -51,7 +51,8 @@ void write_signed(const std::filesystem::path& path, const Content& content, Slo
 
 }  // namespace
 
-void sign_capsule(const std::filesystem::path& path, const SecretKey& key, const Limits& limits) {
+void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
+                  const ArchiveLimits& limits) {
   const AdmittedFile admitted =
       admit_plain_capsule(path, limits,
                           "is encrypted; sign it before it is encrypted, since the signature is "

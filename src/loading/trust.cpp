@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "loading/digest.hpp"
-#include "loading/signature_block.hpp"
+#include "files/digest.hpp"
+#include "loading/archive/signature_block.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/entry_name.hpp"
+#include "files/staged_folder.hpp"
+#include "loading/capsule_layout.hpp"
 #include "loading/open_capsule.hpp"
-#include "loading/staged_output.hpp"
 #include "vcap/loading/package_capsule.hpp"
 
 namespace vcap {
 
 void unpackage_capsule(const std::filesystem::path& path, const std::filesystem::path& folder,
-                       const Limits& limits) {
+                       const ArchiveLimits& limits) {
   unpackage_capsule(path, folder, options_with(limits));
 }
 

@@ -36,7 +36,7 @@ for name in "${wanted[@]}"; do
   programs+=("${name%%.*}_bench")
 done
 
-cmake/install_dependencies.sh
+cmake/install_dependencies.sh tests bench
 # The engine and the networks of the group models, which says what it lacks if they cannot be had.
 for program in "${programs[@]}"; do
   [ "$program" = models_bench ] || continue

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "files/digest.hpp"
 #include "loading/capsule_builder.hpp"
-#include "loading/digest.hpp"
 #include "support/resource_server.hpp"
 
 namespace vcap {

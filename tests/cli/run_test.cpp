@@ -207,7 +207,7 @@ TEST(RunCommand, LeavesOutCapsulesThatDoNotFit) {
 TEST(RunCommand, LeavesACapsuleOutThatKeepsFailing) {
   const TemporaryFolder folder;
   const Result result =
-      run_all({"--source", images(folder, "shots", 6), "--config",
+      run_all({"--source", images(folder, "shots", 6), "--frames-in-flight", "1", "--config",
                R"(finder={"throw_at":[0,1,2,3,4,5]})", "--quarantine", "2", "--jsonl", "-"});
   EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
 }

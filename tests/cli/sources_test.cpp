@@ -10,7 +10,7 @@
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
-#include "runtime/camera.hpp"
+#include "support/camera.hpp"
 #include "support/rtsp_server.hpp"
 
 namespace vcap {

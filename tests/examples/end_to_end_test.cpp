@@ -7,7 +7,7 @@
 #include <ranges>
 
 #include "examples/examples.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "examples/examples.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 // Whole streams through the example capsules.
 

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "fuzz/fuzz.hpp"
-#include "loading/archive_directory.hpp"
-#include "loading/inflate.hpp"
+#include "loading/archive/archive_directory.hpp"
+#include "loading/archive/inflate.hpp"
 
 FUZZ(bytes) {
   constexpr std::uint64_t kMost = 1 << 16;
   std::uint64_t end = 0;
-  for (const vcap::ArchiveEntry& entry : vcap::read_directory(bytes, vcap::Limits{}, "fuzz")) {
+  for (const vcap::ArchiveEntry& entry :
+       vcap::read_directory(bytes, vcap::ArchiveLimits{}, "fuzz")) {
     // What it lets in lies within the archive.
     if (entry.data_offset > bytes.size() || entry.packed_size > bytes.size() - entry.data_offset)
       std::abort();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "fuzz/fuzz.hpp"
-#include "loading/cache_index.hpp"
+#include "loading/resources/cache_index.hpp"
 
 FUZZ(bytes) {
   vcap::CacheIndex index = vcap::read_cache_index(bytes);

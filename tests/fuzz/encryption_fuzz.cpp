@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "fuzz/fuzz.hpp"
-#include "loading/encryption.hpp"
-#include "loading/encryption_header.hpp"
+#include "loading/crypto/encryption.hpp"
+#include "loading/crypto/encryption_header.hpp"
 
 FUZZ(bytes) {
   static const vcap::EncryptionKey key = [] {
@@ -25,6 +25,7 @@ FUZZ(bytes) {
     if (offset > bytes.size() || into.size() > bytes.size() - offset) std::abort();
     std::ranges::copy(bytes.subspan(offset, into.size()), into.begin());
   };
-  const auto plain = vcap::decrypt(read, bytes.size(), key, vcap::Limits{}, "fuzz");
+  const auto plain =
+      vcap::decrypt(read, bytes.size(), key, vcap::ArchiveLimits{}.total_bytes, "fuzz");
   if (plain->bytes().size() >= bytes.size()) std::abort();
 }

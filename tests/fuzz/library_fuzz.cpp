@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "fuzz/fuzz.hpp"
-#include "loading/elf_library.hpp"
+#include "loading/plugin/elf_library.hpp"
 #include "vcap/base/abi.hpp"
 
 FUZZ(bytes) {

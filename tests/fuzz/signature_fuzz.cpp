@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "files/digest.hpp"
 #include "fuzz/fuzz.hpp"
-#include "loading/digest.hpp"
-#include "loading/signature_block.hpp"
+#include "loading/archive/signature_block.hpp"
 
 FUZZ(bytes) {
   const auto file = vcap::read_signed_file(bytes);

@@ -18,10 +18,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "files/digest.hpp"
 #include "hostile/sound_capsule.hpp"
-#include "loading/archive.hpp"
-#include "loading/archive_writer.hpp"
-#include "loading/digest.hpp"
+#include "loading/archive/archive.hpp"
+#include "loading/archive/archive_writer.hpp"
 #include "support/mutator.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/base/error.hpp"
@@ -38,7 +38,7 @@ std::span<const std::byte> as_bytes(const std::string& text) {
 
 std::optional<Contents> as_vcap_sees(const std::string& bytes) {
   try {
-    Archive archive(MappedFile::copy(as_bytes(bytes)), Limits{}, "mutated");
+    Archive archive(MappedFile::copy(as_bytes(bytes)), ArchiveLimits{}, "mutated");
     Contents contents;
     for (const ArchiveEntry& entry : archive.entries())
       contents.emplace_back(entry.name, sha256(archive.checked_content(entry)));

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 
+#include "files/digest.hpp"
 #include "hostile/hostile_case.hpp"
 #include "hostile/sound_capsule.hpp"
-#include "loading/archive_directory.hpp"
-#include "loading/cache_index.hpp"
-#include "loading/digest.hpp"
-#include "loading/encryption_header.hpp"
-#include "loading/signature_block.hpp"
+#include "loading/archive/archive_directory.hpp"
+#include "loading/archive/signature_block.hpp"
+#include "loading/crypto/encryption_header.hpp"
+#include "loading/resources/cache_index.hpp"
 #include "loading/signed_capsules.hpp"
 #include "support/unfit_libraries.hpp"
 
@@ -21,7 +21,7 @@ constexpr std::size_t kLongestLibrary = 12288;  // whose parts have pages of the
 
 /// The first entry's bytes, which is capsule.json; it is stored in all cases of manifests.
 std::string manifest_in(const std::string& capsule) {
-  const auto entries = read_directory(std::as_bytes(std::span(capsule)), Limits{}, "seed");
+  const auto entries = read_directory(std::as_bytes(std::span(capsule)), ArchiveLimits{}, "seed");
   return capsule.substr(entries.front().data_offset, entries.front().packed_size);
 }
 

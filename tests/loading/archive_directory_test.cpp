@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/archive_directory.hpp"
+#include "loading/archive/archive_directory.hpp"
 
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ using test::ZipEntry;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::vector<ArchiveEntry> read(const std::string& bytes, const Limits& limits = {}) {
+std::vector<ArchiveEntry> read(const std::string& bytes, const ArchiveLimits& limits = {}) {
   return read_directory(std::as_bytes(std::span(bytes)), limits, "capsule file \"a.cap\"");
 }
 
@@ -223,7 +223,7 @@ TEST(ReadDirectory, TakesNamesOfOtherLettersThatAreMarkedAsUtf8) {
 
 struct LimitCase {
   const char* title;
-  Limits limits;
+  ArchiveLimits limits;
   const char* message;
 
   friend void PrintTo(const LimitCase& one, std::ostream* out) { *out << one.title; }
@@ -243,11 +243,12 @@ TEST_P(ReadDirectoryWithinLimits, RefusesWhatIsBeyondThem) {
 INSTANTIATE_TEST_SUITE_P(
     All, ReadDirectoryWithinLimits,
     testing::Values(
-        LimitCase{"Entries", {.entries = 1}, "has 2 entries; 1 are allowed (Limits::entries)"},
-        LimitCase{"DirectoryBytes", {.directory_bytes = 50}, "Limits::directory_bytes"},
+        LimitCase{
+            "Entries", {.entries = 1}, "has 2 entries; 1 are allowed (ArchiveLimits::entries)"},
+        LimitCase{"DirectoryBytes", {.directory_bytes = 50}, "ArchiveLimits::directory_bytes"},
         LimitCase{"FileBytes", {.file_bytes = 2999}, "\"deflated\" of 3000 bytes; 2999"},
-        LimitCase{"TotalBytes", {.total_bytes = 3999}, "3999 (Limits::total_bytes)"},
-        LimitCase{"Ratio", {.ratio = 20}, "more than 20 to 1 (Limits::ratio)"}),
+        LimitCase{"TotalBytes", {.total_bytes = 3999}, "3999 (ArchiveLimits::total_bytes)"},
+        LimitCase{"Ratio", {.ratio = 20}, "more than 20 to 1 (ArchiveLimits::ratio)"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/archive.hpp"
+#include "loading/archive/archive.hpp"
 
 #include <gmock/gmock.h>
 
@@ -20,7 +20,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 Archive open(const std::string& bytes) {
-  return {MappedFile::copy(std::as_bytes(std::span(bytes))), Limits{}, "capsule file \"a.cap\""};
+  return {MappedFile::copy(std::as_bytes(std::span(bytes))), ArchiveLimits{},
+          "capsule file \"a.cap\""};
 }
 
 std::string text(Archive::Bytes bytes) {
@@ -39,7 +40,7 @@ TEST(Archive, GivesStoredAndDeflatedContent) {
 TEST(Archive, GivesStoredContentAsAViewIntoTheFile) {
   const std::string bytes = zip_bytes({stored_entry("a", "first")});
   const auto file = MappedFile::copy(std::as_bytes(std::span(bytes)));
-  Archive archive(file, Limits{}, "");
+  Archive archive(file, ArchiveLimits{}, "");
   const ArchiveEntry& entry = *archive.find("a");
   EXPECT_EQ(archive.content(entry).data(), file->bytes().data() + entry.data_offset);
 }

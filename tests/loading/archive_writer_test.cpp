@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/archive_writer.hpp"
+#include "loading/archive/archive_writer.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "loading/archive.hpp"
-#include "loading/digest.hpp"
+#include "files/digest.hpp"
+#include "loading/archive/archive.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vcap {
@@ -55,7 +55,8 @@ class WrittenArchive : public testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(WrittenArchive, IsReadBackAsItWasGiven) {
-  Archive archive(MappedFile::copy(std::as_bytes(std::span(bytes_))), Limits{}, "the archive");
+  Archive archive(MappedFile::copy(std::as_bytes(std::span(bytes_))), ArchiveLimits{},
+                  "the archive");
   ASSERT_EQ(archive.entries().size(), contents().size());
   for (const Content& content : contents()) {
     const ArchiveEntry* const entry = archive.find(content.name);
@@ -67,7 +68,7 @@ TEST_P(WrittenArchive, IsReadBackAsItWasGiven) {
 
 TEST_P(WrittenArchive, HasTheDataOfEachEntryOnAPageOfItsOwn) {
   for (const ArchiveEntry& entry :
-       read_directory(std::as_bytes(std::span(bytes_)), Limits{}, "the archive"))
+       read_directory(std::as_bytes(std::span(bytes_)), ArchiveLimits{}, "the archive"))
     EXPECT_EQ(entry.data_offset % 4096, 0u) << entry.name;
 }
 

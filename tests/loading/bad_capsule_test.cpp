@@ -69,7 +69,7 @@ TEST(LoadCapsuleFile, NamesAnUnsafeEntry) {
 TEST(LoadCapsuleFile, SaysThatAManifestIsTooLong) {
   EXPECT_THAT([] { load(CapsuleBuilder().bytes_with(std::string((1 << 20) + 1, ' '))); },
               Says<InvalidCapsuleError>(ErrorCode::limit_exceeded, "capsule.json of 1048577 bytes",
-                                        "Limits::manifest_bytes"));
+                                        "ArchiveLimits::manifest_bytes"));
 }
 
 TEST(LoadCapsuleFile, NamesAnEntryThatTheManifestDoesNotList) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/cache_index.hpp"
+#include "loading/resources/cache_index.hpp"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loading/digest.hpp"
+#include "files/digest.hpp"
 #include "loading/plugins/fixture.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/zip_writer.hpp"

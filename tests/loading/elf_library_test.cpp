@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/elf_library.hpp"
+#include "loading/plugin/elf_library.hpp"
 
 #include <gmock/gmock.h>
 

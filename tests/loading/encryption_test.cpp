@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "loading/encryption_header.hpp"
+#include "loading/crypto/encryption_header.hpp"
 #include "loading/open_capsule.hpp"
 #include "loading/signed_capsules.hpp"
 #include "support/throws_error.hpp"
@@ -188,7 +188,7 @@ TEST(EncryptedCapsule, IsNoLargerThanTheLimits) {
   const std::string file = encrypted_by(encryption_key(7), std::string(2001, 'w'), kQuick);
   EXPECT_THAT([&] { admit_capsule(test::bytes_of(file), options); },
               ThrowsError<InvalidCapsuleError>(ErrorCode::limit_exceeded,
-                                               HasSubstr("Limits::total_bytes")));
+                                               HasSubstr("ArchiveLimits::total_bytes")));
 }
 
 TEST(EncryptionHeader, IsReadAsItIsWritten) {

@@ -7,8 +7,8 @@
 #include <future>
 #include <latch>
 
+#include "files/digest.hpp"
 #include "loading/capsule_builder.hpp"
-#include "loading/digest.hpp"
 #include "support/resource_server.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/loading/fetch_resources.hpp"

@@ -30,7 +30,8 @@ std::string small_capsule() {
 
 /// All that can be learned from it without running code, as one text.
 std::string read_all(const std::string& bytes) {
-  OpenedCapsule opened(MappedFile::copy(std::as_bytes(std::span(bytes))), "the capsule", Limits{});
+  OpenedCapsule opened(MappedFile::copy(std::as_bytes(std::span(bytes))), "the capsule",
+                       ArchiveLimits{});
   opened.verify();
   const CapsuleFiles files = opened.files();
   std::string text = nlohmann::json(opened.manifest()).dump();
@@ -64,14 +65,15 @@ TEST(DamagedCapsule, IsReadOrRefusedByAnErrorOfVcaps) {
 
 TEST(DamagedCapsule, NeverGivesAFileOfOtherBytes) {
   const std::string good = small_capsule();
-  OpenedCapsule sound(MappedFile::copy(std::as_bytes(std::span(good))), "the capsule", Limits{});
+  OpenedCapsule sound(MappedFile::copy(std::as_bytes(std::span(good))), "the capsule",
+                      ArchiveLimits{});
   const CapsuleFiles expected = sound.files();
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bytes = good;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     try {
       OpenedCapsule opened(MappedFile::copy(std::as_bytes(std::span(bytes))), "the capsule",
-                           Limits{});
+                           ArchiveLimits{});
       opened.verify();
       const CapsuleFiles files = opened.files();
       for (const std::string& name : files.names()) {

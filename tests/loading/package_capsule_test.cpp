@@ -218,18 +218,19 @@ TEST(PackageCapsule, SaysThatTheOutputFolderDoesNotExist) {
   const TemporaryFolder folder;
   EXPECT_THAT([&] { package_capsule(contents_of("good"), folder / "none" / "out.cap"); },
               ThrowsError<OutputError>(ErrorCode::output_open,
-                                       AllOf(HasSubstr("out.cap"), HasSubstr("does not exist"),
+                                       AllOf(HasSubstr("out.cap"), HasSubstr("there is no folder"),
                                              HasSubstr("create it first"))));
 }
 
 TEST(PackageCapsule, LeavesADeviceOrAFolderAsItIs) {
   const TemporaryFolder folder;
-  EXPECT_THAT([&] { package_capsule(contents_of("good"), "/dev/full"); },
-              ThrowsError<OutputError>(ErrorCode::output_open,
-                                       AllOf(HasSubstr("/dev/full"), HasSubstr("no file"))));
+  EXPECT_THAT(
+      [&] { package_capsule(contents_of("good"), "/dev/full"); },
+      ThrowsError<OutputError>(ErrorCode::output_open,
+                               AllOf(HasSubstr("/dev/full"), HasSubstr("no regular file"))));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   EXPECT_THAT([&] { package_capsule(contents_of("good"), folder.path()); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no file")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
 }
 
 /// Lets no file grow beyond some bytes, as a full disk would.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/plugin_library.hpp"
+#include "loading/plugin/plugin_library.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "loading/digest.hpp"
+#include "files/digest.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 

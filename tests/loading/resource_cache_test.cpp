@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real HTTP server on loopback, which serves well and badly.
-#include "loading/resource_cache.hpp"
+#include "loading/resources/resource_cache.hpp"
 
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <chrono>
 #include <vector>
 
-#include "loading/digest.hpp"
-#include "loading/resource_failure.hpp"
+#include "files/digest.hpp"
+#include "loading/resources/resource_failure.hpp"
 #include "support/resource_server.hpp"
 
 namespace vcap {

@@ -7,9 +7,9 @@
 #include <future>
 #include <thread>
 
-#include "loading/digest.hpp"
-#include "loading/resource_cache.hpp"
-#include "loading/resource_failure.hpp"
+#include "files/digest.hpp"
+#include "loading/resources/resource_cache.hpp"
+#include "loading/resources/resource_failure.hpp"
 #include "support/resource_server.hpp"
 #include "vcap/base/log.hpp"
 

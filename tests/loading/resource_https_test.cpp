@@ -2,9 +2,9 @@
 // Resources by https, from a server of this machine's loopback.
 #include <gmock/gmock.h>
 
-#include "loading/digest.hpp"
-#include "loading/resource_cache.hpp"
-#include "loading/resource_failure.hpp"
+#include "files/digest.hpp"
+#include "loading/resources/resource_cache.hpp"
+#include "loading/resources/resource_failure.hpp"
 #include "support/resource_server.hpp"
 #include "support/test_certificate.hpp"
 

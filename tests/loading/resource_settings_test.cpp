@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/resource_settings.hpp"
+#include "loading/resources/resource_settings.hpp"
 
 #include <gmock/gmock.h>
 
 #include <map>
 #include <string>
 
-#include "loading/resource_failure.hpp"
+#include "loading/resources/resource_failure.hpp"
 #include "support/throws_error.hpp"
 
 namespace vcap {

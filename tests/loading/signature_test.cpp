@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include "loading/archive/signature_block.hpp"
 #include "loading/opened_capsule.hpp"
-#include "loading/signature_block.hpp"
 #include "loading/signed_capsules.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/log.hpp"

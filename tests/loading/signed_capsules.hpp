@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "loading/capsule_builder.hpp"
-#include "loading/encryption.hpp"
+#include "loading/crypto/encryption.hpp"
 #include "vcap/loading/sign_capsule.hpp"
 
 /// Keys that are the same in every run, and capsules signed and encrypted by them.

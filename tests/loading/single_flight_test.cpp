@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loading/single_flight.hpp"
+#include "loading/resources/single_flight.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "loading/archive/signature_block.hpp"
 #include "loading/open_capsule.hpp"
-#include "loading/signature_block.hpp"
 #include "loading/signed_capsules.hpp"
 #include "vcap/base/error.hpp"
 

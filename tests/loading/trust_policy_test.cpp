@@ -5,9 +5,9 @@
 #include <optional>
 #include <ostream>
 
-#include "loading/digest.hpp"
+#include "files/digest.hpp"
+#include "loading/archive/signature_block.hpp"
 #include "loading/open_capsule.hpp"
-#include "loading/signature_block.hpp"
 #include "loading/signed_capsules.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/log.hpp"
@@ -217,7 +217,7 @@ TEST(TrustPolicy, CopiesNoFileLargerThanTheLimits) {
   options.limits.total_bytes = 1000;
   EXPECT_THAT([&] { read_manifest(folder.write("a.cap", signed_capsule({1})), options); },
               ThrowsError<InvalidCapsuleError>(ErrorCode::limit_exceeded,
-                                               HasSubstr("Limits::total_bytes")));
+                                               HasSubstr("ArchiveLimits::total_bytes")));
 }
 
 TEST(TrustPolicy, NotesItsStage) {

@@ -16,7 +16,7 @@ case "${1:-}" in
 esac
 cd "$root"
 
-cmake/install_dependencies.sh
+cmake/install_dependencies.sh tests
 footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 mkdir -p build

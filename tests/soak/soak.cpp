@@ -23,7 +23,7 @@
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/loading/load_capsule.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::soak {
 namespace {

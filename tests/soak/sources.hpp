@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "vcap/runtime/source.hpp"
+#include "vcap/sources/source.hpp"
 
 namespace vcap::soak {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "vcap/runtime/frame_feed.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
+#include "vcap/sources/frame_feed.hpp"
 
 namespace vcap::soak {
 

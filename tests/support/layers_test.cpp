@@ -29,11 +29,24 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"algorithms", {"model"}},
     {"batching", {"base"}},
     {"capsule", {"model", "batching"}},
-    {"loading", {"capsule"}},
+    {"files", {"base"}},
+    {"loading/crypto", {"files", "capsule"}},
+    {"loading/archive", {"loading/crypto"}},
+    {"loading/plugin", {"files", "capsule"}},
+    {"loading/resources", {"files", "capsule"}},
+    {"loading", {"loading/archive", "loading/plugin", "loading/resources"}},
     {"backends", {"capsule", "image", "algorithms"}},
-    {"runtime", {"loading", "image"}},
-    {"testing", {"runtime"}},
-    {"cli", {"testing", "backends", "algorithms"}},
+    {"media", {"files", "model"}},
+    {"sources", {"media"}},
+    {"records", {"media", "image", "algorithms"}},
+    {"plan", {"capsule"}},
+    {"workers", {"base"}},
+    {"observe", {"records", "capsule"}},
+    {"streams", {"sources", "records", "plan", "workers", "observe", "loading"}},
+    {"pipeline", {"streams"}},
+    {"jobs", {"pipeline"}},
+    {"testing", {"pipeline"}},
+    {"cli", {"testing", "jobs", "backends", "algorithms"}},
 };
 
 /// The headers in include/vcap itself: made for users, and not for layers but the command.
@@ -75,13 +88,16 @@ std::vector<Include> includes_of(const File& file) {
 }
 
 /// "model" of "include/vcap/model/uuid.hpp", "src/model/json_view.hpp" and of the same without
-/// their first folders; "" where there is no folder to tell it.
+/// their first folders, "loading/crypto" of "src/loading/crypto/encryption.hpp"; "" if no folder
+/// tells it. A folder within a layer that is none itself belongs to that layer.
 std::string layer_of(std::string path) {
   for (const std::string prefix : {"include/", "src/", "vcap/"}) {
     if (path.starts_with(prefix)) path.erase(0, prefix.size());
   }
-  const std::size_t slash = path.find('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
+  const std::size_t first = path.find('/');
+  if (first == std::string::npos) return "";
+  const std::string within = path.substr(0, path.find('/', first + 1));
+  return kLayers.contains(within) ? within : path.substr(0, first);
 }
 
 /// What is wrong with an #include of the project's own; nothing where it is right.
@@ -161,7 +177,7 @@ TEST(Tree, HasFilesOfKnownLayersAlone) {
   }
   // So that a wrong folder or expression cannot pass for a tree without faults.
   EXPECT_THAT(layers, testing::IsSupersetOf(
-                          {"base", "model", "batching", "capsule", "loading", "runtime", "cli"}));
+                          {"base", "model", "batching", "capsule", "loading", "streams", "cli"}));
   EXPECT_GT(includes, tree().size());
 }
 
@@ -186,10 +202,9 @@ TEST(LayerRule, NamesFileLineAndLayersOfAnUpwardInclude) {
 }
 
 TEST(LayerRule, SeesEveryWayToWriteAnInclude) {
-  for (const char* const line :
-       {"#include \"vcap/runtime/plan.hpp\"", "#include <vcap/runtime/plan.hpp>",
-        "  #  include \"runtime/plan_graph.hpp\"  // for the graph",
-        "#include\"runtime/plan_graph.hpp\""}) {
+  for (const char* const line : {"#include \"vcap/plan/plan.hpp\"", "#include <vcap/plan/plan.hpp>",
+                                 "  #  include \"plan/plan_graph.hpp\"  // for the graph",
+                                 "#include\"plan/plan_graph.hpp\""}) {
     EXPECT_THAT(layer_complaints("include/vcap/base/log.hpp", {line}), testing::SizeIs(1)) << line;
   }
 }
@@ -201,13 +216,25 @@ TEST(LayerRule, RefusesLayersSideBySide) {
               ElementsAre(HasSubstr("batching may not include model")));
   EXPECT_THAT(layer_complaints("src/capsule/info.cpp", {"#include \"vcap/image/crop.hpp\""}),
               ElementsAre(HasSubstr("capsule may not include image")));
-  EXPECT_THAT(layer_complaints("src/runtime/plan.cpp", {"#include \"vcap/algorithms/iou.hpp\""}),
-              ElementsAre(HasSubstr("runtime may not include algorithms")));
+  EXPECT_THAT(layer_complaints("src/plan/plan.cpp", {"#include \"vcap/algorithms/iou.hpp\""}),
+              ElementsAre(HasSubstr("plan may not include algorithms")));
+}
+
+TEST(LayerRule, TellsLayersWithinALayerApart) {
+  EXPECT_THAT(layer_complaints("src/loading/crypto/encryption.hpp",
+                               {"#include \"loading/archive/archive.hpp\""}),
+              ElementsAre(HasSubstr("loading/crypto may not include loading/archive")));
+  EXPECT_THAT(layer_complaints("src/loading/load_capsule.cpp",
+                               {"#include \"loading/archive/archive.hpp\""}),
+              IsEmpty());
+  EXPECT_THAT(
+      layer_complaints("src/backends/openvino/engine.hpp", {"#include \"backends/cells.hpp\""}),
+      IsEmpty());
 }
 
 TEST(LayerRule, AllowsLayersFurtherDown) {
-  EXPECT_THAT(layer_complaints("src/runtime/pipeline.cpp",
-                               {"#include \"runtime/queue.hpp\"", "#include \"base/text.hpp\"",
+  EXPECT_THAT(layer_complaints("src/pipeline/pipeline.cpp",
+                               {"#include \"streams/stream.hpp\"", "#include \"base/text.hpp\"",
                                 "#include \"vcap/image/draw_nodes.hpp\"",
                                 "#include \"vcap/batching/batch_policy.hpp\""}),
               IsEmpty());

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "vcap/base/export.hpp"
-#include "vcap/loading/encryption_key.hpp"
+#include "vcap/loading/crypto/encryption_key.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
 namespace vcap {
@@ -14,6 +14,6 @@ namespace vcap {
 /// (encrypted_capsule) where it is encrypted already, OutputError.
 VCAP_EXPORT void encrypt_capsule(const std::filesystem::path& path,
                                  const std::filesystem::path& output, const EncryptionKey& key,
-                                 const Limits& limits = {});
+                                 const ArchiveLimits& limits = {});
 
 }  // namespace vcap

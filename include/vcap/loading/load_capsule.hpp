@@ -14,21 +14,12 @@
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/capsule/device.hpp"
-#include "vcap/loading/encryption_key.hpp"
-#include "vcap/loading/resource_options.hpp"
+#include "vcap/loading/archive/archive_limits.hpp"
+#include "vcap/loading/crypto/encryption_key.hpp"
+#include "vcap/loading/resources/resource_options.hpp"
 #include "vcap/loading/trust_policy.hpp"
 
 namespace vcap {
-
-/// Bounds on what an archive may make the host read or hold. Thread safety: value.
-struct Limits {
-  std::uint64_t entries = 4096;
-  std::uint64_t directory_bytes = 8u << 20;  ///< of the archive's list of entries
-  std::uint64_t manifest_bytes = 1u << 20;
-  std::uint64_t file_bytes = std::uint64_t{8} << 30;    ///< of one entry, unpacked
-  std::uint64_t total_bytes = std::uint64_t{16} << 30;  ///< of all entries, unpacked
-  std::uint64_t ratio = 200;                            ///< unpacked to packed, of one entry
-};
 
 /// How a capsule is loaded. Thread safety: value.
 struct LoadOptions {
@@ -42,7 +33,7 @@ struct LoadOptions {
   std::vector<std::shared_ptr<const DeviceProvider>> device_providers{};
   /// In place of CapsuleInfo::batch, such as where a device has little memory.
   std::optional<BatchSizes> batch{};
-  Limits limits{};
+  ArchiveLimits limits{};
   /// Whose capsules are let in.
   TrustPolicy trust{};
   /// Opens capsules that are encrypted; others are loaded all the same.

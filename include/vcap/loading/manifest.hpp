@@ -47,7 +47,8 @@ VCAP_EXPORT void from_json(const nlohmann::json& json, Manifest& manifest);
 
 /// Reads the manifest of a capsule; runs none of its code and checks no digest. Throws as
 /// load_capsule does. Thread-safe.
-VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path, const Limits& limits = {});
+VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path,
+                                   const ArchiveLimits& limits = {});
 /// The same of a capsule that is encrypted or to be trusted: of the options, limits, trust and key
 /// count.
 VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path, const LoadOptions& options);
@@ -55,7 +56,8 @@ VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path, const Load
 /// Checks size and SHA-256 of every file in the capsule against its manifest; throws as
 /// read_manifest does, and InvalidCapsuleError (digest_mismatch, missing_entry, unlisted_entry)
 /// naming the first file that differs. Thread-safe.
-VCAP_EXPORT void verify_capsule(const std::filesystem::path& path, const Limits& limits = {});
+VCAP_EXPORT void verify_capsule(const std::filesystem::path& path,
+                                const ArchiveLimits& limits = {});
 VCAP_EXPORT void verify_capsule(const std::filesystem::path& path, const LoadOptions& options);
 
 }  // namespace vcap

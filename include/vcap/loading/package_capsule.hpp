@@ -7,7 +7,7 @@
 #include <string>
 
 #include "vcap/base/export.hpp"
-#include "vcap/loading/encryption_key.hpp"
+#include "vcap/loading/crypto/encryption_key.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -39,7 +39,8 @@ VCAP_EXPORT Manifest package_capsule(const PackageContents& contents,
 /// Unpacks every entry below `folder`, which must not exist or be empty; nothing is left there
 /// where it fails. Throws as load_capsule does, and OutputError.
 VCAP_EXPORT void unpackage_capsule(const std::filesystem::path& path,
-                                   const std::filesystem::path& folder, const Limits& limits = {});
+                                   const std::filesystem::path& folder,
+                                   const ArchiveLimits& limits = {});
 /// The same of a capsule that is encrypted or to be trusted: of the options, limits, trust and key
 /// count.
 VCAP_EXPORT void unpackage_capsule(const std::filesystem::path& path,

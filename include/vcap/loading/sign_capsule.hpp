@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/loading/crypto/signing_key.hpp"
 #include "vcap/loading/load_capsule.hpp"
-#include "vcap/loading/signing_key.hpp"
 
 namespace vcap {
 
@@ -37,7 +37,7 @@ VCAP_EXPORT std::string_view to_string(CapsuleSignature::Verdict verdict) noexce
 /// file was changed since it was signed); InvalidArgument where two other keys have signed it;
 /// OutputError.
 VCAP_EXPORT void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
-                              const Limits& limits = {});
+                              const ArchiveLimits& limits = {});
 
 /// Decrypts a capsule file where it is encrypted, and holds it against options.trust, as
 /// load_capsule does; its archive is not read. Gives its signatures; none where it has none and the

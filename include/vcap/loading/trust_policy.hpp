@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "vcap/loading/signing_key.hpp"
+#include "vcap/loading/crypto/signing_key.hpp"
 
 namespace vcap {
 

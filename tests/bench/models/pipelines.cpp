@@ -15,7 +15,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/video.hpp"
 #include "vcap/loading/load_capsule.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::bench::models {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "operations/parts.hpp"
-#include "runtime/clip_writer.hpp"
-#include "runtime/seen_frames.hpp"
+#include "support/clip_writer.hpp"
+#include "support/seen_frames.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vcap::bench::operations {

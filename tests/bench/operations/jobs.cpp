@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "operations/parts.hpp"
-#include "runtime/clip_writer.hpp"
+#include "support/clip_writer.hpp"
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
 

@@ -25,7 +25,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/turns.hpp"
 #include "support/video.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::bench::operations {
 namespace {

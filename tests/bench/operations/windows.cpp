@@ -17,7 +17,7 @@
 #include "operations/parts.hpp"
 #include "support/cpu_time.hpp"
 #include "support/program_capsule.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::bench::operations {
 namespace {

@@ -14,7 +14,7 @@
 #include "support/full_batches.hpp"
 #include "support/program_capsule.hpp"
 #include "vcap/capsule/base_backend.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::bench::streams {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/clip_writer.hpp"
 #include "streams/parts.hpp"
+#include "support/clip_writer.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/video.hpp"
-#include "vcap/runtime/source.hpp"
+#include "vcap/sources/source.hpp"
 
 namespace vcap::bench::streams {
 namespace {

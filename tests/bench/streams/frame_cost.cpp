@@ -12,7 +12,7 @@
 #include "streams/parts.hpp"
 #include "support/cpu_time.hpp"
 #include "support/program_capsule.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::bench::streams {
 namespace {

@@ -20,7 +20,7 @@
 #include "support/program_capsule.hpp"
 #include "support/quantile.hpp"
 #include "vcap/capsule/base_backend.hpp"
-#include "vcap/runtime/pipeline.hpp"
+#include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap::bench::streams {
 namespace {

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the scripts that install, build and run: nothing is silent for more than ten seconds.
+#   . cmake/progress.sh
+
+# Runs a command. If it prints nothing for eight seconds, prints LABEL and the seconds since the script began.
+#   with_ticks LABEL COMMAND …
+with_ticks() {
+  local label=$1 line status
+  shift
+  "$@" 2>&1 | while true; do
+    status=0
+    IFS= read -r -t 8 line || status=$?
+    if [ "$status" -eq 0 ]; then printf '%s\n' "$line"
+    elif [ "$status" -gt 128 ]; then printf '%s%s, %s s\n' "$line" "$label" "$SECONDS"
+    else printf '%s' "$line"; break
+    fi
+  done
+}
+
+# Builds with Ninja by `cmake --build`; prints how far it is in percent, and what goes wrong.
+#   build_with_progress LABEL FOLDER [--target …]
+build_with_progress() {
+  local label=$1 line status percent='  0' last=-9
+  shift
+  NINJA_STATUS='%p ' cmake --build "$@" 2>&1 | while true; do
+    status=0
+    IFS= read -r -t 8 line || status=$?
+    if [ "$status" -gt 0 ] && [ "$status" -le 128 ]; then break; fi
+    if [[ $line =~ ^([\ 0-9]+)%\  ]]; then
+      percent=${BASH_REMATCH[1]}
+    elif [ "$status" -eq 0 ] && [ "${line#ninja: }" = "$line" ]; then
+      printf '%s\n' "$line"
+    fi
+    if [ $((SECONDS - last)) -ge 5 ]; then
+      printf '%s %s %%\n' "$label" "$percent"
+      last=$SECONDS
+    fi
+  done
+}

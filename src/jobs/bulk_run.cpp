@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/bulk_run.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "base/cores.hpp"
+#include "base/steady_clock.hpp"
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+std::size_t workers_of(const Job& job) {
+  if (job.parallel > 0) return static_cast<std::size_t>(job.parallel);
+  return cores();
+}
+
+/// Where there are few videos, two slices for each worker, so that none waits long for the last.
+std::size_t parts_wanted(const Job& job, std::size_t workers) {
+  if (workers < 2 || job.videos.empty()) return 1;
+  return (2 * workers + job.videos.size() - 1) / job.videos.size();
+}
+
+/// Where videos keep the cores busy as it is, more threads for each only cost time and memory.
+int decoder_threads(const Job& job, std::size_t workers) {
+  const std::size_t at_once = std::max<std::size_t>(std::min(workers, job.videos.size()), 1);
+  return static_cast<int>(std::max<std::size_t>(cores() / at_once, 1));
+}
+
+Slots slots_of(const std::vector<std::shared_ptr<Capsule>>& capsules,
+               const std::shared_ptr<Clock>& clock) {
+  Slots slots;
+  for (const std::shared_ptr<Capsule>& capsule : capsules)
+    slots.push_back(
+        std::make_shared<CapsuleSlot>(capsule, QuarantinePolicy(), clock, 0, [](bool) {}));
+  return slots;
+}
+
+std::string task_of(const std::string& video, std::size_t slice) {
+  return video + "/" + std::to_string(slice);
+}
+
+}  // namespace
+
+BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,
+                 BulkSettings settings)
+    : job_(job),
+      capsules_(std::move(capsules)),
+      settings_(std::move(settings)),
+      workers_(workers_of(job)),
+      clock_(settings_.clock ? settings_.clock : std::make_shared<detail::SteadyClock>()),
+      queue_(settings_.queue ? settings_.queue : make_in_process_queue({job.attempts, clock_})),
+      lineup_(slots_of(capsules_, clock_), UnfitPolicy::refuse),
+      setting_{.job = job_,
+               .lineup = lineup_,
+               .folder = folder,
+               .parts_wanted = parts_wanted(job, workers_),
+               .decoder_threads = decoder_threads(job, workers_),
+               .on_record = settings_.on_record},
+      keeper_(*queue_, *clock_, settings_.lease) {
+  for (const Job::Video& video : job_.videos) by_id_.emplace(video.id, &video);
+}
+
+JobReport BulkRun::run(const std::stop_token& stop) {
+  {
+    const std::stop_callback stopping(stop, [this] { ending_.request_stop(); });
+    std::vector<std::jthread> workers;
+    try {
+      for (std::size_t i = 0; i < workers_; ++i)
+        workers.emplace_back([this] { work(ending_.get_token()); });
+      wait_until_settled(ending_.get_token());
+    } catch (...) {
+      ending_.request_stop();
+      throw;
+    }
+    ending_.request_stop();  // those that wait for a task
+  }
+  if (failure_) std::rethrow_exception(failure_);
+  report_failures();
+  report_.left = static_cast<std::int64_t>(job_.videos.size() - report_.failed.size()) -
+                 report_.done - report_.done_before;
+  return report_;
+}
+
+void BulkRun::wait_until_settled(const std::stop_token& stop) {
+  {
+    std::unique_lock lock(mutex_);
+    if (!all_put_.wait(lock, stop, [this] { return next_ == job_.videos.size(); })) return;
+  }
+  queue_->wait_until_settled(stop);
+}
+
+void BulkRun::work(const std::stop_token& stop) {
+  try {
+    Pipeline pipeline(capsules_);
+    std::shared_ptr<JobVideo> video;  // as long as the next task may be of it too
+    while (const auto lease = next_task(stop)) {
+      video = video_of(lease->payload.at("video"));
+      attempt(*lease, *video, pipeline, stop);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    ending_.request_stop();
+  }
+}
+
+std::optional<TaskQueue::Lease> BulkRun::next_task(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    if (auto lease = queue_->try_lease(settings_.lease)) return lease;
+    if (!put_next_video()) return queue_->lease(settings_.lease, stop);
+  }
+  return std::nullopt;
+}
+
+/// False where there is none.
+bool BulkRun::put_next_video() {
+  const std::lock_guard lock(mutex_);
+  bool has_put = false;
+  while (!has_put && next_ < job_.videos.size()) {
+    const std::string& video = job_.videos[next_].id;
+    if (const auto note = setting_.folder.finished(video)) {
+      report(JobVideoReport::Outcome::done_before, video, note->get<RecordCounts>());
+    } else {
+      put(video, 0);
+      has_put = true;
+    }
+    ++next_;
+  }
+  if (next_ == job_.videos.size()) all_put_.notify_all();
+  return has_put;
+}
+
+void BulkRun::put(const std::string& video, std::size_t slice) {
+  queue_->put(task_of(video, slice), {{"video", video}, {"slice", slice}});
+}
+
+std::shared_ptr<JobVideo> BulkRun::video_of(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(videos_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<JobVideo>& known = videos_[id];
+  std::shared_ptr<JobVideo> video = known.lock();
+  if (!video) known = video = std::make_shared<JobVideo>(*by_id_.at(id), setting_);
+  return video;
+}
+
+void BulkRun::attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
+                      const std::stop_token& stop) {
+  std::string reason;
+  {
+    const LeaseKeeper::Hold hold(keeper_, lease);
+    try {
+      if (carry_out(lease, video, pipeline, stop))
+        queue_->complete(lease, nullptr);
+      else
+        queue_->release(lease);
+      return;
+    } catch (...) {
+      reason = exception_text(std::current_exception());
+    }
+  }
+  log(LogLevel::warning, "slice " + quote(lease.task) + " of the job: attempt " +
+                             std::to_string(lease.attempt) + " failed: " + reason);
+  queue_->fail(lease, reason);
+}
+
+/// False where `stop` was requested before it was done.
+bool BulkRun::carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
+                        const std::stop_token& stop) {
+  const std::string id = lease.payload.at("video");
+  const auto slice = lease.payload.at("slice").get<std::size_t>();
+  if (slice == 0)
+    for (const std::size_t other : video.missing())
+      if (other > 0) put(id, other);
+  if (!video.run(slice, pipeline, stop)) return false;
+  if (const auto counts = video.finish()) report(JobVideoReport::Outcome::done, id, *counts);
+  return true;
+}
+
+void BulkRun::report(JobVideoReport::Outcome outcome, const std::string& video,
+                     const RecordCounts& counts) {
+  const std::lock_guard lock(report_mutex_);
+  ++(outcome == JobVideoReport::Outcome::done ? report_.done : report_.done_before);
+  if (settings_.on_video)
+    settings_.on_video({.id = video,
+                        .outcome = outcome,
+                        .frames = counts.frames,
+                        .failed_frames = counts.failed_frames,
+                        .first_error = counts.first_error});
+}
+
+void BulkRun::report_failures() {
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const TaskQueue::Failure& failure : queue_->failures()) {
+    if (!failure.given_up) continue;
+    const std::size_t slash = failure.task.rfind('/');
+    std::vector<std::string>& all = reasons[failure.task.substr(0, slash)];
+    for (std::size_t i = 0; i < failure.reasons.size(); ++i)
+      all.push_back("slice " + failure.task.substr(slash + 1) + ", attempt " +
+                    std::to_string(i + 1) + ": " + failure.reasons[i]);
+  }
+  for (const Job::Video& video : job_.videos) {
+    const auto found = reasons.find(video.id);
+    if (found == reasons.end() || setting_.folder.finished(video.id)) continue;
+    report_.failed.push_back({.id = video.id,
+                              .outcome = JobVideoReport::Outcome::failed,
+                              .reasons = std::move(found->second)});
+    if (settings_.on_video) settings_.on_video(report_.failed.back());
+  }
+}
+
+}  // namespace vcap

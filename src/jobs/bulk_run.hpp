@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "jobs/job_folder.hpp"
+#include "jobs/job_video.hpp"
+#include "jobs/lease_keeper.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/jobs/bulk.hpp"
+
+namespace vcap {
+
+/// One run of a job that has been checked, with capsules that are loaded.
+///
+/// The queue has a task for each slice, and no more than are needed: a worker that finds it empty
+/// puts the first slice of the next video, and who is given that puts the video's others. Who
+/// stores a video's last slice makes its outputs. Borrows the job and the folder. Thread safety:
+/// thread-compatible.
+class VCAP_EXPORT BulkRun {
+ public:
+  /// Throws PlanError, CapsuleLoadError, InvalidArgument for settings that cannot be.
+  BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,
+          BulkSettings settings);
+
+  /// Once.
+  JobReport run(const std::stop_token& stop);
+
+ private:
+  using Lease = TaskQueue::Lease;
+
+  void work(const std::stop_token& stop);
+  std::optional<Lease> next_task(const std::stop_token& stop);
+  bool put_next_video();
+  void put(const std::string& video, std::size_t slice);
+  std::shared_ptr<JobVideo> video_of(const std::string& id);
+  void attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
+               const std::stop_token& stop);
+  bool carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
+                 const std::stop_token& stop);
+  void wait_until_settled(const std::stop_token& stop);
+  void report(JobVideoReport::Outcome outcome, const std::string& video,
+              const RecordCounts& counts);
+  void report_failures();
+
+  const Job& job_;
+  const std::vector<std::shared_ptr<Capsule>> capsules_;
+  const BulkSettings settings_;
+  const std::size_t workers_;
+  const std::shared_ptr<Clock> clock_;
+  const std::shared_ptr<TaskQueue> queue_;
+  const Lineup lineup_;
+  const JobSetting setting_;
+  LeaseKeeper keeper_;
+  std::map<std::string, const Job::Video*> by_id_;
+  std::stop_source ending_;  ///< of the workers
+
+  std::mutex mutex_;      ///< guards what follows
+  std::size_t next_ = 0;  ///< the first video whose first slice has not been put
+  std::condition_variable_any all_put_;
+  /// Of videos that a worker is at or was at last.
+  std::map<std::string, std::weak_ptr<JobVideo>> videos_;
+  std::exception_ptr failure_;  ///< what ended a worker
+
+  std::mutex report_mutex_;  ///< guards report_, and held while the host is told
+  JobReport report_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/job_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <initializer_list>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "files/mapped_file.hpp"
+#include "files/output_file.hpp"
+#include "files/strict_json.hpp"
+#include "jobs/job_stamp.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kJobFolder = ".vcap-job";
+constexpr const char* kStampFile = "stamp.json";
+constexpr const char* kResultFile = "result.json";
+
+[[noreturn]] void fail_at(const fs::path& path, const std::error_code& error) {
+  throw OutputError(ErrorCode::output_write,
+                    "job: " + quote(path.native()) +
+                        " cannot be read or written: " + error.message() +
+                        "; check the disk's space and the folder's rights, "
+                        "then resume the job");
+}
+
+void check(const std::error_code& error, const fs::path& path) {
+  if (error) fail_at(path, error);
+}
+
+void check(bool worked, const fs::path& path) {
+  if (!worked) fail_at(path, {errno, std::generic_category()});
+}
+
+/// Returns once what the file holds, or the names in the folder, have reached the disk.
+void sync(const fs::path& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  check(fd && ::fsync(fd.get()) == 0, path);
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  check(error, path);
+}
+
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+/// Nothing where there is no such file.
+std::optional<nlohmann::json> read_json(const fs::path& path) {
+  try {
+    return parse_strictly(text_of(*MappedFile::open(path)));
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
+    fail_at(path, error.code());
+  } catch (const InvalidArgument& error) {
+    throw OutputError(ErrorCode::output_open,
+                      "job: " + quote(path.native()) + " is damaged: " + error.what() +
+                          "; remove the folder " + kJobFolder +
+                          " that it lies in, and the outputs beside that, to begin anew");
+  }
+}
+
+void write_new(const fs::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// Gives a folder its name, once what it holds has reached the disk; false where that fails for one
+/// of these reasons.
+bool publish_folder(const fs::path& staged, const fs::path& target,
+                    std::initializer_list<int> reasons) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(staged, error), end; !error && at != end;
+       at.increment(error))
+    sync(at->path());
+  check(error, staged);
+  sync(staged);
+  if (::rename(staged.c_str(), target.c_str()) == 0) return true;
+  check(std::find(reasons.begin(), reasons.end(), errno) != reasons.end(), target);
+  return false;
+}
+
+/// Gives a file its name, and returns once both have reached the disk.
+void publish_file(const fs::path& staged, const fs::path& target) {
+  sync(staged);
+  check(::rename(staged.c_str(), target.c_str()) == 0, target);
+  sync(target.parent_path());
+}
+
+nlohmann::json without_videos(nlohmann::json stamp) {
+  if (stamp.is_object()) stamp.erase("videos");
+  return stamp;
+}
+
+FileDescriptor locked(const fs::path& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  check(static_cast<bool>(fd), path);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  check(errno == EWOULDBLOCK, path);
+  throw OutputError(ErrorCode::output_open,
+                    "job: another process works in the folder of outputs " +
+                        quote(path.parent_path().parent_path().native()) +
+                        "; wait until it has ended, or give another folder");
+}
+
+}  // namespace
+
+JobFolder::StagedResult::StagedResult(fs::path path, fs::path target)
+    : path_(std::move(path)), target_(std::move(target)) {
+  make_folder(path_);
+}
+
+JobFolder::StagedResult::~StagedResult() {
+  std::error_code ignored;  // it goes with the rest of work/ at the latest
+  fs::remove_all(path_, ignored);
+}
+
+bool JobFolder::StagedResult::commit(const nlohmann::json& result) {
+  write_new(path_ / kResultFile, result.dump());
+  // The video's folder is gone where it is finished, by another's result.
+  return publish_folder(path_, target_, {ENOTEMPTY, EEXIST, ENOENT});
+}
+
+JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp, const Claims& claims)
+    : outputs_(std::move(outputs)), folder_(outputs_ / kJobFolder) {
+  if (!fs::exists(folder_ / kStampFile)) check_claims(claims);
+  make_folder(folder_);
+  lock_ = locked(folder_ / "lock");
+  const auto before = read_json(folder_ / kStampFile);
+  if (before) check_stamp(*before, stamp);
+  clear_up();
+  const nlohmann::json now = before ? drop_changed(*before, stamp) : stamp;
+  // Before any result, so that none is there without what it is of.
+  if (!before || *before != now) write_whole(folder_ / kStampFile, now.dump(1));
+  drop_incomplete();
+  check_claims(claims);
+}
+
+void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& now) const {
+  const std::string difference = stamp_difference(without_videos(before), without_videos(now));
+  if (!difference.empty())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "job: the outputs in " + quote(outputs_.native()) +
+                              " are of another job: " + difference +
+                              "; give the job as it was, or another folder for its outputs, or "
+                              "remove them and the folder " +
+                              kJobFolder + " beside them to begin anew");
+}
+
+/// Gives the stamp, with those of videos that have left the job: they may come back.
+nlohmann::json JobFolder::drop_changed(const nlohmann::json& before, nlohmann::json now) {
+  nlohmann::json& videos = now["videos"];
+  const nlohmann::json known = before.value("videos", nlohmann::json::object());
+  for (const auto& [video, stamp] : known.items())
+    if (!videos.contains(video))
+      videos[video] = stamp;
+    else if (const std::string why = stamp_difference(stamp, videos[video]); !why.empty())
+      drop(video, why);
+  return now;
+}
+
+void JobFolder::drop_incomplete() {
+  std::vector<std::string> finished;
+  std::error_code error;
+  for (fs::directory_iterator at(folder_ / "finished", error), end; !error && at != end;
+       at.increment(error))
+    finished.push_back(at->path().stem().native());
+  check(error, folder_);
+  for (const std::string& video : finished) {
+    const nlohmann::json note = read_json(note_of(video)).value_or(nlohmann::json());
+    if (!note.is_object() || !note.contains("note") || !note.contains("outputs")) {
+      drop(video, "its note is none");
+      continue;
+    }
+    for (const auto& [output, size] : note["outputs"].items()) {
+      std::error_code absent;
+      if (size == fs::file_size(outputs_ / output, absent) && !absent) continue;
+      drop(video, "its output " + quote(output) + (absent ? " is gone" : " has changed"));
+      break;
+    }
+  }
+}
+
+/// Of a video that is begun or finished: all that there is of it.
+void JobFolder::drop(const std::string& video, const std::string& why) {
+  const auto note = read_json(note_of(video));
+  if (!note && !fs::exists(of_video(video))) return;
+  log(LogLevel::warning, "job: video " + quote(video) + " is run anew: " + why);
+  if (note && note->is_object() && note->contains("outputs"))
+    for (const auto& [output, size] : note->at("outputs").items())
+      check(::unlink((outputs_ / output).c_str()) == 0 || errno == ENOENT, outputs_ / output);
+  check(::unlink(note_of(video).c_str()) == 0 || errno == ENOENT, note_of(video));
+  forget(video);
+}
+
+void JobFolder::check_claims(const Claims& claims) const {
+  for (const auto& [video, outputs] : claims) {
+    if (finished(video) || fs::exists(of_video(video))) continue;
+    for (const std::string& output : outputs)
+      if (fs::exists(outputs_ / output))
+        throw InvalidArgument(ErrorCode::invalid_argument,
+                              "job: " + quote((outputs_ / output).native()) +
+                                  " is there already, and is not this job's; move it away, or give "
+                                  "another folder for the outputs");
+  }
+}
+
+/// What a killed process was writing, and what it had no time to remove.
+void JobFolder::clear_up() const {
+  std::error_code error;
+  fs::remove_all(folder_ / "work", error);
+  check(error, folder_ / "work");
+  for (const char* const name : {"work", "videos", "finished"}) make_folder(folder_ / name);
+  for (fs::directory_iterator at(folder_ / "finished", error), end; !error && at != end;
+       at.increment(error))
+    fs::remove_all(of_video(at->path().stem().native()), error);
+  check(error, folder_);
+}
+
+fs::path JobFolder::of_video(const std::string& video) const { return folder_ / "videos" / video; }
+
+fs::path JobFolder::of_slice(const std::string& video, std::size_t slice) const {
+  return of_video(video) / std::to_string(slice);
+}
+
+fs::path JobFolder::note_of(const std::string& video) const {
+  return folder_ / "finished" / (video + ".json");
+}
+
+fs::path JobFolder::new_place() { return folder_ / "work" / std::to_string(places_++); }
+
+std::optional<nlohmann::json> JobFolder::finished(const std::string& video) const {
+  const auto note = read_json(note_of(video));
+  return note ? std::optional(note->at("note")) : std::nullopt;
+}
+
+std::optional<nlohmann::json> JobFolder::plan(const std::string& video) const {
+  return read_json(of_video(video) / "plan.json");
+}
+
+std::optional<nlohmann::json> JobFolder::result(const std::string& video, std::size_t slice) const {
+  return read_json(of_slice(video, slice) / kResultFile);
+}
+
+bool JobFolder::begin(const std::string& video, const nlohmann::json& plan) {
+  const StagedResult staged(new_place(), of_video(video));
+  write_new(staged.path() / "plan.json", plan.dump());
+  return publish_folder(staged.path(), of_video(video), {ENOTEMPTY, EEXIST});
+}
+
+void JobFolder::forget(const std::string& video) {
+  const fs::path away = new_place();
+  check(::rename(of_video(video).c_str(), away.c_str()) == 0 || errno == ENOENT, of_video(video));
+  std::error_code ignored;  // it goes with the rest of work/ at the latest
+  fs::remove_all(away, ignored);
+}
+
+JobFolder::StagedResult JobFolder::stage(const std::string& video, std::size_t slice) {
+  return {new_place(), of_slice(video, slice)};
+}
+
+void JobFolder::join(const std::string& video, const std::string& file, const std::string& output) {
+  const fs::path staged = new_place();
+  OutputFile joined(staged);
+  const std::size_t slices = plan(video).value().size();
+  for (std::size_t slice = 0; slice < slices; ++slice) {
+    const fs::path part = of_slice(video, slice) / file;
+    try {
+      joined.write(text_of(*MappedFile::open(part)));
+    } catch (const std::system_error& error) {
+      fail_at(part, error.code());
+    }
+  }
+  joined.commit();
+  publish_file(staged, outputs_ / output);
+  note_output(video, output);
+}
+
+void JobFolder::write(const std::string& video, const std::string& output, std::string_view text) {
+  write_whole(outputs_ / output, text);
+  note_output(video, output);
+}
+
+void JobFolder::note_output(const std::string& video, const std::string& output) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(outputs_ / output, error);
+  check(error, outputs_ / output);
+  const std::lock_guard lock(mutex_);
+  made_[video][output] = size;
+}
+
+void JobFolder::finish(const std::string& video, const nlohmann::json& note) {
+  nlohmann::json outputs = nlohmann::json::object();
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto made = made_.extract(video)) outputs = std::move(made.mapped());
+  }
+  write_whole(note_of(video), nlohmann::json{{"note", note}, {"outputs", outputs}}.dump());
+  std::error_code ignored;  // tried again when the folder is opened next
+  fs::remove_all(of_video(video), ignored);
+}
+
+void JobFolder::write_whole(const fs::path& target, std::string_view text) {
+  const fs::path staged = new_place();
+  write_new(staged, text);
+  publish_file(staged, target);
+}
+
+}  // namespace vcap

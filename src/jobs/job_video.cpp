@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/job_video.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <sstream>
+#include <utility>
+
+#include "base/text.hpp"
+#include "streams/slice_plan.hpp"
+#include "streams/slicing.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+constexpr const char* kRecords = "records.jsonl";
+constexpr const char* kClip = "clip.mp4";
+// Of outputs, behind the video's id.
+constexpr const char* kRecordsName = ".jsonl";
+constexpr const char* kClipName = ".mp4";
+constexpr const char* kSummaryName = ".txt";
+/// Of a video that is run in one go, in place of a slice's rows.
+constexpr const char* kAll = "all";
+/// Frames of the longest slice: what is lost of a run that is broken off.
+constexpr std::size_t kLongest = 4096;
+
+[[noreturn]] void refuse_index(const Job::Video& video) {
+  throw SourceError(ErrorCode::source_not_as_indexed,
+                    "video " + quote(video.id) + " is not as its index says");
+}
+
+/// Frames that have been found already, so that not every slice looks through the file.
+class FoundFrames final : public Source {
+ public:
+  FoundFrames(const Job::Video& video, SourceInfo info, std::shared_ptr<const RandomAccess> access)
+      : video_(video), info_(std::move(info)), access_(std::move(access)) {}
+
+  SourceInfo info() const override { return info_; }
+  std::shared_ptr<const RandomAccess> random_access() override { return access_; }
+  /// A slice that goes on in order does so because of damage, which shifts the rows of others.
+  std::optional<Frame> read() override { refuse_index(video_); }
+
+ private:
+  const Job::Video& video_;
+  const SourceInfo info_;
+  const std::shared_ptr<const RandomAccess> access_;
+};
+
+}  // namespace
+
+JobVideo::JobVideo(const Job::Video& video, const JobSetting& setting)
+    : video_(video), setting_(setting) {}
+
+std::vector<std::size_t> JobVideo::missing() {
+  if (setting_.folder.finished(video_.id)) return {};
+  const std::shared_ptr<Cut> now = cut();
+  std::vector<std::size_t> slices;
+  for (std::size_t slice = 0; slice < now->parts.size(); ++slice)
+    if (!is_stored(*now, slice)) slices.push_back(slice);
+  return slices;
+}
+
+std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
+  const std::lock_guard lock(mutex_);
+  if (cut_) return cut_;
+  auto known = setting_.folder.plan(video_.id);
+  if (!known) {
+    known = plan();
+    setting_.folder.begin(video_.id, *known);
+  }
+  read_cut(*known);
+  return cut_;
+}
+
+/// Under the lock.
+nlohmann::json JobVideo::plan() {
+  const nlohmann::json in_one = nlohmann::json::array({kAll});
+  const Job& job = setting_.job;
+  const auto program = setting_.lineup.program_for(video_.capsules);
+  const SliceNeeds needs(*program);
+  if (job.slices == 1 || job.outputs.video || needs.unbounded()) return in_one;
+  const auto count = [&](std::int64_t frames) {
+    std::string why;
+    return job.slices > 1 ? static_cast<std::size_t>(job.slices)
+                          : best_parts(needs, frames, setting_.parts_wanted, kLongest, why);
+  };
+  const auto source = open_whole();
+  const std::optional<std::int64_t> about = source->info().frames;
+  if (about && count(*about) == 1) return in_one;
+  find_frames(*source);
+  if (!access_) {
+    if (job.slices > 1)
+      log(LogLevel::warning, "video " + quote(video_.id) +
+                                 " is run in one go: the place of each frame is not known without "
+                                 "decoding all of them");
+    return in_one;
+  }
+  nlohmann::json slices = nlohmann::json::array();
+  for (const Rows& rows : vcap::cut(Rows({0, access_->frames()}), count(access_->frames())))
+    slices.push_back({rows.hull().begin, rows.hull().end});
+  return slices.size() == 1 ? in_one : slices;
+}
+
+/// Under the lock.
+void JobVideo::read_cut(const nlohmann::json& plan) {
+  auto cut = std::make_shared<Cut>();
+  for (const nlohmann::json& slice : plan) {
+    const bool is_all = slice == kAll;
+    cut->parts.push_back(is_all ? Part() : Part({slice.at(0), slice.at(1)}));
+    cut->stored.push_back(setting_.folder.result(video_.id, cut->stored.size()).has_value());
+  }
+  cut_ = std::move(cut);
+}
+
+bool JobVideo::is_stored(const Cut& cut, std::size_t slice) {
+  const std::lock_guard lock(mutex_);
+  return cut.stored[slice];
+}
+
+bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {
+  if (setting_.folder.finished(video_.id)) return true;
+  try {
+    return run_part(slice, pipeline, stop);
+  } catch (const SourceError& error) {
+    if (error.code() != ErrorCode::source_not_as_indexed) throw;
+    go_on_in_one(error.what());
+  }
+  return run_part(0, pipeline, stop);
+}
+
+/// What damage there is shows only to one who decodes everything before it.
+void JobVideo::go_on_in_one(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (cut_->parts.size() == 1) return;
+  log(LogLevel::warning,
+      "video " + quote(video_.id) + " is damaged, and run anew in one go: " + why);
+  const nlohmann::json in_one = nlohmann::json::array({kAll});
+  setting_.folder.forget(video_.id);
+  setting_.folder.begin(video_.id, in_one);
+  read_cut(in_one);
+}
+
+bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {
+  const std::shared_ptr<Cut> now = cut();
+  // A task of a plan that there was before stands for all of the new one.
+  slice = std::min(slice, now->parts.size() - 1);
+  std::unique_lock in_one(in_one_, std::defer_lock);
+  if (now->parts.size() == 1) in_one.lock();
+  if (is_stored(*now, slice)) return true;
+  JobFolder::StagedResult staged = setting_.folder.stage(video_.id, slice);
+  const RecordCounts counts =
+      run_stream(stream_of(now->parts[slice]), staged.path(), pipeline, stop);
+  if (stop.stop_requested()) return false;
+  const std::lock_guard lock(mutex_);
+  if (now != cut_) return true;  // it is of a plan that there was before
+  staged.commit(counts);
+  now->stored[slice] = true;
+  return true;
+}
+
+/// Under the lock.
+void JobVideo::find_frames(Source& source) {
+  info_ = source.info();
+  access_ = source.random_access();
+}
+
+std::unique_ptr<Source> JobVideo::open_whole() const {
+  return open_source(video_.source.native(), {.decoder_threads = setting_.decoder_threads});
+}
+
+std::unique_ptr<Source> JobVideo::source_of(const Part& part) {
+  if (!part) return open_whole();
+  const std::lock_guard lock(mutex_);
+  if (!access_) find_frames(*open_whole());
+  if (!access_ || access_->frames() < part->end) refuse_index(video_);
+  return std::make_unique<FoundFrames>(video_, info_, access_);
+}
+
+StreamConfig JobVideo::stream_of(const Part& part) {
+  StreamConfig config{.id = video_.id,
+                      .source = source_of(part),
+                      .capsules = video_.capsules,
+                      .config = video_.config};
+  if (part) config.select = Sampler::ranges({*part});
+  for (const std::shared_ptr<CapsuleSlot>& slot : setting_.lineup.slots)
+    if (const auto given = video_.options.find(slot->name()); given != video_.options.end())
+      config.options.emplace(slot->name(), slot->capsule->default_options())
+          .first->second.merge(given->second);
+  return config;
+}
+
+RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::path& folder,
+                                  Pipeline& pipeline, const std::stop_token& stop) {
+  RecordCounts counts;
+  const Job::Outputs& outputs = setting_.job.outputs;
+  std::vector<std::shared_ptr<Sink>>& sinks = config.sinks;
+  if (outputs.jsonl) sinks.push_back(make_json_lines_sink(folder / kRecords));
+  if (outputs.video)
+    sinks.push_back(
+        make_annotated_video_sink(folder / kClip, config.source->info().frames_per_second));
+  sinks.push_back(make_callback_sink(
+      [&](const FrameRecord& record) {
+        counts.add(record);
+        if (setting_.on_record) setting_.on_record(record);
+      },
+      false));
+  const std::vector<std::shared_ptr<Sink>> all = sinks;
+  pipeline.open_stream(std::move(config));
+  const std::stop_callback stopping(stop, [&pipeline] { pipeline.stop(); });
+  const StreamReport report = pipeline.wait(video_.id);
+  if (report.failure_cause) std::rethrow_exception(report.failure_cause);
+  if (!stop.stop_requested())
+    for (const std::shared_ptr<Sink>& sink : all) sink->close();
+  return counts;
+}
+
+std::optional<RecordCounts> JobVideo::finish() {
+  const std::lock_guard lock(finishing_);
+  if (!missing().empty() || setting_.folder.finished(video_.id)) return std::nullopt;
+  RecordCounts counts;
+  for (std::size_t slice = 0; slice < cut()->parts.size(); ++slice)
+    counts.add(setting_.folder.result(video_.id, slice).value().get<RecordCounts>());
+  write_outputs(counts);
+  setting_.folder.finish(video_.id, counts);
+  return counts;
+}
+
+std::vector<std::string> JobVideo::outputs(const Job::Outputs& wanted, const std::string& id) {
+  std::vector<std::string> names;
+  if (wanted.jsonl) names.push_back(id + kRecordsName);
+  if (wanted.video) names.push_back(id + kClipName);
+  if (wanted.summary) names.push_back(id + kSummaryName);
+  return names;
+}
+
+void JobVideo::write_outputs(const RecordCounts& counts) {
+  const Job::Outputs& outputs = setting_.job.outputs;
+  if (outputs.jsonl) setting_.folder.join(video_.id, kRecords, video_.id + kRecordsName);
+  if (outputs.video) setting_.folder.join(video_.id, kClip, video_.id + kClipName);
+  if (!outputs.summary) return;
+  std::ostringstream text;
+  text << "video " << video_.id << '\n';
+  print_label(text, "frames") << counts.frames << '\n';
+  counts.print_objects(text);
+  counts.print_details(text);
+  setting_.folder.write(video_.id, video_.id + kSummaryName, text.str());
+}
+
+}  // namespace vcap

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "jobs/job_folder.hpp"
+#include "records/record_counts.hpp"
+#include "streams/lineup.hpp"
+#include "vcap/jobs/job.hpp"
+#include "vcap/pipeline/pipeline.hpp"
+#include "vcap/sources/random_access.hpp"
+#include "vcap/sources/row_range.hpp"
+
+namespace vcap {
+
+/// What all videos of a job have in common. Borrowed by them.
+struct JobSetting {
+  const Job& job;
+  const Lineup& lineup;
+  JobFolder& folder;
+  std::size_t parts_wanted = 1;  ///< of a video that is cut, so that all workers have some
+  int decoder_threads = 0;       ///< of a video (SourceOptions::decoder_threads)
+  std::function<void(const FrameRecord&)> on_record{};
+};
+
+/// A video of a job, on its way from its plan over the results of its slices to its outputs: all
+/// that is known of it is in the job's folder, so that it may be made anew at any time, one at a
+/// time. Borrows the video and the setting. Thread safety: thread-safe.
+class JobVideo {
+ public:
+  JobVideo(const Job::Video& video, const JobSetting& setting);
+
+  /// The names of a video's outputs.
+  static std::vector<std::string> outputs(const Job::Outputs& wanted, const std::string& id);
+
+  /// The slices that have no result yet. Where the video has no plan, makes one, which may look
+  /// through the whole file. Throws SourceError, OutputError.
+  std::vector<std::size_t> missing();
+  /// Runs a slice and stores its result, where there is none yet; false where `stop` was requested
+  /// before. Throws what made the stream fail.
+  bool run(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
+  /// Makes the outputs, where all results are there; what they hold in all, where this did so.
+  /// Throws OutputError.
+  std::optional<RecordCounts> finish();
+
+ private:
+  using Part = std::optional<RowRange>;  ///< absent: all that there is
+  /// How the video is cut, and what is stored.
+  struct Cut {
+    std::vector<Part> parts{};
+    std::vector<bool> stored{};
+  };
+
+  std::shared_ptr<Cut> cut();
+  nlohmann::json plan();
+  void read_cut(const nlohmann::json& plan);
+  void go_on_in_one(const std::string& why);
+  bool run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
+  bool is_stored(const Cut& cut, std::size_t slice);
+  std::unique_ptr<Source> open_whole() const;
+  std::unique_ptr<Source> source_of(const Part& part);
+  void find_frames(Source& source);
+  StreamConfig stream_of(const Part& part);
+  RecordCounts run_stream(StreamConfig config, const std::filesystem::path& folder,
+                          Pipeline& pipeline, const std::stop_token& stop);
+  void write_outputs(const RecordCounts& counts);
+
+  const Job::Video& video_;
+  const JobSetting& setting_;
+  std::mutex in_one_;     ///< held while it is run in one go
+  std::mutex finishing_;  ///< held while its outputs are made
+
+  std::mutex mutex_;          ///< guards what follows
+  std::shared_ptr<Cut> cut_;  ///< null until it is needed; another where the plan has changed
+  SourceInfo info_;           ///< what the next goes with
+  std::shared_ptr<const RandomAccess> access_;  ///< null until it is needed, or where there is none
+};
+
+}  // namespace vcap

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/lease_keeper.hpp"
+
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+
+LeaseKeeper::Hold::Hold(LeaseKeeper& keeper, const TaskQueue::Lease& lease) : keeper_(keeper) {
+  const std::lock_guard lock(keeper_.mutex_);
+  if (keeper_.held_.empty()) keeper_.next_ = keeper_.clock_.now() + keeper_.time_ / 3;
+  place_ = keeper_.held_.insert(keeper_.held_.end(), lease);
+  keeper_.changed_.notify_all();
+}
+
+LeaseKeeper::Hold::~Hold() {
+  const std::lock_guard lock(keeper_.mutex_);
+  keeper_.held_.erase(place_);
+}
+
+LeaseKeeper::LeaseKeeper(TaskQueue& queue, Clock& clock, Clock::duration time)
+    : queue_(queue), clock_(clock), time_(time), thread_([this] { run(); }) {}
+
+LeaseKeeper::~LeaseKeeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void LeaseKeeper::run() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (held_.empty())
+      changed_.wait(lock);
+    else if (clock_.now() < next_)
+      clock_.wait_until(changed_, lock, next_);
+    else
+      renew_all();
+  }
+}
+
+/// Under the lock. One that is not valid any more does no harm: whoever completes the task first
+/// counts.
+void LeaseKeeper::renew_all() {
+  next_ = clock_.now() + time_ / 3;
+  for (const TaskQueue::Lease& lease : held_) {
+    try {
+      queue_.renew(lease, time_);
+    } catch (const Error& error) {
+      log(LogLevel::warning, "the lease of task " + quote(lease.task) +
+                                 " cannot be renewed, and is tried again: " + error.what());
+    }
+  }
+}
+
+}  // namespace vcap

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "vcap/base/clock.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/jobs/task_queue.hpp"
+
+namespace vcap {
+
+/// Renews the leases of workers that are at work, a third of their time after they were taken or
+/// renewed at the latest. Borrows the queue and the clock. Thread safety: thread-safe.
+class VCAP_EXPORT LeaseKeeper {
+ public:
+  /// One lease, which is renewed as long as this lives. Thread-compatible.
+  class VCAP_EXPORT Hold {
+   public:
+    Hold(LeaseKeeper& keeper, const TaskQueue::Lease& lease);
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    LeaseKeeper& keeper_;
+    std::list<TaskQueue::Lease>::iterator place_;
+  };
+
+  /// `time`: for which leases are taken and renewed.
+  LeaseKeeper(TaskQueue& queue, Clock& clock, Clock::duration time);
+  ~LeaseKeeper();
+  LeaseKeeper(const LeaseKeeper&) = delete;
+  LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+
+ private:
+  void run();
+  void renew_all();
+
+  TaskQueue& queue_;
+  Clock& clock_;
+  const Clock::duration time_;
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::list<TaskQueue::Lease> held_;
+  Clock::time_point next_{};  ///< when all are renewed, where there are any
+  bool ending_ = false;
+  std::thread thread_;  ///< last: it uses the others
+};
+
+}  // namespace vcap

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/jobs/task_queue.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "base/steady_clock.hpp"
+#include "base/text.hpp"
+#include "jobs/task_states.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+constexpr std::size_t kIdBytes = 256;
+constexpr std::size_t kJsonBytes = 64 << 10;
+
+[[noreturn]] void refuse_argument(const std::string& words) {
+  throw InvalidArgument(ErrorCode::invalid_argument, words);
+}
+
+void check_json(const std::string& what, const nlohmann::json& json) {
+  std::size_t bytes = 0;
+  try {
+    bytes = json.dump().size();
+  } catch (const nlohmann::json::exception& error) {
+    throw InvalidArgument(ErrorCode::invalid_json, what + " cannot be written: " + error.what());
+  }
+  if (bytes > kJsonBytes)
+    refuse_argument(what + " is JSON of " + std::to_string(bytes) + " bytes; at most " +
+                    std::to_string(kJsonBytes) +
+                    " are allowed; store it elsewhere, and name it there");
+}
+
+void check_time(Clock::duration time) {
+  if (time <= Clock::duration::zero())
+    refuse_argument("a lease of " + std::to_string(time.count()) + " ns is none; give more than 0");
+}
+
+class InProcessQueue final : public TaskQueue {
+ public:
+  explicit InProcessQueue(Settings settings)
+      : clock_(settings.clock ? settings.clock : std::make_shared<detail::SteadyClock>()),
+        states_(settings.max_attempts) {}
+
+  bool put(std::string id, nlohmann::json payload) override {
+    if (id.empty() || id.size() > kIdBytes)
+      refuse_argument("the task's id " + quote(id) + " has " + std::to_string(id.size()) +
+                      " bytes; 1 to " + std::to_string(kIdBytes) + " are allowed");
+    check_json("the payload of task " + quote(id), payload);
+    const Change change(*this);
+    return states_.put(std::move(id), std::move(payload));
+  }
+
+  std::optional<Lease> lease(Clock::duration time, std::stop_token stop) override {
+    check_time(time);
+    std::optional<Lease> lease;
+    wait(stop, [&] {
+      lease = states_.lease(end_of(time));
+      if (lease) changed_.notify_all();  // it may run out before others would wake
+      return lease.has_value();
+    });
+    return lease;
+  }
+
+  std::optional<Lease> try_lease(Clock::duration time) override {
+    check_time(time);
+    const Change change(*this);
+    return states_.lease(end_of(time));
+  }
+
+  bool renew(const Lease& lease, Clock::duration time) override {
+    check_time(time);
+    const Change change(*this);
+    return states_.renew(lease, end_of(time));
+  }
+
+  bool complete(const Lease& lease, nlohmann::json result) override {
+    check_json("the result of task " + quote(lease.task), result);
+    const Change change(*this);
+    return states_.complete(lease, std::move(result));
+  }
+
+  bool fail(const Lease& lease, std::string reason) override {
+    const Change change(*this);
+    return states_.fail(lease, std::move(reason));
+  }
+
+  bool release(const Lease& lease) override {
+    const Change change(*this);
+    return states_.release(lease);
+  }
+
+  Counts counts() const override {
+    const std::lock_guard lock(mutex_);
+    states_.end_leases(clock_->now());
+    return states_.counts();
+  }
+
+  bool wait_until_settled(std::stop_token stop) const override {
+    return wait(stop, [this] { return states_.all_settled(); });
+  }
+
+  std::optional<nlohmann::json> result(const std::string& id) const override {
+    const std::lock_guard lock(mutex_);
+    states_.end_leases(clock_->now());
+    return states_.result(id);
+  }
+
+  std::vector<Failure> failures() const override {
+    const std::lock_guard lock(mutex_);
+    states_.end_leases(clock_->now());
+    return states_.failures();
+  }
+
+ private:
+  /// Those who wait look again after it: something may have come in or been settled, or run out
+  /// before they would wake. They do so by themselves where a lease runs out, so that a query has
+  /// nothing to tell.
+  class Change {
+   public:
+    explicit Change(const InProcessQueue& queue) : queue_(queue), lock_(queue.mutex_) {
+      queue_.states_.end_leases(queue_.clock_->now());
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+    ~Change() { queue_.changed_.notify_all(); }
+
+   private:
+    const InProcessQueue& queue_;
+    const std::lock_guard<std::mutex> lock_;
+  };
+
+  Clock::time_point end_of(Clock::duration time) const {
+    constexpr auto kNever = Clock::time_point::max();
+    const Clock::time_point now = clock_->now();
+    return time < kNever - now ? now + time : kNever;
+  }
+
+  /// Until `condition` holds, which gives true; false where stop is requested before.
+  template <class Condition>
+  bool wait(const std::stop_token& stop, Condition condition) const {
+    const std::stop_callback wake(stop, [this] {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    });
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      states_.end_leases(clock_->now());
+      if (stop.stop_requested()) return false;
+      if (condition()) return true;
+      const Clock::time_point end = states_.first_end();
+      if (end == Clock::time_point::max())
+        changed_.wait(lock);
+      else
+        clock_->wait_until(changed_, lock, end);
+    }
+  }
+
+  const std::shared_ptr<Clock> clock_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable TaskStates states_;  ///< that leases have run out is noticed by queries too
+};
+
+}  // namespace
+
+TaskQueue::~TaskQueue() = default;
+
+std::unique_ptr<TaskQueue> make_in_process_queue(TaskQueue::Settings settings) {
+  if (settings.max_attempts < 1)
+    refuse_argument("max_attempts is " + std::to_string(settings.max_attempts) +
+                    "; give 1 or more");
+  return std::make_unique<InProcessQueue>(std::move(settings));
+}
+
+}  // namespace vcap

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/archive/archive.hpp"
+
+#include <zip.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <numeric>
+#include <utility>
+
+#include "base/text.hpp"
+#include "files/digest.hpp"
+#include "loading/archive/inflate.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+
+struct Archive::Storage {
+  std::shared_ptr<const MappedFile> file;
+  std::map<std::string, std::unique_ptr<std::byte[]>> unpacked{};  ///< by entry name
+};
+
+namespace {
+
+std::string take_message(zip_error_t& error) {
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+}  // namespace
+
+void Archive::CloseZip::operator()(struct zip* archive) const noexcept { zip_discard(archive); }
+
+Archive::Archive(std::shared_ptr<const MappedFile> file, const ArchiveLimits& limits,
+                 std::string capsule)
+    : capsule_(std::move(capsule)),
+      entries_(read_directory(file->bytes(), limits, capsule_)),
+      by_name_(entries_.size()),
+      storage_(std::make_shared<Storage>(Storage{.file = std::move(file)})) {
+  std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
+  std::ranges::sort(by_name_, {},
+                    [this](std::size_t i) -> std::string_view { return entries_[i].name; });
+  open_zip();
+}
+
+Archive::Archive(Archive&&) noexcept = default;
+Archive::~Archive() = default;
+
+void Archive::open_zip() {
+  const Bytes bytes = storage_->file->bytes();
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  if (source == nullptr) {
+    zip_error_fini(&error);
+    throw std::bad_alloc();
+  }
+  zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
+  if (zip_ == nullptr) {
+    zip_source_free(source);
+    if (zip_error_code_zip(&error) == ZIP_ER_MEMORY) {
+      zip_error_fini(&error);
+      throw std::bad_alloc();
+    }
+    throw InvalidCapsuleError(ErrorCode::not_an_archive,
+                              capsule_ + " is not a sound zip archive: " + take_message(error) +
+                                  "; make it anew with `vcap pack`");
+  }
+  zip_error_fini(&error);
+
+  if (zip_get_num_entries(zip_.get(), 0) != static_cast<zip_int64_t>(entries_.size()))
+    throw InvalidCapsuleError(ErrorCode::ambiguous_archive,
+                              capsule_ + " has another count of entries to another reader");
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    zip_stat_t status;
+    if (zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &status) != 0 ||
+        entries_[i].name != status.name || entries_[i].size != status.size ||
+        entries_[i].packed_size != status.comp_size || entries_[i].crc32 != status.crc)
+      throw InvalidCapsuleError(ErrorCode::ambiguous_archive,
+                                capsule_ + ": entry " + quote(entries_[i].name) +
+                                    " is another to another reader; make it anew with `vcap pack`",
+                                entries_[i].name);
+  }
+}
+
+void Archive::damaged(const ArchiveEntry& entry, const std::string& fault) const {
+  throw InvalidCapsuleError(ErrorCode::damaged_entry,
+                            capsule_ + ": its entry " + quote(entry.name) + " " + fault +
+                                "; the file is damaged, get it again",
+                            entry.name);
+}
+
+const ArchiveEntry* Archive::find(std::string_view name) const noexcept {
+  const auto name_of = [this](std::size_t i) -> std::string_view { return entries_[i].name; };
+  const auto place = std::ranges::lower_bound(by_name_, name, {}, name_of);
+  return place != by_name_.end() && name_of(*place) == name ? &entries_[*place] : nullptr;
+}
+
+Archive::Bytes Archive::content(const ArchiveEntry& entry) {
+  if (!entry.deflated) return storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
+  std::unique_ptr<std::byte[]>& unpacked = storage_->unpacked[entry.name];
+  if (unpacked == nullptr) unpacked = unpack(entry);
+  return {unpacked.get(), entry.size};
+}
+
+Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
+  const Bytes bytes = content(entry);
+  if (crc32(bytes) != entry.crc32) damaged(entry, "does not have the checksum that it declares");
+  return bytes;
+}
+
+// Not by libzip, which does not tell of bytes that are left over behind the end of the data.
+std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
+  const Bytes packed = storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
+  // Not zeroed: pages are taken only as far as the packed bytes really go.
+  auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
+  const Inflated inflated = inflate(packed, {bytes.get(), entry.size});
+  if (!inflated.fault.empty()) damaged(entry, inflated.fault);
+  if (inflated.size != entry.size)
+    damaged(entry, "gives " + std::to_string(inflated.size) + " bytes and declares " +
+                       std::to_string(entry.size));
+  if (inflated.consumed != packed.size())
+    damaged(entry, "has " + std::to_string(packed.size() - inflated.consumed) +
+                       " bytes behind the end of its data");
+  if (crc32({bytes.get(), entry.size}) != entry.crc32)
+    damaged(entry, "does not have the checksum that it declares");
+  return bytes;
+}
+
+std::shared_ptr<const void> Archive::storage() const noexcept { return storage_; }
+
+void Archive::release_pages() const noexcept { storage_->file->release_pages(); }
+
+}  // namespace vcap

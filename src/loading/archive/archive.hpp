@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/mapped_file.hpp"
+#include "loading/archive/archive_directory.hpp"
+#include "vcap/loading/archive/archive_limits.hpp"
+
+struct zip;
+
+namespace vcap {
+
+/// The files in a zip archive.
+///
+/// The directory is read by vcap's own strict reader first (libzip accepts much that a capsule
+/// must not have, and takes memory before it can be stopped), then by libzip, which must see the
+/// same and unpacks. Thread safety: thread-compatible.
+class VCAP_EXPORT Archive {
+ public:
+  using Bytes = std::span<const std::byte>;
+
+  /// `capsule` stands in messages. Throws InvalidCapsuleError as read_directory does.
+  Archive(std::shared_ptr<const MappedFile> file, const ArchiveLimits& limits, std::string capsule);
+  Archive(Archive&&) noexcept;
+  ~Archive();
+
+  const std::vector<ArchiveEntry>& entries() const noexcept { return entries_; }
+  /// Null where there is none of that name.
+  const ArchiveEntry* find(std::string_view name) const noexcept;
+
+  /// A view of the entry's bytes, valid as long as storage() or a copy of it lives: into the
+  /// mapped file where the entry is stored, else unpacked, once. The checksum of what is unpacked
+  /// is checked; what is stored has a digest in the manifest. Throws InvalidCapsuleError
+  /// (damaged_entry) where the packed bytes are not what the directory says.
+  Bytes content(const ArchiveEntry& entry);
+  /// As content(), with the checksum in either case; for the manifest, which has no digest.
+  Bytes checked_content(const ArchiveEntry& entry);
+
+  /// Keeps every view alive.
+  std::shared_ptr<const void> storage() const noexcept;
+  /// See MappedFile::release_pages().
+  void release_pages() const noexcept;
+
+ private:
+  struct Storage;
+  struct CloseZip {
+    void operator()(struct zip* archive) const noexcept;
+  };
+
+  void open_zip();
+  [[noreturn]] void damaged(const ArchiveEntry& entry, const std::string& fault) const;
+  std::unique_ptr<std::byte[]> unpack(const ArchiveEntry& entry) const;
+
+  std::string capsule_;
+  std::vector<ArchiveEntry> entries_;
+  std::vector<std::size_t> by_name_;  ///< indices of entries_, sorted by their names
+  std::shared_ptr<Storage> storage_;
+  std::unique_ptr<struct zip, CloseZip> zip_;  // reads from storage_
+};
+
+}  // namespace vcap

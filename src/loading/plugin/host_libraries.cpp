@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/plugin/host_libraries.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+/// Tables of a library that the linker has loaded. Its bytes are the host's own, and the linker has
+/// read them already: they are taken as they are.
+class LoadedLibrary {
+ public:
+  explicit LoadedLibrary(void* handle) {
+    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map_) != 0) map_ = nullptr;
+  }
+
+  /// Whether symbols of this version are to be had, as the linker decides it.
+  bool has_version(std::string_view version) const {
+    const auto first = pointer(DT_VERDEF);
+    const auto strings = pointer(DT_STRTAB);
+    // Of a library that tells no versions, the linker takes any symbol.
+    if (!first || !strings) return true;
+    for (auto at = *first;;) {
+      const auto* const record = reinterpret_cast<const Elf64_Verdef*>(at);
+      const auto* const name = reinterpret_cast<const Elf64_Verdaux*>(at + record->vd_aux);
+      if (reinterpret_cast<const char*>(*strings + name->vda_name) == version) return true;
+      if (record->vd_next == 0) return false;
+      at += record->vd_next;
+    }
+  }
+
+ private:
+  std::optional<std::uintptr_t> pointer(std::int64_t tag) const {
+    if (map_ == nullptr) return {};
+    for (const ElfW(Dyn)* entry = map_->l_ld; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag != tag) continue;
+      // glibc has added the base to some kinds of entries, on some processors. An address without
+      // it is below the base, which lies far above any library's size.
+      const std::uintptr_t value = entry->d_un.d_ptr;
+      return value < map_->l_addr ? map_->l_addr + value : value;
+    }
+    return {};
+  }
+
+  link_map* map_ = nullptr;
+};
+
+[[noreturn]] void missing(const std::string& subject, const std::string& entry,
+                          const std::string& what) {
+  throw IncompatibleCapsuleError(ErrorCode::missing_dependency, subject + " needs " + what, entry);
+}
+
+/// A library of vcap's own that is not loaded yet, such as libvcap_backends: it lies beside this
+/// one, in a folder that the linker does not search for a plugin's libraries. Null if there is
+/// none.
+void* load_own_library(const std::string& name) {
+  Dl_info info{};
+  if (!name.starts_with("libvcap_") ||
+      ::dladdr(reinterpret_cast<void*>(&load_own_library), &info) == 0)
+    return nullptr;
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::canonical(info.dli_fname, failed);
+  if (failed) return nullptr;
+  return ::dlopen((self.parent_path() / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+}
+
+}  // namespace
+
+void load_host_libraries(const std::vector<ElfLibrary::Needed>& needed, const std::string& subject,
+                         const std::string& entry) {
+  for (const ElfLibrary::Needed& one : needed) {
+    void* handle = load_own_library(one.name);
+    if (handle == nullptr) handle = ::dlopen(one.name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* const reason = ::dlerror();
+      missing(subject, entry,
+              "the library " + quote(one.name) +
+                  ", which cannot be loaded: " + (reason != nullptr ? reason : "unknown reason") +
+                  "; install the package that has it, or add its folder to LD_LIBRARY_PATH "
+                  "(`ldd -v` shows what is found)");
+    }
+    const LoadedLibrary library(handle);
+    for (const std::string& version : one.versions)
+      if (!library.has_version(version))
+        missing(subject, entry,
+                "version " + quote(version) + " of the library " + quote(one.name) +
+                    ", which this host's does not have; install a newer package of it, or build "
+                    "the capsule on a system as old as the host's (`ldd -v` shows what is found)");
+  }
+}
+
+}  // namespace vcap

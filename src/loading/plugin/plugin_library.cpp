@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loading/plugin/plugin_library.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "files/digest.hpp"
+#include "files/file_descriptor.hpp"
+#include "files/mapped_file.hpp"
+#include "files/write_all.hpp"
+#include "loading/plugin/elf_library.hpp"
+#include "loading/plugin/host_libraries.hpp"
+#include "vcap/base/abi.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+[[noreturn]] void fail(const PluginLibrary& library, ErrorCode code, const std::string& fault) {
+  throw InvalidCapsuleError(code, library.subject + " " + fault, library.entry);
+}
+
+/// A memory file that holds the bytes and can never hold others.
+FileDescriptor make_sealed_copy(const PluginLibrary& library) {
+  // The kernel takes names of up to 249 bytes; more than a name's worth says nothing.
+  const std::string name =
+      "vcap-" + library.capsule.substr(0, 100) + "-" + library.sha256.substr(0, 8);
+  FileDescriptor fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const bool is_written = fd && write_all(fd.get(), library.bytes);
+  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (!is_written || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
+    throw CapsuleLoadError(ErrorCode::invalid_library,
+                           library.subject + " cannot be copied into memory: " +
+                               std::generic_category().message(errno),
+                           library.entry);
+  return fd;
+}
+
+std::shared_ptr<const MappedFile> map(const PluginLibrary& library, const std::string& path) {
+  try {
+    return MappedFile::open(path);
+  } catch (const std::system_error& error) {
+    throw CapsuleLoadError(ErrorCode::invalid_library,
+                           library.subject + " cannot be mapped: " + error.code().message(),
+                           library.entry);
+  }
+}
+
+void check_digest(const PluginLibrary& library, std::span<const std::byte> copy) {
+  const std::string digest = sha256(copy);
+  if (digest != library.sha256)
+    fail(library, ErrorCode::digest_mismatch,
+         "has SHA-256 " + digest + ", but should have " + library.sha256 +
+             "; it was changed while it was read, load it again");
+}
+
+/// A path to the open file that means the same to a debugger, which is another process.
+std::string path_of(int fd) {
+  // Not getpid(): in a container, /proc may count processes in another way.
+  std::array<char, 32> process{};
+  const ssize_t size = ::readlink("/proc/self", process.data(), process.size());
+  const std::string self =
+      size > 0 ? std::string(process.data(), static_cast<std::size_t>(size)) : "self";
+  return "/proc/" + self + "/fd/" + std::to_string(fd);
+}
+
+/// The libraries of this process by digest.
+class Table {
+ public:
+  void* handle_of(const PluginLibrary& library) {
+    // Held while loading: the dynamic linker lets one in at a time anyway. Recursive, since a
+    // library's constructor may load a capsule.
+    const std::lock_guard lock(mutex_);
+    if (const auto found = handles_.find(library.sha256); found != handles_.end())
+      return found->second;
+    // Its place is made first: a library that is loaded and not known would be loaded once more.
+    std::map<std::string, void*> made{{library.sha256, nullptr}};
+    auto place = made.extract(made.begin());
+    void* const handle = place.mapped() = load(library);
+    handles_.insert(std::move(place));
+    return handle;
+  }
+
+ private:
+  void* load(const PluginLibrary& library) {
+    FileDescriptor file = make_sealed_copy(library);
+    const std::string path = path_of(file.get());
+    {
+      // All that is decided is decided by the copy: what was checked is what runs.
+      const auto copy = map(library, path);
+      check_digest(library, copy->bytes());
+      const ElfLibrary elf =
+          check_elf_library(copy->bytes(), platform(), library.subject, library.entry);
+      load_host_libraries(elf.needed, library.subject, library.entry);
+    }
+    // From here on the descriptor stays open: the linker takes a library of a known path for the
+    // known library, so that the number must never stand for another one.
+    const int fd = file.release();
+    // What throws while it is loaded, such as the initialiser of a static object, meets the linker,
+    // which ends the process; nothing here could catch it.
+    void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* const reason = ::dlerror();
+      const std::string text = reason != nullptr ? reason : "unknown reason";
+      ::close(fd);
+      fail(library, ErrorCode::invalid_library,
+           "cannot be loaded: " + text +
+               "; check with `ldd -r` that this host has all that it needs");
+    }
+    if (std::ranges::any_of(handles_, [&](const auto& known) { return known.second == handle; }))
+      throw CapsuleLoadError(ErrorCode::invalid_library,
+                             library.subject +
+                                 " was taken for another library: somebody closed "
+                                 "file descriptors that vcap holds open",
+                             library.entry);
+    return handle;
+  }
+
+  std::recursive_mutex mutex_;
+  std::map<std::string, void*> handles_;
+};
+
+Table& table() {
+  // Never destroyed: capsules may be loaded until the last static object is gone.
+  static Table& instance = *new Table;
+  return instance;
+}
+
+}  // namespace
+
+PluginEntry load_plugin_library(const PluginLibrary& library) {
+  void* const handle = table().handle_of(library);
+  void* const symbol = ::dlsym(handle, kPluginEntrySymbol);
+  if (symbol == nullptr)
+    fail(library, ErrorCode::no_entry_symbol,
+         "has no symbol " + std::string(kPluginEntrySymbol) +
+             "; write VCAP_CAPSULE(YourCapsule) in one of its sources");
+  return reinterpret_cast<PluginEntry>(symbol);
+}
+
+}  // namespace vcap

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "capsule/call_observer.hpp"
+#include "observe/trace_log.hpp"
+
+namespace vcap {
+
+/// What a trace is told of one capsule. Thread safety: thread-safe.
+class CapsuleTrace {
+ public:
+  /// Null where there is no log.
+  static std::unique_ptr<CapsuleTrace> make(std::shared_ptr<TraceLog> log, const std::string& name,
+                                            int version);
+  CapsuleTrace(std::shared_ptr<TraceLog> log, const std::string& name, int version);
+
+  /// A call, for as long as it lives, on this thread.
+  class Call;
+
+ private:
+  class Batches;
+
+  std::shared_ptr<Batches> batches(const std::string& device);
+
+  const std::shared_ptr<TraceLog> log_;
+  const std::string name_;
+  const int version_;
+  TraceLanes* const calls_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Batches>> batches_{};  ///< by device
+};
+
+class CapsuleTrace::Call final : public detail::CallObserver {
+ public:
+  Call(CapsuleTrace& capsule, const std::string& stream, std::int64_t index, std::uint64_t frame);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  std::shared_ptr<detail::BatchObserver> begin(const std::string& device) noexcept override;
+  void end() noexcept override;
+
+ private:
+  CapsuleTrace& capsule_;
+  const std::string name_;
+  const std::uint64_t frame_;
+  const std::size_t place_;
+  TraceLanes* device_ = nullptr;  ///< while the backend is at work
+  std::size_t device_place_ = 0;
+  const detail::CallObserverScope scope_{*this};
+};
+
+}  // namespace vcap

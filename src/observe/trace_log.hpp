@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "files/output_file.hpp"
+#include "vcap/observe/trace.hpp"
+
+namespace vcap {
+
+/// What a trace shows as processes.
+enum class TraceProcess { streams = 1, capsules, devices };
+
+/// A slice of a trace, and the arrow that goes through it.
+struct TraceSlice {
+  enum class Arrow : char { none = 0, begins = 's', passes = 't', ends = 'f' };
+
+  std::string name{};
+  std::string arguments{};  ///< members of a JSON object
+  Arrow arrow = Arrow::none;
+  std::uint64_t frame = 0;  ///< whose arrow it is: TraceLog::new_frame()
+};
+
+/// `"key":value` of a slice's arguments.
+std::string trace_argument(std::string_view key, std::int64_t value);
+std::string trace_argument(std::string_view key, std::string_view value);
+
+class TraceLanes;
+
+/// The file that a trace is written to. What fails ends the log, silently until close(). Thread
+/// safety: thread-safe.
+class TraceLog {
+ public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  explicit TraceLog(const std::filesystem::path& path);
+  ~TraceLog();
+  /// Null of null.
+  static std::shared_ptr<TraceLog> of(const std::shared_ptr<Trace>& trace);
+
+  void close();
+  /// Ends without a file.
+  void abandon() noexcept;
+
+  /// A number that no other frame of this trace has; never 0.
+  std::uint64_t new_frame() noexcept { return ++last_frame_; }
+  /// A lane whose slices lie one after another.
+  int add_lane(TraceProcess process, std::string_view name) noexcept;
+  /// The lanes of that name, which live as long as the log; null where there is no memory.
+  TraceLanes* lanes(TraceProcess process, const std::string& name) noexcept;
+
+  void add_slice(TraceProcess process, int lane, time_point begin, time_point end,
+                 const TraceSlice& slice) noexcept;
+  void add_instant(TraceProcess process, int lane, std::string_view name,
+                   const std::string& arguments) noexcept;
+
+ private:
+  std::string microseconds(time_point time) const;
+  void append(const std::string& events);
+  void fail() noexcept;
+  void flush();
+  template <class Function>
+  void attempt(const Function& function) noexcept;
+
+  const time_point begin_ = std::chrono::steady_clock::now();
+  std::atomic<std::uint64_t> last_frame_{0};
+  std::atomic<int> last_lane_{0};
+  std::atomic<bool> listens_{true};
+
+  std::mutex mutex_;  ///< guards what follows
+  std::optional<OutputFile> file_;
+  std::string buffer_{};
+  std::exception_ptr failure_{};
+  bool closed_ = false;
+  std::map<std::pair<TraceProcess, std::string>, std::unique_ptr<TraceLanes>> lanes_{};
+};
+
+/// As many lanes as things of one kind overlap: each begins in the lowest that is free.
+/// Thread safety: thread-safe.
+class TraceLanes {
+ public:
+  /// Where a slice that is missing is.
+  static constexpr std::size_t kNoPlace = std::numeric_limits<std::size_t>::max();
+
+  TraceLanes(TraceLog& log, TraceProcess process, std::string name);
+
+  /// Gives the place for end().
+  std::size_t begin(TraceSlice slice) noexcept;
+  void end(std::size_t place) noexcept;
+
+ private:
+  struct Lane {
+    int number;
+    bool busy = false;
+    TraceLog::time_point since{};
+    TraceSlice slice{};
+  };
+
+  TraceLog& log_;
+  const TraceProcess process_;
+  const std::string name_;
+  std::mutex mutex_;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/plan/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "capsule/operation_words.hpp"
+#include "plan/plan_member.hpp"
+#include "plan/plan_words.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+using plan_words::in_words;
+using plan_words::Names;
+using Members = std::vector<PlanMember>;
+
+/// Why one of the members cannot stand, and which.
+struct PlanFault {
+  ErrorCode code;
+  std::size_t position = 0;
+  std::string text{};
+};
+
+/// Those of `names` that an input takes which lists `wanted`; one without a list takes any.
+Names taken(const Names& wanted, const Names& names) {
+  return wanted.empty() ? names : plan_words::common(wanted, names);
+}
+
+/// Everything in `gives` that `needs` asks for. Attribute values must meet: a category whose
+/// values the other side does not know provides nothing.
+NodeDescription provided(const NodeDescription& gives, const NodeDescription& needs) {
+  NodeDescription found;
+  found.detections = taken(needs.detections, gives.detections);
+  for (const auto& [category, allowed] : needs.attributes) {
+    const auto given = gives.attributes.find(category);
+    if (given == gives.attributes.end()) continue;
+    Names values = plan_words::common(given->second, allowed);
+    if (!values.empty() || allowed.empty()) found.attributes.emplace(category, std::move(values));
+  }
+  found.encoded = needs.encoded && gives.encoded;
+  found.tracked = needs.tracked && gives.tracked;
+  found.keypoints = plan_words::common(needs.keypoints, gives.keypoints);
+  found.extra_data = plan_words::common(needs.extra_data, gives.extra_data);
+  return found;
+}
+
+/// What one member provides to another; empty where that is nothing.
+NodeDescription gift_of(const PlanMember& giver, const PlanMember& taker) {
+  const bool takes_nodes = taker.info->input_type.size != NodeDescription::Size::none;
+  // A property reaches the taker only on nodes of a name that both know.
+  if (!takes_nodes || giver.place == taker.place || names_between(giver, taker).empty()) return {};
+  return provided(giver.adds, taker.info->input_type);
+}
+
+Members members_of(const std::vector<CapsuleInfo>& capsules) {
+  Members members;
+  for (std::size_t place = 0; place < capsules.size(); ++place) {
+    const CapsuleInfo& info = capsules[place];
+    // Without nodes to start from, everything in the output is the capsule's own.
+    members.push_back({.place = place,
+                       .info = &info,
+                       .adds = info.input_type.size == NodeDescription::Size::none
+                                   ? info.output_type
+                                   : info.output_type.difference(info.input_type)});
+  }
+  return members;
+}
+
+void connect(Members& members) {
+  for (PlanMember& taker : members) {
+    taker.fed_by.clear();
+    for (std::size_t giver = 0; giver < members.size(); ++giver) {
+      NodeDescription gift = gift_of(members[giver], taker);
+      if (!in_words(gift).empty()) taker.fed_by.emplace(giver, std::move(gift));
+    }
+  }
+}
+
+std::optional<PlanFault> find_duplicate(const Members& members) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t position = 0; position < members.size(); ++position) {
+    const std::string& name = members[position].info->name;
+    const std::size_t place = members[position].place;
+    const auto [first, fresh] = places.emplace(name, place);
+    if (!fresh)
+      return PlanFault{ErrorCode::duplicate_capsule, position,
+                       "capsule " + name + " is given twice, at places " +
+                           std::to_string(first->second + 1) + " and " + std::to_string(place + 1) +
+                           "; capsules of a pipeline need names of their own: leave one out"};
+  }
+  return std::nullopt;
+}
+
+/// "attribute upper_color (red, blue)": the values matter where they are why nothing fits.
+std::string with_values(const NodeDescription& needs, const std::string& property) {
+  constexpr std::string_view kAttribute = "attribute ";
+  if (property.rfind(kAttribute, 0) != 0) return property;
+  return property + " (" +
+         plan_words::join(needs.attributes.at(property.substr(kAttribute.size()))) + ")";
+}
+
+/// The first thing that a member needs and none of `gifts` has: a property, "" for nodes of its
+/// names, nothing where it has all.
+std::optional<std::string> missing_in(const std::map<std::size_t, NodeDescription>& gifts,
+                                      const NodeDescription& needs) {
+  if (needs.size == NodeDescription::Size::none) return std::nullopt;
+  bool named = false;
+  std::set<std::string> found;
+  for (const auto& [giver, gift] : gifts) {
+    named = named || !gift.detections.empty();
+    for (std::string& property : plan_words::properties(gift)) found.insert(std::move(property));
+  }
+  if (!named) return "";
+  for (std::string& property : plan_words::properties(needs))
+    if (!found.contains(property)) return std::move(property);
+  return std::nullopt;
+}
+
+bool has(const NodeDescription& gift, const std::string& missing) {
+  return missing.empty() ? !gift.detections.empty()
+                         : plan_words::contains(plan_words::properties(gift), missing);
+}
+
+/// What the others have to offer instead, and who would have provided it, were it not left out.
+std::string offers_to(const PlanMember& taker, const std::string& missing, const Members& members,
+                      const Members& left_out) {
+  std::string offers;
+  for (const PlanMember& giver : members) {
+    if (giver.place == taker.place) continue;
+    const std::string words = in_words(giver.adds);
+    if (!words.empty())
+      offers += (offers.empty() ? "" : "; ") + giver.info->name + " provides " + words;
+  }
+  if (offers.empty()) offers = "the others provide nothing";
+  for (const PlanMember& giver : left_out)
+    if (has(gift_of(giver, taker), missing))
+      offers += "; " + giver.info->name + ", which would, is left out";
+  return offers;
+}
+
+std::optional<PlanFault> find_unsatisfied(const Members& members, const Members& left_out) {
+  for (std::size_t position = 0; position < members.size(); ++position) {
+    const PlanMember& taker = members[position];
+    const NodeDescription& needs = taker.info->input_type;
+    const std::optional<std::string> missing = missing_in(taker.fed_by, needs);
+    if (!missing) continue;
+    const std::string nodes = needs.detections.empty()
+                                  ? "nodes of any name"
+                                  : "nodes named " + plan_words::join(needs.detections, " or ");
+    return PlanFault{
+        ErrorCode::unsatisfied_input, position,
+        "capsule " + taker.info->name + " needs " +
+            (missing->empty() ? nodes : with_values(needs, *missing) + " on " + nodes) +
+            ", which no other capsule provides (" + offers_to(taker, *missing, members, left_out) +
+            "); add a capsule that provides it"};
+  }
+  return std::nullopt;
+}
+
+/// Those that can be ordered; where they are not all, the others hang on a ring.
+std::vector<std::size_t> order_of(const Members& members) {
+  std::vector<std::size_t> order;
+  std::vector<bool> placed(members.size(), false);
+  while (order.size() < members.size()) {
+    // The first one that can stand here keeps the given order wherever nothing forbids it.
+    std::size_t next = 0;
+    while (next < members.size() &&
+           (placed[next] || !std::all_of(members[next].fed_by.begin(), members[next].fed_by.end(),
+                                         [&](const auto& feeder) { return placed[feeder.first]; })))
+      ++next;
+    if (next == members.size()) break;
+    placed[next] = true;
+    order.push_back(next);
+  }
+  return order;
+}
+
+/// Follows what feeds what among those that could not be placed, until a member comes again.
+std::optional<PlanFault> find_ring(const Members& members) {
+  const std::vector<std::size_t> order = order_of(members);
+  if (order.size() == members.size()) return std::nullopt;
+  const auto is_placed = [&order](std::size_t position) {
+    return std::find(order.begin(), order.end(), position) != order.end();
+  };
+  std::vector<std::size_t> way;
+  std::size_t at = 0;
+  while (is_placed(at)) ++at;
+  while (std::find(way.begin(), way.end(), at) == way.end()) {
+    way.push_back(at);
+    at =
+        std::find_if(members[at].fed_by.begin(), members[at].fed_by.end(), [&](const auto& feeder) {
+          return !is_placed(feeder.first);
+        })->first;
+  }
+  // The way was walked from taker to giver; the ring is told from giver to taker.
+  std::string ring = members[at].info->name;
+  std::string gifts;
+  std::size_t last_given = at;
+  std::size_t giver = at;
+  for (auto back = way.rbegin(); back != way.rend(); ++back) {
+    const PlanMember& taker = members[*back];
+    ring += " → " + taker.info->name;
+    gifts += (gifts.empty() ? "" : "; ") + taker.info->name + " needs " +
+             in_words(taker.fed_by.at(giver)) + " of " + members[giver].info->name;
+    giver = *back;
+    last_given = std::max(last_given, giver);
+    if (giver == at) break;
+  }
+  return PlanFault{ErrorCode::plan_cycle, last_given,
+                   "the capsules feed each other in a ring: " + ring + " (" + gifts +
+                       "); leave one of them out"};
+}
+
+std::optional<PlanFault> find_fault(const Members& members, const Members& left_out) {
+  std::optional<PlanFault> fault = find_duplicate(members);
+  if (!fault) fault = find_unsatisfied(members, left_out);
+  if (!fault) fault = find_ring(members);
+  return fault;
+}
+
+Plan::Step step_of(const PlanMember& member, const Members& members) {
+  Plan::Step step{.capsule = member.place,
+                  .name = member.info->name,
+                  .needs = member.info->input_type,
+                  .adds = member.adds,
+                  .over_time = detail::operation_words(*member.info)};
+  if (step.needs.size == NodeDescription::Size::none)
+    step.reasons.emplace_back("It needs nothing but the frame.");
+  for (const auto& [giver, gift] : member.fed_by) {
+    step.fed_by.push_back(members[giver].place);
+    step.gifts.push_back(in_words(gift));
+    step.reasons.push_back("It comes after " + members[giver].info->name + ", which provides " +
+                           step.gifts.back() + ".");
+  }
+  return step;
+}
+
+}  // namespace
+
+Names names_between(const PlanMember& giver, const PlanMember& taker) {
+  return taken(taker.info->input_type.detections, giver.info->output_type.detections);
+}
+
+Plan::Plan(const std::vector<CapsuleInfo>& capsules, UnfitPolicy unfit) {
+  Members members = members_of(capsules);
+  Members unfit_members;
+  connect(members);
+  while (const std::optional<PlanFault> fault = find_fault(members, unfit_members)) {
+    if (unfit == UnfitPolicy::refuse) throw PlanError(fault->code, fault->text);
+    const auto out = members.begin() + static_cast<std::ptrdiff_t>(fault->position);
+    left_out_.push_back({out->place, out->info->name, fault->text});
+    unfit_members.push_back(std::move(*out));
+    members.erase(out);
+    connect(members);
+  }
+  const std::vector<std::size_t> order = order_of(members);
+  for (const std::size_t position : order) {
+    steps_.push_back(step_of(members[position], members));
+    const std::optional<Stencil>& stencil = members[position].info->stencil;
+    if (stencil) look_ahead_ += stencil->ahead();
+  }
+  conflicts_ = conflicts_of(members, order);
+}
+
+}  // namespace vcap

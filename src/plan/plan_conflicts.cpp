@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "plan/plan_member.hpp"
+#include "plan/plan_words.hpp"
+
+namespace vcap {
+namespace {
+
+using plan_words::Names;
+
+bool is_detector(const PlanMember& member) {
+  return member.info->input_type.size == NodeDescription::Size::none;
+}
+
+/// The sentences on two members of which `first` is run before `second`.
+class Comparison {
+ public:
+  Comparison(const PlanMember& first, const PlanMember& second) : first_(first), second_(second) {}
+
+  Names sentences() && {
+    if (is_detector(second_)) {
+      // Nodes of its own, which nobody has given anything yet.
+      if (is_detector(first_)) compare_finds();
+    } else {
+      compare_properties();
+    }
+    return std::move(sentences_);
+  }
+
+ private:
+  const std::string& first() const { return first_.info->name; }
+  const std::string& second() const { return second_.info->name; }
+
+  void compare_finds() {
+    const Names names = plan_words::common(first_.info->output_type.detections,
+                                           second_.info->output_type.detections);
+    if (!names.empty())
+      sentences_.push_back(first() + " and " + second() + " both find nodes named " +
+                           plan_words::join(names, " and ") + ": what both find is there twice.");
+  }
+
+  void compare_properties() {
+    // Only a node that the second one takes and gives back can lose what the first one gave it.
+    const Names names =
+        plan_words::common(names_between(first_, second_), second_.info->output_type.detections);
+    if (names.empty()) return;
+    const std::string nodes = " nodes named " + plan_words::join(names, " and ");
+    // What the second one asks for and gives anew, it refines.
+    const Names replaced =
+        plan_words::without(plan_words::common(plan_words::properties(first_.adds),
+                                               plan_words::properties(second_.adds)),
+                            plan_words::properties(second_.info->input_type));
+    for (const std::string& property : replaced) {
+      const std::string deed = property == "tracked"   ? "track"
+                               : property == "encoded" ? "encode"
+                                                       : "give " + property + " to";
+      sentences_.push_back(first() + " and " + second() + " both " + deed + nodes + ": what " +
+                           second() + " gives replaces what " + first() + " gave.");
+    }
+  }
+
+  const PlanMember& first_;
+  const PlanMember& second_;
+  Names sentences_;
+};
+
+/// Values of attributes that the giver may give and the taker's input does not list.
+Names strange_values(const PlanMember& giver, const PlanMember& taker,
+                     const NodeDescription& gift) {
+  Names sentences;
+  for (const auto& [category, met] : gift.attributes) {
+    const Names strange = plan_words::without(giver.adds.attributes.at(category), met);
+    if (!strange.empty() && !met.empty())
+      sentences.push_back("Nodes to which " + giver.info->name + " gives attribute " + category +
+                          " " + plan_words::join(strange, " or ") + " fail at " + taker.info->name +
+                          ": its input does not list that.");
+  }
+  return sentences;
+}
+
+}  // namespace
+
+std::vector<Plan::Conflict> conflicts_of(const std::vector<PlanMember>& members,
+                                         const std::vector<std::size_t>& order) {
+  std::vector<Plan::Conflict> conflicts;
+  for (auto second = order.begin(); second != order.end(); ++second) {
+    const PlanMember& later = members[*second];
+    for (auto first = order.begin(); first != second; ++first) {
+      const PlanMember& earlier = members[*first];
+      Names sentences = Comparison(earlier, later).sentences();
+      if (const auto gift = later.fed_by.find(*first); gift != later.fed_by.end())
+        for (std::string& sentence : strange_values(earlier, later, gift->second))
+          sentences.push_back(std::move(sentence));
+      for (std::string& sentence : sentences)
+        conflicts.push_back({earlier.place, later.place, std::move(sentence)});
+    }
+  }
+  return conflicts;
+}
+
+}  // namespace vcap

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan for people, as a graph and as JSON.
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "plan/plan_words.hpp"
+#include "vcap/plan/plan.hpp"
+
+namespace vcap {
+namespace {
+
+/// A quoted string of Graphviz's language. A line ends at the first space after `width` bytes, so
+/// that a sentence does not make a box as wide as the screen.
+std::string dot_text(std::string_view text, std::size_t width = 40) {
+  std::string quoted = "\"";
+  std::size_t column = 0;
+  for (const char c : text) {
+    ++column;
+    if (c == '\n' || (c == ' ' && column > width)) {
+      quoted += "\\n";
+      column = 0;
+      continue;
+    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string adds_in_words(const Plan::Step& step) {
+  const std::string adds = plan_words::in_words(step.adds);
+  return adds.empty() ? "nothing new" : adds;
+}
+
+std::string box(std::size_t capsule) { return "capsule" + std::to_string(capsule); }
+
+}  // namespace
+
+std::string Plan::explain() const {
+  std::ostringstream text;
+  if (steps_.empty()) text << "No capsules: frames pass as they are.\n";
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    text << i + 1 << ". " << step.name << '\n'
+         << "   needs  " << plan_words::needs_in_words(step.needs) << '\n'
+         << "   adds   " << adds_in_words(step) << '\n';
+    for (const std::string& words : step.over_time) text << "   time   " << words << '\n';
+    for (const std::string& reason : step.reasons) text << "   why    " << reason << '\n';
+    for (const Conflict& conflict : conflicts_)
+      if (conflict.second == step.capsule) text << "   but    " << conflict.text << '\n';
+  }
+  for (const LeftOut& out : left_out_)
+    text << "-  " << out.name << ", left out\n   why    " << out.reason << '\n';
+  if (look_ahead_ > 0)
+    text << "Each record waits until windows have seen " << look_ahead_
+         << (look_ahead_ == 1 ? " frame" : " frames") << " behind its own.\n";
+  return text.str();
+}
+
+std::string Plan::to_dot() const {
+  std::ostringstream text;
+  text << "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n  frame [shape=ellipse];\n";
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    text << "  " << box(step.capsule) << " [label="
+         << dot_text(std::to_string(i + 1) + ". " + step.name + "\nadds " + adds_in_words(step))
+         << "];\n";
+    if (step.fed_by.empty()) text << "  frame -> " << box(step.capsule) << ";\n";
+    for (std::size_t j = 0; j < step.fed_by.size(); ++j)
+      text << "  " << box(step.fed_by[j]) << " -> " << box(step.capsule)
+           << " [label=" << dot_text(step.gifts[j]) << "];\n";
+  }
+  for (const Conflict& conflict : conflicts_)
+    text << "  " << box(conflict.first) << " -> " << box(conflict.second)
+         << " [style=dashed, color=red, fontcolor=red, label=" << dot_text(conflict.text) << "];\n";
+  for (const LeftOut& out : left_out_)
+    text << "  " << box(out.capsule)
+         << " [style=dashed, label=" << dot_text(out.name + "\nleft out: " + out.reason) << "];\n";
+  text << "}\n";
+  return text.str();
+}
+
+void to_json(nlohmann::json& json, const Plan& plan) {
+  std::map<std::size_t, std::string> names;
+  for (const Plan::Step& step : plan.steps()) names.emplace(step.capsule, step.name);
+  nlohmann::json steps = nlohmann::json::array();
+  for (const Plan::Step& step : plan.steps()) {
+    nlohmann::json fed_by = nlohmann::json::array();
+    for (const std::size_t place : step.fed_by) fed_by.push_back(names.at(place));
+    steps.push_back({{"capsule", step.name},
+                     {"place", step.capsule},
+                     {"needs", step.needs},
+                     {"adds", step.adds},
+                     {"fed_by", std::move(fed_by)},
+                     {"reasons", step.reasons},
+                     {"over_time", step.over_time}});
+  }
+  nlohmann::json conflicts = nlohmann::json::array();
+  for (const Plan::Conflict& conflict : plan.conflicts())
+    conflicts.push_back({{"first", names.at(conflict.first)},
+                         {"second", names.at(conflict.second)},
+                         {"text", conflict.text}});
+  nlohmann::json left_out = nlohmann::json::array();
+  for (const Plan::LeftOut& out : plan.left_out())
+    left_out.push_back({{"capsule", out.name}, {"place", out.capsule}, {"reason", out.reason}});
+  json = {{"schema", "vcap.plan/1"},
+          {"steps", std::move(steps)},
+          {"conflicts", std::move(conflicts)},
+          {"left_out", std::move(left_out)},
+          {"look_ahead", plan.look_ahead()}};
+}
+
+}  // namespace vcap

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/records/buffered_sink.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/steady_clock.hpp"
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+constexpr std::chrono::nanoseconds kLongestPause = std::chrono::hours(24);
+
+/// Reasons of losses, as SinkStats names them.
+constexpr const char* kLostFull = "full";
+constexpr const char* kLostFailed = "failed";
+
+class BufferedSink final : public Sink {
+ public:
+  BufferedSink(std::shared_ptr<Sink> sink, SinkPolicy policy)
+      : sink_(std::move(sink)), policy_(std::move(policy)), thread_([this] { write_queued(); }) {}
+
+  ~BufferedSink() override {
+    std::deque<FrameRecord> dropped;
+    {
+      const std::lock_guard lock(mutex_);
+      dropped.swap(queue_);
+      closing_ = true;
+    }
+    work_.notify_one();
+    dropped.clear();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void write(const FrameRecord& record) override {
+    FrameRecord taken = record;  // freed after the lock, whatever it holds by then
+    std::unique_lock lock(mutex_);
+    if (policy_.when_full == WhenSinkFull::wait)
+      room_.wait(lock, [this] { return queue_.size() < policy_.queue || failure_ || closing_; });
+    if (failure_) std::rethrow_exception(failure_);
+    if (closing_)
+      throw OutputError(ErrorCode::output_write,
+                        "a buffered sink is closed already; close a sink after the last stream "
+                        "that writes to it");
+    if (is_paused()) return lose_to_failure(1);
+    const bool full = queue_.size() >= policy_.queue;
+    if (full) ++stats_.lost[kLostFull];
+    if (full && policy_.when_full == WhenSinkFull::drop_newest) return;
+    queue_.push_back(std::move(taken));
+    if (full) {
+      taken = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    work_.notify_one();
+  }
+
+  bool needs_pixels() const override { return sink_->needs_pixels(); }
+
+  void close() override {
+    const std::lock_guard one_at_a_time(close_mutex_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(closing_, true)) return;
+    }
+    work_.notify_one();
+    room_.notify_all();
+    thread_.join();
+    std::exception_ptr failure = failure_;
+    try {
+      sink_->close();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  std::optional<SinkStats> stats() const override {
+    const std::lock_guard lock(mutex_);
+    SinkStats stats = stats_;
+    stats.queued = queue_.size() + (writing_ ? 1 : 0);
+    return stats;
+  }
+
+ private:
+  /// The thread's: until it is told to close and nothing waits any more.
+  void write_queued() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      work_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const FrameRecord record = std::move(queue_.front());
+      queue_.pop_front();
+      writing_ = true;
+      lock.unlock();
+      room_.notify_one();
+      const std::exception_ptr thrown = attempt(record);
+      lock.lock();
+      writing_ = false;
+      std::deque<FrameRecord> given_up;
+      const std::string news = thrown ? note_failure(thrown, given_up) : note_success();
+      lock.unlock();
+      if (thrown) room_.notify_all();
+      given_up.clear();
+      // Outside the lock: the host's log may want to know more of this sink.
+      if (!news.empty()) log(LogLevel::warning, "stream " + record.stream_id + ": a sink " + news);
+      lock.lock();
+    }
+  }
+
+  std::exception_ptr attempt(const FrameRecord& record) {
+    try {
+      sink_->write(record);
+      return nullptr;
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+
+  // Under the lock. The two that note give what the log is to say, if anything.
+
+  std::string note_failure(const std::exception_ptr& thrown, std::deque<FrameRecord>& given_up) {
+    stats_.last_failure = exception_text(thrown);
+    const bool skips = policy_.when_failed == WhenSinkFails::skip;
+    if (skips)
+      retry_at_ = policy_.clock->now() + policy_.retry_after;
+    else
+      failure_ = thrown;
+    if (!skips || policy_.retry_after > std::chrono::nanoseconds(0)) given_up.swap(queue_);
+    const bool is_first = lost_in_a_row_ == 0;
+    lose_to_failure(1 + given_up.size());
+    if (!skips || !is_first) return {};
+    return "failed and is tried again after " +
+           number_text(std::chrono::duration<double>(policy_.retry_after).count()) +
+           " s; until it works, records are lost to it: " + *stats_.last_failure;
+  }
+
+  std::string note_success() {
+    ++stats_.written;
+    const std::uint64_t lost = std::exchange(lost_in_a_row_, 0);
+    return lost == 0 ? "" : "works again; records that were lost to it: " + std::to_string(lost);
+  }
+
+  void lose_to_failure(std::uint64_t records) {
+    stats_.lost[kLostFailed] += records;
+    lost_in_a_row_ += records;
+  }
+
+  /// Whether the sink has failed and is left alone.
+  bool is_paused() const { return lost_in_a_row_ > 0 && policy_.clock->now() < retry_at_; }
+
+  const std::shared_ptr<Sink> sink_;
+  const SinkPolicy policy_;  ///< with a clock
+
+  std::mutex close_mutex_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::condition_variable work_;
+  std::condition_variable room_;
+  std::deque<FrameRecord> queue_;
+  bool writing_ = false;
+  bool closing_ = false;
+  std::exception_ptr failure_;       ///< only with end_stream
+  std::uint64_t lost_in_a_row_ = 0;  ///< to failures, since a record was written
+  Clock::time_point retry_at_{};     ///< where that is not 0
+  SinkStats stats_;
+  std::thread thread_;  ///< last, since it uses all the others
+};
+
+void require_policy(bool right, const std::string& value, const std::string& allowed) {
+  if (!right)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "SinkPolicy::" + value + " is not " + allowed);
+}
+
+}  // namespace
+
+void validate(const SinkPolicy& policy) {
+  require_policy(policy.queue >= 1, "queue: 0", "at least 1");
+  require_policy(
+      policy.when_full >= WhenSinkFull::wait && policy.when_full <= WhenSinkFull::drop_newest,
+      "when_full: " + std::to_string(static_cast<int>(policy.when_full)),
+      "wait, drop_oldest or drop_newest");
+  require_policy(
+      policy.when_failed == WhenSinkFails::end_stream || policy.when_failed == WhenSinkFails::skip,
+      "when_failed: " + std::to_string(static_cast<int>(policy.when_failed)), "end_stream or skip");
+  require_policy(
+      policy.retry_after >= std::chrono::nanoseconds(0) && policy.retry_after <= kLongestPause,
+      "retry_after: " + std::to_string(policy.retry_after.count()) + " ns", "within 0 to 1 day");
+}
+
+std::unique_ptr<Sink> make_buffered_sink(std::shared_ptr<Sink> sink, SinkPolicy policy) {
+  validate(policy);
+  if (!sink)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "a buffered sink was given no sink to write to; give one");
+  if (!policy.clock) policy.clock = std::make_shared<detail::SteadyClock>();
+  if (policy.when_failed == WhenSinkFails::skip) sink->allow_losses();
+  return std::make_unique<BufferedSink>(std::move(sink), std::move(policy));
+}
+
+}  // namespace vcap

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/records/sink.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "files/output_file.hpp"
+#include "records/record_line.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+class JsonLinesSink final : public Sink {
+ public:
+  explicit JsonLinesSink(const std::filesystem::path& path) : file_(path) {}
+
+  void write(const FrameRecord& record) override {
+    const std::string line = record_line(record);  // outside the lock: streams share the sink
+    const std::lock_guard lock(mutex_);
+    if (closed_)
+      throw OutputError(ErrorCode::output_write, "output " + file_.path().string() +
+                                                     " is closed already; close a sink after the "
+                                                     "last stream that writes to it");
+    // One call for each record: a reader of a pipe sees whole lines as they come, and a full disk
+    // is found out at the record that did not fit. A line takes longer to make than to write.
+    try {
+      file_.write(file_.is_torn() ? "\n" + line : line);
+    } catch (...) {
+      broken_ = !losses_allowed_;
+      throw;
+    }
+  }
+
+  bool needs_pixels() const override { return false; }
+
+  void allow_losses() override {
+    const std::lock_guard lock(mutex_);
+    losses_allowed_ = true;
+    file_.undo_failed_writes();
+  }
+
+  void close() override {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(closed_, true)) return;
+    if (broken_)
+      throw OutputError(ErrorCode::output_write,
+                        "output " + file_.path().string() +
+                            " is incomplete, since writing it failed; it was not kept");
+    file_.commit();
+  }
+
+ private:
+  std::mutex mutex_;
+  OutputFile file_;
+  bool closed_ = false;
+  bool broken_ = false;
+  bool losses_allowed_ = false;
+};
+
+class CallbackSink final : public Sink {
+ public:
+  CallbackSink(std::function<void(const FrameRecord&)> callback, bool needs_pixels)
+      : callback_(std::move(callback)), needs_pixels_(needs_pixels) {}
+  void write(const FrameRecord& record) override { callback_(record); }
+  bool needs_pixels() const override { return needs_pixels_; }
+
+ private:
+  const std::function<void(const FrameRecord&)> callback_;
+  const bool needs_pixels_;
+};
+
+}  // namespace
+
+Sink::~Sink() = default;
+bool Sink::needs_pixels() const { return true; }
+void Sink::close() {}
+void Sink::allow_losses() {}
+std::optional<SinkStats> Sink::stats() const { return std::nullopt; }
+
+std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path) {
+  return std::make_unique<JsonLinesSink>(path);
+}
+
+std::unique_ptr<Sink> make_callback_sink(std::function<void(const FrameRecord&)> callback,
+                                         bool needs_pixels) {
+  if (!callback)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "a callback sink was given an empty function; give one to call");
+  return std::make_unique<CallbackSink>(std::move(callback), needs_pixels);
+}
+
+}  // namespace vcap

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/live_source.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+
+LiveFeed::~LiveFeed() = default;
+
+LiveSource::LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect,
+                       const ReconnectPolicy& policy, std::stop_source stop,
+                       std::unique_ptr<LiveClock> clock)
+    : connect_(std::move(connect)),
+      policy_(policy),
+      stop_(std::move(stop)),
+      clock_(clock ? std::move(clock) : make_live_clock()) {
+  take(std::move(feed));
+}
+
+LiveSource::LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& policy,
+                       std::stop_source stop, std::unique_ptr<LiveClock> clock)
+    : connect_(std::move(connect)),
+      policy_(policy),
+      stop_(std::move(stop)),
+      clock_(clock ? std::move(clock) : make_live_clock()),
+      info_(std::move(info)) {
+  info_.live = true;
+}
+
+void LiveSource::take(std::unique_ptr<LiveFeed> feed) {
+  feed_ = std::move(feed);
+  times_.begin_connection();
+  if (std::exchange(was_connected_, true)) return;
+  info_ = feed_->info();
+  info_.live = true;
+  info_.frames.reset();
+}
+
+std::optional<Frame> LiveSource::read() {
+  std::optional<LivePicture> picture;
+  while (!(picture = read_picture()))
+    if (stop_.stop_requested() || !connect_again()) return std::nullopt;
+  const LiveTimes::Time time = times_.next(clock_->now(), picture->time);
+  Frame frame{.image = std::move(picture->image), .index = next_index_++, .pts = time.pts};
+  if (frame.index == 0)
+    frame.discontinuity = Discontinuity::start;
+  else if (attempts_ > 0)
+    frame.discontinuity = Discontinuity::reconnect;
+  if (frame.discontinuity != Discontinuity::none)
+    info_.decoder = feed_->info().decoder;  // as the connection's first picture has shown
+  else if (time.gap || picture->follows_damage)
+    frame.discontinuity = Discontinuity::gap;
+  attempts_ = 0;
+  return frame;
+}
+
+/// Nothing where the feed is lost, or the source interrupted.
+std::optional<LivePicture> LiveSource::read_picture() {
+  if (!feed_ || stop_.stop_requested()) return std::nullopt;
+  try {
+    LivePicture picture = feed_->next();
+    if (!stop_.stop_requested()) return picture;
+  } catch (const SourceError& error) {
+    lose(error.what());
+  }
+  return std::nullopt;
+}
+
+void LiveSource::lose(const std::string& why) {
+  lost_because_ = why;
+  // Closed before the next one is opened: many cameras serve few at a time.
+  feed_.reset();
+}
+
+/// One attempt, after its delay; false where the source is interrupted. Throws SourceError where
+/// there are to be no more attempts.
+bool LiveSource::connect_again() {
+  const int failed = was_connected_ ? attempts_ : attempts_ - 1;  // the first one is no repetition
+  if (failed >= policy_.max_attempts)
+    throw SourceError(
+        ErrorCode::source_read,
+        info_.description +
+            (was_connected_ ? " gave no more frames after " + std::to_string(next_index_)
+                            : std::string(" could not be reached")) +
+            " (" + lost_because_ + ")" +
+            (failed > 0
+                 ? ", also not after " + std::to_string(failed) + " attempts to connect again"
+                 : std::string()) +
+            "; check the camera and its connection, then open the stream again");
+  if (was_connected_ && failed == 0)
+    log(LogLevel::warning, info_.description + " is lost after " + std::to_string(next_index_) +
+                               " frames (" + lost_because_ + "); connecting again");
+  else if (!was_connected_ && failed == 0)
+    log(LogLevel::warning,
+        info_.description + " cannot be reached (" + lost_because_ + "); trying again");
+  ++attempts_;
+  if (failed >= 0) clock_->wait(policy_.delay(failed + 1, clock_->chance()), stop_.get_token());
+  if (stop_.stop_requested()) return false;
+  try {
+    take(connect_(stop_.get_token()));
+  } catch (const SourceError& error) {
+    lose(error.what());
+  }
+  return true;
+}
+
+}  // namespace vcap

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <opencv2/core/mat.hpp>
+
+#include "sources/live_clock.hpp"
+#include "sources/live_times.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/sources/source.hpp"
+
+namespace vcap {
+
+/// What a camera gave. Thread safety: value.
+struct LivePicture {
+  cv::Mat image{};  ///< in memory of its own
+  /// By the camera's clock, from anywhere on; nothing where it has none.
+  std::optional<std::chrono::nanoseconds> time{};
+  bool follows_damage = false;  ///< something before it could not be decoded
+};
+
+/// One connection to a camera. Thread safety: thread-compatible.
+class VCAP_EXPORT LiveFeed {
+ public:
+  LiveFeed() = default;
+  LiveFeed(const LiveFeed&) = delete;
+  LiveFeed& operator=(const LiveFeed&) = delete;
+  virtual ~LiveFeed();
+
+  virtual SourceInfo info() const = 0;
+  /// The next picture. Throws SourceError, saying why there is none, once the connection is of no
+  /// further use, and soon after stop is requested.
+  virtual LivePicture next() = 0;
+};
+
+/// Goes on whether it is read or not: a camera, connected again where it is lost.
+/// Thread safety: as Source.
+class VCAP_EXPORT LiveSource final : public Source {
+ public:
+  /// Makes a connection. Throws SourceError. [source thread]
+  using Connect = std::function<std::unique_ptr<LiveFeed>(const std::stop_token&)>;
+
+  /// Begins with a feed that is connected; `stop` is what interrupts it and those to come.
+  LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect, const ReconnectPolicy& policy,
+             std::stop_source stop, std::unique_ptr<LiveClock> clock = nullptr);
+
+  /// Begins with none: the first read() connects. `info` holds until then.
+  LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& policy, std::stop_source stop,
+             std::unique_ptr<LiveClock> clock = nullptr);
+
+  SourceInfo info() const override { return info_; }
+  std::optional<Frame> read() override;
+  void interrupt() noexcept override { stop_.request_stop(); }
+
+ private:
+  void take(std::unique_ptr<LiveFeed> feed);
+  std::optional<LivePicture> read_picture();
+  void lose(const std::string& why);
+  bool connect_again();
+
+  const Connect connect_;
+  const ReconnectPolicy policy_;
+  std::stop_source stop_;
+  const std::unique_ptr<LiveClock> clock_;
+  std::unique_ptr<LiveFeed> feed_{};  ///< null: lost
+  bool was_connected_ = false;
+  SourceInfo info_;
+  std::string lost_because_;
+  int attempts_ = 0;  ///< to connect, since the last frame
+  std::int64_t next_index_ = 0;
+  LiveTimes times_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "vcap/sources/source.hpp"
+
+namespace vcap {
+
+/// Lets a slice's reader go on while not too many of its records wait. Thread safety: thread-safe.
+class SliceGate {
+ public:
+  explicit SliceGate(std::size_t room) : room_(room) {}
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_ < room_ || open_; });
+  }
+  void add() {
+    const std::lock_guard lock(mutex_);
+    ++waiting_;
+  }
+  void take() {
+    const std::lock_guard lock(mutex_);
+    if (--waiting_ < room_) changed_.notify_all();
+  }
+  /// For good.
+  void open() noexcept {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  const std::size_t room_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t waiting_ = 0;
+  bool open_ = false;
+};
+
+/// A slice's frames, as its stream is to see them.
+class SliceSource final : public Source {
+ public:
+  SliceSource(std::unique_ptr<Source> frames, std::shared_ptr<SliceGate> gate,
+              std::optional<std::int64_t> group_begin)
+      : frames_(std::move(frames)), gate_(std::move(gate)), group_begin_(group_begin) {}
+
+  SourceInfo info() const override { return frames_->info(); }
+  std::optional<Frame> read() override {
+    gate_->wait();
+    std::optional<Frame> frame = frames_->read();
+    if (!frame || !group_begin_) return frame;
+    frame->index -= *group_begin_;
+    if (frame->index == 0) frame->discontinuity = Discontinuity::start;
+    return frame;
+  }
+  void interrupt() noexcept override {
+    frames_->interrupt();
+    gate_->open();
+  }
+
+ private:
+  const std::unique_ptr<Source> frames_;
+  const std::shared_ptr<SliceGate> gate_;
+  const std::optional<std::int64_t> group_begin_;
+};
+
+}  // namespace vcap

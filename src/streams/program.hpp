@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/call_meter.hpp"
+#include "observe/capsule_trace.hpp"
+#include "streams/shared_quarantine.hpp"
+#include "streams/trial.hpp"
+#include "vcap/capsule/capsule.hpp"
+#include "vcap/plan/plan.hpp"
+
+namespace vcap {
+
+/// One capsule of a pipeline, and what all streams share of it. Thread safety: thread-safe.
+struct CapsuleSlot {
+  CapsuleSlot(std::shared_ptr<Capsule> given, const QuarantinePolicy& policy,
+              std::shared_ptr<Clock> clock, std::int64_t trial_frames,
+              std::function<void(bool)> trial_over)
+      : capsule(std::move(given)),
+        stateful(static_cast<bool>(capsule->info().stream_state)),
+        backends(capsule->devices().size()),
+        quarantine(policy, std::move(clock)),
+        trial(trial_frames, std::move(trial_over)) {}
+  ~CapsuleSlot();
+  CapsuleSlot(const CapsuleSlot&) = delete;
+  CapsuleSlot& operator=(const CapsuleSlot&) = delete;
+
+  const std::string& name() const noexcept { return capsule->name(); }
+
+  const std::shared_ptr<Capsule> capsule;
+  const bool stateful;
+  const std::size_t backends;
+  /// Whether its backends take frames together, as far as is known.
+  std::atomic<bool> takes_together{true};
+  CallMeter meter{};
+  SharedQuarantine quarantine;
+  Trial trial;
+  std::unique_ptr<CapsuleTrace> trace{};  ///< null where no trace is asked for
+
+  /// What the capsule's backends have done when this object ends.
+  using Backends = std::shared_future<std::vector<BackendStatistics>>;
+  const Backends& backends_at_end() const noexcept { return backends_at_end_; }
+
+ private:
+  std::promise<std::vector<BackendStatistics>> end_{};
+  const Backends backends_at_end_ = end_.get_future().share();
+};
+
+inline CapsuleSlot::~CapsuleSlot() {
+  try {
+    end_.set_value(capsule->backends());
+  } catch (...) {
+    end_.set_value({});  // without memory, what it did is forgotten
+  }
+}
+
+using Slots = std::vector<std::shared_ptr<CapsuleSlot>>;
+
+/// A step of the plan, ready to be run. Thread safety: value; read-only once a stream uses it.
+struct ProgramStep {
+  std::shared_ptr<CapsuleSlot> slot{};
+  NodeDescription needs{};
+  /// By attribute category that the input lists: the last capsule before this one that gives it.
+  std::map<std::string, std::string> attribute_givers{};
+
+  const std::optional<Stencil>& stencil() const noexcept { return slot->capsule->info().stencil; }
+  /// In its windows.
+  bool sees_nodes_of_others() const noexcept {
+    return stencil() && needs.size == NodeDescription::Size::all;
+  }
+  bool takes_nodes() const noexcept { return needs.size != NodeDescription::Size::none; }
+};
+
+using Program = std::vector<ProgramStep>;
+/// The options of every step for one frame, in the program's order.
+using StepOptions = std::vector<OptionValues>;
+
+}  // namespace vcap

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/quarantine.hpp"
+
+namespace vcap {
+
+bool Quarantine::holds(std::chrono::nanoseconds pts) const noexcept {
+  return since_ && pts >= *since_ && pts - *since_ < policy_.pause;
+}
+
+bool Quarantine::note(std::chrono::nanoseconds pts, bool failed) {
+  // Frames that were on their way when it began tell nothing new.
+  if (holds(pts)) return false;
+  if (!failed) {
+    since_.reset();
+    return false;
+  }
+  failures_.push_back(pts);
+  // Where times have gone back, what was noted before is of no window.
+  std::erase_if(failures_, [&](std::chrono::nanoseconds one) {
+    return one <= pts - policy_.window || one > pts + policy_.window;
+  });
+  if (!since_ && failures_.size() < policy_.failures) return false;
+  failures_.clear();
+  since_ = pts;
+  return true;
+}
+
+}  // namespace vcap

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/sliced_stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "capsule/stream_states.hpp"
+#include "sources/rows_source.hpp"
+#include "sources/slice_source.hpp"
+#include "streams/stream.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+bool is_not_as_indexed(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::source_not_as_indexed;
+  } catch (...) {
+    return false;
+  }
+}
+
+Rows moved(const Rows& rows, std::int64_t by) {
+  Rows result;
+  for (const RowRange& range : rows.ranges()) result.add({range.begin + by, range.end + by});
+  return result;
+}
+
+}  // namespace
+
+SlicedStream::SlicedStream(std::string id, std::unique_ptr<Source> source,
+                           std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules,
+                           StreamServices services, std::shared_ptr<const Program> program,
+                           StepOptions options, Plan plan)
+    : PipelineStream(std::move(id), std::move(rules)),
+      sinks_(std::move(sinks)),
+      source_name_(source->info().description),
+      services_(std::move(services)),
+      program_(std::move(program)),
+      options_(std::move(options)),
+      plan_(std::move(plan)),
+      in_order_(std::move(source)) {
+  report_.id = id_;
+  if (plan_.slices.size() > 1) report_.slices = static_cast<std::int64_t>(plan_.slices.size());
+}
+
+SlicedStream::~SlicedStream() { join(); }
+
+void SlicedStream::start() {
+  {
+    const std::lock_guard lock(mutex_);
+    opened_ = std::chrono::steady_clock::now();
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+void SlicedStream::stop() noexcept {
+  std::vector<std::shared_ptr<Stream>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [number, part] : parts_)
+      if (part->stream) streams.push_back(part->stream);
+    changed_.notify_all();
+  }
+  for (const std::shared_ptr<Stream>& stream : streams) stream->stop();
+}
+
+void SlicedStream::run() {
+  Lock lock(mutex_);
+  while (step(lock)) {
+  }
+  close_parts(lock, report_.failure ? kDropStreamFailed : kDropClosed);
+  in_order_.reset();
+  report_.elapsed = std::chrono::steady_clock::now() - opened_;
+  report_.ended = true;
+  over_.notify_all();
+  offer_.notify_all();
+}
+
+/// One thing that there is to do, or a wait for it; false where there is no more.
+bool SlicedStream::step(Lock& lock) {
+  if (can_open()) {
+    open_next(lock);
+    return true;
+  }
+  const auto found = parts_.find(head_);
+  if (found == parts_.end()) return false;
+  const std::shared_ptr<Part> head = found->second;
+  if (!head->records.empty()) return deliver_one(lock, *head);
+  if (head->ended) return end_head(lock);
+  changed_.wait(lock);
+  return true;
+}
+
+bool SlicedStream::can_open() const {
+  if (stopping_ || next_slice_ == plan_.slices.size()) return false;
+  const auto at_work =
+      std::ranges::count_if(parts_, [](const auto& entry) { return !entry.second->ended; });
+  return static_cast<std::size_t>(at_work) < plan_.at_once &&
+         next_slice_ < head_ + 2 * plan_.at_once;
+}
+
+void SlicedStream::open_next(Lock& lock) {
+  const std::size_t number = next_slice_++;
+  const auto part = std::make_shared<Part>();
+  parts_.emplace(number, part);
+  lock.unlock();
+  std::shared_ptr<Stream> stream;
+  std::exception_ptr failure;
+  try {
+    stream = open(plan_.slices[number], *part);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  part->stream = stream;
+  if (failure) {
+    part->failure = failure;
+    part->ended = true;
+    return;
+  }
+  const bool stopping = stopping_;
+  lock.unlock();
+  if (stopping) stream->stop();
+  lock.lock();
+}
+
+/// `part` outlives the stream's callbacks: it is let go of after they are over.
+std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
+  const std::int64_t begin = slice.group ? slice.group->begin : 0;
+  Rows fed = moved(slice.fed(), begin);
+  std::unique_ptr<Source> frames;
+  if (plan_.access)
+    frames = plan_.access->open(fed.ranges());
+  else
+    frames = std::make_unique<RowsSource>(std::move(in_order_), std::move(fed), slice.results);
+  part.gate = std::make_shared<SliceGate>(plan_.records_kept);
+  StreamRules rules = rules_;
+  rules.slice = std::make_shared<const Slice>(slice);
+  rules.pull = false;
+  rules.max_frames.reset();
+  rules.frames_in_flight = std::max<std::size_t>(4, rules_.frames_in_flight / plan_.at_once);
+  rules.room_to_read = std::min(rules_.room_to_read, rules.frames_in_flight / 2);
+  std::optional<std::int64_t> group_begin;
+  if (slice.group) {
+    group_begin = begin;
+    rules.seed = detail::seed_of(id_ + "/" + std::to_string(slice.group->number));
+    for (const auto& [capsule, config] : slice.group->config) rules.config[capsule] = config;
+  }
+  rules.hand_over = [this, &part, keeps_pixels = plan_.keeps_pixels](FrameRecord record,
+                                                                     time_point read_at) {
+    if (!keeps_pixels) record.frame.image.release();
+    part.gate->add();
+    {
+      const std::lock_guard lock(mutex_);
+      part.records.emplace_back(std::move(record), read_at);
+    }
+    changed_.notify_all();
+  };
+  rules.on_end = [this, &part] {
+    const std::lock_guard lock(mutex_);
+    part.ended = true;
+    changed_.notify_all();
+  };
+  auto stream = std::make_shared<Stream>(
+      id_, std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin),
+      std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
+  stream->set_out(program_, options_);
+  stream->start();
+  return stream;
+}
+
+/// The head's next record, which is there: to the sinks, or to one who pulls it.
+bool SlicedStream::deliver_one(Lock& lock, Part& head) {
+  auto [record, read_at] = std::move(head.records.front());
+  head.records.pop_front();
+  head.gate->take();
+  if (rules_.pull && !discarding_) {
+    offered_.emplace(std::move(record), read_at);
+    offer_.notify_all();
+    changed_.wait(lock, [this] { return !delivering_ && (!offered_ || discarding_); });
+    if (!offered_) return !report_.failure;
+    record = std::move(std::exchange(offered_, {})->first);
+  }
+  if (discarding_) {
+    note_drop(kDropClosed, 1);
+    return true;
+  }
+  lock.unlock();
+  const bool delivered = deliver(record, read_at);
+  lock.lock();
+  return delivered;
+}
+
+/// Without the lock; false where a sink has failed, and with it the stream.
+bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
+  std::exception_ptr failure;
+  try {
+    for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(record);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  Lock lock(mutex_);
+  if (failure) {
+    note_drop(kDropStreamFailed, 1);
+    fail(lock, failure);
+    return false;
+  }
+  last_index_ = record.frame.index;
+  ++report_.frames;
+  if (!record.errors.empty()) ++report_.errors;
+  for (const FrameRecord::CapsuleError& error : record.errors)
+    if (error.code == kQuarantined) ++report_.quarantined[error.capsule];
+  latency_.add(read_at, std::chrono::steady_clock::now(), false);
+  return true;
+}
+
+/// After the head's last record: on to the next slice, where all of this one is there.
+bool SlicedStream::end_head(Lock& lock) {
+  const std::shared_ptr<Part> head = parts_.at(head_);
+  std::exception_ptr failure = head->failure;
+  if (head->stream) {
+    lock.unlock();
+    head->stream->join();
+    failure = head->stream->report().failure_cause;
+    lock.lock();
+  }
+  const Slice& slice = plan_.slices[head_];
+  if (failure && !stopping_ && in_order_ && !slice.group && is_not_as_indexed(failure)) {
+    go_on_in_order(lock, failure);
+    return true;
+  }
+  const bool is_whole = !failure && last_index_ >= slice.results.hull().end - 1;
+  if (slice.group) last_index_ = -1;
+  parts_.erase(head_++);
+  if (failure && !stopping_) fail(lock, failure);
+  // Of what comes after a hole nothing is delivered.
+  return is_whole || (!failure && !stopping_);
+}
+
+/// What damage there is shows only to one who decodes everything before it.
+void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
+  lock.unlock();
+  log(LogLevel::warning, "stream " + id_ + " goes on in one go from frame " +
+                             std::to_string(last_index_ + 1) + " on: " + exception_text(why));
+  lock.lock();
+  close_parts(lock, nullptr);
+  Rows left;
+  for (std::size_t i = head_; i < plan_.slices.size(); ++i)
+    for (const RowRange& range : plan_.slices[i].results.ranges())
+      left.add({std::max(range.begin, last_index_ + 1),
+                plan_.ends_with_source && range.end == plan_.frames ? kEndlessRows : range.end});
+  plan_.access = nullptr;
+  head_ = next_slice_ = 0;
+  plan_.slices.clear();
+  if (left.empty()) return;       // what is damaged was only looked ahead to
+  plan_.nulls.is_null = nullptr;  // of rows that count otherwise
+  plan_.slices = {SliceNeeds(*program_).slice(std::move(left), kEndlessRows, plan_.nulls)};
+}
+
+/// Ends all that are open; `reason`: why their records are dropped, null where they will come
+/// again.
+void SlicedStream::close_parts(Lock& lock, const char* reason) {
+  const Parts parts = std::exchange(parts_, {});
+  lock.unlock();
+  for (const auto& [number, part] : parts)
+    if (part->stream) part->stream->stop();
+  for (const auto& [number, part] : parts)
+    if (part->stream) {
+      part->stream->wait_until_ended();
+      part->stream->join();
+    }
+  lock.lock();
+  if (!reason) return;
+  for (const auto& [number, part] : parts)
+    note_drop(reason, static_cast<std::int64_t>(part->records.size()));
+}
+
+/// Under the lock, which it gives up in between: the first failure ends the stream.
+void SlicedStream::fail(Lock& lock, const std::exception_ptr& cause) {
+  stopping_ = true;
+  if (report_.failure_cause) return;
+  const std::string text = exception_text(cause);
+  report_.failure = text;
+  report_.failure_cause = cause;
+  lock.unlock();
+  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + text);
+  lock.lock();
+}
+
+void SlicedStream::note_drop(const char* reason, std::int64_t frames) {
+  if (frames > 0) report_.drops[reason] += frames;
+}
+
+std::optional<FrameRecord> SlicedStream::next() {
+  for (;;) {
+    Lock lock(mutex_);
+    offer_.wait(lock, [this] { return offered_ || report_.ended; });
+    if (!offered_) return {};
+    if (auto record = take_offered(lock)) return record;
+  }
+}
+
+std::optional<FrameRecord> SlicedStream::try_next() {
+  Lock lock(mutex_);
+  return offered_ ? take_offered(lock) : std::nullopt;
+}
+
+/// Writes it to the sinks too; the stream's thread goes on after that. Nothing where one fails.
+std::optional<FrameRecord> SlicedStream::take_offered(Lock& lock) {
+  auto [record, read_at] = *std::exchange(offered_, {});
+  delivering_ = true;
+  lock.unlock();
+  const bool delivered = deliver(record, read_at);
+  lock.lock();
+  delivering_ = false;
+  changed_.notify_all();
+  if (!delivered) return {};
+  return record;
+}
+
+void SlicedStream::discard_records() {
+  const std::lock_guard lock(mutex_);
+  if (!rules_.pull) return;
+  discarding_ = true;
+  changed_.notify_all();
+}
+
+void SlicedStream::wait_until_ended() {
+  Lock lock(mutex_);
+  over_.wait(lock, [this] { return report_.ended; });
+}
+
+void SlicedStream::join() {
+  const std::lock_guard lock(join_mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+std::int64_t SlicedStream::set_option(const std::string& capsule, const std::string& option,
+                                      OptionValue) {
+  throw InvalidArgument(ErrorCode::invalid_argument,
+                        "option \"" + option + "\" of capsule " + capsule + ": stream " + id_ +
+                            " runs in slices, whose frames do not come in order; set it when the "
+                            "stream is opened, or open it without slices");
+}
+
+StreamReport SlicedStream::report() const {
+  const std::lock_guard lock(mutex_);
+  StreamReport report = report_;
+  if (!report.ended) report.elapsed = std::chrono::steady_clock::now() - opened_;
+  return report;
+}
+
+StreamStats SlicedStream::stats() const {
+  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take its time
+  for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  StreamStats stats{.id = id_,
+                    .source = source_name_,
+                    .read = report_.frames,
+                    .recorded = report_.frames,
+                    .drops = report_.drops,
+                    .errors = report_.errors,
+                    .quarantined = report_.quarantined,
+                    .frames_per_second = latency_.per_second(now, opened_),
+                    .latency_ns = latency_.times_ns(),
+                    .sinks = std::move(sinks),
+                    .ended = report_.ended,
+                    .failure = report_.failure};
+  for (const auto& [number, part] : parts_) {
+    stats.in_flight += part->records.size();
+    if (!part->stream) continue;
+    const StreamStats own = part->stream->stats();
+    stats.in_flight += own.in_flight;
+    stats.waiting += own.waiting;
+  }
+  for (const auto& [reason, count] : report_.drops) stats.read += count;
+  stats.read += static_cast<std::int64_t>(stats.in_flight);
+  return stats;
+}
+
+}  // namespace vcap

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/call_meter.hpp"
+#include "streams/pipeline_stream.hpp"
+#include "streams/program.hpp"
+#include "vcap/sources/random_access.hpp"
+
+namespace vcap {
+
+class SliceGate;
+
+/// A stored stream that is cut into slices, some of which run at once, each as a stream of its own.
+///
+/// A thread of its own opens slices in order, takes the records of the first that is not done as
+/// they come, and keeps those of the others until it is their turn; a slice whose records wait
+/// beyond a bound reads no further. Where a video turns out not to be as its index says, which is
+/// damage, it goes on in order from there. Thread safety: thread-safe.
+class SlicedStream final : public PipelineStream {
+ public:
+  struct Plan {
+    std::shared_ptr<const RandomAccess> access{};  ///< null: one slice, read from the beginning
+    std::vector<Slice> slices{};
+    std::int64_t frames = 0;       ///< of the whole stream, as far as is known
+    bool ends_with_source = true;  ///< `frames` are all that it has
+    NullRows nulls{};
+    std::size_t at_once = 1;        ///< slices that run at once
+    std::size_t records_kept = 64;  ///< of a slice, before it reads no further
+    bool keeps_pixels = true;       ///< somebody wants to see them in the records
+  };
+
+  SlicedStream(std::string id, std::unique_ptr<Source> source,
+               std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules, StreamServices services,
+               std::shared_ptr<const Program> program, StepOptions options, Plan plan);
+  ~SlicedStream() override;
+
+  void start() override;
+  void stop() noexcept override;
+  std::optional<FrameRecord> next() override;
+  std::optional<FrameRecord> try_next() override;
+  void discard_records() override;
+  void wait_until_ended() override;
+  void join() override;
+  std::int64_t set_option(const std::string& capsule, const std::string& option,
+                          OptionValue value) override;
+  StreamReport report() const override;
+  StreamStats stats() const override;
+  std::shared_ptr<Stream> changeable() override { return nullptr; }
+
+ private:
+  using time_point = std::chrono::steady_clock::time_point;
+  /// A slice that has been opened.
+  struct Part {
+    std::shared_ptr<Stream> stream{};
+    std::shared_ptr<SliceGate> gate{};
+    std::deque<std::pair<FrameRecord, time_point>> records{};  ///< guarded by the stream's mutex
+    bool ended = false;                                        ///< likewise
+    std::exception_ptr failure{};                              ///< why it could not be opened
+  };
+  using Parts = std::map<std::size_t, std::shared_ptr<Part>>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  void run();
+  bool step(Lock& lock);
+  bool can_open() const;
+  void open_next(Lock& lock);
+  std::shared_ptr<Stream> open(const Slice& slice, Part& part);
+  bool deliver_one(Lock& lock, Part& head);
+  bool deliver(const FrameRecord& record, time_point read_at);
+  std::optional<FrameRecord> take_offered(Lock& lock);
+  bool end_head(Lock& lock);
+  void go_on_in_order(Lock& lock, const std::exception_ptr& why);
+  void close_parts(Lock& lock, const char* reason);
+  void fail(Lock& lock, const std::exception_ptr& cause);
+  void note_drop(const char* reason, std::int64_t frames);
+
+  const std::vector<std::shared_ptr<Sink>> sinks_;
+  const std::string source_name_;
+  const StreamServices services_;
+  const std::shared_ptr<const Program> program_;
+  const StepOptions options_;
+  std::mutex join_mutex_;
+  std::thread thread_;  ///< guarded by join_mutex_ once it runs
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::condition_variable over_;
+  std::condition_variable offer_;  ///< something for next() has changed
+  Plan plan_;
+  std::unique_ptr<Source> in_order_;  ///< unread, for damaged videos; null once it is needed
+  Parts parts_;                       ///< those that are not done, by number
+  std::size_t head_ = 0;              ///< the first of them; its records are next
+  std::size_t next_slice_ = 0;
+  std::int64_t last_index_ = -1;  ///< delivered
+  bool stopping_ = false;
+  bool discarding_ = false;
+  bool delivering_ = false;                                    ///< by one who pulls
+  std::optional<std::pair<FrameRecord, time_point>> offered_;  ///< for next() to take
+  StreamReport report_;
+  CallMeter latency_;
+  time_point opened_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace vcap

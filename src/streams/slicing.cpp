@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/slicing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+bool meet(const std::vector<std::string>& given, const std::vector<std::string>& taken) {
+  return taken.empty() || std::ranges::any_of(given, [&](const std::string& name) {
+           return std::ranges::find(taken, name) != taken.end();
+         });
+}
+
+/// Whether what the earlier step does may show in what the later one is given. Who takes nodes
+/// itself may change them, and what hangs below them.
+bool may_feed(const ProgramStep& earlier, const ProgramStep& later) {
+  return later.takes_nodes() &&
+         (earlier.takes_nodes() ||
+          meet(earlier.slot->capsule->info().output_type.detections, later.needs.detections));
+}
+
+/// So many frames more before each range that are not null, and the null ones before these: who is
+/// not called for them learns of their discontinuities later.
+Rows with_warmup(const Rows& rows, std::int64_t warmup, std::int64_t frames,
+                 const NullRows& nulls) {
+  if (!nulls.any) return rows.widened(warmup, 0, frames);
+  if (!nulls.is_null) return Rows({0, rows.hull().end});
+  Rows wider;
+  for (const auto& [begin, end] : rows.ranges()) {
+    std::int64_t first = begin;
+    for (std::int64_t missing = warmup; missing > 0 && first > 0;)
+      if (!nulls.is_null(--first)) --missing;
+    while (first > 0 && nulls.is_null(first - 1)) --first;
+    wider.add({first, end});
+  }
+  return wider;
+}
+
+}  // namespace
+
+std::int64_t fed_warmup(const CapsuleInfo& info) {
+  // Where it may not be called for a frame, it learns of that frame's discontinuity later, as far
+  // as its warm-up reaches (OwedDiscontinuities): that is to be right from its warm-up on.
+  const bool may_be_passed_by = info.input_type.size == NodeDescription::Size::single ||
+                                !info.input_type.attributes.empty() ||
+                                (info.stencil && info.stencil->edge == StencilEdge::error);
+  return std::min(info.warmup.value_or(0), kEndlessRows / 2) * (may_be_passed_by ? 2 : 1);
+}
+
+Rows Slice::fed() const {
+  Rows fed;
+  for (const SliceRun& run : runs) fed.add(run.fed);
+  return fed;
+}
+
+SliceNeeds::SliceNeeds(const Program& program) {
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const CapsuleInfo& info = program[i].slot->capsule->info();
+    Step& step = steps_.emplace_back();
+    step.keeps_together = info.stream_state || info.stencil;
+    step.has_state = static_cast<bool>(info.stream_state);
+    step.is_unbounded = info.stream_state && !info.warmup;
+    step.warmup = fed_warmup(info);
+    if (info.stencil) {
+      step.back = info.stencil->back();
+      step.ahead = info.stencil->ahead();
+      step.takes_neighbours = program[i].needs.size == NodeDescription::Size::all;
+    }
+    for (std::size_t j = 0; j < i; ++j)
+      if (may_feed(program[j], program[i])) step.takes_from.push_back(j);
+    if (step.is_unbounded && !unbounded_) unbounded_ = &info.name;
+  }
+  constexpr std::int64_t kMiddle = kEndlessRows / 2;
+  const SliceRun run = run_for(Rows({kMiddle, kMiddle + 1}), kEndlessRows, {});
+  lead_ = kMiddle - run.fed.hull().begin;
+  trail_ = run.fed.hull().end - kMiddle - 1;
+}
+
+SliceRun SliceNeeds::run_for(const Rows& wanted, std::int64_t frames, const NullRows& nulls) const {
+  SliceRun run{.fed = wanted, .called = std::vector<Rows>(steps_.size(), wanted)};
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const Step& step = steps_[i];
+    Rows& called = run.called[i];
+    if (step.is_unbounded)
+      called = Rows({0, called.hull().end});
+    else if (step.has_state)
+      called = with_warmup(called, step.warmup, frames, nulls);
+    const Rows seen = called.widened(step.back, step.ahead, frames);
+    run.fed.add(seen);
+    for (const std::size_t giver : step.takes_from)
+      run.called[giver].add(step.takes_neighbours ? seen : called);
+  }
+  return run;
+}
+
+Slice SliceNeeds::slice(Rows wanted, std::int64_t frames, const NullRows& nulls) const {
+  Slice slice;
+  const bool keeps_together =
+      std::ranges::any_of(steps_, [](const Step& step) { return step.keeps_together; });
+  if (!keeps_together || unbounded_) {
+    if (!wanted.empty()) slice.runs.push_back(run_for(wanted, frames, nulls));
+  } else {
+    // One run for each stretch of frames that is fed, so that nothing reaches over what is not.
+    std::vector<Rows> stretches;
+    std::int64_t fed_until = -1;
+    for (const RowRange& range : wanted.ranges()) {
+      const RowRange fed = run_for(Rows(range), frames, nulls).fed.hull();
+      if (fed.begin > fed_until || stretches.empty()) stretches.emplace_back();
+      stretches.back().add(range);
+      fed_until = fed.end;
+    }
+    for (const Rows& stretch : stretches) slice.runs.push_back(run_for(stretch, frames, nulls));
+  }
+  slice.results = std::move(wanted);
+  return slice;
+}
+
+Rows rows_of(const Sampler& sampler, std::int64_t frames) {
+  const std::int64_t size = sampler.size(frames);
+  if (sampler.is_all()) return Rows({0, frames});
+  const auto row = [&](std::int64_t number) {
+    const Sampler::Element element = *sampler.element(number);
+    if (element.parts == 1) return element.row;
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "the rows to be selected come more than once; repeat frames in the "
+                          "source (SourceOptions::sampler)");
+  };
+  Rows rows;
+  for (std::int64_t number = 0; number < size;) {
+    // Rows that are neighbours are found in steps that grow: there may be more than can be counted.
+    const std::int64_t begin = row(number);
+    std::int64_t count = 1;
+    for (std::int64_t step = 1; step > 0;) {
+      const std::int64_t further = number + count - 1 + step;
+      const bool all_neighbours = further < size && row(further) - begin == further - number;
+      if (all_neighbours) count += step;
+      step = all_neighbours ? 2 * step : step / 2;
+    }
+    rows.add({begin, begin + count});
+    number += count;
+  }
+  return rows;
+}
+
+std::vector<Rows> cut(const Rows& rows, std::size_t parts) {
+  const std::int64_t all = rows.count();
+  const auto count = std::min(static_cast<std::int64_t>(parts), all);
+  std::vector<Rows> result;
+  std::int64_t done = 0;
+  for (const RowRange& range : rows.ranges())
+    for (std::int64_t row = range.begin; row < range.end;) {
+      // The part of number p ends behind row ⌊(p + 1)·all/count⌋ of those wanted.
+      const auto part = static_cast<std::int64_t>(result.size()) - 1;
+      const auto end_of = [&](std::int64_t number) {
+        return all / count * (number + 1) + all % count * (number + 1) / count;
+      };
+      if (result.empty() || done == end_of(part)) {
+        result.emplace_back();
+        continue;
+      }
+      const std::int64_t length = std::min(range.end - row, end_of(part) - done);
+      result.back().add({row, row + length});
+      row += length;
+      done += length;
+    }
+  return result;
+}
+
+}  // namespace vcap

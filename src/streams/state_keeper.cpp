@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/state_keeper.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+#include "base/text.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+
+/// Under the lock.
+bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
+  return std::ranges::any_of(places_,
+                             [&](const Place& place) { return place.capsule.get() == &capsule; });
+}
+
+std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues) {
+  const std::lock_guard lock(mutex_);
+  // It is open there, where a capsule comes back before the last frame that it had has passed.
+  const auto found = std::ranges::find(places_, capsule, &Place::capsule);
+  StreamHandle handle = found == places_.end() ? open_in(*capsule, info_) : found->handle;
+  places_.push_back({next_, std::move(capsule), std::move(handle), continues});
+  return next_++;
+}
+
+void StateKeeper::cancel(std::uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(places_, number, &Place::number);
+  if (found == places_.end()) return;
+  const Place place = *found;
+  places_.erase(found);
+  if (!is_open_in(*place.capsule)) forget(place);
+}
+
+StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (places_.empty()) return nullptr;
+  if (places_.front().number == number) return places_.front().handle;
+  const auto now = std::ranges::find(places_, number, &Place::number);
+  std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
+  places_.erase(places_.begin(), now);
+  // Those between never had a frame, but may be where the state was not to be kept.
+  const bool continues =
+      places_.front().continues &&
+      std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues));
+  nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
+  for (const Place& place : passed) {
+    forget(place);
+    // It serves again now or later, and what it knows is of frames long past.
+    if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
+  }
+  Place& to = places_.front();
+  if (!saved.is_null()) {
+    StreamInfo info = info_;
+    info.saved = std::move(saved);
+    info.saved_by = passed.front().capsule->info().version;
+    forget(to);
+    reopen(*to.capsule, std::move(info));
+  }
+  return to.handle;
+}
+
+void StateKeeper::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const Place& place : places_) forget(place);
+  places_.clear();
+}
+
+/// Null where there is nothing: what cannot be saved begins anew, which every capsule can do.
+nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcept {
+  try {
+    return capsule.save_state(info_.id);
+  } catch (...) {
+    log(LogLevel::warning, "stream " + info_.id + ": capsule " + capsule.name() +
+                               " could not save its state, which begins anew: " +
+                               exception_text(std::current_exception()));
+    return {};
+  }
+}
+
+StreamHandle StateKeeper::open_in(Capsule& capsule, StreamInfo info) const {
+  return apart_ ? capsule.open_apart(std::move(info)) : capsule.open_stream(std::move(info));
+}
+
+void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {
+  try {
+    const StreamHandle handle = open_in(capsule, std::move(info));
+    for (Place& place : places_)
+      if (place.capsule.get() == &capsule) place.handle = handle;
+  } catch (...) {
+    log(LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
+                             " failed: " + exception_text(std::current_exception()));
+  }
+}
+
+void StateKeeper::forget(const Place& place) const noexcept {
+  if (apart_) return;  // it goes with its handle
+  try {
+    place.capsule->clean_up(info_.id);
+  } catch (...) {
+    log(LogLevel::error, "stream " + info_.id + ": dropping its state in capsule " +
+                             place.capsule->name() +
+                             " failed: " + exception_text(std::current_exception()));
+  }
+}
+
+}  // namespace vcap

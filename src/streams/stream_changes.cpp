@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a stream gets its route, and another one.
+#include <algorithm>
+#include <utility>
+
+#include "capsule/config_schema.hpp"
+#include "streams/stream.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+std::size_t step_of(const Program& program, const std::string& capsule) {
+  const auto found = std::ranges::find_if(
+      program, [&](const ProgramStep& step) { return step.slot->name() == capsule; });
+  return static_cast<std::size_t>(found - program.begin());
+}
+
+/// The new capsule's options, with what was set for the one before.
+OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std::string& stream) {
+  const OptionValues defaults(old.declared());
+  for (const auto& [name, option] : old.declared()) {
+    if (old.get(name) == defaults.get(name)) continue;
+    try {
+      fresh.set(name, old.get(name));
+    } catch (const OptionError& error) {
+      throw OptionError(error.code(), "stream " + stream +
+                                          " has set it, and the new version does " +
+                                          "not take it: " + error.what());
+    }
+  }
+  return fresh;
+}
+
+}  // namespace
+
+void Stream::set_out(std::shared_ptr<const Program> program, StepOptions options) {
+  auto route = make_route(std::move(program), std::move(options), 0);
+  const std::lock_guard lock(mutex_);
+  look_around(*route->program);
+  route_ = std::move(route);
+}
+
+std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const Program> program,
+                                                StepOptions options, std::size_t run) const {
+  auto route = std::make_shared<Route>();
+  for (const ProgramStep& step : *program) {
+    Route::Stop& stop = route->stops.emplace_back(make_stop(step));
+    if (rules_.slice) stop.called = &rules_.slice->runs[run].called[route->stops.size() - 1];
+  }
+  // Once all of them are known to be right.
+  for (std::size_t i = 0; i < program->size(); ++i)
+    if (const CapsuleSlot& slot = *(*program)[i].slot; slot.stateful)
+      route->stops[i].state_number = route->stops[i].station->states.open(slot.capsule, false);
+  route->program = std::move(program);
+  route->options = std::move(options);
+  route->run = run;
+  return route;
+}
+
+/// Under the lock, before a frame of a slice is taken: where it begins a run, the states are new.
+void Stream::enter_run(const Frame& frame) {
+  const std::vector<SliceRun>& runs = rules_.slice->runs;
+  std::size_t run = route_->run;
+  while (run + 1 < runs.size() && frame.index >= runs[run + 1].fed.hull().begin) ++run;
+  if (run == route_->run) return;
+  for (const Route::Stop& stop : route_->stops) retired_.push_back(stop.station);
+  std::erase_if(retired_, [](const auto& station) { return station.expired(); });
+  route_ = make_route(route_->program, route_->options, run);
+}
+
+Route::Stop Stream::make_stop(const ProgramStep& step) const {
+  StreamInfo info{.id = id_, .seed = rules_.seed};
+  if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
+    info.config = own->second;
+  // Also of one that keeps no state, and before any state is opened.
+  static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
+  return {.station = std::make_shared<Station>(std::move(info), rules_.slice != nullptr),
+          .conduct = std::make_shared<Conduct>(rules_.quarantine),
+          .arrivals = std::make_shared<Arrivals>()};
+}
+
+std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
+                                OptionValue value) {
+  std::shared_ptr<const Route> old;  // outlives the lock
+  const std::lock_guard lock(mutex_);
+  const std::size_t step = step_of(*route_->program, capsule);
+  if (step == route_->program->size())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "option \"" + option + "\" of capsule " + capsule + ": stream " + id_ +
+                              " does not go through that capsule (StreamConfig::capsules)");
+  auto changed = std::make_shared<Route>(*route_);
+  changed->options[step].set(option, value);
+  untold_changes_.emplace_back(last_index_ + 1,
+                               Change{.capsule = capsule, .option = option, .value = value});
+  old = std::exchange(route_, std::move(changed));
+  return last_index_ + 1;
+}
+
+std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program> program,
+                                                   const std::string& capsule, bool keep_state) {
+  std::shared_ptr<const Route> old;
+  {
+    const std::lock_guard lock(mutex_);
+    if (report_.ended) return std::nullopt;
+    old = route_;
+  }
+  const std::size_t old_place = step_of(*old->program, capsule);
+  if (old_place == old->program->size()) return std::nullopt;
+  const CapsuleSlot& before = *(*old->program)[old_place].slot;
+
+  Replacement replacement{.stream = shared_from_this()};
+  auto route = std::make_shared<Route>();
+  for (const ProgramStep& step : *program) {
+    const std::size_t place = step_of(*old->program, step.slot->name());
+    if (step.slot->name() != capsule) {
+      route->stops.push_back(old->stops[place]);
+      route->options.push_back(old->options[place]);
+      continue;
+    }
+    // Where the one keeps a state and the other does not, there is nothing to go on from.
+    Route::Stop stop = make_stop(step);
+    if (step.slot->stateful && before.stateful) stop.station = old->stops[place].station;
+    route->options.push_back(
+        carried_over(old->options[place], step.slot->capsule->default_options(), id_));
+    if (step.slot->stateful) {
+      stop.state_number = stop.station->states.open(step.slot->capsule, keep_state);
+      replacement.is_open = true;
+    }
+    replacement.stop = stop;
+    replacement.change = {.capsule = capsule,
+                          .from_version = before.capsule->info().version,
+                          .to_version = step.slot->capsule->info().version};
+    route->stops.push_back(std::move(stop));
+  }
+  route->program = std::move(program);
+  replacement.route = std::move(route);
+  return replacement;
+}
+
+std::int64_t Stream::apply(Replacement replacement) {
+  std::shared_ptr<const Route> old;  // outlives the lock
+  std::unique_lock lock(mutex_);
+  if (finishing_) {
+    // It has ended meanwhile, and what was opened for it is closed by nobody else.
+    const std::int64_t next = last_index_ + 1;
+    lock.unlock();
+    cancel(replacement);
+    return next;
+  }
+  const std::size_t place = step_of(*route_->program, replacement.change.capsule);
+  if (route_->stops[place].station != replacement.stop.station) {
+    std::erase_if(retired_, [](const auto& station) { return station.expired(); });
+    retired_.push_back(route_->stops[place].station);
+  }
+  old = std::exchange(route_, std::move(replacement.route));
+  look_around(*route_->program);
+  untold_changes_.emplace_back(last_index_ + 1, std::move(replacement.change));
+  return last_index_ + 1;
+}
+
+void Stream::cancel(const Replacement& replacement) noexcept {
+  if (replacement.is_open) replacement.stop.station->states.cancel(replacement.stop.state_number);
+}
+
+void Stream::close_states() noexcept {
+  std::vector<std::shared_ptr<Station>> stations;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Route::Stop& stop : route_->stops) stations.push_back(stop.station);
+    for (const std::weak_ptr<Station>& retired : retired_)
+      if (auto station = retired.lock()) stations.push_back(std::move(station));
+  }
+  for (const std::shared_ptr<Station>& station : stations) station->states.close();
+}
+
+}  // namespace vcap

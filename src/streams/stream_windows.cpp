@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// How frames come by those around them, for capsules with a stencil.
+#include <algorithm>
+#include <utility>
+
+#include "base/adaptive_lock.hpp"
+#include "records/node_tree.hpp"
+#include "streams/stream.hpp"
+
+namespace vcap {
+namespace {
+
+/// All nodes of a frame that come to a capsule; none where they are not as it describes them, which
+/// that frame's own record says.
+std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRecord& record) {
+  try {
+    return std::make_shared<DetectionNodes>(TakenNodes(record.objects, step.needs).copy());
+  } catch (...) {
+    return std::make_shared<DetectionNodes>(DetectionNodes::all());
+  }
+}
+
+}  // namespace
+
+/// Under the lock: makes room for what the program's windows reach.
+void Stream::look_around(const Program& program) {
+  std::int64_t ahead = 0;
+  for (const ProgramStep& step : program) {
+    if (!step.stencil()) continue;
+    ahead += step.stencil()->ahead();
+    look_back_ =
+        std::max(look_back_.value_or(0), static_cast<std::uint64_t>(step.stencil()->back()));
+  }
+  look_ahead_ = std::max(look_ahead_, static_cast<std::size_t>(ahead));
+}
+
+/// Under the lock, for a frame that begins.
+void Stream::begin_windows(const FrameJob& job) {
+  const bool begins_run = last_begun_ && last_begun_->run != job.route->run;
+  history_.begin(job.ticket, job.record.frame, begins_run || !job.discontinuities.empty());
+  const std::uint64_t oldest = next_delivery_ - std::min(next_delivery_, *look_back_);
+  history_.forget_before(oldest);
+  const bool changes = last_begun_ && last_begun_ != job.route;
+  if (changes)
+    for (const Route::Stop& stop : last_begun_->stops) {
+      const bool goes_on = std::ranges::any_of(
+          job.route->stops, [&](const Route::Stop& one) { return one.arrivals == stop.arrivals; });
+      if (!goes_on && stop.arrivals->begun) stop.arrivals->bounds.end = job.ticket;
+    }
+  for (std::size_t i = 0; i < job.route->stops.size(); ++i) {
+    const ProgramStep& step = (*job.route->program)[i];
+    if (!step.sees_nodes_of_others()) continue;
+    Arrivals& arrivals = *job.route->stops[i].arrivals;
+    if (!std::exchange(arrivals.begun, true)) arrivals.bounds.first = job.ticket;
+    arrivals.nodes.erase(arrivals.nodes.begin(), arrivals.nodes.lower_bound(oldest));
+  }
+  last_begun_ = job.route;
+  if (changes)
+    release_windows();
+  else
+    release_windows(std::nullopt);
+  end_windows_if_last();
+}
+
+/// Under the lock: where no frame will follow, no window waits for one.
+void Stream::end_windows_if_last() {
+  if (!source_done_ || !pending_.empty()) return;
+  history_.end();
+  release_windows();
+}
+
+/// Under the lock: lets those go on whose windows have become whole.
+void Stream::release_windows() {
+  for (auto& [ticket, job] : awaiting_) job->waits_for.reset();
+  release_windows(std::nullopt);
+}
+
+/// The same, of those that were waiting for that frame's nodes or, without one, for frames to
+/// begin.
+void Stream::release_windows(std::optional<std::uint64_t> waiting_for) {
+  for (auto one = awaiting_.begin(); one != awaiting_.end();) {
+    if (one->second->waits_for != waiting_for || !take_window(*one->second)) {
+      ++one;
+      continue;
+    }
+    work_.emplace_back(std::move(one->second));
+    ++released_;
+    one = awaiting_.erase(one);
+  }
+}
+
+/// Under the lock, which it gives up in between.
+void Stream::post_released(std::unique_lock<std::mutex>& lock) {
+  const std::size_t released = std::exchange(released_, 0);
+  if (released == 0) return;
+  lock.unlock();
+  for (std::size_t i = 0; i < released; ++i) services_.pool.post(shared_from_this());
+  lock = adaptive_lock(mutex_);
+}
+
+/// Gives the frame back with its window, once others have its nodes; or another one that goes on,
+/// or nothing.
+std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
+  std::shared_ptr<const DetectionNodes> nodes;
+  if (job->hands_in_nodes()) nodes = nodes_for(job->program_step(), job->record);
+  std::unique_lock lock = adaptive_lock(mutex_);
+  if (nodes) {
+    job->arrivals().nodes.emplace(job->ticket, std::move(nodes));
+    job->arrived_at = job->step;
+    release_windows(job->ticket);
+  }
+  job = with_window(std::move(job));
+  post_released(lock);
+  return job;
+}
+
+/// Under the lock: puts the frame down where its window is not whole, for whoever completes that to
+/// see to it, and gives another one that goes on, or nothing.
+std::unique_ptr<FrameJob> Stream::with_window(std::unique_ptr<FrameJob> job) {
+  if (!job->lacks_window() || take_window(*job)) return job;
+  const std::uint64_t ticket = job->ticket;
+  awaiting_.emplace(ticket, std::move(job));
+  return take_released();
+}
+
+/// Under the lock: a frame that would have to be posted, where one is at hand.
+std::unique_ptr<FrameJob> Stream::take_released() {
+  if (released_ == 0 || work_.empty()) return nullptr;  // another worker may have been quicker
+  auto* const first = std::get_if<std::unique_ptr<FrameJob>>(&work_.front());
+  if (!first) return nullptr;
+  std::unique_ptr<FrameJob> job = std::move(*first);
+  work_.pop_front();
+  --released_;
+  return job;
+}
+
+/// Under the lock: false where it is not whole.
+bool Stream::take_window(FrameJob& job) const {
+  if (!has_whole_window(job)) return false;
+  job.window = window_of(job);
+  return true;
+}
+
+/// Under the lock; notes what it waits for, where that is so.
+bool Stream::has_whole_window(FrameJob& job) const {
+  const Stencil& stencil = *job.stencil();
+  const Arrivals& arrivals = job.arrivals();
+  job.waits_for.reset();
+  if (!history_.reaches(job.ticket, stencil.ahead(), arrivals.bounds)) return false;
+  if (!job.program_step().sees_nodes_of_others()) return true;
+  for (const int offset : stencil.offsets) {
+    const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
+    if (!other || arrivals.nodes.contains(*other)) continue;
+    job.waits_for = other;
+    return false;
+  }
+  return true;
+}
+
+/// Under the lock, once the window is whole.
+StepWindow Stream::window_of(const FrameJob& job) const {
+  const ProgramStep& step = job.program_step();
+  const Stencil& stencil = *job.stencil();
+  const Arrivals& arrivals = job.arrivals();
+  const bool has_nodes = step.sees_nodes_of_others();
+  StepWindow window;
+  window.frames.reserve(stencil.offsets.size());
+  if (has_nodes) window.nodes.reserve(stencil.offsets.size());
+  for (const int offset : stencil.offsets) {
+    const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
+    if (offset == 0) window.present = window.frames.size();
+    if (other) {
+      window.frames.push_back(history_.frame(*other));
+    } else {
+      if (stencil.edge == StencilEdge::error) window.missing = offset;
+      window.frames.push_back({.is_null = true});
+    }
+    if (has_nodes)
+      window.nodes.push_back(other && offset != 0 ? arrivals.nodes.at(*other) : nullptr);
+  }
+  return window;
+}
+
+}  // namespace vcap

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/watchdog.hpp"
+
+namespace vcap {
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> overdue) {
+  const time_point now = clock_->now();
+  const time_point deadline = limit < time_point::max() - now ? now + limit : time_point::max();
+  const std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  const Watch::Key key{deadline, next_++};
+  watches_.emplace(key, std::move(overdue));
+  if (deadline < wakes_at_) changed_.notify_all();
+  return Watch(*this, key);
+}
+
+void Watchdog::forget(const Watch::Key& key) noexcept {
+  std::function<void()> dropped;  // outlives the lock
+  const std::lock_guard lock(mutex_);
+  if (const auto found = watches_.find(key); found != watches_.end()) {
+    dropped = std::move(found->second);
+    watches_.erase(found);
+  }
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  while (!closed_) {
+    if (watches_.empty()) {
+      wakes_at_ = time_point::max();
+      changed_.wait(lock);
+      continue;
+    }
+    const auto first = watches_.begin();
+    const time_point deadline = first->first.first;
+    if (clock_->now() < deadline) {
+      wakes_at_ = deadline;
+      clock_->wait_until(changed_, lock, deadline);
+      continue;
+    }
+    const std::function<void()> overdue = std::move(watches_.extract(first).mapped());
+    lock.unlock();
+    overdue();
+    lock.lock();
+  }
+}
+
+}  // namespace vcap

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/work_pool.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/adaptive_lock.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+thread_local std::uint64_t current_worker = 0;
+
+}  // namespace
+
+struct WorkPool::Core : std::enable_shared_from_this<Core> {
+  explicit Core(std::size_t most) : limit(std::max<std::size_t>(most, 1)) {}
+
+  void start_worker();
+  void start_worker_where_needed();
+  void add(std::shared_ptr<Lane> lane);
+  bool wants_to_wake();
+  void hand_over(std::unique_lock<std::mutex>& lock);
+  void run(std::uint64_t worker);
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::shared_ptr<Lane>> ready;  ///< lanes with waiting work, each once
+  std::size_t waiting = 0;                  ///< pieces in all lanes
+  std::size_t idle = 0;                     ///< threads that wait for work or are being started
+  std::size_t limit;
+  bool waking = false;   ///< a worker was woken, or started, and has not come yet
+  bool unheard = false;  ///< there may be work for which nobody was woken
+  bool closed = false;
+  std::uint64_t last_worker = 0;
+  std::map<std::uint64_t, std::thread> threads;
+};
+
+Lane::~Lane() = default;
+
+void WorkPool::Core::start_worker() {
+  const std::uint64_t worker = ++last_worker;
+  threads.emplace(worker, std::thread([core = shared_from_this(), worker] { core->run(worker); }));
+  ++idle;
+}
+
+void WorkPool::Core::start_worker_where_needed() {
+  if (idle >= waiting || threads.size() >= limit || closed) return;
+  try {
+    start_worker();
+  } catch (const std::system_error& error) {
+    // Those that run already do the work; asking again at each frame would help nobody.
+    limit = std::max<std::size_t>(threads.size(), 1);
+    log(LogLevel::warning, "frame workers: the system gives no more than " + std::to_string(limit) +
+                               " threads (" + error.what() + ")");
+  }
+}
+
+void WorkPool::Core::add(std::shared_ptr<Lane> lane) {
+  Lane& ref = *lane;
+  if (ref.waiting_++ == 0) ready.push_back(std::move(lane));
+  ++waiting;
+}
+
+/// Whether a worker is to be woken, which is best done without the lock: it would have to wait for
+/// it. One at a time: whoever comes wakes the next one, if there is still something to do. Waking
+/// one for each piece would cost more than most pieces, and find the work done by those who are
+/// awake.
+bool WorkPool::Core::wants_to_wake() {
+  start_worker_where_needed();
+  unheard = false;
+  return waiting > 0 && idle > 0 && !std::exchange(waking, true);
+}
+
+/// For a worker that goes: what it has posted before its return, others take up.
+void WorkPool::Core::hand_over(std::unique_lock<std::mutex>& lock) {
+  const bool wakes = unheard && wants_to_wake();
+  lock.unlock();
+  if (wakes) wake.notify_one();
+}
+
+void WorkPool::Core::run(std::uint64_t worker) {
+  current_worker = worker;
+  std::unique_lock lock(mutex);
+  for (bool comes = true;; comes = false) {
+    while (!closed && waiting == 0) {
+      comes = true;
+      waking = false;
+      wake.wait(lock);
+    }
+    if (closed) return;
+    --idle;
+    if (comes) waking = false;
+    std::shared_ptr<Lane> lane = std::move(ready.front());
+    ready.pop_front();
+    --waiting;
+    // To the back of the line with what it still has: every lane gets its turn.
+    if (--lane->waiting_ > 0) ready.push_back(lane);
+    const bool wakes = (comes || unheard) && wants_to_wake();
+    lock.unlock();
+    if (wakes) wake.notify_one();
+    lane->run_one();
+    lane.reset();
+    lock = adaptive_lock(mutex);
+    if (!threads.contains(worker)) return hand_over(lock);  // replaced
+    ++idle;
+  }
+}
+
+WorkPool::WorkPool(std::size_t limit) : core_(std::make_shared<Core>(limit)) {
+  // The first thread is made here, where a system without threads can still be reported.
+  const std::lock_guard lock(core_->mutex);
+  core_->start_worker();
+}
+
+WorkPool::~WorkPool() {
+  std::map<std::uint64_t, std::thread> threads;
+  std::deque<std::shared_ptr<Lane>> dropped;
+  {
+    const std::lock_guard lock(core_->mutex);
+    core_->closed = true;
+    threads.swap(core_->threads);
+    dropped.swap(core_->ready);
+  }
+  core_->wake.notify_all();
+  for (auto& [worker, thread] : threads) thread.join();
+}
+
+void WorkPool::post(std::shared_ptr<Lane> lane) {
+  // Once the work is there, the pool may end.
+  const std::shared_ptr<Core> core = core_;
+  bool wakes = false;
+  {
+    const std::unique_lock lock = adaptive_lock(core->mutex);
+    core->add(std::move(lane));
+    wakes = core->wants_to_wake();
+  }
+  if (wakes) core->wake.notify_one();
+}
+
+void WorkPool::post_before_return(std::shared_ptr<Lane> lane) {
+  const std::unique_lock lock = adaptive_lock(core_->mutex);
+  core_->add(std::move(lane));
+  core_->unheard = true;
+}
+
+void WorkPool::raise_limit(std::size_t limit) {
+  const std::lock_guard lock(core_->mutex);
+  core_->limit = std::max(core_->limit, limit);
+}
+
+std::size_t WorkPool::limit() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->limit;
+}
+
+std::size_t WorkPool::threads() const {
+  const std::lock_guard lock(core_->mutex);
+  return core_->threads.size();
+}
+
+std::uint64_t WorkPool::current() noexcept { return current_worker; }
+
+void WorkPool::replace(std::uint64_t worker) {
+  const std::lock_guard lock(core_->mutex);
+  const auto found = core_->threads.find(worker);
+  if (found == core_->threads.end()) return;
+  found->second.detach();
+  core_->threads.erase(found);
+  core_->start_worker_where_needed();
+}
+
+}  // namespace vcap

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/output_file.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+#include <thread>
+
+#include "support/temporary_folder.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(OutputFile, GetsItsNameWhenItIsComplete) {
+  const TemporaryFolder folder;
+  folder.write("records.jsonl", "old");
+  OutputFile file(folder / "records.jsonl");
+  file.write("new");
+  EXPECT_EQ(test::read_file(folder / "records.jsonl"), "old");
+  EXPECT_EQ(file.written_at().extension(), ".jsonl");
+  file.commit();
+  EXPECT_EQ(test::read_file(folder / "records.jsonl"), "new");
+  EXPECT_THAT(folder.names(), ElementsAre("records.jsonl"));
+}
+
+TEST(OutputFile, LeavesNothingIfItIsNotCompleted) {
+  const TemporaryFolder folder;
+  {
+    OutputFile file(folder / "records.jsonl");
+    file.write("new");
+    EXPECT_EQ(folder.names().size(), 1u);
+  }
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(OutputFile, TellsOfADiskThatIsFull) {
+  const TemporaryFolder folder;
+  const OutputFile file(folder / "clip.mp4");
+  EXPECT_NO_THROW(file.check_space(1));
+  EXPECT_THAT([&] { file.check_space(std::numeric_limits<std::size_t>::max()); },
+              ThrowsError<OutputError>(ErrorCode::output_write,
+                                       AllOf(HasSubstr("clip.mp4"), HasSubstr("No space left"))));
+}
+
+TEST(OutputFile, IsWrittenInPlaceIfItIsADevice) {
+  OutputFile file("/dev/full");
+  EXPECT_EQ(file.written_at(), "/dev/full");
+  EXPECT_THAT([&] { file.write("text"); },
+              ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("/dev/full")));
+}
+
+TEST(OutputFile, TakesNoDeviceIfItMustBeARegularFile) {
+  EXPECT_THAT([] { OutputFile("/dev/full", OutputFile::Target::regular_file); },
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no regular file")));
+  struct stat status {};
+  ASSERT_EQ(::stat("/dev/full", &status), 0);
+  EXPECT_TRUE(S_ISCHR(status.st_mode));
+}
+
+TEST(OutputFile, RefusesWhatCanHaveNoFile) {
+  const TemporaryFolder folder;
+  const auto open = [](const fs::path& path) { return [path] { OutputFile file(path); }; };
+  EXPECT_THAT(open(folder.path()),
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
+  EXPECT_THAT(open(folder / ".."),
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
+  EXPECT_THAT(open(folder / "none" / "file"),
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("there is no folder")));
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(OutputFile, IsRefusedInAReadOnlyFolder) {
+  const TemporaryFolder folder;
+  ::chmod(folder.path().c_str(), 0555);
+  // The rights of this thread alone are changed, which the C library would not do.
+  std::thread([&] {
+    constexpr int kNobody = 65534;
+    if (::geteuid() == 0) {
+      ASSERT_EQ(::syscall(SYS_setresuid, -1, kNobody, -1), 0);
+    }
+    EXPECT_THAT([&] { OutputFile file(folder / "out.cap"); },
+                ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("permissions")));
+  }).join();
+  ::chmod(folder.path().c_str(), 0755);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace vcap

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/damage_log.hpp"
+
+extern "C" {
+#include <libavutil/avutil.h>
+}
+
+#include <gtest/gtest.h>
+
+namespace vcap::test {
+namespace {
+
+TEST(DamageLog, FindsThePictureBehindTheOneThatIsMissing) {
+  DamageLog log;
+  for (const int time : {0, 4, 2, 1, 3}) log.went_in(time);  // in the order of decoding
+  log.note();                                                // of 3, as it turns out
+  for (const int time : {0, 1, 2}) EXPECT_FALSE(log.came_out(time)) << time;
+  EXPECT_TRUE(log.came_out(4));
+  log.went_in(5);
+  EXPECT_FALSE(log.came_out(5));
+}
+
+TEST(DamageLog, TakesPicturesThatAreNotShownForNoDamage) {
+  DamageLog log;
+  for (const int time : {0, 1, 2, 3}) log.went_in(time);
+  EXPECT_FALSE(log.came_out(0));
+  EXPECT_FALSE(log.came_out(2)) << "nobody has told of any";
+  log.note();
+  EXPECT_FALSE(log.came_out(3)) << "of which none is missing";
+}
+
+TEST(DamageLog, GoesByTheNextPictureWhereThereAreNoTimes) {
+  DamageLog log;
+  log.went_in(AV_NOPTS_VALUE);
+  EXPECT_FALSE(log.came_out(AV_NOPTS_VALUE));
+  log.note();
+  EXPECT_TRUE(log.came_out(AV_NOPTS_VALUE));
+  EXPECT_FALSE(log.came_out(AV_NOPTS_VALUE));
+}
+
+TEST(DamageLog, RemembersALongDamage) {
+  DamageLog log;
+  for (int time = 0; time < 100'000; ++time) {
+    log.went_in(time);
+    log.note();
+  }
+  EXPECT_TRUE(log.came_out(99'999));
+  log.went_in(100'000);
+  EXPECT_FALSE(log.came_out(100'000));
+}
+
+}  // namespace
+}  // namespace vcap::test

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/records/sink.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <opencv2/videoio.hpp>
+
+#include "support/file_size_limit.hpp"
+#include "support/pipeline_helpers.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+FrameRecord record(std::int64_t index, cv::Size size = {64, 48}) {
+  FrameRecord record{.stream_id = "a"};
+  record.frame.image = cv::Mat(size, CV_8UC3, cv::Scalar::all(100));
+  record.frame.index = index;
+  return record;
+}
+
+std::vector<std::string> lines(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(JsonLinesSink, WritesOneRecordALine) {
+  const TemporaryFolder folder;
+  const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+  for (int i = 0; i < 3; ++i) sink->write(record(i));
+  sink->close();
+  const auto written = lines(folder / "frames.jsonl");
+  ASSERT_THAT(written, SizeIs(3));
+  EXPECT_EQ(nlohmann::json::parse(written[2]).at("frame_index"), 2);
+}
+
+TEST(JsonLinesSink, HasItsNameOnlyWhenItIsClosed) {
+  const TemporaryFolder folder;
+  const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+  sink->write(record(0));
+  EXPECT_FALSE(std::filesystem::exists(folder / "frames.jsonl"));
+  sink->close();
+  sink->close();
+  EXPECT_THAT(folder.names(), ElementsAre("frames.jsonl"));
+}
+
+TEST(JsonLinesSink, LeavesNothingWhereItIsNotClosed) {
+  const TemporaryFolder folder;
+  make_json_lines_sink(folder / "frames.jsonl")->write(record(0));
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(JsonLinesSink, KeepsAnOlderFileUntilTheNewOneIsWhole) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "frames.jsonl") << "old\n";
+  auto sink = make_json_lines_sink(folder / "frames.jsonl");
+  sink->write(record(0));
+  EXPECT_THAT(lines(folder / "frames.jsonl"), ElementsAre("old"));
+  sink->close();
+  EXPECT_THAT(lines(folder / "frames.jsonl"), SizeIs(1));
+  EXPECT_NE(lines(folder / "frames.jsonl")[0], "old");
+}
+
+TEST(JsonLinesSink, RefusesAFolderThatDoesNotExistAndAFolderAsAFile) {
+  const TemporaryFolder folder;
+  EXPECT_THAT([&] { make_json_lines_sink(folder / "no/frames.jsonl"); },
+              ThrowsError<OutputError>(ErrorCode::output_open,
+                                       AllOf(HasSubstr((folder / "no/frames.jsonl").string()),
+                                             HasSubstr("create it first"))));
+  EXPECT_THAT([&] { make_json_lines_sink(folder.path()); },
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
+}
+
+TEST(JsonLinesSink, FailsWhereTheDeviceIsFull) {
+  const auto sink = make_json_lines_sink("/dev/full");
+  EXPECT_THAT([&] { sink->write(record(0)); },
+              ThrowsError<OutputError>(
+                  ErrorCode::output_write,
+                  AllOf(HasSubstr("/dev/full"), HasSubstr("No space left on device"))));
+  EXPECT_THROW(sink->close(), OutputError) << "an incomplete output is not called complete";
+}
+
+TEST(JsonLinesSink, RefusesRecordsAfterItsClose) {
+  const TemporaryFolder folder;
+  const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+  sink->close();
+  EXPECT_THAT([&] { sink->write(record(0)); },
+              ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("closed already")));
+}
+
+TEST(JsonLinesSink, WritesToStandardOutput) {
+  testing::internal::CaptureStdout();
+  const auto sink = make_json_lines_sink("-");
+  sink->write(record(3));
+  sink->close();
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("\"frame_index\":3"));
+}
+
+TEST(JsonLinesSink, MayBeSharedByStreams) {
+  const TemporaryFolder folder;
+  const std::shared_ptr<Sink> sink = make_json_lines_sink(folder / "frames.jsonl");
+  Pipeline pipeline({make_detector("detector", "person", 3)});
+  for (const char* id : {"a", "b", "c"})
+    pipeline.open_stream({.id = id, .source = make_source(50), .sinks = {sink}});
+  for (const char* id : {"a", "b", "c"}) pipeline.wait(id);
+  sink->close();
+  std::map<std::string, std::int64_t> next;
+  for (const std::string& line : lines(folder / "frames.jsonl")) {
+    const auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json.at("frame_index"), next[json.at("stream_id")]++);
+  }
+  EXPECT_THAT(next,
+              ElementsAre(testing::Pair("a", 50), testing::Pair("b", 50), testing::Pair("c", 50)));
+}
+
+class AnnotatedVideoSink : public testing::TestWithParam<const char*> {};
+
+TEST_P(AnnotatedVideoSink, WritesAClipThatPlaysWithItsNodesDrawn) {
+  const TemporaryFolder folder;
+  const auto path = folder / GetParam();
+  const auto sink = make_annotated_video_sink(path, 12.5);
+  for (int i = 0; i < 10; ++i) {
+    FrameRecord one = record(i, {128, 96});
+    one.objects.push_back(node_at("person", 40, 40));
+    const cv::Mat before = one.frame.image.clone();
+    sink->write(one);
+    EXPECT_EQ(cv::norm(before, one.frame.image, cv::NORM_INF), 0) << "the frame is not drawn on";
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  sink->close();
+  EXPECT_THAT(folder.names(), ElementsAre(GetParam()));
+  cv::VideoCapture clip(path.string(), cv::CAP_FFMPEG);
+  EXPECT_DOUBLE_EQ(clip.get(cv::CAP_PROP_FPS), 12.5);
+  int frames = 0;
+  for (cv::Mat image; clip.read(image); ++frames) {
+    EXPECT_EQ(image.size(), cv::Size(128, 96));
+    EXPECT_GT(cv::norm(image, cv::Mat(image.size(), CV_8UC3, cv::Scalar::all(100)), cv::NORM_INF),
+              50)
+        << "something is drawn";
+  }
+  EXPECT_EQ(frames, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, AnnotatedVideoSink, testing::Values("clip.mp4", "clip.avi"));
+
+TEST(AnnotatedVideo, FitsFramesOfAnotherSizeAndSaysSoOnce) {
+  const TemporaryFolder folder;
+  std::vector<std::string> warnings;
+  set_log_hook([&](LogLevel level, std::string_view message) {
+    if (level >= LogLevel::warning) warnings.emplace_back(message);
+  });
+  const auto sink = make_annotated_video_sink(folder / "clip.avi", 10);
+  sink->write(record(0, {64, 48}));
+  sink->write(record(1, {100, 20}));
+  sink->write(record(2, {8, 200}));
+  sink->close();
+  set_log_hook({});
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_THAT(warnings[0], HasSubstr("from 64 × 48 to 100 × 20"));
+  cv::VideoCapture clip((folder / "clip.avi").string(), cv::CAP_FFMPEG);
+  cv::Mat image;
+  ASSERT_TRUE(clip.read(image) && clip.read(image));
+  EXPECT_EQ(image.size(), cv::Size(64, 48));
+  EXPECT_NEAR(image.at<cv::Vec3b>(24, 32)[0], 100, 8) << "the picture in the middle";
+  EXPECT_NEAR(image.at<cv::Vec3b>(4, 32)[0], 0, 8) << "black above it";
+}
+
+TEST(AnnotatedVideo, LeavesNothingWhereItIsNotClosedOrHadNoFrame) {
+  const TemporaryFolder folder;
+  make_annotated_video_sink(folder / "a.mp4", 10)->write(record(0));
+  set_log_hook([](LogLevel, std::string_view) {});
+  {
+    const auto sink = make_annotated_video_sink(folder / "b.mp4", 10);
+    EXPECT_NO_THROW(sink->close());
+  }
+  set_log_hook({});
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(AnnotatedVideo, RefusesWhatItCannotMake) {
+  const TemporaryFolder folder;
+  EXPECT_THAT([&] { make_annotated_video_sink(folder / "clip.gif", 10); },
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr(".mp4 or .avi")));
+  EXPECT_THAT([&] { make_annotated_video_sink(folder / "no/clip.mp4", 10); },
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("create it first")));
+  EXPECT_THROW(make_annotated_video_sink(folder / "clip.mp4", -1), InvalidArgument);
+}
+
+TEST_P(AnnotatedVideoSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
+  const TemporaryFolder folder;
+  const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
+  {
+    const FileSizeLimit limit(64 << 10);
+    for (int i = 0; i < 40; ++i) {
+      FrameRecord noisy = record(i, {160, 120});
+      cv::randu(noisy.frame.image, 0, 255);
+      sink->write(noisy);  // OpenCV does not tell that nothing is written any more
+    }
+    EXPECT_THAT([&] { sink->close(); },
+                ThrowsError<OutputError>(ErrorCode::output_write,
+                                         AllOf(HasSubstr(GetParam()), HasSubstr("damaged"))));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
+}
+
+TEST(JsonLinesSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
+  const TemporaryFolder folder;
+  {
+    const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+    const FileSizeLimit limit(1000);
+    EXPECT_THAT(
+        [&] {
+          for (int i = 0; i < 100; ++i) sink->write(record(i));
+        },
+        ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("frames.jsonl")));
+    EXPECT_THROW(sink->close(), OutputError);
+  }
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(JsonLinesSink, DoesWithoutTheRecordsThatDidNotFitWhereLossesAreAllowed) {
+  const TemporaryFolder folder;
+  const auto sink = make_json_lines_sink(folder / "frames.jsonl");
+  sink->allow_losses();
+  sink->write(record(0));
+  {
+    const FileSizeLimit limit(200);
+    for (int i = 1; i < 4; ++i) EXPECT_THROW(sink->write(record(i)), OutputError);
+  }
+  sink->write(record(4));
+  sink->close();
+  const auto written = lines(folder / "frames.jsonl");
+  ASSERT_THAT(written, SizeIs(2));
+  EXPECT_EQ(nlohmann::json::parse(written[0]).at("frame_index"), 0);
+  EXPECT_EQ(nlohmann::json::parse(written[1]).at("frame_index"), 4);
+}
+
+TEST(JsonLinesSink, PutsAPartThatItCannotTakeBackOnALineOfItsOwn) {
+  testing::internal::CaptureStdout();
+  const auto sink = make_json_lines_sink("-");
+  sink->allow_losses();
+  sink->write(record(0));
+  {
+    const FileSizeLimit limit(200);
+    for (int i = 1; i < 4; ++i) EXPECT_THROW(sink->write(record(i)), OutputError);
+  }
+  sink->write(record(4));
+  sink->write(record(5));
+  sink->close();
+  std::istringstream out(testing::internal::GetCapturedStdout());
+  std::vector<nlohmann::json> read;
+  for (std::string line; std::getline(out, line);)
+    read.push_back(nlohmann::json::parse(line, nullptr, false));
+  ASSERT_THAT(read, SizeIs(4));
+  EXPECT_TRUE(read[1].is_discarded());
+  EXPECT_EQ(read[2].at("frame_index"), 4);
+  EXPECT_EQ(read[3].at("frame_index"), 5);
+}
+
+TEST(CallbackSink, CountsNothingAndTakesAnyPermission) {
+  const auto sink = make_callback_sink([](const FrameRecord&) {});
+  sink->allow_losses();
+  EXPECT_FALSE(sink->stats());
+}
+
+TEST(CallbackSink, NeedsAFunction) { EXPECT_THROW(make_callback_sink({}), InvalidArgument); }
+
+}  // namespace
+}  // namespace vcap::test

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sources/live_times.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace vcap::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using Told = std::optional<nanoseconds>;
+
+class LiveTimesTest : public testing::Test {
+ protected:
+  /// A picture that comes so long after the one before.
+  LiveTimes::Time after(nanoseconds wait, Told told = std::nullopt) {
+    at_ += wait;
+    return times_.next(at_, told);
+  }
+  /// Some at 25 a second, the last of which is told at `told`.
+  void at_usual_pace(nanoseconds told) {
+    for (int i = 19; i >= 0; --i) after(40ms, told - i * 40ms);
+  }
+
+  LiveTimes times_;
+  std::chrono::steady_clock::time_point at_{12345s};
+};
+
+TEST_F(LiveTimesTest, AreThoseOfArrivalWhereTheCameraTellsNone) {
+  EXPECT_EQ(after(0ms).pts, 0ms);
+  EXPECT_EQ(after(40ms).pts, 40ms);
+  EXPECT_EQ(after(0ms).pts, 40ms + 1ns) << "they rise strictly";
+  const LiveTimes::Time late = after(20s);
+  EXPECT_EQ(late.pts, 20s + 40ms + 1ns);
+  EXPECT_FALSE(late.gap) << "nothing tells whether pictures are missing";
+}
+
+TEST_F(LiveTimesTest, AreTheCamerasFromTheFirstPictureOn) {
+  EXPECT_EQ(after(0ms, 7s).pts, 0ms);
+  EXPECT_EQ(after(55ms, 7s + 40ms).pts, 40ms);
+  EXPECT_EQ(after(25ms, 7s + 80ms).pts, 80ms);
+}
+
+TEST_F(LiveTimesTest, KeepTheCamerasPaceWherePicturesPileUpOnTheWay) {
+  after(0ms, 0ms);
+  EXPECT_EQ(after(3s, 40ms).pts, 40ms);
+  for (int i = 2; i < 60; ++i) {
+    const LiveTimes::Time time = after(1ms, i * 40ms);
+    EXPECT_EQ(time.pts, i * 40ms);
+    EXPECT_FALSE(time.gap);
+  }
+}
+
+TEST_F(LiveTimesTest, ShowThatPicturesAreMissing) {
+  at_usual_pace(1s);
+  EXPECT_FALSE(after(900ms, 1900ms).gap) << "not more than a second";
+  at_usual_pace(5s);
+  const LiveTimes::Time late = after(2s, 7s);
+  EXPECT_TRUE(late.gap);
+  EXPECT_FALSE(after(40ms, 7040ms).gap);
+  at_usual_pace(9s);
+  EXPECT_TRUE(after(40ms, 12s).gap) << "also where they were lost while it did not wait";
+}
+
+TEST_F(LiveTimesTest, TakeASlowCameraForASlowOne) {
+  after(0s, 0s);
+  for (int i = 1; i < 20; ++i) EXPECT_FALSE(after(2s, i * 2s).gap);
+  EXPECT_FALSE(after(9s, 47s).gap) << "five pictures";
+  EXPECT_TRUE(after(40s, 87s).gap);
+}
+
+TEST_F(LiveTimesTest, GoOnWhereTheCamerasClockWasSet) {
+  at_usual_pace(100s);
+  const nanoseconds before = after(40ms, 100s + 40ms).pts;
+  LiveTimes::Time time = after(40ms, 2s);
+  EXPECT_EQ(time.pts, before + 40ms);
+  EXPECT_TRUE(time.gap) << "a camera may have been started anew";
+  EXPECT_EQ(after(40ms, 2s + 30ms).pts, before + 70ms) << "by its new times";
+  time = after(40ms, 3600s);
+  EXPECT_EQ(time.pts, before + 120ms) << "when it came";
+  EXPECT_TRUE(time.gap);
+}
+
+TEST_F(LiveTimesTest, RiseWhereTheCamerasOnceDoNot) {
+  at_usual_pace(100s);
+  const nanoseconds before = after(40ms, 100s + 40ms).pts;
+  for (const nanoseconds told : {100s + 40ms, 100s + 30ms}) {
+    const LiveTimes::Time time = after(40ms, told);
+    EXPECT_LE(time.pts, before + 2ns);
+    EXPECT_GT(time.pts, before);
+    EXPECT_FALSE(time.gap);
+  }
+  EXPECT_EQ(after(40ms, 100s + 160ms).pts, before + 120ms) << "as if nothing had been";
+}
+
+TEST_F(LiveTimesTest, GetUsedToACameraThatBecomesSlow) {
+  at_usual_pace(100s);
+  int gaps = 0;
+  for (int i = 1; i <= 20; ++i) {
+    const LiveTimes::Time time = after(2s, 100s + i * 2s);
+    EXPECT_EQ(time.pts, 40ms * 19 + i * 2s);
+    gaps += time.gap ? 1 : 0;
+  }
+  EXPECT_GE(gaps, 1);
+  EXPECT_LE(gaps, 2);
+}
+
+TEST_F(LiveTimesTest, BeginAnewWithEachConnection) {
+  after(0ms, 500s);
+  EXPECT_EQ(after(40ms, 500s + 40ms).pts, 40ms);
+  times_.begin_connection();
+  const LiveTimes::Time again = after(10s, 3s);
+  EXPECT_EQ(again.pts, 10s + 40ms);
+  EXPECT_FALSE(again.gap) << "which the reconnection tells";
+  EXPECT_EQ(after(70ms, 3s + 40ms).pts, 10s + 80ms);
+}
+
+TEST_F(LiveTimesTest, RiseWhereTheNewConnectionBeginsBeforeTheOldOnesEnd) {
+  after(0ms, 0s);
+  for (int i = 1; i < 100; ++i) after(1ms, i * 40ms);  // a backlog, sent at once
+  times_.begin_connection();
+  EXPECT_EQ(after(1ms, 0s).pts, 99 * 40ms + 1ns);
+  EXPECT_EQ(after(40ms, 40ms).pts, 99 * 40ms + 1ns + 40ms);
+}
+
+TEST_F(LiveTimesTest, GoOnWhereSomePicturesAreNotTold) {
+  after(0ms, 0s);
+  after(40ms, 40ms);
+  EXPECT_EQ(after(45ms).pts, 85ms);
+  EXPECT_EQ(after(35ms, 120ms).pts, 120ms);
+}
+
+}  // namespace
+}  // namespace vcap::test

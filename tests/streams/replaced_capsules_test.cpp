@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/replaced_capsules.hpp"
+
+#include <gmock/gmock.h>
+
+#include "support/manual_clock.hpp"
+#include "support/pipeline_helpers.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::shared_ptr<CapsuleSlot> called_once() {
+  auto slot = std::make_shared<CapsuleSlot>(make_detector("people", "person"), QuarantinePolicy{},
+                                            std::make_shared<ManualClock>(), 0,
+                                            std::function<void(bool)>());
+  slot->capsule->process_frame(Frame{.image = cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0))});
+  return slot;
+}
+
+TEST(ReplacedCapsules, DoNotPileUpWhereNobodyAsks) {
+  ReplacedCapsules replaced;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    replaced.add(called_once());  // and gone
+    ASSERT_EQ(replaced.past().size(), i == 0 ? 0u : 1u);
+    if (i > 0) {
+      EXPECT_EQ(replaced.past().begin()->second.calls, i) << "all but the last one";
+    }
+  }
+}
+
+TEST(ReplacedCapsules, AreAtWorkUntilTheyEnd) {
+  ReplacedCapsules replaced;
+  std::shared_ptr<CapsuleSlot> one = called_once();
+  std::shared_ptr<CapsuleSlot> back = called_once();
+  replaced.add(one);
+  replaced.add(back);
+  replaced.add(one);
+  EXPECT_THAT(replaced.at_work({back}), ElementsAre(one));
+  EXPECT_THAT(replaced.past(), IsEmpty());
+  one.reset();
+  EXPECT_THAT(replaced.at_work({back}), IsEmpty());
+  ASSERT_EQ(replaced.past().size(), 1u);
+  EXPECT_EQ(replaced.past().begin()->second.calls, 1u);
+  EXPECT_EQ(replaced.past().begin()->second.running, 0u);
+}
+
+}  // namespace
+}  // namespace vcap::test

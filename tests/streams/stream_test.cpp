@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pipeline does with streams: state, options, drops, failures, ends.
+#include <gmock/gmock.h>
+
+#include <set>
+#include <thread>
+
+#include "support/pipeline_helpers.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+CapsuleInfo stateful(CapsuleInfo info) {
+  info.stream_state = make_stream_state<CountingState>();
+  return info;
+}
+
+/// Counts the frames of its stream, and notes each place in the count on the frame's only node.
+std::shared_ptr<Capsule> make_counter(std::string name = "counter") {
+  return make_capsule(
+      stateful(all_info(std::move(name), "person")),
+      [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState& state) {
+        const int count = dynamic_cast<CountingState&>(state).frames++;
+        for (DetectionNode& node : nodes) node.extra_data["count"] = count;
+        return nodes;
+      });
+}
+
+std::int64_t dropped(const StreamReport& report) {
+  std::int64_t sum = 0;
+  for (const auto& [reason, count] : report.drops) sum += count;
+  return sum;
+}
+
+TEST(Stream, ReachesAStatefulCapsuleInOrderOneFrameAtATime) {
+  std::atomic<int> inside{0};
+  std::atomic<bool> together{false};
+  std::vector<std::int64_t> seen;
+  const auto recorder = make_capsule(
+      stateful(all_info("recorder", "person")),
+      [&](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
+        if (++inside > 1) together = true;
+        seen.push_back(frame.index);
+        --inside;
+        return nodes;
+      });
+  // The capsule before it finishes frames out of order: an even one only after the next odd one.
+  std::vector<Latch> latches(100);
+  const auto shuffler = make_capsule(
+      all_info("shuffler", "person"),
+      [&](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
+        const auto i = static_cast<std::size_t>(frame.index);
+        if (i % 2 == 0)
+          latches[i + 1].wait();
+        else
+          latches[i].open();
+        return nodes;
+      });
+  Pipeline pipeline({make_detector("detector", "person"), shuffler, recorder}, {.workers = 4});
+  EXPECT_THAT(run(pipeline, {.source = make_source(100), .frames_in_flight = 4}), SizeIs(100));
+  ASSERT_THAT(seen, SizeIs(100));
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_FALSE(together);
+}
+
+TEST(Stream, HasAStateOfItsOwn) {
+  Pipeline pipeline({make_detector("detector", "person"), make_counter()});
+  for (const char* id : {"a", "b"}) {
+    const auto records = run(pipeline, {.id = id, .source = make_source(30)});
+    EXPECT_EQ(records[29].objects[0].extra_data.at("count"), 29);
+  }
+}
+
+TEST(Stream, LeavesNoStateBehind) {
+  const auto counter = make_counter();
+  Pipeline pipeline({make_detector("detector", "person"), counter});
+  run(pipeline, {.source = make_source(3)});
+  EXPECT_EQ(counter->stream_count(), 0u);
+  EXPECT_EQ(run(pipeline, {.source = make_source(3)})[0].objects[0].extra_data.at("count"), 0);
+}
+
+TEST(Stream, WhoseConfigurationDoesNotFitIsNotOpened) {
+  CapsuleInfo info = stateful(detector_info("asker", "person"));
+  info.stream_config_schema = {{"properties", {{"zone", {{"maximum", 9}}}}}};
+  const auto asker = make_capsule(info, give_back);
+  const auto other = make_capsule(stateful(detector_info("other", "car")), give_back);
+  Pipeline pipeline({other, asker, make_detector("finder", "dog")});
+  const auto refuses = [&](const std::string& capsule, const std::string& complaint) {
+    StreamConfig config{.id = "gate", .source = make_source(1)};
+    config.config[capsule] = {{"zone", 10}};
+    EXPECT_THAT([&] { pipeline.open_stream(std::move(config)); },
+                ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr(complaint)));
+    EXPECT_THAT(pipeline.reports(), IsEmpty());
+    EXPECT_EQ(asker->stream_count() + other->stream_count(), 0u);
+  };
+  refuses("asker", "stream gate's config of capsule asker: /zone is 10");
+  refuses("finder", "has no use for it");
+}
+
+TEST(Stream, HandsItsConfigurationAndSeedToTheState) {
+  std::vector<StreamInfo> infos;
+  const auto asker =
+      make_capsule(stateful(detector_info("asker", "person")),
+                   [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+                     infos.push_back(dynamic_cast<CountingState&>(state).info);
+                     return DetectionNodes::all();
+                   });
+  Pipeline pipeline({asker});
+  for (const bool live : {false, false, true, true})
+    run(pipeline,
+        {.id = "gate",
+         .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = 1, .live = live}),
+         .config = {{"asker", {{"zone", 7}}}}});
+  ASSERT_THAT(infos, SizeIs(4));
+  EXPECT_EQ(infos[0].id, "gate");
+  EXPECT_EQ(infos[0].config, nlohmann::json({{"zone", 7}}));
+  EXPECT_EQ(infos[0].seed, infos[1].seed) << "a stored source repeats";
+  EXPECT_NE(infos[2].seed, infos[3].seed) << "a live one does not";
+}
+
+TEST(Stream, ResetsAStateAtADiscontinuityEvenWhereThatFrameHadNoNode) {
+  const auto detector =
+      make_capsule(detector_info("detector", "person"),
+                   [](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                     DetectionNodes nodes = DetectionNodes::all();
+                     if (frame.index != 5) nodes.add(node_at("person", 0, 0));
+                     return nodes;
+                   });
+  const auto counter = make_capsule(
+      stateful(single_info("counter", "person")),
+      [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState& state) {
+        nodes.node().extra_data["count"] = dynamic_cast<CountingState&>(state).frames++;
+        return nodes;
+      });
+  Pipeline pipeline({detector, counter});
+  const auto records =
+      run(pipeline,
+          {.source = std::make_unique<MemorySource>(MemorySource::Plan{.before = [](Frame& frame) {
+             if (frame.index == 5) frame.discontinuity = Discontinuity::loop;
+           }})});
+  EXPECT_EQ(records[4].objects[0].extra_data.at("count"), 4);
+  EXPECT_EQ(records[6].objects[0].extra_data.at("count"), 0);
+  EXPECT_EQ(records[6].frame.discontinuity, Discontinuity::none) << "records tell the frame's own";
+}
+
+TEST(Stream, TakesAnOptionChangeAtExactlyTheFrameThatItNames) {
+  CapsuleInfo info = detector_info("detector", "person");
+  info.options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0, .max = 1}}};
+  const auto detector = make_capsule(
+      info, [](const Frame&, DetectionNodes, const OptionValues& options, BaseStreamState&) {
+        DetectionNode node = node_at("person", 0, 0);
+        node.extra_data["threshold"] = options.get<double>("threshold");
+        return DetectionNodes::all({node});
+      });
+  Pipeline pipeline({detector});
+  std::int64_t from = -1;
+  const auto records =
+      run(pipeline, {.id = "a",
+                     .source = std::make_unique<MemorySource>(MemorySource::Plan{
+                         .frames = 60, .before = [&](Frame& frame) {
+                           if (frame.index == 40)
+                             from = pipeline.set_option("a", "detector", "threshold", 0.9);
+                         }})});
+  EXPECT_EQ(from, 40);
+  for (const FrameRecord& record : records) {
+    EXPECT_EQ(record.objects[0].extra_data.at("threshold"), record.frame.index < from ? 0.5 : 0.9);
+    ASSERT_EQ(record.option_changes.size(), record.frame.index == from ? 1u : 0u)
+        << record.frame.index;
+  }
+  const auto& change = records.at(40).option_changes.at(0);
+  EXPECT_EQ(change.capsule, "detector");
+  EXPECT_EQ(change.option, "threshold");
+  EXPECT_EQ(std::get<double>(change.value), 0.9);
+}
+
+TEST(Stream, StartsWithTheOptionsGiven) {
+  CapsuleInfo info = detector_info("detector", "person");
+  info.options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0, .max = 1}}};
+  std::vector<double> seen;
+  const auto detector = make_capsule(
+      info, [&](const Frame&, DetectionNodes, const OptionValues& options, BaseStreamState&) {
+        seen.push_back(options.get<double>("threshold"));
+        return DetectionNodes::all();
+      });
+  Pipeline pipeline({detector});
+  OptionValues options = detector->default_options();
+  options.set("threshold", 0.25);
+  run(pipeline, {.source = make_source(1), .options = {{"detector", options}}});
+  run(pipeline, {.source = make_source(1), .options = {{"detector", {}}}});
+  EXPECT_THAT(seen, ElementsAre(0.25, 0.5));
+}
+
+TEST(Stream, RefusesOptionsThatAreNotTheCapsules) {
+  Pipeline pipeline({make_detector("detector", "person")});
+  const OptionValues others({{"size", IntOption{}}}, "capsule other");
+  EXPECT_THAT(([&] {
+                pipeline.open_stream(
+                    {.id = "a", .source = make_source(1), .options = {{"detector", others}}});
+              }),
+              ThrowsError<OptionError>(ErrorCode::unknown_option, HasSubstr("detector")));
+  EXPECT_THAT(([&] {
+                pipeline.open_stream(
+                    {.id = "a", .source = make_source(1), .options = {{"detektor", others}}});
+              }),
+              ThrowsError<InvalidArgument>(
+                  ErrorCode::invalid_argument,
+                  AllOf(HasSubstr("capsule detektor"), HasSubstr("it has detector"))));
+  EXPECT_THAT(pipeline.reports(), IsEmpty());
+}
+
+TEST(Stream, RefusesAnOptionValueThatIsOutOfRange) {
+  CapsuleInfo info = detector_info("detector", "person");
+  info.options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0, .max = 1}}};
+  Pipeline pipeline({make_capsule(info, [](const Frame&, DetectionNodes, const OptionValues&,
+                                           BaseStreamState&) { return DetectionNodes::all(); })});
+  pipeline.open_stream({.id = "a", .source = make_source(1)});
+  EXPECT_THAT([&] { pipeline.set_option("a", "detector", "threshold", 1.7); },
+              ThrowsError<OptionError>(ErrorCode::option_range,
+                                       AllOf(HasSubstr("capsule detector"), HasSubstr("1.7"))));
+  EXPECT_THAT([&] { pipeline.set_option("b", "detector", "threshold", 0.7); },
+              ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("stream b")));
+}
+
+TEST(Stream, NeedsAnIdOfItsOwnUntilItIsForgotten) {
+  Pipeline pipeline({});
+  pipeline.open_stream({.id = "a", .source = make_source(1)});
+  EXPECT_THAT(([&] { pipeline.open_stream({.id = "a", .source = make_source(1)}); }),
+              ThrowsError<SourceError>(ErrorCode::duplicate_stream, HasSubstr("stream a")));
+  pipeline.wait("a");
+  pipeline.open_stream({.id = "a", .source = make_source(1)});
+  pipeline.close_stream("a");
+  EXPECT_THAT([&] { pipeline.wait("a"); },
+              ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("stream a")));
+}
+
+TEST(Stream, KeepsAnotherPipelinesStateWhereItCannotBeOpened) {
+  const auto counter = make_counter();
+  Pipeline first({make_detector("detector", "person"), counter});
+  Pipeline second({make_detector("detector", "person"), counter});
+  Latch go;
+  first.open_stream({.id = "a",
+                     .source = std::make_unique<MemorySource>(
+                         MemorySource::Plan{.before = [&](Frame&) { go.wait(); }})});
+  EXPECT_THROW(second.open_stream({.id = "a", .source = make_source(1)}), InvalidArgument);
+  EXPECT_EQ(counter->stream_count(), 1u);
+  go.open();
+  first.wait("a");
+}
+
+TEST(Stream, ReadsNoMoreThanMaxFrames) {
+  std::atomic<std::int64_t> given{0};
+  Pipeline pipeline({});
+  EXPECT_THAT(run(pipeline, {.source = std::make_unique<MemorySource>(
+                                 MemorySource::Plan{.frames = 100, .given = &given}),
+                             .max_frames = 12}),
+              SizeIs(12));
+  EXPECT_EQ(given, 12);
+  EXPECT_THAT(run(pipeline, {.source = make_source(5), .max_frames = 0}), IsEmpty());
+}
+
+TEST(Stream, NeverHasMoreFramesInFlightThanItsBound) {
+  std::atomic<int> inside{0};
+  std::atomic<int> most{0};
+  std::atomic<std::int64_t> given{0};
+  std::atomic<std::int64_t> delivered{0};
+  std::atomic<std::int64_t> most_held{0};
+  const auto watcher =
+      make_capsule(detector_info("watcher", "person"),
+                   [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                     const int now = ++inside;
+                     for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+                     }
+                     const std::int64_t held = given - delivered;
+                     for (std::int64_t seen = most_held;
+                          seen < held && !most_held.compare_exchange_weak(seen, held);) {
+                     }
+                     --inside;
+                     return DetectionNodes::all();
+                   });
+  Pipeline pipeline({watcher}, {.workers = 8});
+  pipeline.open_stream(
+      {.id = "a",
+       .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = 500, .given = &given}),
+       .sinks = {make_callback_sink([&](const FrameRecord&) { ++delivered; })},
+       .frames_in_flight = 3});
+  EXPECT_EQ(pipeline.wait("a").frames, 500);
+  EXPECT_LE(most, 3);
+  EXPECT_LE(most_held, 3);
+}
+
+TEST(Stream, DropsTheOldestFrameNotYetBegunAndTellsSo) {
+  Latch first_begun, go;
+  const auto slow =
+      make_capsule(detector_info("slow", "person"),
+                   [&](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                     if (frame.index == 0) {
+                       first_begun.open();
+                       go.wait();
+                     }
+                     return DetectionNodes::all();
+                   });
+  Pipeline pipeline({slow});
+  const auto records =
+      run(pipeline,
+          {.source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = 6,
+                                                                       .live = true,
+                                                                       .before =
+                                                                           [&](Frame& frame) {
+                                                                             if (frame.index == 1)
+                                                                               first_begun.wait();
+                                                                             if (frame.index == 5)
+                                                                               go.open();
+                                                                           }}),
+           .overflow = OverflowPolicy::drop_oldest,
+           .frames_in_flight = 1});
+  // Frame 0 is held until 5 is about to be given, so that 1, 2 and 3 make room; 4 may have begun
+  // before 5 came, or not.
+  std::vector<std::int64_t> told, recorded;
+  for (const FrameRecord& record : records) {
+    recorded.push_back(record.frame.index);
+    EXPECT_EQ(record.frame.discontinuity,
+              record.frame.index == 0 ? Discontinuity::start : Discontinuity::none);
+    for (const FrameRecord::Drop& drop : record.drops) {
+      told.push_back(drop.frame_index);
+      EXPECT_EQ(drop.reason, "overload");
+      EXPECT_LT(drop.frame_index, record.frame.index);
+    }
+  }
+  EXPECT_EQ(recorded.size() + told.size(), 6u);
+  EXPECT_THAT(std::vector(told.begin(), told.begin() + 3), ElementsAre(1, 2, 3));
+  EXPECT_EQ(recorded.front(), 0);
+  EXPECT_EQ(recorded.back(), 5);
+}
+
+TEST(Stream, PassesADroppedFramesDiscontinuityOn) {
+  Latch begun, go;
+  const auto slow =
+      make_capsule(detector_info("slow", "person"),
+                   [&](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                     if (frame.index == 0) {
+                       begun.open();
+                       go.wait();
+                     }
+                     return DetectionNodes::all();
+                   });
+  Pipeline pipeline({slow});
+  const auto records = run(pipeline, {.source = std::make_unique<MemorySource>(MemorySource::Plan{
+                                          .frames = 3,
+                                          .live = true,
+                                          .before =
+                                              [&](Frame& frame) {
+                                                if (frame.index == 1) {
+                                                  begun.wait();
+                                                  frame.discontinuity = Discontinuity::reconnect;
+                                                }
+                                              },
+                                          .after_last = [&] { go.open(); }}),
+                                      .frames_in_flight = 1});
+  ASSERT_THAT(records, SizeIs(2));
+  EXPECT_EQ(records[1].frame.index, 2);
+  EXPECT_EQ(records[1].frame.discontinuity, Discontinuity::reconnect);
+}
+
+TEST(Stream, EndsAloneWhereItsSourceFails) {
+  std::vector<std::string> log;
+  set_log_hook([&log](LogLevel, std::string_view line) { log.emplace_back(line); });
+  Pipeline pipeline({make_detector("detector", "person")});
+  pipeline.open_stream({.id = "good", .source = make_source(200)});
+  pipeline.open_stream(
+      {.id = "bad",
+       .source = std::make_unique<MemorySource>(MemorySource::Plan{.before = [](Frame& frame) {
+         if (frame.index == 6) throw SourceError(ErrorCode::source_read, "the cable is cut");
+       }})});
+  const StreamReport bad = pipeline.wait("bad");
+  EXPECT_EQ(bad.frames, 6) << "what was read before is answered";
+  EXPECT_EQ(bad.failure, "the cable is cut");
+  EXPECT_THROW(std::rethrow_exception(bad.failure_cause), SourceError);
+  const StreamReport good = pipeline.wait("good");
+  EXPECT_EQ(good.frames, 200);
+  EXPECT_FALSE(good.failure);
+  set_log_hook({});
+  EXPECT_THAT(log, ElementsAre(AllOf(HasSubstr("stream bad"), HasSubstr("the cable is cut"))))
+      << "at once, not only in the report";
+}
+
+TEST(Stream, EndsAloneWhereASinkFails) {
+  Pipeline pipeline({make_detector("detector", "person")});
+  std::atomic<std::int64_t> given{0};
+  pipeline.open_stream({.id = "good", .source = make_source(200)});
+  pipeline.open_stream(
+      {.id = "bad",
+       .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = 500, .given = &given}),
+       .sinks = {make_callback_sink([](const FrameRecord& record) {
+         if (record.frame.index == 6) throw OutputError(ErrorCode::output_write, "disk full");
+       })}});
+  const StreamReport bad = pipeline.wait("bad");
+  EXPECT_EQ(bad.failure, "disk full");
+  EXPECT_THROW(std::rethrow_exception(bad.failure_cause), OutputError);
+  EXPECT_EQ(bad.frames, 6);
+  EXPECT_EQ(bad.frames + dropped(bad), given);
+  EXPECT_LT(given, 500) << "its source is not read to the end";
+  EXPECT_EQ(pipeline.wait("good").frames, 200);
+}
+
+TEST(Stream, FailsWhereItsSourceBreaksTheContract) {
+  const auto failure_of = [](std::function<void(Frame&)> change) {
+    Pipeline pipeline({});
+    pipeline.open_stream({.id = "a",
+                          .source = std::make_unique<MemorySource>(
+                              MemorySource::Plan{.before = [change](Frame& frame) {
+                                if (frame.index == 3) change(frame);
+                              }})});
+    return pipeline.wait("a").failure.value_or("none");
+  };
+  EXPECT_THAT(failure_of([](Frame& frame) { frame.image = cv::Mat(); }),
+              HasSubstr("memory gave frame 3 without pixels"));
+  EXPECT_THAT(failure_of([](Frame& frame) { frame.image = cv::Mat::zeros(2, 2, CV_8UC1); }),
+              HasSubstr("CV_8UC3"));
+  EXPECT_THAT(failure_of([](Frame& frame) { frame.index = 2; }),
+              HasSubstr("memory gave frame index 2 after 2"));
+}
+
+TEST(Stream, AnswersWhatIsInFlightWhenItIsClosed) {
+  std::atomic<std::int64_t> given{0};
+  Latch ten;
+  Pipeline pipeline({make_detector("detector", "person"), make_counter()});
+  pipeline.open_stream(
+      {.id = "a",
+       .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = -1, .given = &given}),
+       .sinks = {make_callback_sink([&](const FrameRecord& record) {
+         if (record.frame.index == 10) ten.open();
+       })}});
+  ten.wait();
+  const StreamReport report = pipeline.close_stream("a");
+  EXPECT_TRUE(report.ended);
+  EXPECT_FALSE(report.failure);
+  EXPECT_EQ(report.frames, given);
+}
+
+TEST(Stream, IsInterruptedWhereItsSourceWaits) {
+  Latch waiting, interrupted;
+  Pipeline pipeline({});
+  pipeline.open_stream({.id = "a",
+                        .source = std::make_unique<MemorySource>(MemorySource::Plan{
+                            .before =
+                                [&](Frame& frame) {
+                                  if (frame.index != 2) return;
+                                  waiting.open();
+                                  interrupted.wait();
+                                  throw SourceError(ErrorCode::source_read, "stopped");
+                                },
+                            .on_interrupt = [&] { interrupted.open(); }})});
+  waiting.wait();
+  pipeline.stop();
+  const StreamReport report = pipeline.wait("a");
+  EXPECT_EQ(report.frames, 2);
+  EXPECT_FALSE(report.failure) << "a source that is stopped may end its wait by throwing";
+}
+
+TEST(Stream, IsStoppedWhereItsSourceWaitsForRoom) {
+  Latch begun, go;
+  const auto slow =
+      make_capsule(detector_info("slow", "person"),
+                   [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                     begun.open();
+                     go.wait();
+                     return DetectionNodes::all();
+                   });
+  Pipeline pipeline({slow});
+  pipeline.open_stream({.id = "a", .source = make_source(-1), .frames_in_flight = 2});
+  begun.wait();
+  pipeline.stop();
+  go.open();
+  EXPECT_LE(pipeline.wait("a").frames, 2);
+}
+
+TEST(Stream, IsEndedByThePipelinesEnd) {
+  std::atomic<std::int64_t> given{0};
+  std::atomic<std::int64_t> records{0};
+  const auto counter = make_counter();
+  {
+    Pipeline pipeline({make_detector("detector", "person"), counter});
+    for (const char* id : {"a", "b", "c"})
+      pipeline.open_stream({.id = id,
+                            .source = std::make_unique<MemorySource>(
+                                MemorySource::Plan{.frames = -1, .given = &given}),
+                            .sinks = {make_callback_sink([&](const FrameRecord&) { ++records; })}});
+  }
+  EXPECT_EQ(records, given);
+  EXPECT_EQ(counter->stream_count(), 0u);
+}
+
+TEST(Stream, IsReportedWhileItRuns) {
+  Latch held, go;
+  Pipeline pipeline({});
+  pipeline.open_stream({.id = "a",
+                        .source = std::make_unique<MemorySource>(
+                            MemorySource::Plan{.frames = 5, .before = [&](Frame& frame) {
+                                                 if (frame.index < 4) return;
+                                                 held.open();
+                                                 go.wait();
+                                               }})});
+  held.wait();
+  const auto reports = pipeline.reports();
+  ASSERT_THAT(reports, SizeIs(1));
+  EXPECT_EQ(reports[0].id, "a");
+  EXPECT_FALSE(reports[0].ended);
+  go.open();
+  EXPECT_EQ(pipeline.wait("a").frames, 5);
+  EXPECT_THAT(pipeline.reports(), IsEmpty());
+}
+
+TEST(Stream, DoesNotHoldUpTheOthersWhereItIsSlow) {
+  // One worker is held by the slow stream; the other one must get to the quick stream's frames
+  // although many of the slow one were there before.
+  Latch slow_begun, go;
+  const auto detector =
+      make_capsule(detector_info("detector", "person"),
+                   [&](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                     if (frame.image.cols == 32 && frame.index == 0) {
+                       slow_begun.open();
+                       go.wait();
+                     }
+                     return DetectionNodes::all();
+                   });
+  Pipeline pipeline({detector}, {.workers = 2});
+  pipeline.open_stream({.id = "slow",
+                        .source = std::make_unique<MemorySource>(
+                            MemorySource::Plan{.frames = 500, .size = {32, 32}}),
+                        .frames_in_flight = 100});
+  slow_begun.wait();
+  EXPECT_THAT(run(pipeline, {.id = "quick", .source = make_source(100)}), SizeIs(100));
+  go.open();
+  EXPECT_EQ(pipeline.wait("slow").frames, 500);
+}
+
+}  // namespace
+}  // namespace vcap::test

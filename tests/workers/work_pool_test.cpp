@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workers/work_pool.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "support/runtime_fixtures.hpp"
+
+namespace vcap::test {
+namespace {
+
+class FunctionLane final : public Lane {
+ public:
+  explicit FunctionLane(std::function<void()> work) : work_(std::move(work)) {}
+  void run_one() override { work_(); }
+
+ private:
+  const std::function<void()> work_;
+};
+
+std::shared_ptr<Lane> lane(std::function<void()> work) {
+  return std::make_shared<FunctionLane>(std::move(work));
+}
+
+TEST(WorkPool, TakesOnePieceOfEachLaneInTurn) {
+  WorkPool pool(1);
+  Latch begun, go, done;
+  std::string order;
+  const auto letter = [&](char which) {
+    return lane([&order, &done, which] {
+      order += which;
+      if (order.size() == 7) done.open();
+    });
+  };
+  pool.post(lane([&] {
+    begun.open();
+    go.wait();
+  }));
+  begun.wait();  // the only worker is held until all is posted
+  const auto a = letter('a');
+  const auto b = letter('b');
+  for (int i = 0; i < 4; ++i) pool.post(a);
+  for (int i = 0; i < 2; ++i) pool.post(b);
+  pool.post(letter('c'));
+  go.open();
+  done.wait();
+  EXPECT_EQ(order, "abcabaa");
+}
+
+TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
+  WorkPool pool(3);
+  EXPECT_EQ(pool.threads(), 1u);
+  Latch go;
+  std::atomic<int> begun{0};
+  Latch three;
+  const auto blocking = lane([&] {
+    if (++begun == 3) three.open();
+    go.wait();
+  });
+  for (int i = 0; i < 5; ++i) pool.post(blocking);
+  three.wait();
+  EXPECT_EQ(pool.threads(), 3u);
+  pool.raise_limit(2);
+  EXPECT_EQ(pool.limit(), 3u) << "a limit is never lowered";
+  go.open();
+}
+
+TEST(WorkPool, LeavesToAWorkerWhatItPostsBeforeItReturns) {
+  WorkPool pool(4);
+  Latch done;
+  int runs = 0;
+  std::shared_ptr<Lane> again;
+  again = lane([&] {
+    if (++runs == 1000)
+      done.open();
+    else
+      pool.post_before_return(again);
+  });
+  pool.post(again);
+  done.wait();
+  EXPECT_EQ(pool.threads(), 1u) << "no other was needed";
+}
+
+TEST(WorkPool, WakesAnotherWhereTheWorkerTakesUpSomethingElse) {
+  WorkPool pool(2);
+  Latch done, ended;
+  const auto other = lane([&] {
+    done.wait();
+    ended.open();
+  });
+  const auto next = lane([&] { done.open(); });
+  pool.post(lane([&] {
+    pool.post_before_return(other);
+    pool.post_before_return(next);
+  }));
+  ended.wait();
+  EXPECT_EQ(pool.threads(), 2u);
+}
+
+TEST(WorkPool, LeavesToOthersWhatAReplacedWorkerPostsBeforeItReturns) {
+  for (const bool other_sleeps : {false, true}) {
+    WorkPool pool(2);
+    Latch begun, go, ended;
+    std::uint64_t worker = 0;
+    const auto next = lane([&] { ended.open(); });
+    pool.post(lane([&] {
+      worker = WorkPool::current();
+      begun.open();
+      go.wait();
+      pool.post_before_return(next);
+    }));
+    begun.wait();
+    if (other_sleeps) {
+      Latch run;
+      pool.post(lane([&] { run.open(); }));
+      run.wait();
+    }
+    pool.replace(worker);
+    go.open();
+    ended.wait();
+  }
+}
+
+TEST(WorkPool, EndsWithWorkStillWaiting) {
+  std::atomic<int> runs{0};
+  Latch begun, go;
+  const auto work = lane([&] {
+    ++runs;
+    begun.open();
+    go.wait();
+  });
+  {
+    WorkPool pool(1);
+    for (int i = 0; i < 100; ++i) pool.post(work);
+    begun.wait();
+    go.open();
+  }
+  EXPECT_GE(runs, 1);
+  EXPECT_EQ(work.use_count(), 1) << "the pool let go of its lanes";
+}
+
+}  // namespace
+}  // namespace vcap::test
