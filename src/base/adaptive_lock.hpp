@@ -5,9 +5,9 @@
 
 namespace vcap {
 
-/// The lock of a mutex that is never held for long: tried for about a microsecond before the thread
-/// goes to sleep, since to sleep and be woken costs both sides several. For a std::mutex, which
-/// condition variables need, what glibc does for one of type PTHREAD_MUTEX_ADAPTIVE_NP.
+/// Locks a mutex that is only held briefly: tries for about a microsecond before the thread sleeps,
+/// because to sleep and be woken costs both sides several microseconds. glibc does the same for
+/// PTHREAD_MUTEX_ADAPTIVE_NP; condition variables need a std::mutex.
 inline std::unique_lock<std::mutex> adaptive_lock(std::mutex& mutex) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {

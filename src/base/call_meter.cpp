@@ -31,7 +31,7 @@ double RateMeter::per_second(time_point now, time_point begin) const noexcept {
     const std::uint64_t cell = cells_[second % kSeconds].load(std::memory_order_relaxed);
     return cell >> 32 == second ? cell & 0xffffffffu : 0;
   };
-  // The second that runs is not over, and would count for less than it is.
+  // The current second is not over, so its count would be too low.
   const std::uint64_t end = second_of(now);
   const std::uint64_t first = std::max(end - std::min(end, kWindowSeconds), second_of(begin));
   if (first >= end) {
@@ -40,8 +40,8 @@ double RateMeter::per_second(time_point now, time_point begin) const noexcept {
   }
   std::uint64_t events = 0;
   for (std::uint64_t second = first; second < end; ++second) events += events_in(second);
-  if (events == 0) events = events_in(end);  // better than none
-  // Of the first second, only what came after `begin`.
+  if (events == 0) events = events_in(end);  // better than nothing
+  // Of the first second, only the part after `begin` counts.
   const double begun = std::chrono::duration<double>(begin.time_since_epoch()).count();
   const double span =
       static_cast<double>(end - first) -

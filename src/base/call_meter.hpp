@@ -13,22 +13,22 @@
 
 namespace vcap {
 
-/// How many events a second there were lately. Thread safety: thread-safe, without a lock.
+/// Recent events per second. Thread safety: thread-safe, lock-free.
 class VCAP_EXPORT RateMeter {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   void add(time_point now) noexcept;
-  /// Over the last ten whole seconds, or those since `begin` where they are fewer.
+  /// Over the last ten whole seconds, or since `begin` if that is shorter.
   double per_second(time_point now, time_point begin) const noexcept;
 
  private:
   static constexpr std::size_t kSeconds = 16;
-  /// A second's number in the upper half, its events in the lower.
+  /// Upper half: number of the second; lower half: its event count.
   std::array<std::atomic<std::uint64_t>, kSeconds> cells_{};
 };
 
-/// Counts calls and how long they took. Thread safety: thread-safe, without a lock.
+/// Counts calls and their durations. Thread safety: thread-safe, lock-free.
 class VCAP_EXPORT CallMeter {
  public:
   using time_point = RateMeter::time_point;
@@ -53,7 +53,7 @@ class VCAP_EXPORT CallMeter {
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> failures_{0};
   RateMeter rate_{};
-  /// On the heap, at the first call: an idle stream's meter stays small.
+  /// Allocated at the first call, so that the meter of an idle stream stays small.
   std::atomic<Cells*> cells_{nullptr};
 };
 

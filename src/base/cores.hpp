@@ -7,7 +7,7 @@
 
 namespace vcap {
 
-/// The machine's cores, at least one.
+/// The number of the machine's cores, at least one.
 inline std::size_t cores() noexcept {
   return std::max<std::size_t>(1, std::thread::hardware_concurrency());
 }

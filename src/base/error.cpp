@@ -6,7 +6,7 @@
 namespace vcap {
 
 std::string_view to_string(ErrorCode code) noexcept {
-  // No default: the compiler names a code that is missing here.
+  // No default: so the compiler reports a missing code here.
   switch (code) {
     case ErrorCode::invalid_argument:
       return "invalid_argument";
@@ -202,7 +202,8 @@ CapsuleLoadError::CapsuleLoadError(ErrorCode code, const std::string& message, s
 
 TypeMismatch::TypeMismatch(const std::string& message) : Error(ErrorCode::type_mismatch, message) {}
 
-// Out of line, so that each type's RTTI stands in this library alone and is caught across dlopen.
+// Out of line, so that each type's RTTI is only in this library and exceptions can be caught across
+// dlopen.
 Error::~Error() = default;
 InvalidArgument::~InvalidArgument() = default;
 TypeMismatch::~TypeMismatch() = default;

@@ -11,8 +11,8 @@
 namespace vcap {
 namespace {
 
-// Numbers of 6 bits or fewer have a bucket each. Each further bit doubles the width of a bucket, so
-// that the 32 buckets of a power of two hold those five bits that follow its first.
+// Numbers of at most 6 bits have a bucket each. Each further bit doubles the width of a bucket, so
+// that the 32 buckets of a power of two represent the five bits after the leading one.
 constexpr std::size_t kSteps = 32;
 
 std::uint64_t low_end(std::size_t bucket) {

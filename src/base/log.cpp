@@ -27,7 +27,7 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::err;
 }
 
-/// Not in spdlog's registry, which is the host's own.
+/// Not in spdlog's registry, which belongs to the host.
 spdlog::logger make_default_writer() {
   spdlog::logger logger("vcap", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
   logger.set_pattern("%Y-%m-%d %H:%M:%S.%e %n %^%l%$: %v");
@@ -83,7 +83,8 @@ void set_log_hook(LogHook hook) {
   auto next = hook ? std::make_shared<const LogHook>(std::move(hook)) : nullptr;
   const std::lock_guard lock(state().mutex);
   state().hook.swap(next);
-  // `next`, declared before the lock, goes after it: destroying the old hook may run host code.
+  // `next` is declared before the lock, so it is destroyed after unlocking: destroying the old hook
+  // may run host code.
 }
 
 void log(LogLevel level, std::string_view message) noexcept {
@@ -95,7 +96,7 @@ void log(LogLevel level, std::string_view message) noexcept {
       write_by_default(level, message);
     }
   } catch (...) {
-    // A line of log is not worth the caller's work.
+    // A log line that fails must not fail the caller.
   }
 }
 

@@ -5,7 +5,7 @@
 
 namespace vcap::detail {
 
-/// The machine's clock that neither jumps nor stops. Thread safety: thread-safe.
+/// The machine's monotonic clock. Thread safety: thread-safe.
 class SteadyClock final : public Clock {
  public:
   time_point now() const noexcept override;

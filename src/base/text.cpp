@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongestQuote = 120;
 
-/// Where to cut so that no UTF-8 sequence is torn: continuation bytes are 10xxxxxx.
+/// Where to cut without splitting a UTF-8 sequence: continuation bytes are 10xxxxxx.
 std::size_t cut_at(std::string_view text) {
   if (text.size() <= kLongestQuote) return text.size();
   std::size_t end = kLongestQuote;
@@ -29,7 +29,7 @@ std::string printable(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    // The second half of U+0080 to U+009F, which terminals may obey too.
+    // The second byte of U+0080 to U+009F: terminals may obey these as well.
     const bool is_c1 = byte >= 0x80 && byte < 0xA0 && i > 0 && text[i - 1] == '\xC2';
     if (text[i] == '\n') {
       result += "\\n";

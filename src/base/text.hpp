@@ -10,21 +10,20 @@
 
 namespace vcap {
 
-/// The text fit for a line of a terminal: control characters escaped, such as \x1b, which could
-/// move its cursor or change what it shows. Other bytes stay as they are.
+/// Makes text safe for a line of a terminal: escapes control characters, such as \x1b, which could
+/// move the cursor or change the display. Other bytes stay as they are.
 VCAP_EXPORT std::string printable(std::string_view text);
 
-/// The text in double quotes, fit for a message: printable(), quotes escaped, and cut short after
-/// 120 bytes.
+/// The text in double quotes, for a message: printable(), with escaped quotes, cut after 120 bytes.
 VCAP_EXPORT std::string quote(std::string_view text);
 
-/// The number in the fewest digits that give it back; a whole one keeps its ".0".
+/// The number in the fewest digits from which it can be read back; a whole number keeps its ".0".
 VCAP_EXPORT std::string number_text(double value);
 
-/// What the exception says of itself, of whatever type it is.
+/// The exception's message, whatever its type.
 VCAP_EXPORT std::string exception_text(const std::exception_ptr& thrown);
 
-/// `"a", "b", "c"` of any range of texts; `(none)` of an empty one.
+/// `"a", "b", "c"` for any range of texts; `(none)` for an empty one.
 template <class Range>
 std::string quote_list(const Range& texts) {
   std::string list;
@@ -35,14 +34,14 @@ std::string quote_list(const Range& texts) {
   return list.empty() ? "(none)" : list;
 }
 
-/// How many characters must be inserted, removed or replaced to make `b` of `a` (Levenshtein).
+/// How many characters must be inserted, removed or replaced to turn `a` into `b` (Levenshtein).
 VCAP_EXPORT std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// `; did you mean "threshold"?` with the text that was most likely meant by `wrong`; empty where
-/// none is near.
+/// `; did you mean "threshold"?` with the text that is closest to `wrong`; empty if no text is
+/// close.
 template <class Range>
 std::string suggestion(std::string_view wrong, const Range& texts) {
-  if (wrong.size() > 64) return {};  // no name; comparing would only take time
+  if (wrong.size() > 64) return {};  // not a name; comparing would only take time
   std::string_view nearest;
   std::size_t least = wrong.size() / 3 + 2;  // a typo or two; more is another word
   for (const std::string_view text : texts) {

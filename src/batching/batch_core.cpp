@@ -20,7 +20,7 @@ void BatchCall::add(BatchChunk& chunk, std::size_t count, std::uint64_t key) noe
   last_ = &chunk;
 }
 
-// Counts items off; of all failures the first item's stays.
+// Subtracts answered items; keeps the error of the failed item with the lowest index.
 void BatchCall::settle(std::size_t items, std::exception_ptr why,
                        std::size_t first_failed) noexcept {
   pending_ -= items;
@@ -30,7 +30,7 @@ void BatchCall::settle(std::size_t items, std::exception_ptr why,
 }
 
 void BatchCall::Cancel::operator()() const noexcept {
-  // Copied first: the call, and with it this object, may be destroyed by its own cancellation.
+  // Copied first: the cancellation may destroy the call, and this object with it.
   BatchCoreImpl& to = *core;
   to.cancel(*call);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The senders' side of the state machine, its answers and its end. batch_worker.cpp has the rest.
+// The senders' side of the state machine, its answers and its end. The rest is in batch_worker.cpp.
 #include "batching/batch_core_impl.hpp"
 
 #include <pthread.h>
@@ -28,14 +28,14 @@ BatchRunnerFactory given(BatchRunnerFactory make_runner) {
                         "batch executor: predict is empty; give it a function");
 }
 
-// With more, fewer wake-ups serve a large batch; but all who share a spot are woken when one of
-// them is answered, in vain where batches are smaller.
+// If larger, a large batch needs fewer wake-ups. But all threads at a spot are woken when one of
+// them is answered, in vain if batches are smaller.
 constexpr std::uint64_t kItemsOfASpot = 8;
 
-constexpr std::size_t kSliceRoom = 64;  // for parts of a batch, which a worker begins with
+constexpr std::size_t kSliceRoom = 64;  // initial capacity of a worker's batch, in slices
 
-// Names the calling thread, and has its timers exact: the kernel would let a delay or a deadline
-// come 50 µs late, to join wake-ups.
+// Names the calling thread and makes its timers exact: by default, the kernel may delay a timeout
+// by 50 µs to group wake-ups.
 void prepare_thread(const char* name) noexcept {
   pthread_setname_np(pthread_self(), name);
   prctl(PR_SET_TIMERSLACK, 1ul);
@@ -74,7 +74,8 @@ void BatchCoreImpl::set_batch_sizes(const BatchSizes& sizes) {
   BatchPolicy changed = policy_;
   changed.max_batch_size = sizes.maximum;
   changed.preferred_sizes.clear();
-  // What fills the largest batch is not cut down to those that are preferred.
+  // The maximum counts as preferred too: a queue that fills the largest batch is not cut to the
+  // preferred size.
   if (sizes.preferred > 0) changed.preferred_sizes = {sizes.preferred, sizes.maximum};
   validate(changed);
   const Lock lock(mutex_);
@@ -91,7 +92,7 @@ bool BatchCoreImpl::has_room_for_one() noexcept {
 }
 
 void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options) {
-  // Calls that come one after the other are likely to share a batch.
+  // Calls that arrive one after the other are likely to share a batch.
   const std::uint64_t group =
       parked_.fetch_add(call.size_, std::memory_order_relaxed) / kItemsOfASpot;
   BatchParking& parking = BatchParking::spot(number_, group);
@@ -101,8 +102,9 @@ void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options
     parking.wait(call.open_);
     return;
   }
-  // Once it has its answer a call touches only its own stack, so that the executor may end while
-  // its last callers are on their way out; except for one that a stop token may still send here.
+  // An answered call touches only its own stack, so the executor may be destroyed while its last
+  // callers return. The exception is a call that a stop token can still reach; it counts as a
+  // guest.
   struct Guest {
     Guest(BatchCoreImpl& to, BatchCall& by) : core(to), call(by) {
       const Lock lock(core.mutex_);
@@ -135,13 +137,13 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
     chunk->deadline = options.deadline.value_or(time_point::max());
   }
   call.pending_ = call.size_;
-  // Before the call is queued: once it is, it may be answered and gone at any moment.
+  // Before the call is queued: after that, it may be answered and destroyed at any moment.
   if (options.cancellation.stop_possible())
     call.on_stop_.emplace(options.cancellation, BatchCall::Cancel{this, &call});
 }
 
-// Whoever waits for the call here may see the executor end as soon as the lock is free: so the
-// worker is notified under it.
+// Notifies the worker under the lock: once the lock is free, the call may be answered and the
+// executor destroyed.
 void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now) {
   if (closing_) throw closed_error();
   if ((only_if_room || policy_.when_full == WhenFull::reject) && call.size_ > room()) {
@@ -162,8 +164,9 @@ void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time
   if (why) std::rethrow_exception(why);
 }
 
-// Queues the call's items. Where one gets no room, it fails, and those behind it; where it is the
-// call's first, and not the call itself is at fault, the call is not accepted and this throws.
+// Queues the call's items. If an item gets no room, it and all items behind it fail. If it is the
+// call's first item and the fault is not the call's own, this throws and the call is not accepted.
+// Requires `mutex_`; temporarily releases it.
 void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished) {
   Refusal refusal;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
@@ -207,8 +210,8 @@ std::size_t BatchCoreImpl::room() const noexcept {
                                      : policy_.max_queue_size - queue_.size();
 }
 
-// Returns when there is room for an item, or why it is not to be queued. Throws where its sender is
-// to know instead.
+// Returns if there is room for an item, or returns the reason why the item fails. Throws if the
+// sender must get the error instead. Requires `mutex_`; temporarily releases it.
 BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& chunk,
                                                 time_point& now, Finished& finished) {
   for (;;) {
@@ -230,7 +233,7 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& ch
            finished);
       continue;
     }
-    // What this call has queued so far may be what the worker waits for.
+    // The worker may be waiting for the items that this call has queued so far.
     queue_changed();
     wake_worker(now);
     ++blocked_;
@@ -255,8 +258,8 @@ void BatchCoreImpl::start_threads(const BatchChunk& chunk) {
   if (chunk.deadline < watch_until_) watch_wake_.notify_one();
 }
 
-// One more, where the policy has one more. All that its thread cannot do without is made here,
-// where a failure has a caller.
+// Starts one more worker if the policy allows it. Everything that its thread needs is made here, so
+// that a caller gets the error if this fails.
 void BatchCoreImpl::start_worker() {
   if (workers_.size() == policy_.workers) return;
   if (!arena_)
@@ -271,7 +274,7 @@ void BatchCoreImpl::start_worker() {
   ++idle_workers_;
 }
 
-// If the gathering worker sleeps and should not.
+// Wakes the gathering worker if it sleeps and has something to do.
 void BatchCoreImpl::wake_worker(time_point now) noexcept {
   if (sleep_ == Sleep::none || queue_.empty()) return;
   if (sleep_ == Sleep::for_more) {
@@ -340,7 +343,8 @@ void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_pt
   ++finished.count;
 }
 
-// Tells finished calls so, without the lock, and counts them off.
+// Answers finished calls without the lock, then subtracts them from unanswered_. Requires `mutex_`;
+// temporarily releases it.
 void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
   if (!finished.first) return;
   const std::size_t count = finished.count;
@@ -351,7 +355,8 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
   if (closing_ && unanswered_ == 0) all_answered_.notify_all();
 }
 
-// The same for calls that are counted off already, while another batch is held.
+// Answers finished calls that are already subtracted from unanswered_; the caller still holds
+// another batch.
 void BatchCoreImpl::tell_in_passing(Finished& finished) noexcept {
   BatchCall* others = nullptr;
   {
@@ -361,7 +366,7 @@ void BatchCoreImpl::tell_in_passing(Finished& finished) noexcept {
   answer(others);
 }
 
-// Releases those who wait in place; gives the others.
+// Wakes senders that wait in place; returns the other calls.
 template <class Wake>
 BatchCall* BatchCoreImpl::release(Finished& finished, Wake&& wake) noexcept {
   BatchCall* others = nullptr;
@@ -370,7 +375,7 @@ BatchCall* BatchCoreImpl::release(Finished& finished, Wake&& wake) noexcept {
   for (BatchCall* call = finished.first; call;) {
     BatchCall* next = call->next_finished_;
     if (BatchParking* its = call->parking_) {
-      call->open_.store(1, std::memory_order_release);  // and the call is gone
+      call->open_.store(1, std::memory_order_release);  // the sender may now destroy the call
       if (parking && parking != its) wake(*parking);
       parking = its;
     } else {

@@ -23,21 +23,22 @@ namespace vcap::detail {
 
 /// The state machine of BatchExecutor.
 ///
-/// An item is outside, queued, or taken; each step is made under mutex_, by whoever makes it:
+/// An item is outside, queued, or taken. Each transition is made under mutex_:
 ///
 ///     outside → queued   its sender
-///     queued  → taken    a worker (for a batch), the watch (deadline passed), whoever asks the
-///                        stop token, a sender (drop_oldest), close (cancel)
+///     queued  → taken    a worker (for a batch, or deadline passed), the watch (deadline
+///                        passed), the thread that requests the stop, a sender (drop_oldest),
+///                        close (cancel)
 ///
-/// Whoever takes items answers them, by an error or by predict, then settles them with their call
-/// under mutex_; whoever settles a call's last item tells the call, without the lock, and counts it
-/// off unanswered_ only then, or while holding other calls, which it settles later. So close() has
-/// waited for every answer when that is 0.
+/// The thread that takes items answers them with an error or by predict, then settles them with
+/// their call under mutex_. The thread that settles a call's last item answers the call without the
+/// lock. It subtracts the call from unanswered_ only after that; or before, if it holds other calls
+/// that it settles later. So once unanswered_ is 0, close() has waited for every answer.
 /// docs/batching.md has the picture.
 ///
-/// Threads: up to policy.workers workers, of which one at a time gathers a batch while the others
-/// predict or wait for the gathering; and one watch for deadlines. Each starts when it is first
-/// needed and sleeps without a timer while there is nothing to wait for.
+/// Threads: up to policy.workers workers, and one watch for deadlines. One worker at a time gathers
+/// a batch; the others predict or wait to gather. Each thread starts when it is first needed, and
+/// sleeps without a timer while there is nothing to wait for.
 class BatchCoreImpl {
  public:
   using time_point = Clock::time_point;
@@ -62,19 +63,19 @@ class BatchCoreImpl {
   using Lock = std::unique_lock<std::mutex>;
   using Count = BatchRecorder::Count;
 
-  /// Calls whose last item has been answered, to be told so.
+  /// Calls whose last item has been answered; their senders must be notified.
   struct Finished {
     BatchCall* first = nullptr;
     BatchCall* last = nullptr;
     std::size_t count = 0;
   };
 
-  /// Why items are not to be queued, and as what that counts.
+  /// Why items cannot be queued, and which counter counts them.
   struct Refusal {
     std::exception_ptr why{};
     Count as = Count::cancelled;
   };
-  /// Whose turn the next batch is; null: nobody's before `until`.
+  /// The group of the next batch; null: no group is ready before `until`.
   struct Turn {
     BatchGroup* group;
     time_point until;
@@ -119,7 +120,7 @@ class BatchCoreImpl {
   BatchPolicy policy_;  // its sizes may be set before the first call
   const std::shared_ptr<Clock> clock_;
   const BatchRunnerFactory make_runner_;
-  std::size_t goal_;  // a queue of this size waits for no more
+  std::size_t goal_;  // a queue of this size does not wait for more
   const std::uint64_t number_ = PredictArena::next_number();
 
   std::mutex mutex_;
@@ -128,17 +129,17 @@ class BatchCoreImpl {
   std::unique_ptr<PredictArena> arena_{};  // made with the first thread
   std::vector<std::thread> workers_{};
   std::thread watch_{};
-  std::shared_ptr<BatchObserver> observer_{};  // of who sent last
-  std::size_t idle_workers_ = 0;               // that predict nothing at present
-  std::size_t unanswered_ = 0;                 // calls accepted and not yet told
+  std::shared_ptr<BatchObserver> observer_{};  // the observer of the latest sender
+  std::size_t idle_workers_ = 0;               // workers that are not within predict
+  std::size_t unanswered_ = 0;                 // calls accepted and not yet answered
   std::size_t blocked_ = 0;                    // senders that wait for room
   std::size_t guests_ = 0;                     // blocking calls that a stop token may still reach
   bool closing_ = false;
-  bool finished_ = false;  // closing_, and all is answered
+  bool finished_ = false;  // closing_, and everything is answered
 
   enum class Sleep { none, for_work, for_more };
   bool gathering_ = false;
-  Sleep sleep_ = Sleep::none;  // the gathering worker's
+  Sleep sleep_ = Sleep::none;  // state of the gathering worker
   time_point sleep_until_{};
   time_point watch_until_{};
 

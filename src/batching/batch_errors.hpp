@@ -7,7 +7,7 @@
 
 namespace vcap::detail {
 
-/// What requests are told that no predict answered. Each says what to do.
+/// The errors of requests that got no output. Each says what to do.
 BatchError closed_error();
 BatchError cancelled_error();
 BatchError deadline_error(std::size_t waiting, std::size_t running);

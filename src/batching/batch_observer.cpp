@@ -4,7 +4,7 @@
 namespace vcap::detail {
 namespace {
 
-// A plain pointer: a thread that cannot get memory must still be able to ask.
+// A plain pointer: reading it must work even in a thread that cannot allocate memory.
 thread_local const BatchObserverScope* current_scope = nullptr;
 const BatchObserverScope::Observer kNobody;
 

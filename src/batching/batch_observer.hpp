@@ -9,7 +9,7 @@
 
 namespace vcap::detail {
 
-/// Is told of each batch. Thread safety: thread-safe.
+/// Gets a call before and after each batch. Thread safety: thread-safe.
 class VCAP_EXPORT BatchObserver {
  public:
   BatchObserver() = default;
@@ -17,15 +17,15 @@ class VCAP_EXPORT BatchObserver {
   BatchObserver& operator=(const BatchObserver&) = delete;
   virtual ~BatchObserver();
 
-  /// Right before predict; gives a number for end(). [batch worker, concurrent]
+  /// Right before predict; returns a number for end(). [batch worker, concurrent]
   virtual std::size_t begin(std::size_t items) noexcept = 0;
-  /// Right after it. [batch worker, concurrent]
+  /// Right after predict. [batch worker, concurrent]
   virtual void end(std::size_t batch) noexcept = 0;
 };
 
-/// Says, for as long as it lives, who is to be told of the batches of the executors that this
-/// thread sends requests to: until someone sends with another observer, or with none. Scopes nest.
-/// Thread safety: thread-compatible.
+/// Sets, for its lifetime, the observer for requests from this thread. Each executor that gets such
+/// a request reports its batches to this observer, until it gets a request with another observer or
+/// with none. Scopes nest. Thread safety: thread-compatible.
 class VCAP_EXPORT BatchObserverScope {
  public:
   using Observer = std::shared_ptr<BatchObserver>;
@@ -35,7 +35,7 @@ class VCAP_EXPORT BatchObserverScope {
   BatchObserverScope(const BatchObserverScope&) = delete;
   BatchObserverScope& operator=(const BatchObserverScope&) = delete;
 
-  /// The calling thread's; null outside any scope.
+  /// The calling thread's observer; null outside any scope.
   static const Observer& current() noexcept;
 
  private:

@@ -11,7 +11,7 @@
 namespace vcap::detail {
 namespace {
 
-// More only means fewer who are woken in vain.
+// More spots only mean fewer threads woken in vain.
 constexpr std::size_t kSpots = 256;
 
 std::array<BatchParking, kSpots>& spots() noexcept {
@@ -30,8 +30,8 @@ BatchParking& BatchParking::spot(std::uint64_t executor, std::uint64_t group) no
 }
 
 // wakes_ is read before `open`: a wake in between changes it, and the kernel does not let the
-// caller sleep. sleepers_ is counted up before the kernel looks at wakes_, and read after wakes_
-// was changed: so whoever sleeps is seen.
+// caller sleep. sleepers_ is incremented before the kernel looks at wakes_, and read after wakes_
+// was changed. So a wake sees every sleeper.
 void BatchParking::wait(const std::atomic<std::uint32_t>& open) noexcept {
   for (;;) {
     const std::uint32_t wakes = wakes_.load();
@@ -48,8 +48,9 @@ void BatchParking::wake_all() noexcept {
   if (sleepers_.load() > 0) futex(wakes_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max());
 }
 
-// Whatever was to be done here was noted before the wake, and whoever is woken does it, also in
-// vain or for another's wake: so it is done by the time that somebody has been woken.
+// The tasks of this spot (next_, others_) are stored before the wake. Any thread that wakes up here
+// does them, even if it was woken in vain or for another call. So they are done once any thread has
+// woken.
 void BatchParking::pass_on() noexcept {
   BatchParking* next = take_next();
   if (next) wake(next);
@@ -57,7 +58,7 @@ void BatchParking::pass_on() noexcept {
     futex(wakes_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max());
 }
 
-// Where nobody sleeps, there is nobody to pass it on.
+// If no thread sleeps at a spot, goes on to the next spot, because no thread there can do it.
 void BatchParking::wake(BatchParking* first) noexcept {
   for (BatchParking* spot = first; spot && !spot->wake_one();) spot = spot->take_next();
 }
@@ -65,7 +66,7 @@ void BatchParking::wake(BatchParking* first) noexcept {
 bool BatchParking::wake_one() noexcept {
   wakes_.fetch_add(1);
   if (sleepers_.load() == 0) return false;
-  // Also where there was only one: the kernel may wake somebody who has come since.
+  // Set even if there was only one sleeper: the kernel may wake a thread that came later.
   others_.store(1);
   return futex(wakes_, FUTEX_WAKE_PRIVATE, 1) > 0;
 }
@@ -76,7 +77,8 @@ BatchParking* BatchParking::take_next() noexcept {
   return next == 0 ? nullptr : &spots()[next - 1];
 }
 
-// Each spot leads to those before it, where all is set: so it may be passed on at any time.
+// Each spot's next_ leads to the spots added before it, which are complete. So the chain may be
+// followed at any time.
 void BatchParking::Chain::add(BatchParking& spot) noexcept {
   if (!first_) {
     first_ = &spot;
@@ -87,7 +89,7 @@ void BatchParking::Chain::add(BatchParking& spot) noexcept {
   if (spot.next_.compare_exchange_strong(none, static_cast<std::uint32_t>(place)))
     first_ = &spot;
   else
-    wake(&spot);  // which leads elsewhere already
+    wake(&spot);  // its next_ is already in use
 }
 
 BatchParking::Chain::~Chain() { wake(first_); }

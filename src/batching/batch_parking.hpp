@@ -6,29 +6,31 @@
 
 namespace vcap::detail {
 
-/// Where blocked callers sleep. Those that are likely to share a batch share a spot, so that one
-/// system call wakes them all; whoever is woken in vain goes back to sleep. Spots are never
-/// destroyed: a caller may come to sleep at one when its executor, having answered, is gone.
-/// Thread safety: thread-safe.
+/// A place where blocked callers sleep. Callers that are likely to share a batch share a spot, so
+/// that one system call wakes them all; a caller woken in vain sleeps again. Spots are never
+/// destroyed: a caller may start to sleep after its executor has answered and is destroyed. Thread
+/// safety: thread-safe.
 class alignas(64) BatchParking {  // a cache line each
  public:
-  /// One of few for all executors. Callers with equal arguments share it, others may.
+  /// One of a fixed number of spots for all executors. Callers with equal arguments share a spot;
+  /// others may share it too.
   static BatchParking& spot(std::uint64_t executor, std::uint64_t group) noexcept;
 
   /// Sleeps until `open` is not 0.
   void wait(const std::atomic<std::uint32_t>& open) noexcept;
-  /// Wakes all who sleep here, after what they wait for was set.
+  /// Wakes all sleepers, after the values that they wait for were set.
   void wake_all() noexcept;
 
-  /// Wakes one, when it is destroyed, who wakes the others at its spot and one at the next: for a
-  /// thread that has other things to do, as each that it wakes could take its processor.
+  /// Wakes one thread in its destructor. That thread wakes the others at its spot, and one at the
+  /// next spot. For a thread with other work, because each thread that it wakes could take its
+  /// processor.
   class Chain {
    public:
     Chain() = default;
     ~Chain();
     Chain(const Chain&) = delete;
     Chain& operator=(const Chain&) = delete;
-    /// After what all who sleep at that spot wait for was set.
+    /// Call it after setting the values that all sleepers at that spot wait for.
     void add(BatchParking& spot) noexcept;
 
    private:
@@ -43,9 +45,9 @@ class alignas(64) BatchParking {  // a cache line each
 
   std::atomic<std::uint32_t> wakes_{0};
   std::atomic<std::uint32_t> sleepers_{0};
-  // What whoever is woken here is to do, before anything else.
+  // Tasks for any thread that wakes up here, before anything else.
   std::atomic<std::uint32_t> others_{0};  ///< 1: wake those that sleep here
-  std::atomic<std::uint32_t> next_{0};    ///< wake one at this spot: its place among all, from 1
+  std::atomic<std::uint32_t> next_{0};    ///< wake one at this spot: its index, from 1
 };
 
 }  // namespace vcap::detail

@@ -10,7 +10,7 @@
 namespace vcap {
 namespace {
 
-// Beyond an hour a delay is a mistake in the unit; the bound also keeps arrival + delay from
+// A delay above one hour is probably a wrong unit; the bound also keeps arrival + delay from
 // overflowing.
 constexpr std::chrono::nanoseconds kLongestDelay = std::chrono::hours(1);
 constexpr std::size_t kMostThreads = 1024;

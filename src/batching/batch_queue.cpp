@@ -8,7 +8,7 @@
 namespace vcap::detail {
 namespace {
 
-// So that the next push_back does not throw.
+// Reserves memory so that the next push_back does not throw.
 template <class Element>
 void make_room_for_one(std::vector<Element>& list) {
   if (list.size() == list.capacity()) list.reserve(2 * list.size() + 16);
@@ -56,7 +56,7 @@ BatchQueue::Taken BatchQueue::take(BatchGroup& group, time_point now, std::size_
   BatchGroup::Level& level = group.levels[turn_of(group, now)];
   BatchLane& lane = *level.turn;
   BatchChunk& chunk = *lane.front;
-  // A stream that is alone in the group needs nobody's turn but its own.
+  // If the group has only one stream and priority, takes several items at once.
   const bool alone = lane.next_turn == &lane && [&] {
     for (const BatchGroup::Level& other : group.levels)
       if (&other != &level && other.oldest) return false;
@@ -78,8 +78,8 @@ BatchQueue::Rank BatchQueue::rank_of(std::size_t level, const BatchChunk& oldest
           oldest.arrival};
 }
 
-// The level that ranks highest once its longest wait is counted in; between equals the longer
-// wait. Each turn taken there brings that longest waiting one nearer, whatever its stream.
+// The level of highest rank, with the wait of its oldest chunk counted in; of equal ones, the level
+// with the longer wait. Each turn taken there brings this chunk nearer, whatever its stream.
 std::size_t BatchQueue::turn_of(const BatchGroup& group, time_point now) const noexcept {
   std::size_t best = kLevels;
   for (std::size_t i = kLevels; i-- > 0;) {
@@ -153,7 +153,7 @@ void BatchQueue::unlink(BatchChunk& chunk) noexcept {
   if (group.size == 0) free_group(group);
 }
 
-// The group of a key; a free one, where none waits, which link makes active.
+// The group of a key. If no item of the key is queued, a free group, which link() makes active.
 BatchGroup& BatchQueue::group_of(std::uint64_t key) {
   for (BatchGroup* group : groups())
     if (group->key == key) return *group;
@@ -175,7 +175,7 @@ void BatchQueue::free_group(BatchGroup& group) noexcept {
 
 std::size_t BatchQueue::bucket_of(const BatchGroup& group, std::uint64_t stream,
                                   std::uint8_t level) const noexcept {
-  // Fibonacci hashing, so that ids that differ in any bits spread; the size is a power of two.
+  // Fibonacci hashing, so that ids spread whichever bits differ; the size is a power of two.
   return ((stream + group.key * 31 + level) * 0x9E3779B97F4A7C15u >> 32) & (buckets_.size() - 1);
 }
 
@@ -191,7 +191,8 @@ BatchLane& BatchQueue::lane_of(BatchGroup& group, std::uint64_t stream, std::uin
   lane = {.group = &group, .stream = stream, .level = level, .next_in_bucket = bucket};
   bucket = &lane;
   ++lanes_in_use_;
-  // Its first turn comes after everyone's: behind the ring's end, which is before the next turn.
+  // A new lane's first turn comes after all others': at the ring's end, which is before the next
+  // turn.
   BatchLane*& turn = group.levels[level].turn;
   if (!turn) turn = lane.next_turn = lane.previous_turn = &lane;
   lane.next_turn = turn;

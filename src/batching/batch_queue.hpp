@@ -12,19 +12,19 @@
 
 namespace vcap::detail {
 
-/// The waiting chunks of one stream in one group at one priority.
+/// The queued chunks of one stream in one group at one priority.
 struct BatchLane {
   BatchGroup* group = nullptr;
   std::uint64_t stream = 0;
   std::uint8_t level = 0;
   BatchChunk* front = nullptr;
   BatchChunk* back = nullptr;
-  BatchLane* next_turn = nullptr;  // the lanes of a priority that have chunks, a ring
+  BatchLane* next_turn = nullptr;  // a ring of the lanes of a priority that have chunks
   BatchLane* previous_turn = nullptr;
   BatchLane* next_in_bucket = nullptr;  // or in the list of free lanes
 };
 
-/// The waiting items of one key: those that may share a batch.
+/// The queued items of one key, which may share a batch.
 struct VCAP_EXPORT BatchGroup {
   using time_point = BatchChunk::time_point;
   struct Level {
@@ -33,21 +33,21 @@ struct VCAP_EXPORT BatchGroup {
     BatchLane* turn = nullptr;
   };
 
-  /// When the chunk that waits longest came. Not empty.
+  /// The arrival of the chunk that waits longest. Requires that the group is not empty.
   time_point oldest_arrival() const noexcept;
 
   std::uint64_t key = 0;
   std::size_t size = 0;  // items
   std::array<Level, 3> levels{};
-  std::size_t place = 0;  // among the queue's groups
+  std::size_t place = 0;  // index among the queue's groups
 };
 
-/// The waiting items, and the order in which they go: by priority, with aging; within a priority
-/// each stream in turn, an item each; within a stream first come, first served.
+/// The queued items, and their order: by priority, with aging; within a priority the streams take
+/// turns, one item each; within a stream first come, first served.
 ///
-/// Chunks are linked, not owned. Every operation is O(1) in items, chunks, streams, and O(log n) in
-/// those that have a deadline; finding a key is O(keys that wait). Allocates only where more
-/// streams, keys or deadlines wait than ever before. Thread safety: thread-compatible.
+/// Chunks are linked, not owned. Every operation is O(1) in items, chunks and streams, and O(log n)
+/// in chunks with a deadline; finding a key is O(queued keys). Allocates only if more streams, keys
+/// or deadlines are queued than ever before. Thread safety: thread-compatible.
 class VCAP_EXPORT BatchQueue {
  public:
   using time_point = BatchChunk::time_point;
@@ -60,7 +60,7 @@ class VCAP_EXPORT BatchQueue {
     std::size_t end;
     time_point arrival;
   };
-  /// How a group stands against others: by priority, and among equals by its longest wait.
+  /// Orders groups: by priority, and among equals by the longest wait.
   struct Rank {
     Clock::duration::rep level;
     time_point arrival;
@@ -73,25 +73,27 @@ class VCAP_EXPORT BatchQueue {
   BatchQueue(const BatchQueue&) = delete;
   BatchQueue& operator=(const BatchQueue&) = delete;
 
-  /// Queues the next `count` items of the chunk, within its limit; more than none. Its key, stream,
-  /// level and deadline are set; `now` does not go backwards, and becomes its arrival unless some
-  /// of it still waits. Where it throws (no memory) the queue is as before.
+  /// Queues the next `count` items of the chunk, within its limit; `count` must be above 0. The
+  /// chunk's key, stream, level and deadline must be set. `now` must not go backwards; it becomes
+  /// the chunk's arrival, unless some of its items are still queued. If this throws (no memory),
+  /// the queue is unchanged.
   void push(BatchChunk& chunk, std::size_t count, time_point now);
-  /// Takes out the chunk's first item that waits. Gives its number.
+  /// Removes the chunk's first queued item and returns its index.
   std::size_t remove_front(BatchChunk& chunk) noexcept;
-  /// Takes out all of the chunk that waits.
+  /// Removes all queued items of the chunk.
   void remove(BatchChunk& chunk) noexcept;
-  /// Takes the items whose turn it is, 1 to `most`, of one call. The group is not empty.
+  /// Takes the items whose turn it is, 1 to `most`, of one call. Requires that the group is not
+  /// empty.
   Taken take(BatchGroup& group, time_point now, std::size_t most) noexcept;
 
   bool empty() const noexcept { return size_ == 0; }
   std::size_t size() const noexcept { return size_; }
-  /// Those that are not empty, in no order. Until the next change.
+  /// The groups that are not empty, in no order. Valid until the next change.
   std::span<BatchGroup* const> groups() const noexcept { return {groups_.data(), active_}; }
   Rank rank(const BatchGroup& group, time_point now) const noexcept;
-  /// The longest waiting of the lowest priority that waits; null where none does.
+  /// The chunk that waits longest at the lowest queued priority; null if the queue is empty.
   BatchChunk* first_to_drop() const noexcept;
-  /// The one whose deadline comes first; null where none has one.
+  /// The chunk with the earliest deadline; null if no chunk has a deadline.
   BatchChunk* first_to_expire() const noexcept;
 
  private:
@@ -116,7 +118,7 @@ class VCAP_EXPORT BatchQueue {
   std::deque<BatchGroup> group_storage_{};
   std::vector<BatchGroup*> groups_{};  // the first active_ hold items, the others are free
   std::size_t active_ = 0;
-  std::deque<BatchLane> lanes_{};  // addresses stay
+  std::deque<BatchLane> lanes_{};  // keeps addresses stable
   BatchLane* free_lanes_ = nullptr;
   std::size_t lanes_in_use_ = 0;
   std::vector<BatchLane*> buckets_;

@@ -9,7 +9,7 @@ BatchStatistics BatchRecorder::read() const {
   const auto value = [this](Count what) {
     return counts_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   };
-  // Accepted last: what ends while this reads is then counted as accepted too.
+  // Read last, so that items that end during the read are counted as accepted too.
   result.answered = value(Count::answered);
   result.failed = value(Count::failed);
   result.dropped = value(Count::dropped);

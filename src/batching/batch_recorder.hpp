@@ -13,8 +13,8 @@
 namespace vcap::detail {
 
 /// Counts for BatchStatistics. Written under the core's lock, which every writer holds anyway, so
-/// that counting costs a plain addition; read at any time without it. Thread safety: the counting
-/// is for one thread at a time, read() thread-safe beside it.
+/// that counting costs a plain addition; read at any time without the lock. Thread safety: one
+/// thread at a time may count; read() is thread-safe at the same time.
 class BatchRecorder {
  public:
   enum class Count : std::uint8_t {
@@ -45,7 +45,7 @@ class BatchRecorder {
     add(spread_->sizes[Histogram::bucket_of(items)], 1);
   }
 
-  /// All but what is queued and running.
+  /// Everything except `queued` and `running`.
   BatchStatistics read() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads of the state machine: the workers and the watch over deadlines.
+// The threads of the state machine: the workers and the watch for deadlines.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace vcap::detail {
 namespace {
 
-/// Whether one more part fits. A batch ends early where there is no memory for more.
+/// Whether one more slice fits. A batch ends early if there is no memory for more.
 bool has_room(std::vector<BatchSlice>& batch) noexcept {
   if (batch.size() < batch.capacity()) return true;
   try {
@@ -32,7 +32,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     gathering_ = false;
     if (workers_.size() > 1) gather_turn_.notify_one();
     if (items == 0) {
-      tell(lock, finished);  // those whose deadline passed
+      tell(lock, finished);  // calls whose deadline passed
       continue;
     }
 
@@ -40,11 +40,12 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     if (!queue_.empty() && idle_workers_ == 0) {
       try {
         start_worker();
-      } catch (...) {  // then those that there are do all the work
+      } catch (...) {  // the existing workers then do all the work
       }
     }
     const std::shared_ptr<BatchObserver> observer = observer_;
-    // Those of this batch are unanswered still, so that nobody ends before these are told.
+    // unanswered_ still includes this batch's calls, so close() cannot return before the finished
+    // calls are answered.
     unanswered_ -= finished.count;
     lock.unlock();
     tell_in_passing(finished);
@@ -62,15 +63,16 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
       recorder_.count(Count::answered, slice.end - slice.begin - slice.failures);
       settle(*slice.call, slice.end - slice.begin, std::move(slice.error), slice.failed, finished);
     }
-    // Before the answers: who comes back is counted from here, who is queued already is not.
+    // Before the answers: calls that arrive from now on count as returned, calls already queued do
+    // not.
     linger_.completed(finished.count, now, now - began);
   }
 }
 
-// Waits until a batch is to be taken; false: there will be none. On true, gathering_ is set.
-// Whoever has finished is told first, unless a batch is ready, which is then taken at once: those
-// who are told would hold it up, as they come for the lock. So nobody is left to be told where it
-// waits.
+// Waits until a batch can be taken, then sets gathering_; false: there will be no more batches.
+// First answers finished calls, unless a batch is ready: a ready batch is taken at once, because
+// answered callers would compete for the lock. So no finished call is unanswered while this waits.
+// Requires `mutex_`; temporarily releases it.
 bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
   if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) tell(lock, finished);
   gather_turn_.wait(lock, [this] { return !gathering_; });
@@ -94,7 +96,7 @@ bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
   }
 }
 
-// Of the groups that wait for nothing more, the one that ranks highest. Some item is queued.
+// The group of highest rank among those that need not wait for more items. Requires a queued item.
 BatchCoreImpl::Turn BatchCoreImpl::next_turn(time_point now) const noexcept {
   const std::span<BatchGroup* const> groups = queue_.groups();
   Turn turn{nullptr, time_point::max()};
@@ -107,7 +109,8 @@ BatchCoreImpl::Turn BatchCoreImpl::next_turn(time_point now) const noexcept {
   return turn;
 }
 
-// Until when a batch of this group, which could be taken now, waits for more; nothing: no longer.
+// Until when a batch of this group, which could be taken now, waits for more items; `nullopt`: no
+// wait.
 std::optional<BatchCoreImpl::time_point> BatchCoreImpl::hold_until(const BatchGroup& group,
                                                                    time_point now) const noexcept {
   if (closing_ || group.size >= goal_ || room() == 0) return {};
@@ -120,7 +123,7 @@ std::optional<BatchCoreImpl::time_point> BatchCoreImpl::hold_until(const BatchGr
   return until;
 }
 
-// Gives how many items it took: none where all that waited has expired.
+// Returns the number of items taken; 0 if no item is ready after expired items were removed.
 std::size_t BatchCoreImpl::take_batch(std::vector<BatchSlice>& batch, Finished& finished) {
   const time_point now = clock_->now();
   expire(now, finished);
@@ -150,7 +153,7 @@ std::size_t BatchCoreImpl::batch_size(const BatchGroup& group) const noexcept {
   return best > 0 ? best : most;
 }
 
-// Deadlines have a thread of their own, since every worker may be within a long predict.
+// Deadlines have their own thread, because every worker may be within a long predict.
 void BatchCoreImpl::watch() {
   Finished finished;
   Lock lock(mutex_);

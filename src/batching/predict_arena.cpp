@@ -12,9 +12,10 @@
 namespace vcap::detail {
 namespace {
 
-// The arena that this thread works in; 0: none. One is enough: only an executor's own worker
-// threads enter its arena from outside, and they enter no other executor's. A number, not an
-// address: a helper may keep it after the arena is gone, and it must then match no other.
+// The arena that this thread works in; 0: none. One value is enough: only an executor's own worker
+// threads enter its arena from outside, and they enter no other executor's arena. It is a number,
+// not an address: a helper may keep it after the arena is destroyed, and then it must not match
+// another arena.
 thread_local std::uint64_t current_arena = 0;
 
 int arena_size(std::size_t workers, std::size_t concurrency) {

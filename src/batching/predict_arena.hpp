@@ -10,12 +10,12 @@
 
 namespace vcap::detail {
 
-/// The arena that an executor's predict runs in: the calling worker takes part, and at most
+/// The arena in which an executor's predict runs: the calling worker takes part, and at most
 /// `concurrency` threads in all. Thread safety: thread-safe.
 class PredictArena {
  public:
-  /// `workers` slots are kept for the callers of run, so that none of them waits for another or
-  /// has its predict moved to another thread. A concurrency of 0 is the machine's.
+  /// `workers` slots are reserved for the callers of run, so that no caller waits for another and
+  /// no predict moves to another thread. A concurrency of 0 means the machine's.
   PredictArena(std::uint64_t number, std::size_t workers, std::size_t concurrency);
   ~PredictArena();
   PredictArena(const PredictArena&) = delete;
@@ -23,8 +23,8 @@ class PredictArena {
 
   /// Runs the batch on the calling thread.
   void run(BatchRunner& runner, std::span<BatchSlice> batch);
-  /// The number of the arena that the calling thread is within run of, or helps in with a
-  /// parallel loop; 0: of none.
+  /// The number of the arena in which the calling thread is within run() or helps in a parallel
+  /// loop; 0: no arena.
   static std::uint64_t current() noexcept;
   /// A number that no other arena of this process has or had.
   static std::uint64_t next_number() noexcept;

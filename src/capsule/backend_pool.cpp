@@ -22,7 +22,7 @@ struct BackendPool::Slot {
   std::atomic<std::uint64_t> begun = 0;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   CallMeter meter{};
-  std::string failure;  ///< why there is no backend that can be used
+  std::string failure;  ///< why there is no usable backend
 
   double load() const noexcept {
     return backend->workload() + calls.load(std::memory_order_relaxed);
@@ -55,7 +55,7 @@ void set_up(Backend& backend, const CapsuleFiles& files, const std::optional<Bat
   }
 }
 
-/// Runs load(0) … load(count - 1), each on a thread of its own, the first on this one.
+/// Runs load(0) … load(count - 1), each on its own thread, the first on the calling thread.
 template <class Load>
 void at_once(std::size_t count, Load load) {
   std::vector<std::jthread> threads;
@@ -64,7 +64,7 @@ void at_once(std::size_t count, Load load) {
   try {
     for (; started < count; ++started) threads.emplace_back(load, started);
   } catch (const std::system_error&) {
-    // The system gives no more threads: what is left is loaded here, later but all the same.
+    // The system gives no more threads: the rest is loaded on this thread.
   }
   for (std::size_t i = started; i < count; ++i) load(i);
   if (count > 0) load(0);
@@ -134,7 +134,7 @@ BackendPool::Lease BackendPool::lease_least_busy() {
   std::unique_lock lock(choosing_, std::defer_lock);
   std::size_t chosen = 0;
   if (slots_.size() > 1) {
-    // Choosing and counting are one step: calls that come at once must not all see one idle slot.
+    // Choosing and counting are one step: concurrent calls must not all choose the same idle slot.
     lock.lock();
     chosen = next_;
     double least = std::numeric_limits<double>::infinity();
@@ -148,7 +148,7 @@ BackendPool::Lease BackendPool::lease_least_busy() {
     }
     next_ = (chosen + 1) % slots_.size();
   }
-  return Lease(*slots_[chosen]);  // counted here
+  return Lease(*slots_[chosen]);  // counts the call
 }
 
 const Backend& BackendPool::first() const noexcept { return *slots_.front()->backend; }

@@ -15,20 +15,20 @@
 
 namespace vcap::detail {
 
-/// A capsule's backends, one for each device string, and which of them gets the next call.
+/// A capsule's backends, one for each device string; chooses the backend of the next call.
 ///
-/// Thread-safe, close() excepted, which comes after the last Lease is gone.
+/// Thread-safe, except for close(), which must come after the last Lease is gone.
 class BackendPool {
   struct Slot;
 
  public:
-  /// A call's hold on the backend that was chosen for it.
+  /// Holds the chosen backend for the duration of a call.
   class Lease {
    public:
     explicit Lease(Slot& slot) noexcept;
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    /// Where an exception ends it, the call has failed.
+    /// Counts the call as failed if an exception ends it.
     ~Lease();
     Backend& operator*() const noexcept;
     Backend* operator->() const noexcept { return &**this; }
@@ -40,11 +40,11 @@ class BackendPool {
     const int exceptions_before_;
   };
 
-  /// Of no backend.
+  /// Without backends.
   BackendPool();
-  /// Loads a backend on each device and sets it up, all at once. Where one fails, closes the others
-  /// and throws CapsuleLoadError (backend_load_failed) naming the capsule, every device that failed
-  /// and why.
+  /// Loads a backend on each device and sets it up, all in parallel. If one fails, closes the
+  /// others and throws CapsuleLoadError (backend_load_failed), which names the capsule, and every
+  /// failed device with its error.
   BackendPool(BaseCapsule& author, const CapsuleFiles& files, const CapsuleInfo& info,
               const std::vector<std::string>& devices);
   /// Closes.
@@ -52,14 +52,14 @@ class BackendPool {
 
   bool empty() const noexcept { return slots_.empty(); }
   std::vector<std::string> devices() const;
-  /// The backend that has the least waiting and running; of equal ones, each in its turn.
-  /// There must be one.
+  /// The backend with the least waiting and running; equal ones take turns. Requires at least one
+  /// backend.
   Lease lease_least_busy();
-  /// The first backend; there must be one.
+  /// The first backend; requires at least one.
   const Backend& first() const noexcept;
   double workload() const noexcept;
   std::vector<BackendStatistics> statistics() const;
-  /// Drains all, closes all, destroys all. Twice is once.
+  /// Drains, closes and destroys all backends. Idempotent.
   void close() noexcept;
 
  private:

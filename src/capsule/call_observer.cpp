@@ -18,7 +18,7 @@ CallObserverScope::~CallObserverScope() { current_call_observer = nullptr; }
 
 ObservedBackend::ObservedBackend(const std::string& device) noexcept
     : observer_(std::exchange(current_call_observer, nullptr)) {
-  // Also where nobody observes: a capsule called by one that is observed is not.
+  // Also without an observer: a capsule called by an observed one is not observed.
   if (observer_ != nullptr)
     batches_.emplace(observer_->begin(device));
   else if (BatchObserverScope::current())

@@ -10,20 +10,20 @@
 
 namespace vcap::detail {
 
-/// Is told what becomes of one call of a capsule. Thread safety: thread-compatible.
+/// Gets notified about one call of a capsule. Thread safety: thread-compatible.
 class CallObserver {
  public:
-  /// The backend on that device begins; gives who is to be told of its batches. [caller's thread]
+  /// The backend on that device begins; returns the observer of its batches. [caller's thread]
   virtual std::shared_ptr<BatchObserver> begin(const std::string& device) noexcept = 0;
-  /// It has come back or thrown. [caller's thread]
+  /// The backend has returned or thrown. [caller's thread]
   virtual void end() noexcept = 0;
 
  protected:
   ~CallObserver() = default;
 };
 
-/// Says, for as long as it lives, who is to be told of the call that this thread makes; not of
-/// calls that it makes in turn. Thread safety: thread-compatible.
+/// Sets, for its lifetime, the observer of the call that this thread makes; nested calls of other
+/// capsules are not observed. Thread safety: thread-compatible.
 class VCAP_EXPORT CallObserverScope {
  public:
   explicit CallObserverScope(CallObserver& observer) noexcept;
@@ -32,7 +32,7 @@ class VCAP_EXPORT CallObserverScope {
   CallObserverScope& operator=(const CallObserverScope&) = delete;
 };
 
-/// The backend's part of a call, told to whoever wants to know.
+/// Reports the backend's part of a call to the observer, if there is one.
 class ObservedBackend {
  public:
   explicit ObservedBackend(const std::string& device) noexcept;

@@ -35,7 +35,7 @@ std::vector<std::string> available_devices(const Capsule::Setup& setup,
   return names;
 }
 
-/// Which devices get a backend, and which are left over by CapsuleInfo::device_set.
+/// The devices that get a backend, and those left over by CapsuleInfo::device_set.
 detail::DeviceDivision mapped_devices(const CapsuleInfo& info, const Capsule::Setup& setup) {
   if (!setup.inference_mode) return {};
   const std::vector<std::string> available = available_devices(setup, info.name);
@@ -57,7 +57,7 @@ detail::DeviceDivision mapped_devices(const CapsuleInfo& info, const Capsule::Se
   }
 }
 
-/// The author, who has fetched what backends will need, where there will be any.
+/// Returns the author, after fetch_resources if there will be backends.
 std::unique_ptr<BaseCapsule> with_resources(std::unique_ptr<BaseCapsule> author,
                                             const CapsuleFiles& files, const std::string& capsule,
                                             const std::vector<std::string>& devices) {
@@ -104,13 +104,13 @@ struct Capsule::Impl {
   const OptionValues defaults;
   const detail::DeviceDivision division;
   const CapsuleFiles files;
-  const std::unique_ptr<BaseCapsule> author;  // outlives its backends, and they the states
+  const std::unique_ptr<BaseCapsule> author;  // outlives its backends; they outlive the states
   detail::BackendPool backends;
   std::optional<detail::StreamStates> states;  ///< absent for a stateless capsule
-  BaseStreamState no_state;                    ///< what a stateless capsule's backend is lent
+  BaseStreamState no_state;                    ///< what a stateless capsule's backend gets
 
-  // Calls share `in_use`; close() takes it alone, and so waits for them. `closed` turns newcomers
-  // away meanwhile, who could otherwise keep close() waiting for ever.
+  // Calls hold `in_use` shared; close() takes it exclusively and so waits for them. Meanwhile
+  // `closed` rejects new calls, which could otherwise keep close() waiting forever.
   std::atomic<bool> closed = false;
   std::shared_mutex in_use;
 };
@@ -127,8 +127,7 @@ std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& 
   return states->take_turn(*stream.opening(), frame);
 }
 
-/// What all ways to process frames have in common: `call` is given the backend, the options and the
-/// state.
+/// Common to all ways to process frames: `call` gets the backend, the options and the state.
 template <class Call>
 auto Capsule::Impl::run(const Frame& frame, const OptionValues& options, StreamRef stream,
                         Call call) {
@@ -143,7 +142,7 @@ auto Capsule::Impl::run(const Frame& frame, const OptionValues& options, StreamR
   BaseStreamState& state = turn ? turn->state() : no_state;
   const BatchStreamScope scope(stream.opening() ? std::string_view((*stream.opening())->info.id)
                                                 : stream.id());
-  // Chosen after the wait for the turn: what was idle before it may be busy now.
+  // Chosen after the wait for the turn: a backend that was idle before may be busy now.
   const auto backend = backends.lease_least_busy();
   const detail::ObservedBackend observed(backend.device());
   return call(*backend, values, state);
@@ -161,7 +160,7 @@ DetectionNodes Capsule::Impl::process_window(const Frame& frame, std::span<const
   return result;
 }
 
-/// Of a stream of this one frame, all else in the window is beyond its edges.
+/// Runs a window for a stream with only this frame; all other places are beyond its edges.
 DetectionNodes Capsule::Impl::process_alone(const Frame& frame, DetectionNodes nodes,
                                             const OptionValues& options, StreamRef stream) {
   const Stencil& stencil = *info.stencil;
@@ -199,7 +198,7 @@ std::shared_lock<std::shared_mutex> Capsule::Impl::begin_call() {
 }
 
 const OptionValues& Capsule::Impl::options_for_call(const OptionValues& given) const {
-  // Copies of default_options() share its declaration, so that this rarely has to compare.
+  // Copies of default_options() share its declaration, so this rarely has to compare.
   if (&given.declared() == &defaults.declared()) return given;
   if (given.declared().empty()) return defaults;
   if (given.declared() == defaults.declared()) return given;
@@ -227,7 +226,7 @@ Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup se
                           "capsule " + info.name + " has no BaseCapsule; give an object");
   if (setup.batch) info.batch = setup.batch;
   check(info);
-  // A description alone needs no config.
+  // Reading only the description needs no config.
   if (setup.inference_mode || !setup.config.empty())
     author->config_ = detail::completed_config(info, std::move(setup.config));
   const std::string subject = "capsule " + info.name;
@@ -237,10 +236,10 @@ Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup se
 }
 
 Capsule::~Capsule() {
-  const std::string subject = std::move(impl_->subject);  // outlives what it names
+  const std::string subject = std::move(impl_->subject);  // outlives impl_
   const detail::HostGuard guard(subject);
   impl_->close();
-  impl_.reset();  // with the author's object, and what its library keeps of it
+  impl_.reset();  // also destroys the author's object and its library's resources
 }
 
 const CapsuleInfo& Capsule::info() const noexcept { return impl_->info; }

@@ -15,7 +15,7 @@
 namespace vcap {
 namespace {
 
-/// Speaks of one capsule's description: every complaint names the capsule first.
+/// Checks one capsule's description; every message names the capsule first.
 class Checker {
  public:
   explicit Checker(const CapsuleInfo& info) : info_(info) {}

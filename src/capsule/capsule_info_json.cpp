@@ -41,7 +41,7 @@ Resource read_resource(const JsonView& json) {
   return resource;
 }
 
-/// What stands in for a function that JSON cannot carry.
+/// Replaces a function that JSON cannot contain.
 [[noreturn]] void refuse_to_run(const std::string& what) {
   throw InvalidArgument(ErrorCode::invalid_argument,
                         what + " was read from a description and cannot run; load the capsule");
@@ -91,7 +91,7 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
   info.input_type = read_node_description(json["input_type"]);
   info.output_type = read_node_description(json["output_type"]);
   info.options = read_options(json["options"]);
-  // A device set stands in a device mapper's place.
+  // A device set replaces the device mapper.
   if (const auto set = json.find("device_set"))
     info.device_set = read_device_set(*set);
   else

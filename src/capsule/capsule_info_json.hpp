@@ -6,8 +6,8 @@
 
 namespace vcap {
 
-/// What from_json does, for a description that is part of a larger document: complaints then name
-/// their place in the whole. Throws InvalidArgument (invalid_json).
+/// Does the same as from_json, for a description within a larger document: messages then name the
+/// place in the whole document. Throws InvalidArgument (invalid_json).
 CapsuleInfo read_capsule_info(const JsonView& json);
 
 }  // namespace vcap

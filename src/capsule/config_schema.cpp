@@ -27,7 +27,7 @@ using Pointer = json::json_pointer;
 
 constexpr std::size_t kMostTold = 20;
 
-/// The schemas of what is in a value: the one that a name or an index leads to.
+/// The schema of the member of `value` with this name or index.
 const json* step_into(const json& schema, const json& value, const std::string& token) {
   const auto at = [&schema](const char* keyword) {
     const auto found = schema.find(keyword);
@@ -44,8 +44,8 @@ const json* step_into(const json& schema, const json& value, const std::string& 
   return index < items->size() ? &(*items)[index] : at("additionalItems");
 }
 
-/// Puts defaults in where nothing is said. `is_given`: by the host. Into the arrays of a default
-/// none are put, so that no schema can make much out of little.
+/// Fills in defaults for missing members. `is_given`: the value comes from the host. Arrays within
+/// a default are not filled, so that a small schema cannot produce a large config.
 void fill(const json& schema, json& value, bool is_given) {
   if (value.is_array() && is_given)
     for (std::size_t i = 0; i < value.size(); ++i)
@@ -66,7 +66,7 @@ void fill(const json& schema, json& value, bool is_given) {
   }
 }
 
-/// Where an error lies: valijson gives `<root>`, then each name or index in brackets.
+/// The place of an error: valijson gives `<root>`, then each name or index in brackets.
 Pointer place_of(const valijson::ValidationResults::Error& error) {
   Pointer place;
   for (std::size_t i = 1; i < error.context.size(); ++i)
@@ -74,12 +74,12 @@ Pointer place_of(const valijson::ValidationResults::Error& error) {
   return place;
 }
 
-/// Whether it says only that something further in is wrong, which has an error of its own.
+/// Whether the error only says that something further inside is wrong; that has its own error.
 bool is_summary(const std::string& text) {
   return text.starts_with("Failed to validate") && text.find("exactly one") == text.npos;
 }
 
-/// The schema of the value at a place; null where alternatives or conditions tell it.
+/// The schema of the value at a place; null if it depends on alternatives or conditions.
 const json* schema_at(const json& schema, const json& root, const Pointer& place) {
   const json* at = &schema;
   const json* value = &root;
@@ -100,7 +100,7 @@ bool has_type_of(const json& schema, const json& value) {
                             : std::ranges::find(*types, json(name)) != types->end();
 }
 
-/// Whether the words for the schema say all that can be wrong with the value.
+/// Whether schema_words() covers everything that can be wrong with the value.
 bool words_tell(const json* schema, const json& value) {
   if (!schema) return false;
   if (value.is_structured() && has_type_of(*schema, value) && !schema->contains("const") &&
@@ -109,14 +109,14 @@ bool words_tell(const json* schema, const json& value) {
   return !schema->contains("allOf") && !schema->contains("oneOf") && !schema->contains("if");
 }
 
-/// The library's words, as the end of a sentence of ours.
+/// The library's message, as the end of a sentence of vcap.
 std::string lowered(std::string text) {
   text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
   if (text.ends_with('.')) text.pop_back();
   return text;
 }
 
-/// The name, where the library says that a property is missing.
+/// The name, if the library says that a property is missing.
 std::optional<std::string> missing_property(const std::string& text) {
   constexpr std::string_view kBefore = "Missing required property '";
   if (!text.starts_with(kBefore)) return std::nullopt;
@@ -138,8 +138,8 @@ std::string fault_text(const json& schema, const json& root, const Pointer& plac
   return place.empty() ? lowered(text) : what + ": " + lowered(text);
 }
 
-/// What is wrong with a value, a text each; none where it fits. Of many the first, and that there
-/// are more.
+/// What is wrong with a value, one text each; empty if it fits. If there are too many, the first
+/// ones and "and more".
 std::vector<std::string> faults_of(const json& schema, const json& value) {
   valijson::Schema parsed;
   valijson::SchemaParser(valijson::SchemaParser::kDraft7)
@@ -169,7 +169,7 @@ std::string joined(const std::vector<std::string>& faults) {
   return text;
 }
 
-/// That a config, which is an object, can fit at all.
+/// Checks that a config, which is an object, can fit at all.
 void check_takes_objects(const JsonView& schema) {
   const auto types = schema.find("type");
   if (types && !has_type_of(schema.value(), json::object()))

@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-/// The value of the first line "key : value"; empty where there is no such line or no file.
+/// The value of the first line "key : value"; empty if there is no such line or no file.
 std::string value_of(const fs::path& file, std::string_view key) {
   std::ifstream stream(file);
   for (std::string line; std::getline(stream, line);) {
@@ -31,8 +31,8 @@ std::string value_of(const fs::path& file, std::string_view key) {
   return {};
 }
 
-/// What is in a folder, by name; nothing where it cannot be read, since a driver that is not
-/// there is no error.
+/// The entries of a folder, by name; empty if it cannot be read, because a missing driver is not an
+/// error.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code failed;

@@ -9,7 +9,7 @@
 #include "vcap/capsule/device.hpp"
 
 // The providers that discover_devices() starts with. Each takes the path that it reads, so that
-// tests show it a machine of their own making.
+// tests can supply their own.
 
 namespace vcap::detail {
 
@@ -26,8 +26,8 @@ class VCAP_EXPORT CpuProvider final : public DeviceProvider {
   std::filesystem::path nodes_;
 };
 
-/// GPU:0… in the order of their PCI addresses, which is what CUDA_DEVICE_ORDER=PCI_BUS_ID numbers
-/// by; from the folders that NVIDIA's kernel driver keeps, without linking any of its libraries.
+/// GPU:0… in the order of their PCI addresses, like the numbers of CUDA_DEVICE_ORDER=PCI_BUS_ID.
+/// Reads the folders of NVIDIA's kernel driver, without linking any of its libraries.
 class VCAP_EXPORT NvidiaProvider final : public DeviceProvider {
  public:
   explicit NvidiaProvider(std::filesystem::path gpus = "/proc/driver/nvidia/gpus");

@@ -9,13 +9,13 @@
 
 namespace vcap::detail {
 
-/// A machine's devices of one kind, as sets that a backend each gets. Thread safety: value.
+/// A machine's devices of one kind, divided into sets for one backend each. Thread safety: value.
 struct DeviceDivision {
-  std::vector<std::string> sets{};  ///< as device_set_members() takes them apart
+  std::vector<std::string> sets{};  ///< as device_set_members() splits them
   std::vector<std::string> left_over{};
 };
 
-/// As many disjoint sets as there are devices for, in their order. Thread-safe.
+/// As many disjoint sets as the devices allow, in their order. Thread-safe.
 VCAP_EXPORT DeviceDivision divide(const std::vector<std::string>& devices, const DeviceSet& set);
 
 /// For people: "2 backends of 2 GPUs; left over: GPU:4". Thread-safe.

@@ -8,8 +8,8 @@
 
 namespace vcap::detail {
 
-/// A mutex whose waiters get it in the order in which they came. std::mutex promises none, and a
-/// stream whose frames overtake each other would spoil its state. Thread-safe; for
+/// A mutex whose waiters get it in the order of their arrival. std::mutex does not guarantee this,
+/// and a stream's state would be wrong if its frames overtook each other. Thread-safe; for
 /// std::unique_lock.
 class FifoMutex {
  public:
@@ -31,13 +31,13 @@ class FifoMutex {
     return true;
   }
 
-  /// How many wait; so that a test can know who came first.
+  /// How many threads wait; for tests that need to know which thread came first.
   std::size_t waiting() {
     const std::lock_guard guard(guard_);
     return waiting_.size();
   }
 
-  /// Hands the mutex to the first waiter, so that no newcomer can slip in between.
+  /// Hands the mutex to the first waiter, so that no newcomer can take it in between.
   void unlock() {
     const std::lock_guard guard(guard_);
     if (waiting_.empty()) {
@@ -47,7 +47,8 @@ class FifoMutex {
     Waiter& next = *waiting_.front();
     waiting_.pop_front();
     next.owns = true;
-    // Under the guard: the waiter lives on its thread's stack, and is gone once it can take it.
+    // Under the guard: the waiter is on its thread's stack, and is destroyed once it can take the
+    // mutex.
     next.woken.notify_one();
   }
 

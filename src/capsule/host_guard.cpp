@@ -23,7 +23,7 @@ std::string name_of(int signal) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
-/// Rounding, traps, and what becomes of numbers near zero; not which exceptions have been raised.
+/// Rounding, traps, and the treatment of numbers near zero; not which exceptions have been raised.
 std::uint64_t modes_of(const fenv_t& floating) noexcept {
 #if defined(__x86_64__)
   constexpr std::uint32_t kRaised = 0x3f;
@@ -36,11 +36,11 @@ std::uint64_t modes_of(const fenv_t& floating) noexcept {
 #endif
 }
 
-/// What the kernel tells of a process in one text: much cheaper than a call for each signal, and
-/// the only way to ask for the umask without changing it.
+/// What the kernel reports about a process in one text: much cheaper than a call for each signal,
+/// and the only way to read the umask without changing it.
 struct Status {
   std::optional<mode_t> umask{};
-  /// Signals that are ignored, and for which there is a handler: bit 0 is signal 1.
+  /// Signals that are ignored, and signals that have a handler: bit 0 is signal 1.
   std::optional<std::uint64_t> ignored{}, caught{};
 };
 
@@ -55,7 +55,7 @@ std::optional<Value> field_of(std::string_view status, std::string_view name, in
   return value;
 }
 
-/// Without what this system does not tell.
+/// Leaves out what this system does not report.
 Status read_status() noexcept {
   const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -68,8 +68,8 @@ Status read_status() noexcept {
           .caught = field_of<std::uint64_t>(status, "\nSigCgt:\t", 16)};
 }
 
-/// Whether what this signal does must be asked for by a call of its own: handlers are, and what
-/// happens to children, which has flags without a handler.
+/// Whether this signal's action needs a call of its own: if it has a handler, and for SIGCHLD,
+/// which has flags without a handler.
 bool is_asked_for(int signal, const Status& status) noexcept {
   if (!status.ignored || !status.caught || signal == SIGCHLD) return true;
   return (*status.caught >> (signal - 1) & 1) != 0;
@@ -79,7 +79,7 @@ bool is_ignored(int signal, const Status& status) noexcept {
   return (*status.ignored >> (signal - 1) & 1) != 0;
 }
 
-/// The process's working directory, to be gone back to whatever it is called by then.
+/// The process's working directory; it can be restored even if it was renamed meanwhile.
 class WorkingFolder {
  public:
   WorkingFolder() noexcept : fd_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
@@ -101,7 +101,7 @@ class WorkingFolder {
   int fd_;
 };
 
-/// What a process has but once.
+/// State that a process has only once.
 class ProcessState {
  public:
   ProcessState() : c_locale_(std::setlocale(LC_ALL, nullptr)), status_(read_status()) {
@@ -114,12 +114,12 @@ class ProcessState {
     }
   }
 
-  /// Puts back what has changed since, and says what that was.
+  /// Restores what has changed since, and says what that was.
   std::string restore() const {
     std::string changes;
     if (std::locale() != locale_ || c_locale_ != std::setlocale(LC_ALL, nullptr)) {
       changes += "the locale, ";
-      std::locale::global(locale_);  // which sets the C library's as well
+      std::locale::global(locale_);  // sets the C library's locale too
       std::setlocale(LC_ALL, c_locale_.c_str());
     }
     if (folder_.is_left())
@@ -142,7 +142,7 @@ class ProcessState {
         continue;
       const struct sigaction& then = actions_[static_cast<std::size_t>(signal)];
       struct sigaction now {};
-      if (::sigaction(signal, nullptr, &now) != 0) continue;  // the C library's own
+      if (::sigaction(signal, nullptr, &now) != 0) continue;  // reserved by the C library
       constexpr int kNoMatter = 0x04000000;  // SA_RESTORER, which the C library adds by itself
       if (now.sa_handler == then.sa_handler && ((now.sa_flags ^ then.sa_flags) & ~kNoMatter) == 0)
         continue;
@@ -158,11 +158,11 @@ class ProcessState {
   std::array<struct sigaction, 65> actions_{};  // by number; Linux has 64
 };
 
-/// What guards share.
+/// State shared by all guards.
 struct Watch {
   std::mutex mutex{};
   std::size_t guards = 0;
-  std::optional<ProcessState> before{};  ///< the first of them
+  std::optional<ProcessState> before{};  ///< from before the first guard
 };
 
 Watch& watch() {
@@ -209,7 +209,7 @@ HostGuard::HostGuard(std::string_view subject) noexcept : subject_(subject) {
     ++shared.guards;
     is_watching_ = true;
   } catch (...) {
-    // Memory is short: what is being done is worth more than being watched.
+    // No memory: the work goes on without a guard.
   }
 }
 

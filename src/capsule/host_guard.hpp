@@ -12,11 +12,11 @@
 
 namespace vcap::detail {
 
-/// What a thread has of its own that code may change: signal mask, locale, floating-point modes.
+/// Per-thread state that code may change: signal mask, locale, floating-point modes.
 class ThreadState {
  public:
   ThreadState() noexcept;
-  /// Puts back what has changed since, and says what that was: "the rounding mode, ".
+  /// Restores what has changed since, and says what that was: "the floating-point modes, ".
   std::string restore() const;
 
  private:
@@ -25,15 +25,15 @@ class ThreadState {
   locale_t locale_;
 };
 
-/// Holds, while an author's code runs, what belongs to the host and may not be changed: locale,
-/// working directory, umask, what signals do, and the calling thread's modes.
+/// Protects, while an author's code runs, process state that belongs to the host: locale, working
+/// directory, umask, signal actions, and the calling thread's modes.
 ///
-/// In the end, what has changed is put back, with one warning in the log that names `subject`.
-/// Where guards overlap, on several threads or one within the other, they share the state from
-/// before the first: then a change is reported by whichever ends first after it. What the host
-/// itself changes meanwhile on another thread cannot be told apart, and is put back too; so it
-/// should change these before it loads capsules, or between. Costs some tens of microseconds.
-/// Thread safety: made and destroyed by one thread; any number at once.
+/// The destructor restores what has changed, and logs one warning that names `subject`. Guards that
+/// overlap, on several threads or nested on one, share the state from before the first guard. Then
+/// the guard that ends first after a change reports it. It cannot distinguish changes that the host
+/// itself makes meanwhile on another thread, and restores those too; so the host should change
+/// these before it loads capsules, or between. Costs some tens of microseconds. Thread safety: one
+/// thread makes and destroys it; any number may exist at once.
 class VCAP_EXPORT HostGuard {
  public:
   explicit HostGuard(std::string_view subject) noexcept;
@@ -44,7 +44,7 @@ class VCAP_EXPORT HostGuard {
  private:
   std::string_view subject_;
   ThreadState thread_;
-  bool is_watching_ = false;  ///< not so where memory was short
+  bool is_watching_ = false;  ///< false if memory was short
 };
 
 }  // namespace vcap::detail

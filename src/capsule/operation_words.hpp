@@ -9,7 +9,7 @@
 
 namespace vcap::detail {
 
-/// The state that a capsule keeps, for people: "stateless", "unbounded state", "bounded state,
+/// The kind of a capsule's state, for people: "stateless", "unbounded state", "bounded state,
 /// warm-up of 299 frames; outlives gap, seek". Thread-safe.
 VCAP_EXPORT std::string state_words(const CapsuleInfo& info);
 
@@ -20,8 +20,8 @@ VCAP_EXPORT std::string stencil_words(const Stencil& stencil);
 /// "up to 32 inputs at once, 8 at best". Thread-safe.
 VCAP_EXPORT std::string batch_words(const BatchSizes& batch);
 
-/// What a capsule sees of a stream beyond a frame by itself, a phrase each; empty where that is
-/// nothing. Thread-safe.
+/// What a capsule sees of a stream besides a single frame, one phrase each; empty if there is
+/// nothing else. Thread-safe.
 VCAP_EXPORT std::vector<std::string> operation_words(const CapsuleInfo& info);
 
 }  // namespace vcap::detail

@@ -11,7 +11,7 @@ namespace vcap {
 namespace {
 
 constexpr std::size_t kLongestName = 255;
-constexpr std::size_t kMostParts = 8;  // as of an entry's name in a capsule
+constexpr std::size_t kMostParts = 8;  // the same as for an entry's name in a capsule
 constexpr std::size_t kLongestUrl = 2048;
 
 constexpr std::string_view kLettersAndDigits =
@@ -19,7 +19,7 @@ constexpr std::string_view kLettersAndDigits =
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Stricter than the names of files in a capsule, so that each is sound there too.
+/// Stricter than the rules for names of files in a capsule, so that each name is valid there too.
 std::string resource_name_fault(std::string_view name) {
   if (name.empty() || name.size() > kLongestName)
     return "has " + std::to_string(name.size()) + " bytes; 1 to " + std::to_string(kLongestName) +
@@ -42,7 +42,7 @@ std::string resource_name_fault(std::string_view name) {
   return {};
 }
 
-/// The host of `host[:port]`, without the brackets of an IPv6 address; empty where it is malformed.
+/// The host of `host[:port]`, without the brackets of an IPv6 address; empty if it is malformed.
 std::string_view host_of(std::string_view authority) {
   const bool is_bracketed = authority.starts_with('[');
   const std::size_t end = is_bracketed ? authority.find(']') : authority.find(':');

@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr int kDepth = 24;
 constexpr std::size_t kMostValues = 2048;
 
-/// What a keyword's value is.
+/// The form of a keyword's value.
 enum class Form {
   note,    ///< for people; a string
   value,   ///< anything
@@ -88,7 +88,7 @@ std::size_t values_in(const json& value) {
   return count;
 }
 
-/// No empty list: a schema that lists nothing would take nothing.
+/// Refuses an empty list: a schema that lists nothing would accept nothing.
 std::vector<JsonView> some(const JsonView& view) {
   std::vector<JsonView> elements = view.elements();
   if (elements.empty()) view.fail("an array of one or more");
@@ -189,7 +189,7 @@ class Expander {
     return expanded;
   }
 
-  /// What a reference names: a place in the same document, since nothing is fetched.
+  /// What a reference names: a place in the same document, because nothing is fetched.
   JsonView target(const JsonView& reference) const {
     const std::string& text = reference.text();
     if (!text.starts_with('#'))

@@ -10,29 +10,31 @@
 
 namespace vcap::detail {
 
-/// A schema that stands for itself: what its references name is in their place.
+/// A schema without references: each reference is replaced by what it names.
 struct ExpandedSchema {
-  /// A value that the schema gives where there is none.
+  /// A default in the schema.
   struct Default {
     JsonView::Pointer place;  ///< in the schema as it was declared
-    nlohmann::json schema;    ///< what it must fit; it is this one's "default"
+    nlohmann::json schema;    ///< the schema that it must fit; it is this schema's "default"
   };
 
   nlohmann::json schema = nlohmann::json::object();
   std::vector<Default> defaults{};
 };
 
-/// Reads a JSON Schema of draft 7, which somebody else may have written. Bounded work for any: it
-/// may nest 24 levels deep and hold 2048 values, what references name counted where they stand, so
-/// that none can refer to itself. Keywords are those of the draft but for pattern,
-/// patternProperties and format (a regular expression can keep a search busy for years),
-/// multipleOf and propertyNames (valijson takes 4.5 for a multiple of 2, and does not tell which
-/// name is wrong), $id and notes of other kinds; another one, such as a misspelt one, would check
-/// nothing, and is refused. `false` is {"not": {}} in what it gives. Throws InvalidArgument
-/// (invalid_json), naming the wrong place by its JSON pointer. Thread-safe.
+/// Reads a JSON Schema of draft 7, which may come from an untrusted source. The work is bounded:
+/// the schema may nest 24 levels deep and hold 2048 values. What references name counts at each
+/// place of use, so no reference can refer to itself.
+///
+/// Keywords are those of the draft except pattern, patternProperties and format (a regular
+/// expression can keep a search busy for years), multipleOf and propertyNames (valijson takes 4.5
+/// for a multiple of 2, and does not tell which name is wrong), $id, and notes of other kinds. Any
+/// other keyword, such as a misspelt one, would check nothing and is refused. In the result,
+/// `false` is {"not": {}}. Throws InvalidArgument (invalid_json), which names the wrong place by
+/// its JSON pointer. Thread-safe.
 VCAP_EXPORT ExpandedSchema expanded_schema(const JsonView& declared);
 
-/// Whether an expanded schema stands for `false`.
+/// Whether an expanded schema means `false`.
 bool takes_nothing(const nlohmann::json& schema);
 
 }  // namespace vcap::detail

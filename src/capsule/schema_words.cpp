@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostChoices = 12;  ///< that a line of a message has room for
+constexpr std::size_t kMostChoices = 12;  ///< fits into one line of a message
 
 const json* find(const json& schema, const char* keyword) {
   const auto found = schema.find(keyword);
@@ -29,7 +29,7 @@ std::string any_of(const std::vector<std::string>& words) {
   return text;
 }
 
-/// " from 1 to 9", or what is said of it.
+/// " from 1 to 9", or what is known of the bounds.
 std::string range(const json* least, const json* most) {
   if (least && most && *least == *most) return " of " + brief(*least);
   if (least && most) return " from " + brief(*least) + " to " + brief(*most);

@@ -9,8 +9,8 @@
 
 namespace vcap::detail {
 
-/// What a schema takes, for people: "a whole number from 1 to 9", "\"in\" or \"out\"", "an array
-/// of 2, each a number". Of an expanded schema. Thread-safe.
+/// What a schema accepts, for people: "a whole number from 1 to 9", "\"in\" or \"out\"", "an array
+/// of 2, each a number". Requires an expanded schema. Thread-safe.
 VCAP_EXPORT std::string schema_words(const nlohmann::json& schema);
 
 }  // namespace vcap::detail

@@ -3,7 +3,7 @@
 
 namespace vcap {
 
-// Here, so that the type information is the library's and one for host and capsules.
+// Defined here, so that the type information is in the library, shared by host and capsules.
 BaseStreamState::~BaseStreamState() = default;
 nlohmann::json BaseStreamState::save() const { return {}; }
 

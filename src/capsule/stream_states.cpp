@@ -13,7 +13,7 @@ namespace vcap::detail {
 namespace {
 
 /// The output function of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-/// Generators, 2014): near inputs give outputs that have nothing in common.
+/// Generators, 2014): similar inputs give unrelated outputs.
 std::uint64_t scrambled(std::uint64_t value) noexcept {
   value += 0x9e3779b97f4a7c15u;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -75,7 +75,7 @@ StreamStates::Turn StreamStates::take_turn(std::shared_ptr<OpenStream> opened,
                                            const Frame& frame) const {
   Turn turn(std::move(opened));
   OpenStream& stream = *turn.stream_;
-  // A frame's nodes come in calls of their own: only the first of them starts the state afresh.
+  // A frame's nodes come in separate calls: only the first of these calls renews the state.
   const bool broken_off = breaks_off(frame) && stream.made_at != frame.index;
   if (!stream.state || broken_off) renew(stream, frame);
   return turn;
@@ -89,15 +89,16 @@ bool StreamStates::breaks_off(const Frame& frame) const noexcept {
 
 void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   StreamInfo info = stream.info;
-  // What was saved continues a stream; it is none of a frame that follows nothing.
+  // Saved data continues a stream: it is not used once a state was made, or at a discontinuity.
   if (stream.made_at || breaks_off(frame)) {
     info.saved = nullptr;
     info.saved_by = 0;
   }
-  // Where a bounded state was made must not show.
+  // The results must not depend on the frame at which a bounded state was made, so it keeps its
+  // seed.
   if (stream.made_at && !capsule_.warmup)
     info.seed = scrambled(info.seed ^ scrambled(static_cast<std::uint64_t>(frame.index)));
-  // Gone before the factory runs: should that fail, no later frame may meet the old state.
+  // Reset before the factory runs: if the factory fails, no later frame may use the old state.
   stream.state.reset();
   stream.made_at = frame.index;
   const std::string failed = "capsule " + capsule_.name + " made no state for " +
@@ -116,7 +117,7 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
 }
 
 void StreamStates::clean_up(std::string_view stream_id) {
-  std::shared_ptr<OpenStream> dropped;  // its state is destroyed after the mutex is free
+  std::shared_ptr<OpenStream> dropped;  // its state is destroyed after the mutex is unlocked
   const std::lock_guard lock(mutex_);
   if (const auto found = streams_.find(stream_id); found != streams_.end()) {
     dropped = std::move(found->second);

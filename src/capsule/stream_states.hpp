@@ -19,25 +19,25 @@
 
 namespace vcap::detail {
 
-/// One opening of a stream, and the state that it has.
+/// One opening of a stream, and its state.
 struct OpenStream {
   explicit OpenStream(StreamInfo given) : info(std::move(given)) {}
 
   const StreamInfo info;
   FifoMutex turn;
-  // The rest only by whoever has the turn.
+  // The members below require the turn.
   std::unique_ptr<BaseStreamState> state{};
   std::optional<std::int64_t> made_at{};  ///< the index of the frame that the state was made for
 };
 
 /// The states of one stateful capsule's streams, by stream id.
 ///
-/// A frame takes a Turn, works on the state within it, and lets it go. Turns of one stream come
-/// one at a time, in the order asked for; those of different streams do not wait for each other.
+/// A frame takes a Turn, uses the state, and releases the Turn. Turns of one stream come one at a
+/// time, in the order of the requests; those of different streams do not wait for each other.
 /// Thread-safe.
 class StreamStates {
  public:
-  /// One frame's time alone with its stream's state. Keeps that state alive after clean_up.
+  /// Exclusive use of a stream's state for one frame. Keeps that state alive after clean_up.
   class Turn {
    public:
     BaseStreamState& state() noexcept;
@@ -47,26 +47,27 @@ class StreamStates {
     explicit Turn(std::shared_ptr<OpenStream> stream);
 
     std::shared_ptr<OpenStream> stream_;
-    std::unique_lock<FifoMutex> lock_;  // after stream_: let go before the stream may die
+    std::unique_lock<FifoMutex> lock_;  // after stream_: unlocks before the stream may die
   };
 
-  /// Of a stateful capsule, whose description outlives this.
+  /// For a stateful capsule, whose description must outlive this object.
   explicit StreamStates(const CapsuleInfo& capsule);
   ~StreamStates();
 
-  /// An opening that is known here by no id. Throws InvalidArgument where its config does not fit.
+  /// Makes an opening that is not registered by its id. Throws InvalidArgument if its config does
+  /// not fit.
   std::shared_ptr<OpenStream> make(StreamInfo info) const;
-  /// Throws InvalidArgument where the stream is known already, or its config does not fit.
+  /// Throws InvalidArgument if the stream is registered already, or its config does not fit.
   std::shared_ptr<OpenStream> open(StreamInfo info);
-  /// Waits until it is this frame's turn, and makes the state where it is missing or the frame
-  /// does not follow the one before. A stream that was not opened is, with an empty config; throws
-  /// as open() does. Throws Error (capsule_threw) where the factory fails.
+  /// Waits for this frame's turn, and makes the state if there is no state or the frame does not
+  /// follow the one before. If the stream is not open, opens it with an empty config; throws like
+  /// open(). Throws Error (capsule_threw) if the factory fails.
   Turn take_turn(std::string_view stream_id, const Frame& frame);
-  /// The same on one opening, forgotten or not.
+  /// The same for one opening, even if it was forgotten.
   Turn take_turn(std::shared_ptr<OpenStream> stream, const Frame& frame) const;
-  /// Forgets a stream; turns taken or waited for finish on the state that they had.
+  /// Forgets a stream; turns that were taken or waited for still use their state.
   void clean_up(std::string_view stream_id);
-  /// What the stream's state saves; null where there is none, or somebody has the turn.
+  /// What the stream's state saves; null if there is no state, or another call has the turn.
   nlohmann::json save(std::string_view stream_id) const;
   void clear();
   std::size_t size() const;
@@ -81,7 +82,7 @@ class StreamStates {
   std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_;
 };
 
-/// The seed of a stream that was given none: the same for the same id on every machine.
+/// The seed of a stream without a given one: the same for the same id on every machine.
 std::uint64_t seed_of(std::string_view stream_id) noexcept;
 
 }  // namespace vcap::detail

@@ -5,7 +5,7 @@
 
 namespace vcap::detail {
 
-/// Whether it is [A-Za-z0-9_]+: what may stand in a path, on a command line and in JSON as it is.
+/// Whether it is [A-Za-z0-9_]+, which is safe in a path, on a command line and in JSON.
 inline bool is_identifier(std::string_view text) {
   constexpr std::string_view kAllowed =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";

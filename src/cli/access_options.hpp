@@ -17,7 +17,7 @@ struct KeyArguments {
   std::string passphrase_file{};
 };
 
-/// Whose capsules are let in, and how encrypted ones are opened.
+/// Which signatures are trusted, and how encrypted capsules are decrypted.
 struct AccessArguments {
   KeyArguments key{};
   std::vector<std::string> trusted_keys{};
@@ -26,14 +26,15 @@ struct AccessArguments {
   bool require_signature = false;
 };
 
-/// Declares --key-file and --passphrase-file, of which at most one is given.
+/// Declares --key-file and --passphrase-file; at most one may be given.
 void add_key_options(CLI::App& command, KeyArguments& arguments);
-/// Declares these, and --trusted-key, --revoked-key, --require-signature and --minimum-version.
+/// Declares the key options, and --trusted-key, --revoked-key, --require-signature and
+/// --minimum-version.
 void add_access_options(CLI::App& command, AccessArguments& arguments);
 
-/// Reads the key that is named; nothing where none is. Throws InvalidArgument.
+/// Reads the given key; `nullopt` if there is none. Throws InvalidArgument.
 std::optional<EncryptionKey> read_key(const KeyArguments& arguments);
-/// Reads the keys that are named. Throws UsageError and InvalidArgument.
+/// Reads the given keys. Throws UsageError and InvalidArgument.
 LoadOptions read_access(const AccessArguments& arguments);
 
 }  // namespace vcap::cli

@@ -41,13 +41,13 @@ void read_option(const std::vector<CapsuleInfo>& capsules, const std::string& te
 std::string read_whole(const std::string& path, const std::string& argument) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  // A folder opens, and has nothing to read.
+  // A folder can be opened but not read.
   if (!file || !(text << file.rdbuf()))
     throw UsageError(argument + ": cannot read the file " + path + ", or it is empty");
   return text.str();
 }
 
-/// The object in "…=JSON" or "…=@file"; `equals` is where the sign stands.
+/// The object in "…=JSON" or "…=@file"; `equals` is the position of the first '='.
 nlohmann::json read_object(const std::string& text, std::size_t equals,
                            const std::string& argument) {
   std::string value = text.substr(equals + 1);
@@ -91,7 +91,7 @@ bool goes_through(const StreamSettings& stream, const std::string& capsule) {
 
 void read_stream_option(const std::vector<CapsuleInfo>& capsules, const std::string& text,
                         std::map<std::string, StreamSettings>& all) {
-  // A stream's name may hold anything, a capsule's and an option's no colon.
+  // A stream's name may contain colons; the names of capsules and options may not.
   const std::string argument = "--stream-option " + text;
   const std::size_t colon = text.substr(0, text.find('=')).rfind(':');
   if (colon == std::string::npos) throw UsageError(argument + ": write stream:capsule.name=value");
@@ -112,8 +112,8 @@ void read_choice(const std::vector<CapsuleInfo>& capsules, const std::string& te
     chosen.push_back(find(capsules, name, argument).name);
 }
 
-/// Sets a config for one stream, or, where none is named, for all that go through the capsule and
-/// have none of their own; so these are to be read last.
+/// Sets a config for one stream. If no stream is named, sets it for all that go through the capsule
+/// and have no config of their own; so these must be read last.
 void read_stream_config(const std::vector<CapsuleInfo>& capsules, const std::string& text,
                         std::map<std::string, StreamSettings>& all) {
   const std::string argument = "--stream-config " + text;
@@ -142,7 +142,7 @@ bool names_a_stream(const std::string& config) {
   return config.substr(0, config.find('=')).find(':') != std::string::npos;
 }
 
-/// That no capsule has two configs for all streams.
+/// Checks that no capsule has two configs for all streams.
 void refuse_repeated(const std::vector<std::string>& configs_for_all) {
   std::set<std::string> seen;
   for (const std::string& text : configs_for_all)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what a capsule declares of its state is true: runs that must have the same records.
+// Checks whether a capsule's declarations about its state are true: compares runs that must give
+// the same records.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -78,7 +79,7 @@ RecordTolerance read_tolerances(const std::vector<std::string>& texts) {
   return tolerance;
 }
 
-/// The lines of the run that others are held against, in a file that nobody else sees.
+/// The lines of the reference run, in a private temporary file.
 class Reference {
  public:
   Reference() : file_(std::tmpfile(), &std::fclose) {
@@ -89,7 +90,7 @@ class Reference {
       throw std::system_error(errno, std::generic_category(), "a temporary file");
   }
   void begin() { std::rewind(file_.get()); }
-  /// Nothing behind the last.
+  /// `nullopt` after the last line.
   std::optional<std::string> next() {
     char* text = nullptr;
     std::size_t room = 0;
@@ -111,7 +112,7 @@ class Verdict {
     reference_.begin();
   }
 
-  /// `frames_apart`: the run has every so many frames alone.
+  /// `frames_apart`: the run has only every frames_apart-th frame.
   void add(const FrameRecord& record, std::int64_t frames_apart) {
     std::optional<std::string> line = reference_.next();
     for (std::int64_t i = 1; i < frames_apart && frames_ > 0; ++i) line = reference_.next();
@@ -129,7 +130,7 @@ class Verdict {
                difference->value + " in place of " + difference->other;
   }
 
-  /// After the last record.
+  /// Call it after the last record.
   void end(std::int64_t frames_apart) {
     for (std::int64_t i = 1; i < frames_apart && frames_ > 0; ++i) reference_.next();
     is_short_ = reference_.next().has_value();
@@ -204,7 +205,8 @@ class StateCheck {
         tell_unshown(name, too_short());
         continue;
       }
-      // Where the last slice is fed from the beginning on, all have seen all.
+      // If the last slice is fed from the first frame on, every slice sees all frames before it,
+      // and the run shows nothing.
       if (const std::int64_t begin = frames_ / count * (count - 1); begin > reach())
         check(pipeline, name, {.slices = slices});
       else
@@ -217,7 +219,7 @@ class StateCheck {
   }
 
   void check_apart(Pipeline& pipeline) {
-    // So far that a warm-up does not reach from one to the next.
+    // So far apart that no warm-up reaches from one frame to the next.
     const std::int64_t apart = std::max(kApart, reach() + 2);
     const std::string name = "one frame in " + std::to_string(apart);
     if (unbounded_one() || apart < frames_)
@@ -239,11 +241,12 @@ class StateCheck {
     tell(name, none + "which shows nothing: run it on a machine that does less");
   }
 
-  /// Whether inputs of the first capsule, or frames, have come to it together.
+  /// Whether several inputs or frames reached the first capsule together.
   bool has_batched(const std::vector<CapsuleStats>& capsules) const {
     const CapsuleInfo& info = infos_.front();
     const auto own = std::ranges::find(capsules, info.name, &CapsuleStats::name);
-    // Without an edge or a lack of nodes, a frame is a call.
+    // With neither a stencil nor single nodes, every frame counts as a call unless frames come
+    // together.
     const bool is_called_for_each =
         info.input_type.size != NodeDescription::Size::single && !info.stencil;
     return (is_called_for_each && own->calls < static_cast<std::uint64_t>(frames_)) ||
@@ -252,7 +255,7 @@ class StateCheck {
            });
   }
 
-  /// How many frames before one are fed for it, at most.
+  /// The greatest number of earlier frames that are fed for one frame.
   std::int64_t reach() const {
     std::int64_t reach = 0;
     for (const CapsuleInfo& info : infos_)
@@ -260,7 +263,7 @@ class StateCheck {
     return reach;
   }
 
-  /// Before anything is held against it: a field that is not in the records was misspelt.
+  /// Runs before any comparison: a field that is in no record was misspelt.
   void require_tolerated_fields() {
     for (const auto& [field, value] : tolerance_.of_fields) {
       const std::string name = nlohmann::json(field).dump() + ":";
@@ -284,7 +287,7 @@ class StateCheck {
     return nullptr;
   }
 
-  /// The first capsule with batches of these sizes, those it needs besides as they are.
+  /// Loads the first capsule with these batch sizes, and the other capsules unchanged.
   std::unique_ptr<Pipeline> load(const BatchSizes& sizes) const {
     std::vector<std::shared_ptr<Capsule>> capsules;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
@@ -336,7 +339,7 @@ class StateCheck {
     return "the source has no more than " + std::to_string(frames_) + " frames";
   }
 
-  /// Of what would be the same whatever the capsule does.
+  /// For a run that would give the same records whatever the capsule does.
   void tell_unshown(const std::string& name, const std::string& why) {
     is_shown_ = false;
     tell(name, "not run: " + why);
@@ -358,7 +361,7 @@ class StateCheck {
   Reference reference_;
   std::int64_t frames_ = 0;  ///< of the reference
   bool is_true_ = true;
-  bool is_shown_ = true;  ///< all that there is to show
+  bool is_shown_ = true;  ///< whether every check could show something
 };
 
 }  // namespace

@@ -7,11 +7,11 @@
 
 namespace vcap::cli {
 
-/// What the command line has chosen to do; gives the exit status, or throws.
+/// The chosen command; returns the exit status, or throws.
 using Action = std::function<int()>;
 
-// Each declares one subcommand, which sets `chosen` where the command line names it. What a
-// subcommand does begins only after the whole line has been read.
+// Each declares one subcommand, which sets `chosen` if the command line names it. A subcommand
+// starts only after the whole line has been read.
 void add_run(CLI::App& app, Action& chosen);
 void add_check_state(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);

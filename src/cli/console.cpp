@@ -20,7 +20,7 @@ void write(const std::string& text) {
   std::fflush(stderr);
 }
 
-// What a capsule or a camera has to say must not reach the terminal's own controls.
+// Text from a capsule or a camera must not reach the terminal's control sequences.
 std::string one_line(std::string_view text) {
   std::string line(text);
   std::replace_if(

@@ -11,7 +11,7 @@ namespace vcap::cli {
 /// them. Thread-safe.
 class Console {
  public:
-  /// The one of this process: there is one standard error.
+  /// The console of this process; a process has one standard error.
   static Console& shared();
 
   /// Sends vcap's log here, from warnings on.
@@ -20,9 +20,9 @@ class Console {
 
   /// Writes one line; line breaks within it become spaces, so that one message stays one line.
   void line(std::string_view text);
-  /// Replaces the progress line; does nothing where this is no terminal.
+  /// Replaces the progress line; does nothing if this is not a terminal.
   void progress(std::string text);
-  /// Takes the progress line away.
+  /// Removes the progress line.
   void end_progress();
 
  private:

@@ -72,7 +72,7 @@ void add_properties(const nlohmann::json& schema, const std::string& place,
 
 }  // namespace
 
-/// The first few of a long list; face meshes have hundreds of keypoints.
+/// Shortens a long list; face meshes have hundreds of keypoints.
 std::string shortened(std::vector<std::string> names) {
   constexpr std::size_t kShown = 6;
   if (names.size() <= kShown) return joined(names);

@@ -33,7 +33,7 @@ int list_devices(bool as_json) {
   return kDone;
 }
 
-/// What a capsule would get on this machine, as its manifest tells.
+/// Lists the devices that a capsule would get on this machine, according to its manifest.
 int list_sets(const std::string& path, const LoadOptions& access, bool as_json) {
   const CapsuleInfo info = read_manifest(path, access).info;
   if (!info.device_set) {

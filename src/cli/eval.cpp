@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records, or what other tools have found, against ground truth.
+// Compares records, or results of other tools, with ground truth.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -13,7 +13,7 @@
 
 namespace vcap::cli {
 
-/// A class of the ground truth, and how records call it.
+/// A class of the ground truth, and its name in records.
 struct EvalName {
   std::string found;
   std::string truth;
@@ -24,7 +24,7 @@ struct EvalArguments {
   std::vector<std::string> records;
   std::vector<std::string> results;
   std::vector<std::string> ground_truth;
-  std::string format;              ///< empty: by the file
+  std::string format;              ///< empty: chosen by the file
   std::vector<std::string> names;  ///< as given: NAME[=CATEGORY]
   std::optional<std::string> stream;
   std::optional<std::int64_t> group;

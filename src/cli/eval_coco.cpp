@@ -114,7 +114,7 @@ void read_annotations(const EvalInput& input, const Json& content, EvalCoco& coc
   }
 }
 
-/// The last number of the file's name, without folder and extension.
+/// The last number in the file's name, without folder and extension.
 std::optional<std::int64_t> number_in_name(const std::string& file_name) {
   std::string_view name = file_name;
   name.remove_prefix(name.rfind('/') + 1);
@@ -138,7 +138,7 @@ std::optional<std::int64_t> number_of(const EvalInput& input, const Json& image,
   return name ? number_in_name(*name) : std::nullopt;
 }
 
-/// The first of the rules that gives each image a number.
+/// The first rule that gives each image a number.
 EvalFramesBy rule_for(const EvalInput& input, const Json& images) {
   for (const EvalFramesBy rule : {EvalFramesBy::field, EvalFramesBy::file_name}) {
     std::size_t numbered = 0;
@@ -177,7 +177,7 @@ void number_frames(const std::string& path, const Json& content, EvalFramesBy ru
   const Json& images = content.at("images");
   if (rule == EvalFramesBy::order) return number_by_order(input, images, coco);
   if (rule == EvalFramesBy::automatic) rule = rule_for(input, images);
-  if (rule == EvalFramesBy::field) first = 0;  // it is the records' own number
+  if (rule == EvalFramesBy::field) first = 0;  // it is the number in the records
   std::map<std::int64_t, std::size_t> taken;
   for (std::size_t i = 0; i < images.size(); ++i) {
     const std::string place = entry_of("images", i);

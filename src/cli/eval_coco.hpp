@@ -26,12 +26,12 @@ struct EvalCoco {
 /// entry.
 EvalCoco read_coco(const std::string& path, const nlohmann::json& content);
 
-/// Gives each frame its number by the rule, less `first`; throws InvalidArgument if two have the
+/// Gives each frame its number by the rule, minus `first`; throws InvalidArgument if two have the
 /// same number, or one is below 0.
 void number_frames(const std::string& path, const nlohmann::json& content, EvalFramesBy rule,
                    std::int64_t first, EvalCoco& coco);
 
-/// Adds the detections of a file of COCO's results. Throws as read_coco() does.
+/// Adds the detections of a file of COCO's results. Throws like read_coco().
 void add_coco_results(const std::string& path, EvalCoco& coco);
 
 }  // namespace vcap::cli

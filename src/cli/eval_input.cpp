@@ -17,7 +17,7 @@
 namespace vcap::cli {
 namespace {
 
-/// The value as it stands in the file, cut short.
+/// The value as in the file, shortened.
 std::string shown(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 57) + "...";

@@ -14,25 +14,25 @@
 
 namespace vcap::cli {
 
-/// A file that the evaluation reads, and the place in it, for messages.
+/// A file that the evaluation reads; reports errors with their place in it.
 class EvalInput {
  public:
   explicit EvalInput(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const noexcept { return path_; }
 
-  /// All of it. Throws SourceError (source_open) if it cannot be read.
+  /// The whole file. Throws SourceError (source_open) if it cannot be read.
   std::string read() const;
-  /// All of it as JSON; throws InvalidArgument (invalid_json) too.
+  /// The whole file as JSON; also throws InvalidArgument (invalid_json).
   nlohmann::json read_json() const;
-  /// Calls with each line that is not blank and its number, from 1, without the line's end.
+  /// Calls `take` with each line that is not blank, without the line's end, and its number, from 1.
   void each_line(const std::function<void(std::string_view line, std::size_t number)>& take) const;
 
   /// Throws InvalidArgument (invalid_argument): "FILE, PLACE: MESSAGE".
   [[noreturn]] void fail(const std::string& place, const std::string& message) const;
 
-  // Members of an object at `place`. Each throws as fail() does if the member is of another kind,
-  // or is missing and not `std::optional`.
+  // Members of an object at `place`. Each throws like fail() if the member is of another kind, or
+  // is missing and not `std::optional`.
   const nlohmann::json& array(const nlohmann::json& object, const char* key,
                               const std::string& place) const;
   std::string text(const nlohmann::json& object, const char* key, const std::string& place) const;

@@ -13,7 +13,7 @@ using EvalLabels = std::vector<std::pair<std::string, std::string>>;
 
 /// Reads a folder with a folder for each label, a CSV file of lines "file,label", or a JSON object
 /// of file to label. Files of folders are named "label/file". Throws SourceError if it cannot be
-/// read; InvalidArgument with the place of an error, or if it has no labels.
+/// read; InvalidArgument, with the place of an error, if it is invalid or has no labels.
 EvalLabels read_labels(const std::string& path);
 
 }  // namespace vcap::cli

@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<const char*, 8> kColumns{"frame", "id",     "left",       "top",
                                               "width", "height", "confidence", "class"};
 
-/// One line's numbers.
+/// The numbers of one line.
 struct MotLine {
   std::vector<double> values;
   std::string place;
@@ -81,7 +81,7 @@ MotLine read_line(const EvalInput& input, std::string_view text, std::size_t num
   return line;
 }
 
-/// Which ids each frame has.
+/// The ids of each frame.
 class MotIds {
  public:
   void add(const EvalInput& input, const MotLine& line) {

@@ -20,14 +20,14 @@ struct EvalMotClasses {
 /// By number of the frame, from 0.
 using EvalMotFrames = std::map<std::int64_t, EvalFrame>;
 
-/// Reads gt.txt: frame, id, left, top, width, height, whether it counts, and in files of 8 or 9
-/// columns the class. Its objects get the name `name`. Throws InvalidArgument that names file and
+/// Reads gt.txt: frame, id, left, top, width, height, whether it counts, and, in files of 8 or 9
+/// columns, the class. Its objects get the name `name`. Throws InvalidArgument that names file and
 /// line.
 EvalMotFrames read_mot_truth(const std::string& path, const EvalMotClasses& classes,
                              const std::string& name);
 
 /// Adds a file of results: frame, id, left, top, width, height and, if there is one, the
-/// confidence. The id -1 means: no track. Throws as read_mot_truth() does.
+/// confidence. The id -1 means: no track. Throws like read_mot_truth().
 void add_mot_results(const std::string& path, const std::string& name, EvalMotFrames& frames);
 
 }  // namespace vcap::cli

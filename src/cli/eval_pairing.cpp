@@ -60,7 +60,7 @@ class FilePairer {
     return content.is_object() && content.contains("annotations") ? "coco" : "labels";
   }
 
-  /// The records of that place of the command line.
+  /// The records of the file with this index on the command line.
   EvalRecords records_of(std::size_t place, bool boxes) {
     EvalRecords records =
         read_records(arguments_.records[place], {arguments_.stream, arguments_.group, boxes});
@@ -155,7 +155,7 @@ class FilePairer {
     paired_.scenes.push_back(std::move(scene));
   }
 
-  /// By which name records call the one class of a MOT file.
+  /// The name that records use for the one class of a MOT file.
   std::string name_in(std::size_t place, const EvalRecords& records) const {
     std::set<std::string> present;
     for (const EvalRecord& record : records.records)
@@ -208,7 +208,7 @@ class FilePairer {
     return found;
   }
 
-  /// The surest object of each frame; the frames are the files in their order.
+  /// The object of highest confidence in each frame; the frames are the files in their order.
   std::map<std::string, std::string> labels_in_records(std::size_t place,
                                                        const EvalLabels& labels) {
     std::map<std::string, std::string> found;

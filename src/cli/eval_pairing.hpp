@@ -20,8 +20,8 @@ struct EvalPairing {
   std::vector<std::string> notes{};  ///< what was left out
 };
 
-/// Reads all files that the command line names. Throws UsageError if they do not belong together;
-/// SourceError if one cannot be read; InvalidArgument with file and place if one is not right.
+/// Reads all files that the command line names. Throws UsageError if they do not belong together,
+/// SourceError if one cannot be read, InvalidArgument with file and place if one is invalid.
 EvalPairing pair_files(const EvalArguments& arguments, const std::vector<EvalName>& names);
 
 }  // namespace vcap::cli

@@ -21,7 +21,7 @@ namespace {
 /// Colours that red-green colour-blind people can tell apart (M. Okabe, K. Ito, 2008).
 constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#56b4e9", "#e69f00", "#000000"};
-/// One colour for each line; the rest is left out.
+/// One colour for each line; further lines are left out.
 constexpr std::size_t kMostLines = kColours.size();
 
 std::string tenths(double value) {
@@ -135,7 +135,7 @@ std::string line_plot(const std::string& title, const std::string& x_label,
   return std::move(svg).finish();
 }
 
-/// The classes of most objects.
+/// Plots the classes with the most objects.
 std::string precision_recall_plot(const EvalReport& report) {
   std::vector<const EvalReport::Class*> classes;
   for (const EvalReport::Class& one : report.classes)

@@ -11,11 +11,10 @@
 
 namespace vcap::cli {
 
-/// One record.
 struct EvalRecord {
   std::int64_t frame_index = 0;
   std::size_t line = 0;
-  std::vector<EvalFound> objects{};  ///< children among them
+  std::vector<EvalFound> objects{};  ///< including children
 };
 
 /// The records of one stream.

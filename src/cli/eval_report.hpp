@@ -16,7 +16,7 @@
 
 namespace vcap::cli {
 
-/// All that `vcap eval` reports.
+/// Everything that `vcap eval` reports.
 struct EvalReport {
   struct Class {
     std::string name{};
@@ -41,7 +41,7 @@ struct EvalReport {
   AveragePrecision mean_average_precision() const;
 };
 
-/// The point of the curve whose F1 is the greatest; absent if the curve is empty.
+/// The point of the curve with the greatest F1; absent if the curve is empty.
 std::optional<PrecisionRecallPoint> best_point(const std::vector<PrecisionRecallPoint>& curve);
 
 /// The harmonic mean of precision and recall; 0 if both are 0.
@@ -50,11 +50,11 @@ double f1_of(const PrecisionRecallPoint& point);
 /// "1 frame", "3 frames": for notes.
 std::string plural(std::size_t count, const char* what);
 
-/// As tables.
+/// Prints it as tables.
 void print_report(const EvalReport& report, std::ostream& out);
 /// Schema "vcap.evaluation/1" (docs/evaluation.md); figures without a value are left out.
 nlohmann::json json_of_report(const EvalReport& report);
-/// Writes the plots that the report has data for; gives their names. Throws OutputError.
+/// Writes the plots that the report has data for; returns their names. Throws OutputError.
 std::vector<std::string> write_plots(const EvalReport& report, const std::string& folder);
 
 }  // namespace vcap::cli

@@ -151,7 +151,7 @@ class SceneScorer {
     }
   }
 
-  /// Of objects that are compared with nothing.
+  /// Notes objects that are compared with nothing.
   void note_names(const std::vector<EvalName>& chosen) {
     for (std::size_t i = 0; i < paired_.scenes.size(); ++i) {
       std::map<std::string, std::size_t> left_out;

@@ -10,7 +10,7 @@
 namespace vcap::cli {
 
 /// Scores each class, or the labels, and notes what the figures leave out. Throws UsageError if a
-/// name is unknown or no names match; InvalidArgument if there is no object to be found.
+/// name is unknown or no names match, InvalidArgument if there is no object to find.
 EvalReport score_pairing(const EvalArguments& arguments, const std::vector<EvalName>& names,
                          EvalPairing paired);
 

@@ -16,9 +16,9 @@ int exit_code_of(const std::exception& error) noexcept {
   if (dynamic_cast<const OutputError*>(&error)) return kOutput;
   if (dynamic_cast<const ResourceError*>(&error)) return kResource;
   if (dynamic_cast<const IncompatibleCapsuleError*>(&error)) return kIncompatibleCapsule;
-  // A capsule whose own code fails while it is loaded is as unfit as one whose file is broken.
+  // A capsule whose own code fails during loading is as invalid as one whose file is broken.
   if (dynamic_cast<const CapsuleLoadError*>(&error)) return kInvalidCapsule;
-  // What was named on the command line and does not fit together.
+  // Arguments of the command line that do not fit together.
   if (dynamic_cast<const PlanError*>(&error) || dynamic_cast<const OptionError*>(&error) ||
       dynamic_cast<const InvalidArgument*>(&error))
     return kUsage;

@@ -105,13 +105,13 @@ nlohmann::json json_of(const Error& error) {
 int inspect(const InspectArguments& arguments) {
   const LoadOptions access = read_access(arguments.access);
   const Manifest manifest = read_manifest(arguments.capsule, access);
-  // First, so that nothing is printed of a capsule that is not what it says.
+  // First, so that nothing is printed about a capsule that fails verification.
   if (arguments.verify) verify_capsule(arguments.capsule, access);
   if (arguments.as_json) {
     std::cout << nlohmann::json(manifest).dump(2) << '\n';
     return kDone;
   }
-  // What somebody else wrote must not reach the terminal's own controls.
+  // Text from other people must not reach the terminal's control sequences.
   std::stringstream text;
   print(manifest, text);
   for (std::string line; std::getline(text, line);) std::cout << printable(line) << '\n';

@@ -27,7 +27,7 @@ int make_signing_key(const std::string& name) {
   try {
     key.public_key().save(public_path);
   } catch (const OutputError&) {
-    std::error_code ignored;  // the first error is the one to tell
+    std::error_code ignored;  // the first error is the one to report
     std::filesystem::remove(secret_path, ignored);
     throw;
   }

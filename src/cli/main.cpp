@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#ifdef __GLIBC__  // known once a header of the C++ library was read
+#ifdef __GLIBC__  // defined by any header of the C++ library
 #include <malloc.h>
 #endif
 
@@ -19,14 +19,14 @@
 namespace vcap::cli {
 namespace {
 
-/// The subcommand that was being read, for pointing at its help.
+/// The subcommand that was being read, so that messages can point to its help.
 std::string command_in_use(const CLI::App& app) {
   const auto used = app.get_subcommands();
   return used.empty() ? "vcap" : "vcap " + used.front()->get_name();
 }
 
-/// The complaint in one line, with where to read on. CLI11 calls a command that it does not know
-/// none at all; that word is what the user needs to see.
+/// The error in one line, with a pointer to the help. For an unknown command, CLI11 reports that no
+/// command was given; the user needs to see the unknown word.
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining();
   if (app.get_subcommands().empty() && !unknown.empty())
@@ -34,8 +34,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return std::string(error.what()) + "; see " + command_in_use(app) + " --help";
 }
 
-/// Streams begin and end threads, each of which would have a heap of its own, up to eight a core;
-/// what such a heap once held it keeps. As many as can be used at once are enough.
+/// Streams start and end threads, and each thread could get a heap of its own, up to eight per
+/// core. A heap keeps the memory that it once held. One heap for each core is enough.
 void limit_heaps() {
 #ifdef __GLIBC__
   mallopt(M_ARENA_MAX, static_cast<int>(cores()));
@@ -71,7 +71,7 @@ int run(int argument_count, const char* const* arguments) {
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::Success& wish) {
-    return app.exit(wish);  // --help and --version are no errors
+    return app.exit(wish);  // --help and --version are not errors
   } catch (const CLI::ParseError& error) {
     return complain(explain(app, error), kUsage);
   }

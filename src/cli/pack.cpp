@@ -29,8 +29,8 @@ struct Named {
   fs::path path;
 };
 
-/// "linux-x86_64=build/a.so", or a path alone. Only what looks like a platform is taken for one,
-/// so that a path may have a '=' in it.
+/// "linux-x86_64=build/a.so", or only a path. The part before '=' must look like a platform, so
+/// that a path may contain '='.
 Named read_library(const std::string& text) {
   static const std::regex form("([a-z0-9]+-[a-z0-9_]+)=(.+)");
   std::smatch parts;
@@ -38,7 +38,7 @@ Named read_library(const std::string& text) {
   return {std::string(platform()), text};
 }
 
-/// "model.onnx=build/model_v3.onnx", or a path alone, whose last part is the name.
+/// "model.onnx=build/model_v3.onnx", or only a path, whose last part is the name.
 Named read_file(const std::string& text) {
   const auto equals = text.find('=');
   if (equals == std::string::npos) return {fs::path(text).filename().string(), text};

@@ -32,7 +32,7 @@ std::vector<std::string> at_commas(const std::string& text) {
   return parts;
 }
 
-/// What the sampler says of them, as this argument's fault.
+/// Calls `make` and reports the sampler's error as this argument's.
 Sampler sampled(const std::string& argument, const std::function<Sampler()>& make) {
   try {
     return make();

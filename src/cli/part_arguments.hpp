@@ -9,7 +9,7 @@
 
 namespace vcap::cli {
 
-/// Whose records of a stored source are wanted, and in how many slices it is run.
+/// Which records of a stored source are wanted, and in how many slices it is run.
 struct PartArguments {
   std::optional<Sampler> select{};
   std::size_t slices = 1;
@@ -19,9 +19,10 @@ struct PartArguments {
   void apply_to(StreamConfig& config) const;
 };
 
-/// "0-100,500-600": ranges of frames, without the last of each. Throws UsageError naming the value.
+/// "0-100,500-600": ranges of frames, without the last frame of each. Throws UsageError that names
+/// the value.
 Sampler parse_ranges(const std::string& text);
-/// "0,10,25". Throws UsageError naming the value.
+/// "0,10,25". Throws UsageError that names the value.
 Sampler parse_frames(const std::string& text);
 /// "auto", "off" or a number. Throws UsageError.
 std::size_t parse_slices(const std::string& text);

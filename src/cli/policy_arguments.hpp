@@ -11,8 +11,8 @@
 
 namespace vcap::cli {
 
-/// What `vcap run` is told of how frames that come too fast, capsules that fail and capsules that
-/// hang are dealt with, of all streams alike.
+/// How `vcap run` treats frames that come too fast, capsules that fail and capsules that hang; the
+/// same for all streams.
 struct PolicyArguments {
   std::size_t frames_in_flight = 0;
   OverflowPolicy overflow = OverflowPolicy::automatic;
@@ -26,7 +26,7 @@ struct PolicyArguments {
   void apply_to(StreamConfig& config) const;
 };
 
-/// "N[:WITHIN[:PAUSE]]", the times in seconds. Throws UsageError naming `option`.
+/// "N[:WITHIN[:PAUSE]]", the times in seconds. Throws UsageError that names `option`.
 QuarantinePolicy parse_quarantine(const std::string& text, const std::string& option);
 
 }  // namespace vcap::cli

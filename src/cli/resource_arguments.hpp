@@ -9,13 +9,13 @@
 
 namespace vcap::cli {
 
-/// What a command line says of resources.
+/// The command line's arguments about resources.
 struct ResourceArguments {
   std::string cache{};
   std::string mirror{};
   bool offline = false;
 
-  /// Adds their options; `cache_name` is that of the cache's.
+  /// Adds their options; `cache_name` is the name of the cache's option.
   void add_to(CLI::App& command, const std::string& cache_name);
   ResourceOptions options() const;
 };

@@ -52,7 +52,7 @@ struct RunArguments {
   ResourceArguments resources;
   SourceArguments range;
   PartArguments parts;
-  std::string metrics;          ///< where to offer them; empty: nowhere
+  std::string metrics;          ///< address of the metrics server; empty: no server
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   PolicyArguments policies;
@@ -72,7 +72,7 @@ std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
   return infos;
 }
 
-/// Those that frames go through.
+/// The capsules that frames go through.
 std::vector<CapsuleInfo> infos_in(const Plan& plan, const std::vector<CapsuleInfo>& infos) {
   std::vector<CapsuleInfo> used;
   for (const CapsuleInfo& info : infos)
@@ -96,8 +96,8 @@ std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& p
   return capsules;
 }
 
-/// Offers metrics for as long as the result lives. Where only a port is given, this machine alone
-/// is to reach it.
+/// Serves metrics for as long as the result lives. If only a port is given, only this machine can
+/// reach it.
 std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::string address) {
   if (address.empty()) return nullptr;
   if (address.find(':') == std::string::npos) address.insert(0, ":");
@@ -108,7 +108,7 @@ std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::stri
   return server;
 }
 
-/// One message a failed stream; the exit code of the first.
+/// Writes one message for each failed stream; returns the exit code of the first.
 int report_failures(const RunStreams& streams) {
   int exit_code = kDone;
   for (const StreamReport& report : streams.reports()) {
@@ -124,7 +124,7 @@ int report_failures(const RunStreams& streams) {
   return exit_code;
 }
 
-/// Each on a thread of its own: a camera may take seconds.
+/// Each on its own thread: a camera may take seconds.
 std::vector<std::future<std::unique_ptr<Source>>> open_at_once(
     const std::vector<std::string>& names, const SourceOptions& options) {
   std::vector<std::future<std::unique_ptr<Source>>> sources;
@@ -134,7 +134,7 @@ std::vector<std::future<std::unique_ptr<Source>>> open_at_once(
   return sources;
 }
 
-/// Calls that were given up hold on to their capsule's code, which must not lose its ground.
+/// Calls that were given up still run the capsule's code, so it must not be unloaded.
 bool has_lost_calls(const Pipeline& pipeline) {
   for (const CapsuleStats& capsule : pipeline.stats().capsules)
     for (const BackendStatistics& backend : capsule.backends)
@@ -144,7 +144,7 @@ bool has_lost_calls(const Pipeline& pipeline) {
 
 /// `lost_calls`: whether the process must not end in the usual way.
 int run(const RunArguments& arguments, bool& lost_calls) {
-  // Everything that the manifests tell is checked before any code of a capsule runs.
+  // Everything in the manifests is checked before any capsule's code runs.
   const LoadOptions access = access_of(arguments);
   const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules, access);
   const UnfitPolicy unfit = arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse;
@@ -157,7 +157,7 @@ int run(const RunArguments& arguments, bool& lost_calls) {
   auto stream_settings = read_stream_settings(ids, infos, settings, arguments.streams);
   check_stream_configs(stream_settings, infos_in(plan, infos));
   const SourceOptions range = arguments.range.options();
-  StopSignal stop;  // from here on, since outputs leave traces where the process is killed
+  StopSignal stop;  // from here on, because outputs leave files behind if the process is killed
   RunOutputs outputs(arguments.outputs, arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
   Pipeline pipeline(load_all(arguments.capsules, infos, settings, access),
@@ -185,14 +185,14 @@ int run(const RunArguments& arguments, bool& lost_calls) {
   lost_calls = has_lost_calls(pipeline);
 
   int exit_code = report_failures(streams);
-  // A stream that failed before its first record leaves nothing worth a file's name.
+  // If a stream failed and no stream has a record, no output file is kept.
   if (exit_code != kDone && streams.frames() == 0) return exit_code;
   std::ostringstream summary;
   streams.print_summary(summary);
   try {
     outputs.finish(summary.str());
   } catch (const OutputError&) {
-    // Where writing broke off, the stream has said so already.
+    // If writing failed, the stream has reported it already.
     if (exit_code == kDone) throw;
   }
   return exit_code;
@@ -213,7 +213,7 @@ int run(const RunArguments& arguments) {
   return exit_code;
 }
 
-/// What there is to be, in a job or without. Throws CLI::ParseError.
+/// Checks which arguments are required, with or without a job. Throws CLI::ParseError.
 void check(const RunArguments& arguments, const CLI::App& command) {
   if (arguments.bulk.given()) arguments.bulk.check(command);
   if (!arguments.bulk.job.empty()) return;

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How capsules are let in and opened, which a job file does not say.
+/// The options about trust, keys and resources, which a job file does not contain.
 constexpr std::array<std::string_view, 9> kWithJob{"--key-file",
                                                    "--passphrase-file",
                                                    "--trusted-key",
@@ -36,9 +36,9 @@ constexpr std::array<std::string_view, 9> kWithJob{"--key-file",
                                                    "--resource-cache",
                                                    "--mirror",
                                                    "--offline"};
-/// What a job can be made of.
+/// The options from which --out makes a job.
 constexpr std::array<std::string_view, 4> kWithOut{"--capsule", "--source", "--option", "--config"};
-/// What a job file says in words of its own.
+/// The options that a job file expresses in its own form.
 constexpr std::array<std::string_view, 9> kInJobFile{"--capsule", "--source",        "--option",
                                                      "--config",  "--stream-config", "--slices",
                                                      "--video",   "--jsonl",         "--out"};
@@ -47,7 +47,7 @@ bool is_among(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// The job file that would say the same.
+/// The equivalent job file.
 nlohmann::json job_of(const std::string& out, const BulkSources& arguments,
                       const LoadOptions& access) {
   std::vector<CapsuleInfo> infos;
@@ -74,7 +74,7 @@ Job read(const BulkArguments& arguments, const BulkSources& sources, const LoadO
   return read_job(job_of(arguments.out, sources, access), fs::current_path());
 }
 
-/// Tells of a job's videos while it runs, and of all at its end. Thread safety: thread-safe.
+/// Reports a job's videos while it runs, and all of them at its end. Thread safety: thread-safe.
 class JobLog {
  public:
   explicit JobLog(std::size_t videos) : videos_(videos) {}
@@ -83,13 +83,13 @@ class JobLog {
   /// [one at a time]
   void add(const JobVideoReport& video) {
     ++settled_;
-    // Those done before may be thousands, and were told of then.
+    // Videos done before may be thousands, and were reported then.
     if (video.outcome == JobVideoReport::Outcome::done) Console::shared().line(line_of(video));
     if (video.frames > 0 && video.failed_frames == video.frames && every_frame_failed_.empty())
       every_frame_failed_ = "video " + video.id +
                             ": a capsule failed on every frame; the first: " + video.first_error;
   }
-  /// The first video of which nothing is right.
+  /// The first video of which every frame failed.
   const std::string& every_frame_failed() const noexcept { return every_frame_failed_; }
 
   std::string progress(std::chrono::duration<double> elapsed) const {

@@ -10,19 +10,19 @@
 
 namespace vcap::cli {
 
-/// What a command line says of a job: a file that describes it, or the parts of one.
+/// The command line's arguments about a job: a file that describes it, or the parts of one.
 struct BulkArguments {
   std::string job{};
-  std::string out{};  ///< the folder of outputs, of a job without a file
+  std::string out{};  ///< the folder of outputs, for a job without a file
 
   bool given() const noexcept { return !job.empty() || !out.empty(); }
   /// Declares --job and --out.
   void add_to(CLI::App& command);
-  /// That nothing is given beside them that is of no effect on a job. Throws CLI::ParseError.
+  /// Checks that no other given option would have no effect on a job. Throws CLI::ParseError.
   void check(const CLI::App& command) const;
 };
 
-/// What `--out` makes a job of, as it stands on the command line.
+/// The arguments from which `--out` makes a job, as given on the command line.
 struct BulkSources {
   std::vector<std::string> capsules{};
   std::vector<std::string> sources{};
@@ -30,7 +30,7 @@ struct BulkSources {
   std::vector<std::string> configs{};
 };
 
-/// Runs the job, and comes back with the exit code.
+/// Runs the job and returns the exit code.
 int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const LoadOptions& access);
 
 }  // namespace vcap::cli

@@ -30,7 +30,8 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
     check_free(paths_.trace);
     trace_ = std::make_shared<Trace>(paths_.trace);
   }
-  // The clip's own file comes with its stream, when its rate is known; its folder can be wrong now.
+  // The clip's file is made with its stream, when its frame rate is known; a wrong folder is found
+  // now.
   if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0);
 }
 
@@ -69,7 +70,7 @@ std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_
   return sink;
 }
 
-/// A line for each output that records were lost to.
+/// A line for each output that lost records.
 std::string RunOutputs::losses() const {
   std::string lines;
   for (const Output& output : outputs_) {
@@ -96,7 +97,7 @@ void RunOutputs::finish(std::string summary) {
   };
   for (const Output& output : outputs_) attempt([&output] { output.sink->close(); });
   if (trace_) attempt([this] { trace_->close(); });
-  summary += losses();  // known only now that all is written
+  summary += losses();  // known only after everything is written
   if (summary_)
     attempt([this, &summary] {
       summary_->write(summary);

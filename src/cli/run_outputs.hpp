@@ -12,7 +12,7 @@
 
 namespace vcap::cli {
 
-/// Where a run's results go, nowhere where the name is empty, and how.
+/// Where a run's results go, and how; an empty name means no output.
 struct OutputPaths {
   std::string jsonl;
   std::string video;
@@ -22,20 +22,20 @@ struct OutputPaths {
   WhenSinkFull when_slow = WhenSinkFull::wait;
 };
 
-/// The files of a run: opened before it begins, so that a wrong path costs no work, and named when
-/// it is over. Where finish() is not reached, none of them is left behind.
+/// The files of a run. They are opened before the run begins, so that a wrong path is found early,
+/// and get their names at its end. If finish() is not reached, no file is left behind.
 class RunOutputs {
  public:
-  /// Throws OutputError, and UsageError where an output would replace a source or another output.
+  /// Throws OutputError, and UsageError if an output would replace a source or another output.
   RunOutputs(OutputPaths paths, std::vector<std::string> sources);
 
-  /// What a stream writes to. Throws like the constructor.
+  /// The sinks of one stream. Throws like the constructor.
   std::vector<std::shared_ptr<Sink>> sinks_of_stream(const std::string& stream_id,
                                                      bool one_of_several, double frames_per_second);
-  /// Null where there is none.
+  /// Null if there is no trace.
   const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
-  /// Completes every file and prints the summary, with what was lost to outputs: to standard
-  /// output, or, where the records go there, to standard error. Completes all that can be, then
+  /// Completes every file and prints the summary, including what outputs lost: to standard output,
+  /// or to standard error if the records go to standard output. Completes as many as possible, then
   /// throws the first OutputError.
   void finish(std::string summary);
 

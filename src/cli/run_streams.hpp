@@ -15,12 +15,12 @@
 
 namespace vcap::cli {
 
-/// The streams of one run: started together, watched until all have ended, counted.
-/// Thread safety: thread-compatible.
+/// The streams of one run: started together, watched until all have ended, counted. Thread safety:
+/// thread-compatible.
 class RunStreams {
  public:
   void add(StreamConfig config);
-  /// Starts all, shows progress on a terminal, stops them where `stop` is raised, and comes back
+  /// Starts all streams, shows progress on a terminal, and stops them if `stop` is raised. Returns
   /// when all have ended.
   void run(Pipeline& pipeline, StopSignal& stop);
 
@@ -29,7 +29,7 @@ class RunStreams {
   std::int64_t frames() const;
   /// Whether there were frames, and a capsule failed on each.
   bool every_frame_failed() const;
-  /// The first frame on which a capsule failed; empty where there is none.
+  /// The first frame on which a capsule failed; empty if no capsule failed.
   std::string first_error() const;
   void print_summary(std::ostream& out) const;
 
@@ -43,7 +43,7 @@ class RunStreams {
   std::string progress(std::chrono::duration<double> elapsed) const;
 
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::optional<std::int64_t> expected_frames_ = 0;  ///< absent where a source does not tell
+  std::optional<std::int64_t> expected_frames_ = 0;  ///< absent if a source does not tell
   std::vector<StreamReport> reports_;
   bool stopped_ = false;
 };

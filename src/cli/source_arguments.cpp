@@ -12,7 +12,7 @@ namespace vcap::cli {
 namespace {
 
 std::chrono::nanoseconds to_time(double seconds, const char* option) {
-  // More is beyond any clip, and beyond what nanoseconds count.
+  // A greater time is beyond any clip, and beyond the range of nanoseconds.
   if (!(std::abs(seconds) <= 1e9))
     throw UsageError(std::string(option) + " " + number_text(seconds) +
                      " is no time within a clip, in seconds");

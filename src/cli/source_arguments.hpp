@@ -10,7 +10,7 @@
 
 namespace vcap::cli {
 
-/// Which part of its sources a command line asks for, when it gives a camera up, and what decodes.
+/// Which part of its sources a command line asks for, when a camera is given up, and what decodes.
 struct SourceArguments {
   double start = 0;             ///< seconds
   std::optional<double> end{};  ///< seconds
@@ -20,12 +20,12 @@ struct SourceArguments {
   double silence_limit = 5;  ///< seconds
   bool connect_later = false;
   bool hwaccel = false;
-  int decoder_threads = 0;  ///< 0: by vcap
+  int decoder_threads = 0;  ///< 0: vcap decides
 
   void add_to(CLI::App& command);
-  /// `hwaccel` alone, for commands that only look at sources.
+  /// Declares only `hwaccel`, for commands that only look at sources.
   static void add_hwaccel_to(CLI::App& command, bool& hwaccel);
-  /// Throws UsageError for times that are none.
+  /// Throws UsageError for invalid times.
   SourceOptions options() const;
 };
 

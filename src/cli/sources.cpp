@@ -45,7 +45,7 @@ int list_webcams_here(bool as_json) {
   return kDone;
 }
 
-/// What is not known is left out.
+/// Unknown values are left out.
 nlohmann::json to_json(const SourceInfo& info) {
   nlohmann::json json{{"source", info.description}, {"live", info.live}};
   if (!info.size.empty()) json["size"] = {{"width", info.size.width}, {"height", info.size.height}};
@@ -67,7 +67,7 @@ std::string to_text(const SourceInfo& info) {
   return text;
 }
 
-/// All are tried; the exit code is that of the first that fails.
+/// Tries all; the exit code is that of the first that fails.
 int probe(const SourcesArguments& arguments) {
   int exit_code = kDone;
   nlohmann::json list = nlohmann::json::array();

@@ -14,7 +14,7 @@
 namespace vcap::cli {
 namespace {
 
-// A signal handler sees nothing but globals; these are lock-free, as it needs.
+// A signal handler sees only globals; these are lock-free, as it requires.
 std::atomic<int> signal_descriptor = -1;
 std::atomic<int> signals_seen = 0;
 
@@ -31,7 +31,7 @@ void install(int signal, struct sigaction& before) {
   if (before.sa_handler == SIG_IGN) return;
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;  // no read or write of any thread is to fail for it
+  action.sa_flags = SA_RESTART;  // no read or write of any thread may fail because of the signal
   ::sigemptyset(&action.sa_mask);
   ::sigaction(signal, &action, nullptr);
 }

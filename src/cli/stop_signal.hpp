@@ -5,16 +5,16 @@
 
 namespace vcap::cli {
 
-/// Turns the first Ctrl-C (SIGINT) or SIGTERM into a descriptor that becomes readable; a second
-/// one ends the process at once, with exit code kKilled. One at a time in a process.
+/// Turns the first Ctrl-C (SIGINT) or SIGTERM into a descriptor that becomes readable. A second one
+/// ends the process at once, with exit code kKilled. A process may have one at a time.
 ///
-/// A signal that the process was started with as ignored, as shells do for background jobs, stays
+/// A signal that was ignored when the process started, as shells do for background jobs, stays
 /// ignored.
 class StopSignal {
  public:
-  /// Throws std::system_error where the system has no descriptor left.
+  /// Throws std::system_error if the system has no descriptor left.
   StopSignal();
-  /// Gives the signals back what they did before.
+  /// Restores the signals' earlier actions.
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is safe in a file name, and reads well: letters, digits and "_.-"; bytes of other
+/// Characters that are safe and readable in a file name: letters, digits and "_.-"; bytes of other
 /// alphabets stay as they are.
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -28,11 +28,12 @@ std::string plain(std::string_view text) {
       result += '-';
   }
   while (!result.empty() && result.back() == '-') result.pop_back();
-  // A name made of dots means a folder.
+  // A name of only dots would mean a folder.
   return result.find_first_not_of('.') == std::string::npos ? "stream" : result;
 }
 
-/// Host and path of a URL; user and password would end up in records.
+/// Host and path of a URL, without user and password, which would otherwise be written into
+/// records.
 std::string_view address_of(std::string_view url) {
   url.remove_prefix(url.find("://") + 3);
   url = url.substr(0, url.find_first_of("?#"));

@@ -7,9 +7,9 @@
 
 namespace vcap::cli {
 
-/// An id for the stream of each source, as records and file names bear it: the file's name without
-/// its extension, the folder's name, "webcam-0", or an address without its password; of equal
-/// ones, the second gets "-2" at its end.
+/// An id for the stream of each source, for records and file names: the file's name without its
+/// extension, the folder's name, "webcam-0", or an address without its password. Of equal ids, the
+/// second gets the suffix "-2".
 std::vector<std::string> stream_ids(const std::vector<std::string>& sources);
 
 /// "out/clip.mp4" becomes "out/clip-cam1.mp4".

@@ -23,7 +23,8 @@ std::string drops_text(const std::map<std::string, std::int64_t>& drops) {
   return text.empty() ? "none" : text;
 }
 
-/// Of `all` values, how many there are of each: the middle one, or between the two.
+/// The median of `all` values, given the count of each value; the mean of the two middle ones if
+/// `all` is even.
 double median_of(const std::map<std::int64_t, std::int64_t>& counts, std::int64_t all) {
   const auto at = [&](std::int64_t place) {
     auto value = counts.begin();
@@ -51,7 +52,7 @@ void StreamStatistics::add_tracks(const DetectionNode& node, std::int64_t frame_
   for (const DetectionNode& child : node.children) add_tracks(child, frame_index);
 }
 
-/// A stream may run for weeks, and no tracker comes back to a track after so long.
+/// A stream may run for weeks, and no tracker continues a track after so long.
 void StreamStatistics::close_old_tracks(std::int64_t frame_index) {
   constexpr std::int64_t kLong = 10'000;
   if (frame_index < closed_until_ + kLong) return;

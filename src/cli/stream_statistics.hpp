@@ -24,9 +24,9 @@ class StreamStatistics {
   void add(const FrameRecord& record);
   std::int64_t frames() const noexcept { return frames_; }
 
-  /// The first capsule that failed, as "frame 7: capsule x: what it said"; empty: none.
+  /// The first capsule error, as "frame 7: capsule x: the error"; empty: none.
   const std::string& first_error() const noexcept { return counts_.first_error; }
-  /// The stream's part of the summary.
+  /// Prints the stream's part of the summary.
   void print(std::ostream& out, const std::string& source, const StreamReport& report) const;
 
  private:
@@ -41,7 +41,7 @@ class StreamStatistics {
 
   std::atomic<std::int64_t> frames_ = 0;
   RecordCounts counts_;
-  std::unordered_map<Uuid, Track> tracks_;               ///< that were seen lately
+  std::unordered_map<Uuid, Track> tracks_;               ///< tracks that were seen recently
   std::map<std::int64_t, std::int64_t> closed_lengths_;  ///< of the others: how many, by frames
   std::int64_t closed_until_ = 0;
 };

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kProgressMilliseconds = 250;
 
-/// Becomes readable once, from any thread.
+/// An event that any thread can raise once; its descriptor then becomes readable.
 class Event {
  public:
   Event() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {
@@ -49,7 +49,7 @@ void show_until(const Event& ended, StopSignal& stop, const Watch& watch) {
     ::poll(events, std::size(events), interval);
     if (events[1].revents != 0) {
       watch.on_stop();
-      events[1].fd = -1;  // heard
+      events[1].fd = -1;  // handled
       events[1].revents = 0;
     }
     console.progress(watch.progress(std::chrono::steady_clock::now() - begin));

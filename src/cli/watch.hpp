@@ -9,15 +9,15 @@
 
 namespace vcap::cli {
 
-/// What is done while a command's work goes on.
+/// Callbacks during a command's work.
 struct Watch {
-  std::function<void()> on_stop{};  ///< when `stop` is raised; to make the work end soon
-  /// What the progress line says after so long.
+  std::function<void()> on_stop{};  ///< when `stop` is raised; must make the work end soon
+  /// The text of the progress line after this time.
   std::function<std::string(std::chrono::duration<double>)> progress{};
 };
 
-/// Does the work on a thread of its own, shows progress on a terminal, and comes back when it has
-/// ended. Throws what it throws.
+/// Does the work on its own thread, shows progress on a terminal, and returns when the work has
+/// ended. Rethrows its exception.
 void watch_over(const std::function<void()>& work, StopSignal& stop, const Watch& watch);
 
 }  // namespace vcap::cli

@@ -8,7 +8,7 @@
 
 namespace vcap {
 
-/// The bytes as libsodium takes them.
+/// The bytes with the pointer type that libsodium takes.
 inline const unsigned char* unsigned_data(std::span<const std::byte> bytes) noexcept {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
@@ -20,7 +20,7 @@ inline bool is_zero(std::span<const std::byte> bytes) noexcept {
   return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-/// The number of at most 4 bytes, the least significant first.
+/// Reads a little-endian number of at most 4 bytes.
 inline std::uint32_t little_endian(std::span<const std::byte> bytes) noexcept {
   std::uint32_t value = 0;
   for (std::size_t i = bytes.size(); i > 0; --i)

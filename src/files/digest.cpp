@@ -12,7 +12,7 @@
 namespace vcap {
 namespace {
 
-/// OpenSSL's own SHA-256, which fails only where memory is short.
+/// SHA-256 by OpenSSL; fails only if memory is short.
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
@@ -61,7 +61,8 @@ std::string sha256(std::span<const std::byte> head, std::span<const std::byte> t
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes) {
-  // It takes a null pointer for "give the initial value", which is that of no bytes: 0.
+  // libdeflate takes a null pointer as a request for the initial value. That is the CRC of no
+  // bytes: 0.
   return bytes.empty() ? 0 : continue_crc32(0, bytes);
 }
 
@@ -69,7 +70,7 @@ Fingerprint fingerprint(std::span<const std::byte> bytes) {
   Sha256 digest;
   std::uint32_t crc = 0;
   while (!bytes.empty()) {
-    // What fits into the second-level cache, so that memory is read once for both.
+    // Fits into the second-level cache, so that memory is read once for both.
     constexpr std::size_t kPart = std::size_t{256} << 10;
     const auto part = bytes.first(std::min(bytes.size(), kPart));
     digest.update(part);

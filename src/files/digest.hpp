@@ -12,13 +12,13 @@ namespace vcap {
 
 /// SHA-256 as 64 lower-case hexadecimal digits. Thread-safe.
 VCAP_EXPORT std::string sha256(std::span<const std::byte> bytes);
-/// Of `head` with `tail` behind it.
+/// SHA-256 of `head` followed by `tail`.
 VCAP_EXPORT std::string sha256(std::span<const std::byte> head, std::span<const std::byte> tail);
 
-/// The checksum that zip asks for. Thread-safe.
+/// The CRC-32 that zip uses. Thread-safe.
 VCAP_EXPORT std::uint32_t crc32(std::span<const std::byte> bytes);
 
-/// Both, in one pass over the bytes. Thread-safe.
+/// SHA-256 and CRC-32, computed in one pass over the bytes. Thread-safe.
 struct Fingerprint {
   std::string sha256{};
   std::uint32_t crc32 = 0;

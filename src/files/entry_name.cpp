@@ -14,10 +14,10 @@
 namespace vcap {
 namespace {
 
-constexpr std::size_t kComponentBytes = 255;  // NAME_MAX of the usual file systems
+constexpr std::size_t kComponentBytes = 255;  // NAME_MAX of common file systems
 constexpr std::size_t kComponents = 8;
 
-/// In a form in which equal texts have equal bytes (Unicode's NFC), or of folded case.
+/// In Unicode normal form NFC, in which equal texts have equal bytes; `how` may add case folding.
 std::string mapped(std::string_view text, utf8proc_option_t how) {
   utf8proc_uint8_t* bytes = nullptr;
   const utf8proc_ssize_t size =
@@ -25,11 +25,11 @@ std::string mapped(std::string_view text, utf8proc_option_t how) {
                    static_cast<utf8proc_ssize_t>(text.size()), &bytes,
                    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | how));
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(bytes, &std::free);
-  if (size < 0) throw std::bad_alloc();  // that it is UTF-8 was seen before
+  if (size < 0) throw std::bad_alloc();  // it was checked before to be UTF-8
   return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-/// Whether a name with it would show as another one than it is.
+/// Whether a name with this character could look like another name.
 bool misleads(utf8proc_int32_t code) {
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_CC:
@@ -39,7 +39,7 @@ bool misleads(utf8proc_int32_t code) {
     default:
       break;
   }
-  // Marks that change the direction of what stands around them.
+  // Marks that change the direction of the text around them.
   return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
          code == 0x200e || code == 0x200f || code == 0x061c;
 }

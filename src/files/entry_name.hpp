@@ -9,21 +9,21 @@
 
 namespace vcap {
 
-/// What is wrong with an entry's name, such as `has the component ".."`; empty where nothing is.
+/// The fault of an entry's name, such as `has the component ".."`; empty if there is none.
 ///
-/// A name is UTF-8 in Unicode's normal form NFC, its components are parted by '/', and it means and
+/// A valid name is UTF-8 in Unicode normal form NFC, with components separated by '/'. It means and
 /// shows the same on every system: no absolute path, drive, backslash, control character or mark
-/// that turns the direction of writing, no empty, "." or ".." component, no component over 255
-/// bytes, no more than 8 components. Thread-safe.
+/// that changes the direction of text; no empty, "." or ".." component; no component over 255
+/// bytes; at most 8 components. Thread-safe.
 VCAP_EXPORT std::string entry_name_fault(std::string_view name);
 
-/// What is wrong with names together: two that some file system takes for one, or a file that is
-/// another one's folder; empty where nothing is. Letters are folded as
-/// Unicode says; names are sound ones. Thread-safe.
+/// The fault of valid names together: two that some file system considers equal, or a file that is
+/// also a folder of another name. Empty if there is none. Case is folded by Unicode's rules.
+/// Thread-safe.
 VCAP_EXPORT std::string entry_names_fault(const std::vector<std::string_view>& names);
 
-/// The name in a form that is the same for all names that some file system takes for one: of folded
-/// case, in NFC. Of a sound name. Thread-safe.
+/// The same text for all names that some file system considers equal: case-folded, in NFC. Requires
+/// a valid name. Thread-safe.
 VCAP_EXPORT std::string folded_name(std::string_view name);
 
 }  // namespace vcap

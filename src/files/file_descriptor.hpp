@@ -25,7 +25,7 @@ class FileDescriptor {
   explicit operator bool() const noexcept { return fd_ >= 0; }
   int release() noexcept { return std::exchange(fd_, -1); }
 
-  /// What close(2) says; 0 where nothing is open.
+  /// The result of close(2); 0 if nothing is open.
   int close() noexcept { return fd_ >= 0 ? ::close(release()) : 0; }
 
  private:

@@ -32,7 +32,7 @@ void* map_memory(std::size_t size, int protection, int flags, int fd) {
 }  // namespace
 
 OpenFile open_regular_file(const std::filesystem::path& path) {
-  // O_NONBLOCK, so that a pipe without a writer is refused below rather than waited for.
+  // O_NONBLOCK: open() must not wait for a pipe's writer. A pipe is refused below.
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail(errno);
   const std::size_t size = size_of_regular_file(fd.get());
@@ -52,7 +52,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(const OpenFile& file) {
 }
 
 std::shared_ptr<const MappedFile> MappedFile::map(int fd, std::size_t size) {
-  // The mapping holds the file on its own; the descriptor is not needed any longer.
+  // The mapping refers to the file by itself; the descriptor is no longer needed.
   const void* const data = size == 0 ? nullptr : map_memory(size, PROT_READ, MAP_PRIVATE, fd);
   return std::shared_ptr<const MappedFile>(
       new MappedFile(static_cast<const std::byte*>(data), size, false));
@@ -61,7 +61,7 @@ std::shared_ptr<const MappedFile> MappedFile::map(int fd, std::size_t size) {
 std::shared_ptr<const MappedFile> MappedFile::copy(Bytes bytes) {
   void* data = nullptr;
   if (!bytes.empty()) {
-    // Not the heap: entries aligned in the file are to be aligned here too.
+    // Not the heap: entries that are aligned in the file must be aligned here too.
     data = map_memory(bytes.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     std::memcpy(data, bytes.data(), bytes.size());
     ::mprotect(data, bytes.size(), PROT_READ);
@@ -71,7 +71,7 @@ std::shared_ptr<const MappedFile> MappedFile::copy(Bytes bytes) {
 }
 
 void MappedFile::release_pages() const noexcept {
-  if (data_ == nullptr || is_copy_) return;  // of a copy, it would be all there is
+  if (data_ == nullptr || is_copy_) return;  // a copy has its bytes nowhere else
   ::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
 }
 

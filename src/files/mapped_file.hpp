@@ -17,27 +17,27 @@ struct OpenFile {
   std::size_t size = 0;
 };
 
-/// Throws std::system_error where the file cannot be opened, or is no regular file (EISDIR for a
-/// folder, ENOTSUP for the rest). Never blocks on a pipe.
+/// Throws std::system_error if the file cannot be opened or is not a regular file (EISDIR for a
+/// folder, otherwise ENOTSUP). Never blocks on a pipe.
 OpenFile open_regular_file(const std::filesystem::path& path);
 
 /// The bytes of a file, read-only and page-aligned: mapped, not read.
 ///
-/// The file is opened once: another file put in its place by a rename changes nothing here.
-/// Writing into the file or cutting it short is seen here, the latter as SIGBUS
-/// (docs/capsule-format.md says what that asks of those who replace capsules).
-/// Thread safety: thread-safe, being constant.
+/// The file is opened once, so a rename that replaces it changes nothing here. Writes into the file
+/// are visible here; truncating it causes SIGBUS (docs/capsule-format.md says what this means for
+/// replacing capsules). Thread safety: thread-safe, since it is constant.
 class VCAP_EXPORT MappedFile {
  public:
   using Bytes = std::span<const std::byte>;
 
-  /// Throws std::system_error, as open_regular_file does.
+  /// Throws std::system_error, like open_regular_file.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
-  /// Maps an open file, which the mapping holds without the descriptor. Throws std::system_error.
+  /// Maps an open file; the mapping does not need the descriptor. Throws std::system_error.
   static std::shared_ptr<const MappedFile> map(const OpenFile& file);
-  /// The same of a file that is open for reading, and may be closed then.
+  /// Maps a file that is open for reading; the descriptor may then be closed. Throws
+  /// std::system_error.
   static std::shared_ptr<const MappedFile> of(int fd);
-  /// A copy of bytes that somebody else owns. Throws std::system_error where memory is short.
+  /// A copy of the caller's bytes. Throws std::system_error if memory is short.
   static std::shared_ptr<const MappedFile> copy(Bytes bytes);
 
   MappedFile(const MappedFile&) = delete;
@@ -46,8 +46,8 @@ class VCAP_EXPORT MappedFile {
 
   Bytes bytes() const noexcept { return {data_, size_}; }
 
-  /// Gives the memory of a mapped file back to the system, which reads again what is touched again.
-  /// The bytes stay as they are. A copy keeps its memory.
+  /// Gives the memory of a mapped file back to the system, which reads a page again when it is
+  /// accessed. The bytes stay the same. A copy keeps its memory.
   void release_pages() const noexcept;
 
  private:

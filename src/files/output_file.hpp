@@ -13,40 +13,40 @@ namespace vcap {
 
 /// A file that gets its name only when it is complete.
 ///
-/// Written under a hidden name in the same folder; commit() gives it its own, in place of a file of
-/// that name, which those who have it open keep. Without commit() it is removed. Thread safety:
-/// thread-compatible.
+/// Written under a hidden name in the same folder. commit() gives it its own name and replaces a
+/// file of that name; those who have the old file open keep it. Without commit() it is removed.
+/// Thread safety: thread-compatible.
 class VCAP_EXPORT OutputFile {
  public:
-  /// What the path may name besides a regular file that is there or is to be.
+  /// What the path may name, besides a regular file that exists or is to be created.
   enum class Target {
-    any,          ///< a device, a pipe, or "-" for standard output too: these are written in place
+    any,          ///< also a device, a pipe, or "-" for standard output; these are written in place
     regular_file  ///< nothing else
   };
 
-  /// Creates it; throws OutputError (output_open) that names the path and the remedy.
+  /// Creates the file; throws OutputError (output_open) with the path and the remedy.
   explicit OutputFile(std::filesystem::path path, Target target = Target::any);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   const std::filesystem::path& path() const noexcept { return path_; }
-  /// Where it is now: the hidden name, with the same extension.
+  /// The path that is written to: the hidden name, with the same extension; path() if in place.
   const std::filesystem::path& written_at() const noexcept { return written_at_; }
 
-  /// Writes all of it; throws OutputError (output_write).
+  /// Writes all bytes; throws OutputError (output_write).
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// From now on a write that fails leaves nothing of itself in the file, if the file system allows
-  /// that, so that the file may be written further and kept.
+  /// From now on a failed write leaves nothing of itself in the file, if the file system allows
+  /// that. The file can then be written further and kept.
   void undo_failed_writes() noexcept { undo_ = true; }
-  /// Whether the last thing in it is a part of a write that failed.
+  /// Whether the file ends with a part of a failed write.
   bool is_torn() const noexcept { return torn_; }
-  /// Throws OutputError (output_write) if the file system has less than that many bytes left.
+  /// Throws OutputError (output_write) if the file system has fewer than `bytes` bytes left.
   void check_space(std::size_t bytes) const;
-  /// Gives it its final name. The file is synced before and its folder after that, so that after a
-  /// power cut there is either the old file or all of the new one. Throws OutputError
-  /// (output_write). Nothing is written afterwards.
+  /// Gives the file its final name; must be the last call. Syncs the file before and its folder
+  /// afterwards. So after a power cut there is either the old file or the complete new one. Throws
+  /// OutputError (output_write).
   void commit();
 
  private:

@@ -22,7 +22,7 @@ SealedMemory::SealedMemory(std::size_t size)
     : fd_(::memfd_create("vcap-capsule", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(size) {
   if (!fd_) fail_sealing(errno);
   if (size == 0) return;
-  // Taken now: a page that cannot be had later would be a SIGBUS.
+  // Allocate now: a page that is not available later would cause SIGBUS.
   if (const int error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(size)); error != 0)
     fail_sealing(error);
   void* const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
@@ -37,7 +37,7 @@ void SealedMemory::unmap() noexcept {
 }
 
 std::shared_ptr<const MappedFile> SealedMemory::seal() {
-  unmap();  // the kernel seals no file that is mapped to be written
+  unmap();  // the kernel does not seal a file that is mapped writable
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (::fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0) fail_sealing(errno);
   return MappedFile::map({.fd = std::move(fd_), .size = size_});

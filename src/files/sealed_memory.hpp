@@ -11,11 +11,11 @@
 
 namespace vcap {
 
-/// A memory file that is filled once, and then sealed: nobody can change it any more, not even
-/// this process. Thread safety: thread-compatible.
+/// A memory file that is filled once and then sealed. After that it cannot change, not even by this
+/// process. Thread safety: thread-compatible.
 class SealedMemory {
  public:
-  /// Zeros; the memory is taken here. Throws std::system_error where there is not enough of it.
+  /// Allocates `size` zero bytes. Throws std::system_error if memory is short.
   explicit SealedMemory(std::size_t size);
   SealedMemory(const SealedMemory&) = delete;
   SealedMemory& operator=(const SealedMemory&) = delete;
@@ -23,7 +23,7 @@ class SealedMemory {
 
   std::span<std::byte> bytes() noexcept { return {data_, size_}; }
 
-  /// Once, at the end: bytes() is gone after it. Throws std::system_error.
+  /// Call once, at the end; bytes() is invalid afterwards. Throws std::system_error.
   std::shared_ptr<const MappedFile> seal();
 
  private:

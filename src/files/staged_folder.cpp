@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
   fail(code, target, std::generic_category().message(error) + remedy);
 }
 
-/// `path` without a slash at its end, which would leave it without a name.
+/// `path` without a slash at its end, which would make its filename empty.
 fs::path without_slash(fs::path path) { return path.has_filename() ? path : path.parent_path(); }
 
 void check_parent(const fs::path& target) {
@@ -44,12 +44,12 @@ void check_parent(const fs::path& target) {
          "folder " + quote(parent.native()) + " does not exist; create it first");
 }
 
-/// Calls `create` with hidden names for what is to become `target`, until one is new; it gives 0 or
+/// Calls `create` with hidden names for the future `target` until one is new; it returns 0 or
 /// errno.
 template <class Create>
 void create_under_new_name(const fs::path& target, Create create) {
   static std::atomic<unsigned> count = 0;
-  // A name is taken only where an earlier process of this number left it behind.
+  // A name exists only if an earlier process with this id left it behind.
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string staged = "." + target.filename().native() + "." + std::to_string(::getpid()) + "-" +
                          std::to_string(count++) + ".part";
@@ -60,11 +60,11 @@ void create_under_new_name(const fs::path& target, Create create) {
   fail(ErrorCode::output_open, target, EEXIST);
 }
 
-/// What a folder is opened with so that a link in its place is refused.
+/// Flags for opening a folder; a symbolic link in its place is refused.
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// Removes what a name in a folder stands for: a link itself, not what it leads to. Gives up where
-/// something cannot be removed, or lies deeper than anything that vcap writes.
+/// Removes what a name in a folder refers to; of a link, only the link itself. Gives up if
+/// something cannot be removed, or is nested deeper than anything that vcap writes.
 void remove_below(int folder, const char* name, int depth = 0) noexcept {
   constexpr int kDeepest = 64;
   if (::unlinkat(folder, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) return;
@@ -72,7 +72,7 @@ void remove_below(int folder, const char* name, int depth = 0) noexcept {
   FileDescriptor fd(::openat(folder, name, kFolder));
   DIR* const list = fd ? ::fdopendir(fd.get()) : nullptr;
   if (list != nullptr) {
-    fd.release();  // the list's own now
+    fd.release();  // now owned by `list`
     while (const dirent* const entry = ::readdir(list)) {
       const std::string_view found = entry->d_name;
       if (found != "." && found != "..") remove_below(::dirfd(list), entry->d_name, depth + 1);
@@ -82,7 +82,7 @@ void remove_below(int folder, const char* name, int depth = 0) noexcept {
   ::unlinkat(folder, name, AT_REMOVEDIR);
 }
 
-/// The place of a folder to be: free, or held by an empty folder.
+/// The target must be free, or an empty folder.
 void check_target(const fs::path& target, int parent) {
   const std::string name = target.filename().native();
   struct stat status {};
@@ -128,7 +128,7 @@ FileDescriptor StagedFolder::folder_of(std::string_view name) const {
   for (std::size_t end = 0; folder && (end = name.find('/')) != name.npos;) {
     const std::string part(name.substr(0, end));
     name.remove_prefix(end + 1);
-    // Made by an earlier file of it, or else by somebody else: then it is no link, at least.
+    // It exists if an earlier file or another process made it; openat() below refuses a link.
     if (::mkdirat(folder.get(), part.c_str(), 0777) != 0 && errno != EEXIST)
       return FileDescriptor();
     folder = FileDescriptor(::openat(folder.get(), part.c_str(), kFolder));
@@ -151,7 +151,7 @@ void StagedFolder::write(std::string_view name, std::span<const std::byte> bytes
 }
 
 void StagedFolder::commit() {
-  // It takes the place of an empty folder, and of nothing else that came there meanwhile.
+  // Replaces an empty folder, and nothing else that appeared there meanwhile.
   const std::string name = target_.filename().native();
   if (::renameat(parent_.get(), staged_.c_str(), parent_.get(), name.c_str()) != 0)
     fail(ErrorCode::output_write, target_, errno);

@@ -12,22 +12,25 @@
 
 namespace vcap {
 
-/// A folder that gets its name when it is complete, and leaves nothing where it is not.
+/// A folder that gets its name when it is complete; otherwise it leaves nothing behind.
 ///
-/// Every step goes by the descriptor of the folder that it happens in and follows no symbolic link,
-/// so that nothing is written or removed outside, whatever somebody else puts into the unfinished
-/// folder. All throw OutputError. Thread safety: thread-compatible.
+/// Every step uses the descriptor of the containing folder and follows no symbolic link. So nothing
+/// is written or removed outside, whatever other processes put into the unfinished folder. All
+/// functions throw OutputError. Thread safety: thread-compatible.
 class VCAP_EXPORT StagedFolder {
  public:
-  /// (output_open) where `target` exists and is no empty folder, or its parent cannot be written.
+  /// Throws (output_open) if `target` exists and is not an empty folder, or its parent is not
+  /// writable.
   explicit StagedFolder(std::filesystem::path target);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
   ~StagedFolder();
 
-  /// Writes a new file, with the folders on its way; `name` is a sound entry name. (output_write)
+  /// Writes a new file and creates its folders; `name` must be a valid entry name. Throws
+  /// (output_write).
   void write(std::string_view name, std::span<const std::byte> bytes);
-  /// Syncs the parent folder, so that the name survives a power cut. (output_write)
+  /// Gives the folder its name and syncs the parent, so that the name survives a power cut. Throws
+  /// (output_write).
   void commit();
 
  private:
@@ -35,7 +38,7 @@ class VCAP_EXPORT StagedFolder {
 
   std::filesystem::path target_;
   FileDescriptor parent_;
-  std::string staged_{};  ///< its name in the parent; empty once there is nothing to remove
+  std::string staged_{};  ///< its name in the parent; empty if there is nothing to remove
   FileDescriptor root_;
 };
 

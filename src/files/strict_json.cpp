@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kDepth = 32;
 
-/// Builds the value out of the parser's events, and throws at the first that is not allowed.
+/// Builds the value from the parser's events; throws at the first event that is not allowed.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   nlohmann::json take() { return std::move(root_); }
@@ -22,13 +22,13 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
   bool number_float(number_float_t value, const string_t& text) override {
-    // The parser gives whole numbers that do not fit as rounded ones.
+    // The parser gives whole numbers that do not fit as rounded floating-point numbers.
     if (text.find_first_of(".eE") == text.npos)
       fail(here(), "the number " + text.substr(0, 40) + " does not fit into 64 bits");
     return add(value);
   }
   bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // not in text
+  bool binary(binary_t&) override { return false; }  // does not occur in text
 
   bool start_object(std::size_t) override { return open(nlohmann::json::object()); }
   bool start_array(std::size_t) override { return open(nlohmann::json::array()); }
@@ -51,17 +51,18 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     throw InvalidArgument(ErrorCode::invalid_json, where + ": " + fault);
   }
 
-  /// Of the innermost open container.
+  /// The JSON pointer of the innermost open container.
   std::string pointer() const {
     std::string text;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) text = extend_pointer(text, name_in(i));
     return text;
   }
-  /// Of the value that comes next.
+  /// The JSON pointer of the next value.
   std::string here() const {
     return open_.empty() ? "" : extend_pointer(pointer(), name_in(open_.size() - 1));
   }
-  /// What the child of the i-th open container, the next or the open one, is called there.
+  /// The key or index of the current child of the i-th open container: the open child, or the next
+  /// one.
   std::string name_in(std::size_t i) const {
     if (open_[i]->is_object()) return keys_[i];
     const bool child_is_open = i + 1 < open_.size();
@@ -123,7 +124,7 @@ std::string extend_pointer(std::string_view pointer, std::string_view key) {
 }
 
 nlohmann::json parse_strictly(std::string_view text) {
-  // The parser takes a zero byte for the end, and does not look at what follows.
+  // The parser takes a zero byte as the end and ignores what follows.
   if (const std::size_t at = text.find('\0'); at != text.npos)
     throw InvalidArgument(ErrorCode::invalid_json, "byte " + std::to_string(at) + " is zero");
   Builder builder;

@@ -19,12 +19,12 @@ bool is_secret(std::string_view name) {
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-/// Where the password before the host ends, which is where an '@' stands; npos where there is none.
+/// The position of the '@' after user and password; npos if there is none.
 std::size_t end_of_user(const std::string& url, std::size_t begin) {
   const std::size_t path = std::min(url.find_first_of("/?#", begin), url.size());
   const std::size_t at = url.substr(0, path).rfind('@');
   if (at != std::string::npos && at >= begin) return at;
-  // "user:pa/ss@host": what would be the port is none, so that the password has a '/' in it.
+  // "user:pa/ss@host": the text after the colon is not a port, so the password contains '/'.
   const std::size_t colon = url.substr(0, path).find(':', begin);
   if (colon == std::string::npos || url[begin] == '[') return std::string::npos;
   const bool is_port = std::all_of(url.begin() + static_cast<std::ptrdiff_t>(colon) + 1,
@@ -49,11 +49,11 @@ std::string query_without_secrets(std::string_view query) {
   return result;
 }
 
-/// The length of the URL that begins there with its "://".
+/// The length of the URL in `text`, which begins with its "://".
 std::size_t url_length(std::string_view text) {
   constexpr std::string_view kAfterUrl = " \t\r\n'\"<>";
   const std::size_t next = text.find("://", 3);
-  // A password may hold what ends other URLs; it is before an '@'.
+  // A password may contain characters that end other URLs; it comes before an '@'.
   const std::size_t at = text.substr(0, next).rfind('@');
   const std::size_t user = at == std::string_view::npos ? 0 : at;
   return std::min(text.find_first_of(kAfterUrl, std::max<std::size_t>(user, 3)), text.size());

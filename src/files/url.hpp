@@ -10,12 +10,12 @@ namespace vcap {
 
 bool is_url(std::string_view text);
 
-/// The URL as messages and logs may have it, which travel further than a camera's password should:
-/// without the password before its host, and without the values of queries such as ?pwd=….
+/// The URL for messages and logs, which must not contain a camera's password. Leaves out the
+/// password before the host and the values of query parameters such as ?pwd=….
 VCAP_EXPORT std::string without_password(const std::string& url);
 
-/// Likewise a line of text in which URLs may stand. Where it is not plain where one ends, more is
-/// left out than need be.
+/// A line of text without the secrets of its URLs. If the end of a URL is not clear, more than
+/// necessary is left out.
 VCAP_EXPORT std::string without_passwords(std::string_view text);
 
 }  // namespace vcap

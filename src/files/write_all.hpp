@@ -10,7 +10,7 @@
 
 namespace vcap {
 
-/// Writes all bytes to an open file; false, with errno set, where that fails.
+/// Writes all bytes to an open file; on failure returns false, with errno set.
 inline bool write_all(int fd, std::span<const std::byte> bytes) noexcept {
   while (!bytes.empty()) {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // the kernel takes less than 2 GiB at once

@@ -18,7 +18,7 @@ namespace vcap {
 namespace {
 
 constexpr int kWidthPerScale = 640;
-/// The times of a camera jitter: a sample may come early by this part of an interval.
+/// Tolerates camera jitter: a sample may come early by this part of an interval.
 constexpr int kJitterPart = 20;
 /// How many medians are computed side by side, in vector registers.
 constexpr int kLane = 64;
@@ -95,7 +95,7 @@ BackgroundModel::BackgroundModel(const BackgroundSettings& settings)
   check(settings);
 }
 
-// Samples are never written to again and can be shared; the medians are written to in place.
+// Samples are never written to again and can be shared; the medians are written in place.
 BackgroundModel::BackgroundModel(const BackgroundModel& other)
     : settings_(other.settings_),
       picture_size_(other.picture_size_),
@@ -141,8 +141,8 @@ void BackgroundModel::observe(const cv::Mat& picture, std::chrono::nanoseconds p
   if (is_due) add_sample(shrunk(picture), pts);
   if (samples_.size() < settings_.ready_at) return;
   if (!is_ready_) median_.create(samples_.front().size(), CV_8UC3);
-  // Spread over calls, except the first medians: they are needed soon, and cheap as there are few
-  // samples.
+  // Spread over calls, except for the first medians: they are needed soon, and are cheap because
+  // there are few samples.
   const bool is_urgent =
       is_due && samples_.size() <= 2 * settings_.ready_at && interval_ == settings_.first_interval;
   const int part = (median_.rows + settings_.refresh_calls - 1) / settings_.refresh_calls;

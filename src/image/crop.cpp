@@ -11,15 +11,15 @@
 namespace vcap {
 namespace {
 
-/// Sums such as those of padding by percent miss the edge of a pixel by less than this.
+/// Sums, such as those of padding by percent, differ from the edge of a pixel by less than this.
 constexpr double kRoundingError = 1e-6;
 
 struct Span {
   int begin, end;
 };
 
-/// The pixels of 0…size that begin…end touches. Cut to them before it becomes whole numbers: a
-/// box may be beyond any int. NaN comes out as an empty span.
+/// The pixels of 0…size that begin…end touches. Clamps before the conversion to int: a box may be
+/// outside the range of int. NaN gives an empty span.
 Span touched(double begin, double end, int size) {
   if (!(begin < end)) return {0, 0};
   const auto inside = [size](double x) { return std::clamp(x, 0.0, double(size)); };

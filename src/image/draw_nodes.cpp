@@ -17,11 +17,11 @@
 namespace vcap {
 namespace {
 
-/// Lines go this far out of an image before they are bent: far beyond any image, and within what
-/// OpenCV's drawing can count in its fixed-point numbers.
+/// Coordinates are clamped to this distance from the image: far beyond any image, and within the
+/// range of OpenCV's fixed-point numbers for drawing.
 constexpr double kFarOutside = 1e6;
 
-/// Text of this size is higher than most images; what is beyond is a mistake.
+/// At this scale, text is higher than most images; a larger scale is a mistake.
 constexpr double kLargestScale = 100;
 
 int pixel(double x) { return static_cast<int>(std::clamp(x, -kFarOutside, kFarOutside)); }
@@ -73,7 +73,7 @@ void draw_outline(cv::Mat& image, const DetectionNode& node, const DrawOptions& 
     cv::polylines(image, pixels_of(node.coords), true, color, thickness, cv::LINE_AA);
 }
 
-/// The node and, where asked for, all below it.
+/// Visits the node and, if `children` is set, all nodes below it.
 template <class Action>
 void visit(const DetectionNode& node, bool children, const Action& action) {
   if (is_drawable(node)) action(node);
@@ -87,8 +87,8 @@ cv::Scalar stable_color(std::string_view text) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
 
-  // Any hue, as whole numbers from HSV to BGR, so that no machine rounds otherwise; two levels of
-  // saturation and brightness each set apart what the hue leaves alike.
+  // Any hue, converted from HSV to BGR with whole numbers, so that all machines round alike. Two
+  // levels each of saturation and brightness distinguish colours of similar hue.
   const int hue = static_cast<int>(hash % 360);
   const int saturation = (hash >> 40) % 2 == 0 ? 90 : 60;
   const int value = (hash >> 41) % 2 == 0 ? 255 : 210;
@@ -124,7 +124,7 @@ void draw_nodes(cv::Mat& image, const DetectionNodes& nodes, const DrawOptions& 
                               " is not within 0 (automatic) to " + number_text(kLargestScale));
   const double scale = options.scale > 0 ? options.scale : automatic_scale(image.size());
 
-  // All outlines first, so that none of them crosses a label.
+  // All outlines first, so that no outline crosses a label.
   for (const DetectionNode& node : nodes)
     visit(node, options.children,
           [&](const DetectionNode& visited) { draw_outline(image, visited, options, scale); });

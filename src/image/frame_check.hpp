@@ -9,15 +9,15 @@
 
 namespace vcap {
 
-/// Throws InvalidArgument where the frame has no pixels or is not an image of two dimensions.
-/// `who` begins the message.
+/// Throws InvalidArgument if the frame has no pixels or is not an image of two dimensions. `who`
+/// begins the message.
 inline void check_frame(const cv::Mat& frame, const std::string& who) {
   if (frame.dims > 2 || frame.empty())
     throw InvalidArgument(ErrorCode::invalid_argument,
                           who + ": the frame has no pixels; give an image of height x width");
 }
 
-/// Throws InvalidArgument where a side is not positive.
+/// Throws InvalidArgument if a side is not positive.
 inline void check_size(cv::Size size, const std::string& who) {
   if (size.width <= 0 || size.height <= 0)
     throw InvalidArgument(ErrorCode::invalid_argument,

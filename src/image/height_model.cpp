@@ -15,7 +15,7 @@ namespace {
 
 /// With a steeper line, a head would not determine the height.
 constexpr double kMaxSlope = 0.9;
-/// The least height that the tolerance is taken of, in pixels, for lines near 0 or below.
+/// The least height to which the tolerance is applied, in pixels, for lines near 0 or below.
 constexpr double kLeastPredicted = 10;
 
 void require_heights(bool is_allowed, const std::string& what) {
@@ -101,7 +101,7 @@ bool HeightModel::calibrate() {
 }
 
 const HeightModel::Line& HeightModel::line() const {
-  if (!line_)  // asked often: no message is made for nothing
+  if (!line_)  // called often, so the message is built only on failure
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "height model: it is not calibrated; ask is_ready() before");
   return *line_;

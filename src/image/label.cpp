@@ -14,7 +14,7 @@ namespace vcap {
 namespace {
 
 constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
-/// No image shows a longer line; so the fitting below stays quick, whatever an attribute holds.
+/// No image shows a longer line. So the fitting below stays fast for any attribute.
 constexpr std::size_t kLongestLine = 200;
 
 /// Sizes in pixels of text at one scale.
@@ -38,7 +38,7 @@ struct Style {
   int ascent = 0, line_height = 0;
 };
 
-/// OpenCV's fonts have printable ASCII only: one '?' for any other character of UTF-8.
+/// OpenCV's fonts have only printable ASCII: one '?' for any other character of UTF-8.
 std::string printable(const std::string& text) {
   std::string shown;
   for (const char c : text) {
@@ -56,7 +56,7 @@ std::string two_digits(double value) {
   return buffer;
 }
 
-/// Cut short until it is no wider than that; empty where not even the mark of the cut fits.
+/// Shortens the line until it fits into the width; empty if not even the ".." fits.
 std::string fitted(std::string line, const Style& style, int width) {
   if (style.width(line) <= width) return line;
   while (!line.empty()) {
@@ -66,13 +66,13 @@ std::string fitted(std::string line, const Style& style, int width) {
   return line;
 }
 
-/// Black or white, whichever stands out from the patch (luma of ITU-R BT.601).
+/// Black or white, whichever contrasts with the patch (luma of ITU-R BT.601).
 cv::Scalar ink_on(const cv::Scalar& patch) {
   const double luma = 0.114 * patch[0] + 0.587 * patch[1] + 0.299 * patch[2];
   return luma > 128 ? cv::Scalar(0, 0, 0) : cv::Scalar(255, 255, 255);
 }
 
-/// Where a label goes: above the box, else at the top of its inside, within the image throughout.
+/// Where a label goes: above the box, else at the top of its inside, always within the image.
 cv::Rect place(cv::Size label, const cv::Rect& box, cv::Size image) {
   const int y = box.y >= label.height ? box.y - label.height : box.y;
   return {cv::Point(std::clamp(box.x, 0, image.width - label.width),

@@ -11,10 +11,10 @@
 
 namespace vcap {
 
-/// What the label of a node says under these options, line by line, in printable ASCII.
+/// The text of a node's label under these options, line by line, in printable ASCII.
 std::vector<std::string> label_lines(const DetectionNode& node, const DrawOptions& options);
 
-/// Writes the lines on a patch of the colour at a box, as draw_nodes() promises; nothing where the
+/// Writes the lines on a patch of the colour at a box, as draw_nodes() describes; nothing if the
 /// box is outside the image.
 void draw_label(cv::Mat& image, std::vector<std::string> lines, cv::Rect box,
                 const cv::Scalar& color, double scale);

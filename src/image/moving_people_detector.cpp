@@ -25,7 +25,7 @@ void require_people_within(const char* what, double value, double least, double 
                                                       " to " + number_text(most));
 }
 
-/// What the constructors of the parts do not check.
+/// Checks what the constructors of the parts do not check.
 void check(const MovingPeopleSettings& settings) {
   const auto check_threshold = [](const char* what, int value) {
     require_people(value >= 0 && value <= 255,
@@ -70,8 +70,8 @@ void check_found(const PersonBox& person) {
                         "; boxes must be finite, scores within 0 to 1");
 }
 
-/// What the network finds on each of the pictures, in pixels of what they were cut out of at
-/// `crops`. No pictures, no call.
+/// What the network finds on each of the pictures, in pixels of the picture that `crops` were cut
+/// from. Does not call the network if there are no pictures.
 std::vector<std::vector<PersonBox>> ask(const PersonNetwork& network, std::vector<cv::Mat> pictures,
                                         std::span<const cv::Rect> crops) {
   if (pictures.empty()) return {};
@@ -90,7 +90,7 @@ std::vector<std::vector<PersonBox>> ask(const PersonNetwork& network, std::vecto
   return found;
 }
 
-/// Those of the people in the crops whom `accept` takes, each once.
+/// The people in the crops that `accept` takes, each once.
 template <class Accept>
 std::vector<PersonBox> people_in_crops(const cv::Mat& picture, std::span<const cv::Rect> crops,
                                        const PersonNetwork& network, double max_overlap,
@@ -133,7 +133,8 @@ std::vector<PersonBox> MovingPeopleDetector::detect(const cv::Mat& picture,
   background_.observe(picture, pts);
   const std::vector<Foreground> foregrounds =
       background_.foregrounds(picture, {settings_.blob_threshold, settings_.silhouette_threshold});
-  if (note_camera_motion(foregrounds[0]) || !background_.is_ready()) return search(picture, network);
+  if (note_camera_motion(foregrounds[0]) || !background_.is_ready())
+    return search(picture, network);
   return detect_moving(picture, pts, foregrounds, network);
 }
 
@@ -182,7 +183,7 @@ std::vector<PersonBox> MovingPeopleDetector::first_look(const cv::Mat& picture,
       });
 }
 
-/// Of two people side by side the network often gives one; so each unsure one is shown alone.
+/// For two people side by side, the network often gives one; so each unsure person is shown alone.
 void MovingPeopleDetector::second_look(const cv::Mat& picture, std::vector<FittedPerson>& people,
                                        const PersonNetwork& network) const {
   std::vector<cv::Mat> pictures;
@@ -227,7 +228,7 @@ std::vector<PersonBox> MovingPeopleDetector::search_moving(const cv::Mat& pictur
                          });
 }
 
-/// Samples that follow each other closely would all be of the same people at the same place.
+/// Samples close to each other in time would all be of the same people at the same place.
 void MovingPeopleDetector::learn(std::chrono::nanoseconds pts, const Foreground& silhouettes,
                                  std::span<const cv::Rect> blobs,
                                  std::span<const PersonBox> boxes) {

@@ -25,7 +25,7 @@ struct CropAxis {
   double one;      // a blob up to this has one crop
   double covered;  // of the blob that the two outermost crops cover by themselves
   double margin;   // from an end of the blob to the centre of the outermost crop
-  double reach;    // from a crop's centre: the part of the blob that it covers
+  double reach;    // how far from its centre a crop covers the blob
 };
 constexpr CropAxis kColumns{.one = 0.5, .covered = 0.35, .margin = 0.2, .reach = 0.25};
 constexpr CropAxis kRows{.one = 0.7, .covered = 0.6, .margin = 0.3, .reach = 0.35};
@@ -33,8 +33,8 @@ constexpr CropAxis kRows{.one = 0.7, .covered = 0.6, .margin = 0.3, .reach = 0.3
 constexpr double kLikeFrom = 0.72, kLikeTo = 1.38, kInside = 0.12;
 
 constexpr double kAlone = 0.6;  ///< IoU of a box and a blob that is one person
-constexpr int kBorder = 4;      ///< picture pixels from the border: the person may go on there
-constexpr int kRowPixels = 3;   ///< picture pixels of the mask that a row of a person has at least
+constexpr int kBorder = 4;  ///< picture pixels from the border: the person may continue beyond it
+constexpr int kRowPixels = 3;  ///< picture pixels of the mask that a row of a person has at least
 
 void require_crops(bool is_allowed, const std::string& what) {
   if (!is_allowed) throw InvalidArgument(ErrorCode::invalid_argument, "crops of people: " + what);
@@ -88,8 +88,8 @@ bool shows(const cv::Rect& crop, int side, const BlobPart& columns, const BlobPa
          rows.from >= crop.y + margin && rows.to <= crop.y + crop.height - margin;
 }
 
-/// Erodes and dilates, or dilates and erodes, by a rectangle. The mask does not shift, not even if
-/// a side is even: the second step uses the first one's element turned around.
+/// Erodes and dilates, or dilates and erodes, by a rectangle. The mask does not shift, even if a
+/// side is even: the second step uses the reflected element of the first.
 void open_or_close(cv::Mat& mask, cv::Size size, cv::MorphTypes first) {
   size = {std::max(1, size.width), std::max(1, size.height)};
   const cv::Mat element = cv::getStructuringElement(cv::MORPH_RECT, size);

@@ -48,7 +48,7 @@ int flag_of(Resize::Interpolation interpolation, cv::Size from, cv::Size to) {
   return shrinks ? cv::INTER_AREA : cv::INTER_LINEAR;
 }
 
-/// How much of a difference in size falls to the left or top.
+/// How much of a difference in size goes to the left or top.
 int before(int difference, Resize::Sides sides) {
   switch (sides) {
     case Resize::Sides::left_top:
@@ -117,7 +117,7 @@ Resize& Resize::crop(cv::Size size, Sides sides) {
 
 Resize& Resize::crop(cv::Size size, cv::Point from) {
   check_size(size, "crop");
-  // Ends in 64 bits: a point and a size may add up to more than an int.
+  // Computes ends in 64 bits: the sum of a point and a size may exceed the range of int.
   const auto end = [](int begin, int length, int limit) {
     return static_cast<int>(std::min(std::int64_t{begin} + length, std::int64_t{limit}));
   };
@@ -179,7 +179,7 @@ Resize& Resize::cut(cv::Rect rect) {
 Resize& Resize::place(cv::Size size, cv::Point at, const cv::Scalar& color) {
   if (size == image_.size()) return *this;
   cv::Mat canvas;
-  // Isolated: else a cropped image would be padded with the pixels that were cropped away.
+  // Isolated: otherwise a cropped image would be padded with the pixels that were cropped away.
   cv::copyMakeBorder(image_, canvas, at.y, size.height - image_.rows - at.y, at.x,
                      size.width - image_.cols - at.x, cv::BORDER_CONSTANT | cv::BORDER_ISOLATED,
                      color);

@@ -28,7 +28,7 @@ constexpr int kRefits = 2;
 constexpr double kBlobMargin = 5;
 // The grid over a blob: feet begin below its top and end below its bottom, which the mask may miss.
 constexpr double kFeetFrom = 0.55, kFeetBeyond = 0.4, kSideMargin = 0.1, kNarrow = 0.3;
-/// A person who covers a pixel less than this is not painted over there.
+/// A person is not painted over at pixels that they cover with less than this probability.
 constexpr double kPainted = 0.04;
 
 void require_silhouettes(bool is_allowed, const std::string& what) {
@@ -104,7 +104,7 @@ class SilhouetteSearch {
     std::optional<std::size_t> box;
   };
 
-  /// The best box that no person has yet, and how well it fits.
+  /// The best box that is not assigned to a person yet, and how well it fits.
   std::pair<double, std::optional<std::size_t>> evidence(const Silhouette& silhouette) const {
     const BoundingBox own = box_of(silhouette, settings_.box_width);
     std::pair<double, std::optional<std::size_t>> best{0, std::nullopt};
@@ -127,7 +127,7 @@ class SilhouetteSearch {
     scene_.add(found.silhouette);
     if (found.box) is_used_[*found.box] = true;
   }
-  /// Fits it again beside the others; false: it now gains too little.
+  /// Fits it again next to the others; false: it now gains too little.
   bool refit(Found& found) {
     if (found.box) is_used_[*found.box] = false;
     scene_.take_out(found.silhouette);
@@ -238,7 +238,7 @@ cv::Mat SilhouetteFit::isolated(const cv::Mat& picture, const cv::Mat& backgroun
                                                  " of " + std::to_string(people.size()) +
                                                  ", counted from 0");
   cv::Mat result = crop_padded(picture, crop);
-  // The crop in pixels of the mask, with one more on each side to interpolate from.
+  // The crop in pixels of the mask, with one more on each side for interpolation.
   const cv::Rect mask_frame({}, background.size());
   const cv::Point from(cvFloor(crop.x / double(scale)) - 1, cvFloor(crop.y / double(scale)) - 1);
   const cv::Point to(cvCeil(crop.br().x / double(scale)) + 1,

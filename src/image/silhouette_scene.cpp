@@ -12,7 +12,7 @@
 namespace vcap {
 namespace {
 
-/// How many factors of 0.03 or more a double can hold the product of.
+/// A double can hold the product of this many factors of at least 0.03.
 constexpr int kFactors = 64;
 /// The greatest height of a person, in heights of the picture.
 constexpr double kMaxPictures = 4;

@@ -18,9 +18,9 @@ class Silhouettes {
   explicit Silhouettes(int scale) : scale_(scale) {}
 
   struct Placed {
-    const cv::Mat1d* covered;  ///< for each pixel, how likely it is that the person covers it
-    double sum;                ///< of all of it
-    cv::Rect place;            ///< of all of it in the mask; may reach beyond
+    const cv::Mat1d* covered;  ///< for each pixel, the probability that the person covers it
+    double sum;                ///< of all these probabilities
+    cv::Rect place;            ///< of the silhouette in the mask; may reach beyond
   };
   Placed place(const Silhouette& silhouette);
 
@@ -50,7 +50,7 @@ class SilhouetteScene {
   void take_out(const Silhouette& silhouette) { explain(silhouette, false); }
   /// The best place nearby: steps of `step` picture pixels at first, halved down to 1.
   Silhouette climb(Silhouette silhouette, double step, const HeightModel& heights);
-  /// Sets each person's box to what is visible of them, the ones with lower feet in front.
+  /// Sets each person's box to what is visible of them; people with lower feet are in front.
   void set_boxes(std::vector<FittedPerson>& people);
 
  private:
@@ -66,7 +66,7 @@ class SilhouetteScene {
   Silhouettes silhouettes_;
 };
 
-/// The box of a silhouette by its place and height alone.
+/// The box of a silhouette, from its place and height only.
 BoundingBox box_of(const Silhouette& silhouette, double width);
 
 }  // namespace vcap

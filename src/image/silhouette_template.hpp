@@ -5,12 +5,12 @@
 
 namespace vcap {
 
-/// How likely it is that a person covers each part of a box of 0.7 × 1.1 of their height, whose top
-/// edge lies 0.05 heights above the head: the left half of each row; the right one is its mirror
+/// The probability that a person covers each part of a box of 0.7 × 1.1 of their height, whose top
+/// edge lies 0.05 heights above the head. Each row has the left half; the right half is its mirror
 /// image.
 ///
-/// Measured: the mean of the foreground of 55 people of vtest.avi (cmake/footage.sh brings it) who
-/// walk by themselves, made symmetric, less 0.02, cut at 0.96.
+/// Measured: the mean of the foreground of 55 people of vtest.avi (cmake/footage.sh downloads it)
+/// who walk by themselves, made symmetric, less 0.02, cut at 0.96.
 inline constexpr std::array<std::array<double, 7>, 22> kSilhouetteTemplate{{
     {0.008, 0, 0, 0, 0, 0, 0.008},
     {0.013, 0, 0, 0, 0.011, 0.151, 0.364},

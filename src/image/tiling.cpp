@@ -29,7 +29,7 @@ void check(const Tiling& tiling, cv::Size frame) {
     refuse("a frame of " + size_text(frame) + " pixels cannot be cut into tiles");
 }
 
-/// How many tiles one axis takes.
+/// The number of tiles along one axis.
 int tile_count(int frame, int tile, double overlap) {
   if (frame <= tile) return 1;
   const int common = std::min(tile - 1, static_cast<int>(std::ceil(overlap * tile)));

@@ -51,7 +51,7 @@ TurnedCrop::TurnedCrop(const cv::Mat& frame, const TurnedBox& box, cv::Size size
   y_step_ = {-y_scale * sine, y_scale * cosine};
   origin_ = box.centre - size.width / 2.0 * x_step_ - size.height / 2.0 * y_step_;
 
-  // Only the part that is read is given to OpenCV, which takes no sides above 32767 pixels.
+  // OpenCV gets only the part that is read, because it accepts no sides above 32767 pixels.
   const double x_reach = (std::abs(x_step_.x) * size.width + std::abs(y_step_.x) * size.height) / 2;
   const double y_reach = (std::abs(x_step_.y) * size.width + std::abs(y_step_.y) * size.height) / 2;
   const cv::Range columns = read_range(box.centre.x - x_reach, box.centre.x + x_reach, frame.cols);
@@ -60,7 +60,7 @@ TurnedCrop::TurnedCrop(const cv::Mat& frame, const TurnedBox& box, cv::Size size
     image_ = cv::Mat(size, frame.type(), cv::Scalar());
     return;
   }
-  // OpenCV counts from the middle of the first pixel, and vcap from its edge.
+  // OpenCV counts from the middle of the first pixel, vcap from its edge.
   const cv::Point2d first =
       to_frame({0.5, 0.5}) - cv::Point2d(columns.start + 0.5, rows.start + 0.5);
   const cv::Matx23d from_picture(x_step_.x, y_step_.x, first.x, x_step_.y, y_step_.y, first.y);

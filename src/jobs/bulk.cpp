@@ -10,7 +10,7 @@
 namespace vcap {
 
 JobReport run_job(const Job& job, const BulkSettings& settings, std::stop_token stop) {
-  // Everything that the manifests tell is checked before any code of a capsule runs.
+  // Checks what the manifests say before any code of a capsule runs.
   std::vector<Manifest> manifests;
   std::vector<CapsuleInfo> infos;
   for (const Job::CapsuleFile& capsule : job.capsules) {

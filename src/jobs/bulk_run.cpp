@@ -19,13 +19,14 @@ std::size_t workers_of(const Job& job) {
   return cores();
 }
 
-/// Where there are few videos, two slices for each worker, so that none waits long for the last.
+/// If there are few videos, two slices for each worker, so that no worker waits long for the last
+/// slice.
 std::size_t parts_wanted(const Job& job, std::size_t workers) {
   if (workers < 2 || job.videos.empty()) return 1;
   return (2 * workers + job.videos.size() - 1) / job.videos.size();
 }
 
-/// Where videos keep the cores busy as it is, more threads for each only cost time and memory.
+/// If videos already keep the cores busy, more threads for each cost only time and memory.
 int decoder_threads(const Job& job, std::size_t workers) {
   const std::size_t at_once = std::max<std::size_t>(std::min(workers, job.videos.size()), 1);
   return static_cast<int>(std::max<std::size_t>(cores() / at_once, 1));
@@ -77,7 +78,7 @@ JobReport BulkRun::run(const std::stop_token& stop) {
       ending_.request_stop();
       throw;
     }
-    ending_.request_stop();  // those that wait for a task
+    ending_.request_stop();  // wakes workers that wait for a task
   }
   if (failure_) std::rethrow_exception(failure_);
   report_failures();
@@ -97,7 +98,7 @@ void BulkRun::wait_until_settled(const std::stop_token& stop) {
 void BulkRun::work(const std::stop_token& stop) {
   try {
     Pipeline pipeline(capsules_);
-    std::shared_ptr<JobVideo> video;  // as long as the next task may be of it too
+    std::shared_ptr<JobVideo> video;  // kept, since the next task may be of the same video
     while (const auto lease = next_task(stop)) {
       video = video_of(lease->payload.at("video"));
       attempt(*lease, *video, pipeline, stop);
@@ -117,7 +118,7 @@ std::optional<TaskQueue::Lease> BulkRun::next_task(const std::stop_token& stop) 
   return std::nullopt;
 }
 
-/// False where there is none.
+/// False if no video is left.
 bool BulkRun::put_next_video() {
   const std::lock_guard lock(mutex_);
   bool has_put = false;
@@ -168,7 +169,7 @@ void BulkRun::attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
   queue_->fail(lease, reason);
 }
 
-/// False where `stop` was requested before it was done.
+/// False if `stop` was requested before the slice was done.
 bool BulkRun::carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
                         const std::stop_token& stop) {
   const std::string id = lease.payload.at("video");

@@ -19,19 +19,19 @@
 
 namespace vcap {
 
-/// One run of a job that has been checked, with capsules that are loaded.
+/// One run of a job that was checked, with loaded capsules.
 ///
-/// The queue has a task for each slice, and no more than are needed: a worker that finds it empty
-/// puts the first slice of the next video, and who is given that puts the video's others. Who
-/// stores a video's last slice makes its outputs. Borrows the job and the folder. Thread safety:
-/// thread-compatible.
+/// The queue has a task for each slice, and no more tasks than needed. A worker that finds it empty
+/// puts the first slice of the next video; the worker that gets this slice puts the video's other
+/// slices. The worker that stores a video's last slice makes its outputs. Borrows the job and the
+/// folder. Thread safety: thread-compatible.
 class VCAP_EXPORT BulkRun {
  public:
-  /// Throws PlanError, CapsuleLoadError, InvalidArgument for settings that cannot be.
+  /// Throws PlanError, CapsuleLoadError, InvalidArgument for invalid settings.
   BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,
           BulkSettings settings);
 
-  /// Once.
+  /// Call once.
   JobReport run(const std::stop_token& stop);
 
  private:
@@ -61,16 +61,16 @@ class VCAP_EXPORT BulkRun {
   const JobSetting setting_;
   LeaseKeeper keeper_;
   std::map<std::string, const Job::Video*> by_id_;
-  std::stop_source ending_;  ///< of the workers
+  std::stop_source ending_;  ///< ends the workers
 
   std::mutex mutex_;      ///< guards what follows
-  std::size_t next_ = 0;  ///< the first video whose first slice has not been put
+  std::size_t next_ = 0;  ///< the first video whose first slice was not put
   std::condition_variable_any all_put_;
-  /// Of videos that a worker is at or was at last.
+  /// The videos that workers have now, or had last.
   std::map<std::string, std::weak_ptr<JobVideo>> videos_;
-  std::exception_ptr failure_;  ///< what ended a worker
+  std::exception_ptr failure_;  ///< what ended a worker with an error
 
-  std::mutex report_mutex_;  ///< guards report_, and held while the host is told
+  std::mutex report_mutex_;  ///< guards report_; also held during on_video
   JobReport report_;
 };
 

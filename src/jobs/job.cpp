@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kJobSchema = "vcap.job/1";
 
-/// The files that a folder's videos are told by.
+/// A file in a folder counts as a video if it has one of these extensions.
 constexpr std::array<std::string_view, 15> kVideoExtensions{
     ".3gp",  ".avi", ".flv", ".m2ts", ".m4v", ".mkv",  ".mov", ".mp4",
     ".mpeg", ".mpg", ".mts", ".ogv",  ".ts",  ".webm", ".wmv"};
@@ -32,7 +32,7 @@ constexpr std::array<std::string_view, 15> kVideoExtensions{
 constexpr std::int64_t kMostSlices = 10'000;
 constexpr std::int64_t kMostAttempts = 100;
 constexpr std::int64_t kMostParallel = 1'000;
-/// So that an ending has room in a file's name.
+/// Leaves room for an extension in an output's file name.
 constexpr std::size_t kVideoIdBytes = 200;
 
 bool is_video_file(const fs::path& file) {
@@ -43,7 +43,7 @@ bool is_video_file(const fs::path& file) {
          kVideoExtensions.end();
 }
 
-/// The path that a text stands for: from the job file's folder.
+/// The path that the text names, relative to the job file's folder.
 fs::path read_path(const JsonView& json, const fs::path& folder) {
   if (json.text().empty()) json.fail("a path");
   return folder / json.text();
@@ -57,7 +57,7 @@ fs::path read_file_path(const JsonView& json, const fs::path& folder) {
   return path;
 }
 
-/// A whole number, or a word for one.
+/// A whole number from 1 to `most`, or a word for a number.
 int read_count(const JsonView& json, std::int64_t most,
                const std::map<std::string, int>& words = {}) {
   const nlohmann::json& value = json.value();
@@ -112,7 +112,7 @@ std::vector<Job::CapsuleFile> read_capsules(const JsonView& json, const fs::path
   return capsules;
 }
 
-/// The text, as a glob that matches it alone.
+/// A glob that matches only this text.
 std::string as_glob(const std::string& text) {
   std::string glob;
   for (const char c : text) {
@@ -122,7 +122,7 @@ std::string as_glob(const std::string& text) {
   return glob;
 }
 
-/// The files that a folder or a glob stands for; nothing where the text stands for one file.
+/// The files that a folder or a glob stands for; `nullopt` if the text names one file.
 std::optional<std::vector<fs::path>> expanded(const JsonView& json, const fs::path& folder) {
   const fs::path path = read_path(json, folder);
   std::error_code unknown;
@@ -153,7 +153,7 @@ void check_id(const JsonView& json, const Job::Video& video) {
                   " names files, and " + fault + "; give it another \"id\"");
 }
 
-/// What the videos of one source have in common; the id is that of the source, and may be empty.
+/// The settings that the videos of one source share. The id is the source's, and may be empty.
 Job::Video read_settings(const JsonView& json) {
   json.allow_fields({"source", "id", "capsules", "options", "config"});
   Job::Video video;
@@ -215,7 +215,7 @@ Job::Outputs read_outputs(const JsonView& json, const fs::path& folder) {
   return outputs;
 }
 
-/// An output could replace a source, and come out of its folder as one the next time.
+/// An output in a source's folder could replace a source, or be taken for one in a later run.
 void check_apart(const JsonView& json, const Job& job) {
   std::error_code unknown;
   const fs::path outputs = fs::weakly_canonical(job.outputs.folder, unknown);

@@ -26,7 +26,7 @@ const CapsuleInfo& find(const std::vector<CapsuleInfo>& capsules, const std::str
   refuse(video, what + " names the capsule " + quote(name) + "; the job has " + quote_list(names));
 }
 
-/// Those that the video goes through.
+/// The capsules that the video goes through.
 std::vector<CapsuleInfo> infos_of(const Job::Video& video,
                                   const std::vector<CapsuleInfo>& capsules) {
   if (!video.capsules) return capsules;

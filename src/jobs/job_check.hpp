@@ -9,8 +9,9 @@
 
 namespace vcap {
 
-/// That the job can be: capsules fit together, and take what each video sets for them. Runs no code
-/// of theirs. Throws InvalidArgument, OptionError, PlanError, naming the video. Thread-safe.
+/// Checks that the job can run: the capsules fit together, and accept what each video sets for
+/// them. Runs no code of a capsule. Throws PlanError, or InvalidArgument or OptionError naming the
+/// video or the capsule. Thread-safe.
 VCAP_EXPORT void check_job(const Job& job, const std::vector<CapsuleInfo>& capsules);
 
 }  // namespace vcap

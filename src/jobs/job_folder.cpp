@@ -45,7 +45,7 @@ void check(bool worked, const fs::path& path) {
   if (!worked) fail_at(path, {errno, std::generic_category()});
 }
 
-/// Returns once what the file holds, or the names in the folder, have reached the disk.
+/// Returns after the file's content, or the names in the folder, have reached the disk.
 void sync(const fs::path& path) {
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   check(fd && ::fsync(fd.get()) == 0, path);
@@ -61,7 +61,7 @@ std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-/// Nothing where there is no such file.
+/// `nullopt` if there is no such file.
 std::optional<nlohmann::json> read_json(const fs::path& path) {
   try {
     return parse_strictly(text_of(*MappedFile::open(path)));
@@ -82,8 +82,8 @@ void write_new(const fs::path& path, std::string_view text) {
   file.commit();
 }
 
-/// Gives a folder its name, once what it holds has reached the disk; false where that fails for one
-/// of these reasons.
+/// Renames a folder to `target`, after its content has reached the disk. False if the rename fails
+/// with an errno in `reasons`.
 bool publish_folder(const fs::path& staged, const fs::path& target,
                     std::initializer_list<int> reasons) {
   std::error_code error;
@@ -97,7 +97,7 @@ bool publish_folder(const fs::path& staged, const fs::path& target,
   return false;
 }
 
-/// Gives a file its name, and returns once both have reached the disk.
+/// Renames a file to `target`; returns after both content and name have reached the disk.
 void publish_file(const fs::path& staged, const fs::path& target) {
   sync(staged);
   check(::rename(staged.c_str(), target.c_str()) == 0, target);
@@ -128,13 +128,13 @@ JobFolder::StagedResult::StagedResult(fs::path path, fs::path target)
 }
 
 JobFolder::StagedResult::~StagedResult() {
-  std::error_code ignored;  // it goes with the rest of work/ at the latest
+  std::error_code ignored;  // removed with the rest of work/ at the latest
   fs::remove_all(path_, ignored);
 }
 
 bool JobFolder::StagedResult::commit(const nlohmann::json& result) {
   write_new(path_ / kResultFile, result.dump());
-  // The video's folder is gone where it is finished, by another's result.
+  // ENOENT: the video's folder is gone, since the video was finished with another result.
   return publish_folder(path_, target_, {ENOTEMPTY, EEXIST, ENOENT});
 }
 
@@ -147,7 +147,7 @@ JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp, const Claims
   if (before) check_stamp(*before, stamp);
   clear_up();
   const nlohmann::json now = before ? drop_changed(*before, stamp) : stamp;
-  // Before any result, so that none is there without what it is of.
+  // Before any result, so that no result exists without its stamp.
   if (!before || *before != now) write_whole(folder_ / kStampFile, now.dump(1));
   drop_incomplete();
   check_claims(claims);
@@ -164,7 +164,8 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
                               kJobFolder + " beside them to begin anew");
 }
 
-/// Gives the stamp, with those of videos that have left the job: they may come back.
+/// Drops what is stored of videos that have changed. Returns the stamp to store; it keeps the
+/// stamps of videos that have left the job, since they may come back.
 nlohmann::json JobFolder::drop_changed(const nlohmann::json& before, nlohmann::json now) {
   nlohmann::json& videos = now["videos"];
   const nlohmann::json known = before.value("videos", nlohmann::json::object());
@@ -198,7 +199,7 @@ void JobFolder::drop_incomplete() {
   }
 }
 
-/// Of a video that is begun or finished: all that there is of it.
+/// Drops all that exists of a video that was begun or finished.
 void JobFolder::drop(const std::string& video, const std::string& why) {
   const auto note = read_json(note_of(video));
   if (!note && !fs::exists(of_video(video))) return;
@@ -222,7 +223,7 @@ void JobFolder::check_claims(const Claims& claims) const {
   }
 }
 
-/// What a killed process was writing, and what it had no time to remove.
+/// Removes what a killed process was writing, and what it had no time to remove.
 void JobFolder::clear_up() const {
   std::error_code error;
   fs::remove_all(folder_ / "work", error);
@@ -268,7 +269,7 @@ bool JobFolder::begin(const std::string& video, const nlohmann::json& plan) {
 void JobFolder::forget(const std::string& video) {
   const fs::path away = new_place();
   check(::rename(of_video(video).c_str(), away.c_str()) == 0 || errno == ENOENT, of_video(video));
-  std::error_code ignored;  // it goes with the rest of work/ at the latest
+  std::error_code ignored;  // removed with the rest of work/ at the latest
   fs::remove_all(away, ignored);
 }
 

@@ -18,30 +18,31 @@
 
 namespace vcap {
 
-/// The folder of a job's outputs, and in it, hidden, what has been done of the job, so that it can
-/// be resumed wherever the process was killed:
+/// The folder of a job's outputs. A hidden folder in it holds the state of the job, so that the job
+/// can be resumed after the process was killed at any point:
 ///
-///     gate.jsonl                 outputs, each there when it is whole
-///     .vcap-job/lock             held while a process works here; a killed one leaves it free
-///     .vcap-job/stamp.json       what the outputs are of (job_stamp)
+///     gate.jsonl                 an output; it exists once it is complete
+///     .vcap-job/lock             held while a process works here; free again if it is killed
+///     .vcap-job/stamp.json       what the outputs depend on (job_stamp)
 ///     .vcap-job/work/            all that is being written; emptied when the folder is opened
 ///     .vcap-job/videos/ID/       a video that is begun, with its plan.json
-///     .vcap-job/videos/ID/N/     the stored result of its slice N: files, with a result.json
-///     .vcap-job/finished/ID.json a video that is finished, with a note and its outputs' sizes
+///     .vcap-job/videos/ID/N/     the stored result of its slice N: files, and result.json
+///     .vcap-job/finished/ID.json a video that is finished: a note, and the sizes of its outputs
 ///
-/// Whatever gets one of these names does so by a single rename out of work/, so it is whole or not
-/// there. A killed process loses nothing that it has written; against a power cut, files reach the
-/// disk before their rename, and an output and the note that it is finished do so before what they
-/// were made of is removed. That a result is stored is not waited for: at worst it is made again.
+/// The stamp, plans, results, notes and outputs get these names by a single rename out of work/, so
+/// each of them is complete or does not exist. A killed process loses nothing that it has stored.
+/// To survive a power cut, files reach the disk before their rename. An output and its note reach
+/// the disk before the slices' results are removed. A result's rename is not synced: at worst, that
+/// slice is run again.
 ///
-/// A video goes through begin, stage and commit for each slice, join for each output, finish. Where
-/// that breaks off before finish, outputs may be there already; they are joined again, of the same
-/// bytes. One that is finished stays so, as long as its outputs and its file do. Functions throw
-/// OutputError. Thread safety: thread-safe,
-/// where one thread at a time begins, joins or finishes the same video.
+/// A video goes through begin(), stage() and commit() for each slice, join() for each output, and
+/// finish(). If this breaks off before finish(), outputs may exist already; they are made again,
+/// with the same bytes. A finished video stays finished as long as its outputs and its file do not
+/// change. Functions throw OutputError. Thread safety: thread-safe, if only one thread at a time
+/// begins, joins or finishes the same video.
 class VCAP_EXPORT JobFolder {
  public:
-  /// Where the result of one slice is written, which is removed where it is not committed.
+  /// The folder in which the result of one slice is written; removed unless committed.
   /// Thread-compatible.
   class VCAP_EXPORT StagedResult {
    public:
@@ -49,10 +50,10 @@ class VCAP_EXPORT JobFolder {
     StagedResult& operator=(const StagedResult&) = delete;
     ~StagedResult();
 
-    /// A folder for its files, empty at first.
+    /// A folder for the result's files, empty at first.
     const std::filesystem::path& path() const noexcept { return path_; }
-    /// Stores the files, which are closed, and the result. False where the slice has a result
-    /// already, or its video is finished: then that stays, and this one goes.
+    /// Stores the files, which must be closed, and the result. False if the slice already has a
+    /// result, or its video is finished. The stored result then stays, and this one is dropped.
     bool commit(const nlohmann::json& result);
 
    private:
@@ -63,37 +64,39 @@ class VCAP_EXPORT JobFolder {
     const std::filesystem::path target_;
   };
 
-  /// Names of the outputs that are to be, by video.
+  /// Names of the outputs to make, by video.
   using Claims = std::map<std::string, std::vector<std::string>>;
 
-  /// Opens or begins the folder, and makes it where it is not there. Videos may have joined the job
-  /// since, or left it; what is stored of one whose part of the stamp is another, or of whose
-  /// outputs one is gone or of another size, is dropped, with a warning in the log. Throws
-  /// InvalidArgument where another part of the stamp differs, and then has changed nothing, and
-  /// where an output is there that was not made by this job, and then has not begun; OutputError
-  /// (output_open) where another process has it open, or it cannot be written.
+  /// Opens the folder; makes it if it does not exist. Videos may have been added to the job since,
+  /// or removed. Drops what is stored of a video, with a warning in the log, if its part of the
+  /// stamp has changed, or if one of its outputs is gone or has another size. Throws:
+  /// - InvalidArgument if another part of the stamp differs; then nothing has changed
+  /// - InvalidArgument if an output exists that this job did not make; a new job is then not begun
+  /// - OutputError (output_open) if another process has the folder open, or if its files are
+  ///   damaged
+  /// - OutputError (output_write) if the folder cannot be read or written
   JobFolder(std::filesystem::path outputs, const nlohmann::json& stamp, const Claims& claims = {});
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;
 
-  /// The note of a video that is finished.
+  /// The note of a finished video.
   std::optional<nlohmann::json> finished(const std::string& video) const;
-  /// The plan of a video that is begun: an array, with an element for each slice.
+  /// The plan of a video that is begun: an array with an element for each slice.
   std::optional<nlohmann::json> plan(const std::string& video) const;
-  /// The result of a slice that is stored.
+  /// The stored result of a slice.
   std::optional<nlohmann::json> result(const std::string& video, std::size_t slice) const;
 
-  /// Fixes the plan. False where the video has one already: then that stays.
+  /// Stores the plan. False if the video already has one, which then stays.
   bool begin(const std::string& video, const nlohmann::json& plan);
-  /// Drops the plan of a video that is not finished, and all that is stored by it.
+  /// Drops the plan of a video that is not finished, and all results of that plan.
   void forget(const std::string& video);
-  /// Of a video that is begun.
+  /// For a video that is begun.
   StagedResult stage(const std::string& video, std::size_t slice);
-  /// Makes an output of all slices' files of that name, one behind the other.
+  /// Makes an output: joins the files of that name of all slices, in order.
   void join(const std::string& video, const std::string& file, const std::string& output);
-  /// Makes an output of a text.
+  /// Makes an output from a text.
   void write(const std::string& video, const std::string& output, std::string_view text);
-  /// The video's outputs are there: its slices' results are not needed any more.
+  /// Marks the video as finished, once its outputs are made. Removes the results of its slices.
   void finish(const std::string& video, const nlohmann::json& note);
 
  private:

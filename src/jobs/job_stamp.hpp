@@ -12,15 +12,17 @@
 
 namespace vcap {
 
-/// What a job's outputs depend on: videos by size and time of change, capsules by version and the
-/// digest of their manifests, which have those of their files, every setting, and vcap itself.
-/// Paths are left out, so that all may move together, and so is what only says how the work is
-/// done. Its "videos" have what each video's outputs depend on, by id. `manifests` are the
-/// capsules', in their order. Throws SourceError (source_open). Thread-safe.
+/// What a job's outputs depend on: each video's size and time of change; each capsule's version and
+/// the digest of its manifest, which has the digests of its files; every setting; and the version
+/// of vcap. Paths are left out, so that all files may move together. Settings that only say how the
+/// work is done are left out too. "videos" holds, by id, what each video's outputs depend on.
+/// `manifests` are those of the capsules, in their order. Throws SourceError (source_open).
+/// Thread-safe.
 VCAP_EXPORT nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
 
-/// The first thing in which stamps, or those of a video, differ, by its JSON pointer:
-/// `/outputs/video was false, and is true`; empty where nothing does. Thread-safe.
+/// The first difference between two stamps, or between two stamps of one video, with its JSON
+/// pointer: `/outputs/video was false, and is true`. If a video's file differs, only says so. Empty
+/// if the stamps are equal. Thread-safe.
 VCAP_EXPORT std::string stamp_difference(const nlohmann::json& before, const nlohmann::json& now);
 
 }  // namespace vcap

@@ -17,13 +17,13 @@ namespace {
 
 constexpr const char* kRecords = "records.jsonl";
 constexpr const char* kClip = "clip.mp4";
-// Of outputs, behind the video's id.
+// Endings of outputs, after the video's id.
 constexpr const char* kRecordsName = ".jsonl";
 constexpr const char* kClipName = ".mp4";
 constexpr const char* kSummaryName = ".txt";
-/// Of a video that is run in one go, in place of a slice's rows.
+/// In a plan, in place of a slice's rows: the video is run in one go.
 constexpr const char* kAll = "all";
-/// Frames of the longest slice: what is lost of a run that is broken off.
+/// The most frames of an automatic slice. An interrupted slice has to be run again.
 constexpr std::size_t kLongest = 4096;
 
 [[noreturn]] void refuse_index(const Job::Video& video) {
@@ -31,7 +31,7 @@ constexpr std::size_t kLongest = 4096;
                     "video " + quote(video.id) + " is not as its index says");
 }
 
-/// Frames that have been found already, so that not every slice looks through the file.
+/// A source whose frames have been found already, so that not every slice looks through the file.
 class FoundFrames final : public Source {
  public:
   FoundFrames(const Job::Video& video, SourceInfo info, std::shared_ptr<const RandomAccess> access)
@@ -39,7 +39,8 @@ class FoundFrames final : public Source {
 
   SourceInfo info() const override { return info_; }
   std::shared_ptr<const RandomAccess> random_access() override { return access_; }
-  /// A slice that goes on in order does so because of damage, which shifts the rows of others.
+  /// Called only if a slice goes on in order because of damage, which shifts the rows of the other
+  /// slices.
   std::optional<Frame> read() override { refuse_index(video_); }
 
  private:
@@ -74,7 +75,7 @@ std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
   return cut_;
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 nlohmann::json JobVideo::plan() {
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
@@ -103,7 +104,7 @@ nlohmann::json JobVideo::plan() {
   return slices.size() == 1 ? in_one : slices;
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 void JobVideo::read_cut(const nlohmann::json& plan) {
   auto cut = std::make_shared<Cut>();
   for (const nlohmann::json& slice : plan) {
@@ -130,7 +131,7 @@ bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token&
   return run_part(0, pipeline, stop);
 }
 
-/// What damage there is shows only to one who decodes everything before it.
+/// Which frames are damaged is only known after decoding everything before them.
 void JobVideo::go_on_in_one(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (cut_->parts.size() == 1) return;
@@ -144,7 +145,7 @@ void JobVideo::go_on_in_one(const std::string& why) {
 
 bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {
   const std::shared_ptr<Cut> now = cut();
-  // A task of a plan that there was before stands for all of the new one.
+  // A new plan has one slice. It stands for all tasks of the plan before.
   slice = std::min(slice, now->parts.size() - 1);
   std::unique_lock in_one(in_one_, std::defer_lock);
   if (now->parts.size() == 1) in_one.lock();
@@ -154,13 +155,13 @@ bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_t
       run_stream(stream_of(now->parts[slice]), staged.path(), pipeline, stop);
   if (stop.stop_requested()) return false;
   const std::lock_guard lock(mutex_);
-  if (now != cut_) return true;  // it is of a plan that there was before
+  if (now != cut_) return true;  // it belongs to the plan before
   staged.commit(counts);
   now->stored[slice] = true;
   return true;
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 void JobVideo::find_frames(Source& source) {
   info_ = source.info();
   access_ = source.random_access();

@@ -19,19 +19,19 @@
 
 namespace vcap {
 
-/// What all videos of a job have in common. Borrowed by them.
+/// What all videos of a job share. They borrow it.
 struct JobSetting {
   const Job& job;
   const Lineup& lineup;
   JobFolder& folder;
-  std::size_t parts_wanted = 1;  ///< of a video that is cut, so that all workers have some
-  int decoder_threads = 0;       ///< of a video (SourceOptions::decoder_threads)
+  std::size_t parts_wanted = 1;  ///< of a video that is cut; enough for all workers
+  int decoder_threads = 0;       ///< for one video (SourceOptions::decoder_threads)
   std::function<void(const FrameRecord&)> on_record{};
 };
 
-/// A video of a job, on its way from its plan over the results of its slices to its outputs: all
-/// that is known of it is in the job's folder, so that it may be made anew at any time, one at a
-/// time. Borrows the video and the setting. Thread safety: thread-safe.
+/// One video of a job: its plan, the results of its slices, and its outputs. All that is known of
+/// the video is in the job's folder. So the object may be made anew at any time, but only one may
+/// exist at a time. Borrows the video and the setting. Thread safety: thread-safe.
 class JobVideo {
  public:
   JobVideo(const Job::Video& video, const JobSetting& setting);
@@ -39,19 +39,19 @@ class JobVideo {
   /// The names of a video's outputs.
   static std::vector<std::string> outputs(const Job::Outputs& wanted, const std::string& id);
 
-  /// The slices that have no result yet. Where the video has no plan, makes one, which may look
-  /// through the whole file. Throws SourceError, OutputError.
+  /// The slices that have no result yet. Makes a plan if the video has none, which may look through
+  /// the whole file. Throws SourceError, OutputError.
   std::vector<std::size_t> missing();
-  /// Runs a slice and stores its result, where there is none yet; false where `stop` was requested
-  /// before. Throws what made the stream fail.
+  /// Runs a slice and stores its result, unless it has one. False if `stop` was requested before
+  /// that. Throws what made the stream fail.
   bool run(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
-  /// Makes the outputs, where all results are there; what they hold in all, where this did so.
+  /// Makes the outputs if all results exist. Returns their total counts if this call made them.
   /// Throws OutputError.
   std::optional<RecordCounts> finish();
 
  private:
-  using Part = std::optional<RowRange>;  ///< absent: all that there is
-  /// How the video is cut, and what is stored.
+  using Part = std::optional<RowRange>;  ///< absent: the whole video
+  /// How the video is cut, and which parts are stored.
   struct Cut {
     std::vector<Part> parts{};
     std::vector<bool> stored{};
@@ -73,13 +73,14 @@ class JobVideo {
 
   const Job::Video& video_;
   const JobSetting& setting_;
-  std::mutex in_one_;     ///< held while it is run in one go
-  std::mutex finishing_;  ///< held while its outputs are made
+  std::mutex in_one_;     ///< held while the video is run in one go
+  std::mutex finishing_;  ///< held while the outputs are made
 
   std::mutex mutex_;          ///< guards what follows
-  std::shared_ptr<Cut> cut_;  ///< null until it is needed; another where the plan has changed
-  SourceInfo info_;           ///< what the next goes with
-  std::shared_ptr<const RandomAccess> access_;  ///< null until it is needed, or where there is none
+  std::shared_ptr<Cut> cut_;  ///< null until it is needed; replaced if the plan changes
+  SourceInfo info_;           ///< the source's info, for access_
+  /// Null until it is needed, or if there is none.
+  std::shared_ptr<const RandomAccess> access_;
 };
 
 }  // namespace vcap

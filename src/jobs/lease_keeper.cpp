@@ -43,8 +43,8 @@ void LeaseKeeper::run() {
   }
 }
 
-/// Under the lock. One that is not valid any more does no harm: whoever completes the task first
-/// counts.
+/// Requires `mutex_`. To renew a lease that is no longer valid does no harm: the first worker to
+/// complete the task counts.
 void LeaseKeeper::renew_all() {
   next_ = clock_.now() + time_ / 3;
   for (const TaskQueue::Lease& lease : held_) {

@@ -12,11 +12,11 @@
 
 namespace vcap {
 
-/// Renews the leases of workers that are at work, a third of their time after they were taken or
-/// renewed at the latest. Borrows the queue and the clock. Thread safety: thread-safe.
+/// Renews the leases of workers that are at work, at the latest a third of their duration after
+/// they were taken or renewed. Borrows the queue and the clock. Thread safety: thread-safe.
 class VCAP_EXPORT LeaseKeeper {
  public:
-  /// One lease, which is renewed as long as this lives. Thread-compatible.
+  /// Keeps one lease renewed for as long as the object lives. Thread-compatible.
   class VCAP_EXPORT Hold {
    public:
     Hold(LeaseKeeper& keeper, const TaskQueue::Lease& lease);
@@ -29,7 +29,7 @@ class VCAP_EXPORT LeaseKeeper {
     std::list<TaskQueue::Lease>::iterator place_;
   };
 
-  /// `time`: for which leases are taken and renewed.
+  /// `time`: the duration for which leases are taken and renewed.
   LeaseKeeper(TaskQueue& queue, Clock& clock, Clock::duration time);
   ~LeaseKeeper();
   LeaseKeeper(const LeaseKeeper&) = delete;
@@ -45,9 +45,9 @@ class VCAP_EXPORT LeaseKeeper {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::list<TaskQueue::Lease> held_;
-  Clock::time_point next_{};  ///< when all are renewed, where there are any
+  Clock::time_point next_{};  ///< when all leases are renewed, if there are any
   bool ending_ = false;
-  std::thread thread_;  ///< last: it uses the others
+  std::thread thread_;  ///< last member: it uses the others
 };
 
 }  // namespace vcap

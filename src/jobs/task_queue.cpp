@@ -58,7 +58,7 @@ class InProcessQueue final : public TaskQueue {
     std::optional<Lease> lease;
     wait(stop, [&] {
       lease = states_.lease(end_of(time));
-      if (lease) changed_.notify_all();  // it may run out before others would wake
+      if (lease) changed_.notify_all();  // it may run out before the others would wake
       return lease.has_value();
     });
     return lease;
@@ -115,9 +115,9 @@ class InProcessQueue final : public TaskQueue {
   }
 
  private:
-  /// Those who wait look again after it: something may have come in or been settled, or run out
-  /// before they would wake. They do so by themselves where a lease runs out, so that a query has
-  /// nothing to tell.
+  /// A change of the states, under the lock. Waiters check their condition again after it: a task
+  /// may have come in or been settled, or a lease may end before they would wake. Waiters wake by
+  /// themselves when a lease runs out, so queries need not notify them.
   class Change {
    public:
     explicit Change(const InProcessQueue& queue) : queue_(queue), lock_(queue.mutex_) {
@@ -138,7 +138,7 @@ class InProcessQueue final : public TaskQueue {
     return time < kNever - now ? now + time : kNever;
   }
 
-  /// Until `condition` holds, which gives true; false where stop is requested before.
+  /// Waits until `condition` holds, then true; false if `stop` is requested before that.
   template <class Condition>
   bool wait(const std::stop_token& stop, Condition condition) const {
     const std::stop_callback wake(stop, [this] {
@@ -161,7 +161,7 @@ class InProcessQueue final : public TaskQueue {
   const std::shared_ptr<Clock> clock_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  mutable TaskStates states_;  ///< that leases have run out is noticed by queries too
+  mutable TaskStates states_;  ///< mutable: queries also end leases that have run out
 };
 
 }  // namespace

@@ -104,14 +104,14 @@ TaskStates::Known& TaskStates::find(const std::string& id) {
   return *found;
 }
 
-/// The task, where this lease is the one that holds it.
+/// The task, if this lease holds it; null otherwise.
 TaskStates::Known* TaskStates::held(const Lease& lease) {
   Known& known = find(lease.task);
   const Task& task = known.second;
   return task.state == State::leased && task.lease == lease.number ? &known : nullptr;
 }
 
-/// Of the order of those that wait, or of its lease.
+/// Takes the task out of the waiting tasks, or ends its lease.
 void TaskStates::take_out(const Task& task) {
   if (task.state == State::waiting) waiting_.erase(task.place);
   if (task.state == State::leased) leases_.erase(End(task.until, task.lease));

@@ -16,8 +16,8 @@
 
 namespace vcap {
 
-/// The tasks of a TaskQueue and what becomes of them, as it is told the time: no clock, no waiting.
-/// Its functions are the queue's. Thread safety: thread-compatible.
+/// The tasks of a TaskQueue and their states. Passive: it has no clock and does not wait; the queue
+/// passes the time. Its functions are those of the queue. Thread safety: thread-compatible.
 class TaskStates {
  public:
   using Lease = TaskQueue::Lease;
@@ -32,9 +32,9 @@ class TaskStates {
   bool fail(const Lease& lease, std::string reason);
   bool release(const Lease& lease);
 
-  /// Takes leases that have run out by then for attempts that failed.
+  /// Ends the leases that have run out by `now`; each counts as a failed attempt.
   void end_leases(time_point now);
-  /// When the first lease runs out; never where there is none.
+  /// When the first lease runs out; time_point::max() if there is none.
   time_point first_end() const;
 
   bool all_settled() const { return waiting_.empty() && leases_.empty(); }
@@ -47,15 +47,15 @@ class TaskStates {
   struct Task {
     nlohmann::json payload{};
     State state = State::waiting;
-    std::uint64_t place = 0;  ///< in the order in which tasks are leased
-    std::uint64_t lease = 0;  ///< the last one's number
-    time_point until{};       ///< when that runs out
+    std::uint64_t place = 0;  ///< tasks are leased in the order of places
+    std::uint64_t lease = 0;  ///< the number of the last lease
+    time_point until{};       ///< when that lease runs out
     std::vector<std::string> reasons{};
     nlohmann::json result{};
   };
   using Tasks = std::map<std::string, Task>;
   using Known = Tasks::value_type;
-  using End = std::pair<time_point, std::uint64_t>;  ///< of the lease of that number
+  using End = std::pair<time_point, std::uint64_t>;  ///< end of a lease, and its number
 
   Known& find(const std::string& id);
   Known* held(const Lease& lease);

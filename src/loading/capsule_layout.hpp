@@ -10,11 +10,10 @@ namespace vcap {
 
 /// The manifest's name in a capsule.
 inline constexpr std::string_view kManifestName = "capsule.json";
-/// The folder of libraries in a capsule; the names below it are the loader's.
+/// The folder of libraries in a capsule; names below it are reserved for the loader.
 inline constexpr std::string_view kLibraryFolder = "lib/";
 
-/// Whether the name is the library folder's or below it, however its letters are written.
-/// Thread-safe.
+/// Whether the name is the library folder or below it, ignoring case. Thread-safe.
 inline bool is_below_library_folder(std::string_view name) {
   const std::string text = folded_name(name);
   return text.starts_with(kLibraryFolder) || text + '/' == kLibraryFolder;

@@ -22,7 +22,7 @@
 namespace vcap {
 namespace {
 
-/// The library for this host; its ABI is the host's.
+/// The library for this host, with its ABI checked.
 const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
   const auto& libraries = opened.manifest().libraries;
   const auto found = std::ranges::find(libraries, platform(), &Manifest::Library::platform);
@@ -38,7 +38,7 @@ const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
   return *found;
 }
 
-/// What loading the library for this host takes.
+/// The arguments for loading that library.
 PluginLibrary plugin_library(OpenedCapsule& opened, const Manifest::Library& library) {
   const auto file = std::ranges::find(opened.manifest().files, library.path, &Manifest::File::path);
   return {.bytes = opened.content(library.path),
@@ -48,7 +48,7 @@ PluginLibrary plugin_library(OpenedCapsule& opened, const Manifest::Library& lib
           .subject = opened.name() + ": entry " + quote(library.path)};
 }
 
-/// The resources' files; none without inference mode, which uses no file of the capsule.
+/// The resources' files; empty without inference mode, which uses no file of the capsule.
 std::vector<NamedResource> resources_of(const OpenedCapsule& opened, const LoadOptions& options) {
   if (!options.inference_mode) return {};
   return at_stage(LoadStage::resources, [&] {
@@ -64,7 +64,7 @@ Plugin load_plugin(OpenedCapsule& opened, const Manifest::Library& chosen) {
   return at_stage(LoadStage::entry, [&] { return Plugin(entry, library.entry, library.subject); });
 }
 
-/// What the code says of itself must be what the manifest says: hosts decide by the latter.
+/// The description in the code must equal that in the manifest, which hosts rely on.
 CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
   CapsuleInfo info = plugin.info();
   const nlohmann::json in_code = info;
@@ -78,14 +78,14 @@ CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
       std::string(kManifestName));
 }
 
-/// What the capsule's code gives before it is set up.
+/// What the capsule's code gives before its setup.
 struct CapsuleCode {
   CapsuleInfo info{};
   std::unique_ptr<BaseCapsule> author{};
 };
 
-/// The first of its code to run, constructors of the library's static objects included. One guard
-/// for all of it: each looks at a process's whole state twice.
+/// Runs the capsule's first code, including constructors of the library's static objects. One guard
+/// for all of it, since each guard reads the whole state of the process twice.
 CapsuleCode run_library(OpenedCapsule& opened, const Manifest::Library& library) {
   const detail::HostGuard guard(opened.name());
   const Plugin plugin = load_plugin(opened, library);
@@ -103,13 +103,13 @@ std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
 }
 
 std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) {
-  // Before any code of the capsule is there; Capsule does it again with the code's own schema.
+  // Before any code of the capsule runs; Capsule repeats it with the schema from the code.
   if (options.inference_mode || !options.config.empty())
     static_cast<void>(detail::completed_config(opened.manifest().info, options.config));
   opened.verify();
   const Manifest::Library& library = at_stage(
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
-  // Before its code too: what cannot be had should cost no more than a fetch.
+  // Also before its code: a missing resource should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
   CapsuleCode code = run_library(opened, library);
   std::vector<std::string> devices =
@@ -123,7 +123,7 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
                        .batch = options.batch,
                        .inference_mode = options.inference_mode});
   });
-  // Checking digests has read all of the file, and most engines have copied their model out of it.
+  // Checking digests has read the whole file, and most engines have copied their model from it.
   opened.release_pages();
   return capsule;
 }

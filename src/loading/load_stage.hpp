@@ -5,7 +5,7 @@
 
 namespace vcap {
 
-/// Runs a stage of loading: notes in the errors that leave it how far loading had come.
+/// Runs a stage of loading, and notes the stage in errors that leave it.
 template <class Call>
 decltype(auto) at_stage(LoadStage stage, Call call) {
   try {

@@ -44,7 +44,7 @@ Manifest::File read_file(const JsonView& view) {
   if (const std::string fault = entry_name_fault(file.path); !fault.empty())
     view["path"].complain("the name " + quote(file.path) + " " + fault);
   if (file.path == kManifestName) view["path"].complain("the manifest cannot list itself");
-  // The parser keeps apart what fits into a signed number and what only into an unsigned one.
+  // The parser distinguishes signed and unsigned numbers.
   const JsonView size = view["size"];
   if (!size.value().is_number_unsigned()) size.fail("a whole number from 0");
   file.size = size.value().get<std::uint64_t>();
@@ -54,7 +54,7 @@ Manifest::File read_file(const JsonView& view) {
   return file;
 }
 
-/// That resources have names of their own, also where letters of another case are the same.
+/// Checks that names of resources and files differ, also on file systems that ignore case.
 void check_resource_names(const JsonView& view, const Manifest& manifest,
                           std::vector<std::string_view> names) {
   if (manifest.info.resources.empty()) return;
@@ -63,7 +63,7 @@ void check_resource_names(const JsonView& view, const Manifest& manifest,
     view["info"]["resources"].complain("among the names of files and resources, " + fault);
 }
 
-/// That the two lists fit together; `view` is the whole manifest.
+/// Checks that the two lists fit together; `view` is the whole manifest.
 void check_lists(const JsonView& view, const Manifest& manifest) {
   std::vector<std::string_view> names;
   for (const Manifest::File& file : manifest.files) names.emplace_back(file.path);

@@ -16,7 +16,7 @@
 namespace vcap {
 namespace {
 
-/// Refuses a version that is newer than the one known; all else is from_json's to judge.
+/// Refuses a version newer than the known one; from_json checks everything else.
 void check_version(const nlohmann::json& manifest, const std::string& field, int known,
                    ErrorCode code, const std::string& capsule) {
   const auto found = manifest.find(field);
@@ -31,14 +31,14 @@ void check_version(const nlohmann::json& manifest, const std::string& field, int
                                  std::string(kManifestName));
 }
 
-/// What `given` has besides `known`, added to `unknown` by the fields' JSON pointers.
+/// Adds the fields of `given` that `known` lacks to `unknown`, by their JSON pointers.
 void collect_unknown(const nlohmann::json& given, const nlohmann::json& known,
                      const std::string& pointer, std::map<std::string, nlohmann::json>& unknown) {
   for (const auto& [field, value] : given.items())
     if (!known.contains(field)) unknown.emplace(extend_pointer(pointer, field), value);
 }
 
-/// Compares with what would be written, so that the lists of fields stand in one place.
+/// Compares with what would be written, so that the lists of fields exist only once.
 std::map<std::string, nlohmann::json> unknown_fields(const nlohmann::json& given,
                                                      const Manifest& manifest) {
   std::map<std::string, nlohmann::json> unknown;

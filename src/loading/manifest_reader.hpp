@@ -10,17 +10,16 @@
 
 namespace vcap {
 
-/// Where the library for a platform stands in a capsule. Thread-safe.
+/// The path of a platform's library in a capsule. Thread-safe.
 std::string library_path(std::string_view platform);
 
 /// Whether it may be a folder's name below lib/, such as "linux-x86_64". Thread-safe.
 bool is_platform_name(std::string_view name);
 
-/// Reads `capsule.json`, which somebody else wrote. The versions are looked at first, since a
-/// newer manifest may be of another form. Fields that this library does not know are logged.
-/// `capsule` stands in messages. Throws InvalidCapsuleError (invalid_manifest,
-/// invalid_capsule_info) and IncompatibleCapsuleError (unsupported_format_version,
-/// unsupported_api_version). Thread-safe.
+/// Reads `capsule.json`, which is untrusted. Checks the versions first, since a newer manifest may
+/// have another form. Logs fields that this library does not know. `capsule` appears in messages.
+/// Throws InvalidCapsuleError (invalid_manifest, invalid_capsule_info) and IncompatibleCapsuleError
+/// (unsupported_format_version, unsupported_api_version). Thread-safe.
 VCAP_EXPORT Manifest read_manifest_text(std::span<const std::byte> text,
                                         const std::string& capsule);
 

@@ -36,7 +36,7 @@ OpenFile open_file(const std::filesystem::path& path, const std::string& name) {
   }
 }
 
-/// Read, not mapped: a file that is cut short meanwhile is an error here, and no SIGBUS.
+/// Reads, and does not map: a file that is truncated meanwhile gives an error here, not SIGBUS.
 ReadAt reader_of(const OpenFile& file, const std::string& name) {
   return [&file, &name](std::uint64_t offset, std::span<std::byte> into) {
     while (!into.empty()) {
@@ -61,7 +61,7 @@ ReadAt reader_of(Bytes bytes) {
   };
 }
 
-/// Runs what takes memory, and says of what capsule there was not enough.
+/// Calls what needs memory; the error names the capsule if memory is short.
 template <class Call>
 auto in_memory(const std::string& name, Call call) {
   try {
@@ -98,7 +98,7 @@ std::shared_ptr<const MappedFile> decrypted(const ReadAt& read, std::uint64_t si
   });
 }
 
-/// Runs the stages on a file whose head is known; `as_it_is` gives the file where nothing of it is
+/// Runs the stages on a file whose head is known. `as_it_is` returns the file if nothing of it is
 /// checked.
 template <class AsItIs>
 AdmittedFile admitted(Bytes head, const ReadAt& read, std::uint64_t size, std::string name,

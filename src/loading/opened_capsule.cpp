@@ -56,7 +56,7 @@ void OpenedCapsule::check_files() {
                                 entry.name);
   }
   for (const Manifest::File& file : files) {
-    // Sizes first: nothing is unpacked that cannot be right.
+    // Sizes first, so that nothing is unpacked that cannot match.
     const ArchiveEntry& entry = find(file.path);
     if (entry.size != file.size)
       differs(file, std::to_string(entry.size) + " bytes", std::to_string(file.size));

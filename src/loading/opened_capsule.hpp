@@ -11,29 +11,29 @@
 
 namespace vcap {
 
-/// A capsule of which the archive and the manifest have been read, and nothing else: the first
-/// stages, which loading, verifying and unpacking share. Thread safety: thread-compatible.
+/// The result of the first stages: a capsule whose archive and manifest have been read, but nothing
+/// else. Loading, verifying and unpacking share it. Thread safety: thread-compatible.
 class VCAP_EXPORT OpenedCapsule {
  public:
-  /// Of a file that open_capsule() has let in. `name` stands in messages, such as `capsule file
+  /// For a file that open_capsule() has accepted. `name` appears in messages, such as `capsule file
   /// "a.cap"`. Throws what Archive and read_manifest_text throw; InvalidCapsuleError (no_manifest).
   OpenedCapsule(std::shared_ptr<const MappedFile> file, std::string name,
                 const ArchiveLimits& limits);
 
   const std::string& name() const noexcept { return name_; }
   const Manifest& manifest() const noexcept { return manifest_; }
-  /// As it stands in the archive.
+  /// The text as it is in the archive.
   Archive::Bytes manifest_text() const noexcept { return manifest_text_; }
 
-  /// Holds the archive against the manifest: the same files, of the same sizes and digests. Throws
-  /// InvalidCapsuleError (missing_entry, unlisted_entry, digest_mismatch).
+  /// Checks the archive against the manifest: the same files, with the same sizes and digests.
+  /// Throws InvalidCapsuleError (missing_entry, unlisted_entry, digest_mismatch).
   void verify();
 
-  /// A listed file's bytes; valid as Archive::content() says. Throws InvalidCapsuleError
-  /// (missing_entry, damaged_entry).
+  /// The bytes of a listed file; valid as long as Archive::content() says. Throws
+  /// InvalidCapsuleError (missing_entry, damaged_entry).
   Archive::Bytes content(const std::string& path);
 
-  /// Views of all files but the libraries and the manifest.
+  /// Views of all files except the libraries and the manifest.
   CapsuleFiles files();
   /// See MappedFile::release_pages().
   void release_pages() const noexcept { archive_.release_pages(); }

@@ -92,7 +92,7 @@ Inputs read_inputs(const PackageContents& contents) {
   return inputs;
 }
 
-/// The tag in a library that this machine cannot run. VCAP_CAPSULE leaves it there as text.
+/// The ABI tag of a library that this machine cannot run; VCAP_CAPSULE puts it there as text.
 std::string find_abi_tag(const Input& library) {
   constexpr std::string_view kBegin = "vcap";
   constexpr std::string_view kSecond = "-gxxabi";
@@ -145,7 +145,7 @@ Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
   return manifest;
 }
 
-/// What a host will read is read once here: nothing is packed that cannot be loaded.
+/// Reads the manifest as a host will, so that nothing is packed that cannot be loaded.
 void check_manifest(std::span<const std::byte> text, const std::filesystem::path& output) {
   static_cast<void>(read_manifest_text(text, "capsule file " + quote(output.native())));
   if (text.size() > ArchiveLimits{}.manifest_bytes)
@@ -171,7 +171,7 @@ Manifest package_capsule(const PackageContents& contents, const std::filesystem:
   if (options.key) encryption.emplace(to_file, *options.key);
   ArchiveWriter archive(
       [&](ArchiveWriter::Bytes bytes) { encryption ? encryption->write(bytes) : to_file(bytes); });
-  // First, so that it can be found at the head of the file too.
+  // First, so that it is also at the start of the file.
   archive.add(kManifestName, text_bytes, crc32(text_bytes));
   for (const auto& [name, input] : inputs)
     archive.add(name, input.content->bytes(), input.fingerprint.crc32);

@@ -20,14 +20,14 @@ namespace {
 
 using Held = std::shared_ptr<const HeldResource>;
 
-/// What a fetch came to. A failure as a value: each load that waited throws an error of its own.
+/// The result of a fetch. A failure is a value, so that each waiting load throws its own error.
 struct Fetch {
   Held held{};
   ErrorCode code{};
   std::string failure{};
 };
 
-/// Loads that ask for the same file from the same place share one fetch, and its failure.
+/// Loads that request the same file from the same source share one fetch and its failure.
 Held obtain_once(ResourceCache& cache, const Resource& resource) {
   static SingleFlight<Fetch> flights;
   const std::string key = cache.path_of(resource).native() + "\n" + cache.source_of(resource) +
@@ -46,7 +46,7 @@ Held obtain_once(ResourceCache& cache, const Resource& resource) {
   return fetch.held;
 }
 
-/// Says of which capsule, and which of its resources.
+/// Adds the names of capsule and resource to errors.
 template <class Call>
 auto as_resource_error(const std::string& name, const std::string& capsule, Call call) {
   const std::string subject =

@@ -12,20 +12,21 @@
 
 namespace vcap {
 
-/// A resource's name, and its checked file.
+/// A resource's name and its checked file.
 struct NamedResource {
   std::string name{};
   std::shared_ptr<const HeldResource> file{};
 };
 
-/// Each resource's file, from the cache or fetched; what several threads ask for at once is fetched
-/// once, and fails for all of them. `capsule` stands in messages. Throws ResourceError, whose
-/// entry() is the resource's name, and InvalidArgument where the options are wrong. Thread-safe.
+/// The file of each resource, from the cache or fetched. A file that several threads request at
+/// once is fetched once; a failure goes to all of them. `capsule` appears in messages. Throws
+/// ResourceError, whose entry() is the resource's name, and InvalidArgument if the options are
+/// wrong. Thread-safe.
 VCAP_EXPORT std::vector<NamedResource> obtain_resources(const std::vector<Resource>& resources,
                                                         const std::string& capsule,
                                                         const ResourceOptions& options);
 
-/// The capsule's own files and the resources, under their names. Thread-safe.
+/// The capsule's own files and the resources, by name. Thread-safe.
 CapsuleFiles with_resources(const CapsuleFiles& shipped, std::vector<NamedResource> resources);
 
 }  // namespace vcap

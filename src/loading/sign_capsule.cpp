@@ -18,14 +18,15 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using Slots = std::vector<SignatureBlock::Slot>;
 
-/// What is signed, in two parts: the file up to the block, whose size stands in the last two bytes.
+/// The signed bytes in two parts: the file up to the block, and the two bytes with the block's
+/// size.
 struct Content {
   Bytes before_size{};
   std::array<std::byte, 2> size{static_cast<std::byte>(kSignatureBlockSize & 0xff),
                                 static_cast<std::byte>(kSignatureBlockSize >> 8)};
 };
 
-/// The slot for the key: the one that it has, or a free one.
+/// The key's slot: its existing one, or a new one.
 SignatureBlock::Slot& slot_for(const KeyId& key, Slots& slots, const std::string& capsule) {
   const auto own = std::ranges::find(slots, key, &SignatureBlock::Slot::key);
   if (own != slots.end()) return *own;

@@ -14,7 +14,8 @@ namespace {
 
 using Verdict = CapsuleSignature::Verdict;
 
-/// "00112233445566aa, 8899aabbccddeeff" of any range that `id_of` gives key ids of.
+/// "00112233445566aa, 8899aabbccddeeff": the key ids that `id_of` gives for the elements of a
+/// range.
 template <class Range, class IdOf>
 std::string id_list(const Range& range, IdOf id_of) {
   std::string list;
@@ -39,7 +40,7 @@ std::string list_of_keys(const TrustPolicy& policy) {
          capsule + " " + fault + "; the file is damaged or was changed, get it again");
 }
 
-/// What the slot is worth; throws where it is a known key's and is wrong.
+/// The verdict on a slot; throws if it has a trusted key but a wrong signature.
 Verdict verdict_of(const SignatureBlock::Slot& slot, const std::string& digest,
                    const TrustPolicy& policy, const std::string& capsule) {
   if (policy.revoked.contains(slot.key)) return Verdict::revoked;
@@ -52,7 +53,8 @@ Verdict verdict_of(const SignatureBlock::Slot& slot, const std::string& digest,
   return Verdict::valid;
 }
 
-/// Refuses a file without a signature that counts where the policy has to.
+/// Refuses a file in which no signature counts, if one is by a revoked key or if a signature is
+/// required.
 void check_uncounted(const std::vector<CapsuleSignature>& signatures, const TrustPolicy& policy,
                      const std::string& capsule) {
   const auto revoked = std::ranges::find(signatures, Verdict::revoked, &CapsuleSignature::verdict);

@@ -13,18 +13,18 @@
 
 namespace vcap {
 
-/// Whether the policy looks at signatures, so that the bytes must not change after.
+/// Whether the policy checks signatures; the bytes must then not change afterwards.
 bool checks_signatures(const TrustPolicy& policy) noexcept;
 
-/// Holds a file's signatures against the policy; reads the file's end, and its digest where the
-/// policy looks at signatures, but nothing of the archive. Gives the signatures of a file that is
-/// let in. `capsule` stands in messages. Throws UntrustedCapsuleError (unsigned_capsule,
+/// Checks a file's signatures against the policy. Reads the file's end and, if the policy checks
+/// signatures, computes its digest, but reads nothing of the archive. Returns the signatures of an
+/// accepted file. `capsule` appears in messages. Throws UntrustedCapsuleError (unsigned_capsule,
 /// bad_signature, unknown_key, revoked_key). Thread-safe.
 VCAP_EXPORT std::vector<CapsuleSignature> check_signatures(std::span<const std::byte> file,
                                                            const TrustPolicy& policy,
                                                            const std::string& capsule);
 
-/// Throws UntrustedCapsuleError (version_rollback) where the capsule is older than the policy asks.
+/// Throws UntrustedCapsuleError (version_rollback) if the capsule is older than the policy accepts.
 void check_minimum_version(const CapsuleInfo& info, const TrustPolicy& policy,
                            const std::string& capsule);
 

@@ -53,7 +53,7 @@ void AvDecoder::choose_hardware() {
                             input_->codec().name + " can be used (" + hardware_.why_not + ")");
     return;
   }
-  // With that alone libavcodec decodes by it what it can, and the rest in software.
+  // With only this set, libavcodec decodes what it can in hardware and the rest in software.
   codec_->hw_device_ctx = av_buffer_ref(hardware_.device.get());
   if (!codec_->hw_device_ctx) throw std::bad_alloc();
 }
@@ -82,7 +82,7 @@ bool AvDecoder::next() {
     if (got >= 0) {
       see_whether_hardware_decodes();
       follows_damage_ = damage_.came_out(frame_->pts);
-      // What was made up in place of damaged parts depends on what was decoded before.
+      // The decoder's replacement for damaged parts depends on what was decoded before.
       if (frame_->decode_error_flags != 0 || (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0)
         met_damage_ = true;
       has_come_out_ = true;
@@ -93,7 +93,7 @@ bool AvDecoder::next() {
     if (got == AVERROR(EAGAIN))
       feed();
     else
-      note_damage();  // of a picture, after which the next one may follow
+      note_damage();  // only this picture is damaged; the next one may follow
   }
 }
 
@@ -108,7 +108,7 @@ bool AvDecoder::next_at(nanoseconds time, bool alone) {
   return found;
 }
 
-/// A device may not take a stream of that form, which only its first picture shows.
+/// A device may not support the stream's format, which only the first picture shows.
 void AvDecoder::see_whether_hardware_decodes() {
   if (!hardware_.device) return;
   const bool was = std::exchange(hardware_decodes_, frame_->hw_frames_ctx != nullptr);
@@ -117,13 +117,13 @@ void AvDecoder::see_whether_hardware_decodes() {
                             hardware_.name + " does not take its form");
 }
 
-/// The next packet, or word that there are no more.
+/// Sends the next packet, or signals the end of the stream.
 void AvDecoder::feed() {
   bool more = std::exchange(has_packet_, false);
   const bool has_all = target_ && target_->alone && target_->has_gone_in && has_come_out_;
   while (!more && !has_all && input_->read(*packet_)) {
     if (input_->skipped_damage()) note_damage();
-    // Some containers have empty ones, which a decoder would take for the end.
+    // Some containers have empty packets, which a decoder would take as the end.
     more = packet_->size > 0 || packet_->side_data_elems > 0;
   }
   if (more) {
@@ -143,13 +143,14 @@ void AvDecoder::note_damage() noexcept {
   met_damage_ = true;
 }
 
-/// Before the last pictures are asked for. Of those that went in after a seek and before the first
-/// came out, libavcodec's H.264 decoder takes the last ones to be unfit to be shown.
+/// Called before the last pictures are requested. libavcodec's H.264 decoder withholds some of them
+/// as corrupt: the last of those that were sent after a seek and before the first one came out.
+/// This makes it output them.
 void AvDecoder::end_feed() {
   if (has_sought_ && has_come_out_) codec_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
 }
 
-/// On the way to a picture, one before it of which no other is made.
+/// On the way to a target picture, skips earlier pictures that no other picture refers to.
 void AvDecoder::leave_out_if_unneeded() {
   codec_->skip_frame = AVDISCARD_DEFAULT;
   if (!target_) return;
@@ -163,7 +164,7 @@ std::optional<nanoseconds> AvDecoder::time() const {
   return input_->time_of(frame_->best_effort_timestamp);
 }
 
-/// Clockwise, as cameras that were held upright note it.
+/// Clockwise, from the display matrix that a camera held upright writes.
 int AvDecoder::quarter_turns() const {
   const std::uint8_t* data =
       av_stream_get_side_data(&input_->stream(), AV_PKT_DATA_DISPLAYMATRIX, nullptr);
@@ -173,7 +174,7 @@ int AvDecoder::quarter_turns() const {
   return ((static_cast<int>(std::lround(-degrees / 90)) % 4) + 4) % 4;
 }
 
-/// The picture where the processor can read it, with all that it says of its colours.
+/// The picture in main memory, with its properties such as colours.
 const AVFrame& AvDecoder::in_memory() {
   if (!frame_->hw_frames_ctx) return *frame_;
   av_frame_unref(copy_.get());
@@ -204,9 +205,9 @@ cv::Mat AvDecoder::picture() {
 }
 
 bool AvDecoder::seek(nanoseconds time) {
-  // Containers look for keyframes by the time of decoding, or only roughly; so the keyframe found
-  // may be shown after the time that is asked for, and one further back is needed. What is shown
-  // after a keyframe needs nothing of before it, but what precedes it in time may.
+  // Containers find keyframes by decoding time, or only roughly. So the keyframe found may be shown
+  // after the wanted time, and an earlier one is needed. Pictures shown after a keyframe need
+  // nothing before it, but pictures shown before it may.
   for (nanoseconds back{0}; back < time;
        back = std::max<nanoseconds>(2 * back, std::chrono::seconds(1))) {
     if (!input_->seek(time - back)) return false;

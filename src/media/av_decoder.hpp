@@ -16,43 +16,43 @@
 
 namespace vcap {
 
-/// Decodes an input's video, in software or, where that is asked for and possible, by hardware.
-/// Damaged parts are left out, as far as the codec tells them. Thread safety: thread-compatible.
+/// Decodes an input's video in software or, if requested and possible, in hardware. Leaves out
+/// damaged parts, as far as the codec reports them. Thread safety: thread-compatible.
 class AvDecoder {
  public:
-  /// How many threads decode, and whether whole pictures may do so at once, which is fastest but
-  /// holds each back until as many have come.
+  /// How threads share the work. `stored`: also several whole pictures at once, which is fastest
+  /// but delays each picture until as many have come. `live`: only slices of one picture.
   enum class Pace { stored, live };
 
-  /// Logs, as an info, why there is no hardware where it is asked for. Throws SourceError
+  /// Logs at level info why no hardware is used if it was requested. `threads`: the threads that it
+  /// may use; must outlive it. They are given back if the codec cannot use them. Throws SourceError
   /// (source_open).
-  /// `threads` is what it may have, and outlives it; what the codec can make no use of is given
-  /// back.
   AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding hardware,
             DecoderThreads& threads);
 
   const AvInput& input() const noexcept { return *input_; }
   SourceInfo info() const;
-  /// Off where there was no device.
+  /// `off` if no device was opened.
   HardwareDecoding hardware() const noexcept;
 
-  /// Goes to the next picture; false at the end, as AvInput::read.
+  /// Goes to the next picture; false at the end, like AvInput::read.
   bool next();
-  /// Goes to the first picture at or after that time; false at the end. Those before it are decoded
-  /// only where others are made of them. `alone`: nothing is wanted after it before the next seek,
-  /// and so nothing after it is decoded.
+  /// Goes to the first picture at or after `time`; false at the end. Earlier pictures are decoded
+  /// only if others refer to them. `alone`: no later picture is needed before the next seek, so
+  /// none is decoded.
   bool next_at(std::chrono::nanoseconds time, bool alone);
-  /// Whether a picture between this one and the one before, or the last seek, could not be decoded.
+  /// Whether a picture between this one and the previous one, or the last seek, could not be
+  /// decoded.
   bool follows_damage() const noexcept { return follows_damage_; }
-  /// Whether anything could not be decoded since the opening, or the last seek.
+  /// Whether anything could not be decoded since the opening or the last seek.
   bool met_damage() const noexcept { return met_damage_; }
-  /// The container's time of the picture; nothing where it has none.
+  /// The container's time of the picture; `nullopt` if it has none.
   std::optional<std::chrono::nanoseconds> time() const;
-  /// Its pixels, turned as the container says. Throws SourceError (source_read).
+  /// The picture's pixels, rotated as the container says. Throws SourceError (source_read).
   cv::Mat picture();
 
-  /// Goes to a place from which all pictures at or after that time are decoded right. False where
-  /// only the beginning is known to be one, and the decoder is of no further use.
+  /// Goes to a position from which all pictures at or after `time` are decoded correctly. False if
+  /// only the beginning is known to be such a position; then the decoder is not usable any more.
   bool seek(std::chrono::nanoseconds time);
 
  private:
@@ -66,11 +66,11 @@ class AvDecoder {
     void operator()(AVFrame* frame) const noexcept { av_frame_free(&frame); }
   };
 
-  /// What next_at() is on its way to.
+  /// The target of next_at().
   struct Target {
     std::chrono::nanoseconds time;
     bool alone;
-    bool has_gone_in = false;  ///< its packet is with the decoder
+    bool has_gone_in = false;  ///< its packet was sent to the decoder
   };
 
   void choose_hardware();
@@ -89,12 +89,12 @@ class AvDecoder {
   std::unique_ptr<AVFrame, FreeFrame> frame_;
   std::unique_ptr<AVFrame, FreeFrame> copy_;  ///< of a picture that is on a device
   AvHardware hardware_;
-  bool hardware_decodes_ = false;  ///< or is believed to, before the first picture
+  bool hardware_decodes_ = false;  ///< assumed, before the first picture
   BgrConverter converter_;
   std::optional<Target> target_;
-  bool has_packet_ = false;    ///< packet_ is read and not yet decoded
+  bool has_packet_ = false;    ///< packet_ was read and not yet decoded
   bool has_sought_ = false;    ///< since the opening
-  bool has_come_out_ = false;  ///< a picture, since the opening or the last seek
+  bool has_come_out_ = false;  ///< a picture came out since the opening or the last seek
   bool follows_damage_ = false;
   bool met_damage_ = false;
   DamageLog damage_;

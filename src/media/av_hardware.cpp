@@ -10,11 +10,11 @@ extern "C" {
 namespace vcap {
 namespace {
 
-/// Null where there is none; `failure` is libav's code then.
+/// Null on failure; `failure` is then libav's error code.
 AVBufferRef* open_device(AVHWDeviceType type, int& failure) {
   AVDictionary* options = nullptr;
-  // CUDA's context of the process, which capsules use too, and not one more for each stream, each
-  // with hundreds of MB. Other types leave the option alone.
+  // Use the process's CUDA context, as capsules do. One more for each stream would take hundreds of
+  // MB each. Other device types ignore the option.
   av_dict_set(&options, "primary_ctx", "1", 0);
   AVBufferRef* device = nullptr;
   failure = av_hwdevice_ctx_create(&device, type, nullptr, options, 0);

@@ -11,18 +11,18 @@ extern "C" {
 
 namespace vcap {
 
-/// A device of this machine that decodes, as AVCodecContext::hw_device_ctx takes it.
+/// A device of this machine that decodes video, as AVCodecContext::hw_device_ctx takes it.
 struct AvHardware {
   struct Free {
     void operator()(AVBufferRef* reference) const noexcept { av_buffer_unref(&reference); }
   };
 
-  std::unique_ptr<AVBufferRef, Free> device{};  ///< null: none
+  std::unique_ptr<AVBufferRef, Free> device{};  ///< null if no device opened
   std::string name{};                           ///< such as "vaapi"
-  std::string why_not{};                        ///< where there is none
+  std::string why_not{};                        ///< why there is no device
 };
 
-/// The first that opens of those that the decoder can use.
+/// Opens the first device that works, of those that the decoder can use.
 AvHardware open_hardware(const AVCodec& codec);
 
 }  // namespace vcap

@@ -17,13 +17,14 @@ using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
 constexpr AVRational kNanoseconds{1, 1'000'000'000};
-/// A time beyond that is damage, with which no more should be reckoned.
+/// Times beyond this are damage and are ignored.
 constexpr nanoseconds kLongest = std::chrono::years(10);
-/// libav's own, of most forms.
+/// libav's default for most formats.
 constexpr std::chrono::seconds kLongestAnalysis{5};
-/// Who comes midway waits for a keyframe: seconds with most cameras, and more with some.
+/// A reader that joins a live stream waits for a keyframe: seconds with most cameras, longer with
+/// some.
 constexpr int kMostLimitsOfAPicture = 4;
-/// Parts that cannot be read, in a row, after which the rest is taken to be damaged too.
+/// After this many unreadable parts in a row, the rest counts as damaged too.
 constexpr int kMostDamagedInRow = 4096;
 
 std::string seconds_text(std::chrono::milliseconds time) {
@@ -79,18 +80,18 @@ void AvInput::open() {
   AVFormatContext* context = avformat_alloc_context();
   if (!context) throw std::bad_alloc();
   context->interrupt_callback = {.callback = must_stop, .opaque = this};
-  // What takes longer to come than the limit is not waited for to learn the streams' forms.
+  // Detecting the streams' formats must not take longer than the limit.
   if (address_.silence_limit.count() > 0 && address_.silence_limit < kLongestAnalysis)
     context->max_analyze_duration = std::chrono::microseconds(address_.silence_limit).count();
   AVDictionary* options = nullptr;
-  // Packets that get lost on the way would be pictures that are wrong.
+  // Packets lost over UDP would give wrong pictures.
   av_dict_set(&options, "rtsp_transport", "tcp", 0);
-  // A name with a '%' is that of one file.
+  // A name with a '%' is a single file, not a pattern.
   av_dict_set(&options, "pattern_type", "none", 0);
   begin_wait();
   const int opened = avformat_open_input(&context, address_.url.c_str(), nullptr, &options);
   av_dict_free(&options);
-  if (opened < 0) fail_open(reason(opened));  // which has freed the context
+  if (opened < 0) fail_open(reason(opened));  // the call has freed the context
   context_.reset(context);
   begin_wait(2);
   if (const int found = avformat_find_stream_info(context, nullptr); found < 0 || silent_)
@@ -140,7 +141,7 @@ std::optional<std::int64_t> AvInput::frames() const {
 
 bool AvInput::tells_times() const noexcept {
   const int flags = context_->iformat->flags;
-  // Bare streams of a codec do not all say that they have none, but that their index is libav's.
+  // Not all raw codec streams have the flag for missing timestamps, but libav builds their index.
   const bool is_bare = (flags & AVFMT_GENERIC_INDEX) != 0 && (flags & AVFMT_TS_DISCONT) == 0;
   return (flags & AVFMT_NOTIMESTAMPS) == 0 && !is_bare;
 }
@@ -165,10 +166,10 @@ bool AvInput::read(AVPacket& packet) {
     av_packet_unref(&packet);
     const int got = av_read_frame(context_.get(), &packet);
     if (got >= 0 && packet.stream_index == stream_->index) return true;
-    if (got >= 0) continue;  // of a stream that came up later
+    if (got >= 0) continue;  // of a stream that appeared later
     if (address_.stop.stop_requested()) return false;
     if (got == AVERROR(ENOMEM)) throw std::bad_alloc();
-    // Some demuxers tell every end in the same way; what is below them knows more.
+    // Some demuxers report every end in the same way; the I/O layer below knows more.
     const int below = context_->pb ? context_->pb->error : 0;
     const bool ended = got == AVERROR_EOF && (below >= 0 || below == AVERROR_EOF);
     if (silent_ || (got != AVERROR_INVALIDDATA && got != AVERROR(EAGAIN))) {

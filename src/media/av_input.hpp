@@ -15,21 +15,20 @@ extern "C" {
 
 namespace vcap {
 
-/// What libav is asked to open, how long it may wait, and what is said where it cannot.
-/// Thread safety: value.
+/// What libav opens, how long it may wait, and the error message if it fails. Thread safety: value.
 struct AvAddress {
-  std::string url{};   ///< as libav takes it
-  std::string name{};  ///< as messages have it: without a password
-  /// What follows the name in a message; the reason goes in its place "{}".
+  std::string url{};   ///< in libav's form
+  std::string name{};  ///< for messages, without a password
+  /// The message after the name; "{}" is replaced by the reason.
   std::string cannot_open{};
-  std::chrono::milliseconds silence_limit{0};  ///< 0: waits without end, as for a disk
-  std::stop_token stop{};                      ///< ends every wait at once
+  std::chrono::milliseconds silence_limit{0};  ///< 0: no limit, as for a disk
+  std::stop_token stop{};                      ///< ends every wait
 };
 
-/// A container that is open, of which the first video stream is read.
+/// An open container; only its first video stream is read.
 ///
-/// Where no bytes come within the limit, or stop is requested, waits end within about 0.1 s, which
-/// is how often libav asks. Looking up a host's name is the exception: the system does it.
+/// Waits end if no bytes come within the limit or stop is requested. That takes about 0.1 s, the
+/// interval at which libav asks. Host name lookup is the exception, since the system does it.
 /// Thread safety: thread-compatible.
 class AvInput {
  public:
@@ -41,27 +40,30 @@ class AvInput {
   const AvAddress& address() const noexcept { return address_; }
   const AVStream& stream() const noexcept { return *stream_; }
   const AVCodec& codec() const noexcept { return *codec_; }
-  double frames_per_second() const;  ///< 0 where unknown
-  /// By the container's own count, or else by its length; nothing where it tells neither.
+  double frames_per_second() const;  ///< 0 if unknown
+  /// The container's frame count, or else an estimate from its duration; `nullopt` if it has
+  /// neither.
   std::optional<std::int64_t> frames() const;
   std::optional<std::chrono::nanoseconds> duration() const;
-  /// Whether its times are the container's: some have none, and libav makes them up from a rate.
+  /// Whether the times are the container's. Some containers have none, and libav computes times
+  /// from a frame rate.
   bool tells_times() const noexcept;
-  /// Whether it is a file, of which any part can be had at any time.
+  /// Whether it is a file in which any position can be read at any time.
   bool can_go_back() const noexcept;
-  /// Time from the stream's start; nothing where the container has none for it, or an absurd one.
+  /// Time from the stream's start; `nullopt` if the container has no time or an absurd one.
   std::optional<std::chrono::nanoseconds> time_of(std::int64_t ticks) const;
 
-  /// From here on, packets are read for one picture, which may take a few limits and no longer:
-  /// one who sends what cannot be decoded is as good as silent.
+  /// Starts the deadline for one picture: a few silence limits, for all packets read from here on.
+  /// A sender whose data cannot be decoded counts as silent.
   void begin_picture() noexcept;
-  /// The stream's next packet; false at the end, where failure() says whether it was one.
+  /// The stream's next packet; false at the end or on an error, see failure().
   bool read(AVPacket& packet);
-  /// Whether there was something before that packet that no packet could be made of.
+  /// Whether data before that packet was skipped because it was damaged.
   bool skipped_damage() const noexcept { return skipped_damage_; }
-  /// Before that time, if it can; no more is promised. False where the container cannot at all.
+  /// Goes to a position before `time` if possible, without guarantee. False if the container cannot
+  /// seek at all.
   bool seek(std::chrono::nanoseconds time);
-  /// Why reading ended, such as "Connection reset by peer"; empty at the end of all there is.
+  /// Why reading ended, such as "Connection reset by peer"; empty at the regular end.
   const std::string& failure() const noexcept { return failure_; }
 
  private:
@@ -70,7 +72,7 @@ class AvInput {
   };
 
   static int must_stop(void* self) noexcept;
-  /// From now on, the limit that many times.
+  /// Sets the deadline to `limits` silence limits from now.
   void begin_wait(int limits = 1) noexcept;
   std::string reason(int error) const;
   [[noreturn]] void fail_open(const std::string& why) const;

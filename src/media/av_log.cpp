@@ -18,18 +18,18 @@ extern "C" {
 namespace vcap {
 namespace {
 
-/// What libav says beyond that are whole requests, with the passwords in their headers.
+/// More verbose messages contain whole requests, with the passwords in their headers.
 constexpr int kMostVerbose = AV_LOG_VERBOSE;
-/// One who never ends a line is not to fill the memory.
+/// Limits memory if a line never ends.
 constexpr std::size_t kLongestLine = 16'384;
 
-/// What a thread has said so far of a line, which libav gives in parts.
+/// What a thread has logged of a line so far; libav gives lines in parts.
 struct AvLine {
   std::string text{};
-  int is_begin = 1;  ///< libav's own flag: the next part has who says it before it
+  int is_begin = 1;  ///< libav's flag: the next part gets a prefix that names its origin
 };
 
-/// The part, with who says it where it begins a line.
+/// The formatted part; with a prefix that names its origin if it begins a line.
 std::string format_part(AvLine& line, void* speaker, int level, const char* format,
                         std::va_list values) {
   std::array<char, 1024> buffer{};
@@ -42,7 +42,7 @@ std::string format_part(AvLine& line, void* speaker, int level, const char* form
   if (size < static_cast<int>(buffer.size())) {
     part = buffer.data();
   } else {
-    // Whole, since half a URL does not show where its password is.
+    // Format all of it: in a truncated URL, the password cannot be found.
     part.resize(static_cast<std::size_t>(size) + 1);
     av_log_format_line2(speaker, level, format, again, part.data(), size + 1, &is_begin);
     part.resize(static_cast<std::size_t>(size));
@@ -54,7 +54,7 @@ std::string format_part(AvLine& line, void* speaker, int level, const char* form
 void write_line(std::string_view words) {
   if (words.empty()) return;
   std::string line = "libav: " + without_passwords(words);
-  // A server's words may hold what a terminal would obey.
+  // Text from a server may contain terminal control codes.
   std::replace_if(
       line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   log(LogLevel::debug, line);
@@ -73,7 +73,7 @@ void write_whole_lines(std::string& text) {
 
 /// [any thread, concurrent]
 void take_part(void* speaker, int level, const char* format, std::va_list values) {
-  // The low byte is the level; the rest is colour.
+  // The low byte is the level; the rest is the colour.
   if (level >= 0) level &= 0xff;
   if (level > std::min(av_log_get_level(), kMostVerbose)) return;
   thread_local AvLine line;
@@ -81,7 +81,7 @@ void take_part(void* speaker, int level, const char* format, std::va_list values
     line.text += format_part(line, speaker, level, format, values);
     write_whole_lines(line.text);
   } catch (...) {
-    // libav is C, and a line of log not worth its work.
+    // Exceptions must not reach libav, which is C. Losing a log line is acceptable.
   }
 }
 

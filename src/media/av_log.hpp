@@ -5,10 +5,10 @@
 
 namespace vcap {
 
-/// From the first call on, what libav says of itself goes to vcap's log, at level debug, and no
-/// more to standard error: what matters of it is in vcap's own errors and warnings. Passwords in
-/// URLs are left out. libav has one such setting for the whole process; whoever sets another one
-/// later, by av_log_set_callback, has it. Thread-safe.
+/// Redirects libav's log to vcap's log, at level debug, from the first call on. libav then no
+/// longer writes to standard error; vcap's own errors and warnings have what matters. Passwords in
+/// URLs are left out. libav has one log callback for the whole process; a later av_log_set_callback
+/// replaces this one. Thread-safe.
 VCAP_EXPORT void take_av_log();
 
 }  // namespace vcap

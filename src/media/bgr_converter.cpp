@@ -8,7 +8,7 @@ extern "C" {
 namespace vcap {
 namespace {
 
-/// swscale's fast paths leave the last pixels of a line out where a line is not so many wide.
+/// swscale's fast paths omit the last pixels of a line unless its width is a multiple of this.
 constexpr int kLinePixels = 64;
 
 bool is_yuv(const AVFrame& frame) {
@@ -17,7 +17,7 @@ bool is_yuv(const AVFrame& frame) {
          form->nb_components >= 3;
 }
 
-/// The matrix and range of the picture in place of swscale's defaults.
+/// Sets the picture's matrix and range in place of swscale's defaults.
 void set_colours(SwsContext& context, const AVFrame& frame) {
   int* matrix = nullptr;
   int* out_matrix = nullptr;
@@ -26,7 +26,7 @@ void set_colours(SwsContext& context, const AVFrame& frame) {
   int brightness = 0;
   int contrast = 0;
   int saturation = 0;
-  // The defaults know of full range by the pixel format, yuvj420p, but not by the picture.
+  // The defaults take full range from the pixel format (yuvj420p), but not from the picture.
   if (sws_getColorspaceDetails(&context, &matrix, &full, &out_matrix, &out_full, &brightness,
                                &contrast, &saturation) < 0)
     return;

@@ -13,12 +13,12 @@ extern "C" {
 
 namespace vcap {
 
-/// Turns decoded pictures into those of frames: 8-bit BGR, limited and full range by what the
-/// picture says of itself, the matrix by what it says too, and BT.601 where it says none. With
-/// those defaults the values are OpenCV's own, bit for bit. Thread safety: thread-compatible.
+/// Converts decoded pictures to the format of frames, 8-bit BGR. Range (limited or full) and matrix
+/// are those that the picture declares; BT.601 if it declares no matrix. With those defaults the
+/// values equal OpenCV's, bit for bit. Thread safety: thread-compatible.
 class BgrConverter {
  public:
-  /// In memory of its own; empty where the form of the pixels is not known.
+  /// The result has its own memory; empty if the pixel format is unknown.
   cv::Mat convert(const AVFrame& frame);
 
  private:
@@ -30,7 +30,7 @@ class BgrConverter {
   bool prepare(const AVFrame& frame);
 
   std::unique_ptr<SwsContext, Free> context_;
-  Form form_{};  ///< of the pictures that context_ is for
+  Form form_{};  ///< of the pictures that context_ converts
   cv::Mat wide_;
 };
 

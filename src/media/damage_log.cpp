@@ -11,7 +11,7 @@ extern "C" {
 namespace vcap {
 namespace {
 
-/// No decoder holds back as many pictures.
+/// No decoder holds back this many pictures.
 constexpr std::size_t kMostWithin = 512;
 
 }  // namespace

@@ -22,7 +22,7 @@ DecoderThreads::DecoderThreads(int most) noexcept {
   int others = in_use_by_all.load(std::memory_order_relaxed);
   do {
     count_ = std::min({most, kMostOfAVideo, static_cast<int>(cores()), limit() - others});
-    if (count_ < 2) count_ = 0;  // one beside the thread that reads, which waits for it
+    if (count_ < 2) count_ = 0;  // one thread gains nothing: the reading thread waits for it
   } while (
       !in_use_by_all.compare_exchange_weak(others, others + count_, std::memory_order_relaxed));
 }

@@ -5,23 +5,23 @@
 
 namespace vcap {
 
-/// How many threads one video's decoder may make, as long as this lives: at most four, beyond which
-/// they gain little, and at most as many as the machine has; those of all videos together at most
-/// twice as many as the machine has. Thread safety: thread-compatible; any number of them at once.
+/// The number of threads that one video's decoder may create while this object exists. Limits: four
+/// per video, beyond which they gain little; one per core; two per core for all videos together.
+/// Thread safety: thread-compatible; any number of objects may be used at once.
 class VCAP_EXPORT DecoderThreads {
  public:
-  /// `most`: at most so many; 0: no further limit.
+  /// `most`: a further limit; 0: none.
   explicit DecoderThreads(int most = 0) noexcept;
   ~DecoderThreads();
   DecoderThreads(const DecoderThreads&) = delete;
   DecoderThreads& operator=(const DecoderThreads&) = delete;
 
-  /// 0: none; the thread that reads decodes.
+  /// 0: no threads; the reading thread decodes.
   int count() const noexcept { return count_; }
-  /// It needs none.
+  /// Gives back the threads, since the decoder needs none. Idempotent.
   void give_back() noexcept;
 
-  /// Those of all videos, and how many they may be.
+  /// The threads of all videos together, and their limit.
   static int in_use() noexcept;
   static int limit() noexcept;
 

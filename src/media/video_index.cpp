@@ -10,8 +10,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// MPEG-4's word that a picture is as the one before, of which a decoder makes none, is shorter;
-/// a picture that is one hardly is.
+/// In MPEG-4, a packet may only say that the picture repeats the one before; a decoder then gives
+/// no picture. Such packets are shorter than this; real pictures hardly ever are.
 constexpr int kLeastMpeg4Picture = 16;
 
 struct IndexedPacket {
@@ -23,10 +23,10 @@ struct FreeIndexPacket {
   void operator()(AVPacket* packet) const noexcept { av_packet_free(&packet); }
 };
 
-/// Whether each packet of that form is a picture. Others have pictures that are never shown in
-/// packets of their own (VP8), or are not known to have none.
+/// Whether each packet of this format is one picture. In other formats a packet may hold a picture
+/// that is never shown (VP8), or it is unknown whether one does.
 bool has_a_picture_in_each(const AVCodecParameters& form) {
-  // Where lines come in two fields, each may have its packet.
+  // In interlaced video, each field may have its own packet.
   if (form.field_order != AV_FIELD_UNKNOWN && form.field_order != AV_FIELD_PROGRESSIVE)
     return false;
   switch (form.codec_id) {
@@ -54,14 +54,14 @@ bool is_picture(const AVPacket& packet, AVCodecID codec) {
          (codec != AV_CODEC_ID_MPEG4 || packet.size >= kLeastMpeg4Picture);
 }
 
-/// In the order of decoding; nothing where one of them leaves a doubt.
+/// In decoding order; `nullopt` if any packet is doubtful.
 std::optional<std::vector<IndexedPacket>> packets_of(AvInput& input) {
   const std::unique_ptr<AVPacket, FreeIndexPacket> packet(av_packet_alloc());
   if (!packet) throw std::bad_alloc();
   std::vector<IndexedPacket> packets;
   while (input.read(*packet)) {
     if (input.skipped_damage()) return std::nullopt;
-    // Neither of the two reaches the decoder, or is shown.
+    // Empty packets do not reach the decoder; packets marked as discard are not shown.
     if (packet->size == 0 && packet->side_data_elems == 0) continue;
     if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) continue;
     const std::optional<nanoseconds> time = input.time_of(packet->pts);
@@ -80,7 +80,7 @@ std::shared_ptr<const VideoIndex> VideoIndex::of(AvInput& input) {
     return nullptr;
   auto packets = packets_of(input);
   if (!packets || packets->empty()) return nullptr;
-  // What is shown before the first keyframe is made of what is missing.
+  // Pictures shown before the first keyframe depend on missing ones.
   const IndexedPacket first = packets->front();
   std::ranges::sort(*packets, {}, &IndexedPacket::time);
   const bool is_first = packets->front().time == first.time && first.is_key;

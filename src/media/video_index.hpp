@@ -10,11 +10,12 @@
 
 namespace vcap {
 
-/// When a stored video's pictures are shown, and which of them are keyframes. Thread safety: value.
+/// The times at which a stored video's pictures are shown, and which are keyframes. Thread safety:
+/// value.
 class VideoIndex {
  public:
-  /// Reads all packets of an input that is new, and decodes none. Null where it is not sure that
-  /// decoding from the beginning gives one picture for each, in the order of their times.
+  /// Reads all packets of a newly opened input, without decoding. Null if it is not certain that
+  /// decoding from the beginning gives one picture per packet, in the order of their times.
   static std::shared_ptr<const VideoIndex> of(AvInput& input);
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(times_.size()); }
@@ -25,8 +26,8 @@ class VideoIndex {
   std::int64_t key_before(std::int64_t number) const;
 
  private:
-  std::vector<std::chrono::nanoseconds> times_;  ///< in order
-  std::vector<std::int64_t> keys_;               ///< in order, the first of which is 0
+  std::vector<std::chrono::nanoseconds> times_;  ///< ascending
+  std::vector<std::int64_t> keys_;               ///< ascending; the first is 0
 };
 
 }  // namespace vcap

@@ -13,28 +13,28 @@
 namespace vcap {
 namespace {
 
-/// More levels of children are refused: reading recurses, and a hostile document must not be able
-/// to exhaust the stack.
+/// The deepest level of children that is accepted: reading recurses, and a hostile document must
+/// not exhaust the stack.
 constexpr int kDeepestLevel = 128;
 
-/// Everything below this rounds to a finite float: the greatest float and half a step.
+/// Numbers below this round to a finite float: the greatest float plus half a step.
 constexpr double kFloatLimit = 0x1.ffffffp127;
 
-/// The float nearest to the number, which is below the limit. A plain conversion is undefined
-/// above the greatest float, where the shortest text of that one stands: 3.4028235e+38.
+/// The float nearest to the number, which is below the limit. A plain conversion is undefined above
+/// the greatest float, and its shortest text, 3.4028235e+38, is above it.
 float nearest_float(double number) {
   constexpr double greatest = std::numeric_limits<float>::max();
   return static_cast<float>(std::clamp(number, -greatest, greatest));
 }
 
-/// The double that prints in as few digits as the float needs: 0.1 and not 0.10000000149011612,
-/// which halves the size of an encoding and still gives the same float back.
+/// The double that prints in as few digits as the float needs: 0.1 and not 0.10000000149011612.
+/// This halves the size of an encoding and still gives the same float back.
 double shortest_double(float value) {
   std::array<char, 32> buffer{};
   const auto [end, written] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   double shortest = 0;
   std::from_chars(buffer.data(), end, shortest);
-  // Holds for every float; NaN and infinities, which are not equal, go on as they are.
+  // True for every finite float; NaN and infinities are kept as they are.
   return nearest_float(shortest) == value ? shortest : double{value};
 }
 
@@ -127,7 +127,7 @@ void to_json(nlohmann::json& json, const DetectionNode& node) {
   if (node.track_id) json["track_id"] = node.track_id->to_string();
   if (const auto confidence = node.confidence()) json["confidence"] = *confidence;
   if (node.encoding) json["encoding"] = encoding_to_json(*node.encoding);
-  // Null is what a moved-from JSON value is, and says no more than an empty object.
+  // Null is the moved-from value and means the same as an empty object.
   if (!node.extra_data.empty()) json["extra_data"] = node.extra_data;
   if (!node.children.empty()) json["children"] = node.children;
 }

@@ -10,8 +10,8 @@
 
 namespace vcap {
 
-// What from_json does, for a value that is part of a larger document: complaints then name its
-// place in the whole. All throw InvalidArgument (invalid_json).
+// These do the same as from_json, for a value within a larger document: messages then name its
+// place in the whole document. All throw InvalidArgument (invalid_json).
 BoundingBox read_bounding_box(const JsonView& json);
 Keypoint read_keypoint(const JsonView& json);
 DetectionNode read_detection_node(const JsonView& json);

@@ -86,7 +86,7 @@ bool JsonView::boolean() const {
 double JsonView::number() const {
   if (!value_->is_number()) fail("a number");
   const double number = value_->get<double>();
-  // Text cannot say these, but a value made in memory can.
+  // JSON text cannot contain these, but a value made in memory can.
   if (!std::isfinite(number)) fail("a finite number");
   return number;
 }

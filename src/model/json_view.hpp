@@ -16,11 +16,11 @@
 
 namespace vcap {
 
-/// A JSON value that knows its place in the document, so that what is wrong with it can be said
-/// by its JSON pointer: `/children/0/name: a string is needed, but it is 7`. At the root there is
-/// no pointer, so that whoever holds the document can put a place before it.
+/// A JSON value with its place in the document, so that error messages can name its JSON pointer:
+/// `/children/0/name: a string is needed, but it is 7`. At the root there is no pointer, so that
+/// the caller can prepend a place.
 ///
-/// Borrows the value. All complaints are InvalidArgument (invalid_json). Thread safety: value.
+/// Borrows the value. All errors are InvalidArgument (invalid_json). Thread safety: value.
 class VCAP_EXPORT JsonView {
  public:
   using Pointer = nlohmann::json::json_pointer;
@@ -33,29 +33,29 @@ class VCAP_EXPORT JsonView {
   const Pointer& place() const noexcept { return place_; }
   bool is_null() const noexcept { return value_->is_null(); }
 
-  /// The field of an object; nothing where it is absent.
+  /// The field of an object; `nullopt` if it is absent.
   std::optional<JsonView> find(const std::string& key) const;
-  /// The field of an object; complains where it is missing.
+  /// The field of an object; throws if it is missing.
   JsonView operator[](const std::string& key) const;
   /// The elements of an array.
   std::vector<JsonView> elements() const;
   /// The fields of an object, in the order of their names.
   std::vector<std::pair<std::string, JsonView>> fields() const;
 
-  /// Complains of a field of an object that is not among these.
+  /// Throws if the object has a field that is not among these.
   void allow_fields(std::initializer_list<std::string_view> known) const;
 
   const std::string& text() const;
   bool boolean() const;
   /// A finite number, whole or not.
   double number() const;
-  /// A whole number that fits; 3.0 is none.
+  /// A whole number that fits; 3.0 is refused.
   std::int64_t integer() const;
   std::vector<std::string> texts() const;
 
-  /// Complains: "<needed> is needed, but it is <what it is>".
+  /// Throws "<needed> is needed, but it is <what it is>".
   [[noreturn]] void fail(std::string_view needed) const;
-  /// Complains in these words, after the place.
+  /// Throws these words, after the place.
   [[noreturn]] void complain(std::string_view words) const;
 
  private:
@@ -66,7 +66,7 @@ class VCAP_EXPORT JsonView {
   Pointer place_{};
 };
 
-/// What the value is, short enough for a message: `"text"`, `7`, `an array of 3`, `an object`.
+/// Describes the value, short enough for a message: `"text"`, `7`, `an array of 3`, `an object`.
 VCAP_EXPORT std::string brief(const nlohmann::json& value);
 
 }  // namespace vcap

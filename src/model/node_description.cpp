@@ -54,7 +54,7 @@ bool NodeDescription::describes(const DetectionNode& node) const {
   for (const auto& [category, allowed] : attributes) {
     const auto it = node.attributes.find(category);
     if (it == node.attributes.end()) {
-      complete = false;  // go on: a wrong value further down is an error all the same
+      complete = false;  // go on: a wrong value further down is still an error
     } else {
       check_attribute(node, category, it->second, allowed);
     }

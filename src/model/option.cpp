@@ -50,8 +50,8 @@ void check_range(Number value, const std::optional<Number>& min, const std::opti
   refuse_range(lead, value, min ? "at least " + text_of(*min) : "at most " + text_of(*max));
 }
 
-/// One overload for each type of option; each gives the value in the option's own type. `lead`
-/// stands before the value in messages.
+/// One overload for each type of option; each returns the value in the option's own type. Messages
+/// have `lead` before the value.
 struct ValueCheck {
   OptionValue value;
   std::string lead;

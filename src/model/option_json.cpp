@@ -12,7 +12,7 @@
 namespace vcap {
 namespace {
 
-/// The words of JSON for each type of option: `kind` in a manifest, `type` in JSON Schema.
+/// The JSON words for each type of option: `kind` in a manifest, `type` in JSON Schema.
 template <class T>
 struct Words;
 template <>
@@ -54,7 +54,7 @@ std::string title_of(std::string_view name) {
   return title;
 }
 
-/// What a manifest and a schema have in common; they differ in the bounds' names.
+/// Writes what a manifest and a schema have in common; only the names of the bounds differ.
 template <class T>
 void write_common(nlohmann::json& json, const T& option, const char* min, const char* max,
                   const char* choices) {

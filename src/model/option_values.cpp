@@ -51,7 +51,7 @@ OptionValue value_from_text(const Option& option, std::string_view text, const s
   return std::string(text);
 }
 
-/// JSON Schema calls 3.0 an integer; what a UI built from the schema lets through is taken.
+/// JSON Schema calls 3.0 an integer, so a UI built from the schema may give it; it is accepted.
 OptionValue value_from_float(const Option& option, double number, const std::string& label) {
   constexpr double limit = 9223372036854775808.0;  // 2^63, the first that does not fit
   if (!std::holds_alternative<IntOption>(option) || std::trunc(number) != number) return number;
@@ -79,7 +79,7 @@ OptionValue value_from_json(const Option& option, const nlohmann::json& json,
   }
 }
 
-/// How messages and programmers call the type that an option's values have.
+/// The names of an option's value type, for messages.
 std::string_view type_text(const OptionValue& value) {
   constexpr std::string_view texts[] = {"a number (double)", "a whole number (std::int64_t)",
                                         "true or false (bool)", "text (std::string)"};

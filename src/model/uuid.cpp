@@ -27,7 +27,7 @@ unsigned digit_value(char c, std::string_view text) {
   refuse(text);
 }
 
-/// The bits, first to last, with the version and the variant written over (RFC 9562, 5.4).
+/// The bits, first to last, with the version and the variant overwritten (RFC 9562, 5.4).
 std::array<std::uint8_t, 16> version_4(std::uint64_t high, std::uint64_t low) {
   high = (high & ~std::uint64_t{0xF000}) | 0x4000u;
   low = (low & (~std::uint64_t{0} >> 2u)) | (std::uint64_t{1} << 63u);
@@ -53,7 +53,7 @@ Uuid Uuid::random() {
 
 Uuid Uuid::random(std::mt19937_64& engine) {
   Uuid uuid;
-  // Drawn one after the other: as two arguments of one call, their order would be the compiler's.
+  // Drawn one after the other: as two arguments of one call, their order would be unspecified.
   const std::uint64_t high = engine();
   const std::uint64_t low = engine();
   uuid.bytes_ = version_4(high, low);
@@ -93,6 +93,6 @@ std::size_t std::hash<vcap::Uuid>::operator()(const vcap::Uuid& uuid) const noex
   std::uint64_t low = 0;
   std::memcpy(&high, uuid.bytes().data(), sizeof high);
   std::memcpy(&low, uuid.bytes().data() + sizeof high, sizeof low);
-  // Mixed by an odd constant, so that identifiers made by counting do not meet either.
+  // Multiplied by an odd constant, so that identifiers made by counting do not collide either.
   return static_cast<std::size_t>(high * 0x9E3779B97F4A7C15u ^ low);
 }

@@ -12,7 +12,7 @@ std::size_t begin_slice(TraceLanes* lanes, TraceSlice slice) noexcept {
 
 }  // namespace
 
-/// The batches of one capsule on one device.
+/// Traces the batches of one capsule on one device.
 class CapsuleTrace::Batches final : public detail::BatchObserver {
  public:
   Batches(std::shared_ptr<TraceLog> log, std::string capsule, const std::string& device)
@@ -27,17 +27,17 @@ class CapsuleTrace::Batches final : public detail::BatchObserver {
                          {.name = capsule_,
                           .arguments = trace_argument("size", static_cast<std::int64_t>(items))});
     } catch (...) {
-      return TraceLanes::kNoPlace;  // without memory, this slice is missing
+      return TraceLanes::kNoPlace;  // out of memory: this slice is missing
     }
   }
   void end(std::size_t batch) noexcept override {
     if (batches_ != nullptr) batches_->end(batch);
   }
 
-  TraceLanes* const calls;  ///< the device's, for all capsules
+  TraceLanes* const calls;  ///< of the device, for all capsules
 
  private:
-  const std::shared_ptr<TraceLog> log_;  // executors keep this object beyond the pipeline
+  const std::shared_ptr<TraceLog> log_;  // executors keep this object alive beyond the pipeline
   const std::string capsule_;
   TraceLanes* const batches_;
 };
@@ -87,7 +87,7 @@ std::shared_ptr<detail::BatchObserver> CapsuleTrace::Call::begin(
                                           .frame = frame_});
     return batches;
   } catch (...) {
-    return nullptr;  // without memory, these slices are missing
+    return nullptr;  // out of memory: these slices are missing
   }
 }
 

@@ -13,15 +13,15 @@
 
 namespace vcap {
 
-/// What a trace is told of one capsule. Thread safety: thread-safe.
+/// Writes one capsule's events to a trace. Thread safety: thread-safe.
 class CapsuleTrace {
  public:
-  /// Null where there is no log.
+  /// Null if there is no log.
   static std::unique_ptr<CapsuleTrace> make(std::shared_ptr<TraceLog> log, const std::string& name,
                                             int version);
   CapsuleTrace(std::shared_ptr<TraceLog> log, const std::string& name, int version);
 
-  /// A call, for as long as it lives, on this thread.
+  /// Traces a call on this thread, for as long as the object lives.
   class Call;
 
  private:
@@ -52,7 +52,7 @@ class CapsuleTrace::Call final : public detail::CallObserver {
   const std::string name_;
   const std::uint64_t frame_;
   const std::size_t place_;
-  TraceLanes* device_ = nullptr;  ///< while the backend is at work
+  TraceLanes* device_ = nullptr;  ///< set while the backend runs
   std::size_t device_place_ = 0;
   const detail::CallObserverScope scope_{*this};
 };

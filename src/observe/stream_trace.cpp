@@ -6,7 +6,7 @@
 namespace vcap {
 namespace {
 
-/// Without memory, an event is missing.
+/// If memory runs out, the event is missing.
 template <class Function>
 void quietly(const Function& function) noexcept {
   try {

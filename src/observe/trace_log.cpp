@@ -9,14 +9,14 @@
 namespace vcap {
 namespace {
 
-/// Written out whenever there is more.
+/// The buffer is written out once it has this size, in bytes.
 constexpr std::size_t kBuffer = 256 * 1024;
 
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// The beginning of an event, up to where its time or name would follow.
+/// The beginning of an event; its time or name follows.
 std::string event(char phase, TraceProcess process, int lane) {
   return std::string(",\n{\"ph\":\"") + phase + R"(","pid":)" +
          std::to_string(static_cast<int>(process)) + R"(,"tid":)" + std::to_string(lane);
@@ -37,7 +37,7 @@ std::string preamble() {
     text += metadata("process_sort_index", process, 0,
                      trace_argument("sort_index", static_cast<std::int64_t>(process)));
   }
-  // Each event begins with a comma, so that it can be written without knowing of others.
+  // Each event begins with a comma, so it can be written without knowing the others.
   return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + text.substr(1);
 }
 
@@ -83,7 +83,7 @@ void TraceLog::abandon() noexcept {
   file_.reset();
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 void TraceLog::flush() {
   file_->write(buffer_);
   buffer_.clear();
@@ -98,7 +98,7 @@ void TraceLog::fail() noexcept {
   buffer_ = {};
 }
 
-/// Of no consequence to whoever is traced.
+/// Runs the function; its errors do not reach the traced code.
 template <class Function>
 void TraceLog::attempt(const Function& function) noexcept {
   if (!listens_) return;
@@ -184,7 +184,7 @@ std::size_t TraceLanes::begin(TraceSlice slice) noexcept {
     lane->since = std::chrono::steady_clock::now();
     return static_cast<std::size_t>(lane - lanes_.begin());
   } catch (...) {
-    return kNoPlace;  // without memory, this slice is missing
+    return kNoPlace;  // out of memory: this slice is missing
   }
 }
 

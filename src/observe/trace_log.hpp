@@ -22,45 +22,46 @@
 
 namespace vcap {
 
-/// What a trace shows as processes.
+/// The groups that a trace viewer shows as processes.
 enum class TraceProcess { streams = 1, capsules, devices };
 
-/// A slice of a trace, and the arrow that goes through it.
+/// A slice of a trace, and the arrow through it.
 struct TraceSlice {
   enum class Arrow : char { none = 0, begins = 's', passes = 't', ends = 'f' };
 
   std::string name{};
-  std::string arguments{};  ///< members of a JSON object
+  std::string arguments{};  ///< members of a JSON object, without its braces
   Arrow arrow = Arrow::none;
-  std::uint64_t frame = 0;  ///< whose arrow it is: TraceLog::new_frame()
+  std::uint64_t frame = 0;  ///< the frame that the arrow belongs to: TraceLog::new_frame()
 };
 
-/// `"key":value` of a slice's arguments.
+/// `"key":value`, for a slice's arguments.
 std::string trace_argument(std::string_view key, std::int64_t value);
 std::string trace_argument(std::string_view key, std::string_view value);
 
 class TraceLanes;
 
-/// The file that a trace is written to. What fails ends the log, silently until close(). Thread
-/// safety: thread-safe.
+/// The file of a trace. The first error ends the log; only close() reports it. Thread safety:
+/// thread-safe.
 class TraceLog {
  public:
   using time_point = std::chrono::steady_clock::time_point;
 
   explicit TraceLog(const std::filesystem::path& path);
   ~TraceLog();
-  /// Null of null.
+  /// Null if `trace` is null.
   static std::shared_ptr<TraceLog> of(const std::shared_ptr<Trace>& trace);
 
   void close();
-  /// Ends without a file.
+  /// Ends the log and leaves no file.
   void abandon() noexcept;
 
-  /// A number that no other frame of this trace has; never 0.
+  /// A number that is unique among the trace's frames; never 0.
   std::uint64_t new_frame() noexcept { return ++last_frame_; }
-  /// A lane whose slices lie one after another.
+  /// A lane whose slices do not overlap.
   int add_lane(TraceProcess process, std::string_view name) noexcept;
-  /// The lanes of that name, which live as long as the log; null where there is no memory.
+  /// The lanes of that name, which live as long as the log; null if memory runs out or the log has
+  /// ended.
   TraceLanes* lanes(TraceProcess process, const std::string& name) noexcept;
 
   void add_slice(TraceProcess process, int lane, time_point begin, time_point end,
@@ -89,16 +90,16 @@ class TraceLog {
   std::map<std::pair<TraceProcess, std::string>, std::unique_ptr<TraceLanes>> lanes_{};
 };
 
-/// As many lanes as things of one kind overlap: each begins in the lowest that is free.
+/// As many lanes as slices of one kind overlap: each slice begins in the lowest lane that is free.
 /// Thread safety: thread-safe.
 class TraceLanes {
  public:
-  /// Where a slice that is missing is.
+  /// The place of a slice that is missing.
   static constexpr std::size_t kNoPlace = std::numeric_limits<std::size_t>::max();
 
   TraceLanes(TraceLog& log, TraceProcess process, std::string name);
 
-  /// Gives the place for end().
+  /// Returns the place to pass to end().
   std::size_t begin(TraceSlice slice) noexcept;
   void end(std::size_t place) noexcept;
 

@@ -28,12 +28,12 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr double kSecond = 1e9;  // in nanoseconds
-/// From a quick classifier's call to a latency that nobody watches live.
+/// From the call of a quick classifier to latencies that are too long for live use.
 constexpr std::array kTimeBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                  0.25,  0.5,    1.0,   2.5,  5.0,   10.0};
 constexpr std::array kSizeBounds{1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0};
 
-/// A label's value. One byte that is not UTF-8 would cost the whole answer.
+/// A label's value, as valid UTF-8. One invalid byte would make the whole answer invalid.
 std::string utf8(const std::string& text) {
   const std::string fit =
       nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -69,8 +69,8 @@ class Families {
     return metric;
   }
 
-  /// A bucket that a bound lies within counts as below it, so that bounds are off by 1/32 at most,
-  /// and whole sizes that are powers of two lie where they belong.
+  /// If a bound lies inside a bucket, the bucket counts as below the bound. So bounds are off by at
+  /// most 1/32, and whole sizes that are powers of two are counted exactly.
   static void histogram(ClientMetric& metric, const Histogram& numbers,
                         std::span<const double> bounds, double unit) {
     metric.histogram.sample_count = numbers.count();
@@ -212,8 +212,8 @@ void add_backends(CapsuleStats& to, const std::vector<BackendStatistics>& from) 
   }
 }
 
-/// Those of one name and version as one, as are backends on one device: Prometheus takes no two
-/// numbers of the same name and labels.
+/// Merges capsules of the same name and version, and their backends on the same device: Prometheus
+/// allows no two values with the same name and labels.
 std::vector<CapsuleStats> merged(const std::vector<CapsuleStats>& capsules) {
   std::vector<CapsuleStats> result;
   for (const CapsuleStats& capsule : capsules) {

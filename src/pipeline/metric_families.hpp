@@ -9,10 +9,11 @@
 
 namespace vcap {
 
-/// The numbers as Prometheus names and shapes them: base units, `_total` for what only grows.
+/// The metrics in Prometheus's form: its naming rules, base units, `_total` for counters.
 std::vector<prometheus::MetricFamily> metric_families(const PipelineStats& stats);
 
-/// Of this process, as Prometheus' other clients name them, without what /proc does not tell.
+/// Metrics of this process, named as other Prometheus clients do. What /proc does not provide is
+/// left out.
 std::vector<prometheus::MetricFamily> process_metric_families();
 
 }  // namespace vcap

@@ -44,7 +44,7 @@ class PipelineMetrics final : public prometheus::Collectable {
   const Pipeline& pipeline_;
 };
 
-/// Where to listen, as given and as the system has it.
+/// Where to listen: as given, and as resolved.
 struct Address {
   std::string given;
   std::string host{};
@@ -74,7 +74,7 @@ std::pair<std::string, std::uint16_t> host_and_port_of(const std::string& given)
 Address resolve(const std::string& given) {
   auto [host, port] = host_and_port_of(given);
   addrinfo wanted{};
-  wanted.ai_family = AF_INET;  // the server within prometheus-cpp need not be built for another
+  wanted.ai_family = AF_INET;  // the server in prometheus-cpp may be built without IPv6
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
@@ -94,8 +94,9 @@ Address resolve(const std::string& given) {
   return address;
 }
 
-/// What the web server within prometheus-cpp tells while it starts: why it does not, and which
-/// threads of its run. It has no place for whom it tells, so that there is one at a time.
+/// Collects what the web server in prometheus-cpp reports while it starts: error messages, and how
+/// many of its threads run. The callbacks have no context argument, so only one start may be in
+/// progress.
 class ServerStart {
  public:
   ServerStart() {
@@ -103,8 +104,8 @@ class ServerStart {
     message_.clear();
     callbacks_.log_message = [](const mg_connection*, const char* message) {
       const std::lock_guard lock(mutex_);
-      if (message_.empty()) message_ = message;  // the first is the most telling
-      return 1;                                  // it is told no further
+      if (message_.empty()) message_ = message;  // the first message says most
+      return 1;                                  // the server does not log it
     };
     callbacks_.init_thread = [](const mg_context*, int) -> void* {
       const std::lock_guard lock(mutex_);
@@ -114,14 +115,15 @@ class ServerStart {
     };
     ::sigaction(SIGPIPE, nullptr, &sigpipe_);
   }
-  /// Each of its threads has begun with making the whole process ignore SIGPIPE, which is for the
-  /// host to decide. It does not need that: it sends with MSG_NOSIGNAL.
+  /// Restores the host's handling of SIGPIPE. Each server thread begins by making the whole process
+  /// ignore the signal, but that is the host's decision. The server does not need it: it sends with
+  /// MSG_NOSIGNAL.
   ~ServerStart() { ::sigaction(SIGPIPE, &sigpipe_, nullptr); }
   ServerStart(const ServerStart&) = delete;
   ServerStart& operator=(const ServerStart&) = delete;
 
   const CivetCallbacks& callbacks() const noexcept { return callbacks_; }
-  /// Waits for that many; not for ever, since the system may have refused one.
+  /// Waits until so many threads run, for at most 2 s: the system may have refused one.
   static void wait_for_threads(std::size_t threads) {
     std::unique_lock lock(mutex_);
     started_.wait_for(lock, std::chrono::seconds(2), [=] { return threads_ == threads; });
@@ -150,10 +152,10 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
     const std::vector<std::string> options{
         "listening_ports", address.host + ":" + std::to_string(address.port), "num_threads",
         std::to_string(kWorkers),
-        // Who connects and says nothing holds one of the workers for so long.
+        // A client that connects and sends nothing occupies a worker for so long.
         "request_timeout_ms", "3000"};
     auto server = std::make_unique<prometheus::Exposer>(options, &start.callbacks());
-    start.wait_for_threads(kWorkers + 1);  // the one that accepts
+    start.wait_for_threads(kWorkers + 1);  // plus the thread that accepts
     return server;
   } catch (const std::exception& thrown) {
     const std::string told = start.message();
@@ -163,7 +165,7 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
   }
 }
 
-/// Connects and goes.
+/// Connects and disconnects.
 void knock(const sockaddr_in& address) noexcept {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return;
@@ -183,7 +185,8 @@ struct MetricsServer::Impl {
     socket.sin_port = htons(static_cast<std::uint16_t>(server->GetListeningPorts().at(0)));
   }
   ~Impl() {
-    // The server looks whether it is to end when someone comes, and otherwise every two seconds.
+    // The server checks whether to end when a client connects, and otherwise only every two
+    // seconds.
     const std::jthread visitor([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         knock(socket);

@@ -26,17 +26,18 @@
 namespace vcap {
 namespace {
 
-/// Some three full batches; beyond it, streams share the workers that there are.
+/// About three full batches. Beyond this number, streams share the workers.
 constexpr std::size_t kMostWorkers = 128;
 
-/// Workers mostly wait for batches, and only a frame that has one can be part of a batch: one for
-/// each frame in flight.
+/// Workers mostly wait for batches, and a frame can be in a batch only while a worker holds it. So
+/// there is one worker for each frame in flight.
 std::size_t automatic_workers(std::size_t frames_in_flight) {
   return std::max(2 * cores(), std::min(frames_in_flight, kMostWorkers));
 }
 
-/// What one stream needs to fill batches and cores by itself, as far as 64 MiB of pixels go: 32
-/// frames of 768 × 576, 10 of 1080p. A live stream has fewer, since each that waits is latency.
+/// The frames in flight with which one stream fills batches and cores by itself, within 64 MiB of
+/// pixels: 32 frames of 768 × 576, 10 of 1080p. A live stream gets fewer, since each waiting frame
+/// adds latency.
 std::size_t automatic_frames_in_flight(const SourceInfo& info) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   const std::size_t least = std::max<std::size_t>(4, 2 * cores());
@@ -44,8 +45,8 @@ std::size_t automatic_frames_in_flight(const SourceInfo& info) {
   return std::clamp<std::size_t>(kBytes / frame_bytes(info), least, 32);
 }
 
-/// What a stored stream needs so that whole batches of its frames can go to a capsule: one that is
-/// there and one that fills meanwhile, as far as 256 MiB of pixels go; 0 where none takes any.
+/// The frames in flight with which whole batches of a stored stream go to a capsule: one batch in
+/// progress and one that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
 std::size_t batched_frames_in_flight(const SourceInfo& info, const Program& program) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   std::size_t largest = 0;
@@ -110,15 +111,16 @@ struct Pipeline::Impl {
   const std::shared_ptr<TraceLog> trace;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
-  /// Held while streams are opened or capsules change, so that either finds the other done.
+  /// Held while streams are opened or capsules change, so that these do not overlap.
   std::mutex changing;
   mutable std::mutex mutex;  ///< guards what follows
   std::shared_ptr<const Lineup> lineup;
-  std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};  ///< by name: those before them
+  /// By name: the capsules replaced by those on trial.
+  std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};
   mutable ReplacedCapsules replaced{};
   std::map<std::string, std::shared_ptr<PipelineStream>> streams{};
 
-  // Last: what works for the streams ends before they do.
+  // Last, so that they are destroyed first: they work for the streams.
   FlightLimit flights;
   WorkPool pool;
   Watchdog watchdog;
@@ -185,7 +187,7 @@ StepOptions Pipeline::Impl::options_of(const Program& program,
   for (const ProgramStep& step : program) {
     options.push_back(step.slot->capsule->default_options());
     const auto own = given.find(step.slot->name());
-    if (own == given.end() || own->second.declared().empty()) continue;  // the defaults
+    if (own == given.end() || own->second.declared().empty()) continue;  // keeps the defaults
     if (own->second.declared() != options.back().declared())
       throw OptionError(ErrorCode::unknown_option,
                         "options of capsule " + step.slot->name() +
@@ -195,10 +197,10 @@ StepOptions Pipeline::Impl::options_of(const Program& program,
   return options;
 }
 
-/// How many frames must have room before a source is woken that waits for it. Not one alone: a
-/// source that is faster than the capsules would fall asleep after each, and with many streams
-/// every one of them; and half of the frames are there to work on meanwhile. But where frames or
-/// records pass through a thread of the host, it may wait for just the next one.
+/// How many frames must have room before a waiting source is woken. With one, a source that is
+/// faster than the capsules would sleep after each frame; with many streams, every source would.
+/// Half of the frames are left to work on meanwhile. If frames or records pass through a thread of
+/// the host, it is one: that thread may be waiting for the next frame.
 std::size_t room_to_read(const StreamConfig& config, const SourceInfo& info,
                          std::size_t in_flight) {
   return config.pull || info.fed ? 1 : std::max<std::size_t>(1, in_flight / 2);
@@ -244,7 +246,8 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
   return stream;
 }
 
-/// Of a stream whose states are opened one after the other while it runs: before any is.
+/// For a stream that opens its states one after the other while it runs: checks all before the
+/// first.
 void check_configs(const Program& program, const StreamConfig& config) {
   for (const ProgramStep& step : program) {
     const CapsuleInfo& info = step.slot->capsule->info();
@@ -259,7 +262,7 @@ void check_configs(const Program& program, const StreamConfig& config) {
   }
 }
 
-/// What can be told of it without the pipeline.
+/// Checks what can be checked without the pipeline.
 void check(const StreamConfig& config) {
   if (!config.source)
     throw InvalidArgument(ErrorCode::invalid_argument,
@@ -288,9 +291,9 @@ void check(const StreamConfig& config) {
                         "the old one first");
 }
 
-/// All or none.
+/// Starts all streams or none.
 void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
-  // Before others have to wait: it may look through whole files.
+  // Without the lock: this may read whole files.
   std::vector<std::shared_ptr<const RandomAccess>> accesses;
   for (const StreamConfig& config : configs)
     accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
@@ -305,7 +308,7 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   try {
     for (; entered < prepared.size(); ++entered) enter(prepared[entered]);
   } catch (...) {
-    change.unlock();  // a frame that is waited for may end a capsule's trial, which takes it
+    change.unlock();  // end_trial() takes this lock, and a frame that end() waits for may call it
     prepared.resize(entered);
     for (const std::shared_ptr<PipelineStream>& stream : prepared) stream->stop();
     for (const std::shared_ptr<PipelineStream>& stream : prepared) {
@@ -316,7 +319,7 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   }
 }
 
-/// While `changing` is held.
+/// Requires `changing`.
 std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
     StreamConfig config, std::shared_ptr<const RandomAccess> access) {
   const std::shared_ptr<const Program> program = lineup->program_for(config.capsules);
@@ -337,7 +340,7 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
                      std::move(options));
 }
 
-/// While `changing` is held.
+/// Requires `changing`.
 void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
   {
     const std::lock_guard lock(mutex);
@@ -358,7 +361,7 @@ void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
   }
 }
 
-/// A replacement changes what one capsule does, and not which capsules there are.
+/// A replacement may change what one capsule does, but not which capsules are in the plan.
 void refuse_other_steps(const Lineup& before, const Lineup& after, const std::string& replaced) {
   const auto has = [](const Lineup& lineup, const std::string& name) {
     return std::ranges::any_of(lineup.plan.steps(),
@@ -373,7 +376,7 @@ void refuse_other_steps(const Lineup& before, const Lineup& after, const std::st
                           " fits in, which was left out so far; make a new pipeline of them");
 }
 
-/// While `changing` is held. All streams or none.
+/// Requires `changing`. Replaces the capsule in all streams or in none.
 std::map<std::string, std::int64_t> Pipeline::Impl::replace(
     const std::shared_ptr<CapsuleSlot>& slot, bool keep_state) {
   const std::string& name = slot->name();
@@ -411,7 +414,7 @@ bool Pipeline::Impl::is_on_trial(const std::string& capsule) const {
   return on_trial.contains(capsule);
 }
 
-/// `before`: null for no trial.
+/// `before`: the capsule that was replaced; null ends the trial.
 void Pipeline::Impl::set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before) {
   const std::lock_guard lock(mutex);
   if (before)
@@ -485,7 +488,7 @@ StreamReport Pipeline::Impl::end(const std::shared_ptr<PipelineStream>& stream) 
   stream->wait_until_ended();
   stream->join();
   const std::lock_guard lock(mutex);
-  // Another thread may have ended it too, and the id may be in use again.
+  // Another thread may also have ended the stream, and the id may be in use again.
   const auto found = streams.find(stream->id());
   if (found != streams.end() && found->second == stream) streams.erase(found);
   return stream->report();

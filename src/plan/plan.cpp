@@ -20,20 +20,20 @@ using plan_words::in_words;
 using plan_words::Names;
 using Members = std::vector<PlanMember>;
 
-/// Why one of the members cannot stand, and which.
+/// The member that does not fit into the plan, and why.
 struct PlanFault {
   ErrorCode code;
   std::size_t position = 0;
   std::string text{};
 };
 
-/// Those of `names` that an input takes which lists `wanted`; one without a list takes any.
+/// The `names` that an input with the list `wanted` takes; without a list it takes any.
 Names taken(const Names& wanted, const Names& names) {
   return wanted.empty() ? names : plan_words::common(wanted, names);
 }
 
-/// Everything in `gives` that `needs` asks for. Attribute values must meet: a category whose
-/// values the other side does not know provides nothing.
+/// Everything in `gives` that `needs` asks for. Attribute values must overlap: a category provides
+/// nothing if the other side knows none of its values.
 NodeDescription provided(const NodeDescription& gives, const NodeDescription& needs) {
   NodeDescription found;
   found.detections = taken(needs.detections, gives.detections);
@@ -50,10 +50,10 @@ NodeDescription provided(const NodeDescription& gives, const NodeDescription& ne
   return found;
 }
 
-/// What one member provides to another; empty where that is nothing.
+/// What one member provides to another; may be empty.
 NodeDescription gift_of(const PlanMember& giver, const PlanMember& taker) {
   const bool takes_nodes = taker.info->input_type.size != NodeDescription::Size::none;
-  // A property reaches the taker only on nodes of a name that both know.
+  // A property reaches the taker only on nodes whose name both know.
   if (!takes_nodes || giver.place == taker.place || names_between(giver, taker).empty()) return {};
   return provided(giver.adds, taker.info->input_type);
 }
@@ -62,7 +62,7 @@ Members members_of(const std::vector<CapsuleInfo>& capsules) {
   Members members;
   for (std::size_t place = 0; place < capsules.size(); ++place) {
     const CapsuleInfo& info = capsules[place];
-    // Without nodes to start from, everything in the output is the capsule's own.
+    // Without input nodes, everything in the output is the capsule's own.
     members.push_back({.place = place,
                        .info = &info,
                        .adds = info.input_type.size == NodeDescription::Size::none
@@ -97,7 +97,7 @@ std::optional<PlanFault> find_duplicate(const Members& members) {
   return std::nullopt;
 }
 
-/// "attribute upper_color (red, blue)": the values matter where they are why nothing fits.
+/// "attribute upper_color (red, blue)": the values may be the reason why nothing fits.
 std::string with_values(const NodeDescription& needs, const std::string& property) {
   constexpr std::string_view kAttribute = "attribute ";
   if (property.rfind(kAttribute, 0) != 0) return property;
@@ -105,8 +105,8 @@ std::string with_values(const NodeDescription& needs, const std::string& propert
          plan_words::join(needs.attributes.at(property.substr(kAttribute.size()))) + ")";
 }
 
-/// The first thing that a member needs and none of `gifts` has: a property, "" for nodes of its
-/// names, nothing where it has all.
+/// The first thing that a member needs and that no gift has: a property, or "" for nodes of its
+/// names. `nullopt` if nothing is missing.
 std::optional<std::string> missing_in(const std::map<std::size_t, NodeDescription>& gifts,
                                       const NodeDescription& needs) {
   if (needs.size == NodeDescription::Size::none) return std::nullopt;
@@ -127,7 +127,7 @@ bool has(const NodeDescription& gift, const std::string& missing) {
                          : plan_words::contains(plan_words::properties(gift), missing);
 }
 
-/// What the others have to offer instead, and who would have provided it, were it not left out.
+/// What the other members offer instead, and which left-out member would have provided it.
 std::string offers_to(const PlanMember& taker, const std::string& missing, const Members& members,
                       const Members& left_out) {
   std::string offers;
@@ -163,12 +163,12 @@ std::optional<PlanFault> find_unsatisfied(const Members& members, const Members&
   return std::nullopt;
 }
 
-/// Those that can be ordered; where they are not all, the others hang on a ring.
+/// The members that can be ordered. All others are in a cycle or depend on one.
 std::vector<std::size_t> order_of(const Members& members) {
   std::vector<std::size_t> order;
   std::vector<bool> placed(members.size(), false);
   while (order.size() < members.size()) {
-    // The first one that can stand here keeps the given order wherever nothing forbids it.
+    // Taking the first member that is ready keeps the given order if possible.
     std::size_t next = 0;
     while (next < members.size() &&
            (placed[next] || !std::all_of(members[next].fed_by.begin(), members[next].fed_by.end(),
@@ -181,7 +181,7 @@ std::vector<std::size_t> order_of(const Members& members) {
   return order;
 }
 
-/// Follows what feeds what among those that could not be placed, until a member comes again.
+/// Follows the feeders of a member that could not be placed, until a member repeats.
 std::optional<PlanFault> find_ring(const Members& members) {
   const std::vector<std::size_t> order = order_of(members);
   if (order.size() == members.size()) return std::nullopt;
@@ -198,7 +198,7 @@ std::optional<PlanFault> find_ring(const Members& members) {
           return !is_placed(feeder.first);
         })->first;
   }
-  // The way was walked from taker to giver; the ring is told from giver to taker.
+  // The path goes from taker to giver; the message goes from giver to taker.
   std::string ring = members[at].info->name;
   std::string gifts;
   std::size_t last_given = at;

@@ -13,14 +13,14 @@ bool is_detector(const PlanMember& member) {
   return member.info->input_type.size == NodeDescription::Size::none;
 }
 
-/// The sentences on two members of which `first` is run before `second`.
+/// The conflicts of two members, as sentences; `first` runs before `second`.
 class Comparison {
  public:
   Comparison(const PlanMember& first, const PlanMember& second) : first_(first), second_(second) {}
 
   Names sentences() && {
     if (is_detector(second_)) {
-      // Nodes of its own, which nobody has given anything yet.
+      // A detector makes its own nodes, without properties from other capsules.
       if (is_detector(first_)) compare_finds();
     } else {
       compare_properties();
@@ -41,12 +41,12 @@ class Comparison {
   }
 
   void compare_properties() {
-    // Only a node that the second one takes and gives back can lose what the first one gave it.
+    // Only a node that the second one takes and returns can lose what the first one gave it.
     const Names names =
         plan_words::common(names_between(first_, second_), second_.info->output_type.detections);
     if (names.empty()) return;
     const std::string nodes = " nodes named " + plan_words::join(names, " and ");
-    // What the second one asks for and gives anew, it refines.
+    // What the second one needs and gives again, it refines.
     const Names replaced =
         plan_words::without(plan_words::common(plan_words::properties(first_.adds),
                                                plan_words::properties(second_.adds)),
@@ -65,7 +65,7 @@ class Comparison {
   Names sentences_;
 };
 
-/// Values of attributes that the giver may give and the taker's input does not list.
+/// Attribute values that the giver may give but the taker's input does not list.
 Names strange_values(const PlanMember& giver, const PlanMember& taker,
                      const NodeDescription& gift) {
   Names sentences;

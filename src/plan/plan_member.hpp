@@ -11,19 +11,19 @@
 
 namespace vcap {
 
-/// A capsule among those that a plan is being made of.
+/// A capsule while its plan is being made.
 struct PlanMember {
-  std::size_t place = 0;  ///< in the list given
+  std::size_t place = 0;  ///< index in the given list
   const CapsuleInfo* info = nullptr;
   NodeDescription adds{};
-  /// What others among the members provide, by their position there.
+  /// What other members provide, by their position among the members.
   std::map<std::size_t, NodeDescription> fed_by{};
 };
 
-/// The names of nodes that `giver` gives out and `taker` takes in: one without a list takes any.
+/// The node names that `giver` outputs and `taker` takes; without a list it takes any.
 std::vector<std::string> names_between(const PlanMember& giver, const PlanMember& taker);
 
-/// Where results of one of two capsules spoil the other's; `order`: positions of members.
+/// The conflicts between the results of two capsules; `order`: positions of members.
 std::vector<Plan::Conflict> conflicts_of(const std::vector<PlanMember>& members,
                                          const std::vector<std::size_t>& order);
 

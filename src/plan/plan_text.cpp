@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan for people, as a graph and as JSON.
+// A plan as text, as a graph and as JSON.
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -12,8 +12,8 @@
 namespace vcap {
 namespace {
 
-/// A quoted string of Graphviz's language. A line ends at the first space after `width` bytes, so
-/// that a sentence does not make a box as wide as the screen.
+/// A quoted string in Graphviz's language. A line ends at the first space after `width` bytes, to
+/// limit the width of boxes.
 std::string dot_text(std::string_view text, std::size_t width = 40) {
   std::string quoted = "\"";
   std::size_t column = 0;

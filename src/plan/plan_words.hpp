@@ -7,23 +7,23 @@
 
 #include "vcap/model/node_description.hpp"
 
-/// What plans say of node descriptions.
+/// Words for node descriptions in plans.
 namespace vcap::plan_words {
 
 using Names = std::vector<std::string>;
 
 bool contains(const Names& names, const std::string& name);
-/// Those of `a` that are in `b`.
+/// The elements of `a` that are in `b`.
 Names common(const Names& a, const Names& b);
-/// Those of `a` that are not in `b`.
+/// The elements of `a` that are not in `b`.
 Names without(const Names& a, const Names& b);
 std::string join(const Names& names, std::string_view between = ", ");
 
-/// The properties of a description, names aside: "attribute upper_color", "tracked", ….
+/// The properties of a description, without names: "attribute upper_color", "tracked", ….
 Names properties(const NodeDescription& description);
-/// What a description holds; empty where it holds nothing.
+/// Names and properties of a description; empty if it has none.
 std::string in_words(const NodeDescription& description);
-/// An input type: "one node at a time: person, tracked".
+/// An input type in words: "one node at a time: person, tracked".
 std::string needs_in_words(const NodeDescription& needs);
 
 }  // namespace vcap::plan_words

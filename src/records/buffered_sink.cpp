@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::nanoseconds kLongestPause = std::chrono::hours(24);
 
-/// Reasons of losses, as SinkStats names them.
+/// Reasons for losses, as in SinkStats.
 constexpr const char* kLostFull = "full";
 constexpr const char* kLostFailed = "failed";
 
@@ -41,7 +41,7 @@ class BufferedSink final : public Sink {
   }
 
   void write(const FrameRecord& record) override {
-    FrameRecord taken = record;  // freed after the lock, whatever it holds by then
+    FrameRecord taken = record;  // destroyed after unlocking; by then it may hold a dropped record
     std::unique_lock lock(mutex_);
     if (policy_.when_full == WhenSinkFull::wait)
       room_.wait(lock, [this] { return queue_.size() < policy_.queue || failure_ || closing_; });
@@ -90,7 +90,7 @@ class BufferedSink final : public Sink {
   }
 
  private:
-  /// The thread's: until it is told to close and nothing waits any more.
+  /// The thread's loop: runs until closing_ is set and the queue is empty.
   void write_queued() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -109,7 +109,7 @@ class BufferedSink final : public Sink {
       lock.unlock();
       if (thrown) room_.notify_all();
       given_up.clear();
-      // Outside the lock: the host's log may want to know more of this sink.
+      // Without the lock: the host's log callback may use this sink.
       if (!news.empty()) log(LogLevel::warning, "stream " + record.stream_id + ": a sink " + news);
       lock.lock();
     }
@@ -124,7 +124,7 @@ class BufferedSink final : public Sink {
     }
   }
 
-  // Under the lock. The two that note give what the log is to say, if anything.
+  // Require `mutex_`. note_failure() and note_success() return the text to log, if any.
 
   std::string note_failure(const std::exception_ptr& thrown, std::deque<FrameRecord>& given_up) {
     stats_.last_failure = exception_text(thrown);
@@ -153,24 +153,24 @@ class BufferedSink final : public Sink {
     lost_in_a_row_ += records;
   }
 
-  /// Whether the sink has failed and is left alone.
+  /// Whether the sink has failed and is not tried at present.
   bool is_paused() const { return lost_in_a_row_ > 0 && policy_.clock->now() < retry_at_; }
 
   const std::shared_ptr<Sink> sink_;
-  const SinkPolicy policy_;  ///< with a clock
+  const SinkPolicy policy_;  ///< its clock is set
 
   std::mutex close_mutex_;
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::condition_variable work_;
   std::condition_variable room_;
   std::deque<FrameRecord> queue_;
   bool writing_ = false;
   bool closing_ = false;
   std::exception_ptr failure_;       ///< only with end_stream
-  std::uint64_t lost_in_a_row_ = 0;  ///< to failures, since a record was written
-  Clock::time_point retry_at_{};     ///< where that is not 0
+  std::uint64_t lost_in_a_row_ = 0;  ///< lost to failures since the last record was written
+  Clock::time_point retry_at_{};     ///< used if lost_in_a_row_ is not 0
   SinkStats stats_;
-  std::thread thread_;  ///< last, since it uses all the others
+  std::thread thread_;  ///< last, since it uses all other members
 };
 
 void require_policy(bool right, const std::string& value, const std::string& allowed) {

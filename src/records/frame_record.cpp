@@ -51,8 +51,8 @@ Json replacements_to_json(const std::vector<FrameRecord::Replacement>& replaceme
   return list;
 }
 
-/// The schema is written once, here, for both kinds of object: nlohmann::json sorts its keys,
-/// ordered_json keeps them as they come.
+/// The schema is written once, here, for both JSON types: nlohmann::json sorts its keys,
+/// ordered_json keeps their order.
 template <class Json, class ObjectToJson>
 Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
   const Frame& frame = record.frame;
@@ -83,7 +83,7 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
   return json;
 }
 
-/// The model's own form of a node, its keys put into the order of the schema.
+/// A node's JSON, with its keys in schema order.
 nlohmann::ordered_json in_schema_order(nlohmann::json&& node) {
   constexpr std::array<std::string_view, 10> kOrder{
       "name",       "bbox",     "coords",     "detection_bbox", "keypoints",

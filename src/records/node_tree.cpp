@@ -59,7 +59,7 @@ void TakenNodes::replace_in_one_list(std::vector<DetectionNode> returned) {
 void TakenNodes::replace_by_likeness(std::vector<DetectionNode> returned) {
   std::vector<bool> answered(places_.size(), false);
   std::vector<DetectionNode> newcomers;
-  // Most capsules keep the order, so that the search nearly always ends where it starts.
+  // Most capsules keep the order, so the search nearly always ends where it starts.
   std::size_t start = 0;
   for (DetectionNode& node : returned) {
     std::size_t tried = 0;
@@ -74,7 +74,7 @@ void TakenNodes::replace_by_likeness(std::vector<DetectionNode> returned) {
     }
     if (tried == places_.size()) newcomers.push_back(std::move(node));
   }
-  // From the back: erasing moves only what comes later in the same list.
+  // From the back: erasing moves only later elements of the same list.
   for (std::size_t i = places_.size(); i-- > 0;)
     if (!answered[i])
       places_[i].list->erase(
@@ -87,7 +87,7 @@ SingleNodes::SingleNodes(std::vector<DetectionNode>& roots, const NodeDescriptio
   find(roots_, description);
 }
 
-/// Gives the round that a node above this list would belong to.
+/// Returns the round of a node above this list.
 std::size_t SingleNodes::find(std::vector<DetectionNode>& list,
                               const NodeDescription& description) {
   std::size_t above = 0;
@@ -116,7 +116,7 @@ void SingleNodes::finish(std::size_t round) {
   for (Call& call : rounds_[round]) {
     if (!call.answered) continue;
     if (call.returned.size() == 1) {
-      // Through a node of its own: what is assigned may have come out of the tree's own node.
+      // Through a temporary node: the assigned value may have come from the tree's own node.
       DetectionNode node = std::move(call.returned.front());
       *call.node = std::move(node);
     } else {
@@ -125,7 +125,7 @@ void SingleNodes::finish(std::size_t round) {
   }
   if (expansions_.empty()) return;
   if (round + 1 == rounds_.size()) return expand(roots_);
-  // What the next round is called with must be whole; nothing points below those nodes any more.
+  // The next round must get complete nodes; nothing points below those nodes any more.
   for (Call& call : rounds_[round + 1]) expand(call.node->children);
 }
 

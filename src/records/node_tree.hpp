@@ -14,20 +14,21 @@ namespace vcap {
 
 /// One call for all nodes of a frame that a capsule takes.
 ///
-/// The tree stays as it is until put_back(), so that a capsule that throws has changed nothing.
-/// Thread safety: thread-compatible; the tree is borrowed and must not change in between.
+/// The tree does not change until put_back(), so a capsule that throws has changed nothing. Thread
+/// safety: thread-compatible; the tree is borrowed and must not change until put_back().
 class VCAP_EXPORT TakenNodes {
  public:
-  /// Finds what `description` describes, anywhere in the tree; a node that is described is taken
-  /// with all that is below it. Throws what NodeDescription::describes() throws.
+  /// Finds the nodes that `description` describes, anywhere in the tree. Such a node is taken with
+  /// everything below it. Throws what NodeDescription::describes() throws.
   TakenNodes(std::vector<DetectionNode>& roots, const NodeDescription& description);
 
   /// A copy of the nodes, for the capsule.
   DetectionNodes copy() const;
 
-  /// Puts `returned` in the place of what was taken. Nodes taken out of one list go back to it, in
-  /// the returned order. Where they came from several, a returned node with the name and outline
-  /// of a taken one takes its place, and the others join the roots.
+  /// Replaces the taken nodes by `returned`. If they came from one list, the returned nodes go
+  /// there, in the returned order. If they came from several, a returned node replaces the taken
+  /// node with the same name and outline; other returned nodes join the roots, and other taken
+  /// nodes are removed.
   void put_back(std::vector<DetectionNode> returned) &&;
 
  private:
@@ -43,11 +44,11 @@ class VCAP_EXPORT TakenNodes {
   std::vector<Place> places_;  ///< parents before their children's lists, lists in order
 };
 
-/// The calls, one for each node of a frame that a capsule takes singly.
+/// The calls for a capsule that takes nodes singly: one for each such node of a frame.
 ///
-/// They come in rounds: a node that is below another one of them goes in an earlier round, so
-/// that the upper one is called with what became of the lower. Calls of a round are independent.
-/// Thread safety: thread-compatible; copy() and set() of different calls may run at once.
+/// Calls come in rounds. A node below another such node is in an earlier round, so that the upper
+/// node contains the result for the lower one. Calls of a round are independent. Thread safety:
+/// thread-compatible; copy() and set() of different calls may run at once.
 class VCAP_EXPORT SingleNodes {
  public:
   /// Throws what NodeDescription::describes() throws.
@@ -56,11 +57,11 @@ class VCAP_EXPORT SingleNodes {
   std::size_t rounds() const noexcept { return rounds_.size(); }
   std::size_t calls(std::size_t round) const noexcept { return rounds_[round].size(); }
 
-  /// The node of one call, for the capsule; the tree keeps its own until finish().
+  /// The node of one call, for the capsule; the tree's node does not change until finish().
   DetectionNodes copy(std::size_t round, std::size_t call) const;
-  /// What one call gave. A call without set() leaves its node as it is.
+  /// Stores the result of one call. A call without set() leaves its node unchanged.
   void set(std::size_t round, std::size_t call, std::vector<DetectionNode> returned);
-  /// Puts what a round's calls gave into the tree; rounds are finished in order.
+  /// Puts the results of a round's calls into the tree; rounds must be finished in order.
   void finish(std::size_t round);
 
  private:
@@ -74,7 +75,7 @@ class VCAP_EXPORT SingleNodes {
 
   std::vector<DetectionNode>& roots_;
   std::vector<std::vector<Call>> rounds_;
-  /// Nodes that became none or several: put into their lists only when nothing points there.
+  /// Nodes that are replaced by zero or several nodes; done when nothing points into their lists.
   std::map<const DetectionNode*, std::vector<DetectionNode>> expansions_;
 };
 

@@ -14,7 +14,7 @@ class RecordComparison {
  public:
   explicit RecordComparison(const RecordTolerance& tolerance) : tolerance_(tolerance) {}
 
-  /// `allowed`: by how much numbers here may differ.
+  /// `allowed`: the largest difference of numbers here that counts as equal.
   std::optional<RecordDifference> compare(const nlohmann::json& one, const nlohmann::json& other,
                                           const Pointer& place, double allowed) const {
     if (one.is_number() && other.is_number()) {

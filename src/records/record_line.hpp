@@ -8,8 +8,8 @@
 
 namespace vcap {
 
-/// The record as one line of JSON with its newline: the keys in the order of the schema, text
-/// that is not UTF-8 replaced by U+FFFD, numbers that are not finite as null. Thread-safe.
+/// The record as one line of JSON with its newline. Keys are in schema order; text that is not
+/// UTF-8 is replaced by U+FFFD; numbers that are not finite become null. Thread-safe.
 VCAP_EXPORT std::string record_line(const FrameRecord& record);
 
 }  // namespace vcap

@@ -16,14 +16,14 @@ class JsonLinesSink final : public Sink {
   explicit JsonLinesSink(const std::filesystem::path& path) : file_(path) {}
 
   void write(const FrameRecord& record) override {
-    const std::string line = record_line(record);  // outside the lock: streams share the sink
+    const std::string line = record_line(record);  // outside the lock, since streams share the sink
     const std::lock_guard lock(mutex_);
     if (closed_)
       throw OutputError(ErrorCode::output_write, "output " + file_.path().string() +
                                                      " is closed already; close a sink after the "
                                                      "last stream that writes to it");
-    // One call for each record: a reader of a pipe sees whole lines as they come, and a full disk
-    // is found out at the record that did not fit. A line takes longer to make than to write.
+    // One call for each record: a reader of a pipe gets whole lines as they come, and a full disk
+    // is noticed at the record that did not fit. Making a line takes longer than writing it.
     try {
       file_.write(file_.is_torn() ? "\n" + line : line);
     } catch (...) {

@@ -18,7 +18,7 @@
 namespace vcap {
 namespace {
 
-/// The rate of a clip whose source does not tell one.
+/// The rate of a clip if the source's rate is unknown.
 constexpr double kDefaultRate = 25;
 
 int codec_of(const std::filesystem::path& path) {
@@ -43,7 +43,7 @@ double rate_of(double frames_per_second) {
           std::to_string(static_cast<int>(kDefaultRate)) + ")");
 }
 
-/// The whole picture in the middle, black around it.
+/// The whole picture, centred, with black around it.
 cv::Mat fitted(const cv::Mat& image, cv::Size size) {
   const double scale = std::min(size.width / static_cast<double>(image.cols),
                                 size.height / static_cast<double>(image.rows));
@@ -63,7 +63,7 @@ class AnnotatedVideoSink final : public Sink {
       : codec_(codec_of(path)), rate_(rate_of(frames_per_second)), file_(path) {}
 
   void write(const FrameRecord& record) override {
-    cv::Mat image = record.frame.image.clone();  // frames' pixels are shared
+    cv::Mat image = record.frame.image.clone();  // the pixels of frames are shared
     if (!record.frame.is_null) draw_nodes(image, DetectionNodes::all(record.objects));
     const std::lock_guard lock(mutex_);
     if (record.frame.is_null) image = last_;
@@ -71,15 +71,15 @@ class AnnotatedVideoSink final : public Sink {
     if (closed_) fail("is closed already; close a sink after the stream that writes to it");
     if (frames_ == 0) open(image.size());
     if (image.size() != size_) image = fit(image);
-    // OpenCV does not tell whether writing worked. A full disk is found out ahead, by what a
-    // frame may take at the very most and a reserve for the index; the rest is checked at close().
+    // OpenCV does not report write errors. A full disk is detected in advance, from the largest
+    // size that a frame may take and a reserve for the index. close() checks the rest.
     try {
       file_.check_space(image.total() * image.elemSize() + kReserve);
       writer_.write(image);
     } catch (const cv::Exception& error) {
       fail("cannot be written further: " + error.err);
     } catch (const OutputError&) {
-      broken_ = !losses_allowed_;  // the clip does without this frame
+      broken_ = !losses_allowed_;  // if losses are allowed, the clip lacks this frame
       throw;
     }
     ++frames_;
@@ -116,11 +116,11 @@ class AnnotatedVideoSink final : public Sink {
 
   void open(cv::Size size) {
     size_ = size;
-    take_av_log();  // OpenCV writes by libav
+    take_av_log();  // OpenCV writes through libav
     try {
       writer_.open(file_.written_at().string(), cv::CAP_FFMPEG, codec_, rate_, size);
     } catch (const cv::Exception&) {
-      // Tells no more than that it is not open.
+      // The exception adds nothing: writer_.isOpened() is false.
     }
     if (!writer_.isOpened())
       fail("cannot be encoded: no clip of " + std::to_string(size.width) + " × " +
@@ -138,7 +138,7 @@ class AnnotatedVideoSink final : public Sink {
     return fitted(image, size_);
   }
 
-  /// What was written must be there: as many frames, the last of which can be decoded.
+  /// Checks the written clip: it must have all frames, and the last one must be decodable.
   void check_result() {
     cv::VideoCapture clip;
     try {

@@ -11,8 +11,8 @@
 
 namespace vcap {
 
-/// Why a frame does not follow the last one that was seen: by its own reason, and those of frames
-/// between, which were not. Thread safety: value.
+/// The reasons why a frame does not follow the last frame that was seen: its own, and those of
+/// unseen frames in between. Thread safety: value.
 class Discontinuities {
  public:
   void add(Discontinuity one) noexcept {
@@ -22,9 +22,10 @@ class Discontinuities {
   bool empty() const noexcept { return bits_ == 0; }
   bool contains(Discontinuity one) const noexcept { return (bits_ & bit(one)) != 0; }
 
-  /// The one that says most, which records tell.
+  /// The most important one, which records show.
   Discontinuity foremost() const noexcept { return foremost_besides({}); }
-  /// The one to show to a capsule that keeps its state over some: one over which it does not.
+  /// The one to show to a capsule that keeps its state over the kinds in `kept`: one that is not in
+  /// `kept`, if there is one.
   Discontinuity foremost_besides(std::span<const Discontinuity> kept) const noexcept {
     Discontinuity of_kept = Discontinuity::none;
     for (const Discontinuity one : kRank) {
@@ -44,9 +45,9 @@ class Discontinuities {
   unsigned bits_ = 0;
 };
 
-/// The discontinuities of which a stateful capsule does not know yet, since it was not called on
-/// their frames. One of bounded state is not told of those that lie farther back than its warm-up,
-/// on which it does not depend: a slice that begins behind them does not have them. Thread safety:
+/// The discontinuities that a stateful capsule has not seen, because it was not called on their
+/// frames. With bounded state, those further back than the warm-up are left out: the state does not
+/// depend on them, and a slice that begins after them does not have them. Thread safety:
 /// thread-compatible.
 class OwedDiscontinuities {
  public:
@@ -59,9 +60,9 @@ class OwedDiscontinuities {
     some.add(one);
     add(some);
   }
-  /// A frame that is not null has passed, whether or not the capsule was called.
+  /// Counts a frame that is not null, whether or not the capsule was called.
   void pass_frame() noexcept { ++frames_; }
-  /// Those to tell of at the frame that comes now.
+  /// The discontinuities to report at the current frame.
   Discontinuities owed(std::optional<std::int64_t> warmup) const noexcept {
     Discontinuities found;
     for (std::size_t i = 0; i < last_.size(); ++i)
@@ -72,7 +73,7 @@ class OwedDiscontinuities {
   void clear() noexcept { last_ = {}; }
 
  private:
-  /// How many frames had passed at the last one of each kind, in the order of the ranks.
+  /// The frame count at the last discontinuity of each kind, in the order of kRank.
   std::array<std::optional<std::int64_t>, Discontinuities::kRank.size()> last_{};
   std::int64_t frames_ = 0;
 };

@@ -19,12 +19,12 @@ std::string_view take_number(std::string_view& text) {
   const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
   std::string_view number = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   text.remove_prefix(number.size());
-  // Without its zeros, the longer number is the greater one, whatever its length.
+  // Without leading zeros, the number with more digits is the greater one.
   number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
   return number;
 }
 
-/// Below, equal or above 0, numbers as numbers.
+/// Below, equal to or above 0; digits compare as numbers.
 int natural_compare(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (is_digit(a.front()) && is_digit(b.front())) {

@@ -14,7 +14,7 @@
 
 namespace vcap {
 
-/// What host and stream share. Thread safety: thread-safe.
+/// The state that host and stream share. Thread safety: thread-safe.
 class FrameFeed::Queue {
  public:
   explicit Queue(Settings settings) : settings_(std::move(settings)) {
@@ -65,7 +65,7 @@ class FrameFeed::Queue {
     return true;
   }
 
-  /// Nothing once all is read after end(), or after interrupt().
+  /// `nullopt` after interrupt(), or after end() when all frames are read.
   std::optional<Frame> pop() {
     std::unique_lock lock(mutex_);
     arrived_.wait(lock, [this] { return over_ || !frames_.empty(); });
@@ -83,7 +83,7 @@ class FrameFeed::Queue {
     room_.notify_all();
   }
 
-  /// Nobody will read the frames that wait.
+  /// Ends the feed and drops the frames that wait to be read.
   void interrupt() noexcept {
     end();
     const std::lock_guard lock(mutex_);
@@ -107,19 +107,19 @@ class FrameFeed::Queue {
   }
 
   const Settings settings_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable arrived_;
   std::condition_variable room_;
   std::deque<Frame> frames_;
   std::optional<std::chrono::steady_clock::time_point> first_at_;
   std::chrono::nanoseconds last_pts_{-1};
   std::int64_t next_index_ = 0;
-  Discontinuities refused_{};  ///< of frames since the last one that was taken
+  Discontinuities refused_{};  ///< of frames refused since the last accepted one
   bool has_source_ = false;
   bool over_ = false;
 };
 
-/// The stream's end of it.
+/// The stream's side of the queue.
 class FrameFeed::QueueSource final : public Source {
  public:
   explicit QueueSource(std::shared_ptr<Queue> queue) : queue_(std::move(queue)) {}

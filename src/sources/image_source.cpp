@@ -39,7 +39,7 @@ cv::Mat load_image(const fs::path& file) {
                                                 reason + "; repair it or take it out");
 }
 
-/// The images in their order; images have no times of their own.
+/// Images in their order; images have no times of their own.
 class StoredImages final : public StoredIndex, public std::enable_shared_from_this<StoredImages> {
  public:
   StoredImages(std::vector<fs::path> files, std::string description)
@@ -68,7 +68,7 @@ class ImageFrames final : public StoredFrames {
 
   SourceInfo info() const override { return images_->info(); }
   bool seek(nanoseconds time) override {
-    // The first whose time is not before it; beyond the last there is none.
+    // The first image at or after that time; there is none beyond the last.
     const auto duration = images_->time(1).count();
     const std::int64_t image = time.count() / duration + (time.count() % duration != 0);
     present_ = std::min(image, images_->size());

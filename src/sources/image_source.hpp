@@ -12,14 +12,14 @@
 
 namespace vcap {
 
-/// Whether the name's extension is one of images. Thread-safe.
+/// Whether the name has the extension of an image. Thread-safe.
 bool is_image_file(const std::filesystem::path& path);
 
-/// The images as they are given, each a frame; images have no times of their own and are taken as
-/// 25 a second. `description` stands in messages. All throw SourceError.
+/// A frame for each image, in the order given. Images have no times of their own and get 25 per
+/// second. `description` appears in messages. All throw SourceError.
 std::unique_ptr<Source> open_image_files(std::vector<std::filesystem::path> files,
                                          std::string description, const SourceOptions& options);
-/// Those of a folder, or that match, in the natural order of their names.
+/// The images of a folder, or those that match, in the natural order of their names.
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& folder,
                                           const SourceOptions& options);
 std::unique_ptr<Source> open_image_glob(const std::string& pattern, const SourceOptions& options);

@@ -9,18 +9,18 @@
 
 namespace vcap {
 
-/// Time and chance, as live sources have them. Tests bring their own.
+/// The clock and random numbers of live sources. Tests inject their own.
 class VCAP_EXPORT LiveClock {
  public:
   virtual ~LiveClock();
   virtual std::chrono::steady_clock::time_point now() = 0;
-  /// Comes back after that time, or at once where stop is requested.
+  /// Returns after that time, or at once if stop is requested.
   virtual void wait(std::chrono::nanoseconds time, const std::stop_token& stop) = 0;
-  /// From 0 to 1, evenly.
+  /// A random number from 0 to 1, uniformly distributed.
   virtual double chance() = 0;
 };
 
-/// The machine's.
+/// The machine's steady clock and random numbers.
 std::unique_ptr<LiveClock> make_live_clock();
 
 }  // namespace vcap

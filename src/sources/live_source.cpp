@@ -51,14 +51,14 @@ std::optional<Frame> LiveSource::read() {
   else if (attempts_ > 0)
     frame.discontinuity = Discontinuity::reconnect;
   if (frame.discontinuity != Discontinuity::none)
-    info_.decoder = feed_->info().decoder;  // as the connection's first picture has shown
+    info_.decoder = feed_->info().decoder;  // known since the connection's first picture
   else if (time.gap || picture->follows_damage)
     frame.discontinuity = Discontinuity::gap;
   attempts_ = 0;
   return frame;
 }
 
-/// Nothing where the feed is lost, or the source interrupted.
+/// `nullopt` if the feed is lost or the source was interrupted.
 std::optional<LivePicture> LiveSource::read_picture() {
   if (!feed_ || stop_.stop_requested()) return std::nullopt;
   try {
@@ -72,14 +72,14 @@ std::optional<LivePicture> LiveSource::read_picture() {
 
 void LiveSource::lose(const std::string& why) {
   lost_because_ = why;
-  // Closed before the next one is opened: many cameras serve few at a time.
+  // Closed before the next one is opened: many cameras serve only a few connections at a time.
   feed_.reset();
 }
 
-/// One attempt, after its delay; false where the source is interrupted. Throws SourceError where
-/// there are to be no more attempts.
+/// One attempt, after its delay; false if the source was interrupted. Throws SourceError if no
+/// attempts are left.
 bool LiveSource::connect_again() {
-  const int failed = was_connected_ ? attempts_ : attempts_ - 1;  // the first one is no repetition
+  const int failed = was_connected_ ? attempts_ : attempts_ - 1;  // the first is no retry
   if (failed >= policy_.max_attempts)
     throw SourceError(
         ErrorCode::source_read,

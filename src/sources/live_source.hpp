@@ -18,10 +18,10 @@
 
 namespace vcap {
 
-/// What a camera gave. Thread safety: value.
+/// A picture from a camera. Thread safety: value.
 struct LivePicture {
-  cv::Mat image{};  ///< in memory of its own
-  /// By the camera's clock, from anywhere on; nothing where it has none.
+  cv::Mat image{};  ///< in its own memory
+  /// By the camera's clock, with an arbitrary origin; `nullopt` if it has none.
   std::optional<std::chrono::nanoseconds> time{};
   bool follows_damage = false;  ///< something before it could not be decoded
 };
@@ -35,23 +35,23 @@ class VCAP_EXPORT LiveFeed {
   virtual ~LiveFeed();
 
   virtual SourceInfo info() const = 0;
-  /// The next picture. Throws SourceError, saying why there is none, once the connection is of no
-  /// further use, and soon after stop is requested.
+  /// The next picture. Throws SourceError with the reason when the connection is no longer usable,
+  /// and soon after stop is requested.
   virtual LivePicture next() = 0;
 };
 
-/// Goes on whether it is read or not: a camera, connected again where it is lost.
+/// A camera: delivers pictures whether they are read or not, and is reconnected when it is lost.
 /// Thread safety: as Source.
 class VCAP_EXPORT LiveSource final : public Source {
  public:
-  /// Makes a connection. Throws SourceError. [source thread]
+  /// Opens a connection. Throws SourceError. [source thread]
   using Connect = std::function<std::unique_ptr<LiveFeed>(const std::stop_token&)>;
 
-  /// Begins with a feed that is connected; `stop` is what interrupts it and those to come.
+  /// Starts with a connected feed; `stop` interrupts it and all later feeds.
   LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect, const ReconnectPolicy& policy,
              std::stop_source stop, std::unique_ptr<LiveClock> clock = nullptr);
 
-  /// Begins with none: the first read() connects. `info` holds until then.
+  /// Starts unconnected: the first read() connects. `info` is used until then.
   LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& policy, std::stop_source stop,
              std::unique_ptr<LiveClock> clock = nullptr);
 
@@ -69,11 +69,11 @@ class VCAP_EXPORT LiveSource final : public Source {
   const ReconnectPolicy policy_;
   std::stop_source stop_;
   const std::unique_ptr<LiveClock> clock_;
-  std::unique_ptr<LiveFeed> feed_{};  ///< null: lost
+  std::unique_ptr<LiveFeed> feed_{};  ///< null: not connected
   bool was_connected_ = false;
   SourceInfo info_;
   std::string lost_because_;
-  int attempts_ = 0;  ///< to connect, since the last frame
+  int attempts_ = 0;  ///< connection attempts since the last frame
   std::int64_t next_index_ = 0;
   LiveTimes times_;
 };

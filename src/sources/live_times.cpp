@@ -10,10 +10,10 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kLeastGap = std::chrono::seconds(1);
 constexpr int kMostPicturesInNoGap = 5;
-/// Pictures may have piled up on the way while none came. A step that is longer than the wait for
-/// it by more than that is a clock that was set.
+/// Pictures may be delayed and then arrive together. If the camera's time advances by more than
+/// this beyond the wait for the picture, its clock was set.
 constexpr nanoseconds kMostBehind = std::chrono::seconds(10);
-/// How much of each step goes into the pace.
+/// Each step has a weight of 1/kPaceShare in the pace.
 constexpr int kPaceShare = 4;
 
 }  // namespace
@@ -38,7 +38,7 @@ LiveTimes::Time LiveTimes::next(std::chrono::steady_clock::time_point arrival,
     last_told_ = told;
     last_told_arrival_ = now;
   }
-  // Two pictures may come within one tick of a clock.
+  // Two pictures may have the same clock tick.
   time.pts = std::max(time.pts, last_pts_ + nanoseconds(1));
   connected_ = true;
   last_arrival_ = now;
@@ -48,12 +48,12 @@ LiveTimes::Time LiveTimes::next(std::chrono::steady_clock::time_point arrival,
 
 bool LiveTimes::follows_gap(nanoseconds step, nanoseconds waited) noexcept {
   if (step < -kLeastGap || step > waited + kMostBehind) {
-    offset_.reset();  // its clock was set
+    offset_.reset();  // the camera's clock was set
     return true;
   }
-  if (step <= nanoseconds(0)) return false;  // no more than times that are not quite in order
+  if (step <= nanoseconds(0)) return false;  // the times are just slightly out of order
   const bool gap = pace_ && step > std::max(kLeastGap, kMostPicturesInNoGap * *pace_);
-  // Gaps too, so that a camera that has become slow is soon taken for a slow one.
+  // Gaps count too, so that a camera that has become slow soon counts as slow.
   pace_ = pace_ ? *pace_ + (step - *pace_) / kPaceShare : step;
   return gap;
 }

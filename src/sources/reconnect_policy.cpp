@@ -22,7 +22,7 @@ void require(bool holds, const std::string& value, const char* allowed) {
 std::chrono::nanoseconds ReconnectPolicy::delay(int attempt, double chance) const {
   const std::chrono::duration<double, std::nano> first = first_delay;
   const std::chrono::duration<double, std::nano> most = max_delay;
-  // An infinite power, of many attempts, would make no number of a first delay of 0.
+  // With many attempts the power is infinite; times a first delay of 0 it would be NaN.
   const auto grown = std::min(first * std::min(std::pow(factor, attempt - 1), 1e12), most);
   return std::chrono::nanoseconds(std::llround((grown * (1 - jitter * chance)).count()));
 }

@@ -24,7 +24,7 @@ std::optional<std::int64_t> Rows::at_or_after(std::int64_t row) const noexcept {
 
 void Rows::add(RowRange range) {
   if (range.begin >= range.end) return;
-  // All that touch it become one with it; mostly there are none but the last.
+  // Merges all ranges that touch it; usually that is at most the last one.
   const auto first = std::ranges::lower_bound(ranges_, range.begin, {}, &RowRange::end);
   auto last = first;
   for (; last != ranges_.end() && last->begin <= range.end; ++last) {

@@ -11,10 +11,10 @@
 
 namespace vcap {
 
-/// Frames of a stream whose end is not known: more than any clip has.
+/// The number of frames of a stream with an unknown end: more than any clip has.
 inline constexpr std::int64_t kEndlessRows = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// A set of rows, as ranges that ascend and do not touch. Thread safety: value.
+/// A set of rows, as ascending ranges that do not touch. Thread safety: value.
 class VCAP_EXPORT Rows {
  public:
   Rows() = default;
@@ -23,16 +23,16 @@ class VCAP_EXPORT Rows {
   bool empty() const noexcept { return ranges_.empty(); }
   const std::vector<RowRange>& ranges() const noexcept { return ranges_; }
   std::int64_t count() const noexcept;
-  /// From the first row to behind the last; there must be one.
+  /// From the first row to the one after the last; requires a non-empty set.
   RowRange hull() const noexcept { return {ranges_.front().begin, ranges_.back().end}; }
   bool contains(std::int64_t row) const noexcept;
-  /// The first of them that is not before that one.
+  /// The first row of the set at or after `row`.
   std::optional<std::int64_t> at_or_after(std::int64_t row) const noexcept;
 
-  /// An empty range adds nothing.
+  /// Ignores an empty range.
   void add(RowRange range);
   void add(const Rows& others);
-  /// Each range longer by so much, within 0 to `end`.
+  /// Each range extended by `back` and `ahead`, within 0 to `end`.
   Rows widened(std::int64_t back, std::int64_t ahead, std::int64_t end) const;
 
   bool operator==(const Rows&) const = default;

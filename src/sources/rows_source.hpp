@@ -12,12 +12,12 @@
 
 namespace vcap {
 
-/// Gives of a source, which is read from its beginning, the frames of some rows, as they are.
-/// Thread safety: as Source.
+/// Reads a source from its beginning and gives the frames of some rows, unchanged. Thread safety:
+/// as Source.
 class VCAP_EXPORT RowsSource final : public Source {
  public:
-  /// `needed`: those of them without which reading fails with SourceError (source_read), where the
-  /// source ends before. Rows up to kEndlessRows mean all there are.
+  /// `needed`: the rows that must exist; if the source ends before them, read() throws SourceError
+  /// (source_read). Rows up to kEndlessRows mean all that there are.
   RowsSource(std::unique_ptr<Source> in_order, Rows rows, Rows needed);
 
   SourceInfo info() const override;
@@ -30,7 +30,7 @@ class VCAP_EXPORT RowsSource final : public Source {
   const std::unique_ptr<Source> in_order_;
   const Rows rows_;
   const Rows needed_;
-  std::int64_t next_ = 0;  ///< the row that comes next
+  std::int64_t next_ = 0;  ///< the next row of `in_order_`
   std::atomic<bool> interrupted_{false};
 };
 

@@ -42,7 +42,7 @@ void check_ranges(const std::vector<RowRange>& ranges) {
   }
 }
 
-/// As ranges, each of rows that are neighbours.
+/// One range for each row; merged() joins neighbours later.
 std::vector<RowRange> to_ranges(const std::vector<std::int64_t>& rows) {
   if (rows.empty()) refuse_sampler("there is no row to gather; name one at least");
   if (rows.front() < 0)
@@ -57,12 +57,12 @@ std::vector<RowRange> to_ranges(const std::vector<std::int64_t>& rows) {
   return ranges;
 }
 
-/// How many rows a stride leaves of so many.
+/// The number of rows that a stride leaves of `rows`.
 std::int64_t strided(std::int64_t rows, std::int64_t k) {
   return rows == 0 ? 0 : (rows - 1) / k + 1;
 }
 
-/// As few ranges as have the same rows: those over which an even stride goes on become one.
+/// The same rows in as few ranges as possible: ranges that continue an even stride are joined.
 std::vector<RowRange> merged(const std::vector<RowRange>& ranges, std::int64_t k) {
   std::vector<RowRange> merged;
   for (const RowRange& range : ranges) {
@@ -108,7 +108,7 @@ std::size_t Sampler::Step::range_of(std::int64_t element) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(ends, element) - ends.begin());
 }
 
-/// The row it shows, or whose time it shares.
+/// The row that the element shows, or whose time it shares.
 std::int64_t Sampler::Step::row(std::int64_t element) const {
   switch (kind) {
     case Kind::stride: {
@@ -173,7 +173,7 @@ Sampler Sampler::then(const Sampler& next) const {
   std::int64_t repeats = 1;
   for (const Step& step : both.steps_) {
     if (step.kind != Kind::repeat && step.kind != Kind::repeat_null) continue;
-    repeats *= step.k;  // of two numbers that are no higher than kMostRepeats
+    repeats *= step.k;  // no overflow: neither factor is above kMostRepeats
     check_k("repeats, one in another,", repeats, kMostRepeats);
   }
   return both;

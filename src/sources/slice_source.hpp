@@ -13,7 +13,8 @@
 
 namespace vcap {
 
-/// Lets a slice's reader go on while not too many of its records wait. Thread safety: thread-safe.
+/// Backpressure on a slice's reader: it waits while too many of its records wait. Thread safety:
+/// thread-safe.
 class SliceGate {
  public:
   explicit SliceGate(std::size_t room) : room_(room) {}
@@ -30,7 +31,7 @@ class SliceGate {
     const std::lock_guard lock(mutex_);
     if (--waiting_ < room_) changed_.notify_all();
   }
-  /// For good.
+  /// Opens the gate permanently.
   void open() noexcept {
     const std::lock_guard lock(mutex_);
     open_ = true;
@@ -45,7 +46,7 @@ class SliceGate {
   bool open_ = false;
 };
 
-/// A slice's frames, as its stream is to see them.
+/// A slice's frames, as its stream sees them. If it begins a group, indexes count from there.
 class SliceSource final : public Source {
  public:
   SliceSource(std::unique_ptr<Source> frames, std::shared_ptr<SliceGate> gate,

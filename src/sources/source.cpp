@@ -40,7 +40,7 @@ std::unique_ptr<Source> open_source(const std::string& name, const SourceOptions
                       "folder of images or a glob of them");
   std::error_code failed;
   const fs::file_status status = fs::status(name, failed);
-  // What exists under exactly that name is meant, even a file called "0" or "a[1].avi".
+  // An existing path has priority, even a file called "0" or "a[1].avi".
   if (fs::is_directory(status)) return open_image_folder(name, options);
   if (fs::exists(status))
     return is_image_file(name) ? open_image_files({name}, "image " + name, options)

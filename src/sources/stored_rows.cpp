@@ -14,10 +14,10 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Where nothing tells a rate.
+/// Used if the source has no frame rate.
 constexpr double kRateOfRows = 25;
 
-/// The first picture at or after that time; the index's size where there is none.
+/// The first picture at or after `time`; the index's size if there is none.
 std::int64_t picture_at(const StoredIndex& index, nanoseconds time) {
   std::int64_t least = 0;
   for (std::int64_t most = index.size(); least < most;) {

@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// No clip is longer; sums of times stay within their type.
+/// No clip is longer; keeps sums of times within their type.
 constexpr nanoseconds kLongestClip = std::chrono::years(10);
 
 std::string seconds_text(nanoseconds time) {
@@ -30,14 +30,14 @@ std::string seconds_text(nanoseconds time) {
   throw InvalidArgument(ErrorCode::invalid_argument, "source options: " + what);
 }
 
-/// How many of a whole source's frames the range leaves; by its rate, and so an estimate where that
-/// is not even.
+/// How many of the source's frames the range leaves, by the frame rate. An estimate if the rate is
+/// not constant.
 std::optional<std::int64_t> rows_left(const SourceInfo& whole, const SourceOptions& options) {
   if (!whole.frames || (options.start.count() == 0 && !options.end)) return whole.frames;
   if (whole.frames_per_second <= 0) return std::nullopt;
   const auto row_at = [&](nanoseconds time) {
     const double row = std::chrono::duration<double>(time).count() * whole.frames_per_second;
-    // A hair less: a time that means a frame may lie a rounding behind it.
+    // Tolerance: a time that names a frame may be later than it by a rounding error.
     return static_cast<std::int64_t>(
         std::min(std::ceil(row - 1e-6), static_cast<double>(*whole.frames)));
   };
@@ -45,19 +45,19 @@ std::optional<std::int64_t> rows_left(const SourceInfo& whole, const SourceOptio
   return std::max<std::int64_t>(end - row_at(options.start), 0);
 }
 
-/// Of the rows that the range leaves.
+/// Applies to the rows that the range leaves.
 Sampler sampler_of(const SourceOptions& options) {
   return Sampler::stride(options.stride).then(options.sampler);
 }
 
-/// That share of a time.
+/// `time` × `part` / `parts`.
 nanoseconds share(nanoseconds time, std::int64_t part, std::int64_t parts) {
   return time / parts * part + time % parts * part / parts;
 }
 
 class StoredSource final : public Source {
  public:
-  /// `some`: the elements to give, of those that the index, which there is, says there are.
+  /// `some`: the elements to give, of those in the index; requires an index.
   StoredSource(std::unique_ptr<StoredFrames> frames, const SourceOptions& options,
                std::stop_source stop, std::optional<Rows> some = std::nullopt)
       : options_(options),
@@ -67,7 +67,8 @@ class StoredSource final : public Source {
         some_(std::move(some)),
         element_(some_ ? some_->hull().begin : 0),
         next_index_(element_) {
-    // Without a sampler nearly all is decoded anyway, and looking through a file first takes time.
+    // Without a sampler nearly everything is decoded anyway, and scanning the file first takes
+    // time.
     if (some_ || !options.sampler.is_all()) rows_.use_index(!some_);
     info_ = rows_.info();
     if (rows_.size() && *rows_.size() > 0) sampler_.size(*rows_.size());
@@ -94,7 +95,7 @@ class StoredSource final : public Source {
       if (picture_row_ != element.row) keep_picture();
       frame.image = picture_;
     }
-    if (element.parts == 1) forget_picture();  // otherwise the next may show it too
+    if (element.parts == 1) forget_picture();  // otherwise the next element may show it too
     ++next_index_;
     return frame;
   }
@@ -111,7 +112,7 @@ class StoredSource final : public Source {
                           "; choose another range");
   }
 
-  /// By what its first picture has shown.
+  /// Updates info_ after the first picture is decoded.
   void describe() {
     const SourceInfo whole = info_;
     info_ = rows_.info();
@@ -130,7 +131,7 @@ class StoredSource final : public Source {
     info_.has_nulls = sampler_.has_nulls();
   }
 
-  /// To the next element, or the next loop's first; false at the end.
+  /// Goes to the next element, or to the first of the next loop; false at the end.
   bool advance() {
     ++element_;
     if (some_) {
@@ -141,7 +142,7 @@ class StoredSource final : public Source {
     return go_to_element() || (!stop_.stop_requested() && begin_loop());
   }
 
-  /// False at the end of the sequence, or where it was stopped.
+  /// False at the end of the sequence, or if stopped.
   bool go_to_element() {
     const std::optional<Sampler::Element> element = sampler_.element(element_);
     if (!element) return false;
@@ -153,7 +154,7 @@ class StoredSource final : public Source {
     return false;
   }
 
-  /// Only here it shows that a row which the sampler names is not there.
+  /// Only here is it known that a row named by the sampler does not exist.
   [[noreturn]] void fail_short() const {
     std::string why;
     try {
@@ -176,7 +177,7 @@ class StoredSource final : public Source {
   nanoseconds time_of(const Sampler::Element& element) {
     nanoseconds time =
         rows_.time() + loop_offset_ + share(rows_.duration(), element.part, element.parts);
-    // A duration that is only supposed may reach beyond the next row.
+    // An estimated duration may reach beyond the next row.
     if (last_time_ && time <= *last_time_) time = *last_time_ + nanoseconds(1);
     last_time_ = time;
     return time;
@@ -203,7 +204,7 @@ class StoredSource final : public Source {
   std::stop_source stop_;
   StoredRows rows_;
   SourceInfo info_;
-  const std::optional<Rows> some_;  ///< absent: all
+  const std::optional<Rows> some_;  ///< `nullopt`: all
   std::int64_t element_ = 0;        ///< in this loop
   std::int64_t next_index_ = 0;     ///< over all loops
   bool is_at_first_ = true;
@@ -211,11 +212,11 @@ class StoredSource final : public Source {
   std::int64_t loops_done_ = 0;
   nanoseconds loop_offset_{0};
   std::optional<nanoseconds> last_time_{};
-  cv::Mat picture_;  ///< of a row that may be shown more than once
+  cv::Mat picture_;  ///< of a row that may be shown again
   std::optional<std::int64_t> picture_row_;
 };
 
-/// The elements of a stored source by its index.
+/// Random access to the elements of a stored source, by its index.
 class StoredAccess final : public RandomAccess {
  public:
   StoredAccess(std::shared_ptr<const StoredIndex> index, const SourceOptions& options,

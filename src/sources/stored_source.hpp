@@ -12,12 +12,13 @@ namespace vcap {
 /// Throws InvalidArgument naming the option whose value is not possible.
 void check(const SourceOptions& options);
 
-/// Throws InvalidArgument naming an option that only stored sources have, where it is set.
+/// Throws InvalidArgument naming an option that is set but only stored sources have.
 void refuse_range(const SourceOptions& options, const std::string& name);
 
-/// Waits for its reader. Gives of the pictures what the options say, from the first, which is
-/// decoded here, so that what cannot be is found out at the opening. Interrupting it requests
-/// `stop`, by which the pictures end too. Throws SourceError: source_empty where none is in range.
+/// A source that waits for its reader and gives the pictures that the options select. Decodes the
+/// first picture now, so that a source that cannot be decoded fails here. interrupt() requests
+/// `stop`, which also ends the pictures. Throws SourceError: source_empty if no picture is in
+/// range.
 std::unique_ptr<Source> make_stored_source(std::unique_ptr<StoredFrames> frames,
                                            const SourceOptions& options, std::stop_source stop);
 

@@ -15,12 +15,12 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Where a container tells no rate, for times that it does not tell either.
+/// For frames without a time, if the container has no frame rate.
 constexpr double kFallbackRate = 25;
-/// A rate below that is damage.
+/// A longer frame duration means a damaged frame rate.
 constexpr nanoseconds kLongestFrame = std::chrono::minutes(10);
 
-/// A video's index, and what its further readers need.
+/// A video's index, and what further readers need.
 class StoredVideo final : public StoredIndex {
  public:
   StoredVideo(std::shared_ptr<const VideoIndex> index, AvAddress address, HardwareDecoding hardware,
@@ -67,12 +67,13 @@ bool VideoFrames::seek(nanoseconds time) {
       count_.reset();
       time_.reset();
       is_spent_ = false;
-      // Later than it, the keyframe did not do: a decoder may withhold what it cannot make whole.
-      // And where times go back midway, that one's place may be found from the beginning only.
+      // If the first picture is later than `time`, the keyframe was unsuitable: a decoder may
+      // withhold pictures that it cannot decode completely. If the clip's times go back, the right
+      // position may only be found from the beginning.
       if (next() && decoder_->time() && *time_ <= time && go_to(time)) return true;
     }
   }
-  // From the beginning it is slow, and right whatever the container.
+  // From the beginning: slow, but right for every container.
   if (!is_fresh_) reopen();
   return next() && go_to(time);
 }
@@ -83,7 +84,7 @@ bool VideoFrames::go_to(nanoseconds time) {
   return true;
 }
 
-/// Not all containers can go back, and only as new do all give the same once more.
+/// Not all containers can seek back, and only a new decoder surely gives the same pictures again.
 void VideoFrames::reopen() {
   decoder_ = std::make_unique<AvDecoder>(std::make_unique<AvInput>(decoder_->input().address()),
                                          AvDecoder::Pace::stored, decoder_->hardware(), threads_);
@@ -121,9 +122,10 @@ std::shared_ptr<const StoredIndex> VideoFrames::index() {
                                        most_threads_);
 }
 
-/// Whether, after so many pictures, that one is behind, or the way to it leads over some that need
-/// not be decoded. Those are always left out, however few: what is decoded for a picture, and so
-/// whether damage is met, then depends on its group alone, wherever reading began.
+/// Whether to seek to picture `number` after `count` pictures: it lies behind, or some pictures on
+/// the way need not be decoded. Such pictures are always skipped, however few. So what is decoded
+/// for a picture, and whether damage is found, depends only on its group of pictures and not on
+/// where reading began.
 bool VideoFrames::seek_pays(std::int64_t count, std::int64_t number) const {
   return number < count || (keys_hold_ && index_->key_before(number) > count);
 }
@@ -137,8 +139,8 @@ bool VideoFrames::go_to(std::int64_t number, std::optional<std::int64_t> followi
     if (!is_from_key && (key > 0 || !is_fresh_)) reopen();
   }
   if (decode(number, following)) return true;
-  // A decoder may withhold what it cannot make whole after a keyframe, where a clip is refreshed
-  // little by little. Then it is better never to go back in it.
+  // After a keyframe, a decoder may withhold pictures that it cannot decode completely, as in clips
+  // with gradual refresh. Then it is better not to seek in this clip any more.
   if (is_from_key && !is_stopped()) {
     keys_hold_ = false;
     reopen();
@@ -189,8 +191,8 @@ void VideoFrames::at_end() {
   if (count_) warn_if_short(*count_);
 }
 
-/// The count is an estimate for some containers, so this is no error; but a clip that breaks off
-/// must not look like a whole one.
+/// Some containers only estimate the count, so this is not an error. But a truncated clip must not
+/// look complete.
 void VideoFrames::warn_if_short(std::int64_t frames) {
   const AvInput& input = decoder_->input();
   const std::int64_t all = input.stream().nb_frames;

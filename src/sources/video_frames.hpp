@@ -39,18 +39,18 @@ class VideoFrames final : public StoredFrames {
   void at_end();
   void warn_if_short(std::int64_t frames);
 
-  const int most_threads_;  ///< as SourceOptions has it
+  const int most_threads_;  ///< SourceOptions::decoder_threads
   DecoderThreads threads_;
   std::unique_ptr<AvDecoder> decoder_;
   std::chrono::nanoseconds frame_duration_;
-  std::optional<std::chrono::nanoseconds> time_;  ///< of the present picture; nothing before one
-  bool is_fresh_ = true;                          ///< nothing has been read since the opening
-  /// Of pictures from the beginning up to the present one; nothing where that is not known.
+  std::optional<std::chrono::nanoseconds> time_;  ///< of the current picture; before it: `nullopt`
+  bool is_fresh_ = true;                          ///< nothing was read since the opening
+  /// Number of pictures from the beginning up to the current one; `nullopt` if unknown.
   std::optional<std::int64_t> count_ = 0;
-  bool is_spent_ = false;  ///< the decoder gives nothing after the present picture
+  bool is_spent_ = false;  ///< the decoder gives no picture after the current one
   std::shared_ptr<const VideoIndex> index_;
-  bool has_looked_through_ = false;  ///< for an index
-  bool keys_hold_ = true;            ///< decoding may begin at the index's keyframes
+  bool has_looked_through_ = false;  ///< the file was scanned for an index
+  bool keys_hold_ = true;            ///< decoding may start at the index's keyframes
   bool warned_ = false;
 };
 

@@ -45,7 +45,7 @@ std::unique_ptr<Source> open_video_file(const fs::path& path, const SourceOption
   if (fs::is_regular_file(path, unknown) && fs::file_size(path, unknown) == 0)
     throw SourceError(ErrorCode::source_empty, name + " is empty; check how it was made");
   const std::stop_source stop;
-  AvAddress address{.url = "file:" + path.string(),  // whatever a name like "a:b.avi" looks like
+  AvAddress address{.url = "file:" + path.string(),  // needed for a name like "a:b.avi"
                     .name = name,
                     .cannot_open =
                         "cannot be opened as a video ({}); it is damaged, not readable, or of a "

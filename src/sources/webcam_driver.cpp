@@ -25,8 +25,8 @@ class CaptureDevice final : public WebcamDevice {
   }
   double frames_per_second() const override { return capture_.get(cv::CAP_PROP_FPS); }
   cv::Mat read() override {
-    // A Mat of its own each time: with an empty one the driver's picture is copied into fresh
-    // memory, so that frames once given keep their pixels.
+    // A new Mat each time: the driver's picture is then copied into new memory, and frames that
+    // were given keep their pixels.
     cv::Mat image;
     return capture_.read(image) ? image : cv::Mat();
   }
@@ -48,7 +48,7 @@ class CaptureDriver final : public WebcamDriver {
     try {
       capture.open(index, cv::CAP_V4L2);
     } catch (const cv::Exception&) {
-      // Tells no more than that it is not open.
+      // The exception adds nothing: capture.isOpened() is false.
     }
     if (!capture.isOpened()) return nullptr;
     return std::make_unique<CaptureDevice>(std::move(capture));

@@ -27,7 +27,7 @@ std::string text_of(const std::vector<Webcam>& webcams) {
 /// Throws SourceError (source_open).
 std::unique_ptr<WebcamDevice> open_device(int index, const WebcamDriver& driver) {
   const std::vector<Webcam> webcams = driver.list();
-  // Asked first: OpenCV prints warnings where there is none.
+  // Checked first: OpenCV prints warnings if there is no such webcam.
   if (std::none_of(webcams.begin(), webcams.end(),
                    [&](const Webcam& webcam) { return webcam.index == index; }))
     throw SourceError(ErrorCode::source_open,
@@ -41,7 +41,7 @@ std::unique_ptr<WebcamDevice> open_device(int index, const WebcamDriver& driver)
   return device;
 }
 
-/// The picture as frames have it; empty where the pixels cannot be brought into that form.
+/// The picture as 8-bit BGR; empty if the pixels cannot be converted.
 cv::Mat as_bgr(cv::Mat image) {
   if (image.type() == CV_8UC3) return image;
   cv::Mat bgr;

@@ -32,7 +32,7 @@ bool FrameHistory::reaches(std::uint64_t ticket, std::int64_t ahead, const Bound
 
 std::optional<std::uint64_t> FrameHistory::at(std::uint64_t ticket, int offset, StencilEdge edge,
                                               const Bounds& bounds) const {
-  // Before the first ticket this wraps around, to where there is none either.
+  // An offset before ticket 0 wraps around to a large number, where there is no frame either.
   const std::uint64_t target = ticket + static_cast<std::uint64_t>(std::int64_t{offset});
   const std::uint64_t segment = element(ticket).segment;
   if (has(target, bounds)) {

@@ -12,17 +12,17 @@
 
 namespace vcap {
 
-/// Looks up a capsule's place; `what` stands in the message, such as "options". Throws
-/// InvalidArgument.
+/// The capsule's place in `slots`. `what` begins the error message, such as "options". Throws
+/// InvalidArgument if there is no such capsule.
 std::size_t place_of(const Slots& slots, const std::string& capsule, const std::string& what);
 
-/// What a pipeline's streams go through: the capsules of the host, as they stand now. Thread
-/// safety: value.
+/// The capsules that a pipeline's streams go through at present. Thread safety: value.
 struct Lineup {
   /// Throws PlanError.
   Lineup(Slots given, UnfitPolicy unfit);
 
-  /// For a stream that goes through these alone. Throws InvalidArgument, PlanError.
+  /// The program for a stream that goes through these capsules only. Throws InvalidArgument,
+  /// PlanError.
   std::shared_ptr<const Program> program_for(
       const std::optional<std::vector<std::string>>& capsules) const;
 

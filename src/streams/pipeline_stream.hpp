@@ -25,27 +25,29 @@ namespace vcap {
 
 class Stream;
 
-/// How a StreamConfig reads once all that is automatic has been decided. Thread safety: value.
+/// A StreamConfig with all automatic values decided. Thread safety: value.
 struct StreamRules {
-  OverflowPolicy overflow = OverflowPolicy::wait;  ///< none that is automatic
+  OverflowPolicy overflow = OverflowPolicy::wait;  ///< never `automatic`
   std::size_t frames_in_flight = 1;
-  std::size_t room_to_read = 1;  ///< frames' room at which a source that waits for it is woken
+  /// A source that waits is woken once so many more frames have room
+  std::size_t room_to_read = 1;
   std::int64_t keep_every = 1;
   std::optional<std::int64_t> max_frames{};
   bool pull = false;
   QuarantinePolicy quarantine{};
-  std::chrono::nanoseconds deadline{0};                ///< of a capsule over a frame; 0: none
-  std::uint64_t seed = 0;                              ///< for the states
-  std::map<std::string, nlohmann::json> config{};      ///< for the states, by capsule
+  std::chrono::nanoseconds deadline{0};            ///< for one capsule and one frame; 0: no limit
+  std::uint64_t seed = 0;                          ///< for the states
+  std::map<std::string, nlohmann::json> config{};  ///< for the states, by capsule
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
-  std::string not_sliced{};                            ///< why, where it was to be if possible
+  /// Why the stream was not cut, if slices were to be chosen automatically.
+  std::string not_sliced{};
 
-  // Of a slice, which is run as a stream of its own.
+  // For a slice, which runs as a stream of its own.
   std::shared_ptr<const Slice> slice{};  ///< null: all frames
-  /// Takes the records in place of sinks, with the times at which their frames were read.
-  /// [stream's delivery, in order]
+  /// Gets the records in place of sinks, each with the time at which its frame was read. [stream's
+  /// delivery, in order]
   std::function<void(FrameRecord, std::chrono::steady_clock::time_point)> hand_over{};
-  std::function<void()> on_end{};  ///< called once, when no other of these will be
+  std::function<void()> on_end{};  ///< called once, after the last hand_over()
 };
 
 /// What the streams of a pipeline share.
@@ -53,10 +55,10 @@ struct StreamServices {
   WorkPool& pool;
   Watchdog& watchdog;
   FlightLimit& flights;
-  std::shared_ptr<TraceLog> trace{};  ///< null where none is asked for
+  std::shared_ptr<TraceLog> trace{};  ///< null if no trace is wanted
 };
 
-/// A stream as its pipeline deals with it. Thread safety: thread-safe.
+/// A stream as its pipeline uses it. Thread safety: thread-safe.
 class PipelineStream {
  public:
   PipelineStream(std::string id, StreamRules rules)
@@ -68,26 +70,27 @@ class PipelineStream {
   const std::string& id() const noexcept { return id_; }
   const StreamRules& rules() const noexcept { return rules_; }
 
-  /// Starts the thread that reads.
+  /// Starts the source thread.
   virtual void start() = 0;
-  /// Makes the source end soon; waits for nothing.
+  /// Makes the source end soon; does not wait.
   virtual void stop() noexcept = 0;
-  /// The next record, once it is complete; nothing once there will be none. Only with rules().pull.
+  /// Waits for the next record; `nullopt` once no more will come. Only with rules().pull.
   virtual std::optional<FrameRecord> next() = 0;
   /// The same without waiting.
   virtual std::optional<FrameRecord> try_next() = 0;
-  /// Drops the records that nobody will pull, those to come too.
+  /// Drops all records that are not yet pulled, and all later ones.
   virtual void discard_records() = 0;
-  /// Waits until the last frame is answered and every state dropped.
+  /// Waits until the last frame is completed and every state is closed.
   virtual void wait_until_ended() = 0;
-  /// Waits for the stream's own threads too, so that nothing of it runs any more.
+  /// Also waits for the stream's own threads; after that, nothing of it runs.
   virtual void join() = 0;
-  /// Changes an option of a capsule from the next frame on; gives the index that it has at least.
+  /// Changes an option of a capsule from the next frame on; returns the lowest index that the frame
+  /// can have.
   virtual std::int64_t set_option(const std::string& capsule, const std::string& option,
                                   OptionValue value) = 0;
   virtual StreamReport report() const = 0;
   virtual StreamStats stats() const = 0;
-  /// Itself, where its capsules can be replaced; null otherwise.
+  /// This stream, if its capsules can be replaced; null otherwise.
   virtual std::shared_ptr<Stream> changeable() = 0;
 
  protected:

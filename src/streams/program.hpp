@@ -40,14 +40,14 @@ struct CapsuleSlot {
   const std::shared_ptr<Capsule> capsule;
   const bool stateful;
   const std::size_t backends;
-  /// Whether its backends take frames together, as far as is known.
+  /// False once a backend turned out to lack `process_frames()`.
   std::atomic<bool> takes_together{true};
   CallMeter meter{};
   SharedQuarantine quarantine;
   Trial trial;
-  std::unique_ptr<CapsuleTrace> trace{};  ///< null where no trace is asked for
+  std::unique_ptr<CapsuleTrace> trace{};  ///< null if no trace is wanted
 
-  /// What the capsule's backends have done when this object ends.
+  /// The statistics of the capsule's backends at the time when this object is destroyed.
   using Backends = std::shared_future<std::vector<BackendStatistics>>;
   const Backends& backends_at_end() const noexcept { return backends_at_end_; }
 
@@ -60,21 +60,21 @@ inline CapsuleSlot::~CapsuleSlot() {
   try {
     end_.set_value(capsule->backends());
   } catch (...) {
-    end_.set_value({});  // without memory, what it did is forgotten
+    end_.set_value({});  // out of memory: the statistics are lost
   }
 }
 
 using Slots = std::vector<std::shared_ptr<CapsuleSlot>>;
 
-/// A step of the plan, ready to be run. Thread safety: value; read-only once a stream uses it.
+/// A step of the plan, ready to run. Thread safety: value; read-only once a stream uses it.
 struct ProgramStep {
   std::shared_ptr<CapsuleSlot> slot{};
   NodeDescription needs{};
-  /// By attribute category that the input lists: the last capsule before this one that gives it.
+  /// By attribute category that the input lists: the last capsule before this one that provides it.
   std::map<std::string, std::string> attribute_givers{};
 
   const std::optional<Stencil>& stencil() const noexcept { return slot->capsule->info().stencil; }
-  /// In its windows.
+  /// Whether its windows hold nodes of other frames.
   bool sees_nodes_of_others() const noexcept {
     return stencil() && needs.size == NodeDescription::Size::all;
   }

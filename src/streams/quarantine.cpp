@@ -8,14 +8,14 @@ bool Quarantine::holds(std::chrono::nanoseconds pts) const noexcept {
 }
 
 bool Quarantine::note(std::chrono::nanoseconds pts, bool failed) {
-  // Frames that were on their way when it began tell nothing new.
+  // Frames that were in flight when the pause began tell nothing new.
   if (holds(pts)) return false;
   if (!failed) {
     since_.reset();
     return false;
   }
   failures_.push_back(pts);
-  // Where times have gone back, what was noted before is of no window.
+  // If times have gone back, earlier failures may lie far ahead of this frame, outside the window.
   std::erase_if(failures_, [&](std::chrono::nanoseconds one) {
     return one <= pts - policy_.window || one > pts + policy_.window;
   });

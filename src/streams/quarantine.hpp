@@ -10,24 +10,25 @@
 
 namespace vcap {
 
-/// When one capsule, which keeps failing, is left out of one stream's frames.
+/// When one capsule that keeps failing is left out of one stream's frames.
 ///
-/// Times are those of the frames, so that a stored video gives the same records each time. After
-/// the pause the capsule is on trial: its first failure begins the next pause, its first success
-/// ends the matter. Thread safety: thread-compatible.
+/// Times are frame times, so a stored video gives the same records in each run. After a pause, the
+/// first failure of the capsule begins the next pause, and the first success ends the quarantine.
+/// Thread safety: thread-compatible.
 class VCAP_EXPORT Quarantine {
  public:
   explicit Quarantine(const QuarantinePolicy& policy) : policy_(policy) {}
 
-  /// Whether a frame of that time is left out.
+  /// Whether the capsule is left out of a frame of that time.
   bool holds(std::chrono::nanoseconds pts) const noexcept;
-  /// Notes how the capsule did on a frame that was not left out; true where that begins a pause.
+  /// Notes the outcome of a frame that the capsule was called for; true if that begins a pause.
   bool note(std::chrono::nanoseconds pts, bool failed);
 
  private:
   QuarantinePolicy policy_;
-  std::deque<std::chrono::nanoseconds> failures_{};  ///< within the window, in order of noting
-  std::optional<std::chrono::nanoseconds> since_{};  ///< the last pause; absent once it is over
+  std::deque<std::chrono::nanoseconds> failures_{};  ///< within the window, in the order of note()
+  /// When the last pause began; absent after a success.
+  std::optional<std::chrono::nanoseconds> since_{};
 };
 
 }  // namespace vcap

@@ -22,8 +22,8 @@ void add_to(DevicesByName& devices, const BackendStatistics& backend) {
 }
 
 void ReplacedCapsules::add(const std::shared_ptr<CapsuleSlot>& slot) {
-  fold_past();  // or they would pile up where nobody asks
-  // One may come back, as after a trial, and be replaced again.
+  fold_past();  // otherwise they would pile up if stats() is never called
+  // A capsule may come back, as after a trial, and be replaced again.
   if (std::ranges::any_of(replaced_, [&](const Replaced& one) { return one.slot.lock() == slot; }))
     return;
   replaced_.push_back({slot, slot->backends_at_end()});

@@ -16,15 +16,15 @@ using DevicesByName = std::map<std::string, DeviceStats>;
 
 void add_to(DevicesByName& devices, const BackendStatistics& backend);
 
-/// The capsules of a pipeline whose place others have taken, so that what they did for a device is
-/// not forgotten with them. Thread safety: thread-compatible.
+/// The replaced capsules of a pipeline. Keeps what they did on each device after they are gone.
+/// Thread safety: thread-compatible.
 class VCAP_EXPORT ReplacedCapsules {
  public:
   void add(const std::shared_ptr<CapsuleSlot>& slot);
-  /// Those that still have frames on their way, but for those that are back in `lineup`. May wait
-  /// for one that ends just now.
+  /// Replaced capsules that are still in use, without those that are back in `lineup`. May wait for
+  /// one that is being destroyed.
   Slots at_work(const Slots& lineup);
-  /// What those did that have ended; as the last add() or at_work() found it.
+  /// What the destroyed ones did, as of the last add() or at_work().
   const DevicesByName& past() const noexcept { return past_; }
 
  private:

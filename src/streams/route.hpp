@@ -22,15 +22,16 @@ namespace vcap {
 
 struct FrameJob;
 
-/// What one stream keeps for one capsule and for those that go on with its state.
+/// What one stream keeps for one capsule, and for the capsules that replace it and continue its
+/// state.
 struct Station {
   Station(StreamInfo info, bool apart) : states(std::move(info), apart) {}
 
-  /// Where a stateful capsule lets frames through in the order of their tickets.
+  /// Lets frames through to a stateful capsule in the order of their tickets.
   struct Gate {
     std::optional<std::uint64_t> next{};  ///< absent until the first frame is begun
     std::map<std::uint64_t, std::unique_ptr<FrameJob>> parked{};
-    OwedDiscontinuities owed{};  ///< touched only by the one frame that is inside
+    OwedDiscontinuities owed{};  ///< only the frame that is inside uses it
   };
 
   /// Where frames of a stored stream wait to go to a capsule together.
@@ -44,78 +45,79 @@ struct Station {
   Gate gate{};            ///< guarded by the stream's mutex
 };
 
-/// Where one version of a capsule with a stencil that takes nodes finds those of the frames around
-/// one. Guarded by the stream's mutex.
+/// For one version of a capsule with a stencil that takes nodes: the nodes of the frames around a
+/// frame. Guarded by the stream's mutex.
 struct Arrivals {
   bool begun = false;
-  FrameHistory::Bounds bounds{};  ///< the frames that come here
-  /// Of those that have come, by ticket.
+  FrameHistory::Bounds bounds{};  ///< the frames that reach this step
+  /// The nodes of frames that have arrived, by ticket.
   std::map<std::uint64_t, std::shared_ptr<const DetectionNodes>> nodes{};
 };
 
-/// What a capsule with a stencil is shown around a frame. Thread safety: value.
+/// What a capsule with a stencil sees around a frame. Thread safety: value.
 struct StepWindow {
   std::vector<Frame> frames{};           ///< by offset
-  std::optional<std::size_t> present{};  ///< which of them is the present one
-  /// Theirs, null where there are none; empty for a capsule that does not see them.
+  std::optional<std::size_t> present{};  ///< the place of the present frame among them
+  /// Their nodes; null if a frame has none. Empty for a capsule that does not see them.
   std::vector<std::shared_ptr<const DetectionNodes>> nodes{};
-  std::optional<int> missing{};  ///< an offset where no frame is, and where that is an error
+  std::optional<int> missing{};  ///< an offset without a frame, if that is an error
 };
 
 /// How one version of a capsule has served one stream.
 struct Conduct {
   explicit Conduct(const QuarantinePolicy& policy) : quarantine(policy) {}
 
-  std::atomic<std::size_t> hung{0};  ///< calls that were given up and have not come back
+  std::atomic<std::size_t> hung{0};  ///< calls that were given up and have not returned
   Quarantine quarantine;             ///< guarded by the stream's mutex
 };
 
-/// What a stream's frames go through, from one frame on until a change. Thread safety: value;
+/// The steps of a stream's frames, from one frame until the next change. Thread safety: value;
 /// read-only once a frame has it.
 struct Route {
   struct Stop {
     std::shared_ptr<Station> station;
     std::shared_ptr<Conduct> conduct;
     std::shared_ptr<Arrivals> arrivals;
-    std::uint64_t state_number = 0;  ///< of a stateful capsule: StateKeeper::open()
-    const Rows* called = nullptr;    ///< the slice's; null: for all frames
+    std::uint64_t state_number = 0;  ///< for a stateful capsule: StateKeeper::open()
+    /// The slice's rows that the capsule is called for; null: all frames.
+    const Rows* called = nullptr;
   };
   std::shared_ptr<const Program> program;
   std::vector<Stop> stops;  ///< by step
   StepOptions options;      ///< by step
-  std::size_t run = 0;      ///< of a slice
+  std::size_t run = 0;      ///< number of the slice's run
 };
 
-/// A frame on its way.
+/// A frame that is being processed.
 struct FrameJob {
-  std::uint64_t ticket = 0;  ///< its place among the stream's frames that were begun
+  std::uint64_t ticket = 0;  ///< its number among the stream's frames that have begun
   std::size_t step = 0;      ///< the next step of the program
   FrameRecord record{};
-  Discontinuities discontinuities{};  ///< the record's, and what it stands for
+  Discontinuities discontinuities{};  ///< its own, and those of frames dropped before it
   std::shared_ptr<const Route> route{};
   std::chrono::steady_clock::time_point read_at{};
   std::uint64_t trace_frame = 0;  ///< StreamTrace::read()
-  bool left_out = false;          ///< the capsule was not to be called
-  bool alone = false;       ///< the step takes it by itself, since it failed together with others
-  bool holds_call = false;  ///< of Station::Gathering
-  bool leads = false;       ///< those that wait there count on it to take them along
+  bool left_out = false;          ///< the capsule was not called
+  bool alone = false;  ///< the capsule is called for this frame by itself, not together with others
+  bool holds_call = false;                  ///< it counts in Station::Gathering::calls
+  bool leads = false;                       ///< it is to take the frames that wait there with it
   std::optional<std::size_t> arrived_at{};  ///< the step whose Arrivals have its nodes
-  /// The frame whose nodes its window waits for; absent: frames that have not begun.
+  /// The frame whose nodes its window waits for; absent: it waits for later frames to begin.
   std::optional<std::uint64_t> waits_for{};
-  std::optional<StepWindow> window{};  ///< the step's, once it is whole
+  std::optional<StepWindow> window{};  ///< the step's window, once it is complete
 
   const ProgramStep& program_step() const { return (*route->program)[step]; }
   Station& station() const { return *route->stops[step].station; }
   Arrivals& arrivals() const { return *route->stops[step].arrivals; }
   Conduct& conduct() const { return *route->stops[step].conduct; }
   const std::optional<Stencil>& stencil() const { return program_step().stencil(); }
-  /// Whether the step is for this frame: not where a slice reads it only for other capsules.
+  /// Whether the step is for this frame. False if a slice reads the frame only for other capsules.
   bool is_in_step() const {
     const Rows* called = route->stops[step].called;
     return !called || called->contains(record.frame.index);
   }
   bool is_for_capsule() const { return !record.frame.is_null && is_in_step(); }
-  /// Whether the step's windows wait for this frame's nodes, as they come to it.
+  /// Whether the frame has to store its nodes for the windows of this step.
   bool hands_in_nodes() const {
     return program_step().sees_nodes_of_others() && !record.frame.is_null && arrived_at != step;
   }

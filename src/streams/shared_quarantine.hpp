@@ -10,8 +10,8 @@
 
 namespace vcap {
 
-/// When one capsule, which keeps failing, is left out of every stream's frames. Streams have no
-/// time in common but the clock's. Thread safety: thread-safe.
+/// When one capsule that keeps failing is left out of every stream's frames. Times come from the
+/// clock, since streams have no other time in common. Thread safety: thread-safe.
 class SharedQuarantine {
  public:
   SharedQuarantine(const QuarantinePolicy& policy, std::shared_ptr<Clock> clock)
@@ -23,7 +23,7 @@ class SharedQuarantine {
     const std::lock_guard lock(mutex_);
     return quarantine_.holds(now());
   }
-  /// True where that begins a pause.
+  /// True if that begins a pause.
   bool note(bool failed) {
     if (policy_.failures == 0) return false;
     const std::lock_guard lock(mutex_);

@@ -9,23 +9,23 @@
 namespace vcap {
 namespace {
 
-/// Records without pixels that may wait in a slice: some megabytes, with a few nodes each.
+/// The most records without pixels that wait in a slice: some megabytes, at a few nodes each.
 constexpr std::size_t kMostRecords = 4096;
-/// Shorter slices are not worth the opening of a file.
+/// Opening a file costs more than a shorter slice saves.
 constexpr std::int64_t kShortest = 32;
-/// A slice is so many times as long as its warm-up, where it can be.
+/// How many times as long as its warm-up a slice should be.
 constexpr std::int64_t kTimesWarmUp = 20;
 
 [[noreturn]] void refuse(const StreamConfig& config, const std::string& what) {
   throw InvalidArgument(ErrorCode::invalid_argument, "stream " + config.id + ": " + what);
 }
 
-/// Whether it is left to vcap if there are to be slices.
+/// Whether vcap decides if the stream is cut.
 bool is_automatic(const StreamConfig& config) noexcept {
   return config.slices == 0 && (!config.select || config.select->is_all()) && config.groups.empty();
 }
 
-/// What keeps the stream's records from being those of a run in one go; empty: nothing does.
+/// Why records of slices would differ from those of an uncut run; empty if they would not.
 std::string obstacle(const StreamConfig& config) {
   const SourceInfo info = config.source->info();
   if (info.live || info.fed) return "its source is not stored: " + info.description;
@@ -56,7 +56,7 @@ std::size_t records_kept(const StreamConfig& config, bool keeps_pixels, std::siz
   if (!keeps_pixels) return kMostRecords;
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   const std::size_t frame = frame_bytes(config.source->info());
-  // Of up to two slices for each that runs.
+  // For up to two slices for each one that runs.
   return std::clamp<std::size_t>(kBytes / (2 * at_once) / frame, 8, kMostRecords);
 }
 
@@ -112,7 +112,7 @@ std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t w
   }
   const auto all = static_cast<std::int64_t>(wanted);
   std::int64_t parts = std::max(least, std::min(all, most));
-  // As many as run at once, or a multiple of that: otherwise the last ones leave cores idle.
+  // A multiple of the slices that run at once; otherwise the last ones leave cores idle.
   if (const std::int64_t over = parts % std::max<std::int64_t>(all / 2, 1); parts > over)
     parts = parts - over >= least ? parts - over : parts - over + all / 2;
   return static_cast<std::size_t>(parts);
@@ -172,7 +172,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
   if (parts == 0 && needs.unbounded())
     why = "the state of capsule " + *needs.unbounded() + " is unbounded";
   if (parts == 0 && cores < 2) why = "this machine has one core";
-  // Two for each core, so that none waits long for the last.
+  // Two for each core, so that no core waits long for the last slice.
   if (parts == 0)
     parts = why.empty() && plan.access
                 ? best_parts(needs, wanted.count(), 2 * cores, plan.records_kept, why)

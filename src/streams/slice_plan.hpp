@@ -12,20 +12,20 @@
 
 namespace vcap {
 
-/// What a frame's pixels take; of an unknown size, those of 1080p.
+/// Bytes of a frame's pixels; those of 1080p if the size is unknown.
 std::size_t frame_bytes(const SourceInfo& info) noexcept;
 
-/// Into how many parts so many rows are best cut: `wanted`, which is two for each that runs at
-/// once, or fewer where parts would not be worth their warm-up and the opening of a file; none
-/// longer than `longest`. 1 with the reason in `why`.
+/// How many parts to cut `rows` rows into. That is `wanted`, two for each part that runs at once.
+/// Fewer, if parts were too short for their warm-up and the opening of a file; more, if a part were
+/// longer than `longest`. Returns 1, with the reason in `why`, if cutting is not worthwhile.
 std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t wanted,
                        std::size_t longest, std::string& why);
 
-/// Whether a stream is to be run by SlicedStream.
+/// Whether SlicedStream has to run the stream.
 bool asks_for_slices(const StreamConfig& config) noexcept;
 
-/// How it is cut, or why it is better run in one go. Throws InvalidArgument where it asks for what
-/// cannot be; SourceError.
+/// How to cut the stream, or why it is better not cut. Throws InvalidArgument for a request that
+/// cannot be met; SourceError.
 std::variant<SlicedStream::Plan, std::string> plan_slices(
     const StreamConfig& config, std::shared_ptr<const RandomAccess> access, const Program& program,
     std::size_t cores);

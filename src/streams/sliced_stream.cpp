@@ -83,7 +83,7 @@ void SlicedStream::run() {
   offer_.notify_all();
 }
 
-/// One thing that there is to do, or a wait for it; false where there is no more.
+/// Does one thing, or waits for something to do; false if nothing is left.
 bool SlicedStream::step(Lock& lock) {
   if (can_open()) {
     open_next(lock);
@@ -131,7 +131,7 @@ void SlicedStream::open_next(Lock& lock) {
   lock.lock();
 }
 
-/// `part` outlives the stream's callbacks: it is let go of after they are over.
+/// `part` outlives the stream's callbacks: it is released only after the last of them.
 std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
   const std::int64_t begin = slice.group ? slice.group->begin : 0;
   Rows fed = moved(slice.fed(), begin);
@@ -176,7 +176,7 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
   return stream;
 }
 
-/// The head's next record, which is there: to the sinks, or to one who pulls it.
+/// Delivers the head's next record, which must be there, to the sinks or to a thread that pulls.
 bool SlicedStream::deliver_one(Lock& lock, Part& head) {
   auto [record, read_at] = std::move(head.records.front());
   head.records.pop_front();
@@ -198,7 +198,7 @@ bool SlicedStream::deliver_one(Lock& lock, Part& head) {
   return delivered;
 }
 
-/// Without the lock; false where a sink has failed, and with it the stream.
+/// Called without the lock. False if a sink failed, which ends the stream.
 bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
   std::exception_ptr failure;
   try {
@@ -221,7 +221,7 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
   return true;
 }
 
-/// After the head's last record: on to the next slice, where all of this one is there.
+/// Called after the head's last record. Goes on to the next slice if this one is complete.
 bool SlicedStream::end_head(Lock& lock) {
   const std::shared_ptr<Part> head = parts_.at(head_);
   std::exception_ptr failure = head->failure;
@@ -240,11 +240,11 @@ bool SlicedStream::end_head(Lock& lock) {
   if (slice.group) last_index_ = -1;
   parts_.erase(head_++);
   if (failure && !stopping_) fail(lock, failure);
-  // Of what comes after a hole nothing is delivered.
+  // After an incomplete slice, no later record is delivered.
   return is_whole || (!failure && !stopping_);
 }
 
-/// What damage there is shows only to one who decodes everything before it.
+/// Which frames are damaged is only known after decoding everything before them.
 void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
   lock.unlock();
   log(LogLevel::warning, "stream " + id_ + " goes on in one go from frame " +
@@ -259,13 +259,12 @@ void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
   plan_.access = nullptr;
   head_ = next_slice_ = 0;
   plan_.slices.clear();
-  if (left.empty()) return;       // what is damaged was only looked ahead to
-  plan_.nulls.is_null = nullptr;  // of rows that count otherwise
+  if (left.empty()) return;       // the damage is only in frames that were read ahead
+  plan_.nulls.is_null = nullptr;  // row numbers are different now
   plan_.slices = {SliceNeeds(*program_).slice(std::move(left), kEndlessRows, plan_.nulls)};
 }
 
-/// Ends all that are open; `reason`: why their records are dropped, null where they will come
-/// again.
+/// Ends all open slices. `reason`: why their records are dropped; null if they will be made again.
 void SlicedStream::close_parts(Lock& lock, const char* reason) {
   const Parts parts = std::exchange(parts_, {});
   lock.unlock();
@@ -282,7 +281,7 @@ void SlicedStream::close_parts(Lock& lock, const char* reason) {
     note_drop(reason, static_cast<std::int64_t>(part->records.size()));
 }
 
-/// Under the lock, which it gives up in between: the first failure ends the stream.
+/// Stores the first failure, which ends the stream. Requires `mutex_`; temporarily releases it.
 void SlicedStream::fail(Lock& lock, const std::exception_ptr& cause) {
   stopping_ = true;
   if (report_.failure_cause) return;
@@ -312,7 +311,8 @@ std::optional<FrameRecord> SlicedStream::try_next() {
   return offered_ ? take_offered(lock) : std::nullopt;
 }
 
-/// Writes it to the sinks too; the stream's thread goes on after that. Nothing where one fails.
+/// Takes the offered record and writes it to the sinks; the stream's thread then goes on. `nullopt`
+/// if a sink fails.
 std::optional<FrameRecord> SlicedStream::take_offered(Lock& lock) {
   auto [record, read_at] = *std::exchange(offered_, {});
   delivering_ = true;
@@ -358,7 +358,7 @@ StreamReport SlicedStream::report() const {
 }
 
 StreamStats SlicedStream::stats() const {
-  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take its time
+  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take long
   for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);

@@ -23,23 +23,23 @@ namespace vcap {
 
 class SliceGate;
 
-/// A stored stream that is cut into slices, some of which run at once, each as a stream of its own.
+/// A stored stream that is cut into slices. Some slices run at once, each as a stream of its own.
 ///
-/// A thread of its own opens slices in order, takes the records of the first that is not done as
-/// they come, and keeps those of the others until it is their turn; a slice whose records wait
-/// beyond a bound reads no further. Where a video turns out not to be as its index says, which is
-/// damage, it goes on in order from there. Thread safety: thread-safe.
+/// A thread of its own opens slices in order and delivers the records of the head, the first slice
+/// that is not done. Records of later slices wait for their turn; if too many wait, their slice
+/// stops reading. If frames differ from the video's index, the video is damaged; the stream then
+/// goes on in order from there. Thread safety: thread-safe.
 class SlicedStream final : public PipelineStream {
  public:
   struct Plan {
     std::shared_ptr<const RandomAccess> access{};  ///< null: one slice, read from the beginning
     std::vector<Slice> slices{};
     std::int64_t frames = 0;       ///< of the whole stream, as far as is known
-    bool ends_with_source = true;  ///< `frames` are all that it has
+    bool ends_with_source = true;  ///< `frames` is all that the source has
     NullRows nulls{};
     std::size_t at_once = 1;        ///< slices that run at once
-    std::size_t records_kept = 64;  ///< of a slice, before it reads no further
-    bool keeps_pixels = true;       ///< somebody wants to see them in the records
+    std::size_t records_kept = 64;  ///< records that wait in a slice before it stops reading
+    bool keeps_pixels = true;       ///< a sink or the host may look at pixels of records
   };
 
   SlicedStream(std::string id, std::unique_ptr<Source> source,
@@ -62,12 +62,12 @@ class SlicedStream final : public PipelineStream {
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
-  /// A slice that has been opened.
+  /// A slice that was opened.
   struct Part {
     std::shared_ptr<Stream> stream{};
     std::shared_ptr<SliceGate> gate{};
     std::deque<std::pair<FrameRecord, time_point>> records{};  ///< guarded by the stream's mutex
-    bool ended = false;                                        ///< likewise
+    bool ended = false;                                        ///< guarded by the stream's mutex
     std::exception_ptr failure{};                              ///< why it could not be opened
   };
   using Parts = std::map<std::size_t, std::shared_ptr<Part>>;
@@ -98,16 +98,16 @@ class SlicedStream final : public PipelineStream {
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::condition_variable over_;
-  std::condition_variable offer_;  ///< something for next() has changed
+  std::condition_variable offer_;  ///< for next(): a record is offered, or the end
   Plan plan_;
-  std::unique_ptr<Source> in_order_;  ///< unread, for damaged videos; null once it is needed
-  Parts parts_;                       ///< those that are not done, by number
-  std::size_t head_ = 0;              ///< the first of them; its records are next
+  std::unique_ptr<Source> in_order_;  ///< not read yet; for damaged videos; null once used
+  Parts parts_;                       ///< slices that are not done, by number
+  std::size_t head_ = 0;              ///< the number of the first part; its records come next
   std::size_t next_slice_ = 0;
-  std::int64_t last_index_ = -1;  ///< delivered
+  std::int64_t last_index_ = -1;  ///< of the last delivered record
   bool stopping_ = false;
   bool discarding_ = false;
-  bool delivering_ = false;                                    ///< by one who pulls
+  bool delivering_ = false;  ///< a thread that pulls is delivering
   std::optional<std::pair<FrameRecord, time_point>> offered_;  ///< for next() to take
   StreamReport report_;
   CallMeter latency_;

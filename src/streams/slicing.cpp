@@ -15,16 +15,17 @@ bool meet(const std::vector<std::string>& given, const std::vector<std::string>&
          });
 }
 
-/// Whether what the earlier step does may show in what the later one is given. Who takes nodes
-/// itself may change them, and what hangs below them.
+/// Whether the earlier step can change what the later one gets. A capsule that takes nodes may
+/// change them, and the nodes below them.
 bool may_feed(const ProgramStep& earlier, const ProgramStep& later) {
   return later.takes_nodes() &&
          (earlier.takes_nodes() ||
           meet(earlier.slot->capsule->info().output_type.detections, later.needs.detections));
 }
 
-/// So many frames more before each range that are not null, and the null ones before these: who is
-/// not called for them learns of their discontinuities later.
+/// The ranges, each begun earlier by `warmup` frames that are not null, and by the null frames
+/// directly before those. A capsule is not called for null frames; it gets their discontinuities
+/// with a later frame.
 Rows with_warmup(const Rows& rows, std::int64_t warmup, std::int64_t frames,
                  const NullRows& nulls) {
   if (!nulls.any) return rows.widened(warmup, 0, frames);
@@ -43,8 +44,9 @@ Rows with_warmup(const Rows& rows, std::int64_t warmup, std::int64_t frames,
 }  // namespace
 
 std::int64_t fed_warmup(const CapsuleInfo& info) {
-  // Where it may not be called for a frame, it learns of that frame's discontinuity later, as far
-  // as its warm-up reaches (OwedDiscontinuities): that is to be right from its warm-up on.
+  // A capsule that may not be called for a frame gets that frame's discontinuity later, within its
+  // warm-up (OwedDiscontinuities). To have that right from the warm-up on, it needs a second
+  // warm-up.
   const bool may_be_passed_by = info.input_type.size == NodeDescription::Size::single ||
                                 !info.input_type.attributes.empty() ||
                                 (info.stencil && info.stencil->edge == StencilEdge::error);
@@ -104,7 +106,8 @@ Slice SliceNeeds::slice(Rows wanted, std::int64_t frames, const NullRows& nulls)
   if (!keeps_together || unbounded_) {
     if (!wanted.empty()) slice.runs.push_back(run_for(wanted, frames, nulls));
   } else {
-    // One run for each stretch of frames that is fed, so that nothing reaches over what is not.
+    // One run for each contiguous range of fed frames, so that no state or window reaches across
+    // frames that are not fed.
     std::vector<Rows> stretches;
     std::int64_t fed_until = -1;
     for (const RowRange& range : wanted.ranges()) {
@@ -131,7 +134,8 @@ Rows rows_of(const Sampler& sampler, std::int64_t frames) {
   };
   Rows rows;
   for (std::int64_t number = 0; number < size;) {
-    // Rows that are neighbours are found in steps that grow: there may be more than can be counted.
+    // The length of a range of rows is found with growing steps: there may be too many rows to
+    // count.
     const std::int64_t begin = row(number);
     std::int64_t count = 1;
     for (std::int64_t step = 1; step > 0;) {
@@ -153,7 +157,7 @@ std::vector<Rows> cut(const Rows& rows, std::size_t parts) {
   std::int64_t done = 0;
   for (const RowRange& range : rows.ranges())
     for (std::int64_t row = range.begin; row < range.end;) {
-      // The part of number p ends behind row ⌊(p + 1)·all/count⌋ of those wanted.
+      // Part number p ends after row ⌊(p + 1)·all/count⌋ of the wanted rows.
       const auto part = static_cast<std::int64_t>(result.size()) - 1;
       const auto end_of = [&](std::int64_t number) {
         return all / count * (number + 1) + all % count * (number + 1) / count;

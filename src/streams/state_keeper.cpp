@@ -11,7 +11,7 @@
 
 namespace vcap {
 
-/// Under the lock.
+/// Requires `mutex_`.
 bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
   return std::ranges::any_of(places_,
                              [&](const Place& place) { return place.capsule.get() == &capsule; });
@@ -19,7 +19,7 @@ bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
 
 std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues) {
   const std::lock_guard lock(mutex_);
-  // It is open there, where a capsule comes back before the last frame that it had has passed.
+  // A state is already open if a capsule comes back before its last frame has passed.
   const auto found = std::ranges::find(places_, capsule, &Place::capsule);
   StreamHandle handle = found == places_.end() ? open_in(*capsule, info_) : found->handle;
   places_.push_back({next_, std::move(capsule), std::move(handle), continues});
@@ -42,14 +42,14 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   const auto now = std::ranges::find(places_, number, &Place::number);
   std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
   places_.erase(places_.begin(), now);
-  // Those between never had a frame, but may be where the state was not to be kept.
+  // The capsules in between had no frame, but one of them may not continue the state.
   const bool continues =
       places_.front().continues &&
       std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues));
   nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
   for (const Place& place : passed) {
     forget(place);
-    // It serves again now or later, and what it knows is of frames long past.
+    // It serves again, now or later; what it knows comes from frames long past.
     if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
   }
   Place& to = places_.front();
@@ -69,7 +69,8 @@ void StateKeeper::close() noexcept {
   places_.clear();
 }
 
-/// Null where there is nothing: what cannot be saved begins anew, which every capsule can do.
+/// Null if there is nothing. A state that cannot be saved begins anew, which every capsule
+/// supports.
 nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcept {
   try {
     return capsule.save_state(info_.id);
@@ -97,7 +98,7 @@ void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {
 }
 
 void StateKeeper::forget(const Place& place) const noexcept {
-  if (apart_) return;  // it goes with its handle
+  if (apart_) return;  // released with its handle
   try {
     place.capsule->clean_up(info_.id);
   } catch (...) {

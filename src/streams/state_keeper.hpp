@@ -12,31 +12,31 @@
 
 namespace vcap {
 
-/// One stream's state in one capsule, and in those that replace it: open from the first frame's
-/// announcement until the last one has passed.
+/// One stream's state in one capsule and in the capsules that replace it. The state is open from
+/// open() until the capsule's last frame has passed.
 ///
-/// Thread safety: open() beside serve(), which is for one frame at a time.
+/// Thread safety: thread-safe; but serve() is called for one frame at a time, in order.
 class VCAP_EXPORT StateKeeper {
  public:
-  /// `apart`: its openings are beside others of the stream's id (Capsule::open_apart).
+  /// `apart`: opens states beside others with the stream's id (Capsule::open_apart).
   explicit StateKeeper(StreamInfo info, bool apart = false)
       : info_(std::move(info)), apart_(apart) {}
-  /// As close().
+  /// Calls close().
   ~StateKeeper() { close(); }
   StateKeeper(const StateKeeper&) = delete;
   StateKeeper& operator=(const StateKeeper&) = delete;
 
-  /// Announces the stream to the capsule that will serve its frames next; `continues`: on the state
-  /// of the one before. Gives the number that those frames name. Throws InvalidArgument where the
-  /// stream is open there already.
+  /// Opens the stream in the capsule that will serve its next frames. `continues`: with the state
+  /// of the capsule before. Returns the number to pass to serve() for those frames. Throws
+  /// InvalidArgument if the stream is already open in that capsule.
   std::uint64_t open(std::shared_ptr<Capsule> capsule, bool continues);
-  /// Takes back an open() of which no frame has come.
+  /// Reverts an open() whose number no frame has used.
   void cancel(std::uint64_t number) noexcept;
-  /// Before each frame, with the number of its capsule: where another one served the frame before,
-  /// that one's state goes over to it, if it is to, and is dropped.
-  /// Gives the opening that the frame is to work on.
+  /// Called before each frame, with the number of its capsule; returns the opening to use. If
+  /// another capsule served the frame before, its state goes over to this one, if `continues` says
+  /// so, and is closed there.
   StreamHandle serve(std::uint64_t number) noexcept;
-  /// Forgets the stream in every capsule that still has it; no frame follows.
+  /// Closes the stream in every capsule that still has it; no frame may follow.
   void close() noexcept;
 
  private:

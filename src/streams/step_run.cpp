@@ -18,7 +18,7 @@ namespace {
 
 using CapsuleError = FrameRecord::CapsuleError;
 
-/// Gives what the function throws; null where it returns.
+/// What the function throws; null if it returns.
 template <class Function>
 std::exception_ptr thrown_by(const Function& function) {
   try {
@@ -29,8 +29,8 @@ std::exception_ptr thrown_by(const Function& function) {
   }
 }
 
-/// What was thrown, as the record tells it. Batch-mates share one exception, which lives until
-/// the last of them has let go of it.
+/// The exception as an error of the record. Requests of one batch share one exception, which lives
+/// until the last of them releases it.
 CapsuleError error_of(const std::exception_ptr& thrown, const std::string& capsule) {
   try {
     std::rethrow_exception(thrown);
@@ -41,7 +41,7 @@ CapsuleError error_of(const std::exception_ptr& thrown, const std::string& capsu
   }
 }
 
-/// One capsule may fail alike on many nodes of a frame: the record says so once.
+/// A capsule may fail in the same way on many nodes of a frame: the record reports that once.
 void note_all(FrameRecord& record, std::vector<std::optional<CapsuleError>> errors) {
   for (std::size_t i = 0; i < errors.size(); ++i) {
     if (!errors[i]) continue;
@@ -76,8 +76,8 @@ std::string giver_of_bad_attribute(const ProgramStep& step,
   return {};
 }
 
-/// Finds the nodes for a step; nothing, and an error noted, where an attribute's value is outside
-/// what the input lists.
+/// The nodes for a step. `nullopt`, with an error in the record, if an attribute has a value that
+/// the input does not list.
 template <class Nodes>
 std::optional<Nodes> find_nodes(const ProgramStep& step, FrameRecord& record) {
   std::optional<Nodes> nodes;
@@ -141,7 +141,7 @@ StepRun::StepRun(std::unique_ptr<FrameJob> job, Nodes nodes, Discontinuity disco
   begin_round();
 }
 
-/// Before others know of the round, or under the lock.
+/// Requires `mutex_`, unless no other thread knows of the run yet.
 void StepRun::begin_round() {
   const auto* single = std::get_if<SingleNodes>(&nodes_);
   calls_ = single ? single->calls(round_) : 1;
@@ -151,8 +151,8 @@ void StepRun::begin_round() {
   errors_.resize(calls_);
 }
 
-/// Nothing where none is left. The nodes are copied here, since the tree may be another's once the
-/// run was given up; they stay empty where that fails.
+/// `nullopt` if no call is left. The nodes are copied here: after give_up(), the tree may belong to
+/// another thread. They stay empty if copying fails.
 std::optional<StepRun::Call> StepRun::begin_call(std::optional<DetectionNodes>& nodes) {
   const std::lock_guard lock(mutex_);
   if (!job_ || begun_ == calls_) return std::nullopt;
@@ -228,7 +228,7 @@ StepRun::Help StepRun::help() {
   }
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 void StepRun::note_overdue() {
   job_->record.errors.push_back(overdue_error((*route_->program)[step_].slot->name(), *overdue_));
 }
@@ -276,7 +276,7 @@ StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit) {
   const std::lock_guard lock(mutex_);
   if (!job_) return {};
   overdue_ = limit;
-  // Whoever made the last call has the job already, but for a further round.
+  // The thread that ended the last call already has the job, unless a further round begins.
   if (unfinished_ == 0) return {};
   watch_.end();
   note_overdue();

@@ -20,48 +20,48 @@
 
 namespace vcap {
 
-/// What one frame asks of one capsule: one call with no node or all nodes, or one call for each of
-/// its nodes, in rounds (SingleNodes).
+/// What one frame needs from one capsule. That is one call with all nodes or none, or one call for
+/// each of its nodes, in rounds (SingleNodes).
 ///
-/// Calls are shared out among whoever helps. The last one to finish a call goes on with the frame,
-/// so nobody waits for anybody. What a capsule throws becomes an error of the record, and the nodes
-/// stay as they were. A run that takes too long can be given up: the frame then goes on without it,
-/// and calls that come back later find nobody. Thread safety: thread-safe.
+/// Several workers can share the calls. The worker that ends the last call continues with the
+/// frame, so no worker waits for another. What a capsule throws becomes an error of the record, and
+/// the nodes stay unchanged. A run that takes too long can be given up: the frame goes on without
+/// it, and results of calls that return later are dropped. Thread safety: thread-safe.
 class StepRun {
  public:
   /// A call in progress.
   struct Call {
     std::size_t number = 0;
     std::uint64_t worker = 0;  ///< WorkPool::current()
-    pid_t thread = 0;          ///< as the system numbers it
+    pid_t thread = 0;          ///< the system's thread id
     std::chrono::steady_clock::time_point since{};
   };
   enum class Help {
-    nothing,   ///< others are at work still, or nothing is left to do
-    finished,  ///< the round's last call was made here: next_round() or take_job() follow
-    too_late   ///< the call came back after the run was given up
+    nothing,   ///< other calls are still in progress, or no call is left
+    finished,  ///< the round's last call ended here: next_round() or take_job() must follow
+    too_late   ///< the call returned after the run was given up
   };
-  /// What is left of a run that was given up: the job, null where it had ended, and the calls that
-  /// may still come back.
+  /// The rest of a run that was given up: the job, null if the run had ended, and the calls that
+  /// may still return.
   struct GivenUp {
     std::unique_ptr<FrameJob> job{};
     std::vector<Call> calls{};
   };
 
-  /// Takes the job for its next step. `discontinuity` is what the capsule sees, `state` what it
-  /// works on, where it is stateful, `window` what it is shown, where it has a stencil. Nothing
-  /// where there is no call to make, and then the job stays (an error may have been noted).
+  /// Takes the job for its next step. `discontinuity` is what the capsule sees, `state` is for a
+  /// stateful capsule, `window` for one with a stencil. Null if there is no call to make; the
+  /// caller then keeps the job, and its record may have an error.
   static std::shared_ptr<StepRun> begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
                                         StreamHandle state, std::optional<StepWindow> window);
 
   std::size_t calls() const noexcept { return calls_; }
-  /// Makes calls until none is left to begin.
+  /// Makes calls until no call is left to begin.
   Help help();
-  /// Puts the round's results in place; false after the last round.
+  /// Stores the round's results and begins the next round; false if there is no further round.
   bool next_round();
-  /// The job, with the results and errors in its record; null where the run was given up.
+  /// The job, with the results and errors in its record; null if the run was given up.
   std::unique_ptr<FrameJob> take_job();
-  /// Lets go of the frame, with an error in its record.
+  /// Gives up the run, with an error in the frame's record.
   GivenUp give_up(std::chrono::nanoseconds limit);
 
   const std::shared_ptr<const Route>& route() const noexcept { return route_; }
@@ -69,7 +69,7 @@ class StepRun {
   const Frame& frame() const noexcept { return frame_; }
   const std::string& stream_id() const noexcept { return stream_id_; }
 
-  /// Ended with the run.
+  /// Sets the watch, which ends with the run.
   void set_watch(Watchdog::Watch watch);
 
  private:
@@ -85,7 +85,7 @@ class StepRun {
   void note_overdue();
   void begin_round();
 
-  const std::shared_ptr<const Route> route_;  ///< what late calls still work on
+  const std::shared_ptr<const Route> route_;  ///< also used by late calls
   const std::size_t step_;
   const std::string stream_id_;
   const StreamHandle state_;          ///< null for a stateless capsule
@@ -94,15 +94,15 @@ class StepRun {
   Frame frame_;
 
   std::mutex mutex_;
-  std::unique_ptr<FrameJob> job_;          ///< null once it was taken or given up
-  Nodes nodes_;                            ///< points into the job's record
-  std::vector<DetectionNode> returned_{};  ///< by the one call of a step that is not single
+  std::unique_ptr<FrameJob> job_;  ///< null once taken or given up
+  Nodes nodes_;                    ///< points into the job's record
+  /// By the only call, if the capsule does not take single nodes.
+  std::vector<DetectionNode> returned_{};
   std::size_t round_ = 0;
   std::atomic<std::size_t> calls_{1};
   std::size_t begun_ = 0;
   std::size_t unfinished_ = 1;
-  std::optional<std::chrono::nanoseconds>
-      overdue_{};  ///< the limit, where it ran out between rounds
+  std::optional<std::chrono::nanoseconds> overdue_{};  ///< the limit, if it ran out between rounds
   std::vector<std::optional<FrameRecord::CapsuleError>> errors_{};  ///< by call of the round
   std::vector<Call> in_progress_{};
   Watchdog::Watch watch_{};

@@ -36,7 +36,7 @@ void Stream::start() {
 void Stream::stop() noexcept {
   stopping_ = true;
   {
-    // Between the reader's look at the flag and its wait, the lock cannot be had.
+    // The reader holds the lock from its check of the flag until it waits, so it cannot miss this.
     const std::lock_guard lock(mutex_);
     room_.notify_all();
   }
@@ -91,7 +91,7 @@ StreamReport Stream::report() const {
 
 StreamStats Stream::stats() const {
   const auto now = std::chrono::steady_clock::now();
-  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take its time
+  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take long
   for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
   const std::lock_guard lock(mutex_);
   std::int64_t done = report_.frames;
@@ -123,7 +123,7 @@ void Stream::read_frames() {
       if (!accept(*std::move(frame), trace_frame)) break;
     }
   } catch (...) {
-    // Many sources can only be interrupted by making their read fail.
+    // Many sources can be interrupted only by making their read fail.
     bool failed = false;
     {
       const std::lock_guard lock(mutex_);
@@ -165,8 +165,9 @@ bool Stream::wait_for_room() {
   }
 }
 
-/// Under the lock: whether one more frame may be in flight, as far as other streams go. Beside the
-/// first one, those need no slot either that wait for frames after them.
+/// Requires `mutex_`. Whether the pipeline's flight limit allows one more frame; takes a slot if
+/// one is needed. The stream's first frame needs no slot, and neither do frames that wait for later
+/// frames.
 bool Stream::takes_slot() {
   if (slots_ + look_ahead_ >= in_flight()) return true;
   if (!services_.flights.try_take()) return false;
@@ -174,13 +175,13 @@ bool Stream::takes_slot() {
   return true;
 }
 
-/// Under the lock, after frames have gone: the slots that they had.
+/// Requires `mutex_`. Called after frames have left: gives back their slots.
 void Stream::settle_slots() {
   const std::size_t frames = in_flight() + (slot_reserved_ ? 1 : 0);
   const std::size_t free = look_ahead_ + 1;
   const std::size_t kept = frames > free ? frames - free : 0;
   if (slots_ > kept) services_.flights.give_back(slots_ - std::exchange(slots_, kept));
-  if (frames < free) services_.flights.release(slot_waiter_);  // the next one needs none
+  if (frames < free) services_.flights.release(slot_waiter_);  // the next frame needs no slot
 }
 
 void Stream::check(const Frame& frame) const {
@@ -196,7 +197,7 @@ void Stream::check(const Frame& frame) const {
                           " after " + std::to_string(last_index_) + "; indexes must rise from 0");
 }
 
-/// False where no further frame is wanted.
+/// False if no further frame is wanted.
 bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   const auto read_at = std::chrono::steady_clock::now();
   {
@@ -227,9 +228,9 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   return true;
 }
 
-/// Under the lock: false where the frame that was read is the one to drop. Frames that are begun
-/// cannot be taken back; where the oldest are dropped, one frame waits beyond the bound: the
-/// newest.
+/// Requires `mutex_`. Makes room for the frame that was read, if OverflowPolicy drops frames. False
+/// if that frame is the one to drop. A frame that has begun cannot be dropped; so with
+/// `drop_oldest` one frame, the newest, may wait beyond the bound.
 bool Stream::make_room() {
   if (rules_.overflow == OverflowPolicy::wait) return true;
   if (rules_.overflow == OverflowPolicy::drop_newest)
@@ -244,8 +245,8 @@ bool Stream::make_room() {
 void Stream::drop_oldest() {
   Pending oldest = std::move(pending_.front());
   pending_.pop_front();
-  slot_reserved_ = true;  // its slot is the new frame's
-  // The next frame tells of it, and of what it would have told.
+  slot_reserved_ = true;  // the new frame gets its slot
+  // The next frame's record lists this drop, and what the dropped frame's record would have listed.
   Dropped& next = pending_.empty() ? between_ : pending_.front().before;
   const Dropped later = std::exchange(next, std::move(oldest.before));
   drop(oldest.frame, kDropOverload, next);
@@ -279,7 +280,7 @@ void Stream::Dropped::add(const Dropped& later) {
   discontinuities.add(later.discontinuities);
 }
 
-/// Whether it is the first failure, which is to be told without the lock.
+/// Requires `mutex_`. True for the first failure; the caller then logs it without the lock.
 bool Stream::fail(const std::exception_ptr& cause) {
   if (report_.failure_cause) return false;
   report_.failure = exception_text(cause);
@@ -288,19 +289,20 @@ bool Stream::fail(const std::exception_ptr& cause) {
 }
 
 void Stream::tell_failure(const std::exception_ptr& cause) const {
-  if (rules_.slice) return;  // whoever runs the slices tells, or mends it
+  if (rules_.slice) return;  // SlicedStream logs it, or recovers from it
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }
 
-/// The last one to leave, be it the source's thread or a worker, closes the door.
+/// Finalizes the stream once the source has ended and nothing is in flight. Requires `mutex_`;
+/// temporarily releases it.
 void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
   if (!source_done_ || !pending_.empty() || begun_ > 0 || delivering_ || finishing_) return;
   finishing_ = true;
-  work_.clear();  // helpers that came too late
+  work_.clear();  // requests for helpers that are no longer needed
   history_ = {};
   lock.unlock();
   close_states();
-  // Who is told may be gone as soon as the stream is known to have ended.
+  // Before `ended` is set: after that, the object that on_end() notifies may be gone.
   if (rules_.on_end) rules_.on_end();
   lock.lock();
   report_.elapsed = std::chrono::steady_clock::now() - opened_;

@@ -30,34 +30,41 @@
 
 namespace vcap {
 
-/// Reasons of drops, as records and reports name them.
+/// Reasons of drops in records and reports.
 inline constexpr const char* kDropClosed = "closed";
 inline constexpr const char* kDropOverload = "overload";
 inline constexpr const char* kDropSkipped = "skipped";
 inline constexpr const char* kDropStreamFailed = "stream_failed";
 
-/// In place of an error's code, where a capsule was not called.
+/// Error code in records, if a capsule is left out because of quarantine.
 inline constexpr const char* kQuarantined = "quarantined";
 
-/// Drops that one record lists each by itself. A stream may be without records for long.
+/// The most drops that one record lists one by one; further ones are counted by reason. A stream
+/// may have no record for a long time.
 inline constexpr std::size_t kMostDropsTold = 1000;
 
-/// One stream of a pipeline: its source thread, its frames in flight, its results in order.
+/// One stream of a pipeline: its source thread, its frames in flight, its records in order.
 ///
-/// The life of a frame: read (source thread) → pending → begun, with a ticket → each step of its
-/// route, waiting at the gate of a stateful capsule until its predecessor has passed → completed →
-/// delivered in the order of tickets. No worker ever waits: a frame that cannot go on is put
-/// down, and whoever makes way posts it again. What is completed is delivered by the worker who
-/// completed the next one in order or, where records are pulled, by those who pull. Thread safety:
+/// The life of a frame:
+/// - read (source thread), then pending
+/// - begun, with a ticket
+/// - each step of its route; at the gate of a stateful capsule it waits until the frame before has
+///   passed
+/// - completed
+/// - delivered in the order of tickets
+///
+/// No worker waits for another frame. A frame that cannot continue is parked, and the frame that
+/// makes way posts it again. The worker that completes the next record in order delivers all
+/// completed records; with StreamConfig::pull, the threads that pull deliver them. Thread safety:
 /// thread-safe.
 class Stream final : public Lane,
                      public PipelineStream,
                      public std::enable_shared_from_this<Stream> {
  public:
-  /// A new route's first frame, and what is new about it.
+  /// What is new in a route, beginning with its first frame.
   struct Change {
     std::string capsule;
-    std::string option{};  ///< empty: the capsule itself
+    std::string option{};  ///< empty: the capsule itself was replaced
     OptionValue value{};
     int from_version = 0;
     int to_version = 0;
@@ -67,8 +74,8 @@ class Stream final : public Lane,
          StreamRules rules, StreamServices services);
   ~Stream() override;
 
-  /// Makes the first route, and opens the states. Throws what Capsule::open_stream throws; then
-  /// none is open.
+  /// Makes the first route, and opens the states. Throws what Capsule::open_stream() throws; then
+  /// no state is open.
   void set_out(std::shared_ptr<const Program> program, StepOptions options);
   void start() override;
   void stop() noexcept override;
@@ -83,21 +90,23 @@ class Stream final : public Lane,
   StreamStats stats() const override;
   std::shared_ptr<Stream> changeable() override { return shared_from_this(); }
 
-  /// What a stream needs to go on with a capsule that replaces another.
+  /// What a stream needs to continue with a capsule that replaces another.
   struct Replacement {
     std::shared_ptr<Stream> stream{};
     std::shared_ptr<const Route> route{};
-    Route::Stop stop{};    ///< the new capsule's
-    bool is_open = false;  ///< its state
+    Route::Stop stop{};    ///< for the new capsule
+    bool is_open = false;  ///< whether its state was opened
     Change change{};
   };
-  /// Opens the state of the capsule of that name in `program`, which replaces this stream's of the
-  /// same name; its own is kept where `keep_state` says so. Nothing where it has none of the name.
-  /// Throws OptionError where an option that was set does not fit, and what Capsule::open_stream
-  /// throws. Then comes either of the next two.
+  /// Prepares the replacement of this stream's capsule named `capsule` by the one in `program`, and
+  /// opens its state. With `keep_state`, the old state goes over to it. `nullopt` if the stream has
+  /// ended or has no capsule of that name. Throws OptionError if the new capsule does not accept an
+  /// option that was set, and what Capsule::open_stream() throws. Must be followed by apply() or
+  /// cancel().
   std::optional<Replacement> prepare(std::shared_ptr<const Program> program,
                                      const std::string& capsule, bool keep_state);
-  /// From the next frame on; gives the index that it has at least.
+  /// Uses the new capsule from the next frame on; returns the lowest index that this frame can
+  /// have.
   std::int64_t apply(Replacement replacement);
   static void cancel(const Replacement& replacement) noexcept;
 
@@ -107,7 +116,7 @@ class Stream final : public Lane,
   using Batch = std::vector<std::unique_ptr<FrameJob>>;
   using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<StepRun>>;
 
-  /// What frames that were dropped leave to the next one: to be told of, and to be reckoned with.
+  /// What dropped frames pass on to the next frame: the drops to list, and their discontinuities.
   struct Dropped {
     std::vector<FrameRecord::Drop> drops{};
     Discontinuities discontinuities{};
@@ -131,7 +140,7 @@ class Stream final : public Lane,
   bool make_room();
   void drop_oldest();
 
-  // Frame workers.
+  // Frame workers; delivery also runs in threads that pull, and give_up() in the watchdog's thread.
   std::unique_ptr<FrameJob> begin_pending();
   void begin_windows(const FrameJob& job);
   std::unique_ptr<FrameJob> await_window(std::unique_ptr<FrameJob> job);
@@ -173,10 +182,10 @@ class Stream final : public Lane,
   bool is_warm_up(const Frame& frame) const;
   void after_pull(std::unique_lock<std::mutex>& lock);
 
-  // Either, without the lock.
+  // Source thread or frame workers, without `mutex_`.
   void tell_failure(const std::exception_ptr& cause) const;
 
-  // Either, under the lock.
+  // Any thread; requires `mutex_`.
   void drop(const Frame& frame, const char* reason, Dropped& before_next);
   bool fail(const std::exception_ptr& cause);
   void finish_if_over(std::unique_lock<std::mutex>& lock);
@@ -189,10 +198,12 @@ class Stream final : public Lane,
   void release_windows(std::optional<std::uint64_t> waiting_for);
   void end_windows_if_last();
   void post_released(std::unique_lock<std::mutex>& lock);
+  // Any thread. close_states() locks `mutex_`; the other two do not need it.
   void close_states() noexcept;
   std::shared_ptr<const Route> make_route(std::shared_ptr<const Program> program,
                                           StepOptions options, std::size_t run) const;
   Route::Stop make_stop(const ProgramStep& step) const;
+  // Source thread; requires `mutex_`.
   void enter_run(const Frame& frame);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
@@ -202,46 +213,49 @@ class Stream final : public Lane,
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
-  std::mutex source_mutex_;  ///< guards the pointer, for interrupt() against the source's end
+  /// Guards source_: interrupt() must not race with the destruction of the source.
+  std::mutex source_mutex_;
   std::unique_ptr<Source> source_;
   std::atomic<bool> stopping_{false};
-  std::atomic<bool> abandoned_{false};  ///< records can no longer be written: skip the work
+  std::atomic<bool> abandoned_{false};  ///< records can no longer be written, so steps are skipped
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable room_;
   std::condition_variable over_;
-  std::condition_variable pulled_;               ///< something for next() has changed
-  std::shared_ptr<const Route> route_;           ///< of the next frame that is read
-  std::vector<std::weak_ptr<Station>> retired_;  ///< stations that no further frame passes
-  std::vector<std::pair<std::int64_t, Change>> untold_changes_;  ///< by the first frame's index
+  std::condition_variable pulled_;               ///< for next(): a record is complete, or the end
+  std::shared_ptr<const Route> route_;           ///< for the next frame that is read
+  std::vector<std::weak_ptr<Station>> retired_;  ///< stations that no new frame passes
+  /// By the index of the first frame.
+  std::vector<std::pair<std::int64_t, Change>> untold_changes_;
   FlightLimit::Waiter slot_waiter_;
-  std::size_t slots_ = 0;       ///< of the flight limit, that this stream has
-  bool slot_reserved_ = false;  ///< one of them, or the free one, is for the frame being read
+  std::size_t slots_ = 0;       ///< slots of the flight limit that this stream has
+  bool slot_reserved_ = false;  ///< one slot is reserved for the frame that is being read
   std::int64_t last_index_ = -1;
   std::int64_t frames_read_ = 0;
   std::deque<Pending> pending_;
-  Dropped between_;  ///< since the newest of those
+  Dropped between_;  ///< drops since the newest pending frame
   std::uint64_t next_ticket_ = 0;
-  // Of routes with stencils. Frames that wait for those after them are in flight beyond the bound.
-  std::size_t look_ahead_ = 0;                ///< how many there may be
-  std::optional<std::uint64_t> look_back_{};  ///< the farthest any window reaches; absent: none
+  // For routes with stencils. Frames that wait for later frames are in flight beyond the bound.
+  std::size_t look_ahead_ = 0;                ///< the most such frames
+  std::optional<std::uint64_t> look_back_{};  ///< of the longest window; absent: no windows
   FrameHistory history_{};
   std::shared_ptr<const Route> last_begun_{};
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> awaiting_{};  ///< by ticket
-  std::size_t released_ = 0;  ///< of those, put into work_ and not yet posted
+  std::size_t released_ = 0;  ///< of those, how many are in work_ and not yet posted
   std::deque<Work> work_;
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> completed_;
   std::uint64_t next_delivery_ = 0;
   std::size_t begun_ = 0;  ///< begun and not yet delivered
   bool delivering_ = false;
-  /// Of those of late; until the first, none was quick.
+  /// Decaying maximum of delivery times. The start value counts as slow, so no delivery is assumed
+  /// quick before the first ones are measured.
   std::chrono::steady_clock::duration slowest_delivery_ = std::chrono::milliseconds(1);
-  bool discarding_ = false;  ///< nobody pulls any more
+  bool discarding_ = false;  ///< no thread pulls any more
   bool source_done_ = false;
   bool finishing_ = false;
   StreamReport report_;
-  std::int64_t overdue_ = 0;  ///< frames that went on without a capsule that took too long
-  CallMeter latency_;         ///< from a frame's reading to its record
+  std::int64_t overdue_ = 0;  ///< frames that went on without a capsule past its deadline
+  CallMeter latency_;         ///< from reading a frame to its record
   std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
 };
 

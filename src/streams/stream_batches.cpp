@@ -12,7 +12,8 @@
 
 namespace vcap {
 
-/// Frames that hold up nobody: a live one goes on at once, and one that may be given up goes alone.
+/// Whether the frame may wait to go with others. Live frames go on at once. With a deadline, each
+/// frame is called by itself.
 bool Stream::gathers(const FrameJob& job) const {
   const ProgramStep& step = job.program_step();
   const auto& batch = step.slot->capsule->info().batch;
@@ -22,9 +23,8 @@ bool Stream::gathers(const FrameJob& job) const {
          step.slot->takes_together;
 }
 
-/// Leaves the frame with those that wait, or takes it to the capsule with them. Nobody waits for a
-/// batch to fill: while the backends are busy, the next one does. Gives the job where it goes on by
-/// itself.
+/// Adds the frame to those that wait, or takes it to the capsule with them. A batch has no linger:
+/// it fills while the backends are busy. Returns a job that this worker continues with, or null.
 std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   job->left_out = is_passed_by(*job);
   if (job->left_out) {
@@ -33,7 +33,7 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
     return job;
   }
   job->leads = false;
-  const std::shared_ptr<const Route> route = job->route;  // keeps what follows
+  const std::shared_ptr<const Route> route = job->route;  // keeps `gathering` alive
   Station::Gathering& gathering = job->station().gathering;
   const std::size_t most_calls = job->program_step().slot->backends;
   Batch batch;
@@ -63,14 +63,14 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   return job;
 }
 
-/// Under the lock, which it gives up in between.
+/// Requires `mutex_`; temporarily releases it.
 void Stream::end_call(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock) {
   --gathering.calls;
   wake_one(gathering, lock);
 }
 
-/// Under the lock, which it gives up in between: one of those that wait is to take the others
-/// along.
+/// Posts one of the waiting frames, which then takes the others with it. Requires `mutex_`;
+/// temporarily releases it.
 void Stream::wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock) {
   if (gathering.waiting.empty()) return;
   auto first = gathering.waiting.extract(gathering.waiting.begin());
@@ -80,14 +80,15 @@ void Stream::wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex
   post_released(lock);
 }
 
-/// Where the frame was to take others along, and does not go there: another one has to.
+/// If the frame was chosen to take others with it but is not called, chooses another one.
 void Stream::pass_turn(FrameJob& job) {
   if (!std::exchange(job.leads, false)) return;
   std::unique_lock lock = adaptive_lock(mutex_);
   wake_one(job.station().gathering, lock);
 }
 
-/// Under the lock: those of one route, and so of the same options; as many as the model likes.
+/// Requires `mutex_`. Takes waiting frames of one route, and so with the same options; their number
+/// suits the model (BatchSizes).
 Stream::Batch Stream::take_batch(Station::Gathering& gathering) const {
   auto& waiting = gathering.waiting;
   const FrameJob& first = *waiting.begin()->second;
@@ -103,7 +104,7 @@ Stream::Batch Stream::take_batch(Station::Gathering& gathering) const {
   return batch;
 }
 
-/// Leaves those to be taken alone that did not come through together.
+/// Marks the frames to be called one by one, if the call for all of them failed.
 void Stream::run_together(Batch& batch) const {
   std::vector<FrameJob*> jobs;
   for (const std::unique_ptr<FrameJob>& job : batch) jobs.push_back(job.get());
@@ -111,7 +112,8 @@ void Stream::run_together(Batch& batch) const {
   for (FrameJob* job : jobs) job->alone = !done;
 }
 
-/// False where nothing has come of it, and every record is as it was.
+/// False if the call failed, or if the backend lacks `process_frames()`. The records are then
+/// unchanged.
 bool Stream::call_together(std::span<FrameJob* const> jobs) const {
   const ProgramStep& step = jobs.front()->program_step();
   CapsuleSlot& slot = *step.slot;
@@ -151,7 +153,7 @@ bool Stream::call_together(std::span<FrameJob* const> jobs) const {
     }
     return true;
   } catch (...) {
-    // Which frame is at fault shows when each is taken alone; so does why.
+    // Each frame is then called by itself, which shows the frame at fault and its error.
     if (called) slot.meter.add(begin, std::chrono::steady_clock::now(), true);
     return false;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a stream gets its route, and another one.
+// How a stream gets its first route, and how the route changes.
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +16,7 @@ std::size_t step_of(const Program& program, const std::string& capsule) {
   return static_cast<std::size_t>(found - program.begin());
 }
 
-/// The new capsule's options, with what was set for the one before.
+/// The new capsule's options, with the values that were set for the old one.
 OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std::string& stream) {
   const OptionValues defaults(old.declared());
   for (const auto& [name, option] : old.declared()) {
@@ -48,7 +48,7 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const Program> p
     Route::Stop& stop = route->stops.emplace_back(make_stop(step));
     if (rules_.slice) stop.called = &rules_.slice->runs[run].called[route->stops.size() - 1];
   }
-  // Once all of them are known to be right.
+  // States are opened only once all stops are known to be valid.
   for (std::size_t i = 0; i < program->size(); ++i)
     if (const CapsuleSlot& slot = *(*program)[i].slot; slot.stateful)
       route->stops[i].state_number = route->stops[i].station->states.open(slot.capsule, false);
@@ -58,7 +58,8 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const Program> p
   return route;
 }
 
-/// Under the lock, before a frame of a slice is taken: where it begins a run, the states are new.
+/// Requires `mutex_`. Called before a frame of a slice is accepted. If the frame begins a run, the
+/// states begin anew.
 void Stream::enter_run(const Frame& frame) {
   const std::vector<SliceRun>& runs = rules_.slice->runs;
   std::size_t run = route_->run;
@@ -73,7 +74,7 @@ Route::Stop Stream::make_stop(const ProgramStep& step) const {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
     info.config = own->second;
-  // Also of one that keeps no state, and before any state is opened.
+  // Checks the config before any state is opened, also for a capsule without state.
   static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
   return {.station = std::make_shared<Station>(std::move(info), rules_.slice != nullptr),
           .conduct = std::make_shared<Conduct>(rules_.quarantine),
@@ -82,7 +83,7 @@ Route::Stop Stream::make_stop(const ProgramStep& step) const {
 
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
                                 OptionValue value) {
-  std::shared_ptr<const Route> old;  // outlives the lock
+  std::shared_ptr<const Route> old;  // released after the lock
   const std::lock_guard lock(mutex_);
   const std::size_t step = step_of(*route_->program, capsule);
   if (step == route_->program->size())
@@ -118,7 +119,7 @@ std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program
       route->options.push_back(old->options[place]);
       continue;
     }
-    // Where the one keeps a state and the other does not, there is nothing to go on from.
+    // If only one of the two keeps a state, there is no state to continue from.
     Route::Stop stop = make_stop(step);
     if (step.slot->stateful && before.stateful) stop.station = old->stops[place].station;
     route->options.push_back(
@@ -139,10 +140,10 @@ std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program
 }
 
 std::int64_t Stream::apply(Replacement replacement) {
-  std::shared_ptr<const Route> old;  // outlives the lock
+  std::shared_ptr<const Route> old;  // released after the lock
   std::unique_lock lock(mutex_);
   if (finishing_) {
-    // It has ended meanwhile, and what was opened for it is closed by nobody else.
+    // The stream has ended meanwhile, and nothing else would close the state that was opened.
     const std::int64_t next = last_index_ + 1;
     lock.unlock();
     cancel(replacement);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frame workers do with a stream's frames.
+// How frame workers process a stream's frames.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,7 +13,7 @@
 namespace vcap {
 namespace {
 
-/// What waking a worker costs, or somewhat more: what is over sooner is not worth it.
+/// Somewhat more than the cost of waking a worker. It is not worth waking one for a shorter time.
 constexpr std::chrono::microseconds kQuick{100};
 
 double seconds(std::chrono::nanoseconds time) {
@@ -27,7 +27,7 @@ void Stream::run_one() {
   std::shared_ptr<StepRun> run;
   {
     std::unique_lock lock = adaptive_lock(mutex_);
-    // Frames that are on their way go first: they hold memory, and others wait for them.
+    // Frames that have begun go first: they hold memory, and others wait for them.
     if (!work_.empty()) {
       Work work = std::move(work_.front());
       work_.pop_front();
@@ -46,7 +46,7 @@ void Stream::run_one() {
   if (job) advance(std::move(job));
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 std::unique_ptr<FrameJob> Stream::begin_pending() {
   if (pending_.empty() || begun_ >= most_in_flight()) return nullptr;
   auto job = std::make_unique<FrameJob>();
@@ -59,7 +59,7 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   job->read_at = pending_.front().read_at;
   job->trace_frame = pending_.front().trace_frame;
   job->record.drops = std::move(pending_.front().before.drops);
-  // What dropped frames had to say of the stream holds for the one that comes after them.
+  // The discontinuities of dropped frames apply to the next frame.
   job->discontinuities = pending_.front().before.discontinuities;
   job->discontinuities.add(job->record.frame.discontinuity);
   job->record.frame.discontinuity = job->discontinuities.foremost();
@@ -72,7 +72,7 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   return job;
 }
 
-/// Under the lock.
+/// Requires `mutex_`.
 void Stream::tell_changes(FrameRecord& record) {
   while (!untold_changes_.empty() && untold_changes_.front().first <= record.frame.index) {
     Change change = std::move(untold_changes_.front().second);
@@ -91,7 +91,8 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
   if (job) complete(std::move(job));
 }
 
-/// Gives the job back, a step further, where it can go on at once; otherwise another worker does.
+/// Runs the job's next step. Returns a job that this worker continues with, which may be another
+/// one, or null.
 std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
   if (job->hands_in_nodes() || job->lacks_window()) return await_window(std::move(job));
   if (job->is_at_gate() && !enter(job->station(), job)) return nullptr;
@@ -105,7 +106,7 @@ std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
   return help(run);
 }
 
-/// Nothing where the capsule is not called, and then the job stays.
+/// Null if the capsule is not called; `job` then keeps the frame.
 std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   const ProgramStep& step = job->program_step();
   Station& station = job->station();
@@ -113,7 +114,8 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   StreamHandle state;
   job->left_out = is_passed_by(*job);
   if (step.slot->stateful) {
-    // In a slice, what the capsule is not called for is before its state begins, or begins anew.
+    // A frame of a slice that this capsule is not called for lies before its state begins, or
+    // begins anew.
     if (job->is_in_step())
       station.gate.owed.add(job->discontinuities);
     else if (!job->record.frame.is_null)
@@ -122,7 +124,7 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
     seen = station.gate.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
     if (!job->record.frame.is_null) station.gate.owed.pass_frame();
     state = station.states.serve(job->route->stops[job->step].state_number);
-    // What the capsule knows of the stream ends here, as at frames that are missing.
+    // For the capsule, a frame that it was left out of is a gap.
     if (job->left_out && job->is_for_capsule()) station.gate.owed.add(Discontinuity::gap);
   }
   if (job->left_out) return nullptr;
@@ -135,13 +137,13 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
   return run;
 }
 
-/// Whether the frame's step is not to be run.
+/// Whether the step is skipped for this frame.
 bool Stream::is_passed_by(FrameJob& job) {
-  // Abandoned: nobody will see the result.
+  // If abandoned, no record will be written.
   return !job.is_for_capsule() || abandoned_ || is_left_out(job);
 }
 
-/// Notes in the record that the frame's step is not to be run, where that is so.
+/// Whether the capsule is left out of this frame; if so, notes that in the record.
 bool Stream::is_left_out(FrameJob& job) {
   const CapsuleSlot& slot = *job.program_step().slot;
   if (job.conduct().hung > 0) {
@@ -164,8 +166,8 @@ bool Stream::is_left_out(FrameJob& job) {
   return true;
 }
 
-/// On to the next step, with a note of how this one went; then the next frame may come in, so that
-/// who fails when is the same in every run.
+/// Notes the outcome of the step and goes on to the next step. Only then may the next frame enter,
+/// so that failures are counted in the same order in every run.
 void Stream::leave_step(FrameJob& job) {
   const std::shared_ptr<const Route> route = job.route;
   const std::size_t step = job.step++;
@@ -200,7 +202,7 @@ void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord
   tell("stream " + id_, rules_.quarantine);
 }
 
-/// False where the frame was parked: whoever is before it will post it.
+/// False if the frame was parked; the frame before it posts it.
 bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
   const std::unique_lock lock = adaptive_lock(mutex_);
   if (station.gate.next == job->ticket) return true;
@@ -209,7 +211,7 @@ bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
   return false;
 }
 
-/// `is_last`: this worker has no more to do for its frame but to deliver it.
+/// `is_last`: this worker has only to deliver its frame before it returns to the pool.
 void Stream::leave(Station& station, bool is_last) {
   bool takes_next = false;
   {
@@ -226,8 +228,8 @@ void Stream::leave(Station& station, bool is_last) {
     services_.pool.post(shared_from_this());
 }
 
-/// Gives the job, a step further, where this was the last call; otherwise whoever makes that goes
-/// on with it.
+/// Makes calls of the run. If this worker ends the last call, returns the job, one step further.
+/// Otherwise returns null, and the worker that ends the last call continues with the job.
 std::unique_ptr<FrameJob> Stream::help(const std::shared_ptr<StepRun>& run) {
   for (;;) {
     switch (run->help()) {
@@ -258,7 +260,7 @@ void Stream::call_helpers(const std::shared_ptr<StepRun>& run) {
   for (std::size_t i = 0; i < helpers; ++i) services_.pool.post(shared_from_this());
 }
 
-/// Before any call.
+/// Called before the run makes any call.
 void Stream::watch(const std::shared_ptr<StepRun>& run) {
   if (rules_.deadline.count() == 0) return;
   run->set_watch(services_.watchdog.watch(rules_.deadline,
@@ -287,7 +289,8 @@ void Stream::give_up(const std::shared_ptr<StepRun>& run) {
   services_.pool.post(shared_from_this());
 }
 
-/// What a call that does not come back is at work on, from the stream down to the batches.
+/// Text for the log about calls that do not return: the stream, frame, step, threads, backends and
+/// batches.
 std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>& calls) const {
   const CapsuleSlot& slot = *(*run.route()->program)[run.step()].slot;
   std::string text = "stream " + id_ + ": frame " + std::to_string(run.frame().index) +
@@ -311,7 +314,8 @@ std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>
   return text;
 }
 
-/// A call that was given up has come back; the stream, even the pipeline, may have ended.
+/// Called when a call that was given up has returned. The stream, and even the pipeline, may have
+/// ended.
 void Stream::note_return(const StepRun& run) {
   --run.route()->stops[run.step()].conduct->hung;
   log(LogLevel::info, "stream " + run.stream_id() + ": frame " + std::to_string(run.frame().index) +
@@ -323,7 +327,7 @@ void Stream::complete(std::unique_ptr<FrameJob> job) {
   std::unique_lock lock = adaptive_lock(mutex_);
   const std::uint64_t ticket = job->ticket;
   completed_.emplace(ticket, std::move(job));
-  // Who delivers goes on until the head is missing, and so will find this one too.
+  // The thread that delivers checks for completed records again afterwards, and finds this one.
   if (delivering_) return;
   if (rules_.pull && !discarding_) {
     pulled_.notify_one();
@@ -332,19 +336,21 @@ void Stream::complete(std::unique_ptr<FrameJob> job) {
   deliver_completed(lock);
 }
 
-/// Under the lock: whether the record that is next in order is there.
+/// Requires `mutex_`. Whether the next record in order is complete.
 bool Stream::has_completed() const {
   return !completed_.empty() && completed_.begin()->first == next_delivery_;
 }
 
-/// Under the lock: all that is there.
+/// Requires `mutex_`; temporarily releases it. Delivers all records that are complete and next in
+/// order.
 void Stream::deliver_completed(std::unique_lock<std::mutex>& lock) {
   while (has_completed()) deliver_next(lock);
   finish_if_over(lock);
 }
 
-/// The record that is next in order, which is there, while nobody else delivers; nothing where it
-/// was dropped. Under the lock, but for the delivery itself.
+/// Delivers the next record in order, which must be complete; no other thread may be delivering.
+/// Returns the record if it is pulled; `nullopt` if it was dropped. Requires `mutex_`; releases it
+/// during delivery.
 std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<FrameJob> job = std::move(completed_.extract(completed_.begin()).mapped());
   ++next_delivery_;
@@ -355,21 +361,21 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
     delivering_ = true;
     lock.unlock();
     if (deliver(*job) && rules_.pull) record = std::move(job->record);
-    job.reset();  // the pixels, before their room is given away
+    job.reset();  // frees the pixels before the frame's room is given away
     lock = adaptive_lock(mutex_);
     delivering_ = false;
   }
   --begun_;
   settle_slots();
   if (in_flight() + rules_.room_to_read <= most_in_flight()) room_.notify_one();
-  // Where the oldest are dropped, a frame may be waiting for just this room, its turn spent in
-  // vain.
+  // With `drop_oldest`, a frame may wait for this room: when it was posted, there was none.
   if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
     services_.pool.post(shared_from_this());
   return record;
 }
 
-/// Under the lock, after deliver_next() for one who pulls: what others wait for.
+/// Requires `mutex_`; temporarily releases it. Called after deliver_next() by a thread that pulls:
+/// wakes what waits for the change.
 void Stream::after_pull(std::unique_lock<std::mutex>& lock) {
   if (discarding_) return deliver_completed(lock);
   if (has_completed()) pulled_.notify_one();
@@ -386,7 +392,7 @@ void Stream::write(FrameJob& job) {
   if (rules_.hand_over) rules_.hand_over(std::move(job.record), job.read_at);
 }
 
-/// False where the record was dropped.
+/// False if the record was dropped.
 bool Stream::deliver(FrameJob& job) {
   const auto begin = std::chrono::steady_clock::now();
   const bool has_errors = !job.record.errors.empty();

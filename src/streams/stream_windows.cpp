@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How frames come by those around them, for capsules with a stencil.
+// How frames get their windows, for capsules with a stencil.
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +10,8 @@
 namespace vcap {
 namespace {
 
-/// All nodes of a frame that come to a capsule; none where they are not as it describes them, which
-/// that frame's own record says.
+/// All nodes of a frame that a capsule takes. Empty if they do not fit its input type; that frame's
+/// own record has the error.
 std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRecord& record) {
   try {
     return std::make_shared<DetectionNodes>(TakenNodes(record.objects, step.needs).copy());
@@ -22,7 +22,7 @@ std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRe
 
 }  // namespace
 
-/// Under the lock: makes room for what the program's windows reach.
+/// Requires `mutex_`. Extends the reach of the stream's windows to those of the program.
 void Stream::look_around(const Program& program) {
   std::int64_t ahead = 0;
   for (const ProgramStep& step : program) {
@@ -34,7 +34,7 @@ void Stream::look_around(const Program& program) {
   look_ahead_ = std::max(look_ahead_, static_cast<std::size_t>(ahead));
 }
 
-/// Under the lock, for a frame that begins.
+/// Requires `mutex_`. Called for a frame that begins.
 void Stream::begin_windows(const FrameJob& job) {
   const bool begins_run = last_begun_ && last_begun_->run != job.route->run;
   history_.begin(job.ticket, job.record.frame, begins_run || !job.discontinuities.empty());
@@ -62,21 +62,21 @@ void Stream::begin_windows(const FrameJob& job) {
   end_windows_if_last();
 }
 
-/// Under the lock: where no frame will follow, no window waits for one.
+/// Requires `mutex_`. If no frame will follow, windows no longer wait for later frames.
 void Stream::end_windows_if_last() {
   if (!source_done_ || !pending_.empty()) return;
   history_.end();
   release_windows();
 }
 
-/// Under the lock: lets those go on whose windows have become whole.
+/// Requires `mutex_`. Checks all waiting frames, and releases those whose windows are complete now.
 void Stream::release_windows() {
   for (auto& [ticket, job] : awaiting_) job->waits_for.reset();
   release_windows(std::nullopt);
 }
 
-/// The same, of those that were waiting for that frame's nodes or, without one, for frames to
-/// begin.
+/// The same, but only for frames that wait for the nodes of frame `waiting_for`; `nullopt`: for
+/// frames that wait for later frames to begin.
 void Stream::release_windows(std::optional<std::uint64_t> waiting_for) {
   for (auto one = awaiting_.begin(); one != awaiting_.end();) {
     if (one->second->waits_for != waiting_for || !take_window(*one->second)) {
@@ -89,7 +89,7 @@ void Stream::release_windows(std::optional<std::uint64_t> waiting_for) {
   }
 }
 
-/// Under the lock, which it gives up in between.
+/// Posts the released frames. Requires `mutex_`; temporarily releases it.
 void Stream::post_released(std::unique_lock<std::mutex>& lock) {
   const std::size_t released = std::exchange(released_, 0);
   if (released == 0) return;
@@ -98,8 +98,8 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
   lock = adaptive_lock(mutex_);
 }
 
-/// Gives the frame back with its window, once others have its nodes; or another one that goes on,
-/// or nothing.
+/// Stores the frame's nodes for the windows of other frames. Returns the frame if its own window is
+/// complete, or else another frame that can continue, or null.
 std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
   std::shared_ptr<const DetectionNodes> nodes;
   if (job->hands_in_nodes()) nodes = nodes_for(job->program_step(), job->record);
@@ -114,8 +114,8 @@ std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
   return job;
 }
 
-/// Under the lock: puts the frame down where its window is not whole, for whoever completes that to
-/// see to it, and gives another one that goes on, or nothing.
+/// Requires `mutex_`. Returns the frame if its window is complete. Otherwise parks it until another
+/// frame completes the window, and returns another frame that can continue, or null.
 std::unique_ptr<FrameJob> Stream::with_window(std::unique_ptr<FrameJob> job) {
   if (!job->lacks_window() || take_window(*job)) return job;
   const std::uint64_t ticket = job->ticket;
@@ -123,9 +123,10 @@ std::unique_ptr<FrameJob> Stream::with_window(std::unique_ptr<FrameJob> job) {
   return take_released();
 }
 
-/// Under the lock: a frame that would have to be posted, where one is at hand.
+/// Requires `mutex_`. Takes a released frame that is not yet posted, if it is first in line; null
+/// otherwise.
 std::unique_ptr<FrameJob> Stream::take_released() {
-  if (released_ == 0 || work_.empty()) return nullptr;  // another worker may have been quicker
+  if (released_ == 0 || work_.empty()) return nullptr;  // another worker may have taken it
   auto* const first = std::get_if<std::unique_ptr<FrameJob>>(&work_.front());
   if (!first) return nullptr;
   std::unique_ptr<FrameJob> job = std::move(*first);
@@ -134,14 +135,14 @@ std::unique_ptr<FrameJob> Stream::take_released() {
   return job;
 }
 
-/// Under the lock: false where it is not whole.
+/// Requires `mutex_`. Sets the job's window; false if it is not complete.
 bool Stream::take_window(FrameJob& job) const {
   if (!has_whole_window(job)) return false;
   job.window = window_of(job);
   return true;
 }
 
-/// Under the lock; notes what it waits for, where that is so.
+/// Requires `mutex_`. If nodes of a frame are missing, sets `job.waits_for`.
 bool Stream::has_whole_window(FrameJob& job) const {
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
@@ -157,7 +158,7 @@ bool Stream::has_whole_window(FrameJob& job) const {
   return true;
 }
 
-/// Under the lock, once the window is whole.
+/// Requires `mutex_`, and a complete window.
 StepWindow Stream::window_of(const FrameJob& job) const {
   const ProgramStep& step = job.program_step();
   const Stencil& stencil = *job.stencil();

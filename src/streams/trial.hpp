@@ -8,12 +8,12 @@
 
 namespace vcap {
 
-/// The first frames of a capsule that has replaced another: all of them must go well. Thread
+/// The trial of a capsule that has replaced another: it must not fail on its first frames. Thread
 /// safety: thread-safe.
 class Trial {
  public:
-  /// `over` is called once, where there are any frames: with true after that many, with false at
-  /// the first that fails. [frame worker]
+  /// `over` is called once, unless `frames` is 0: with true after so many frames, with false at the
+  /// first failure. [frame worker]
   Trial(std::int64_t frames, std::function<void(bool passed)> over)
       : left_(frames), over_(std::move(over)) {}
   bool running() const noexcept { return left_.load(std::memory_order_relaxed) > 0; }

@@ -10,9 +10,10 @@
 
 namespace vcap {
 
-/// The bound on frames that are in flight over all streams of a pipeline: each of them takes one of
-/// so many slots, but for the first of every stream, which needs none; so a stream that holds on to
-/// its frames can slow others down, and stop none. Thread safety: thread-safe.
+/// The bound on frames in flight over all streams of a pipeline, as a number of slots. Each frame
+/// takes a slot, except the first of each stream and those that wait for later frames (stencils).
+/// So a stream that keeps its frames can slow other streams down, but cannot stop them. Thread
+/// safety: thread-safe.
 class VCAP_EXPORT FlightLimit {
  public:
   /// One stream's wait for a slot.
@@ -24,16 +25,16 @@ class VCAP_EXPORT FlightLimit {
     bool released_ = false;
   };
 
-  /// 0: no bound.
+  /// `slots` 0: no bound.
   explicit FlightLimit(std::size_t slots) : bounded_(slots > 0), free_(slots) {}
 
-  /// False where there is no slot, or others wait for one already.
+  /// False if no slot is free, or if others already wait for one.
   bool try_take();
-  /// Waits for a slot, in the order of those who wait; false where it was released before.
+  /// Waits for a slot, first come, first served. False if release() ends the wait.
   bool wait(Waiter& waiter);
-  /// Ends the wait that is in progress, or the next one, without a slot.
+  /// Ends the wait in progress, or the next one, without a slot.
   void release(Waiter& waiter);
-  /// Forgets a release.
+  /// Reverts release().
   void reset(Waiter& waiter);
   void give_back(std::size_t slots);
 

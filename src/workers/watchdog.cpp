@@ -24,7 +24,7 @@ Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> ove
 }
 
 void Watchdog::forget(const Watch::Key& key) noexcept {
-  std::function<void()> dropped;  // outlives the lock
+  std::function<void()> dropped;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   if (const auto found = watches_.find(key); found != watches_.end()) {
     dropped = std::move(found->second);

@@ -15,16 +15,16 @@
 
 namespace vcap {
 
-/// Calls back where something has not ended by its deadline.
+/// Calls back if something has not ended by its deadline.
 ///
-/// Its thread starts with the first watch. It is told of a deadline only where that comes before
-/// the one that it sleeps for, so that watches that end in time cost no wake-up. Thread safety:
-/// thread-safe.
+/// The thread starts with the first watch. A new watch wakes it only if its deadline is earlier
+/// than the one that the thread waits for. So watches that end in time cost no wake-up. Thread
+/// safety: thread-safe.
 class VCAP_EXPORT Watchdog {
  public:
   using time_point = Clock::time_point;
 
-  /// Ends its watch with its life; the callback may then still be running. Thread-compatible.
+  /// Its destructor ends the watch; the callback may still be running then. Thread-compatible.
   class Watch {
    public:
     Watch() = default;
@@ -53,7 +53,8 @@ class VCAP_EXPORT Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// `overdue` must not throw. [watchdog's thread]
+  /// Calls `overdue` if the watch has not ended after `limit`. It must not throw. [watchdog's
+  /// thread]
   Watch watch(Clock::duration limit, std::function<void()> overdue);
 
  private:

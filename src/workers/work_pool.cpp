@@ -36,8 +36,8 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
   std::size_t waiting = 0;                  ///< pieces in all lanes
   std::size_t idle = 0;                     ///< threads that wait for work or are being started
   std::size_t limit;
-  bool waking = false;   ///< a worker was woken, or started, and has not come yet
-  bool unheard = false;  ///< there may be work for which nobody was woken
+  bool waking = false;   ///< a worker was woken or started, and does not run yet
+  bool unheard = false;  ///< there may be work for which no worker was woken
   bool closed = false;
   std::uint64_t last_worker = 0;
   std::map<std::uint64_t, std::thread> threads;
@@ -56,7 +56,7 @@ void WorkPool::Core::start_worker_where_needed() {
   try {
     start_worker();
   } catch (const std::system_error& error) {
-    // Those that run already do the work; asking again at each frame would help nobody.
+    // The threads that run do the work. Asking again at each frame would not help.
     limit = std::max<std::size_t>(threads.size(), 1);
     log(LogLevel::warning, "frame workers: the system gives no more than " + std::to_string(limit) +
                                " threads (" + error.what() + ")");
@@ -69,17 +69,17 @@ void WorkPool::Core::add(std::shared_ptr<Lane> lane) {
   ++waiting;
 }
 
-/// Whether a worker is to be woken, which is best done without the lock: it would have to wait for
-/// it. One at a time: whoever comes wakes the next one, if there is still something to do. Waking
-/// one for each piece would cost more than most pieces, and find the work done by those who are
-/// awake.
+/// Whether to wake a worker. Wake it without the lock, or it waits for the lock at once. Workers
+/// are woken one at a time; each wakes the next one if work is left. Waking one for each piece
+/// would cost more than most pieces, and workers that are awake would already have done the work.
 bool WorkPool::Core::wants_to_wake() {
   start_worker_where_needed();
   unheard = false;
   return waiting > 0 && idle > 0 && !std::exchange(waking, true);
 }
 
-/// For a worker that goes: what it has posted before its return, others take up.
+/// For a worker that ends: lets others take what it has posted before its return. Releases the
+/// lock.
 void WorkPool::Core::hand_over(std::unique_lock<std::mutex>& lock) {
   const bool wakes = unheard && wants_to_wake();
   lock.unlock();
@@ -101,7 +101,8 @@ void WorkPool::Core::run(std::uint64_t worker) {
     std::shared_ptr<Lane> lane = std::move(ready.front());
     ready.pop_front();
     --waiting;
-    // To the back of the line with what it still has: every lane gets its turn.
+    // The lane goes to the back of the line with its remaining work, so that every lane gets its
+    // turn.
     if (--lane->waiting_ > 0) ready.push_back(lane);
     const bool wakes = (comes || unheard) && wants_to_wake();
     lock.unlock();
@@ -109,13 +110,13 @@ void WorkPool::Core::run(std::uint64_t worker) {
     lane->run_one();
     lane.reset();
     lock = adaptive_lock(mutex);
-    if (!threads.contains(worker)) return hand_over(lock);  // replaced
+    if (!threads.contains(worker)) return hand_over(lock);  // it was replaced
     ++idle;
   }
 }
 
 WorkPool::WorkPool(std::size_t limit) : core_(std::make_shared<Core>(limit)) {
-  // The first thread is made here, where a system without threads can still be reported.
+  // Starts the first thread here, where the caller learns if the system gives none.
   const std::lock_guard lock(core_->mutex);
   core_->start_worker();
 }
@@ -134,7 +135,7 @@ WorkPool::~WorkPool() {
 }
 
 void WorkPool::post(std::shared_ptr<Lane> lane) {
-  // Once the work is there, the pool may end.
+  // The pool may end as soon as the work is added.
   const std::shared_ptr<Core> core = core_;
   bool wakes = false;
   {

@@ -9,10 +9,10 @@
 
 namespace vcap {
 
-/// The time that batches, sinks and pipelines go by: the machine's steady clock, unless a test or a
-/// simulation gives its own in their settings.
+/// The clock of batches, sinks and pipelines. It is the machine's steady clock, unless a test or a
+/// simulation sets its own in their settings.
 ///
-/// Only waits with an end go through it; what is idle waits without one. Thread safety:
+/// Only waits with an end time use it; an idle thread waits without a clock. Thread safety:
 /// thread-safe.
 class VCAP_EXPORT Clock {
  public:
@@ -25,7 +25,7 @@ class VCAP_EXPORT Clock {
   virtual ~Clock();
 
   virtual time_point now() const noexcept = 0;
-  /// Returns when `time` has come, when `condition` is notified, or for no reason, as
+  /// Returns when `time` has come, when `condition` is notified, or spuriously, as
   /// std::condition_variable::wait_until does. `lock` is held before and after.
   virtual void wait_until(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
                           time_point time) = 0;

@@ -11,8 +11,8 @@
 
 namespace vcap {
 
-/// What went wrong, as a number that stays the same from release to release.
-/// New codes are added, none is renumbered or reused; the hundreds digit names the room.
+/// What went wrong, as a number that stays the same from release to release. New codes are added;
+/// existing codes are never renumbered or reused. The hundreds digit gives the group.
 enum class ErrorCode : int {
   // 1xx: use of the API and its values
   invalid_argument = 100,
@@ -36,7 +36,7 @@ enum class ErrorCode : int {
   // 3xx: devices
   no_device = 300,
   unknown_device = 301,
-  // 4xx: a capsule file that is not right
+  // 4xx: an invalid capsule file
   capsule_not_found = 400,
   not_an_archive = 401,
   limit_exceeded = 402,
@@ -54,7 +54,7 @@ enum class ErrorCode : int {
   damaged_entry = 414,
   unsafe_library = 415,
   missing_dependency = 416,
-  // 42x: a capsule file that cannot be trusted, or not be read
+  // 42x: a capsule file that cannot be trusted or cannot be read
   unsigned_capsule = 420,
   bad_signature = 421,
   unknown_key = 422,
@@ -64,7 +64,7 @@ enum class ErrorCode : int {
   wrong_key = 426,
   damaged_encryption = 427,
   invalid_key = 428,
-  // 43x: a capsule file that is right, but not for this host
+  // 43x: a valid capsule file that does not fit this host
   unsupported_platform = 430,
   unsupported_api_version = 431,
   abi_mismatch = 432,
@@ -74,7 +74,7 @@ enum class ErrorCode : int {
   backend_load_failed = 451,
   no_backend = 452,
   misbehaving_capsule = 453,
-  // 46x: a resource of a capsule that cannot be had
+  // 46x: a capsule's resource that cannot be provided
   resource_unavailable = 460,
   resource_mismatch = 461,
   resource_offline = 462,
@@ -83,7 +83,7 @@ enum class ErrorCode : int {
   unsatisfied_input = 500,
   plan_cycle = 501,
   duplicate_capsule = 502,
-  // 51x: a frame that a capsule cannot be called for
+  // 51x: a frame for which a capsule cannot be called
   stencil_edge = 510,
   // 6xx: sources
   source_open = 600,
@@ -105,11 +105,11 @@ enum class ErrorCode : int {
   invalid_model_spec = 806,
 };
 
-/// The code's name as it is written above, such as "option_range". Thread-safe.
+/// The name of the enumerator, such as "option_range". Thread-safe.
 VCAP_EXPORT std::string_view to_string(ErrorCode code) noexcept;
 
-/// The root of all that vcap throws. The message names the thing, the value it had, what was
-/// allowed, and what to do. Thread safety: value.
+/// The base class of every exception that vcap throws. The message names the thing, the value it
+/// had, what was allowed, and what to do. Thread safety: value.
 class VCAP_EXPORT Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message);
@@ -120,14 +120,14 @@ class VCAP_EXPORT Error : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// An argument or a value outside what the function takes; JSON of the wrong form.
+/// An argument or a value that the function does not accept, or JSON of the wrong form.
 class VCAP_EXPORT InvalidArgument : public Error {
  public:
   using Error::Error;
   ~InvalidArgument() override;
 };
 
-/// Nodes or values of another kind than asked for, such as `single()` of a list.
+/// Nodes or values of another kind than requested, such as `single()` of a list.
 class VCAP_EXPORT TypeMismatch : public Error {
  public:
   explicit TypeMismatch(const std::string& message);
@@ -141,22 +141,22 @@ class VCAP_EXPORT OptionError : public Error {
   ~OptionError() override;
 };
 
-/// A request to a batch that was not answered with a result: queue full, deadline passed,
-/// cancelled, closed, or a batch_predict that broke its contract.
+/// A batch request that got no result: the queue was full, its deadline passed, it was cancelled,
+/// the executor was closed, or batch_predict broke its contract.
 class VCAP_EXPORT BatchError : public Error {
  public:
   using Error::Error;
   ~BatchError() override;
 };
 
-/// No device, or a device that does not exist; lists what was found.
+/// There is no device, or the device does not exist. The message lists the devices found.
 class VCAP_EXPORT DeviceError : public Error {
  public:
   using Error::Error;
   ~DeviceError() override;
 };
 
-/// How far loading a capsule had come; docs/capsule-format.md says what each stage checks.
+/// The stages of loading a capsule; docs/capsule-format.md says what each stage checks.
 enum class LoadStage {
   open,
   trust,
@@ -173,20 +173,21 @@ enum class LoadStage {
   backends,
 };
 
-/// The stage's name as it is written above. Thread-safe.
+/// The name of the enumerator. Thread-safe.
 VCAP_EXPORT std::string_view to_string(LoadStage stage) noexcept;
 
-/// A capsule that cannot be loaded. Its own code failed where it is no derived type.
+/// A capsule that cannot be loaded. If the exception is of no derived type, the capsule's own code
+/// failed.
 class VCAP_EXPORT CapsuleLoadError : public Error {
  public:
   CapsuleLoadError(ErrorCode code, const std::string& message, std::string entry = {});
   ~CapsuleLoadError() override;
 
-  /// The name of the file in the capsule that is at fault; empty where no single one is.
+  /// The name of the faulty file in the capsule; empty if no single file is at fault.
   const std::string& entry() const noexcept { return *entry_; }
-  /// Where it went wrong; nothing where a capsule was not being loaded.
+  /// The stage at which loading failed; `nullopt` if no capsule was being loaded.
   std::optional<LoadStage> stage() const noexcept { return stage_; }
-  /// Notes the stage, unless it is known already.
+  /// Sets the stage, unless it is already set.
   void note_stage(LoadStage stage) noexcept {
     if (!stage_) stage_ = stage;
   }
@@ -203,35 +204,37 @@ class VCAP_EXPORT InvalidCapsuleError : public CapsuleLoadError {
   ~InvalidCapsuleError() override;
 };
 
-/// A capsule file that may be right, but not for this platform, API version or ABI.
+/// A capsule file that may be valid, but does not fit this platform, API version or ABI.
 class VCAP_EXPORT IncompatibleCapsuleError : public CapsuleLoadError {
  public:
   using CapsuleLoadError::CapsuleLoadError;
   ~IncompatibleCapsuleError() override;
 };
 
-/// A capsule file that the host's TrustPolicy does not let in, or that cannot be decrypted.
+/// A capsule file that the host's TrustPolicy rejects, or that cannot be decrypted.
 class VCAP_EXPORT UntrustedCapsuleError : public CapsuleLoadError {
  public:
   using CapsuleLoadError::CapsuleLoadError;
   ~UntrustedCapsuleError() override;
 };
 
-/// A resource that a capsule names cannot be fetched, is another than it names, or cannot be kept.
+/// A capsule's resource that cannot be fetched, does not match its declaration, or cannot be
+/// stored.
 class VCAP_EXPORT ResourceError : public CapsuleLoadError {
  public:
   using CapsuleLoadError::CapsuleLoadError;
   ~ResourceError() override;
 };
 
-/// Capsules that cannot be ordered: an input that nothing provides, a cycle, a name twice.
+/// Capsules that cannot be ordered: no capsule provides an input, there is a cycle, or two capsules
+/// have the same name.
 class VCAP_EXPORT PlanError : public Error {
  public:
   using Error::Error;
   ~PlanError() override;
 };
 
-/// An inference engine, a model or its description that cannot be used: the message names the
+/// An inference engine, a model or its description that cannot be used. The message names the
 /// model, the input or output at fault, its value and the remedy.
 class VCAP_EXPORT EngineError : public Error {
  public:

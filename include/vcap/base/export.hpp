@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Marks what the shared library `vcap` offers to hosts and capsules; all else is hidden.
+/// Marks the symbols that the shared library `vcap` exports to hosts and capsules; all others are
+/// hidden.
 #define VCAP_EXPORT __attribute__((visibility("default")))

@@ -11,8 +11,9 @@
 
 namespace vcap {
 
-/// The version of the plugin contract. A host loads capsules of this version and of older ones
-/// that it still knows; a capsule made for a newer one is refused (IncompatibleCapsuleError).
+/// The version of the plugin contract. A host loads capsules of this version and of older versions
+/// that it still supports. It refuses a capsule made for a newer version
+/// (IncompatibleCapsuleError).
 inline constexpr int kApiVersion = 1;
 
 /// The version of the running library, such as "0.1.0". Thread-safe.

@@ -16,7 +16,7 @@
 #include "vcap/batching/batch_policy.hpp"
 #include "vcap/batching/batch_statistics.hpp"
 
-/// The half of BatchExecutor that does not know its types: the queue, the threads, the policy.
+/// The part of BatchExecutor that does not depend on its types: the queue, the threads, the policy.
 /// Only BatchExecutor uses it.
 namespace vcap::detail {
 
@@ -26,10 +26,11 @@ class BatchParking;
 struct BatchGroup;
 struct BatchLane;
 
-/// Items of one call that may share a batch: the node that the queue links, so that queueing
-/// allocates nothing, and many items cost what one does. The call numbers its items; of these,
-/// [next, end) wait in the queue, those before are taken, and those up to `limit` have found no
-/// room yet. Thread safety: its fields belong to the core's lock once it is sent.
+/// Consecutive items of one call that may share a batch. It is an intrusive node of the queue:
+/// queueing does not allocate, and many items cost as much as one. Items are numbered within their
+/// call. Items [next, end) are queued, items before `next` are taken, and items from `end` to
+/// `limit` had no room yet. Thread safety: once the chunk is sent, the core's lock guards its
+/// fields.
 struct BatchChunk {
   using time_point = Clock::time_point;
 
@@ -47,7 +48,7 @@ struct BatchChunk {
   time_point deadline = time_point::max();
   std::uint8_t level = 0;
 
-  BatchChunk* older = nullptr;  // all chunks of a group and priority, by arrival
+  BatchChunk* older = nullptr;  // all chunks of one group and priority, by arrival
   BatchChunk* newer = nullptr;
   BatchChunk* behind = nullptr;  // the chunks of one lane, by arrival
   BatchChunk* ahead = nullptr;
@@ -55,24 +56,24 @@ struct BatchChunk {
   std::size_t deadline_slot = 0;
 };
 
-/// What a caller sent at once: one item, or the many of run_all. When all of its items have been
-/// answered, the core either lets go the sender who waits for it in place, or calls answered();
-/// exactly once for each call that it accepted.
+/// What a caller sends in one call: one item, or all items of run_all. Once every item is answered,
+/// the core either wakes the sender that waits, or calls answered(). It does so exactly once for
+/// each accepted call.
 class VCAP_EXPORT BatchCall {
  public:
   BatchCall() = default;
   BatchCall(const BatchCall&) = delete;
   BatchCall& operator=(const BatchCall&) = delete;
 
-  /// The call's next `count` items, all of `key`. The chunk lives as long as the call.
+  /// Adds the call's next `count` items, all with `key`. The chunk must live as long as the call.
   void add(BatchChunk& chunk, std::size_t count, std::uint64_t key) noexcept;
 
  protected:
   virtual ~BatchCall();
-  /// May destroy the call. Not called where the sender waits. No lock is held. [any thread]
+  /// May destroy the call. Not called if the sender waits. No lock is held. [any thread]
   virtual void answered() noexcept {}
 
-  /// What the first failed item failed with; null where all have outputs.
+  /// The error of the first failed item; null if all items have outputs.
   std::exception_ptr error_{};
 
  private:
@@ -88,19 +89,19 @@ class VCAP_EXPORT BatchCall {
   BatchChunk* first_ = nullptr;
   BatchChunk* last_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t pending_ = 0;  // items not yet answered; the core's lock guards it
-  std::size_t failed_ = 0;   // the item that error_ is of
+  std::size_t pending_ = 0;  // items not yet answered; guarded by the core's lock
+  std::size_t failed_ = 0;   // index of the item whose error is error_
   bool accepted_ = false;
   bool cancelled_ = false;
   BatchParking* parking_ = nullptr;     // where the sender waits, if it does
-  std::atomic<std::uint32_t> open_{0};  // 1: the sender may go, and with it the call
+  std::atomic<std::uint32_t> open_{0};  // 1: the sender may return, which destroys the call
   BatchCall* next_finished_ = nullptr;
   std::optional<std::stop_callback<Cancel>> on_stop_{};
 };
 
-/// Items of one call within a batch.
+/// Consecutive items of one call within a batch.
 struct BatchSlice {
-  /// Notes why an item has no output; the first item's reason stays.
+  /// Records why an item has no output; keeps the error of the item with the lowest index.
   void fail(std::size_t item, std::exception_ptr why) noexcept {
     if (error && item >= failed) return;
     error = std::move(why);
@@ -112,10 +113,10 @@ struct BatchSlice {
   std::size_t end;
   std::exception_ptr error{};
   std::size_t failed = 0;
-  std::size_t failures = 0;  // how many items have no output
+  std::size_t failures = 0;  // number of items without an output
 };
 
-/// The typed half of a worker: predicts a batch, puts outputs into its calls and errors into its
+/// The typed part of a worker: predicts a batch, writes outputs into its calls and errors into its
 /// slices.
 class VCAP_EXPORT BatchRunner {
  public:
@@ -127,7 +128,7 @@ class VCAP_EXPORT BatchRunner {
   virtual void run(std::span<BatchSlice> batch) noexcept = 0;
 };
 
-/// One runner for each worker.
+/// Makes one runner for each worker.
 using BatchRunnerFactory = std::function<std::unique_ptr<BatchRunner>()>;
 
 /// The state machine. Thread safety: thread-safe.
@@ -138,16 +139,17 @@ class VCAP_EXPORT BatchCore {
   BatchCore(const BatchCore&) = delete;
   BatchCore& operator=(const BatchCore&) = delete;
 
-  /// Takes the call, or throws and leaves it to the caller, who then destroys it. Where it was
-  /// taken, the core has called or will call answered().
+  /// Accepts the call and later calls answered(), possibly before this returns. If this throws, the
+  /// call is not accepted and the caller must destroy it.
   void send(BatchCall& call, const RequestOptions& options);
-  /// As send, whatever the policy says of a full queue: throws BatchError (queue_full) there.
+  /// Like send(), but throws BatchError (queue_full) if the queue is full, whatever the policy
+  /// says.
   void send_if_room(BatchCall& call, const RequestOptions& options);
-  /// A look without the lock. Where it finds no room, one item counts as rejected.
+  /// Checks without the lock. If there is no room, counts one item as rejected.
   bool has_room_for_one() noexcept;
   /// Sends, and waits until all of the call's items are answered.
   void send_and_wait(BatchCall& call, const RequestOptions& options);
-  /// Before the first call.
+  /// Must be called before the first call is sent.
   void set_batch_sizes(const BatchSizes& sizes);
   void close(bool cancel_queued);
   std::size_t workload() const noexcept;
@@ -160,21 +162,21 @@ class VCAP_EXPORT BatchCore {
 [[nodiscard]] VCAP_EXPORT std::exception_ptr wrong_result_count(std::size_t results,
                                                                 std::size_t inputs);
 
-/// Memory for a future's shared state beside the call that fulfils it: one allocation for what
-/// std::promise and the call would make three of, given back by whoever lets go last.
-/// Thread safety: allocate is thread-compatible, the rest is thread-safe.
+/// Memory for a future's shared state, next to the call that fulfils it. One allocation replaces
+/// the three that std::promise and the call would make. The last user frees it. Thread safety:
+/// allocate() is thread-compatible, the rest is thread-safe.
 class VCAP_EXPORT FutureMemory {
  public:
-  /// Has one user: the call.
+  /// Starts with one user: the call.
   explicit FutureMemory(std::span<std::byte> space) noexcept : space_(space) {}
   FutureMemory(const FutureMemory&) = delete;
   FutureMemory& operator=(const FutureMemory&) = delete;
 
-  /// A piece out of the space where it fits, else from the heap; one user more.
+  /// Allocates from the space if the piece fits, else from the heap; adds one user.
   void* allocate(std::size_t size, std::size_t alignment);
-  /// Gives a piece back. True: that was the last user.
+  /// Frees a piece and removes one user. True if it was the last user.
   [[nodiscard]] bool deallocate(void* piece, std::size_t alignment) noexcept;
-  /// The call lets go. True: that was the last user.
+  /// Removes the call as a user. True if it was the last user.
   [[nodiscard]] bool release() noexcept;
 
  private:

@@ -18,20 +18,21 @@
 
 namespace vcap {
 
-/// What close() does with the requests that still wait.
+/// What close() does with requests that are still queued.
 enum class CloseMode {
   drain,  ///< predicts them
-  cancel  ///< fails them with BatchError (closed); a batch that runs is finished
+  cancel  ///< fails them with BatchError (closed); a running batch is finished
 };
 
-/// Takes the outputs of a batch one by one, in the order of its inputs. Made by the executor for
-/// one predict, whose thread alone may use it.
+/// Takes the outputs of a batch one by one, in the order of its inputs. The executor makes one for
+/// each call of predict; only the thread that runs this call may use it.
 template <class Output>
 class BatchOutputs {
  public:
-  /// The output of the next input. Throws BatchError (batch_result_count) where there is none.
+  /// Adds the output of the next input. Throws BatchError (batch_result_count) if there is no next
+  /// input.
   virtual void add(Output&& output) = 0;
-  /// How many there are so far; the number of the input that comes next.
+  /// The number of outputs so far, which is the index of the next input.
   virtual std::size_t size() const noexcept = 0;
 
  protected:
@@ -40,13 +41,13 @@ class BatchOutputs {
 
 /// Gathers requests of many threads into batches and runs them.
 ///
-/// Every accepted request is answered exactly once, whatever happens: with its own output, with
-/// what predict threw, or with BatchError: batch_result_count, deadline_exceeded, cancelled,
-/// queue_full (dropped), closed. Made and owned by BaseBackend, or by anyone who has work that
-/// runs better in batches. Threads start with the first request; an idle executor sleeps without
-/// a timer. predict must not send to its own executor: that is refused with BatchError
-/// (reentrant_submit), since the answer could never come. Thread safety: thread-safe; the
-/// destructor drains, and may run while callers wait in it, but not while new ones come.
+/// Every accepted request is answered exactly once: with its output, with the exception of predict,
+/// or with BatchError: batch_result_count, deadline_exceeded, cancelled, queue_full (dropped),
+/// closed. BaseBackend makes and owns one; other code with work that runs better in batches can do
+/// so too. Threads start with the first request; an idle executor sleeps without a timer. predict
+/// must not send to its own executor, because the answer could never come; this throws BatchError
+/// (reentrant_submit). Thread safety: thread-safe. The destructor drains. It may run while callers
+/// wait for answers, but not while new requests arrive.
 template <class Input, class Output>
 class BatchExecutor {
   static_assert(std::move_constructible<Input> && std::is_object_v<Input>);
@@ -57,49 +58,50 @@ class BatchExecutor {
                 "std::vector<bool> holds no bool that a span could show; use std::uint8_t");
 
  public:
-  /// One output for each input, in order. Its parallel loops run in the executor's own arena.
+  /// Gives one output for each input, in order. Its parallel loops run in the executor's own arena.
   /// [dispatcher, one at a time unless the policy asks for more workers]
   using Predict = std::function<std::vector<Output>(std::span<const Input>)>;
-  /// The same one by one: where it throws midway, the outputs that it has added are kept, and only
-  /// the inputs behind them fail; with BatchPolicy::isolate_failures only the one that it threw at.
-  /// Callers are answered when it returns.
+  /// Like Predict, but adds outputs one by one. If it throws midway, the outputs added so far are
+  /// kept, and only the remaining inputs fail. With BatchPolicy::isolate_failures, only the input
+  /// that it threw at fails. Callers are answered when it returns.
   using PredictEach = std::function<void(std::span<const Input>, BatchOutputs<Output>&)>;
-  /// Which inputs may share a batch: those of one key, such as the size of an image. Empty: all.
-  /// Meant for tens of keys at a time. What it throws, the sender gets. [the sender's thread]
+  /// Inputs with equal keys may share a batch, such as images of one size. Empty: all inputs may.
+  /// Meant for tens of keys at a time. Its exceptions go to the sender. [the sender's thread]
   using Key = std::function<std::uint64_t(const Input&)>;
 
-  /// Throws InvalidArgument for a policy that validate() refuses, or where predict is empty.
+  /// Throws InvalidArgument if validate() refuses the policy, or if predict is empty.
   explicit BatchExecutor(Predict predict, BatchPolicy policy = {}, Key key = {});
   explicit BatchExecutor(PredictEach predict, BatchPolicy policy = {}, Key key = {});
   ~BatchExecutor() = default;
   BatchExecutor(const BatchExecutor&) = delete;
   BatchExecutor& operator=(const BatchExecutor&) = delete;
 
-  /// Queues one input; the future gives its output, or throws what failed. Throws BatchError
-  /// (closed, queue_full, reentrant_submit) where it is not accepted. Blocks only where the queue
-  /// has a bound and the policy says so.
+  /// Queues one input; the future gives its output or throws its error. Throws BatchError (closed,
+  /// queue_full, reentrant_submit) if the request is not accepted. Blocks only if the queue is full
+  /// and the policy is WhenFull::block.
   std::future<Output> submit(Input input, RequestOptions options = {});
-  /// As submit, but never waits: gives nothing, and leaves the input as it was, where the queue is
-  /// full; whatever BatchPolicy::when_full says, and far cheaper than what it throws. For callers
-  /// who shed load.
+  /// Like submit(), but never waits. If the queue is full, returns `nullopt` and leaves the input
+  /// unchanged, whatever BatchPolicy::when_full says. This is far cheaper than an exception. For
+  /// callers that shed load.
   std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
-  /// submit fused with its wait, without allocation. Never call it on a TBB worker.
+  /// Submits and waits, without allocation. Never call it on a TBB worker.
   Output run(Input input, RequestOptions options = {});
-  /// All outputs, in order, with one wake-up for all. Returns or throws when all are answered;
-  /// throws what the first failed one threw. Never call it on a TBB worker.
+  /// Returns all outputs, in order, with one wake-up for all. Returns or throws once all are
+  /// answered; throws the error of the first failed input. Never call it on a TBB worker.
   std::vector<Output> run_all(std::vector<Input> inputs, RequestOptions options = {});
 
-  /// Has batches of these sizes in place of the policy's. Before the first request. Throws
+  /// Replaces the policy's batch sizes. Must be called before the first request. Throws
   /// InvalidArgument for sizes that validate() would refuse.
   void set_batch_sizes(const BatchSizes& sizes) { core_.set_batch_sizes(sizes); }
 
-  /// Takes no more, answers all that was accepted, ends the threads. Again: waits as the first.
-  /// Throws BatchError (reentrant_submit) within predict.
+  /// Stops accepting requests, answers all accepted ones, and ends the threads. Idempotent; a
+  /// repeated call waits like the first. Throws BatchError (reentrant_submit) if called within
+  /// predict.
   void close(CloseMode mode = CloseMode::drain) { core_.close(mode == CloseMode::cancel); }
 
-  /// Items that wait or run. Never blocks.
+  /// The number of items queued or running. Never blocks.
   std::size_t workload() const noexcept { return core_.workload(); }
-  /// What has been done so far. Never blocks; copies some 50 kB.
+  /// Counts since construction. Never blocks; copies some 50 kB.
   BatchStatistics statistics() const { return core_.statistics(); }
 
  private:

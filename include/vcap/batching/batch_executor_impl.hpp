@@ -12,7 +12,7 @@
 namespace vcap {
 namespace detail {
 
-/// For a predict that has them all at once, and may have another number of them.
+/// For a predict that returns all outputs at once; checks their number.
 template <class Output>
 void add_all(std::vector<Output>&& from, std::size_t inputs, BatchOutputs<Output>& to) {
   if (from.size() != inputs) std::rethrow_exception(wrong_result_count(from.size(), inputs));
@@ -21,7 +21,7 @@ void add_all(std::vector<Output>&& from, std::size_t inputs, BatchOutputs<Output
 
 }  // namespace detail
 
-/// Where the items of a call are: inputs until a batch takes them, outputs once it has been
+/// Points to the items of a call: inputs until a batch takes them, outputs once the batch is
 /// predicted.
 template <class Input, class Output>
 class BatchExecutor<Input, Output>::Call : public detail::BatchCall {
@@ -53,7 +53,7 @@ class BatchExecutor<Input, Output>::FutureCall final : public Call {
   }
 
   std::future<Output> future() { return promise_.get_future(); }
-  /// For a caller whose call was not taken.
+  /// For a caller whose call was not accepted.
   Input& input() noexcept { return input_; }
 
  private:
@@ -68,7 +68,7 @@ class BatchExecutor<Input, Output>::FutureCall final : public Call {
     };
   };
 
-  /// For the future's shared state.
+  /// Allocates the future's shared state.
   template <class Value>
   struct Allocator {
     using value_type = Value;
@@ -112,7 +112,7 @@ class BatchExecutor<Input, Output>::FutureCall final : public Call {
         promise_.set_exception(std::move(this->error_));
       else
         promise_.set_value(std::move(*output_));
-    } catch (...) {  // the output's move
+    } catch (...) {  // moving the output threw
       promise_.set_exception(std::current_exception());
     }
     destroy();
@@ -132,7 +132,7 @@ class BatchExecutor<Input, Output>::BlockingCall final : public Call {
   using Call::Call;
   ~BlockingCall() override = default;
 
-  /// The items, those of one key that follow each other as one chunk.
+  /// Adds the items; consecutive items with equal keys form one chunk.
   template <class KeyOf>
   void add_runs(std::span<const Input> items, KeyOf key_of) {
     std::uint64_t key = key_of(items[0]);
@@ -153,7 +153,7 @@ class BatchExecutor<Input, Output>::BlockingCall final : public Call {
 
  private:
   detail::BatchChunk last_chunk_{};
-  std::forward_list<detail::BatchChunk> more_chunks_{};  // their addresses stay
+  std::forward_list<detail::BatchChunk> more_chunks_{};  // keeps addresses stable
 };
 
 template <class Input, class Output>
@@ -183,13 +183,13 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
     std::size_t item;
   };
 
-  /// What predict did with a range of inputs.
+  /// The result of calling predict on a range of inputs.
   struct Attempt {
-    std::size_t outputs;         // the first so many have theirs
-    std::exception_ptr failure;  // why the others have none; null where all have
+    std::size_t outputs;         // this many of the first inputs have an output
+    std::exception_ptr failure;  // why the others have no output; null if all have one
   };
 
-  /// What predict adds its outputs to.
+  /// The BatchOutputs that predict gets.
   class Outputs final : public BatchOutputs<Output> {
    public:
     explicit Outputs(std::span<const Place> places) : places_(places) {}
@@ -202,7 +202,7 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
       const Place& place = places_[size_++];
       try {
         typed(*place.slice).outputs[place.item].emplace(std::move(output));
-      } catch (...) {  // an output whose move throws fails alone
+      } catch (...) {  // if moving an output throws, only this item fails
         place.slice->fail(place.item, std::current_exception());
       }
     }
@@ -217,8 +217,8 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
 
   static Call& typed(const detail::BatchSlice& slice) { return static_cast<Call&>(*slice.call); }
 
-  // The batch's inputs side by side: where they lie, if they are one call's, else moved. An input
-  // whose move throws fails alone.
+  // Returns the batch's inputs as one contiguous span: in place if they are of one call, else
+  // moved. If moving an input throws, only this item fails.
   std::span<const Input> gather(std::span<detail::BatchSlice> batch) {
     for (detail::BatchSlice& slice : batch)
       for (std::size_t i = slice.begin; i < slice.end; ++i) places_.push_back({&slice, i});
@@ -236,8 +236,9 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
     return inputs_;
   }
 
-  // Looks, by halving, for the first input that fails alone, and goes on behind it. Where one of n
-  // does, that takes ⌈log2 n⌉ predictions of halves, one of it alone and one of those behind it.
+  // Halves the batch to find the first input that fails on its own, then continues behind it. If
+  // one input of n fails, this takes ⌈log2 n⌉ predictions of halves, one of that input and one of
+  // the inputs behind it.
   void predict_isolated(std::span<const Input> inputs) {
     for (std::size_t begin = 0; begin < inputs.size();) {
       std::size_t end = inputs.size();
@@ -245,7 +246,7 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
         const Attempt attempt = predict(inputs, begin, end);
         begin += attempt.outputs;
         if (!attempt.failure) {
-          if (end >= failed_end) break;  // nothing is left that has failed before
+          if (end >= failed_end) break;  // no remaining input was in a failed prediction
           end = begin + std::max<std::size_t>(1, (failed_end - begin) / 2);
         } else if (end - begin == 1) {
           fail(begin, end, attempt.failure);
@@ -273,7 +274,7 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
       failure = std::current_exception();
     }
     if (!outputs.too_many()) return {outputs.size(), failure};
-    // Which output is whose is then anybody's guess.
+    // The outputs cannot be assigned to inputs.
     for (const Place& place : places) typed(*place.slice).outputs[place.item].reset();
     return {0, detail::wrong_result_count(inputs.size() + 1, inputs.size())};
   }

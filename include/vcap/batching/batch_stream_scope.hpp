@@ -8,10 +8,10 @@
 
 namespace vcap {
 
-/// Says, for as long as it lives, on behalf of which stream this thread sends requests.
+/// Sets, for its lifetime, the stream for which this thread sends requests.
 ///
-/// Every BatchExecutor takes requests from the streams in turn, so that one with much to send
-/// does not hold up the others. Capsule::process_frame puts a scope around the backend's; capsule
+/// Every BatchExecutor takes requests from the streams in turn, so that a stream with many requests
+/// does not delay the others. Capsule::process_frame makes a scope around the backend's; capsule
 /// authors need not care. Requests sent outside any scope form a stream of their own. Scopes nest;
 /// each is destroyed by the thread that made it. Thread safety: thread-compatible.
 class VCAP_EXPORT BatchStreamScope {
@@ -21,8 +21,8 @@ class VCAP_EXPORT BatchStreamScope {
   BatchStreamScope(const BatchStreamScope&) = delete;
   BatchStreamScope& operator=(const BatchStreamScope&) = delete;
 
-  /// The calling thread's stream, as a hash of its id; 0 outside any scope. Two ids of one hash
-  /// share their turns, and nothing else.
+  /// The calling thread's stream, as a hash of its id; 0 outside any scope. Two ids with the same
+  /// hash share their turns, and nothing else.
   static std::uint64_t current() noexcept;
 
  private:

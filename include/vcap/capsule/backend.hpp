@@ -18,11 +18,11 @@ namespace vcap {
 
 /// One loaded instance of a capsule's algorithm, on one device.
 ///
-/// Authors derive from BaseBackend, or from this where they never batch. Made by
-/// BaseCapsule::load_backend, owned by the Capsule, which calls setup_with_resources, then
-/// process_frame for many frames (process_window where it has a stencil), then drain, then close,
-/// then destroys it. Thread safety: these, workload and batch_statistics are thread-safe, the rest
-/// is called once, by one thread.
+/// Authors derive from BaseBackend, or from this class if they never batch.
+/// BaseCapsule::load_backend makes it; the Capsule owns it. The Capsule calls setup_with_resources,
+/// then process_frame for many frames (process_window if it has a stencil), then drain, then close,
+/// then destroys it. Thread safety: process_frame, process_window, workload and batch_statistics
+/// are thread-safe; the rest is called once, by one thread.
 class VCAP_EXPORT Backend {
  public:
   Backend() = default;
@@ -30,55 +30,55 @@ class VCAP_EXPORT Backend {
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend();
 
-  /// Makes ready with what BaseCapsule::fetch_resources fetched; `files` outlives this backend.
-  /// What it throws fails the load; close is called then too. Does nothing by default.
-  /// [loader, concurrent with other backends']
+  /// Prepares the backend with the files that BaseCapsule::fetch_resources fetched; `files`
+  /// outlives this backend. If it throws, the load fails; close() is called then too. Does nothing
+  /// by default. [loader, concurrent with other backends']
   virtual void setup_with_resources(const CapsuleFiles& files);
 
-  /// Told before all else where the capsule declares CapsuleInfo::batch; BaseBackend then has
-  /// batches of these sizes, in place of those of its policy. [loader]
+  /// Called before everything else if the capsule declares CapsuleInfo::batch. BaseBackend then
+  /// makes batches of these sizes, in place of its policy's. [loader]
   virtual void set_batch_sizes(const BatchSizes& sizes);
 
-  /// Finds, changes or adds nodes. `nodes` is of the input type's size and holds what it
-  /// describes; what is returned is of the output type's size and replaces it. Never writes into
-  /// the frame's pixels. What it throws becomes this frame's error. [frame worker, concurrent]
+  /// Finds, changes or adds nodes. `nodes` is of the input type's size and fits its description;
+  /// the result is of the output type's size and replaces it. Never writes into the frame's pixels.
+  /// If it throws, this frame gets the error. [frame worker, concurrent]
   virtual DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
                                        const OptionValues& options, BaseStreamState& state);
 
-  /// The same for consecutive frames at once, where the capsule declares CapsuleInfo::batch, keeps
-  /// no state and does not take single nodes: two and up to BatchSizes::maximum of a stored stream,
-  /// in its order, such as have come while the backends were busy. Gives one result for each.
-  /// Nothing, as by default, where frames are not taken together; process_frame is then called for
-  /// each, as it is where this throws, so that only the frame at fault fails.
-  /// [frame worker, concurrent]
+  /// Processes consecutive frames at once: 2 to BatchSizes::maximum frames of a stored stream, in
+  /// its order, that arrived while the backends were busy. Called only if the capsule declares
+  /// CapsuleInfo::batch, has no state and does not take single nodes. Gives one result for each
+  /// frame. `nullopt`, the default, means that the backend does not support this; process_frame is
+  /// then called for each frame. The same happens if this throws, so that only the faulty frame
+  /// fails. [frame worker, concurrent]
   virtual std::optional<std::vector<DetectionNodes>> process_frames(std::span<const Frame> frames,
                                                                     std::span<DetectionNodes> nodes,
                                                                     const OptionValues& options);
 
-  /// In place of process_frame where the capsule declares CapsuleInfo::stencil: `frames` are those
-  /// at its offsets, in their order, and `nodes` theirs, as they were when they came here: of the
-  /// input type's size, and to be moved from at will. Where the capsule takes single nodes, only
-  /// the present frame, at offset 0, has one. What is returned replaces the present frame's. The
-  /// pixels are shared, not copied. [frame worker, concurrent]
+  /// Replaces process_frame if the capsule declares CapsuleInfo::stencil. `frames` are the frames
+  /// at its offsets, in their order; `nodes` are the nodes of these frames as the capsule got them.
+  /// They are of the input type's size and may be moved from. If the capsule takes single nodes,
+  /// only the present frame, at offset 0, has one. The result replaces the present frame's nodes.
+  /// The pixels are shared, not copied. [frame worker, concurrent]
   virtual DetectionNodes process_window(std::span<const Frame> frames,
                                         std::span<DetectionNodes> nodes,
                                         const OptionValues& options, BaseStreamState& state);
 
   /// The distance of `encoding` to each of `others`, in the unit of the capsule's
-  /// recognition_threshold. Encoders override it; without, it throws InvalidArgument.
-  /// [any thread, concurrent]
+  /// recognition_threshold. Encoders override it; the default throws InvalidArgument. [any thread,
+  /// concurrent]
   virtual std::vector<float> distances(std::span<const float> encoding,
                                        std::span<const std::vector<float>> others) const;
 
-  /// How much is waiting or running here; the least busy backend gets the next frame.
-  /// [any thread, concurrent]
+  /// How much is waiting or running here; the least busy backend gets the next frame. [any thread,
+  /// concurrent]
   virtual double workload() const noexcept;
 
-  /// What its batches have come to so far; nothing where it has none. BaseBackend tells them.
-  /// Never blocks. [any thread, concurrent]
+  /// The statistics of its batches so far; `nullopt` if it has no batches. BaseBackend implements
+  /// it. Never blocks. [any thread, concurrent]
   virtual std::optional<BatchStatistics> batch_statistics() const;
 
-  /// Answers every accepted request and takes no more; BaseBackend does it. [control]
+  /// Answers every accepted request and accepts no more; BaseBackend implements it. [control]
   virtual void drain();
   /// Frees what the author holds; no call follows. Must not throw. [control]
   virtual void close() noexcept;

@@ -14,10 +14,10 @@
 
 namespace vcap {
 
-/// A backend whose requests, from all frames of all streams, are gathered into batches.
+/// A backend that gathers requests from all frames of all streams into batches.
 ///
 /// Authors derive from it, call send_to_batch, predict or predict_all within process_frame, and
-/// override batch_predict. A backend that never sends costs no thread. Thread safety:
+/// override batch_predict. A backend that never sends requests starts no thread. Thread safety:
 /// send_to_batch, predict, predict_all and workload are thread-safe.
 template <class Input = std::any, class Output = std::any>
 class BaseBackend : public Backend {
@@ -27,29 +27,33 @@ class BaseBackend : public Backend {
                          BatchOutputs<Output>& outputs) { batch_predict_each(inputs, outputs); },
                   std::move(policy), [this](const Input& input) { return batch_key(input); }) {}
 
-  /// Runs the model on a batch: one output for each input, in order; another count fails the
-  /// batch's requests with BatchError (batch_result_count). What it throws, they throw.
-  /// [dispatcher, one at a time unless the policy asks for more workers]
+  /// Runs the model on a batch and gives one output for each input, in order. If the number of
+  /// outputs is wrong, the batch's requests fail with BatchError (batch_result_count). If it
+  /// throws, they throw the same. [dispatcher, one at a time unless the policy asks for more
+  /// workers]
   virtual std::vector<Output> batch_predict(std::span<const Input> inputs) = 0;
 
-  /// The same one by one; see BaseStreamingBackend. [dispatcher, as batch_predict]
+  /// Like batch_predict, but adds outputs one by one; see BaseStreamingBackend. [dispatcher, as
+  /// batch_predict]
   virtual void batch_predict_each(std::span<const Input> inputs, BatchOutputs<Output>& outputs) {
     detail::add_all(batch_predict(inputs), inputs.size(), outputs);
   }
-  /// Inputs share a batch where this gives the same number for them: override it where the model
-  /// takes, say, only images of one size at a time. Meant for tens of keys. Thread-safe.
+  /// Inputs with equal keys may share a batch. Override it if, for example, the model takes only
+  /// images of one size at a time. Meant for tens of keys. Thread-safe.
   virtual std::uint64_t batch_key(const Input&) const { return 0; }
 
-  /// Queues one input; the future gives its output, or throws what failed. Throws BatchError
-  /// (closed, queue_full) where it is not accepted. Blocks only at a policy's queue bound.
+  /// Queues one input; the future gives its output or throws its error. Throws BatchError (closed,
+  /// queue_full) if the request is not accepted. Blocks only if the policy has a queue bound and
+  /// the queue is full.
   std::future<Output> send_to_batch(Input input, RequestOptions options = {}) {
     return executor_.submit(std::move(input), std::move(options));
   }
-  /// send_to_batch fused with its wait, without allocation.
+  /// Sends one input and waits for its output, without allocation.
   Output predict(Input input, RequestOptions options = {}) {
     return executor_.run(std::move(input), std::move(options));
   }
-  /// All outputs, in order; for one frame's many crops. Throws what the first failed one threw.
+  /// Returns all outputs, in order; for the many crops of one frame. Throws the error of the first
+  /// failed input.
   std::vector<Output> predict_all(std::vector<Input> inputs, RequestOptions options = {}) {
     return executor_.run_all(std::move(inputs), std::move(options));
   }
@@ -66,8 +70,8 @@ class BaseBackend : public Backend {
 };
 
 /// A BaseBackend whose model gives its outputs one after the other: authors override
-/// batch_predict_each instead of batch_predict. Where that throws midway, the outputs that it has
-/// added are kept, and only the inputs behind them fail. Thread safety: as BaseBackend.
+/// batch_predict_each instead of batch_predict. If it throws midway, the outputs added so far are
+/// kept, and only the remaining inputs fail. Thread safety: as BaseBackend.
 template <class Input = std::any, class Output = std::any>
 class BaseStreamingBackend : public BaseBackend<Input, Output> {
  public:
@@ -77,7 +81,8 @@ class BaseStreamingBackend : public BaseBackend<Input, Output> {
   void batch_predict_each(std::span<const Input> inputs,
                           BatchOutputs<Output>& outputs) override = 0;
 
-  /// All that batch_predict_each adds; for callers who want a batch at once, such as tests.
+  /// Collects the outputs of batch_predict_each, for callers that want a whole batch, such as
+  /// tests.
   std::vector<Output> batch_predict(std::span<const Input> inputs) final {
     struct All final : BatchOutputs<Output> {
       void add(Output&& output) override { list.push_back(std::move(output)); }

@@ -14,10 +14,10 @@
 
 namespace vcap {
 
-/// What an author derives from: makes backends. The derived class also has
-/// `static CapsuleInfo info()`, and VCAP_CAPSULE(Derived) makes it the plugin's entry.
+/// The base class of an author's capsule: makes backends. The derived class also has `static
+/// CapsuleInfo info()`; VCAP_CAPSULE(Derived) makes it the plugin's entry.
 ///
-/// Made and owned by a Capsule, one for each load. Thread safety: load_backend may be called for
+/// A Capsule makes and owns one for each load. Thread safety: load_backend may be called for
 /// several devices at once; the rest is thread-compatible.
 class VCAP_EXPORT BaseCapsule {
  public:
@@ -26,13 +26,14 @@ class VCAP_EXPORT BaseCapsule {
   BaseCapsule& operator=(const BaseCapsule&) = delete;
   virtual ~BaseCapsule();
 
-  /// Fetches what the description's resources cannot name, such as what depends on config(). Runs
-  /// once for each load that starts backends, before the first of them; the declared resources are
-  /// among `files` by then. What it throws fails the load. Does nothing by default. [loader]
+  /// Fetches files that the description's resources cannot name, such as files that depend on
+  /// config(). Runs once for each load that starts backends, before the first backend; `files` then
+  /// includes the declared resources. If it throws, the load fails. Does nothing by default.
+  /// [loader]
   virtual void fetch_resources(const CapsuleFiles& files);
 
-  /// A backend on `device`, which is one that the device mapper returned. `files` outlives it.
-  /// [loader, concurrent]
+  /// Makes a backend on `device`, which is one that the device mapper returned. `files` outlives
+  /// it. [loader, concurrent]
   virtual std::unique_ptr<Backend> load_backend(const CapsuleFiles& files,
                                                 const std::string& device) = 0;
 

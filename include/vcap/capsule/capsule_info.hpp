@@ -20,8 +20,8 @@
 
 namespace vcap {
 
-/// All that a capsule says of itself: plain data, given by the author's `info()`, written into the
-/// manifest by the packager. Thread safety: value.
+/// A capsule's description: plain data that the author's `info()` gives and the packager writes
+/// into the manifest. Thread safety: value.
 struct CapsuleInfo {
   std::string name{};  ///< [A-Za-z0-9_]+
   int version = 0;     ///< from 1, higher is newer
@@ -30,44 +30,49 @@ struct CapsuleInfo {
   NodeDescription output_type{};
   Options options{};
   DeviceMapper device_mapper{};
-  /// What one backend needs, in place of a device mapper.
+  /// The devices that one backend needs; replaces the device mapper.
   std::optional<DeviceSet> device_set{};
   /// JSON Schemas (draft 7, docs/writing-a-capsule.md) of the config given at load and of a
-  /// stream's config; null: any object is taken.
+  /// stream's config; null: any object is allowed.
   nlohmann::json config_schema{};
   nlohmann::json stream_config_schema{};
-  /// Absent: the capsule is stateless and sees frames of one stream in any order, at once.
+  /// Absent: the capsule is stateless and sees frames of one stream in any order, concurrently.
   StreamStateFactory stream_state{};
-  /// Bounded state: what it is after a frame depends on that frame and on so many before it alone,
-  /// 0 or more. One that was made so many frames earlier then gives the same results, and stored
-  /// videos can be cut into slices. Absent: unbounded. Of stateful capsules alone.
+  /// Bounded state: the state after a frame depends only on that frame and on this number of frames
+  /// before it, 0 or more. A state that starts this many frames earlier gives the same results, so
+  /// stored videos can be cut into slices. Absent: unbounded. Only for stateful capsules.
   std::optional<std::int64_t> warmup{};
-  /// Discontinuities that a stream's state outlives, such as a gap of frames that were dropped; at
-  /// all others it is made anew. Of stateful capsules alone; never `start`.
+  /// Discontinuities at which a stream's state is kept, such as a gap of dropped frames; at all
+  /// others it is made anew. Only for stateful capsules; never `start`.
   std::vector<Discontinuity> keeps_state_at{};
-  /// How many inputs its backends take at once: the sizes of their batches (BatchPolicy), and, of a
-  /// capsule without state or stencil, how many frames come to Backend::process_frames together.
+  /// How many inputs its backends take at once: the sizes of their batches (BatchPolicy). If the
+  /// capsule has no state and no stencil, also how many frames reach Backend::process_frames
+  /// together.
   std::optional<BatchSizes> batch{};
-  /// The frames that it sees together, in Backend::process_window.
+  /// The frames that Backend::process_window sees together.
   std::optional<Stencil> stencil{};
-  /// The distance up to which two encodings are of the same thing; encoders must give it.
+  /// The largest distance between two encodings of the same thing; required for encoders.
   std::optional<double> recognition_threshold{};
-  /// Files that are fetched where the capsule is loaded, because they are too large to ship.
+  /// Files that are too large to ship; they are fetched when the capsule is loaded.
   std::vector<Resource> resources{};
 };
 
-/// Throws InvalidCapsuleError (invalid_capsule_info), naming the field and the remedy, where the
-/// name or version is not allowed, an option is wrongly named or declared, an input of size none
-/// describes nodes, the output has no kind of node, a type lists something twice or an attribute
-/// without values, a device set is none or stands beside a device mapper, a schema is none (its
-/// place told by a JSON pointer), its defaults do not fit it or nobody gets what it describes, an
-/// encoder has no recognition_threshold of 0 or more, keeps_state_at, warmup, batch or stencil is
-/// none that can be, or a resource is not as Resource says or has the name of another one.
+/// Throws InvalidCapsuleError (invalid_capsule_info), which names the field and the remedy, if
+/// - the name or version is not allowed;
+/// - an option has a wrong name or declaration;
+/// - an input of size none describes nodes, or the output has no kind of node;
+/// - a type lists something twice, or an attribute without values;
+/// - a device set is invalid, or both a device set and a device mapper are given;
+/// - a schema is invalid (the message has the JSON pointer), its defaults do not fit it, or nothing
+///   uses what it describes;
+/// - an encoder has no recognition_threshold of 0 or more;
+/// - keeps_state_at, warmup, batch or stencil is invalid;
+/// - a resource breaks the rules of Resource, or two have the same name.
 VCAP_EXPORT void check(const CapsuleInfo& info);
 
-/// What can be written of it: functions as their presence ("stateful") or name
-/// ("device_mapper"). from_json gives these back as functions that throw when called.
-/// from_json throws InvalidArgument naming the wrong field by its JSON pointer.
+/// Writes what JSON can express: functions as their presence ("stateful") or name
+/// ("device_mapper"). from_json gives functions that throw when called. from_json throws
+/// InvalidArgument that names the wrong field by its JSON pointer.
 VCAP_EXPORT void to_json(nlohmann::json& json, const CapsuleInfo& info);
 VCAP_EXPORT void from_json(const nlohmann::json& json, CapsuleInfo& info);
 

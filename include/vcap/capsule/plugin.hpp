@@ -13,11 +13,11 @@
 namespace vcap {
 
 /// What a capsule's library gives the loader. The first three fields are plain C and never move;
-/// the loader reads the rest only after it has found them right.
+/// the loader reads the rest only after it has checked them.
 struct CapsulePlugin {
-  std::uint32_t struct_size;  ///< sizeof(CapsulePlugin) where the capsule was built
-  std::uint32_t api_version;  ///< kApiVersion where the capsule was built
-  const char* abi_tag;        ///< VCAP_ABI_TAG where the capsule was built
+  std::uint32_t struct_size;  ///< sizeof(CapsulePlugin) when the capsule was built
+  std::uint32_t api_version;  ///< kApiVersion when the capsule was built
+  const char* abi_tag;        ///< VCAP_ABI_TAG when the capsule was built
   CapsuleInfo (*info)();
   std::unique_ptr<BaseCapsule> (*create)();
 };
@@ -28,7 +28,7 @@ using PluginEntry = const CapsulePlugin* (*)();
 
 }  // namespace vcap
 
-/// Makes `CapsuleClass` what this library is loaded for; once in a library, at namespace scope.
+/// Makes `CapsuleClass` this library's capsule; use it once in a library, at namespace scope.
 #define VCAP_CAPSULE(CapsuleClass)                                                     \
   extern "C" VCAP_EXPORT const ::vcap::CapsulePlugin* vcap_capsule_plugin() noexcept { \
     static const ::vcap::CapsulePlugin plugin{                                         \

@@ -6,13 +6,13 @@
 
 namespace vcap {
 
-/// A file that a capsule needs and does not carry: too large to ship, or not the author's to give
-/// away. It is fetched once per machine, checked, and then one of the capsule's files, by `name`
-/// (docs/resources.md). Thread safety: value.
+/// A file that a capsule needs but does not contain, because it is too large to ship or because the
+/// author may not distribute it. It is fetched once per machine and checked. After that it is one
+/// of the capsule's files, under `name` (docs/resources.md). Thread safety: value.
 struct Resource {
-  /// What CapsuleFiles calls it: parts of letters, digits, '_', '-' and '.', joined by '/'.
+  /// Its name in CapsuleFiles: parts of letters, digits, '_', '-' and '.', joined by '/'.
   std::string name{};
-  /// https://… or file:///…; http://… on this machine's loopback alone.
+  /// https://… or file:///…; http://… only on this machine's loopback.
   std::string url{};
   std::string sha256{};    ///< 64 lower-case hexadecimal digits
   std::uint64_t size = 0;  ///< in bytes, from 1 to 1 TiB

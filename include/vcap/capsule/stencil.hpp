@@ -9,23 +9,23 @@
 
 namespace vcap {
 
-/// What stands in a window where no frame is: before the first and behind the last of a stream, on
-/// the other side of a discontinuity, and at a null frame.
+/// What a window has at a place without a frame: before the first or after the last frame of a
+/// stream, beyond a discontinuity, and at a null frame.
 enum class StencilEdge {
   repeat,  ///< the nearest frame towards the present one
   null,    ///< a frame with Frame::is_null, and no nodes
-  error    ///< nothing: the capsule is not called, and the record says so (stencil_edge)
+  error    ///< nothing: the capsule is not called, and the record has the error stencil_edge
 };
 
-/// The name as manifests write it, such as "repeat". Thread-safe.
+/// The name in manifests, such as "repeat". Thread-safe.
 VCAP_EXPORT std::string_view to_string(StencilEdge edge) noexcept;
 
-/// The frames around the present one that a capsule sees together (Backend::process_window).
-/// Thread safety: value.
+/// The frames around the present one that a capsule sees together (Backend::process_window). Thread
+/// safety: value.
 struct Stencil {
-  /// From the present frame: {-1, 0} is the one before and the present one. In any order, each
-  /// once, within -1000 to 1000; offsets above 0 delay results by as many frames. A capsule that
-  /// takes nodes has 0 among them.
+  /// Relative to the present frame: {-1, 0} is the frame before and the present one. In any order,
+  /// without repetition, within -1000 to 1000. Offsets above 0 delay results by that many frames.
+  /// If the capsule takes nodes, 0 is required.
   std::vector<int> offsets{};
   StencilEdge edge = StencilEdge::repeat;
 

@@ -14,19 +14,19 @@ struct OpenStream;
 /// One opening of a stream in a stateful capsule (Capsule::open_stream).
 using StreamHandle = std::shared_ptr<detail::OpenStream>;
 
-/// Which stream a frame is of: an id, or one opening of the stream. Borrows it, for the call.
-/// Thread safety: value.
+/// The stream of a frame: an id, or one opening of the stream. Borrows it for the call. Thread
+/// safety: value.
 class StreamRef {
  public:
-  // Implicit, so that callers of Capsule write one or the other.
+  // Implicit, so that callers of Capsule can pass either.
   StreamRef(std::string_view id = {}) noexcept : id_(id) {}       // NOLINT
   StreamRef(const char* id) noexcept : id_(id) {}                 // NOLINT
   StreamRef(const std::string& id) noexcept : id_(id) {}          // NOLINT
   StreamRef(const StreamHandle& opening) : opening_(&opening) {}  // NOLINT
 
-  /// Empty where an opening was given.
+  /// Empty if an opening was given.
   std::string_view id() const noexcept { return id_; }
-  /// Null where an id was given.
+  /// Null if an id was given.
   const StreamHandle* opening() const noexcept { return opening_; }
 
  private:

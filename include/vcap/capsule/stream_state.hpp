@@ -18,21 +18,22 @@ struct StreamInfo {
   std::string id{};
   /// The stream's configuration for this capsule, as given when the stream was opened.
   nlohmann::json config = nlohmann::json::object();
-  /// For all that is random in the state. The same for a stored video in every run, so that runs
-  /// repeat exactly; another at each opening of a live source, and at each reset of a state that is
-  /// not bounded (CapsuleInfo::warmup).
+  /// For everything random in the state. For a stored video it is the same in every run, so that
+  /// runs repeat exactly. It differs at each opening of a live source, and at each reset of a state
+  /// that is not bounded (CapsuleInfo::warmup).
   std::uint64_t seed = 0;
-  /// What the state of the version before saved (BaseStreamState::save), where a capsule is
-  /// replaced while the stream runs; null: there is nothing to go on from.
+  /// What the previous version's state saved (BaseStreamState::save), if a capsule is replaced
+  /// while the stream runs; null: there is no saved state.
   nlohmann::json saved{};
-  int saved_by = 0;  ///< that version's number; 0 where nothing was saved
+  int saved_by = 0;  ///< that version's number; 0 if nothing was saved
 };
 
 /// What a capsule remembers of one stream; authors derive from it.
 ///
-/// Made by the capsule's factory at the stream's first frame and again at every discontinuity;
-/// dropped by Capsule::clean_up. Owned by the capsule, lent to Backend::process_frame.
-/// Thread safety: thread-compatible; vcap never lets two frames of a stream see it at once.
+/// The capsule's factory makes it at the stream's first frame and again at discontinuities, except
+/// those in CapsuleInfo::keeps_state_at. Capsule::clean_up drops it. The capsule owns it and lends
+/// it to Backend::process_frame. Thread safety: thread-compatible; vcap never gives it to two
+/// frames of a stream at once.
 class VCAP_EXPORT BaseStreamState {
  public:
   BaseStreamState() = default;
@@ -40,17 +41,17 @@ class VCAP_EXPORT BaseStreamState {
   BaseStreamState& operator=(const BaseStreamState&) = delete;
   virtual ~BaseStreamState();
 
-  /// What another version of the capsule may go on from, which finds it in StreamInfo::saved: the
-  /// two share no types, so it is JSON. Null, as by default: the other begins anew.
-  /// [frame worker, between two frames]
+  /// The data from which another version of the capsule may continue; that version gets it in
+  /// StreamInfo::saved. It is JSON, because the two share no types. Null, the default: the other
+  /// version starts anew. [frame worker, between two frames]
   virtual nlohmann::json save() const;
 };
 
 /// Makes a state. [frame worker, concurrent]
 using StreamStateFactory = std::function<std::unique_ptr<BaseStreamState>(const StreamInfo&)>;
 
-/// A factory of `State`, which is made from the StreamInfo where it has such a constructor, else
-/// from nothing.
+/// A factory of `State`. It passes the StreamInfo if `State` has such a constructor; else it uses
+/// the default constructor.
 template <std::derived_from<BaseStreamState> State>
 StreamStateFactory make_stream_state() {
   return [](const StreamInfo& info) -> std::unique_ptr<BaseStreamState> {

@@ -13,14 +13,14 @@
 
 namespace vcap {
 
-/// A mask of what is not background: 255 there, 0 elsewhere. One pixel of the mask stands for
-/// `scale` × `scale` pixels of the picture. Thread safety: value.
+/// A mask of what is not background: 255 there, 0 elsewhere. One pixel of the mask covers `scale` ×
+/// `scale` pixels of the picture. Thread safety: value.
 struct VCAP_EXPORT Foreground {
   cv::Mat1b mask{};
   int scale = 1;  ///< pixels of the picture per pixel of the mask, along each axis
 
-  /// The part of the mask that is set, in 0…1. Beyond a third, usually the camera moves or the
-  /// light changes, and not things in the scene.
+  /// The part of the mask that is set, in 0…1. If it is above a third, usually the camera moves or
+  /// the light changes.
   double share() const;
   /// The same for a box, in pixels of the picture, cut to the picture; 0 if it lies outside.
   double share(const BoundingBox& box) const;
@@ -29,7 +29,8 @@ struct VCAP_EXPORT Foreground {
 /// How a BackgroundModel learns. Thread safety: value.
 struct BackgroundSettings {
   std::size_t samples = 30;  ///< how many pictures are kept, 3…255
-  /// The time between samples at first. It doubles, up to the last, whenever all samples are there.
+  /// The time between samples at first. It doubles, up to last_interval, whenever all samples are
+  /// there.
   std::chrono::nanoseconds first_interval = std::chrono::milliseconds(100);
   std::chrono::nanoseconds last_interval = std::chrono::seconds(1);
   std::size_t ready_at = 5;  ///< the model is ready from this number of samples on, ≥ 1
@@ -40,15 +41,15 @@ struct BackgroundSettings {
   int refresh_calls = 8;  ///< how many calls of observe() share the work of a new median, ≥ 1
 };
 
-/// What a fixed camera sees when nothing moves: for each pixel and channel, the median of some
-/// pictures of the past.
+/// What a fixed camera sees when nothing moves: for each pixel and channel, the median of some past
+/// pictures.
 ///
 ///     model.observe(frame.image, frame.pts);
 ///     if (model.is_ready()) find_people(model.foreground(frame.image, 25));
 ///
-/// A pixel is right as long as more than half of the samples show the background there. So a thing
-/// that stands still becomes background after half of the time that the samples span (some 15 s in
-/// the long run). If it leaves later, its place counts as foreground for a time.
+/// A pixel is right if more than half of the samples show the background there. So a thing that
+/// stands still becomes background after half of the time that the samples span (some 15 s in the
+/// long run). If it leaves later, its place counts as foreground for a time.
 ///
 /// Samples: when there is one too many, every second one is dropped and the interval doubles; at
 /// the last interval, only the oldest one is dropped. Memory: samples · 3 bytes for each pixel of
@@ -57,7 +58,7 @@ struct BackgroundSettings {
 ///
 /// Source: the temporal median as background, R. Cutler, L. Davis, "View-based detection and
 /// analysis of periodic motion", ICPR 1998; the schedule of samples is vcap's own. The result
-/// depends on the pictures and times alone. A copy goes on by itself. Thread safety:
+/// depends only on the pictures and times. A copy is independent of the original. Thread safety:
 /// thread-compatible.
 class VCAP_EXPORT BackgroundModel {
  public:
@@ -70,16 +71,17 @@ class VCAP_EXPORT BackgroundModel {
   ~BackgroundModel() = default;
 
   /// Takes the stream's next picture, 8-bit BGR. It becomes a sample if it is the first, if its pts
-  /// is before the last sample's, or if the interval since that one is over. Pictures of another
-  /// size reset the model. Throws InvalidArgument for a picture that is empty or of another type.
+  /// is before the last sample's, or if the interval since the last sample is over. A picture of
+  /// another size resets the model. Throws InvalidArgument for a picture that is empty or of
+  /// another type.
   void observe(const cv::Mat& picture, std::chrono::nanoseconds pts);
   bool is_ready() const noexcept { return is_ready_; }
-  /// Forgets everything, such as when the camera has been turned.
+  /// Forgets everything, for example after the camera was turned.
   void reset();
 
-  /// The pixels that differ from the background by more than `threshold`, 0…255, in some channel.
-  /// A mask of zeros if the model is not ready. Throws InvalidArgument for a picture of another
-  /// size or type than the one that was observed last.
+  /// The pixels that differ from the background by more than `threshold`, 0…255, in any channel. A
+  /// mask of zeros if the model is not ready. Throws InvalidArgument if the picture's size or type
+  /// differs from the last observed one's.
   Foreground foreground(const cv::Mat& picture, int threshold) const;
   /// The same for several thresholds; the difference is computed once.
   std::vector<Foreground> foregrounds(const cv::Mat& picture,

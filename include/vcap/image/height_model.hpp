@@ -13,44 +13,44 @@ namespace vcap {
 
 /// How a HeightModel learns. Thread safety: value.
 struct HeightSettings {
-  std::size_t max_samples = 200;  ///< the last so many count, 2…1000
-  std::size_t min_samples = 12;   ///< fewer do not make a model
+  std::size_t max_samples = 200;  ///< how many of the latest samples count, 2…1000
+  std::size_t min_samples = 12;   ///< fewer samples do not make a model
   double min_range = 60;          ///< nor do samples whose feet are less than this apart, in pixels
   /// A line goes through two samples this far apart, in pixels, > 0.
   double min_pair_distance = 20;
   double tolerance = 0.1;       ///< an inlier is off by less than this share of its height, > 0
   std::size_t min_inliers = 8;  ///< and at least half of the samples
-  double min_height = 20;       ///< height_at() gives no less, in pixels, > 0
+  double min_height = 20;       ///< the least result of height_at(), in pixels, > 0
 };
 
-/// How tall people are in the picture of a fixed camera, by where their feet are.
+/// How tall people are in the picture of a fixed camera, depending on where their feet are.
 ///
-/// Seen from above by a camera that is not tilted sideways, people on a plane have heights that
-/// grow in proportion to how far below the horizon their feet are: height = offset + slope · feet.
-/// This learns offset and slope from samples of which up to half may be wrong.
+/// If the camera looks from above and is not tilted sideways, people on a plane have heights that
+/// grow in proportion to the distance of their feet below the horizon: height = offset + slope ·
+/// feet. This class learns offset and slope from samples; up to half of them may be wrong.
 ///
 /// Source: D. Hoiem, A. A. Efros, M. Hebert, "Putting objects in perspective", CVPR 2006 (heights
 /// over a ground plane); M. A. Fischler, R. C. Bolles, "Random sample consensus", CACM 24(6), 1981,
-/// here over all pairs and so without chance. Thread safety: value.
+/// here over all pairs and therefore deterministic. Thread safety: value.
 class VCAP_EXPORT HeightModel {
  public:
   /// Throws InvalidArgument that names the setting, its value and what is allowed.
   explicit HeightModel(const HeightSettings& settings = {});
-  /// A model that is known, such as of a calibrated camera. Throws InvalidArgument if a number is
+  /// A model that is known, such as from a calibrated camera. Throws InvalidArgument if a number is
   /// not finite or the slope is outside 0…0.9.
   HeightModel(double offset, double slope, const HeightSettings& settings = {});
 
   /// Adds a person whose feet are at `feet` (y of the bottom edge) and whose height is `height`,
   /// both in pixels. Throws InvalidArgument if one is not finite or the height is not positive.
   void add(double feet, double height);
-  /// Fits the line anew. Gives whether the samples agreed; if not, the earlier line stays. Time: of
-  /// order max_samples³ / 2, such as 5 ms for 200.
+  /// Fits the line anew. Returns whether the samples agreed; if not, the earlier line stays. Time:
+  /// of order max_samples³ / 2, such as 5 ms for 200.
   bool calibrate();
 
   bool is_ready() const noexcept { return line_.has_value(); }
   /// The height of a person with feet at y = `feet`, at least min_height. Requires is_ready().
   double height_at(double feet) const;
-  /// Where the feet of a person are whose head is at y = `top`. Requires is_ready().
+  /// The y of the feet of a person whose head is at y = `top`. Requires is_ready().
   double feet_below(double top) const;
 
   double offset() const { return line().offset; }

@@ -20,7 +20,7 @@ namespace vcap {
 
 /// Runs a network that detects people: for each picture a list of the people on it, their boxes in
 /// pixels of that picture. The pictures are 8-bit BGR, of different sizes, and must not be written
-/// to. They come all at once, so that they can be a batch. What it throws reaches the caller.
+/// to. All pictures come in one call, so that they can be a batch. Its exceptions reach the caller.
 /// [within detect() or search(), on the caller's thread]
 using PersonNetwork =
     std::function<std::vector<std::vector<PersonBox>>(std::vector<cv::Mat> pictures)>;
@@ -34,16 +34,18 @@ struct MovingPeopleSettings {
   BlobSettings blobs{};
   CropSettings crops{};
   SilhouetteSettings silhouettes{};
-  Tiling tiling{.tile = {160, 160}, .overlap = 0.5};  ///< best is a tile of two persons' height
+  Tiling tiling{.tile = {160, 160}, .overlap = 0.5};  ///< best is a tile twice as high as a person
 
   /// How far a pixel is from the background, 0…255, to belong to a blob and to a silhouette.
   int blob_threshold = 20, silhouette_threshold = 25;
   /// If a larger share of the picture is foreground, the camera moves or the light changes.
   double max_foreground = 0.35;
-  int new_view_frames = 5;  ///< after so many such frames in a row, everything is learnt anew, ≥ 1
+  /// After this many such frames in a row, everything is learnt anew, ≥ 1.
+  int new_view_frames = 5;
   /// A box with a smaller share of foreground is not a moving person.
   double min_box_foreground = 0.3;
-  /// A box of the first look is ignored unless it is so high, in heights of a person there, > 0.
+  /// A box of the first look is ignored unless its height, in heights of a person there, is within
+  /// these bounds, > 0.
   double min_height = 0.65, max_height = 1.4;
   /// Boxes that overlap by more (IoU) are joined to one person: in crops, and in tiles.
   double max_overlap = 0.35, max_tile_overlap = 0.3;
@@ -53,14 +55,14 @@ struct MovingPeopleSettings {
   std::chrono::nanoseconds learning_interval = std::chrono::milliseconds(400);
 };
 
-/// Finds people who move before a fixed camera, the far and the half hidden ones too. It combines
-/// a network, which alone misses small people, with what the scene shows over time. One object
+/// Finds people who move in front of a fixed camera, also distant and half hidden ones. It combines
+/// a network, which by itself misses small people, with what the scene shows over time. One object
 /// serves one stream:
 ///
 ///     std::vector<PersonBox> people = detector.detect(frame.image, frame.pts, network);
 ///
-/// It learns the background (BackgroundModel), and how tall people are at each place (HeightModel)
-/// from those who walk alone. Then, for each picture:
+/// It learns the background (BackgroundModel). It learns how tall people are at each place
+/// (HeightModel) from people who walk alone. Then, for each picture:
 ///
 /// 1. first look: the network sees crops around what differs from the background (crops_around);
 /// 2. silhouettes of the height that is right at their place are fitted to the foreground
@@ -73,13 +75,13 @@ struct MovingPeopleSettings {
 /// everything is learnt anew.
 ///
 /// It does not find people who stand still until they are background (BackgroundModel says when).
-/// For these, and if the camera moves all the time, search() is the way: slower, and with fewer of
+/// For these, and if the camera moves all the time, use search(). It is slower and finds fewer of
 /// the small and hidden people. In a dense crowd, few people are told apart.
 ///
-/// Life cycle: made at the stream's start. A copy goes on by itself. If the network throws, the
-/// picture counts as seen, and the next one can be given. Memory: that of the BackgroundModel. The
-/// result depends on pictures, times and network alone. Sources: those of its parts; their
-/// combination and the second look are vcap's own
+/// Life cycle: made at the stream's start. A copy is independent of the original. If the network
+/// throws, the picture counts as seen, and the next one can be given. Memory: that of the
+/// BackgroundModel. The result depends only on pictures, times and network. Sources: those of its
+/// parts; their combination and the second look are vcap's own
 /// (docs/adr/0008-people-by-background-and-silhouettes.md). Thread safety: thread-compatible.
 class VCAP_EXPORT MovingPeopleDetector {
  public:
@@ -94,20 +96,19 @@ class VCAP_EXPORT MovingPeopleDetector {
   /// The network is called at most twice, and not at all if it has nothing to look at. The first
   /// look has at most CropSettings::max_crops pictures, the second look one for each unsure person.
   ///
-  /// Throws InvalidArgument for a picture that is empty or of another type, or a network that is
-  /// an empty function; BatchError (batch_result_count) if the network does not give one list for
-  /// each picture; EngineError (model_output) if a box is not finite or a score not within 0…1.
+  /// Throws InvalidArgument for a picture that is empty or of another type, or a network that is an
+  /// empty function; BatchError (batch_result_count) if the network does not give one list for each
+  /// picture; EngineError (model_output) if a box is not finite or a score not within 0…1.
   std::vector<PersonBox> detect(const cv::Mat& picture, std::chrono::nanoseconds pts,
                                 const PersonNetwork& network);
 
-  /// The people on a picture alone, by falling score: the network searches tiles of the whole
-  /// picture, all that settings().tiling makes of it. Neither uses nor changes what was learnt.
-  /// Throws as detect().
+  /// The people on a single picture, by falling score: the network searches all tiles of the whole
+  /// picture (settings().tiling). Neither uses nor changes what was learnt. Throws like detect().
   std::vector<PersonBox> search(const cv::Mat& picture, const PersonNetwork& network) const;
 
-  /// Other tiles from the next picture on. Throws InvalidArgument like Tiling::tiles().
+  /// Uses other tiles from the next picture on. Throws InvalidArgument like Tiling::tiles().
   void set_tiling(const Tiling& tiling);
-  /// Forgets everything that was learnt, such as when the camera has been turned.
+  /// Forgets everything learnt, for example after the camera was turned.
   void reset();
 
   /// Whether background and heights are known.

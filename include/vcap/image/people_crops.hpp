@@ -37,30 +37,31 @@ struct CropSettings {
 };
 
 /// Square crops around the blobs, each about two persons high, which suits detectors. A large blob
-/// has several; a crop that lies well within an earlier one of about the same size is left out.
-/// They may reach beyond the picture (crop_padded()). A height model that is not ready takes each
-/// blob for one person. Throws InvalidArgument if a setting is not positive. Thread-safe.
+/// has several. A crop is left out if it lies well within an earlier one of about the same size.
+/// Crops may reach beyond the picture (crop_padded()). A height model that is not ready takes each
+/// blob for one person. Throws InvalidArgument if side, min_side or max_side is not positive, or if
+/// step is not within 0.05 to 1. Thread-safe.
 VCAP_EXPORT std::vector<cv::Rect> crops_around(std::span<const cv::Rect> blobs,
                                                const HeightModel& heights, cv::Size picture,
                                                const CropSettings& settings = {});
 /// The crop around one person.
 VCAP_EXPORT cv::Rect crop_around(const Silhouette& silhouette, const CropSettings& settings = {});
 
-/// The part of a picture: a view if it lies within, else a copy that is black beyond the picture.
+/// A part of the picture: a view if it lies within, else a copy that is black beyond the picture.
 /// Throws InvalidArgument if the picture or the rectangle is empty. Thread-safe.
 VCAP_EXPORT cv::Mat crop_padded(const cv::Mat& picture, const cv::Rect& rect);
 
-/// Adds to `heights` the people who are alone in a blob and of whom a detector is sure: a box with
-/// a score above `min_score` that overlaps the blob by an IoU above 0.6, the blob not at the border
-/// of the picture. Feet and height are those of the mask in the blob, which are more exact than the
-/// box. Gives how many it added. Thread-safe for different models.
+/// Adds to `heights` the people who are alone in a blob and detected with confidence. A box counts
+/// if its score is above `min_score`, its IoU with the blob is above 0.6, and the blob is not at
+/// the border of the picture. Feet and height are those of the mask in the blob, which are more
+/// exact than the box. Returns how many it added. Thread-safe for different models.
 VCAP_EXPORT std::size_t learn_heights(HeightModel& heights, const Foreground& foreground,
                                       std::span<const cv::Rect> blobs,
                                       std::span<const PersonBox> boxes, double min_score = 0.7);
 
-/// Joins boxes of the same person: takes them by falling score; each becomes the mean, weighted by
-/// score, of all boxes that overlap it by more than `max_overlap` (IoU) and are not joined yet. It
-/// keeps its score. Source: the blending of V. Bazarevsky et al., "BlazeFace: Sub-millisecond
+/// Joins boxes of the same person. It takes them by falling score; each becomes the mean, weighted
+/// by score, of all boxes that overlap it by more than `max_overlap` (IoU) and are not joined yet.
+/// It keeps its score. Source: the blending of V. Bazarevsky et al., "BlazeFace: Sub-millisecond
 /// Neural Face Detection on Mobile GPUs", CVPR workshop 2019. Thread-safe.
 VCAP_EXPORT std::vector<PersonBox> join_boxes(std::vector<PersonBox> boxes, double max_overlap);
 

@@ -9,9 +9,9 @@
 
 namespace vcap {
 
-/// Where the points of a resized, cropped or padded picture lie in the frame that it was made of.
+/// Maps points of a resized, cropped or padded picture to the frame that it was made from.
 ///
-/// x_frame = scale·x + shift for each axis, in doubles. Coordinates run along the edges of pixels:
+/// x_frame = scale·x + shift for each axis, in doubles. Coordinates count from the edges of pixels:
 /// pixel i covers [i, i + 1), so that scaling by s takes x to s·x. Thread safety: value.
 struct VCAP_EXPORT PictureMap {
   double x_scale = 1, x_shift = 0;

@@ -9,71 +9,71 @@
 
 namespace vcap {
 
-/// A frame brought to the size that a model wants, and the way back for what the model finds:
+/// Brings a frame to the size that a model needs, and maps what the model finds back to the frame:
 ///
 ///     vcap::Resize resize(frame.image);
 ///     resize.fit_both({416, 416}).pad({416, 416}, vcap::Resize::Sides::right_bottom);
 ///     return resize.map_back(find(resize.image()));
 ///
-/// Each operation works on the image that the ones before it left. One that changes nothing, and
-/// every crop, shares the frame's pixels, which are never written. As crop() leaves a side that is
-/// short enough and pad() one that is long enough, `crop(size, …).pad(size, …)` gives exactly
-/// `size`, whatever came in.
+/// Each operation works on the result of the previous ones. An operation that changes nothing, and
+/// every crop, shares the frame's pixels, which are never written. crop() does not change a side
+/// that is short enough, and pad() does not change one that is long enough. So for any input,
+/// `crop(size, …).pad(size, …)` gives exactly `size`.
 ///
 /// The chain is kept as a PictureMap with the exact scales of the whole-pixel sizes; nothing is
 /// rounded on the way.
 ///
-/// All operations throw InvalidArgument where a width or height is not positive, and then nothing
-/// has changed. Thread safety: value.
+/// All operations throw InvalidArgument if a width or height is not positive, and then change
+/// nothing. Thread safety: value.
 class VCAP_EXPORT Resize {
  public:
-  /// How new pixels are made of old ones; automatic is `area` where both sides shrink or stay, else
-  /// `linear`. A model does best with what it was trained with.
+  /// How new pixels are made from old ones; automatic is `area` if both sides shrink or stay, else
+  /// `linear`. Use the one that the model was trained with.
   enum class Interpolation { automatic, nearest, linear, cubic, area };
-  /// Where crop() takes away and pad() adds. With `all`, left and top have the smaller half of an
-  /// odd number of pixels.
+  /// The sides at which crop() removes and pad() adds. With `all`, left and top have the smaller
+  /// half of an odd number of pixels.
   enum class Sides { left_top, right_bottom, all };
-  /// What becomes of coordinates at the end of map_back(): left as they are, or rounded once to the
-  /// nearest whole pixel, halves away from zero.
+  /// What map_back() does with coordinates at its end: nothing, or round once to the nearest whole
+  /// pixel, halves away from zero.
   enum class Rounding { none, nearest };
 
-  /// Throws InvalidArgument where the frame is empty.
+  /// Throws InvalidArgument if the frame is empty.
   explicit Resize(const cv::Mat& frame, Interpolation interpolation = Interpolation::automatic);
 
   /// To that width, height by the aspect (rounded, at least 1).
   Resize& fit_width(int width);
   /// To that height, width by the aspect (rounded, at least 1).
   Resize& fit_height(int height);
-  /// The largest of the same aspect that lies within `size` (contain).
+  /// The largest size of the same aspect that lies within `size` (contain).
   Resize& fit_both(cv::Size size);
-  /// The smallest of the same aspect that covers `size` (cover).
+  /// The smallest size of the same aspect that covers `size` (cover).
   Resize& fit_one(cv::Size size);
   /// To that size, whatever the aspect.
   Resize& fit_exact(cv::Size size);
 
-  /// Takes away what is beyond `size` at those sides.
+  /// Removes what is beyond `size` at those sides.
   Resize& crop(cv::Size size, Sides sides);
   /// Keeps `size` from that point on, as far as the image reaches; throws InvalidArgument
-  /// (empty_crop) where nothing is left.
+  /// (empty_crop) if nothing is left.
   Resize& crop(cv::Size size, cv::Point from);
   /// Adds what is missing to `size` at those sides.
   Resize& pad(cv::Size size, Sides sides, const cv::Scalar& color = {});
-  /// Puts the image at that point of a canvas of `size`; throws InvalidArgument where it does not
-  /// fit on it there.
+  /// Puts the image at that point of a canvas of `size`; throws InvalidArgument if it does not fit
+  /// there.
   Resize& pad(cv::Size size, cv::Point at, const cv::Scalar& color = {});
 
-  /// Shares its pixels with this and, where nothing was scaled or padded, with the frame.
+  /// Shares its pixels with this object and, if nothing was scaled or padded, with the frame.
   cv::Mat image() const { return image_; }
 
-  /// Where the image's points lie in the frame.
+  /// Maps the image's points to the frame.
   const PictureMap& map() const noexcept { return map_; }
-  /// A point of the image in the frame, and the other way round.
+  /// Converts a point of the image to the frame, and back.
   cv::Point2d to_frame(cv::Point2d point) const noexcept { return map_.to_frame(point); }
   cv::Point2d from_frame(cv::Point2d point) const noexcept { return map_.from_frame(point); }
 
-  /// Nodes found on the image, with their children, where they are in the frame. What was found on
-  /// the padding lies outside the frame. With rounding, each coordinate is rounded after the whole
-  /// way back, once.
+  /// Converts nodes found on the image, with their children, to frame coordinates. What was found
+  /// on the padding lies outside the frame. With rounding, each coordinate is rounded once, at the
+  /// end.
   DetectionNodes map_back(DetectionNodes nodes, Rounding rounding = Rounding::none) const;
 
  private:

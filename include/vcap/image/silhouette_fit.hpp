@@ -43,10 +43,10 @@ struct FittedPerson {
   bool operator==(const FittedPerson&) const = default;
 };
 
-/// The constants of a SilhouetteFit. Lengths are shares of a person's height unless said otherwise.
-/// Thread safety: value.
+/// The constants of a SilhouetteFit. Lengths are shares of a person's height unless stated
+/// otherwise. Thread safety: value.
 struct SilhouetteSettings {
-  double noise = 0.03;       ///< the chance that a pixel that no person covers is set, > 0 and < 1
+  double noise = 0.03;       ///< the chance that a pixel is set without a person, > 0 and < 1
   double min_gain = 0.3;     ///< the least gain of a person
   double min_support = 0.7;  ///< and the least gain + evidence_weight · evidence
   double evidence_weight = 1.5;
@@ -59,31 +59,31 @@ struct SilhouetteSettings {
   double gain_score = 0.5;            ///< the score that a gain of 3 brings without evidence, 0…1
 };
 
-/// Explains a foreground mask by people: finds the upright silhouettes that together make the mask
-/// most likely, each about as tall as a HeightModel says for its place. So it separates people who
-/// partly hide each other, unlike blobs and a detector's boxes.
+/// Explains a foreground mask by people. It finds the upright silhouettes that together make the
+/// mask most likely, each about as tall as a HeightModel says for its place. So it separates people
+/// who partly hide each other, unlike blobs and a detector's boxes.
 ///
 ///     const SilhouetteFit fit;
 ///     for (const FittedPerson& person : fit.fit(foreground, blobs, heights, boxes))
 ///       if (fit.score(person) > 0.5) …
 ///
-/// A pixel is set with the probability 1 − (1 − noise)·Π(1 − tᵢ), tᵢ being how likely person i
-/// covers it. In each blob, the silhouette that explains the most is moved to the best place nearby
-/// and added, until one gains too little. Then each is taken out and fitted again beside the
+/// A pixel is set with the probability 1 − (1 − noise)·Π(1 − tᵢ); tᵢ is the probability that person
+/// i covers it. In each blob, the silhouette that explains the most is moved to the best place
+/// nearby and added, until one gains too little. Then each is removed and fitted again next to the
 /// others, twice. Deterministic.
 ///
-/// Source: people as a greedy explanation of the foreground by silhouettes of a known size,
-/// C. Beleznai, B. Frühstück, H. Bischof, "Human detection in groups using a fast mean shift
+/// Source: people as a greedy explanation of the foreground by silhouettes of a known size, C.
+/// Beleznai, B. Frühstück, H. Bischof, "Human detection in groups using a fast mean shift
 /// procedure", ICIP 2004, and J. Rittscher, P. H. Tu, N. Krahnstoever, "Simultaneous estimation of
-/// segmentation and shape", CVPR 2005; the likelihood, the search and the part that a detector's
-/// boxes have are vcap's own. Thread-safe.
+/// segmentation and shape", CVPR 2005; the likelihood, the search and the use of a detector's boxes
+/// are vcap's own. Thread-safe.
 class VCAP_EXPORT SilhouetteFit {
  public:
   /// Throws InvalidArgument that names the setting, its value and what is allowed.
   explicit SilhouetteFit(SilhouetteSettings settings = {});
 
   /// The people in the mask, blob by blob. `blobs` are the parts of the picture that are searched
-  /// (moving_blobs()), `boxes` what a detector found; it may be empty. Each box supports one
+  /// (moving_blobs()). `boxes` are what a detector found; it may be empty. Each box supports one
   /// person. Throws InvalidArgument if the height model is not ready or the foreground's scale is
   /// below 1. A mask without pixels has no people.
   std::vector<FittedPerson> fit(const Foreground& foreground, std::span<const cv::Rect> blobs,
@@ -98,9 +98,9 @@ class VCAP_EXPORT SilhouetteFit {
   double score(const FittedPerson& person) const noexcept;
 
   /// A part of the picture in which the other people are painted over with the background, so that
-  /// a detector sees `people[index]` alone. `crop` may reach beyond the picture and is black there.
+  /// a detector sees only `people[index]`. `crop` may reach beyond the picture and is black there.
   /// `background` is a BackgroundModel's, `scale` its scale. Throws InvalidArgument for an index
-  /// that is not there, an empty crop, or a picture and background that are not 8-bit BGR.
+  /// out of range, an empty crop, or a picture or background that is not 8-bit BGR.
   cv::Mat isolated(const cv::Mat& picture, const cv::Mat& background, int scale,
                    std::span<const FittedPerson> people, std::size_t index,
                    const cv::Rect& crop) const;

@@ -15,20 +15,20 @@ namespace vcap {
 ///     for (const cv::Rect& tile : vcap::Tiling{.tile = {640, 640}}.tiles(frame.image.size()))
 ///       detect(frame.image(tile));  // then DetectionNode::offset(tile.x, tile.y), merge_tiles()
 ///
-/// Choose the overlap so that it is at least as large as the largest thing of interest: then each
-/// is whole on some tile. Thread safety: value.
+/// Choose an overlap at least as large as the largest thing of interest: then each thing is
+/// completely within some tile. Thread safety: value.
 struct VCAP_EXPORT Tiling {
   cv::Size tile{640, 640};  ///< in pixels of the frame
   double overlap = 0.2;     ///< the least share of a tile that neighbours have in common: 0…0.9
 
-  /// How many columns (width) and rows (height) a frame of that size is cut into: the fewest that
-  /// keep the overlap. Throws InvalidArgument like tiles().
+  /// The number of columns (width) and rows (height) for a frame of that size: the fewest that keep
+  /// the overlap. Throws InvalidArgument like tiles().
   cv::Size grid(cv::Size frame) const;
 
-  /// The tiles, row by row from the left top, that cover every pixel of a frame of that size. They
-  /// all lie within it, are evenly spread to a pixel, and the last ones end at its right and bottom
-  /// edges; so neighbours have at least `overlap` in common, and usually some more. A frame that is
-  /// smaller than a tile, in width or height, has one tile of its own size in that direction.
+  /// The tiles that cover every pixel of a frame of that size, row by row from the top left. They
+  /// all lie within it and are evenly spread to a pixel. The last ones end at its right and bottom
+  /// edges. So neighbours have at least `overlap` in common, and usually some more. If a frame is
+  /// smaller than a tile in width or height, it has one tile of its own size in that direction.
   ///
   /// Throws InvalidArgument if a side of the tile or the frame is below 1, or the overlap is
   /// outside its range.

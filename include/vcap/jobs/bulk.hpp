@@ -21,64 +21,69 @@ namespace vcap {
 /// How one video of a job went. Thread safety: value.
 struct JobVideoReport {
   enum class Outcome {
-    done,         ///< its outputs are there
-    done_before,  ///< likewise, by an earlier run
-    failed        ///< what is stored of it stays for a later run
+    done,         ///< its outputs are complete
+    done_before,  ///< the same, by an earlier run
+    failed        ///< its stored results stay for a later run
   };
 
   std::string id{};
   Outcome outcome = Outcome::done;
   std::int64_t frames = 0;
-  std::int64_t failed_frames = 0;      ///< on which a capsule failed
-  std::string first_error{};           ///< of those; empty where there is none
-  std::vector<std::string> reasons{};  ///< of each attempt that failed, where the video has failed
+  std::int64_t failed_frames = 0;      ///< frames on which a capsule failed
+  std::string first_error{};           ///< the first error of those frames; empty if there was none
+  std::vector<std::string> reasons{};  ///< one for each failed attempt, if the video has failed
 };
 
 /// How a job went. Thread safety: value.
 struct JobReport {
   std::int64_t done = 0;
   std::int64_t done_before = 0;
-  std::int64_t left = 0;                 ///< neither done nor failed, since the run was stopped
+  std::int64_t left = 0;                 ///< neither done nor failed, because the run was stopped
   std::vector<JobVideoReport> failed{};  ///< in the job's order
 };
 
-/// How run_job works, and who is told of it. Thread safety: value.
+/// How run_job() works, and its callbacks. Thread safety: value.
 struct BulkSettings {
-  LoadOptions load{};  ///< of the capsules; the config is the job's
-  /// Hands out the slices; null: a queue in this process, with the job's attempts. Another is for
-  /// this run alone, and its own settings say how often a slice is tried.
+  /// How capsules are loaded; the config comes from the job.
+  LoadOptions load{};
+  /// Hands out the slices. Null: a queue in this process, with the job's attempts. Another queue
+  /// serves this run only; its own settings say how often a slice is tried.
   std::shared_ptr<TaskQueue> queue{};
-  /// How long a slice is leased at a time; leases of workers that live are renewed.
+  /// Duration of a lease on a slice. Leases of live workers are renewed.
   std::chrono::nanoseconds lease = std::chrono::seconds(30);
-  std::shared_ptr<Clock> clock{};  ///< of leases; null: the machine's steady clock
-  /// Of each record that is made, before it is stored. [workers, concurrent]
+  std::shared_ptr<Clock> clock{};  ///< for leases; null: the machine's steady clock
+  /// Gets each record as it is made, before its slice is stored. If a slice is tried again, it gets
+  /// the records again. [workers, concurrent]
   std::function<void(const FrameRecord&)> on_record{};
-  /// Once for each video, when it is done or has failed. [workers and caller, one at a time]
+  /// Gets each video once, when it is done or has failed. [workers and caller, one at a time]
   std::function<void(const JobVideoReport&)> on_video{};
 };
 
-/// Runs a job, or what is left of one that was broken off, and returns when every video is done or
-/// has failed, or `stop` was requested: then slices in progress are dropped, and those that are
-/// stored stay.
+/// Runs a job, or the rest of an interrupted one. Returns when every video is done or has failed,
+/// or after `stop` was requested. On a stop, slices in progress are dropped, and stored slices
+/// stay.
 ///
-/// Workers (Job::parallel) take one slice of a video at a time, as a stream of its rows in a
-/// pipeline of their own; they share the capsules. What a video's outputs hold is byte for byte
-/// what a run of that video alone gives, however it is cut. It is cut once, when it is begun: so
-/// that slices outweigh their warm-up, none is longer than some thousand frames, and, where the job
-/// has few videos, all workers have some. In one go run: a video whose capsules' state is
-/// unbounded, whose frames cannot be found without decoding all, which turns out to be damaged, or
-/// whose annotated clip is wanted. An attempt that fails is logged (warning).
+/// Each worker (Job::parallel) takes one slice of a video at a time and runs it as a stream of
+/// those rows, in a pipeline of its own. Workers share the capsules. The outputs of a video are
+/// byte for byte those of a run of that video by itself, however it is cut. An attempt that fails
+/// is logged (warning).
 ///
-/// Into the folder of outputs come, as Job::Outputs says, ID.jsonl with the records, ID.mp4 with
-/// what was found drawn on the frames, and ID.txt with the counts of a summary. Each appears when
-/// it is whole. Beside them, in .vcap-job/, is what a later run of the same job goes on from:
-/// videos may have joined it since, or left it, and one that has changed, or whose outputs have,
-/// is run anew.
+/// A video is cut once, when it is begun. Slices are much longer than their warm-up, and at most
+/// some thousand frames long. If the job has few videos, there are enough slices for all workers. A
+/// video is not cut if a capsule's state is unbounded, if its frames cannot be found without
+/// decoding all of them, if it turns out to be damaged, or if its annotated clip is wanted.
 ///
-/// Before anything is run, throws InvalidArgument, OptionError, PlanError, naming the video, for
-/// settings that cannot be; InvalidArgument where the folder is another job's, or has files of the
-/// outputs' names that are not this job's; OutputError where another process works there, or it
-/// cannot be written; and as load_capsule(). Later, what `queue` throws. Thread-safe.
+/// The folder of outputs gets, as Job::Outputs says, ID.jsonl with the records, ID.mp4 with the
+/// results drawn on the frames, and ID.txt with the counts of a summary. Each file appears when it
+/// is complete. Beside them, .vcap-job/ holds what a later run of the same job needs to continue.
+/// Between runs, videos may be added or removed. A video is run anew if it has changed, or if its
+/// outputs have.
+///
+/// Before anything is run, throws PlanError, or InvalidArgument or OptionError naming the video or
+/// the capsule, for invalid settings. Throws InvalidArgument if the folder belongs to another job,
+/// or has files with the names of the outputs that this job did not make. Throws OutputError if
+/// another process works there, or if the folder cannot be written. Throws as load_capsule().
+/// During the run, throws what `queue` throws. Thread-safe.
 VCAP_EXPORT JobReport run_job(const Job& job, const BulkSettings& settings = {},
                               std::stop_token stop = {});
 

@@ -13,9 +13,9 @@
 
 namespace vcap {
 
-/// A bulk run: many stored videos, through the same capsules, several at once.
+/// A bulk run: many stored videos through the same capsules, several at once.
 ///
-/// As a file it is JSON, and paths in it are relative to the folder that it lies in:
+/// As a file it is JSON. Paths in it are relative to the file's folder:
 ///
 ///     {"schema": "vcap.job/1",
 ///      "capsules": ["detector.cap", {"path": "mog.cap", "config": {"history": 500}}],
@@ -25,26 +25,26 @@ namespace vcap {
 ///      "outputs": {"folder": "results", "jsonl": true, "video": false, "summary": true},
 ///      "slices": "auto", "attempts": 3, "parallel": 2}
 ///
-/// "schema", "capsules", "sources" and "outputs" with its "folder" are needed, the rest has the
-/// defaults below. Values for capsules are by their names, and checked with them. Thread safety:
-/// value.
+/// Required are "schema", "capsules", "sources", and "outputs" with its "folder"; the rest has the
+/// defaults below. Values for capsules are given by capsule name, and checked against the capsules.
+/// Thread safety: value.
 struct Job {
   struct CapsuleFile {
     std::filesystem::path path{};
-    nlohmann::json config = nlohmann::json::object();  ///< given at load (LoadOptions::config)
+    nlohmann::json config = nlohmann::json::object();  ///< passed at load (LoadOptions::config)
   };
 
   struct Video {
-    /// Names its stream and its outputs: what the file has, the file's name without its extension,
-    /// or, of a video out of a folder or a glob with an id, both: "day1-cam2".
+    /// Names its stream and its outputs. It is the source's "id", or else the file's name without
+    /// its extension. If a folder or glob has an "id", it is both: "day1-cam2".
     std::string id{};
     std::filesystem::path source{};
     std::optional<std::vector<std::string>> capsules{};  ///< absent: all
-    std::map<std::string, nlohmann::json> options{};     ///< by capsule; an object each
+    std::map<std::string, nlohmann::json> options{};     ///< by capsule; a JSON object each
     std::map<std::string, nlohmann::json> config{};      ///< by capsule; for the stream's state
   };
 
-  /// What is written for each video into the folder, under its id.
+  /// What is written into the folder for each video, under its id.
   struct Outputs {
     std::filesystem::path folder{};
     bool jsonl = true;
@@ -53,23 +53,26 @@ struct Job {
   };
 
   std::vector<CapsuleFile> capsules{};
-  std::vector<Video> videos{};  ///< what the sources expand to, in their order
+  std::vector<Video> videos{};  ///< the expanded sources, in their order
   Outputs outputs{};
-  int slices = 0;    ///< that a video is cut into: 0, or "auto": as is best; 1, or "off": it is not
-  int attempts = 3;  ///< how often a slice is tried before its video has failed
-  int parallel = 0;  ///< slices in progress at once; 0, or "auto": as keep the machine busy
+  /// Slices that a video is cut into; 0 ("auto"): chosen automatically; 1 ("off"): not cut.
+  int slices = 0;
+  int attempts = 3;  ///< attempts at a slice before its video has failed
+  int parallel = 0;  ///< slices in progress at once; 0 ("auto"): enough to keep the machine busy
 };
 
-/// Reads a job file. A folder stands for the videos right in it, a glob for the files that match,
-/// both in the natural order of their names ("2" before "10") and without hidden ones; what exists
-/// under exactly that name is meant, even a file called "a[1].avi". Paths come out absolute.
+/// Reads a job file. A folder stands for the videos directly in it, a glob for the files that
+/// match. Both are in natural order of names ("2" before "10"), without hidden files. A path that
+/// exists is taken literally, even a file called "a[1].avi". Returned paths are absolute.
 ///
-/// Throws InvalidArgument (invalid_argument) where the file cannot be read; (invalid_json) naming
-/// the JSON pointer, the value and the remedy for what is no job: a field that is unknown, missing,
-/// twice or of the wrong type, a video that is not there, a folder or glob without any, two videos
-/// of one id, an id that is no name of a file, a source in the folder of the outputs.
+/// Throws InvalidArgument (invalid_argument) if the file cannot be read. Throws InvalidArgument
+/// (invalid_json), with the JSON pointer, the value and the remedy, if it is not a valid job:
+/// - a field that is unknown, missing, given twice or of the wrong type
+/// - a video that does not exist, or a folder or glob without any video
+/// - two videos with the same id, or an id that cannot be a file name
+/// - a source in the folder of the outputs
 VCAP_EXPORT Job read_job(const std::filesystem::path& file);
-/// The same of what such a file would hold if it lay in `folder`, which is absolute.
+/// The same for the content of such a file in `folder`, which must be absolute.
 VCAP_EXPORT Job read_job(const nlohmann::json& json, const std::filesystem::path& folder);
 
 }  // namespace vcap

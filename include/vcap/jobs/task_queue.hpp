@@ -16,43 +16,44 @@
 
 namespace vcap {
 
-/// Work that is handed out to workers, and settled exactly once, whatever becomes of them.
+/// Hands out tasks to workers. Each task is settled exactly once, whatever happens to the workers.
 ///
 /// A task is put under an id, leased to a worker for a time, and settled: done, with a result, or
-/// given up. A worker that fails says so; of one that dies, the lease runs out. Either is an
-/// attempt that failed: the task goes to the end of the queue, or, after Settings::max_attempts of
-/// them, is given up. So a task may be worked on by several at once, and the first to complete it
-/// counts; what workers write elsewhere goes under the task's id, so that it is there once too.
+/// given up. If a worker fails, it calls fail(); if it dies, its lease runs out. Both count as a
+/// failed attempt. The task then goes to the end of the queue; after Settings::max_attempts
+/// failures it is given up. So several workers may work on the same task, and the first complete()
+/// counts. What workers write elsewhere must be named by the task's id, so that it too exists once.
 ///
 /// Made by make_in_process_queue(), or by another implementation, such as one between machines.
-/// Each holds to what tests/jobs/task_queue_conformance.hpp tests, and therefore to this:
-/// - Time is the queue's, by one clock: a worker's own does not count, and a worker whose lease ran
-///   out learns it from an answer. Nobody polls: who waits is woken, also by the end of a lease.
-/// - Ids are 1 to 256 bytes, compared byte by byte, and name the same work for good, so that a task
-///   may be put again after a crash of whoever puts.
-/// - Payloads and results are JSON of at most 64 KiB as text; larger things are stored elsewhere,
-///   and named. Both are kept as long as the queue.
-/// - An answer holds once it is given: a result that was taken is not lost, and a task that was
-///   settled stays so. Where the queue cannot be reached, calls throw vcap::Error and may have had
-///   their effect; every call may be made again.
+/// Each implementation must pass tests/jobs/task_queue_conformance.hpp, and so:
+/// - Time is the time of the queue's one clock; workers' clocks do not count. A worker learns from
+///   an answer that its lease has run out. Waiting needs no polling: a waiter is woken, also when a
+///   lease runs out.
+/// - Ids are 1 to 256 bytes, compared byte by byte. An id names the same work for good, so a task
+///   may be put again after a crash of the process that puts tasks.
+/// - Payloads and results are JSON of at most 64 KiB as text. Store larger things elsewhere, and
+///   put their names here. The queue keeps payloads and results as long as it exists.
+/// - An answer is durable: an accepted result is not lost, and a settled task stays settled. If the
+///   queue cannot be reached, calls throw vcap::Error, and may or may not have taken effect. Every
+///   call may be repeated.
 ///
-/// Outlives every call. Thread safety: thread-safe.
+/// Must outlive every call. Thread safety: thread-safe.
 class VCAP_EXPORT TaskQueue {
  public:
   struct Settings {
-    int max_attempts = 3;            ///< how often a task may fail, at least 1
+    int max_attempts = 3;            ///< failed attempts after which a task is given up; at least 1
     std::shared_ptr<Clock> clock{};  ///< null: the machine's steady clock
   };
 
-  /// One worker's hold on a task, until it runs out. Thread safety: value.
+  /// The right of one worker to work on a task until a time. Thread safety: value.
   struct Lease {
-    std::string task{};  ///< the id
+    std::string task{};  ///< the task's id
     nlohmann::json payload{};
-    std::uint64_t number = 0;  ///< that no other lease of the queue has
-    int attempt = 1;           ///< failed ones before it, and this one
+    std::uint64_t number = 0;  ///< unique among the queue's leases
+    int attempt = 1;           ///< 1 plus the attempts that failed before
   };
 
-  /// How many tasks there are in each state. Thread safety: value.
+  /// Number of tasks in each state. Thread safety: value.
   struct Counts {
     std::size_t waiting = 0;
     std::size_t leased = 0;
@@ -61,11 +62,11 @@ class VCAP_EXPORT TaskQueue {
     bool operator==(const Counts&) const = default;
   };
 
-  /// A task that failed. Thread safety: value.
+  /// A task that failed at least once. Thread safety: value.
   struct Failure {
     std::string task{};
-    std::vector<std::string> reasons{};  ///< one for each attempt that failed, the first first
-    bool given_up = false;               ///< or else tried again, or done since
+    std::vector<std::string> reasons{};  ///< one for each failed attempt, oldest first
+    bool given_up = false;               ///< false: it is tried again, or was done since
     bool operator==(const Failure&) const = default;
   };
 
@@ -74,43 +75,43 @@ class VCAP_EXPORT TaskQueue {
   TaskQueue& operator=(const TaskQueue&) = delete;
   virtual ~TaskQueue();
 
-  /// Puts a task at the end. False where the id is known, whatever became of it; then nothing has
-  /// changed. Throws InvalidArgument for an id or a payload that is not allowed.
+  /// Puts a task at the end of the queue. Returns false, and changes nothing, if the id is known
+  /// already, in any state. Throws InvalidArgument for an invalid id or payload.
   virtual bool put(std::string id, nlohmann::json payload) = 0;
 
-  /// The first of those that wait, for so long from now. Waits until there is one; nothing where
-  /// `stop` is requested before. Throws InvalidArgument where the time is not above 0.
+  /// Leases the first waiting task for `time` from now. Waits until there is one; `nullopt` if
+  /// `stop` is requested before that. Throws InvalidArgument if `time` is not above 0.
   virtual std::optional<Lease> lease(Clock::duration time, std::stop_token stop) = 0;
   /// The same without waiting.
   virtual std::optional<Lease> try_lease(Clock::duration time) = 0;
 
-  // Answers to a lease. All but complete() are false, and change nothing, where it is not valid any
-  // more: it ran out, was answered, or the task was settled by another. All throw InvalidArgument
-  // where no task has that id.
+  // Answers to a lease. All but complete() return false, and change nothing, if the lease is no
+  // longer valid: it ran out, was answered, or the task was settled by another worker. All throw
+  // InvalidArgument if no task has that id.
 
-  /// Lets the lease run for so long from now, more or less than before. Throws InvalidArgument
-  /// where the time is not above 0.
+  /// Makes the lease end `time` from now, which may be earlier or later than before. Throws
+  /// InvalidArgument if `time` is not above 0.
   virtual bool renew(const Lease& lease, Clock::duration time) = 0;
-  /// Settles the task as done, also where the lease ran out and whoever else has it now. False
-  /// where the task is settled already; then nothing has changed. Throws InvalidArgument for a
-  /// result that is not allowed.
+  /// Settles the task as done, even if the lease has run out and another worker has the task now.
+  /// Returns false, and changes nothing, if the task is already settled. Throws InvalidArgument for
+  /// an invalid result.
   virtual bool complete(const Lease& lease, nlohmann::json result) = 0;
-  /// The attempt failed.
+  /// Reports that the attempt failed.
   virtual bool fail(const Lease& lease, std::string reason) = 0;
-  /// The task was not attempted, and has its old place in the queue again.
+  /// Reports that the task was not attempted; it gets its old place in the queue back.
   virtual bool release(const Lease& lease) = 0;
 
   virtual Counts counts() const = 0;
-  /// Returns once every task is done or given up, also where none was put; false where `stop` is
-  /// requested before.
+  /// Waits until every task is done or given up; returns true at once if there are no tasks.
+  /// Returns false if `stop` is requested before that.
   virtual bool wait_until_settled(std::stop_token stop) const = 0;
-  /// Nothing where the task is unknown or not done.
+  /// `nullopt` if the task is unknown or not done.
   virtual std::optional<nlohmann::json> result(const std::string& id) const = 0;
-  /// Of every task that failed at least once, in the order of ids.
+  /// Every task that failed at least once, in the order of ids.
   virtual std::vector<Failure> failures() const = 0;
 };
 
-/// A queue in this process's memory. Throws InvalidArgument where max_attempts is not 1 or more.
+/// A queue in this process's memory. Throws InvalidArgument if max_attempts is below 1.
 VCAP_EXPORT std::unique_ptr<TaskQueue> make_in_process_queue(TaskQueue::Settings settings);
 
 }  // namespace vcap

@@ -9,9 +9,9 @@
 
 namespace vcap {
 
-/// Writes an encrypted copy of a capsule, its signatures within; `output` may be `path`. The same
-/// capsule gives other bytes each time. Throws as read_manifest does, UntrustedCapsuleError
-/// (encrypted_capsule) where it is encrypted already, OutputError.
+/// Writes an encrypted copy of a capsule, including its signatures; `output` may be `path`. The
+/// bytes differ each time. Throws as read_manifest does, UntrustedCapsuleError (encrypted_capsule)
+/// if it is already encrypted, OutputError.
 VCAP_EXPORT void encrypt_capsule(const std::filesystem::path& path,
                                  const std::filesystem::path& output, const EncryptionKey& key,
                                  const ArchiveLimits& limits = {});

@@ -10,15 +10,15 @@
 
 namespace vcap {
 
-/// A resource, and the file that holds it, checked. Thread safety: value.
+/// A resource and the path of its checked file. Thread safety: value.
 struct FetchedResource {
   Resource resource{};
   std::filesystem::path path{};
 };
 
-/// Fetches what the capsule's resources name into the cache, as load_capsule does, and runs none
-/// of its code: for installers, and for machines that will be offline. Throws as read_manifest
-/// does, and ResourceError. Thread-safe.
+/// Fetches a capsule's resources into the cache, as load_capsule does, but runs none of its code.
+/// For installers, and for machines that will be offline. Throws as read_manifest does, and
+/// ResourceError. Thread-safe.
 VCAP_EXPORT std::vector<FetchedResource> fetch_resources(const std::filesystem::path& capsule,
                                                          const LoadOptions& options = {});
 

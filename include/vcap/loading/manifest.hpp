@@ -15,14 +15,13 @@
 
 namespace vcap {
 
-/// The version of the `.cap` file's form that this library reads and writes.
+/// The version of the `.cap` format that this library reads and writes.
 inline constexpr int kFormatVersion = 1;
 
-/// `capsule.json`: what a `.cap` file says of itself (docs/capsule-format.md).
-/// Thread safety: value.
+/// `capsule.json`: the description in a `.cap` file (docs/capsule-format.md). Thread safety: value.
 struct Manifest {
   struct Library {
-    std::string platform{};  ///< as platform() gives it
+    std::string platform{};  ///< as platform() returns it
     std::string path{};      ///< in the archive: lib/<platform>/capsule.so
     std::string abi_tag{};
   };
@@ -36,24 +35,25 @@ struct Manifest {
   int api_version = 0;
   CapsuleInfo info{};
   std::vector<Library> libraries{};
-  std::vector<File> files{};  ///< every entry but the manifest, libraries too; sorted by path
-  /// Fields that this version of vcap does not know, by their JSON pointers; kept as they are.
+  /// Every entry except the manifest, including libraries; sorted by path.
+  std::vector<File> files{};
+  /// Fields that this version of vcap does not know, by their JSON pointers; kept unchanged.
   std::map<std::string, nlohmann::json> unknown{};
 };
 
-/// from_json throws InvalidArgument naming the wrong field by its JSON pointer.
+/// from_json throws InvalidArgument with the JSON pointer of the wrong field.
 VCAP_EXPORT void to_json(nlohmann::json& json, const Manifest& manifest);
 VCAP_EXPORT void from_json(const nlohmann::json& json, Manifest& manifest);
 
-/// Reads the manifest of a capsule; runs none of its code and checks no digest. Throws as
-/// load_capsule does. Thread-safe.
+/// Reads a capsule's manifest; runs none of its code and checks no digest. Throws as load_capsule
+/// does. Thread-safe.
 VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path,
                                    const ArchiveLimits& limits = {});
-/// The same of a capsule that is encrypted or to be trusted: of the options, limits, trust and key
-/// count.
+/// For a capsule that is encrypted or must be trusted. Uses only limits, trust and key of the
+/// options.
 VCAP_EXPORT Manifest read_manifest(const std::filesystem::path& path, const LoadOptions& options);
 
-/// Checks size and SHA-256 of every file in the capsule against its manifest; throws as
+/// Checks size and SHA-256 of every file in the capsule against its manifest. Throws as
 /// read_manifest does, and InvalidCapsuleError (digest_mismatch, missing_entry, unlisted_entry)
 /// naming the first file that differs. Thread-safe.
 VCAP_EXPORT void verify_capsule(const std::filesystem::path& path,

@@ -13,12 +13,11 @@
 
 namespace vcap {
 
-/// A signature that a capsule bears, and what it is worth to a TrustPolicy.
-/// Thread safety: value.
+/// A signature of a capsule, and how a TrustPolicy judges it. Thread safety: value.
 struct CapsuleSignature {
   enum class Verdict {
     valid,    ///< by a key of the policy
-    unknown,  ///< by another key, so that nobody can tell
+    unknown,  ///< by another key, so it cannot be checked
     revoked,  ///< by a key that the policy has revoked
   };
   KeyId key{};
@@ -26,22 +25,22 @@ struct CapsuleSignature {
   bool operator==(const CapsuleSignature&) const = default;
 };
 
-/// The verdict's name as it is written above. Thread-safe.
+/// The verdict's name, as in the enum. Thread-safe.
 VCAP_EXPORT std::string_view to_string(CapsuleSignature::Verdict verdict) noexcept;
 
-/// Signs a capsule file, which is checked as verify_capsule does first and gets its new form by a
-/// rename. A signature by the same key is replaced; one by another key stays, since a file has
-/// room for two, so that keys can be rotated. To encrypt it too, sign first.
+/// Signs a capsule file. Checks the file first, as verify_capsule does, and replaces it by a
+/// rename. A signature by the same key is replaced; one by another key stays. A file has room for
+/// two, so that keys can be rotated. To encrypt it too, sign first.
 ///
-/// Throws as verify_capsule does; UntrustedCapsuleError (encrypted_capsule; bad_signature where the
-/// file was changed since it was signed); InvalidArgument where two other keys have signed it;
+/// Throws as verify_capsule does; UntrustedCapsuleError (encrypted_capsule; bad_signature if the
+/// file was changed since it was signed); InvalidArgument if two other keys have signed it;
 /// OutputError.
 VCAP_EXPORT void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
                               const ArchiveLimits& limits = {});
 
-/// Decrypts a capsule file where it is encrypted, and holds it against options.trust, as
-/// load_capsule does; its archive is not read. Gives its signatures; none where it has none and the
-/// policy lets it in. Throws as load_capsule does up to that stage. Thread-safe.
+/// Decrypts a capsule file if it is encrypted, and checks it against options.trust, as load_capsule
+/// does; does not read its archive. Returns its signatures, or an empty list if it has none and the
+/// policy accepts that. Throws as load_capsule does up to that stage. Thread-safe.
 VCAP_EXPORT std::vector<CapsuleSignature> verify_signature(const std::filesystem::path& path,
                                                            const LoadOptions& options);
 VCAP_EXPORT std::vector<CapsuleSignature> verify_signature(std::span<const std::byte> bytes,

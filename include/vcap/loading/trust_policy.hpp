@@ -10,26 +10,27 @@
 
 namespace vcap {
 
-/// Which capsules a host lets in, decided before anything of their archive is read
-/// (docs/security.md says what each setting promises, and what none does).
+/// Which capsules a host accepts, decided before anything of their archive is read
+/// (docs/security.md says what each setting guarantees, and what no setting does).
 ///
-/// A signature counts where its key is among `keys` and not `revoked`. Of a signed file, whatever
+/// A signature counts if its key is in `keys` and not in `revoked`. For a signed file, whatever
 /// else is set:
-/// - a signature that counts must be valid, else bad_signature; so must the block's checksum;
-/// - without one that counts, a signature by a revoked key refuses the file: revoked_key.
-/// Where require_signature is set, there must be one that counts, else unsigned_capsule or
-/// unknown_key. Where it is not, the file is let in with a line in the log (info).
+/// - a signature that counts must be valid, otherwise bad_signature;
+/// - if the policy checks signatures, the block's checksum must be right, otherwise bad_signature;
+/// - if no signature counts, one by a revoked key refuses the file: revoked_key.
 ///
-/// A policy with `keys`, `revoked` or require_signature has the file copied into sealed memory
-/// first, and everything is read from there. The default policy checks no signature, and the file
-/// stays mapped.
-/// Thread safety: value.
+/// With require_signature there must be a signature that counts, otherwise unsigned_capsule or
+/// unknown_key. Without it, the file is accepted, with a line in the log (info).
+///
+/// With `keys`, `revoked` or require_signature, the file is first copied into sealed memory, and
+/// everything is read from there. The default policy checks no signature, and the file stays
+/// mapped. Thread safety: value.
 struct TrustPolicy {
   bool require_signature = false;
   std::vector<PublicKey> keys{};
   std::set<KeyId> revoked{};
-  /// By the capsule's name, the oldest version let in, else version_rollback. The names and
-  /// versions are the manifest's: only where a signature is required can nobody make them up.
+  /// The oldest accepted version, by the capsule's name; an older one gives version_rollback. Names
+  /// and versions come from the manifest, so only a required signature protects them from forgery.
   std::map<std::string, int> minimum_versions{};
 };
 

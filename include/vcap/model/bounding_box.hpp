@@ -10,15 +10,15 @@
 
 namespace vcap {
 
-/// A polygon in pixels of the frame, x to the right and y down; not closed (the last point is
-/// not the first one again).
+/// A polygon in pixels of the frame, x to the right and y down. It is not closed: the last point
+/// does not repeat the first one.
 using Coords = std::vector<cv::Point2d>;
 
 /// An upright box in pixels: x1 ≤ x < x2, y1 ≤ y < y2. Thread safety: value.
 struct VCAP_EXPORT BoundingBox {
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
 
-  /// The smallest box around all points; throws InvalidArgument where there are none.
+  /// The smallest box around all points; throws InvalidArgument if there are no points.
   static BoundingBox around(const Coords& coords);
 
   double width() const noexcept { return x2 - x1; }
@@ -34,14 +34,14 @@ struct VCAP_EXPORT BoundingBox {
   bool operator==(const BoundingBox&) const = default;
 };
 
-/// The rectangle's corners, clockwise from the left top.
+/// The rectangle's corners, clockwise from the top left.
 VCAP_EXPORT Coords rect_to_coords(const cv::Rect2d& rect);
-/// The box's corners, clockwise from the left top.
+/// The box's corners, clockwise from the top left.
 VCAP_EXPORT Coords rect_to_coords(const BoundingBox& box);
 
-/// {"x":…,"y":…,"w":…,"h":…}; from_json throws InvalidArgument (invalid_json) naming the wrong
-/// field. Read back, x2 is x + w: the same wherever x2 - x1 is exact, as it is for whole pixels and
-/// their binary fractions, else within a rounding of it.
+/// {"x":…,"y":…,"w":…,"h":…}; from_json throws InvalidArgument (invalid_json) that names the wrong
+/// field. When read back, x2 is x + w. It is the same value if x2 - x1 is exact, as for whole
+/// pixels and their binary fractions; else it differs by at most a rounding.
 VCAP_EXPORT void to_json(nlohmann::json& json, const BoundingBox& box);
 VCAP_EXPORT void from_json(const nlohmann::json& json, BoundingBox& box);
 

@@ -16,8 +16,7 @@
 
 namespace vcap {
 
-/// Something that a capsule found in a frame, with all that is known about it.
-/// Thread safety: value.
+/// Something that a capsule found in a frame, with everything known about it. Thread safety: value.
 struct VCAP_EXPORT DetectionNode {
   std::string name{};  ///< what it is, such as "person"
   Coords coords{};     ///< its outline in pixels of the frame
@@ -26,11 +25,11 @@ struct VCAP_EXPORT DetectionNode {
   std::map<std::string, std::string> attributes{};  ///< category to value, such as upper_color: red
   std::vector<DetectionNode> children{};            ///< what was found as part of it
   std::vector<Keypoint> keypoints{};                ///< named points of it, such as joints
-  std::optional<std::vector<float>> encoding{};     ///< a vector that is near to those of its like
+  std::optional<std::vector<float>> encoding{};     ///< a vector; similar things have near ones
   std::optional<Uuid> track_id{};                   ///< the same for the same thing in other frames
   nlohmann::json extra_data = nlohmann::json::object();  ///< anything else, an object by key
 
-  /// The smallest box around `coords`; throws InvalidArgument where there are none.
+  /// The smallest box around `coords`; throws InvalidArgument if there are no coords.
   BoundingBox bbox() const;
 
   /// Multiplies the coordinates and keypoints of this node and of all its children; the depth of
@@ -39,24 +38,24 @@ struct VCAP_EXPORT DetectionNode {
   /// Moves this node, its keypoints and all its children by that many pixels.
   void offset(double x, double y);
 
-  /// The values of each attribute category in this node and all that is below it.
+  /// The values of each attribute category in this node and in all nodes below it.
   std::map<std::string, std::set<std::string>> all_attributes() const;
 
-  /// The detector's certainty in 0…1: extra_data "detection_confidence", else "confidence", the
-  /// first of them that is a number.
+  /// The detector's certainty in 0…1: extra_data "detection_confidence", else "confidence",
+  /// whichever first is a number.
   std::optional<double> confidence() const;
 
   bool operator==(const DetectionNode&) const = default;
 };
 
-/// The form of a record's objects (docs/records.md); absent things are left out. from_json needs
-/// "name" alone, and throws InvalidArgument (invalid_json) naming the wrong field by its JSON
-/// pointer; "bbox" and "confidence" are derived and not read, unknown fields are passed over.
+/// The form of a record's objects (docs/records.md); absent members are left out. from_json
+/// requires only "name", and throws InvalidArgument (invalid_json) that names the wrong field by
+/// its JSON pointer. "bbox" and "confidence" are derived and not read; unknown fields are ignored.
 ///
-/// What is read back equals what was written, except for what JSON cannot say: a NaN or infinity
-/// becomes null, which from_json refuses. to_json never refuses a node; text that is not UTF-8
-/// goes into the JSON value as it is, so a writer of it calls
-/// `dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)`.
+/// A node that is read back equals the node that was written, except for values that JSON cannot
+/// express: a NaN or infinity becomes null, which from_json refuses. to_json accepts every node.
+/// Text that is not UTF-8 is copied unchanged into the JSON value, so a writer must call `dump(-1,
+/// ' ', false, nlohmann::json::error_handler_t::replace)`.
 VCAP_EXPORT void to_json(nlohmann::json& json, const DetectionNode& node);
 VCAP_EXPORT void from_json(const nlohmann::json& json, DetectionNode& node);
 

@@ -14,8 +14,8 @@ namespace vcap {
 
 /// The nodes that a capsule takes in or gives back.
 ///
-/// Holds nothing, one node, or a list, as the capsule's NodeDescription::Size says.
-/// Moved from, it holds nothing. Thread safety: value.
+/// Holds nothing, one node, or a list, according to the capsule's NodeDescription::Size. After it
+/// is moved from, it holds nothing. Thread safety: value.
 class VCAP_EXPORT DetectionNodes {
  public:
   using value_type = DetectionNode;
@@ -29,7 +29,7 @@ class VCAP_EXPORT DetectionNodes {
   DetectionNodes& operator=(const DetectionNodes&) = default;
   DetectionNodes& operator=(DetectionNodes&& other) noexcept;
 
-  /// No nodes: what a capsule of input size `none` is given.
+  /// No nodes: the input of a capsule with input size `none`.
   static DetectionNodes none();
   /// One node.
   static DetectionNodes single(DetectionNode node);
@@ -40,11 +40,11 @@ class VCAP_EXPORT DetectionNodes {
   std::size_t size() const noexcept { return nodes_.size(); }
   bool empty() const noexcept { return nodes_.empty(); }
 
-  /// The one node; throws TypeMismatch where this is not single.
+  /// The one node; throws TypeMismatch unless this is single.
   DetectionNode& node();
   const DetectionNode& node() const;
 
-  /// Throws InvalidArgument where there is no such node.
+  /// Throws InvalidArgument if there is no such node.
   DetectionNode& operator[](std::size_t index);
   const DetectionNode& operator[](std::size_t index) const;
 
@@ -53,9 +53,9 @@ class VCAP_EXPORT DetectionNodes {
   const_iterator begin() const noexcept { return nodes_.begin(); }
   const_iterator end() const noexcept { return nodes_.end(); }
 
-  /// Adds a node to a list; throws TypeMismatch where this is not a list.
+  /// Adds a node to a list; throws TypeMismatch unless this is a list.
   void add(DetectionNode node);
-  /// Gives all nodes away, whatever the kind; afterwards this holds nothing.
+  /// Moves all nodes out, whatever the kind; afterwards this holds nothing.
   std::vector<DetectionNode> take() &&;
 
   bool operator==(const DetectionNodes&) const = default;
@@ -65,7 +65,8 @@ class VCAP_EXPORT DetectionNodes {
   std::vector<DetectionNode> nodes_;
 };
 
-/// null, an object or an array, as the kind is; from_json throws InvalidArgument (invalid_json).
+/// null, an object or an array, depending on the kind; from_json throws InvalidArgument
+/// (invalid_json).
 VCAP_EXPORT void to_json(nlohmann::json& json, const DetectionNodes& nodes);
 VCAP_EXPORT void from_json(const nlohmann::json& json, DetectionNodes& nodes);
 

@@ -13,10 +13,9 @@
 
 namespace vcap {
 
-/// What nodes look like that a capsule takes in or gives out.
-/// Thread safety: value.
+/// Describes the nodes that a capsule takes in or gives out. Thread safety: value.
 struct VCAP_EXPORT NodeDescription {
-  /// How many nodes one call handles: none (the frame alone), a single one, or all that fit.
+  /// How many nodes one call handles: none (only the frame), a single one, or all nodes that fit.
   enum class Size { none, single, all };
 
   Size size = Size::none;
@@ -27,26 +26,27 @@ struct VCAP_EXPORT NodeDescription {
   std::vector<std::string> keypoints{};   ///< names of the points that a node has
   std::vector<std::string> extra_data{};  ///< keys that a node has
 
-  /// Whether the node has everything that this asks for: one of the names (any, if none is listed),
-  /// each attribute category, an encoding, a track id, each keypoint and each extra_data key. It
-  /// may have more; `size` and children do not matter. Throws InvalidArgument (invalid_node) if the
-  /// name fits and an attribute's value is outside its list, whatever else the node lacks.
+  /// Whether the node has everything that this description requires: one of the names (any, if the
+  /// list is empty), each attribute category, an encoding, a track id, each keypoint and each
+  /// extra_data key. It may have more; `size` and children do not matter. Throws InvalidArgument
+  /// (invalid_node) if the name fits and an attribute's value is outside its list, even if the node
+  /// lacks something else.
   bool describes(const DetectionNode& node) const;
 
-  /// What is here and not in `other`, in the order of here and `size` kept: names, keys, flags,
-  /// and of each attribute category the values that `other` does not have. The capability of a
-  /// capsule is `output_type.difference(input_type)`.
+  /// What is here and not in `other`, in the order of this description and with its `size`: names,
+  /// keys, flags, and for each attribute category the values that `other` does not have. The
+  /// capability of a capsule is `output_type.difference(input_type)`.
   NodeDescription difference(const NodeDescription& other) const;
 
-  /// Lists are compared as sets: neither order nor repetition matters.
+  /// Compares lists as sets: neither order nor repetition matters.
   bool operator==(const NodeDescription& other) const;
 };
 
 /// "none", "single" or "all".
 VCAP_EXPORT std::string_view to_string(NodeDescription::Size size) noexcept;
 
-/// Absent, false and empty things are left out. from_json needs "size" alone, and throws
-/// InvalidArgument (invalid_json) naming the wrong field by its JSON pointer.
+/// Absent, false and empty members are left out. from_json requires only "size", and throws
+/// InvalidArgument (invalid_json) that names the wrong field by its JSON pointer.
 VCAP_EXPORT void to_json(nlohmann::json& json, const NodeDescription& description);
 VCAP_EXPORT void from_json(const nlohmann::json& json, NodeDescription& description);
 

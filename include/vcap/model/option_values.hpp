@@ -17,15 +17,15 @@
 
 namespace vcap {
 
-/// A value for every option of one capsule, all within their declarations.
+/// A value for every option of one capsule; each fits its declaration.
 ///
-/// Made by Capsule::default_options(), changed by the host, read by the capsule. Every value that
-/// is put in is checked there and then. Thread safety: value (copies share the declaration).
+/// Capsule::default_options() makes it, the host changes it, and the capsule reads it. Every new
+/// value is checked at once. Thread safety: value (copies share the declaration).
 class VCAP_EXPORT OptionValues {
  public:
-  /// Of a capsule without options.
+  /// For a capsule without options.
   OptionValues();
-  /// Every option at its default. `owner` stands in messages, such as "capsule detector_person".
+  /// Every option at its default. `owner` appears in messages, such as "capsule detector_person".
   /// Throws OptionError (invalid_option_declaration).
   explicit OptionValues(Options declared, std::string owner = {});
 
@@ -38,29 +38,29 @@ class VCAP_EXPORT OptionValues {
   const T& get(std::string_view name) const;
   const OptionValue& get(std::string_view name) const;
 
-  /// Throws OptionError (unknown_option, option_type, option_range); then nothing has changed.
+  /// Throws OptionError (unknown_option, option_type, option_range) and then changes nothing.
   void set(std::string_view name, OptionValue value);
-  /// A whole number, whatever its width.
+  /// Sets a whole number of any width.
   template <std::integral T>
   requires(!std::same_as<T, bool> && !std::same_as<T, char>) void set(std::string_view name,
                                                                       T value) {
     if (!std::in_range<std::int64_t>(value)) refuse_width(name, static_cast<std::uint64_t>(value));
     set(name, OptionValue(static_cast<std::int64_t>(value)));
   }
-  /// Text of any kind; a literal would else become a bool.
+  /// Sets text of any type; without this overload, a literal would become a bool.
   template <std::convertible_to<std::string_view> T>
   void set(std::string_view name, const T& text) {
     set(name, OptionValue(std::string(std::string_view(text))));
   }
-  /// Reads the value from the whole of `text` by the option's type, as a command line gives it:
-  /// `0.7`, `12`, `true` or `false`, a choice, any text. Throws like set().
+  /// Parses the whole of `text` by the option's type, as on a command line: `0.7`, `12`, `true` or
+  /// `false`, a choice, any text. Throws like set().
   void set_from_text(std::string_view name, std::string_view text);
-  /// Sets every name that the JSON object has; throws like set(), with the value's JSON pointer
-  /// before the message, InvalidArgument (invalid_json) where it is no object, and then nothing has
-  /// changed. A whole number may be written 3.0, as JSON Schema has it.
+  /// Sets every name in the JSON object. Throws like set(), with the value's JSON pointer before
+  /// the message, or InvalidArgument (invalid_json) if it is not an object; then nothing has
+  /// changed. A whole number may be written 3.0, as JSON Schema allows.
   void merge(const nlohmann::json& object);
 
-  /// Same options, same values; the owner does not matter.
+  /// Compares options and values; the owner does not matter.
   bool operator==(const OptionValues& other) const;
 
  private:

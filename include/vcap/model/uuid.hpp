@@ -22,9 +22,9 @@ class VCAP_EXPORT Uuid {
 
   /// From the system's source of randomness. Thread-safe.
   static Uuid random();
-  /// From the caller's engine, so that a seeded one gives the same identifiers again.
+  /// From the caller's engine; the same seed gives the same identifiers.
   static Uuid random(std::mt19937_64& engine);
-  /// Reads the form "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"; throws InvalidArgument.
+  /// Parses the form "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"; throws InvalidArgument.
   static Uuid parse(std::string_view text);
 
   std::string to_string() const;

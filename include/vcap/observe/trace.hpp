@@ -10,26 +10,26 @@ namespace vcap {
 
 class TraceLog;
 
-/// Where the time of frames went: a file for https://ui.perfetto.dev or chrome://tracing (the Trace
-/// Event Format, JSON), which pipelines write (Pipeline::Settings::trace).
+/// Shows where the time of frames went: a file for https://ui.perfetto.dev or chrome://tracing
+/// (Trace Event Format, JSON), written by pipelines (Pipeline::Settings::trace).
 ///
-/// It has a slice for each reading of a frame, call of a capsule, call and batch of a backend, and
-/// delivery of a record; arrows go from a frame's reading through its calls to its delivery. Some
-/// hundred bytes each: a minute of 25 frames a second and three capsules is 3 MB. It is written in
-/// pieces as it grows, by the threads that it tells of, and under a temporary name until close().
-/// Times are microseconds since it was made. Pipelines may share it. Thread safety: thread-safe.
+/// The file has a slice for each frame read, capsule call, backend call, batch and record
+/// delivered. Arrows go from the reading of a frame through its calls to its delivery. An event
+/// takes some hundred bytes: one minute of 25 frames a second and three capsules is 3 MB. The
+/// threads that cause events write the file, in pieces, under a temporary name until close(). Times
+/// are microseconds since the trace was made. Pipelines may share it. Thread safety: thread-safe.
 class VCAP_EXPORT Trace {
  public:
-  /// Throws OutputError (output_open) naming the path and the remedy.
+  /// Throws OutputError (output_open) with the path and the remedy.
   explicit Trace(const std::filesystem::path& path);
-  /// Without close(), nothing is left of the file. Pipelines may go on; nobody listens.
+  /// Without close(), no file is left. Pipelines may go on; they write no more events.
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Completes the file and gives it its name; what goes on, or happens later, is not in it. Twice
-  /// is once. Throws OutputError (output_write) where it could not be written, now or before: that
-  /// ends the trace and no stream.
+  /// Completes the file and gives it its final name. Events that end later are not in it.
+  /// Idempotent. Throws OutputError (output_write) if the file cannot be written, now or earlier; a
+  /// write error ends the trace but no stream.
   void close();
 
  private:

@@ -10,25 +10,25 @@
 
 namespace vcap {
 
-/// Offers what a pipeline does (Pipeline::stats) to Prometheus: GET /metrics by HTTP, in its text
-/// format. docs/streams.md lists the names.
+/// Serves the metrics of a pipeline (Pipeline::stats) to Prometheus: GET /metrics over HTTP, in the
+/// Prometheus text format. docs/streams.md lists the names.
 ///
-/// Numbers are taken when they are asked for, about what is there then: a stream that was forgotten
-/// is in no further answer. There is neither encryption nor a password; whoever reaches the port
-/// reads the names of streams and capsules. The pipeline must outlive it. The destructor waits for
-/// answers in progress. Thread safety: thread-safe.
+/// Each answer is a new snapshot of what exists then; a forgotten stream is in no later answer.
+/// There is no encryption and no password: anyone who can reach the port can read the names of
+/// streams and capsules. The pipeline must outlive the server. The destructor waits for answers in
+/// progress. Thread safety: thread-safe.
 class VCAP_EXPORT MetricsServer {
  public:
-  /// Listens, on two threads of its own. `host_and_port`, such as "127.0.0.1:9464", is an IPv4
-  /// address or a name that has one, and a port, of which 0 is any that is free. Throws
-  /// InvalidArgument for anything else, OutputError (output_open) where it cannot listen there,
-  /// such as on a port in use.
+  /// Starts listening, with three threads: one accepts connections, two answer. `host_and_port`,
+  /// such as "127.0.0.1:9464", is an IPv4 address, or a name that has one, and a port. Port 0 means
+  /// any free port. Throws InvalidArgument if it has another form; OutputError (output_open) if the
+  /// server cannot listen there, for example because the port is in use.
   MetricsServer(const Pipeline& pipeline, const std::string& host_and_port);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
 
-  /// The one that it listens on.
+  /// The port that it listens on.
   std::uint16_t port() const noexcept;
 
  private:

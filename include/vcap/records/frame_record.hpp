@@ -16,28 +16,28 @@
 
 namespace vcap {
 
-/// What the pipeline found out about one frame of one stream. Thread safety: value; the pixels of
-/// `frame` are shared and not to be written.
+/// The pipeline's result for one frame of one stream. Thread safety: value; the pixels of `frame`
+/// are shared and must not be written.
 struct FrameRecord {
-  /// Frames that the source gave and that were not analysed, since the record before this one.
+  /// Frames that the source gave but that were not analysed, since the previous record.
   struct Drop {
     std::int64_t frame_index = 0;
     std::string reason{};    ///< such as "overload"
-    std::int64_t count = 1;  ///< more than 1: so many for that reason, from that one on
+    std::int64_t count = 1;  ///< number of frames with that reason, from that one on
   };
-  /// A capsule that failed on this frame; the nodes are as they were before it.
+  /// A capsule that failed on this frame; the nodes are as they were before it ran.
   struct CapsuleError {
     std::string capsule{};
     std::string code{};  ///< to_string(ErrorCode), or "exception"
     std::string message{};
   };
-  /// An option that has another value from this frame on (Pipeline::set_option).
+  /// An option that has a new value from this frame on (Pipeline::set_option).
   struct OptionChange {
     std::string capsule{};
     std::string option{};
     OptionValue value{};
   };
-  /// A capsule that another version has replaced from this frame on (Pipeline::replace_capsule).
+  /// A capsule that was replaced by another version from this frame on (Pipeline::replace_capsule).
   struct Replacement {
     std::string capsule{};
     int from_version = 0;
@@ -45,17 +45,19 @@ struct FrameRecord {
   };
 
   std::string stream_id{};
-  std::optional<std::int64_t> group{};  ///< of StreamConfig::groups; indexes are then the group's
+  std::optional<std::int64_t> group{};  ///< of StreamConfig::groups; frame indexes count in it
   Frame frame{};
-  cv::Size resolution{};  ///< of the picture; stays where nobody wants its pixels (Sink)
+  cv::Size resolution{};  ///< of the picture; set even if no sink needs its pixels (Sink)
   std::vector<DetectionNode> objects{};
   std::vector<Drop> drops{};
   std::vector<CapsuleError> errors{};
-  std::vector<OptionChange> option_changes{};  ///< where the frame of the change was dropped, in
-  std::vector<Replacement> replacements{};     ///< the record that comes in its place
+  /// A change at a dropped frame is in the next record.
+  std::vector<OptionChange> option_changes{};
+  /// A replacement at a dropped frame is in the next record.
+  std::vector<Replacement> replacements{};
 };
 
-/// Schema "vcap.frame/1" (docs/records.md): one object, absent things left out.
+/// Schema "vcap.frame/1" (docs/records.md): one object, without absent fields.
 VCAP_EXPORT void to_json(nlohmann::json& json, const FrameRecord& record);
 
 }  // namespace vcap

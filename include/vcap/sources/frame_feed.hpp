@@ -15,48 +15,48 @@
 
 namespace vcap {
 
-/// Frames that the host has itself, for a stream: it pushes them here, and the stream reads them
-/// from source(). Pixels are shared, not copied, and not to be written from then on.
+/// Feeds frames that the host already has into a stream. The host pushes them here, and the stream
+/// reads them from source(). Pixels are shared, not copied; the host must not write them
+/// afterwards.
 ///
-/// A frame that was pushed is the stream's, and its records and reports tell what became of it;
-/// frames that the stream did not read before it ended are dropped here. Thread safety:
-/// thread-safe.
+/// A pushed frame belongs to the stream, whose records and reports show what became of it. Frames
+/// that the stream did not read before it ended are dropped. Thread safety: thread-safe.
 class VCAP_EXPORT FrameFeed {
  public:
   struct Settings {
     std::string name = "feed";     ///< for messages
-    double frames_per_second = 0;  ///< for outputs; 0 where unknown
-    /// The frames come whether they are analysed or not: by default, the stream then drops the
-    /// oldest where it is overloaded, rather than letting push() wait.
+    double frames_per_second = 0;  ///< for outputs; 0 if unknown
+    /// Whether the frames arrive at their own pace, like a camera's. An overloaded stream then
+    /// drops the oldest frames by default, instead of making push() wait.
     bool live = false;
-    std::size_t capacity = 4;  ///< frames that wait to be read; at least 1
+    std::size_t capacity = 4;  ///< number of frames that may wait to be read; at least 1
   };
 
   FrameFeed();
-  /// Throws InvalidArgument where the capacity is 0 or the rate is none.
+  /// Throws InvalidArgument if the capacity is 0 or the rate is negative or not finite.
   explicit FrameFeed(Settings settings);
-  /// As end().
+  /// Calls end().
   ~FrameFeed();
   FrameFeed(const FrameFeed&) = delete;
   FrameFeed& operator=(const FrameFeed&) = delete;
 
   /// The source for the one stream that reads the frames; it may outlive the feed. Throws
-  /// InvalidArgument the second time.
+  /// InvalidArgument on the second call.
   std::unique_ptr<Source> source();
 
-  /// Hands over the next frame, and waits while `capacity` of them wait; false where nobody reads
-  /// any more, or the feed has ended.
+  /// Hands over the next frame; blocks while `capacity` frames wait. Returns false if the source
+  /// was interrupted or destroyed, or the feed has ended.
   ///
   /// `image`: height × width × 3, 8 bit, BGR. `pts`: from the stream's start, later than the one
-  /// before; where it is not given, the time since the first push, by the monotonic clock. The
-  /// first frame is a start in any case. Throws InvalidArgument for other pixels or an earlier pts.
+  /// before; default: the time since the first push, by the monotonic clock. The first frame always
+  /// has Discontinuity::start. Throws InvalidArgument for other pixels, or if `pts` is not later.
   bool push(cv::Mat image, std::optional<std::chrono::nanoseconds> pts = {},
             Discontinuity discontinuity = Discontinuity::none);
-  /// The same without waiting: false also where there is no room, and then the frame counts as a
-  /// gap before the next one.
+  /// Like push(), without waiting. Also returns false if there is no room; the frame is then
+  /// dropped, and the next frame has Discontinuity::gap.
   bool try_push(cv::Mat image, std::optional<std::chrono::nanoseconds> pts = {},
                 Discontinuity discontinuity = Discontinuity::none);
-  /// No frame will follow: the stream ends after those that were pushed. Twice is once.
+  /// Ends the feed: the stream ends after the frames that were pushed. Idempotent.
   void end() noexcept;
 
  private:

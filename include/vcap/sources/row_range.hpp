@@ -5,7 +5,7 @@
 
 namespace vcap {
 
-/// Rows of a sequence, from `begin` up to and without `end`. Thread safety: value.
+/// Rows of a sequence, from `begin` up to but not including `end`. Thread safety: value.
 struct RowRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;

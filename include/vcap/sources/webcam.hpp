@@ -8,15 +8,15 @@
 
 namespace vcap {
 
-/// A camera of this machine, as open_source takes it by its index. Thread safety: value.
+/// A camera of this machine; open_source takes its index. Thread safety: value.
 struct Webcam {
   int index = 0;              ///< of /dev/videoINDEX
-  std::string description{};  ///< what its driver calls it; empty where it does not tell
+  std::string description{};  ///< the driver's name for it; empty if it has none
 
   friend bool operator==(const Webcam&, const Webcam&) = default;
 };
 
-/// Those that there are, by index. A camera may have further entries, which give no pictures.
+/// The webcams of this machine, by index. A camera may have further entries that give no pictures.
 VCAP_EXPORT std::vector<Webcam> list_webcams();
 
 }  // namespace vcap

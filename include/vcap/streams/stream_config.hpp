@@ -21,70 +21,73 @@ namespace vcap {
 
 /// What happens to frames when a source is faster than the capsules.
 enum class OverflowPolicy {
-  automatic,    ///< `wait` for stored sources, `drop_oldest` for live ones
-  wait,         ///< the source waits; no frame is lost
-  drop_oldest,  ///< the oldest frame not yet begun is dropped, counted with reason "overload"
-  drop_newest   ///< the frame that was just read is, likewise
+  automatic,  ///< `wait` for stored sources, `drop_oldest` for live ones
+  wait,       ///< the source waits; no frame is lost
+  /// Drops the oldest frame that no capsule has begun; counted with reason "overload".
+  drop_oldest,
+  /// Drops the frame that was just read; counted likewise.
+  drop_newest
 };
 
-/// When a capsule that keeps failing on a stream's frames is left out of them for a while. Times
-/// are those of the frames. Thread safety: value.
+/// When a capsule that keeps failing on a stream's frames is left out for a while. Times are frame
+/// times (pts). Thread safety: value.
 struct QuarantinePolicy {
-  std::size_t failures = 0;  ///< frames that it failed on, within `window`; 0: never
+  std::size_t failures = 0;  ///< failed frames within `window` that start a pause; 0: never
   std::chrono::nanoseconds window = std::chrono::seconds(10);
-  /// For so long it is not called, and each record says so (code "quarantined"). Then one frame is
-  /// tried: where it fails, the next pause begins.
+  /// During a pause the capsule is not called, and each record says so (code "quarantined"). Then
+  /// one frame is tried. If the capsule fails on it, the next pause begins.
   std::chrono::nanoseconds pause = std::chrono::seconds(30);
 };
 
-/// Consecutive rows of a stream that are run as a stream of their own. Thread safety: value.
+/// Consecutive rows of a stream that run as a stream of their own. Thread safety: value.
 struct StreamGroup {
   RowRange rows{};
-  std::map<std::string, nlohmann::json> config{};  ///< in place of the stream's, by capsule
+  std::map<std::string, nlohmann::json> config{};  ///< by capsule; replaces the stream's config
 };
 
-/// How one stream runs. Handed over to Pipeline::open_stream.
+/// How one stream runs. Moved into Pipeline::open_stream().
 struct StreamConfig {
-  /// Unique among the pipeline's streams that are not yet forgotten (wait, close_stream), and among
-  /// those of other pipelines that share a stateful capsule.
+  /// Unique among the pipeline's streams that are not yet forgotten (wait(), close_stream()). Also
+  /// unique among the streams of other pipelines that share a stateful capsule.
   std::string id{};
   std::unique_ptr<Source> source{};
   std::vector<std::shared_ptr<Sink>> sinks{};
-  /// Names of the capsules that the frames go through; absent: all of the pipeline's.
+  /// Names of the capsules that the frames go through; absent: all capsules of the pipeline.
   std::optional<std::vector<std::string>> capsules{};
   std::map<std::string, OptionValues> options{};  ///< by capsule name; absent: the defaults
-  /// By capsule name; for the stream's state, as CapsuleInfo::stream_config_schema says.
+  /// By capsule name; configuration of the stream's state, see CapsuleInfo::stream_config_schema.
   std::map<std::string, nlohmann::json> config{};
   OverflowPolicy overflow = OverflowPolicy::automatic;
-  /// Frames read and not yet recorded; 0: as many as keep the machine busy. Where the oldest are
-  /// dropped, this many may be begun, and one more, the newest, waits.
+  /// The most frames that are read and not yet recorded; 0: enough to keep the machine busy. With
+  /// `drop_oldest`, so many frames may be begun, and one more, the newest, waits.
   std::size_t frames_in_flight = 0;
-  /// Of so many frames that the source gives, the first is analysed; the others are dropped, with
-  /// reason "skipped". At least 1.
+  /// Analyses one of every `keep_every` frames of the source, beginning with the first. The others
+  /// are dropped with reason "skipped". At least 1.
   std::int64_t keep_every = 1;
-  /// Records wait for Pipeline::next() to take them, which then writes them to the sinks too; those
-  /// that wait are in flight.
+  /// Records wait until Pipeline::next() takes them; next() also writes them to the sinks. Waiting
+  /// records count as in flight.
   bool pull = false;
-  std::optional<std::int64_t> max_frames{};  ///< reads no more than that many, drops counted
+  std::optional<std::int64_t> max_frames{};  ///< most frames that are read, dropped ones included
 
-  // Of stored streams alone, which wait for their capsules.
-  /// The frames whose records are wanted, by rows of the source; no row twice. The records are
-  /// those that they have in a run over all frames: capsules get the warm-up and the windows that
-  /// they need for it, and no others. Absent: all.
+  // Stored sources with `OverflowPolicy::wait` only.
+  /// The frames whose records are wanted, as rows of the source; no row twice. The records are the
+  /// same as in a run over all frames. For this, capsules also get the warm-up and window frames
+  /// that these records need, and no others. Absent: all frames.
   std::optional<Sampler> select{};
-  /// Into how many slices the stream is cut, which run at once; their records come in order, and
-  /// are those of a run in one go, byte for byte. 0: as many as suit the machine and the capsules,
-  /// or none (StreamReport::not_sliced). Never where a capsule's state is unbounded.
+  /// Into how many slices the stream is cut. Slices run in parallel; the records come in order and
+  /// are byte for byte those of an uncut run. 0: as many as suit the machine and the capsules, or
+  /// no slices (StreamReport::not_sliced). A stream is never cut if a capsule's state is unbounded.
   std::size_t slices = 1;
-  /// Runs these rows, which may overlap, as streams of their own, at once; their records come one
-  /// group after the other (FrameRecord::group), and indexes count from 0 in each. Not beside the
-  /// two above.
+  /// Runs these rows as separate streams, in parallel; they may overlap. Records come one group
+  /// after the other (FrameRecord::group), and indexes count from 0 in each group. Cannot be
+  /// combined with `select` or `slices`.
   std::vector<StreamGroup> groups{};
 
-  QuarantinePolicy quarantine{};  ///< for each capsule by itself
-  /// How long one capsule may take over one frame; 0: any time. The frame then goes on without it,
-  /// with an error (deadline_exceeded) in its record; a log line tells what the capsule is at work
-  /// on; and until it comes back, it is left out of this stream's frames in the same way.
+  QuarantinePolicy quarantine{};  ///< for each capsule separately
+  /// The longest that one capsule may take over one frame; 0: no limit. After that, the frame goes
+  /// on without the capsule, and its record has an error (deadline_exceeded). A log line says what
+  /// the capsule is doing. Until the call returns, the capsule is left out of this stream's later
+  /// frames, with the same error.
   std::chrono::nanoseconds capsule_deadline{0};
 };
 

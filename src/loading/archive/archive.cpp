@@ -111,10 +111,10 @@ Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
   return bytes;
 }
 
-// Not by libzip, which does not tell of bytes that are left over behind the end of the data.
+// Without libzip, which does not report extra bytes after the end of the data.
 std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   const Bytes packed = storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
-  // Not zeroed: pages are taken only as far as the packed bytes really go.
+  // Not zeroed, so that memory is used only as far as data is really unpacked.
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
   const Inflated inflated = inflate(packed, {bytes.get(), entry.size});
   if (!inflated.fault.empty()) damaged(entry, inflated.fault);

@@ -18,31 +18,31 @@ namespace vcap {
 
 /// The files in a zip archive.
 ///
-/// The directory is read by vcap's own strict reader first (libzip accepts much that a capsule
-/// must not have, and takes memory before it can be stopped), then by libzip, which must see the
-/// same and unpacks. Thread safety: thread-compatible.
+/// vcap's own strict reader reads the directory first: libzip accepts much that a capsule must not
+/// have, and allocates memory before it can be stopped. Then libzip must see the same entries.
+/// Entries are unpacked with libdeflate. Thread safety: thread-compatible.
 class VCAP_EXPORT Archive {
  public:
   using Bytes = std::span<const std::byte>;
 
-  /// `capsule` stands in messages. Throws InvalidCapsuleError as read_directory does.
+  /// `capsule` appears in messages. Throws InvalidCapsuleError as read_directory does.
   Archive(std::shared_ptr<const MappedFile> file, const ArchiveLimits& limits, std::string capsule);
   Archive(Archive&&) noexcept;
   ~Archive();
 
   const std::vector<ArchiveEntry>& entries() const noexcept { return entries_; }
-  /// Null where there is none of that name.
+  /// Null if there is no entry with that name.
   const ArchiveEntry* find(std::string_view name) const noexcept;
 
-  /// A view of the entry's bytes, valid as long as storage() or a copy of it lives: into the
-  /// mapped file where the entry is stored, else unpacked, once. The checksum of what is unpacked
-  /// is checked; what is stored has a digest in the manifest. Throws InvalidCapsuleError
-  /// (damaged_entry) where the packed bytes are not what the directory says.
+  /// A view of the entry's bytes, valid as long as storage() or a copy of it exists. A stored entry
+  /// is in the mapped file; a deflated one is unpacked once. The checksum of unpacked bytes is
+  /// checked; stored ones have a digest in the manifest. Throws InvalidCapsuleError (damaged_entry)
+  /// if the packed bytes do not match the directory.
   Bytes content(const ArchiveEntry& entry);
-  /// As content(), with the checksum in either case; for the manifest, which has no digest.
+  /// Like content(), but always checks the checksum; for the manifest, which has no digest.
   Bytes checked_content(const ArchiveEntry& entry);
 
-  /// Keeps every view alive.
+  /// Keeps every view valid.
   std::shared_ptr<const void> storage() const noexcept;
   /// See MappedFile::release_pages().
   void release_pages() const noexcept;

@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Where the directory lies, and the records after it.
+/// The position of the directory, from the records after it.
 struct End {
   std::uint64_t entries = 0;
   std::uint64_t directory_offset = 0;
@@ -26,7 +26,7 @@ struct End {
   std::uint64_t directory_end = 0;  ///< where the first end record begins
 };
 
-/// What a local and a directory header both say of an entry.
+/// The fields of an entry that both its local header and its directory header have.
 struct Header {
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
@@ -74,7 +74,7 @@ class DirectoryReader {
     fail(ErrorCode::not_an_archive,
          "is not a sound zip archive: " + fault + "; make it anew with `vcap pack`", entry);
   }
-  // Another program could see other files in it.
+  // Another program could see other files in the archive.
   [[noreturn]] void ambiguous(const std::string& fault, std::string_view entry = {}) const {
     fail(ErrorCode::ambiguous_archive,
          "is a zip archive that can be read in two ways: " + fault +
@@ -105,7 +105,7 @@ class DirectoryReader {
   std::uint32_t u32(std::uint64_t at) const { return static_cast<std::uint32_t>(number(at, 4)); }
   std::uint64_t u64(std::uint64_t at) const { return number(at, 8); }
 
-  /// Where the only end record begins: its comment must reach to the last byte.
+  /// The position of the only end record, whose comment must reach to the last byte.
   std::uint64_t find_end() const {
     constexpr std::uint64_t kLongestComment = 0xffff;
     constexpr std::string_view kSignature = "PK\x05\x06";
@@ -147,7 +147,7 @@ class DirectoryReader {
                        end.directory_size == zip::kIn64;
     const bool has_locator =
         at >= zip::kZip64LocatorSize && u32(at - zip::kZip64LocatorSize) == zip::kZip64Locator;
-    // A locator that only some readers would follow.
+    // Only some readers would follow this locator.
     if (in_64 != has_locator) ambiguous("its end record and its zip64 locator disagree");
     if (in_64) end = read_zip64_end(end);
     if (end.directory_offset > end.directory_end ||
@@ -182,7 +182,7 @@ class DirectoryReader {
     return end;
   }
 
-  /// Sizes, and `offset` where there is one, that did not fit into the header itself.
+  /// Reads the sizes, and `offset` if given, that did not fit into the header itself.
   void read_extra(std::uint64_t at, std::uint64_t size, Header& header,
                   std::uint64_t* offset) const {
     const std::uint64_t end = at + size;
@@ -235,7 +235,7 @@ class DirectoryReader {
             .name = {reinterpret_cast<const char*>(name.data()), name.size()}};
   }
 
-  /// Reads one directory header at `at` and its local header; `at` moves behind the former.
+  /// Reads the directory header at `at` and its local header; moves `at` past the directory header.
   ArchiveEntry read_entry(std::uint64_t& at, std::uint64_t directory_end) const {
     if (u32(at) != zip::kDirectoryHeader)
       broken("its directory has no entry at " + std::to_string(at));
@@ -276,7 +276,7 @@ class DirectoryReader {
     const std::uint32_t attributes = u32(at + 38);
     const auto mode = static_cast<mode_t>(attributes >> zip::kModeShift);
     const mode_t type = mode & S_IFMT;
-    // Whoever made it: readers differ in whom they ask.
+    // Whatever system made the entry: not all readers look at that field.
     if (type != 0 && type != S_IFREG)
       refuse(ErrorCode::unsafe_entry, header.name,
              S_ISLNK(type) ? "is a symbolic link" : "is no regular file");
@@ -288,7 +288,7 @@ class DirectoryReader {
       ambiguous("the stored entry " + quote(header.name) + " has two sizes", header.name);
   }
 
-  /// Where the data begins, once the local header is found to say what the directory says.
+  /// The position of the data, after checking that the local header agrees with the directory.
   std::uint64_t find_data(std::uint64_t at, const Header& expected) const {
     if (u32(at) != zip::kLocalHeader)
       broken("there is no header of " + quote(expected.name) + " at " + std::to_string(at));
@@ -341,7 +341,7 @@ class DirectoryReader {
         fail(ErrorCode::limit_exceeded,
              what + std::to_string(limits_.file_bytes) + " are allowed (ArchiveLimits::file_bytes)",
              entry.name);
-      // Divided, since the product could overflow.
+      // A division, since the product could overflow.
       if (entry.deflated &&
           entry.size / std::max<std::uint64_t>(entry.packed_size, 1) > limits_.ratio)
         fail(ErrorCode::limit_exceeded,

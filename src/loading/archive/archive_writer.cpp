@@ -12,7 +12,7 @@ namespace vcap {
 namespace {
 
 constexpr std::uint64_t kAlignment = 4096;
-/// 1 January 1980, the first day that zip knows, so that equal contents give equal bytes.
+/// 1 January 1980, the earliest zip date: equal contents give equal bytes.
 constexpr std::uint16_t kDosTime = 0;
 constexpr std::uint16_t kDosDate = 1u << 5 | 1u;
 
@@ -64,7 +64,7 @@ void ArchiveWriter::add(std::string_view name, Bytes content, std::uint32_t crc3
   const bool large = is_large(entry.size);
   Record extra;
   if (large) extra.u16(zip::kExtraZip64).u16(16).u64(entry.size).u64(entry.size);
-  // The padding field has a header of four bytes and the alignment in two; its zeros come next.
+  // The padding field has a four-byte header and a two-byte alignment; its zeros follow.
   constexpr std::uint64_t kLeast = 6;
   const std::uint64_t unpadded =
       offset_ + zip::kLocalHeaderSize + entry.name.size() + extra.size() + kLeast;

@@ -13,22 +13,22 @@
 
 namespace vcap {
 
-/// Writes a zip archive of stored entries, the data of each at a multiple of the page size, and
-/// nothing in it but the contents given: no time, no user (docs/adr/0001 says why not by libzip).
-/// Thread safety: thread-compatible.
+/// Writes a zip archive of stored entries, with the data of each at a multiple of the page size. It
+/// contains nothing but the given contents: no time, no user (docs/adr/0001 says why libzip is not
+/// used). Thread safety: thread-compatible.
 class VCAP_EXPORT ArchiveWriter {
  public:
   using Bytes = std::span<const std::byte>;
-  /// Takes the archive's next bytes; what it throws goes through.
+  /// Takes the archive's next bytes; its exceptions are passed on.
   using Sink = std::function<void(Bytes)>;
 
-  /// Sizes and offsets from `zip64_from` on are written in zip64 records; a test takes a small
-  /// one, so that it needs no file of 4 GiB.
+  /// Sizes and offsets from `zip64_from` on are written in zip64 records. Tests use a small value,
+  /// so that they need no file of 4 GiB.
   explicit ArchiveWriter(Sink sink, std::uint64_t zip64_from = 0xffffffff);
 
-  /// `name` is a sound entry name that was not given yet; `crc32` is that of `content`.
+  /// `name` must be a valid entry name that is not used yet; `crc32` is that of `content`.
   void add(std::string_view name, Bytes content, std::uint32_t crc32);
-  /// Writes the directory; nothing comes after it.
+  /// Writes the directory; must be the last call.
   void finish();
 
  private:

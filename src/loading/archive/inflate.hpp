@@ -10,15 +10,15 @@
 
 namespace vcap {
 
-/// What became of one raw deflate stream (RFC 1951), as zip archives hold them.
+/// The result of unpacking one raw deflate stream (RFC 1951), as in zip archives.
 struct Inflated {
-  std::string fault{};  ///< what keeps it from being a whole stream; empty where nothing does
+  std::string fault{};         ///< why it is not a complete stream; empty if it is
   std::uint64_t consumed = 0;  ///< bytes of the input that belong to the stream
   std::uint64_t size = 0;      ///< bytes written
 };
 
-/// Unpacks the stream that `packed` begins with; one that is longer than `output` is a fault.
-/// Throws std::bad_alloc. Thread-safe.
+/// Unpacks the stream at the start of `packed`; output that exceeds `output` is a fault. Throws
+/// std::bad_alloc. Thread-safe.
 VCAP_EXPORT Inflated inflate(std::span<const std::byte> packed, std::span<std::byte> output);
 
 }  // namespace vcap

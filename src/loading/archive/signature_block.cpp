@@ -23,7 +23,7 @@ static_assert(kBlockMagic.size() + kSignatureSlots * kSlotSize + kChecksumSize =
 
 Bytes block_magic() { return std::as_bytes(std::span(kBlockMagic)); }
 
-/// Magic and slots.
+/// Magic and slots, which the checksum covers.
 std::vector<std::byte> checked_part(const std::vector<SignatureBlock::Slot>& slots) {
   std::vector<std::byte> bytes(block_magic().begin(), block_magic().end());
   for (const SignatureBlock::Slot& slot : slots) {
@@ -39,7 +39,7 @@ std::array<std::byte, kChecksumSize> checksum_of(const std::vector<std::byte>& c
   std::vector<std::byte> bytes = checked;
   const auto digest = std::as_bytes(std::span(content_sha256));
   bytes.insert(bytes.end(), digest.begin(), digest.end());
-  // As many digits as a key id has.
+  // The checksum has as many digits as a key id.
   return KeyId::parse(std::string_view(sha256(bytes)).substr(0, 2 * kChecksumSize)).bytes();
 }
 

@@ -13,13 +13,13 @@
 
 namespace vcap {
 
-/// The signatures of a capsule file: the comment of its archive, of a fixed size and so at a fixed
-/// distance from the file's end, where it is found without reading the archive.
+/// The signatures of a capsule file, in the comment of its archive. The block has a fixed size. So
+/// it is at a fixed distance from the file's end, and is found without reading the archive.
 ///
 /// 160 bytes: "vcapsig" and the version 1; two slots of a key id (8) and a signature (64), the
-/// second all zeros where it is empty; a checksum (8). Each slot signs the digest of all bytes
-/// before the block, and not the other slot, so that a second signature can come later. The
-/// checksum is over digest, magic and slots: it finds accidents and mix-ups, no forgery.
+/// second all zeros if it is empty; a checksum (8). Each slot signs the digest of all bytes before
+/// the block, but not the other slot, so that a second signature can be added later. The checksum
+/// covers digest, magic and slots: it detects accidents and mix-ups, not forgery.
 struct SignatureBlock {
   struct Slot {
     KeyId key{};
@@ -34,26 +34,27 @@ struct SignatureBlock {
 inline constexpr std::size_t kSignatureBlockSize = 160;
 inline constexpr std::size_t kSignatureSlots = 2;
 
-/// Reads a block; nothing where the bytes are none, in every field but the checksum. Thread-safe.
+/// Reads a block; `nullopt` if any field but the checksum is wrong. The checksum is not checked.
+/// Thread-safe.
 VCAP_EXPORT std::optional<SignatureBlock> read_signature_block(std::span<const std::byte> bytes);
 
-/// A file's end, read as a zip archive's end record with a signature block as its comment.
+/// A file whose last bytes are a zip end record with a signature block as its comment.
 struct SignedFile {
-  std::span<const std::byte> content{};  ///< all that stands before the block
+  std::span<const std::byte> content{};  ///< all bytes before the block
   SignatureBlock block{};
 };
 
-/// Nothing where the file does not end so. Thread-safe.
+/// `nullopt` if the file does not end like that. Thread-safe.
 VCAP_EXPORT std::optional<SignedFile> read_signed_file(std::span<const std::byte> file);
 
-/// What a slot signs: "vcap-capsule-signature-1:<key id>:<SHA-256 of the content>", as text.
+/// The text that a slot signs: "vcap-capsule-signature-1:<key id>:<SHA-256 of the content>".
 std::string signed_message(const KeyId& key, const std::string& content_sha256);
 
-/// The block's bytes, with the right checksum. `slots`: as SignatureBlock's.
+/// The block's bytes, with the right checksum. `slots`: as in SignatureBlock.
 VCAP_EXPORT std::vector<std::byte> signature_block_bytes(
     const std::vector<SignatureBlock::Slot>& slots, const std::string& content_sha256);
 
-/// Whether the checksum is that of the slots and of content with this digest.
+/// Whether the checksum matches the slots and content with this digest.
 bool has_right_checksum(const SignatureBlock& block, const std::string& content_sha256);
 
 }  // namespace vcap

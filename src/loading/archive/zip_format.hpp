@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// Numbers of the zip format (PKWARE's APPNOTE 6.3.10), as reader and writer need them.
+/// Constants of the zip format (PKWARE's APPNOTE 6.3.10), for reader and writer.
 namespace vcap::zip {
 
 inline constexpr std::uint32_t kLocalHeader = 0x04034b50;
@@ -17,10 +17,10 @@ inline constexpr std::uint64_t kDirectoryHeaderSize = 46;
 inline constexpr std::uint64_t kEndRecordSize = 22;
 inline constexpr std::uint64_t kZip64EndRecordSize = 56;
 inline constexpr std::uint64_t kZip64LocatorSize = 20;
-/// The zip64 end record's size field leaves out itself and the signature.
+/// The size field of the zip64 end record excludes itself and the signature.
 inline constexpr std::uint64_t kZip64EndRecordRest = kZip64EndRecordSize - 12;
 
-/// In a 16- or 32-bit field: the value stands in the zip64 record.
+/// In a 16- or 32-bit field: the value is in the zip64 record.
 inline constexpr std::uint16_t kIn64Count = 0xffff;
 inline constexpr std::uint32_t kIn64 = 0xffffffff;
 
@@ -28,12 +28,12 @@ inline constexpr std::uint16_t kStored = 0;
 inline constexpr std::uint16_t kDeflated = 8;
 
 inline constexpr std::uint16_t kFlagUtf8 = 1u << 11;
-/// Bits 1 and 2 tell how hard deflate tried; bit 11 that the name is UTF-8. All others change what
-/// a reader sees: encryption (0, 6, 13), sizes that follow the data (3), patches (5).
+/// Bits 1 and 2 give the effort of deflate; bit 11 marks a UTF-8 name. All others change what a
+/// reader sees: encryption (0, 6, 13), sizes after the data (3), patches (5).
 inline constexpr std::uint16_t kHarmlessFlags = (1u << 1) | (1u << 2) | kFlagUtf8;
 
 inline constexpr std::uint16_t kExtraZip64 = 0x0001;
-/// A second name for readers that know this field: two readers, two names.
+/// A second name, which only some readers know: two readers would see two names.
 inline constexpr std::uint16_t kExtraUnicodePath = 0x7075;
 /// Padding before the data, as Android's tools write it: u16 alignment, then zeros.
 inline constexpr std::uint16_t kExtraAlignment = 0xd935;
@@ -41,9 +41,9 @@ inline constexpr std::uint16_t kExtraAlignment = 0xd935;
 inline constexpr std::uint16_t kVersionPlain = 20;
 inline constexpr std::uint16_t kVersionZip64 = 45;
 inline constexpr std::uint16_t kMadeByUnix = 3;
-/// The high half of an entry's external attributes, where it was made by Unix: st_mode.
+/// The high half of an entry's external attributes, if it was made on Unix: st_mode.
 inline constexpr std::uint32_t kModeShift = 16;
-/// In the low half: what DOS calls a directory.
+/// In the low half: the DOS directory attribute.
 inline constexpr std::uint32_t kDosFolder = 0x10;
 
 }  // namespace vcap::zip

@@ -16,7 +16,7 @@
 
 namespace vcap {
 
-/// A stream's state, which has the key in it.
+/// A stream's state, which contains the key; zeroed when destroyed.
 struct SecretStream {
   crypto_secretstream_xchacha20poly1305_state state{};
 
@@ -38,7 +38,8 @@ static_assert(sizeof(EncryptionHeader::salt) == crypto_pwhash_SALTBYTES);
 static_assert(sizeof(EncryptionHeader::stream_header) ==
               crypto_secretstream_xchacha20poly1305_HEADERBYTES);
 
-/// The stream's key: the raw one, or what Argon2id makes of the passphrase. Throws std::bad_alloc.
+/// The stream's key: the raw key, or the one that Argon2id derives from the passphrase. Throws
+/// std::bad_alloc.
 SecretBytes stream_key(const EncryptionKey& key, const EncryptionHeader& header) {
   const SecretBytes& secret = key.secret().bytes;
   SecretBytes result(EncryptionKey::kSize);
@@ -53,7 +54,7 @@ SecretBytes stream_key(const EncryptionKey& key, const EncryptionHeader& header)
   return result;
 }
 
-/// Reads the chunks of one file, one after another.
+/// Decrypts the chunks of one file in order.
 class Decryption {
  public:
   Decryption(const ReadAt& read, std::uint64_t size, const std::string& capsule)
@@ -93,7 +94,7 @@ class Decryption {
     }
   }
 
-  /// Decrypts the next chunk, `chunk`, into as many bytes as it has.
+  /// Decrypts the next chunk, number `chunk`, into a span of its plain size.
   void pull(std::uint64_t chunk, std::span<std::byte> into) {
     const std::uint64_t stride = header_.chunk_size + kOverhead;
     const auto packed = std::span(buffer_).first(into.size() + kOverhead);
@@ -139,7 +140,7 @@ class Decryption {
   SecretStream stream_;
   std::vector<std::byte> buffer_;
   std::uint64_t chunks_ = 0;
-  std::uint64_t last_size_ = 0;  ///< of the last chunk, packed
+  std::uint64_t last_size_ = 0;  ///< of the last chunk, encrypted
   std::uint64_t plain_size_ = 0;
 };
 
@@ -170,7 +171,7 @@ EncryptingWriter::~EncryptingWriter() = default;
 
 void EncryptingWriter::write(Bytes bytes) {
   while (!bytes.empty()) {
-    // A full chunk waits until more comes: the last one is marked, and it may be the last.
+    // A full chunk waits until more bytes come: it may be the last one, which gets a mark.
     if (waiting_.size() == chunk_size_) {
       push(waiting_, false);
       waiting_.clear();

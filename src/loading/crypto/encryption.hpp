@@ -17,32 +17,31 @@ namespace vcap {
 
 struct SecretStream;
 
-/// How a file is encrypted; tests take small values.
+/// How a file is encrypted; tests use small values.
 struct EncryptionSettings {
   std::uint32_t chunk_size = 64u << 10;
-  // What libsodium names moderate: a second on a slow core, for the one who knows the passphrase
-  // as for each guess of one who does not.
+  // libsodium's "moderate" values: a second on a slow core, both for the owner of the passphrase
+  // and for each guess of an attacker.
   std::uint32_t passes = 3;
   std::uint32_t memory_kib = 256u << 10;
 };
 
 /// Writes an encrypted capsule file: the header, then libsodium's XChaCha20-Poly1305 secretstream
-/// in chunks, the header's bytes authenticated with the first of them.
-/// Thread safety: thread-compatible.
+/// in chunks. The first chunk also authenticates the header. Thread safety: thread-compatible.
 class VCAP_EXPORT EncryptingWriter {
  public:
   using Bytes = std::span<const std::byte>;
-  /// Takes the file's next bytes; what it throws goes through.
+  /// Takes the file's next bytes; its exceptions are passed on.
   using Sink = std::function<void(Bytes)>;
 
-  /// Throws std::bad_alloc where there is no memory for a passphrase.
+  /// Throws std::bad_alloc if there is not enough memory to derive a key from a passphrase.
   EncryptingWriter(Sink sink, const EncryptionKey& key, const EncryptionSettings& settings = {});
   EncryptingWriter(const EncryptingWriter&) = delete;
   EncryptingWriter& operator=(const EncryptingWriter&) = delete;
   ~EncryptingWriter();
 
   void write(Bytes bytes);
-  /// Marks the last chunk; nothing comes after it.
+  /// Writes and marks the last chunk; must be the last call.
   void finish();
 
  private:
@@ -51,21 +50,20 @@ class VCAP_EXPORT EncryptingWriter {
   Sink sink_;
   std::unique_ptr<SecretStream> stream_;
   std::vector<std::byte> header_;   ///< until the first chunk is written
-  std::vector<std::byte> waiting_;  ///< less than a chunk, or the whole of what may be the last
+  std::vector<std::byte> waiting_;  ///< less than a chunk, or a full one that may be the last
   std::vector<std::byte> packed_;
   std::size_t chunk_size_;
 };
 
-/// Reads exactly `into.size()` bytes of a file; throws where they are not there.
+/// Reads exactly `into.size()` bytes of a file; throws if they are not there.
 using ReadAt = std::function<void(std::uint64_t offset, std::span<std::byte> into)>;
 
-/// Decrypts a file of that size into sealed memory. Every byte is read once, so that it may change
-/// meanwhile; the memory for the whole is taken when the first chunk has shown that the key is
-/// right. `max_bytes` is ArchiveLimits::total_bytes; `capsule` stands in messages. Throws
-/// UntrustedCapsuleError (wrong_key,
-/// damaged_encryption), InvalidCapsuleError and CapsuleLoadError (limit_exceeded), what
-/// read_encryption_header throws, what `read` throws, and std::system_error where memory is short.
-/// Thread-safe.
+/// Decrypts a file of `size` bytes into sealed memory. Every byte is read once, so the file may
+/// change meanwhile. The memory for the whole file is allocated after the first chunk has shown
+/// that the key is right. `max_bytes` is ArchiveLimits::total_bytes; `capsule` appears in messages.
+/// Throws UntrustedCapsuleError (wrong_key, damaged_encryption), InvalidCapsuleError and
+/// CapsuleLoadError (limit_exceeded), what read_encryption_header and `read` throw, and
+/// std::system_error if memory is short. Thread-safe.
 VCAP_EXPORT std::shared_ptr<const MappedFile> decrypt(const ReadAt& read, std::uint64_t size,
                                                       const EncryptionKey& key,
                                                       std::uint64_t max_bytes,

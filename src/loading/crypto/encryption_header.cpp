@@ -16,7 +16,7 @@ using Bytes = std::span<const std::byte>;
 constexpr std::string_view kEncryptionMagic = "vcapenc";
 constexpr std::uint8_t kEncryptionVersion = 1;
 
-// Where the fields begin.
+// Offsets of the fields.
 constexpr std::size_t kVersionAt = 7;
 constexpr std::size_t kModeAt = 8;
 constexpr std::size_t kReservedAt = 9;

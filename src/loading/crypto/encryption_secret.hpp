@@ -8,7 +8,7 @@
 
 namespace vcap {
 
-/// 32 bytes, or the passphrase's.
+/// The 32 bytes of a key, or those of a passphrase.
 struct EncryptionKey::Secret {
   SecretBytes bytes;
   bool is_passphrase = false;

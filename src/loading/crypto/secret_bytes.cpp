@@ -21,7 +21,7 @@
 namespace vcap {
 namespace {
 
-/// The longest passphrase file; keys are shorter.
+/// The largest passphrase file; key files are smaller.
 constexpr std::size_t kLongestKeyFile = 4096;
 
 [[noreturn]] void fail_reading(const std::filesystem::path& path, const std::string& what,
@@ -54,7 +54,7 @@ SecretBytes::SecretBytes(std::size_t size) : size_(size) {
 
 SecretBytes read_key_file(const std::filesystem::path& path, const std::string& what,
                           KeyFile kind) {
-  // O_NONBLOCK, so that a pipe without a writer is refused below rather than waited for.
+  // O_NONBLOCK: open() must not wait for a pipe's writer. A pipe is refused below.
   const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0)

@@ -9,12 +9,12 @@
 
 namespace vcap {
 
-/// Makes libsodium ready; before any other call of it. Throws std::runtime_error where the system
-/// has no source of randomness. Thread-safe.
+/// Initialises libsodium; must be called before its other functions. Throws std::runtime_error if
+/// the system has no source of randomness. Thread-safe.
 void init_sodium();
 
-/// Bytes between guard pages, kept out of core dumps and, where the process may lock memory, out of
-/// swap; zeroed with their owner. Thread safety: thread-compatible; moved, not copied.
+/// Bytes between guard pages, excluded from core dumps and, if the process may lock memory, from
+/// swap. Zeroed when destroyed. Thread safety: thread-compatible; moved, not copied.
 class SecretBytes {
  public:
   /// Zeros. Throws std::bad_alloc.
@@ -23,7 +23,7 @@ class SecretBytes {
   std::span<std::byte> bytes() noexcept { return {data_.get(), size_}; }
   std::span<const std::byte> bytes() const noexcept { return {data_.get(), size_}; }
   std::size_t size() const noexcept { return size_; }
-  /// As libsodium takes them.
+  /// With the pointer type that libsodium takes.
   unsigned char* data() noexcept { return reinterpret_cast<unsigned char*>(data_.get()); }
   const unsigned char* data() const noexcept {
     return reinterpret_cast<const unsigned char*>(data_.get());
@@ -37,15 +37,15 @@ class SecretBytes {
   std::size_t size_;
 };
 
-/// Whether a key file's secrets are worth a warning where others may read them.
+/// Whether a key file is secret, so that a warning is logged if others may read it.
 enum class KeyFile { shown, secret };
 
-/// The whole of a key file, which is short. `what` stands in messages, such as "public key file".
-/// Throws InvalidArgument (invalid_key) where it cannot be read or is no key file by its size.
+/// The content of a key file, which is short. `what` appears in messages, such as "public key
+/// file". Throws InvalidArgument (invalid_key) if it cannot be read or is too large for a key file.
 SecretBytes read_key_file(const std::filesystem::path& path, const std::string& what, KeyFile kind);
 
-/// Writes a key file that was not there; one that is secret is for its owner alone. Throws
-/// OutputError, and leaves no file then.
+/// Writes a new key file; a secret one is accessible only to its owner. Throws OutputError, and
+/// then leaves no file.
 void write_key_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                     KeyFile kind);
 

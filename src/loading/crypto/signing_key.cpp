@@ -30,7 +30,7 @@ std::string_view without_space_at_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
 }
 
-/// Reads `prefix` and base64 of as many bytes as `into` has; false where it is anything else.
+/// Reads `prefix` and base64 that fills `into` exactly; false for anything else.
 bool read_line(std::string_view text, std::string_view prefix, std::span<std::byte> into) {
   text = without_space_at_end(text);
   if (!text.starts_with(prefix)) return false;
@@ -85,7 +85,7 @@ PublicKey PublicKey::parse(std::string_view text) {
   if (!read_line(text, kPublicPrefix, bytes))
     fail_key("this is no public key; it is one line, " + quote(kPublicPrefix) +
              " and 44 characters, as `vcap keygen` writes it");
-  // Points that any message fits, among others.
+  // Rejects, among others, points for which any message verifies.
   if (::crypto_core_ed25519_is_valid_point(unsigned_data(bytes)) != 1)
     fail_key("this public key is no point of Ed25519; get the file again");
   return PublicKey(bytes);
@@ -120,7 +120,7 @@ void PublicKey::save(const std::filesystem::path& path) const {
   write_key_file(path, std::as_bytes(std::span(line)), KeyFile::shown);
 }
 
-/// The seed, from which libsodium's form of the key follows.
+/// The seed, and the key in libsodium's form, which is computed from it.
 struct SecretKey::Secret {
   SecretBytes seed{kSeedSize};
   SecretBytes key{crypto_sign_SECRETKEYBYTES};
@@ -166,7 +166,7 @@ void SecretKey::save(const std::filesystem::path& path) const {
   std::ranges::copy(std::as_bytes(std::span(kSecretPrefix)), bytes.begin());
   ::sodium_bin2base64(reinterpret_cast<char*>(bytes.data()) + kSecretPrefix.size(), kTextSize,
                       secret_->seed.data(), kSeedSize, kBase64);
-  bytes.back() = static_cast<std::byte>('\n');  // for the terminating zero
+  bytes.back() = static_cast<std::byte>('\n');  // replaces the terminating zero
   write_key_file(path, bytes, KeyFile::secret);
 }
 

@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kAddressSpace = std::uint64_t{1} << 47;
-// Beyond what any linker writes; bounds what a damaged file can make of itself.
+// More than any linker writes; these limit what a damaged file can cost.
 constexpr std::uint64_t kMostSegments = 64;
 constexpr std::uint64_t kMostDynamic = 1024;
 constexpr std::size_t kLongestText = 4096;
 
-/// The linker maps whole pages: two segments must not share one.
+/// The linker maps whole pages, so two segments must not share one.
 std::uint64_t end_page(const Elf64_Phdr& segment) {
   return (segment.p_vaddr + segment.p_memsz + kPage - 1) / kPage * kPage;
 }
@@ -68,7 +68,7 @@ void ElfImage::read_segments(const Elf64_Ehdr& header) {
   std::optional<Elf64_Phdr> dynamic;
   std::optional<Elf64_Phdr> stack;
   for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    // No overflow: with an offset beyond the file, record() has left at i = 0.
+    // No overflow: if the offset is beyond the file, record() has already thrown at i = 0.
     const auto segment =
         record<Elf64_Phdr>(file_, header.e_phoff + i * sizeof(Elf64_Phdr), "list of segments");
     if (segment.p_type == PT_LOAD) add_load(segment);
@@ -114,7 +114,7 @@ void ElfImage::add_load(const Elf64_Phdr& segment) {
 
 void ElfImage::read_dynamic(const Elf64_Phdr& segment) {
   const Bytes bytes = at(segment.p_vaddr, segment.p_filesz, "dynamic section");
-  // The linker goes by the address, other readers by the offset: they must see the same.
+  // The linker uses the address, other readers the offset; both must see the same.
   if (static_cast<std::uint64_t>(bytes.data() - file_.data()) != segment.p_offset)
     invalid_library("is damaged: its dynamic section is another to another reader");
   for (std::uint64_t i = 0; i < kMostDynamic; ++i) {

@@ -18,7 +18,7 @@
 
 namespace vcap {
 
-/// What keeps a library from being used: what() goes on from its name, such as `is no ELF file`.
+/// Why a library cannot be used. what() continues after its name, such as `is no ELF file`.
 class ElfFault : public std::runtime_error {
  public:
   ElfFault(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
@@ -28,39 +28,40 @@ class ElfFault : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// Throws ElfFault with the code of that name.
+/// Throw ElfFault with the code of the same name.
 [[noreturn]] void invalid_library(const std::string& text);
 [[noreturn]] void unsafe_library(const std::string& text);
 
-/// A shared library's bytes, seen as the dynamic linker will see them: by address.
+/// A shared library's bytes, read by address as the dynamic linker reads them.
 ///
-/// Every read is checked against the segments, so that damaged bytes give ElfFault and nothing
-/// else. Thread safety: thread-safe, being constant.
+/// Every read is checked against the segments, so damaged bytes give only ElfFault. Thread safety:
+/// thread-safe, since it is constant.
 class ElfImage {
  public:
   using Bytes = std::span<const std::byte>;
 
-  /// Reads header, segments and the dynamic section. `machine` is what e_machine must be, where
-  /// that is known. Throws ElfFault (invalid_library, unsafe_library).
+  /// Reads header, segments and the dynamic section. `machine`: the required e_machine, if known.
+  /// Throws ElfFault (invalid_library, unsafe_library).
   ElfImage(Bytes file, std::optional<unsigned> machine);
 
-  /// The dynamic section's entries of this kind, in order.
+  /// The dynamic section's values with this tag, in order.
   const std::vector<std::uint64_t>& all(std::int64_t tag) const noexcept;
-  /// The value of a kind that may be there once. Throws where there are several.
+  /// The value of a tag that may occur once. Throws if it occurs more often.
   std::optional<std::uint64_t> one(std::int64_t tag) const;
   bool has(std::int64_t tag) const noexcept { return !all(tag).empty(); }
 
-  /// `size` bytes at an address; `what` stands in messages, such as "symbol table". Throws where
-  /// they do not lie in one segment's part of the file.
+  /// `size` bytes at an address; `what` appears in messages, such as "symbol table". Throws if they
+  /// are not in one segment's part of the file.
   Bytes at(std::uint64_t address, std::uint64_t size, const char* what) const;
   /// All bytes from an address to the end of its segment's part of the file.
   Bytes from(std::uint64_t address, const char* what) const { return at(address, kToTheEnd, what); }
-  /// A text of the string table. Throws where it does not end there, or is too long for a name.
+  /// A text of the string table. Throws if its end is not in the table, or if it is too long for a
+  /// name.
   std::string text(std::uint64_t offset) const;
-  /// Whether an address is in code.
+  /// Whether an address is in an executable segment.
   bool is_code(std::uint64_t address) const noexcept;
 
-  /// The record at an offset. Throws where the bytes end before it does.
+  /// The record at an offset. Throws if the bytes end before the record.
   template <class Record>
   static Record record(Bytes bytes, std::uint64_t offset, const char* what) {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(Record)) ends_early(what);

@@ -17,14 +17,14 @@ struct Machine {
 };
 constexpr Machine kMachines[] = {{"linux-x86_64", EM_X86_64}, {"linux-aarch64", EM_AARCH64}};
 
-constexpr std::size_t kMostVersions = 4096;  // beyond what any library needs
+constexpr std::size_t kMostVersions = 4096;  // more than any library needs
 
 std::optional<unsigned> machine_of(std::string_view platform) {
   const auto found = std::ranges::find(kMachines, platform, &Machine::platform);
   return found == std::end(kMachines) ? std::nullopt : std::optional(found->number);
 }
 
-/// The linker leaves a folder out of the search where its path is not below the library's own.
+/// The linker omits a folder from its search if the path is not below the library's own.
 bool is_below_origin(std::string_view folder) {
   constexpr std::string_view kOrigins[] = {"$ORIGIN", "${ORIGIN}"};
   const auto origin = std::ranges::find_if(
@@ -41,12 +41,12 @@ bool is_below_origin(std::string_view folder) {
   return true;
 }
 
-/// DT_RPATH and DT_RUNPATH: folders that the linker searches before the system's.
+/// DT_RPATH and DT_RUNPATH: folders that the linker searches before the system's folders.
 void check_search_paths(const ElfImage& image) {
   for (const std::int64_t tag : {DT_RPATH, DT_RUNPATH}) {
     for (const std::uint64_t offset : image.all(tag)) {
       const std::string text = image.text(offset);
-      if (text.empty()) continue;  // what is left of one that was taken out; the linker ignores it
+      if (text.empty()) continue;  // left behind when a path was removed; the linker ignores it
       std::string_view rest = text;
       for (bool is_last = false; !is_last;) {
         const std::size_t end = rest.find(':');
@@ -61,7 +61,7 @@ void check_search_paths(const ElfImage& image) {
   }
 }
 
-/// Entries by which a library has others loaded, or its own pages written.
+/// Entries that make the linker load other libraries or write to the library's own pages.
 void check_directives(const ElfImage& image) {
   struct Directive {
     std::int64_t tag;
@@ -83,8 +83,8 @@ void check_directives(const ElfImage& image) {
     invalid_library("forbids to be loaded while a program runs (-z nodlopen)");
 }
 
-/// Tables whose size stands beside them. The linker reads them unseen, and stops the whole process
-/// where an entry's size is not what it knows.
+/// Checks tables that have a separate size. The linker does not check them, and stops the whole
+/// process if the size of an entry is not the known one.
 void check_tables(const ElfImage& image) {
   struct Table {
     std::int64_t address, size, entry_size;
@@ -124,7 +124,7 @@ std::vector<ElfLibrary::Needed> read_needed(const ElfImage& image) {
   return needed;
 }
 
-/// The versions that one DT_VERNEED record lists. `left` bounds the work on damaged lists.
+/// Reads the versions that one DT_VERNEED record lists. `left` limits the work on damaged lists.
 void read_versions(const ElfImage& image, ElfImage::Bytes table, std::uint64_t at, unsigned count,
                    std::vector<std::string>& versions, std::size_t& left) {
   constexpr const char* kWhat = "list of needed versions";
@@ -132,10 +132,10 @@ void read_versions(const ElfImage& image, ElfImage::Bytes table, std::uint64_t a
     if (left-- == 0) invalid_library("is damaged: it needs more versions than there can be");
     const auto version = ElfImage::record<Elf64_Vernaux>(table, at, kWhat);
     std::string name = image.text(version.vna_name);
-    // The linker compares both, and would not find one that disagrees with itself.
+    // The linker compares both, and would not find a version whose hash is wrong.
     if (version.vna_hash != elf_hash(name))
       invalid_library("is damaged: its needed version " + quote(name) + " has another hash");
-    // Of a weak one, the linker takes the absence.
+    // The linker accepts that a weak version is missing.
     if ((version.vna_flags & VER_FLG_WEAK) == 0) versions.push_back(std::move(name));
     if ((version.vna_next == 0) != (count == 1))
       invalid_library("is damaged: its list of needed versions is of another length than it says");
@@ -143,7 +143,7 @@ void read_versions(const ElfImage& image, ElfImage::Bytes table, std::uint64_t a
   }
 }
 
-/// DT_VERNEED: which versions of whose symbols are needed.
+/// DT_VERNEED: which versions of symbols are needed, and from which libraries.
 void add_versions(const ElfImage& image, std::vector<ElfLibrary::Needed>& needed) {
   const auto address = image.one(DT_VERNEED);
   if (!address && !image.has(DT_VERDEF)) return;
@@ -162,7 +162,7 @@ void add_versions(const ElfImage& image, std::vector<ElfLibrary::Needed>& needed
       invalid_library("is damaged: its list of needed versions is of another form");
     const std::string name = image.text(record.vn_file);
     const auto library = std::ranges::find(needed, name, &ElfLibrary::Needed::name);
-    // The linker takes this for granted.
+    // The linker assumes this without checking.
     if (library == needed.end())
       invalid_library("is damaged: it needs versions of " + quote(name) + ", but not that library");
     if (record.vn_cnt > 0)

@@ -40,15 +40,15 @@ class Symbols {
   Bytes table_{};
 };
 
-/// By DT_GNU_HASH: buckets of symbols that lie one after another, with a Bloom filter before them
-/// (as binutils and glibc define it). Ends with the segment at the latest.
+/// Looks up by DT_GNU_HASH: buckets of consecutive symbols, after a Bloom filter (as binutils and
+/// glibc define it). Ends at the end of the segment at the latest.
 std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
                                           std::string_view name) {
   const std::uint64_t buckets = word(table, 0);
   const std::uint64_t first_symbol = word(table, 1);
   const std::uint64_t filter_words = word(table, 2);  // of 64 bits
   const std::uint32_t shift = word(table, 3);
-  // glibc stops the process where the filter's size is no power of two, and divides by `buckets`.
+  // glibc stops the process if the filter's size is not a power of two, and divides by `buckets`.
   if (buckets == 0 || !std::has_single_bit(filter_words))
     damaged_symbols("has an empty hash table");
   constexpr std::uint64_t kHeader = 4;  // words
@@ -70,7 +70,7 @@ std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
   }
 }
 
-/// By DT_HASH, the System V ABI's: buckets of linked lists.
+/// Looks up by DT_HASH of the System V ABI: buckets of linked lists.
 std::optional<Elf64_Sym> find_by_hash(const Symbols& symbols, Bytes table, std::string_view name) {
   const std::uint64_t buckets = word(table, 0);
   const std::uint64_t chains = word(table, 1);
@@ -91,7 +91,7 @@ std::optional<Elf64_Sym> find_by_hash(const Symbols& symbols, Bytes table, std::
 std::string elf_function_fault(const ElfImage& image, std::string_view name) {
   const Symbols symbols(image);
   std::optional<Elf64_Sym> found;
-  // glibc asks the older table only where the newer one is missing.
+  // glibc uses the older table only if the newer one is missing.
   if (const auto address = image.one(DT_GNU_HASH))
     found = find_by_gnu_hash(symbols, image.from(*address, "hash table of symbols"), name);
   else if (const auto older = image.one(DT_HASH))

@@ -9,12 +9,12 @@
 
 namespace vcap {
 
-/// What keeps dlsym(3) from finding a function of this name that the library defines itself;
-/// empty where nothing does. Looks it up in the hash table that the linker would take. Throws
-/// ElfFault (invalid_library) where the tables are damaged.
+/// Why dlsym(3) would not find a function with this name that the library itself defines; empty if
+/// it would. Uses the same hash table as the linker. Throws ElfFault (invalid_library) if the
+/// tables are damaged.
 std::string elf_function_fault(const ElfImage& image, std::string_view name);
 
-/// The hash of the System V ABI, which DT_HASH and versions of symbols use.
+/// The hash of the System V ABI, for DT_HASH and symbol versions.
 std::uint32_t elf_hash(std::string_view name) noexcept;
 /// The hash of DT_GNU_HASH: Bernstein's, with 33 and 5381.
 std::uint32_t gnu_hash(std::string_view name) noexcept;

@@ -17,19 +17,19 @@
 namespace vcap {
 namespace {
 
-/// Tables of a library that the linker has loaded. Its bytes are the host's own, and the linker has
-/// read them already: they are taken as they are.
+/// Tables of a library that the linker has loaded. Its bytes belong to the host, and the linker has
+/// already read them, so they are not checked.
 class LoadedLibrary {
  public:
   explicit LoadedLibrary(void* handle) {
     if (::dlinfo(handle, RTLD_DI_LINKMAP, &map_) != 0) map_ = nullptr;
   }
 
-  /// Whether symbols of this version are to be had, as the linker decides it.
+  /// Whether symbols with this version are available, by the linker's rules.
   bool has_version(std::string_view version) const {
     const auto first = pointer(DT_VERDEF);
     const auto strings = pointer(DT_STRTAB);
-    // Of a library that tells no versions, the linker takes any symbol.
+    // From a library without version definitions, the linker takes any symbol.
     if (!first || !strings) return true;
     for (auto at = *first;;) {
       const auto* const record = reinterpret_cast<const Elf64_Verdef*>(at);
@@ -45,8 +45,8 @@ class LoadedLibrary {
     if (map_ == nullptr) return {};
     for (const ElfW(Dyn)* entry = map_->l_ld; entry->d_tag != DT_NULL; ++entry) {
       if (entry->d_tag != tag) continue;
-      // glibc has added the base to some kinds of entries, on some processors. An address without
-      // it is below the base, which lies far above any library's size.
+      // On some processors, glibc has added the base to some kinds of entries. An address without
+      // it is below the base, which is far above any library's size.
       const std::uintptr_t value = entry->d_un.d_ptr;
       return value < map_->l_addr ? map_->l_addr + value : value;
     }
@@ -61,9 +61,9 @@ class LoadedLibrary {
   throw IncompatibleCapsuleError(ErrorCode::missing_dependency, subject + " needs " + what, entry);
 }
 
-/// A library of vcap's own that is not loaded yet, such as libvcap_backends: it lies beside this
-/// one, in a folder that the linker does not search for a plugin's libraries. Null if there is
-/// none.
+/// Loads a library of vcap's own that is not loaded yet, such as libvcap_backends. It is in the
+/// same folder as this one, which the linker does not search for a plugin's libraries. Null if
+/// there is no such library.
 void* load_own_library(const std::string& name) {
   Dl_info info{};
   if (!name.starts_with("libvcap_") ||

@@ -8,15 +8,15 @@
 
 namespace vcap {
 
-/// Looks for what a plugin needs of this host: every library, and every version of its symbols.
+/// Checks that this host has what a plugin needs: every library, and every version of its symbols.
 ///
-/// The libraries are loaded here, one moment before the plugin would have the dynamic linker do it:
-/// that is the only search that is sure to be the linker's own (it depends on LD_LIBRARY_PATH, on
-/// the search paths of the program and of vcap, on ld.so.cache, on what is loaded already), and
-/// what it finds is what the plugin gets, since the linker takes a library that is loaded under the
-/// needed name. No code runs that would not run anyway, but where the plugin is refused after all.
-/// Found libraries stay loaded, as plugins do. Throws IncompatibleCapsuleError
-/// (missing_dependency): `subject` with the library, the version and the remedy.
+/// The libraries are loaded here, just before the dynamic linker would load them for the plugin.
+/// Only this search is certain to equal the linker's, which depends on LD_LIBRARY_PATH, the search
+/// paths of the program and of vcap, ld.so.cache and loaded libraries. The plugin gets the
+/// libraries found here, since the linker reuses a library that is loaded under the needed name.
+/// This runs no additional code, unless the plugin is refused afterwards. Found libraries stay
+/// loaded, like plugins. Throws IncompatibleCapsuleError (missing_dependency): `subject` with the
+/// library, the version and the remedy.
 void load_host_libraries(const std::vector<ElfLibrary::Needed>& needed, const std::string& subject,
                          const std::string& entry);
 

@@ -15,8 +15,8 @@
 
 namespace vcap {
 
-/// Calls code of a capsule's author; a HostGuard is the caller's. What it throws ends here, as
-/// CapsuleLoadError (capsule_threw) with its text: `subject`: its `function` threw: …. `entry` is
+/// Calls code of a capsule's author; requires a HostGuard of the caller. Exceptions become
+/// CapsuleLoadError (capsule_threw) with the text `subject`: its `function` threw: …. `entry` is
 /// the library's name in the capsule.
 template <class Call>
 auto run_author_code(const std::string& entry, std::string_view subject, std::string_view function,
@@ -30,7 +30,7 @@ auto run_author_code(const std::string& entry, std::string_view subject, std::st
   try {
     return call();
   } catch (const abi::__forced_unwind&) {
-    throw;  // a thread that is being cancelled must go on unwinding
+    throw;  // a thread that is being cancelled must continue to unwind
   } catch (const std::exception& error) {
     fail(error.what());
   } catch (...) {
@@ -39,12 +39,12 @@ auto run_author_code(const std::string& entry, std::string_view subject, std::st
   std::terminate();  // not reached; `fail` throws
 }
 
-/// A plugin whose entry was called and found to fit this host. Thread safety: as thread-safe as
-/// the author's info() and constructor are.
+/// A plugin whose entry function was called and which fits this host. Thread safety: as thread-safe
+/// as the author's info() and constructor.
 class Plugin {
  public:
-  /// Calls the entry function and looks at the plain fields, before anything that depends on the
-  /// ABI. Throws InvalidCapsuleError (invalid_library), IncompatibleCapsuleError
+  /// Calls the entry function and checks the plain fields, before anything that depends on the ABI.
+  /// Throws InvalidCapsuleError (invalid_library), IncompatibleCapsuleError
   /// (unsupported_api_version, abi_mismatch), CapsuleLoadError (capsule_threw).
   Plugin(PluginEntry function, std::string entry, std::string subject);
 
@@ -53,8 +53,8 @@ class Plugin {
   /// The author's description, checked. Throws CapsuleLoadError (capsule_threw),
   /// InvalidCapsuleError (invalid_capsule_info).
   CapsuleInfo info() const;
-  /// The author's capsule, made. Throws CapsuleLoadError (capsule_threw), InvalidCapsuleError
-  /// (invalid_library) where nothing is made.
+  /// Creates the author's capsule. Throws CapsuleLoadError (capsule_threw), InvalidCapsuleError
+  /// (invalid_library) if it returns none.
   std::unique_ptr<BaseCapsule> create() const;
 
  private:
@@ -63,7 +63,7 @@ class Plugin {
   const CapsulePlugin* plugin_;
 };
 
-/// Throws IncompatibleCapsuleError (abi_mismatch), naming both, where the tag is not this host's.
+/// Throws IncompatibleCapsuleError (abi_mismatch), with both tags, if the tag is not this host's.
 void check_abi_tag(std::string_view tag, std::string_view subject, const std::string& entry);
 
 }  // namespace vcap

@@ -31,9 +31,9 @@ namespace {
   throw InvalidCapsuleError(code, library.subject + " " + fault, library.entry);
 }
 
-/// A memory file that holds the bytes and can never hold others.
+/// A sealed memory file with a copy of the library's bytes.
 FileDescriptor make_sealed_copy(const PluginLibrary& library) {
-  // The kernel takes names of up to 249 bytes; more than a name's worth says nothing.
+  // The kernel allows names of up to 249 bytes; 100 of the capsule's name are enough.
   const std::string name =
       "vcap-" + library.capsule.substr(0, 100) + "-" + library.sha256.substr(0, 8);
   FileDescriptor fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -65,9 +65,9 @@ void check_digest(const PluginLibrary& library, std::span<const std::byte> copy)
              "; it was changed while it was read, load it again");
 }
 
-/// A path to the open file that means the same to a debugger, which is another process.
+/// A path to the open file that also works for a debugger, which is another process.
 std::string path_of(int fd) {
-  // Not getpid(): in a container, /proc may count processes in another way.
+  // Not getpid(): in a container, /proc may use other process ids.
   std::array<char, 32> process{};
   const ssize_t size = ::readlink("/proc/self", process.data(), process.size());
   const std::string self =
@@ -75,16 +75,17 @@ std::string path_of(int fd) {
   return "/proc/" + self + "/fd/" + std::to_string(fd);
 }
 
-/// The libraries of this process by digest.
+/// The libraries of this process, by digest.
 class Table {
  public:
   void* handle_of(const PluginLibrary& library) {
-    // Held while loading: the dynamic linker lets one in at a time anyway. Recursive, since a
-    // library's constructor may load a capsule.
+    // Held while loading, since the dynamic linker loads only one at a time anyway. Recursive,
+    // since a library's constructor may load a capsule.
     const std::lock_guard lock(mutex_);
     if (const auto found = handles_.find(library.sha256); found != handles_.end())
       return found->second;
-    // Its place is made first: a library that is loaded and not known would be loaded once more.
+    // Allocates the table entry first: a library that is loaded but not in the table would be
+    // loaded again.
     std::map<std::string, void*> made{{library.sha256, nullptr}};
     auto place = made.extract(made.begin());
     void* const handle = place.mapped() = load(library);
@@ -97,18 +98,18 @@ class Table {
     FileDescriptor file = make_sealed_copy(library);
     const std::string path = path_of(file.get());
     {
-      // All that is decided is decided by the copy: what was checked is what runs.
+      // All checks use the copy, so that what was checked is what runs.
       const auto copy = map(library, path);
       check_digest(library, copy->bytes());
       const ElfLibrary elf =
           check_elf_library(copy->bytes(), platform(), library.subject, library.entry);
       load_host_libraries(elf.needed, library.subject, library.entry);
     }
-    // From here on the descriptor stays open: the linker takes a library of a known path for the
-    // known library, so that the number must never stand for another one.
+    // From here on the descriptor stays open. The linker identifies a library by its path, so this
+    // descriptor's number must never be used for another file.
     const int fd = file.release();
-    // What throws while it is loaded, such as the initialiser of a static object, meets the linker,
-    // which ends the process; nothing here could catch it.
+    // An exception during loading, such as from a static object's constructor, reaches the linker,
+    // which ends the process. It cannot be caught here.
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       const char* const reason = ::dlerror();
@@ -132,7 +133,7 @@ class Table {
 };
 
 Table& table() {
-  // Never destroyed: capsules may be loaded until the last static object is gone.
+  // Never destroyed: capsules may be loaded until the last static object is destroyed.
   static Table& instance = *new Table;
   return instance;
 }

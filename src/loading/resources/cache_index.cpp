@@ -20,7 +20,7 @@ CacheIndex::Entry read_index_entry(const JsonView& json) {
   if (!size.value().is_number_unsigned() || size.value().get<std::uint64_t>() > kLargestResource)
     size.fail("a whole number from 0 to " + std::to_string(kLargestResource));
   const JsonView last_use = json["last_use"];
-  // Ahead of it there must be room for later uses.
+  // Later uses need room above it.
   constexpr std::int64_t kLatest = std::int64_t{1} << 53;
   if (last_use.integer() < 0 || last_use.integer() > kLatest)
     last_use.fail("a time from 0 to " + std::to_string(kLatest));

@@ -12,14 +12,13 @@
 
 namespace vcap {
 
-/// What the cache of resources notes of its files: how much room each has been given, and when it
-/// was last used. The folder is what counts: an index that is lost or damaged is made anew from it.
-/// Thread safety: value.
+/// The resource cache's notes on its files: how much space each has, and when it was last used. The
+/// folder itself is authoritative: a lost or damaged index is rebuilt from it. Thread safety:
+/// value.
 struct VCAP_EXPORT CacheIndex {
   struct Entry {
     std::uint64_t size = 0;
-    std::int64_t last_use =
-        0;  ///< milliseconds since 1970; no two are the same where vcap notes it
+    std::int64_t last_use = 0;  ///< milliseconds since 1970; all values that vcap writes differ
     bool operator==(const Entry&) const = default;
   };
 
@@ -27,13 +26,13 @@ struct VCAP_EXPORT CacheIndex {
   bool operator==(const CacheIndex&) const = default;
 
   std::uint64_t total_size() const;
-  /// Notes a use, now or, where the clock went back, after all others.
+  /// Sets the last use to `now` or, if the clock went back, to after all others.
   void use(const std::string& sha256, std::uint64_t size, std::int64_t now);
-  /// From the one that was used longest ago on.
+  /// Least recently used first.
   std::vector<std::string> oldest_first() const;
 };
 
-/// A file that the cache's folder holds, or a part of it.
+/// A file in the cache's folder, or a part of one.
 struct CachedFile {
   std::string sha256{};
   std::uint64_t size = 0;
@@ -41,14 +40,15 @@ struct CachedFile {
   bool is_part = false;
 };
 
-/// Reads an index that somebody else may have written. Throws InvalidArgument (invalid_json).
+/// Reads an index that may come from another program. Throws InvalidArgument (invalid_json).
 /// Thread-safe.
 VCAP_EXPORT CacheIndex read_cache_index(std::span<const std::byte> bytes);
-/// The reverse. Thread-safe.
+/// The text that read_cache_index() reads. Thread-safe.
 VCAP_EXPORT std::string cache_index_text(const CacheIndex& index);
 
-/// The index of what the folder holds: sizes are those of the files, and of a part the room that it
-/// was given. What the index does not know was last used when it was written. Thread-safe.
+/// An index of what the folder holds. Sizes are those of the files; for a part, the space reserved
+/// for it. The last use of a file that the index does not know is its modification time.
+/// Thread-safe.
 VCAP_EXPORT CacheIndex reconciled(const CacheIndex& index, const std::vector<CachedFile>& folder);
 
 }  // namespace vcap

@@ -29,12 +29,12 @@ namespace vcap {
 namespace {
 
 constexpr int kMostRedirects = 5;
-constexpr std::uint64_t kLongestPage = 1 << 20;  // of an answer without the file, for people
-constexpr long kSlowest = 1024;                  // bytes a second
+constexpr std::uint64_t kLongestPage = 1 << 20;  // of an answer without the file
+constexpr long kSlowest = 1024;                  // bytes per second
 constexpr std::chrono::milliseconds kFirstWait{500};
 constexpr std::chrono::milliseconds kLongestWait{30'000};
 
-/// What another try may mend.
+/// A failure that another try may fix.
 class PassingFailure : public ResourceFailure {
  public:
   explicit PassingFailure(const std::string& reason)
@@ -52,9 +52,9 @@ void start_libcurl() {
   });
 }
 
-/// Keeps this thread from SIGPIPE, which would end the host where a server hangs up: OpenSSL
-/// writes to sockets without a way to switch it off, and libcurl would switch it off for the
-/// whole process.
+/// Blocks SIGPIPE in this thread; it would end the host if a server closes the connection. OpenSSL
+/// has no option to avoid it when it writes to sockets, and libcurl would turn it off for the whole
+/// process.
 class WithoutSigpipe {
  public:
   WithoutSigpipe() {
@@ -102,12 +102,12 @@ bool may_pass(CURLcode code) {
 
 bool is_success(long status) { return status == 200 || status == 206; }
 
-/// One request, whose answer's body goes to the file.
+/// One request; the body of its answer goes to the file.
 class Transfer {
  public:
   Transfer(const Download& what, const ResourceOptions& options, const std::string& url);
 
-  /// Sends it; gives where a redirect points to.
+  /// Sends the request; returns the target of a redirect.
   std::optional<std::string> run();
 
  private:
@@ -131,11 +131,11 @@ class Transfer {
   const std::string url_;
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_;
   std::array<char, CURL_ERROR_SIZE> curls_words_{};
-  std::uint64_t offset_ = 0;     ///< how much of the file is there
-  std::uint64_t discarded_ = 0;  ///< of a body that is no file
+  std::uint64_t offset_ = 0;     ///< how much of the file is present
+  std::uint64_t discarded_ = 0;  ///< bytes of a body that is not the file
   bool asked_for_rest_ = false;
   bool has_begun_ = false;
-  std::exception_ptr failure_{};  ///< why the transfer was broken off here
+  std::exception_ptr failure_{};  ///< why this class aborted the transfer
 };
 
 Transfer::Transfer(const Download& what, const ResourceOptions& options, const std::string& url)
@@ -143,13 +143,13 @@ Transfer::Transfer(const Download& what, const ResourceOptions& options, const s
   if (easy_ == nullptr) throw std::bad_alloc();
   const off_t end = ::lseek(what.fd, 0, SEEK_END);
   offset_ = end > 0 ? static_cast<std::uint64_t>(end) : 0;
-  // A file of this machine is copied anew: that is no slower than asking where to go on.
+  // A local file is copied from the start: that is no slower than continuing it.
   if (offset_ > what.size || is_file()) start_anew();
 
   static const std::string agent = "vcap/" + std::string(vcap::version());
   set(CURLOPT_URL, url_.c_str());
   set(CURLOPT_PROTOCOLS_STR, "https,http,file");
-  set(CURLOPT_FOLLOWLOCATION, 0L);  // redirects are looked at first
+  set(CURLOPT_FOLLOWLOCATION, 0L);  // redirects are checked first
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_USERAGENT, agent.c_str());
   set(CURLOPT_ERRORBUFFER, curls_words_.data());
@@ -185,7 +185,7 @@ std::size_t Transfer::take(char* data, std::size_t one, std::size_t count, void*
     return one * count;
   } catch (...) {
     transfer.failure_ = std::current_exception();
-    return 0;  // fewer than came: libcurl ends the transfer
+    return 0;  // fewer than received: libcurl ends the transfer
   }
 }
 
@@ -210,16 +210,16 @@ void Transfer::take_part(std::span<const std::byte> part) {
   offset_ += part.size();
 }
 
-/// Holds the head of the answer against what was asked, before the first byte is kept.
+/// Checks the head of the answer against the request, before the first byte is kept.
 void Transfer::begin_body() {
   has_begun_ = true;
   if (status() == 206)
     check_range();
   else if (offset_ > 0)
-    start_anew();  // the server knows no ranges
+    start_anew();  // the server does not support ranges
   curl_off_t length = -1;
   curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-  if (length < 0) return;  // not told
+  if (length < 0) return;  // unknown
   const std::uint64_t whole = offset_ + static_cast<std::uint64_t>(length);
   if (whole != what_.size)
     throw mismatch("the server has " + std::to_string(whole) + " bytes, the capsule names " +
@@ -251,7 +251,7 @@ std::optional<std::string> Transfer::run() {
   return location;
 }
 
-/// Throws unless the file is complete, or there is a redirect to look at.
+/// Throws unless the file is complete or there is a redirect.
 void Transfer::judge(CURLcode code) {
   if (code != CURLE_OK) {
     const std::string words =
@@ -267,7 +267,7 @@ void Transfer::judge(CURLcode code) {
   if (number == 408 || number == 429 || number >= 500)
     throw PassingFailure("the server answered " + std::to_string(number));
   if (!is_success(number)) return;
-  if (!has_begun_) begin_body();  // no byte came
+  if (!has_begun_) begin_body();  // the body was empty
   if (offset_ != what_.size)
     throw mismatch("the server sent " + std::to_string(offset_) + " bytes, the capsule names " +
                    std::to_string(what_.size));

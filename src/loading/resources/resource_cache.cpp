@@ -44,7 +44,7 @@ std::filesystem::path with_ending(std::filesystem::path path, std::string_view e
                                                        remedy);
 }
 
-/// flock(2), which ends with the descriptor, however the process ends.
+/// flock(2): the lock ends with the descriptor, however the process ends.
 bool lock_file(int fd, int operation) {
   int result = 0;
   do {
@@ -64,8 +64,8 @@ std::int64_t milliseconds_since_1970() {
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// The files whose digests this process has computed, as they were then. A file that is written
-/// to, or replaced, is another one here.
+/// The files whose digests this process has computed, with their state at that time. A file that
+/// was written to or replaced counts as another one.
 class CheckedFiles {
  public:
   using Identity = std::array<std::uint64_t, 7>;
@@ -95,7 +95,7 @@ class CheckedFiles {
   std::set<std::pair<Identity, std::string>> checked_;
 };
 
-/// What is wrong with the content; empty where nothing is.
+/// The fault of the content; empty if there is none.
 std::string content_fault(const Resource& resource, std::span<const std::byte> bytes) {
   if (bytes.size() != resource.size)
     return "has " + std::to_string(bytes.size()) + " bytes, the capsule names " +
@@ -112,19 +112,19 @@ struct stat status_of(int fd, const std::filesystem::path& path) {
   return status;
 }
 
-/// What the one who fetched left in the lock file for those who waited: the source, the code and
-/// the reason, a line each.
+/// A note that a process whose fetch failed leaves in the lock file for those that waited: the
+/// source, the code and the reason, one per line.
 std::string failure_note(const std::string& source, const ResourceFailure& failure) {
   return source + "\n" + std::to_string(static_cast<int>(failure.code())) + "\n" + failure.what();
 }
 
 void write_note(int lock, const std::string& note) noexcept {
-  // Best effort: who finds no note tries itself.
+  // Best effort: a process that finds no note tries to fetch.
   if (::ftruncate(lock, 0) == 0 && ::lseek(lock, 0, SEEK_SET) == 0)
     static_cast<void>(write_all(lock, std::as_bytes(std::span(note))));
 }
 
-/// Throws what the note says, if it is of this source.
+/// Throws the failure in the note, if the note is for this source.
 void throw_noted_failure(int lock, const std::string& source) {
   std::array<char, 8192> buffer{};
   const ssize_t count = ::pread(lock, buffer.data(), buffer.size(), 0);
@@ -138,7 +138,8 @@ void throw_noted_failure(int lock, const std::string& source) {
       throw ResourceFailure(code, std::string(reason));
 }
 
-/// The cache's files and parts of files; what else is in the folder is not the cache's to remove.
+/// The cache's files and parts of files. Other files in the folder do not belong to the cache and
+/// are not removed.
 std::vector<CachedFile> list_folder(const std::filesystem::path& folder) {
   std::vector<CachedFile> files;
   std::error_code error;
@@ -162,7 +163,7 @@ std::vector<CachedFile> list_folder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-/// What the cache has of a resource: the file, what is wrong with it, or neither.
+/// What the cache has for a resource: the file, its fault, or neither.
 struct ResourceCache::Found {
   std::shared_ptr<const HeldResource> file{};
   std::string damage{};
@@ -240,7 +241,7 @@ std::shared_ptr<const HeldResource> ResourceCache::fetch(const Resource& resourc
     if (!lock_file(lock.get(), LOCK_EX)) cache_failure("lock", path_of(resource), errno);
   }
 
-  // Somebody may have fetched it since it was looked for.
+  // Another process or thread may have fetched it in the meantime.
   Found found = find(resource);
   if (found.file) return found.file;
   if (!found.damage.empty()) {
@@ -272,7 +273,7 @@ std::shared_ptr<const HeldResource> ResourceCache::fetch_locked(const Resource& 
     throw;
   }
 
-  // Locked before it has a name under which others could find and evict it.
+  // Locked before it gets the name by which others could find and evict it.
   if (!lock_file(fd.get(), LOCK_SH)) cache_failure("lock", part, errno);
   if (::fsync(fd.get()) != 0) cache_failure("write", part, errno);
   if (::rename(part.c_str(), path.c_str()) != 0) cache_failure("write", path, errno);
@@ -284,7 +285,7 @@ std::shared_ptr<const HeldResource> ResourceCache::fetch_locked(const Resource& 
       HeldResource{.lock = std::move(fd), .content = std::move(content), .path = path});
 }
 
-/// Downloads into the part what it lacks, and checks it. A part that is wrong is emptied.
+/// Downloads what the part lacks, and checks it. A wrong part is emptied.
 void ResourceCache::complete(const Resource& resource, int fd,
                              const std::filesystem::path& part) const {
   const Download what{
@@ -302,7 +303,7 @@ void ResourceCache::complete(const Resource& resource, int fd,
     if (is_wrong && ::ftruncate(fd, 0) != 0) cache_failure("write", part, errno);
     if (!is_wrong || continued == 0)
       throw ResourceFailure(failure.code(), what.url + ": " + failure.what());
-    // What was there before may be to blame: what comes from the source alone is judged.
+    // The earlier content may be at fault, so fetch everything from the source and check that.
     log(LogLevel::info, what.url + ": " + failure.what() + "; fetching it from its beginning");
     complete(resource, fd, part);
   }
@@ -317,7 +318,7 @@ CacheIndex ResourceCache::read_index() const {
       throw InvalidArgument(ErrorCode::invalid_json, "it is too large");
     index = read_cache_index(content->bytes());
   } catch (const std::system_error&) {
-    // None yet, or one that cannot be read: the folder tells all but the order of use.
+    // No index yet, or an unreadable one: the folder gives everything except the order of use.
   } catch (const InvalidArgument& error) {
     log(LogLevel::warning,
         "the cache's index " + path.native() + " is damaged and made anew: " + error.what());
@@ -336,7 +337,7 @@ void ResourceCache::write_index(const CacheIndex& index) const {
   }
 }
 
-/// Makes room for the resource, and notes that it is taken.
+/// Makes room for the resource and reserves its space.
 void ResourceCache::reserve(const Resource& resource) const {
   const auto within = [this] {
     return std::to_string(options_.cache_bytes) + " bytes (ResourceOptions::cache_bytes)";
@@ -363,7 +364,7 @@ void ResourceCache::reserve(const Resource& resource) const {
   write_index(index);
 }
 
-/// Removes the file, and a part of it, that nobody holds; false where somebody does.
+/// Removes the file and its part; false if either is in use.
 bool ResourceCache::evict(const std::string& sha256) const {
   const std::filesystem::path path = folder_ / sha256;
   const std::filesystem::path part = with_ending(path, kPart);
@@ -379,7 +380,7 @@ bool ResourceCache::evict(const std::string& sha256) const {
 }
 
 void ResourceCache::note_use(const Resource& resource) const noexcept {
-  // Best effort: a cache that can only be read serves as well, and evicts nothing.
+  // Best effort: a read-only cache works too, and evicts nothing.
   try {
     if (::access(folder_.c_str(), W_OK) != 0) return;
     const FileDescriptor lock = open_lock(folder_ / "index.lock");

@@ -15,8 +15,8 @@
 
 namespace vcap {
 
-/// A checked file of the cache, mapped. While it lives, no process removes the file from the cache:
-/// it holds a shared lock on it.
+/// A checked file of the cache, mapped. It holds a shared lock on the file, so no process removes
+/// it from the cache.
 struct HeldResource {
   FileDescriptor lock{};
   std::shared_ptr<const MappedFile> content{};
@@ -26,21 +26,21 @@ struct HeldResource {
 /// The folder in which this machine keeps resources, shared with other processes.
 ///
 /// `<cache>/resources/` holds `<sha256>`, `<sha256>.part` while it is fetched, `<sha256>.lock`,
-/// which whoever fetches locks, and index.json with index.lock. A file gets its name when it is
-/// complete, checked and on the disk. Everything throws ResourceFailure. Thread-safe.
+/// which the fetching process locks, and index.json with index.lock. A file gets its name when it
+/// is complete, checked and on the disk. All functions throw ResourceFailure. Thread-safe.
 class VCAP_EXPORT ResourceCache {
  public:
-  /// `options` as with_environment gives them.
+  /// `options` must come from with_environment().
   explicit ResourceCache(ResourceOptions options);
 
-  /// The resource's file, fetched where it is not there; waits where another process fetches it,
-  /// and fails as that one does. A file that has been damaged is fetched anew. Its digest is
-  /// computed once in a process, unless the file changes.
+  /// The resource's file, fetched if it is missing. Waits if another process is fetching it, and
+  /// fails if that one does. A damaged file is fetched again. Its digest is computed once per
+  /// process, unless the file changes.
   std::shared_ptr<const HeldResource> obtain(const Resource& resource);
 
-  /// Where the file is, or belongs.
+  /// The path of the file, whether or not it exists.
   std::filesystem::path path_of(const Resource& resource) const;
-  /// Where it is fetched from: the mirror, if one is set.
+  /// The URL that it is fetched from: on the mirror, if one is set.
   std::string source_of(const Resource& resource) const;
 
  private:

@@ -8,8 +8,8 @@
 
 namespace vcap {
 
-/// Why a resource cannot be had, and what to do, before it is said for which capsule: several that
-/// wait for one file get each an error of their own. Thread safety: value.
+/// Why a resource is not available, and the remedy, without the capsule's name: each of several
+/// capsules that wait for one file gets its own error. Thread safety: value.
 class ResourceFailure : public std::runtime_error {
  public:
   ResourceFailure(ErrorCode code, const std::string& reason)
@@ -20,7 +20,7 @@ class ResourceFailure : public std::runtime_error {
   ErrorCode code_;
 };
 
-/// The source has something else than the capsule names.
+/// The source does not have what the capsule names.
 inline ResourceFailure mismatch(const std::string& difference) {
   return {ErrorCode::resource_mismatch,
           difference + "; get the capsule that fits this file, or the file that fits the capsule"};

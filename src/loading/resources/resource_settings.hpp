@@ -8,12 +8,12 @@
 
 namespace vcap {
 
-/// Gives a variable of the environment; null where it is not set.
+/// Returns an environment variable; null if it is not set.
 using EnvironmentVariable = std::function<const char*(const char* name)>;
 
-/// The options with what the environment says where they are empty. Throws ResourceFailure
-/// (resource_cache) where no cache is named, InvalidArgument where the mirror is no URL to fetch
-/// from or a number is out of range. Thread-safe.
+/// The options, with empty values taken from the environment. Throws ResourceFailure
+/// (resource_cache) if no cache is named; InvalidArgument if the mirror is not a URL to fetch from,
+/// or a number is out of range. Thread-safe.
 VCAP_EXPORT ResourceOptions with_environment(ResourceOptions options,
                                              const EnvironmentVariable& variable);
 

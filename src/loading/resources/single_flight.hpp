@@ -10,8 +10,8 @@
 
 namespace vcap {
 
-/// Has work of one key done once for all who ask for it meanwhile: they wait, and get what it gave
-/// or threw. Who asks later has it done anew. `Result` is copied to each. Thread-safe.
+/// Runs the work for a key once for all callers at the same time: the others wait, and all get its
+/// result or exception. A later call runs it again. `Result` is copied to each caller. Thread-safe.
 template <class Result>
 class SingleFlight {
  public:
@@ -40,7 +40,7 @@ class SingleFlight {
     return result.get();
   }
 
-  /// How many wait for work that another one does.
+  /// The number of callers that wait for work that another one runs.
   std::size_t waiting(const std::string& key) const {
     const std::lock_guard lock(mutex_);
     const auto flight = flights_.find(key);

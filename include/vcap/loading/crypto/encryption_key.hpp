@@ -11,34 +11,34 @@
 
 namespace vcap {
 
-/// What encrypts a capsule file, and decrypts it again: 32 random bytes, or a passphrase.
+/// The key that encrypts and decrypts a capsule file: 32 random bytes, or a passphrase.
 ///
-/// The secret lies in memory of its own, shared by copies and zeroed with the last of them; what
-/// it is made from is the caller's to wipe. Thread safety: value.
+/// The secret is in memory of its own, which copies share and which is zeroed with the last of
+/// them. The caller must wipe the data that it was made from. Thread safety: value.
 class VCAP_EXPORT EncryptionKey {
  public:
   static constexpr std::size_t kSize = 32;
 
-  /// New random bytes, from the system's source of randomness.
+  /// New random bytes from the system's source of randomness.
   static EncryptionKey generate();
-  /// Throws InvalidArgument (invalid_key) where they are not kSize.
+  /// Throws InvalidArgument (invalid_key) if `bytes` does not have kSize bytes.
   static EncryptionKey from_bytes(std::span<const std::byte> bytes);
-  /// Of a file of exactly kSize bytes. A file that others may read is taken, with a warning in the
-  /// log. Throws InvalidArgument (invalid_key).
+  /// Reads a file of exactly kSize bytes. If others may read the file, logs a warning and uses it.
+  /// Throws InvalidArgument (invalid_key).
   static EncryptionKey from_file(const std::filesystem::path& path);
-  /// Argon2id makes a key of it, anew for every file: that takes 256 MiB of memory and most of a
-  /// second for each. Throws InvalidArgument (invalid_key) where it is empty.
+  /// Argon2id derives a key from it, separately for each file; that takes 256 MiB of memory and
+  /// most of a second each time. Throws InvalidArgument (invalid_key) if it is empty.
   static EncryptionKey from_passphrase(std::string_view passphrase);
-  /// Of a file's first line, without its end. Throws InvalidArgument (invalid_key).
+  /// Uses a file's first line, without its line end. Throws InvalidArgument (invalid_key).
   static EncryptionKey from_passphrase_file(const std::filesystem::path& path);
 
   bool is_passphrase() const noexcept;
 
-  /// Writes the bytes for from_file(), for the file's owner alone (mode 0600); throws OutputError,
-  /// also where `path` is there already, and InvalidArgument (invalid_key) for a passphrase.
+  /// Writes the bytes for from_file(), accessible only to the file's owner (mode 0600). Throws
+  /// OutputError, also if `path` exists, and InvalidArgument (invalid_key) for a passphrase.
   void save(const std::filesystem::path& path) const;
 
-  /// vcap's own: the secret bytes.
+  /// Internal to vcap: the secret bytes.
   struct Secret;
   const Secret& secret() const noexcept { return *secret_; }
 

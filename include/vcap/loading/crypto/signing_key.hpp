@@ -14,12 +14,12 @@
 
 namespace vcap {
 
-/// The short name of a public key: the first 8 bytes of its SHA-256. Thread safety: value.
+/// The id of a public key: the first 8 bytes of its SHA-256. Thread safety: value.
 class VCAP_EXPORT KeyId {
  public:
   using Bytes = std::array<std::byte, 8>;
 
-  /// All zeros, which names no key.
+  /// All zeros, which is no key's id.
   KeyId() = default;
   explicit KeyId(const Bytes& bytes) noexcept : bytes_(bytes) {}
   /// Reads 16 hexadecimal digits; throws InvalidArgument (invalid_key).
@@ -38,16 +38,16 @@ class VCAP_EXPORT KeyId {
 /// An Ed25519 signature (RFC 8032).
 using Signature = std::array<std::byte, 64>;
 
-/// The half of an Ed25519 key pair that checks signatures; it may be shown to everybody.
-/// Thread safety: value.
+/// The public half of an Ed25519 key pair, which verifies signatures; it need not be secret. Thread
+/// safety: value.
 class VCAP_EXPORT PublicKey {
  public:
   using Bytes = std::array<std::byte, 32>;
 
-  /// Reads "vcap-public-key-1:" and 44 characters of base64; space after it is left out. Throws
+  /// Reads "vcap-public-key-1:" and 44 characters of base64; ignores space after it. Throws
   /// InvalidArgument (invalid_key).
   static PublicKey parse(std::string_view text);
-  /// Of a file with that line; throws InvalidArgument (invalid_key) naming the file.
+  /// Reads a file with that line; throws InvalidArgument (invalid_key) naming the file.
   static PublicKey from_file(const std::filesystem::path& path);
 
   /// The line that parse() reads, without a newline.
@@ -56,7 +56,7 @@ class VCAP_EXPORT PublicKey {
   const Bytes& bytes() const noexcept { return bytes_; }
   bool verifies(std::span<const std::byte> message, const Signature& signature) const;
 
-  /// Writes a file with that line; throws OutputError, also where `path` is there already.
+  /// Writes a file with that line; throws OutputError, also if `path` exists.
   void save(const std::filesystem::path& path) const;
 
   bool operator==(const PublicKey&) const = default;
@@ -68,21 +68,21 @@ class VCAP_EXPORT PublicKey {
   Bytes bytes_;
 };
 
-/// The half of an Ed25519 key pair that signs. Copies share the bytes, which are zeroed with the
-/// last of them. Thread safety: value.
+/// The secret half of an Ed25519 key pair, which signs. Copies share the bytes, which are zeroed
+/// with the last copy. Thread safety: value.
 class VCAP_EXPORT SecretKey {
  public:
-  /// A new key, from the system's source of randomness.
+  /// A new key from the system's source of randomness.
   static SecretKey generate();
-  /// Of a file with the line "vcap-secret-key-1:" and 44 characters of base64. A file that others
-  /// may read is taken, with a warning in the log. Throws InvalidArgument (invalid_key).
+  /// Reads a file with the line "vcap-secret-key-1:" and 44 characters of base64. If others may
+  /// read the file, logs a warning and uses it. Throws InvalidArgument (invalid_key).
   static SecretKey from_file(const std::filesystem::path& path);
 
   const PublicKey& public_key() const noexcept { return public_key_; }
   Signature sign(std::span<const std::byte> message) const;
 
-  /// Writes a file that from_file() reads, for its owner alone (mode 0600); throws OutputError,
-  /// also where `path` is there already.
+  /// Writes a file for from_file(), accessible only to its owner (mode 0600); throws OutputError,
+  /// also if `path` exists.
   void save(const std::filesystem::path& path) const;
 
  private:
