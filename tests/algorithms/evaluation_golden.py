@@ -292,16 +292,18 @@ def mot17():
     return dataset
 
 
-def track_eval_data(truth, classes, found):
+def track_eval_data(truth, classes, found, ignored=frozenset()):
+    """`ignored`: pairs of frame and id that the ground truth marks 0."""
     raw = {"seq": "case", "num_timesteps": len(truth), "gt_extras": []}
     for key in ("gt_ids", "gt_dets", "gt_classes", "tracker_ids", "tracker_dets",
                 "tracker_classes", "tracker_confidences", "similarity_scores"):
         raw[key] = []
-    for true, seen in zip(truth, found):
+    for frame, (true, seen) in enumerate(zip(truth, found)):
         raw["gt_ids"].append(np.array(list(true), dtype=int))
         raw["gt_dets"].append(np.array(list(true.values()), dtype=float).reshape(-1, 4))
         raw["gt_classes"].append(np.array([classes[i] for i in true], dtype=int))
-        raw["gt_extras"].append({"zero_marked": np.ones(len(true), dtype=int)})
+        marks = [int((frame, i) not in ignored) for i in true]
+        raw["gt_extras"].append({"zero_marked": np.array(marks, dtype=int)})
         raw["tracker_ids"].append(np.array(list(seen), dtype=int))
         raw["tracker_dets"].append(np.array(list(seen.values()), dtype=float).reshape(-1, 4))
         raw["tracker_classes"].append(np.ones(len(seen), dtype=int))
