@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "vcap/base/error.hpp"
 #include "vcap/loading/manifest.hpp"
@@ -33,6 +34,19 @@ TEST_P(Networks, CarryTheirWeightsAndTheLicenceOfThese) {
   EXPECT_THAT(paths, testing::IsSupersetOf({"model.json", "LICENSE-weights.txt"}));
   EXPECT_THAT(paths, testing::Contains(
                          testing::AnyOf(testing::EndsWith(".onnx"), testing::EndsWith(".tflite"))));
+}
+
+[[noreturn]] void keep_and_exit(const std::string& name) {
+  // Registered for destruction before the engine's own static objects, and so destroyed after them.
+  static std::shared_ptr<vcap::Capsule> kept;
+  kept = vcap::load_capsule(examples::capsule_path(name),
+                            {.config = {{"engine", {{"cache_folder", ""}}}}, .devices = {"CPU:0"}});
+  std::exit(0);
+}
+
+TEST_P(Networks, MayBeKeptInStaticObjectsUntilTheProgramEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which no engine is loaded
+  EXPECT_EXIT(keep_and_exit(GetParam().capsule), testing::ExitedWithCode(0), "");
 }
 
 TEST_P(Networks, RefuseAConfigThatIsMisspelt) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openvino/read_openvino_model.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "backends/onnx/onnx_header.hpp"
 #include "vcap/base/error.hpp"
@@ -85,9 +89,25 @@ class MemoryPath {
   fs::path folder_, link_;
 };
 
-}  // namespace
+/// Keeps OpenVINO's libraries mapped until the process ends. A model contains objects whose code is
+/// in the front end that read it. OpenVINO unloads its front ends when its own static objects are
+/// destroyed, which may be before a capsule that a host keeps in a static object.
+void keep_front_ends_mapped() {
+  std::vector<std::string> paths;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* found) {
+        const std::string path = library->dlpi_name;
+        if (path.find("libopenvino") != std::string::npos)
+          static_cast<std::vector<std::string>*>(found)->push_back(path);
+        return 0;
+      },
+      &paths);
+  for (const std::string& path : paths)
+    if (void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE))
+      ::dlclose(handle);
+}
 
-std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& file) {
+std::shared_ptr<ov::Model> read(ov::Core& core, const ModelFile& file) {
   if (file.bytes.empty()) refuse(file, "is empty; give the whole file");
   const std::string ending = fs::path(file.name).extension().string();
   const std::string text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
@@ -105,6 +125,14 @@ std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& 
   refuse(file,
          "has an ending that OpenVINO does not read from memory; convert it to IR (.xml and "
          ".bin), ONNX (.onnx), TensorFlow Lite (.tflite) or a frozen graph (.pb)");
+}
+
+}  // namespace
+
+std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& file) {
+  std::shared_ptr<ov::Model> model = read(core, file);
+  keep_front_ends_mapped();
+  return model;
 }
 
 }  // namespace vcap
