@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.hpp"
 #include "loading/crypto/encryption.hpp"
 #include "loading/crypto/encryption_header.hpp"
+#include "vcap/loading/archive/archive_limits.hpp"
 
 FUZZ(bytes) {
   static const vcap::EncryptionKey key = [] {
