@@ -240,8 +240,8 @@ void add_run(CLI::App& app, Action& chosen) {
   repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
   repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
            "CAPSULE=JSON|@FILE");
-  repeated("--stream-option", arguments->streams.options, "The same for one stream alone",
-           "STREAM:CAPSULE.NAME=VALUE");
+  repeated("--stream-option", arguments->streams.options,
+           "Sets an option of a capsule for one stream only", "STREAM:CAPSULE.NAME=VALUE");
   repeated(
       "--stream-config", arguments->streams.configs,
       "What a stream's state in a capsule is configured with; where no stream is named, that of "

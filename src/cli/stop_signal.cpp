@@ -45,6 +45,9 @@ StopSignal::StopSignal() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
   signal_descriptor = descriptor_;
   install(SIGINT, before_int_);
   install(SIGTERM, before_term_);
+  // For the rest of the process: a write to a pipe whose reader has gone fails and is reported, and
+  // unfinished files are removed.
+  ::signal(SIGPIPE, SIG_IGN);
 }
 
 StopSignal::~StopSignal() {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // vcap run on sources that are right: records, clips, the summary.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <nlohmann/json.hpp>
+#include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include <opencv2/videoio.hpp>
 
@@ -220,6 +223,27 @@ TEST(RunCommand, LeavesACapsuleOutOfAllStreams) {
       run_all({"--source", images(folder, "gate", 200), "--source", images(folder, "yard", 200),
                "--config", "finder=" + config.dump(), "--quarantine-all", "3", "--jsonl", "-"});
   EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
+}
+
+TEST(RunCommand, ReportsAPipeWhoseReaderHasGone) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::jthread reader([&] {
+    const int end = ::open(pipe.c_str(), O_RDONLY | O_CLOEXEC);
+    char first = 0;
+    EXPECT_EQ(::read(end, &first, 1), 1);
+    ::close(end);
+  });
+  test::Command command(
+      {"run", "--capsule", test::capsule("finder"), "--source", images(folder, "gate", 300),
+       "--jsonl", "-", "--summary", (folder / "summary.txt").string()},
+      {.standard_output = pipe});
+  const Result result = command.wait();
+  EXPECT_EQ(result.exit_code, 7) << result;
+  EXPECT_THAT(result.err, HasSubstr("Broken pipe"));
+  for (const std::string& name : folder.names())
+    EXPECT_THAT(name, testing::Not(HasSubstr(".part")));
 }
 
 TEST(RunCommand, EndsThoughACapsuleDoesNotComeBack) {
