@@ -11,7 +11,7 @@
 namespace vcap {
 
 /// Serves the metrics of a pipeline (Pipeline::stats) to Prometheus: GET /metrics over HTTP, in the
-/// Prometheus text format. docs/streams.md lists the names.
+/// Prometheus text format. docs/observing.md lists the names.
 ///
 /// Each answer is a new snapshot of what exists then; a forgotten stream is in no later answer.
 /// There is no encryption and no password: anyone who can reach the port can read the names of
