@@ -93,5 +93,7 @@ run_parts() {
   for layer in $layers; do printf '%s\0' "$layer "{0..3}; done |
     xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
 }
-with_ticks "[3/3] running" run_parts "$@" |
-  awk '{ print; fflush() } match($0, /: [0-9]+/) { count += substr($0, RSTART + 2) } END { print count, "tests ran" }'
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+with_ticks "[3/3] running" run_parts "$@" | tee "$log"  # awk would read it in blocks
+awk 'match($0, /: [0-9]+ tests?/) { count += substr($0, RSTART + 2) } END { print count + 0, "tests ran" }' "$log"
