@@ -10,7 +10,7 @@
 namespace {
 
 /// Long enough for the longest test under a sanitizer on a busy machine.
-constexpr unsigned kSeconds = 300;
+constexpr unsigned kSeconds = 600;
 
 std::string message;  // written before the alarm is set, read by its handler
 
