@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/by_hand.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -227,6 +230,34 @@ std::shared_ptr<void> compile_twice(const std::filesystem::path& file) {
     }
   }
   return both;
+}
+
+double in_turns(const std::filesystem::path& file, int in_a_row) {
+  constexpr std::size_t kModels = 4, kThreads = 2;
+  using Requests = std::vector<ov::InferRequest>;
+  static auto& of_file = *new std::map<std::filesystem::path, std::vector<Requests>>;
+  std::vector<Requests>& requests = of_file[file];  // by thread, then by model
+  if (requests.empty()) {
+    requests.resize(kThreads);
+    for (std::size_t i = 0; i < kModels; ++i) {
+      auto model = compile(core().read_model(file.native()), PerformanceGoal::throughput);
+      for (Requests& one : requests) one.push_back(model.create_infer_request());
+    }
+  }
+  const auto rate = [&](std::size_t models) {
+    constexpr std::chrono::milliseconds kTime(1000);
+    std::atomic<long> runs{0};
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<std::jthread> threads;
+    for (Requests& own : requests)
+      threads.emplace_back([&] {
+        for (std::size_t i = 0; std::chrono::steady_clock::now() - begin < kTime; ++i, ++runs)
+          own[i / static_cast<std::size_t>(in_a_row) % models].infer();
+      });
+    threads.clear();
+    return static_cast<double>(runs);
+  };
+  return ratio([&] { return rate(kModels); }, [&] { return rate(1); });
 }
 
 void write_ir(const std::filesystem::path& file, const std::filesystem::path& folder) {

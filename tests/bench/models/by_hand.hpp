@@ -72,6 +72,10 @@ StartTimes start_by_hand(const Network& network);
 /// the result is gone.
 std::shared_ptr<void> compile_twice(const std::filesystem::path& file);
 
+/// The rate of four models of the same file, of the rate of one. Two threads in all run them, each
+/// `in_a_row` times before it goes on to the next model.
+double in_turns(const std::filesystem::path& file, int in_a_row);
+
 /// Writes the model as OpenVINO's own files, FOLDER/model.xml and model.bin.
 void write_ir(const std::filesystem::path& file, const std::filesystem::path& folder);
 

@@ -74,11 +74,21 @@ std::vector<Figure> warm_start() {
 }
 
 std::vector<Figure> side_by_side() {
-  return {{.id = "models.5",
-           .what = "four models beside each other, 4 callers each, rate of one with 16",
-           .target = 0.9,
-           .better = Better::higher,
-           .sample = [] { return ratio([] { return backends(4); }, [] { return backends(1); }); }}};
+  std::vector<Figure> figures{
+      {.id = "models.5",
+       .what = "four models beside each other, 4 callers each, rate of one with 16",
+       .target = 0.9,
+       .better = Better::higher,
+       .sample = [] { return ratio([] { return backends(4); }, [] { return backends(1); }); }}};
+  for (const int in_a_row : {1, 4, 16, 64})
+    figures.push_back({.id = "models.5",
+                       .what = "floor: four models by hand, in turns of " +
+                               std::to_string(in_a_row) + ", rate of one",
+                       .target = 0.9,
+                       .better = Better::higher,
+                       .sample = [=] { return in_turns(pose().file, in_a_row); },
+                       .samples = 5});
+  return figures;
 }
 
 }  // namespace vcap::bench::models
