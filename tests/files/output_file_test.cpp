@@ -3,13 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <limits>
-#include <thread>
 
+#include "support/as_nobody.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -85,15 +83,10 @@ TEST(OutputFile, RefusesWhatCanHaveNoFile) {
 TEST(OutputFile, IsRefusedInAReadOnlyFolder) {
   const TemporaryFolder folder;
   ::chmod(folder.path().c_str(), 0555);
-  // The rights of this thread alone are changed, which the C library would not do.
-  std::thread([&] {
-    constexpr int kNobody = 65534;
-    if (::geteuid() == 0) {
-      ASSERT_EQ(::syscall(SYS_setresuid, -1, kNobody, -1), 0);
-    }
+  test::as_nobody([&] {
     EXPECT_THAT([&] { OutputFile file(folder / "out.cap"); },
                 ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("permissions")));
-  }).join();
+  });
   ::chmod(folder.path().c_str(), 0755);
   EXPECT_THAT(folder.names(), IsEmpty());
 }

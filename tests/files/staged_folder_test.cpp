@@ -4,13 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <stdexcept>
 #include <string>
-#include <thread>
 
+#include "support/as_nobody.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -145,23 +143,10 @@ TEST_F(MeddledFolder, TakesNoNameThatLeadsOut) {
   expect_nothing_left();
 }
 
-/// Runs a call as somebody without rights. Those of a thread alone are changed, which root's C
-/// library would not do; whoever is not root has no such rights in the first place.
-template <class Call>
-void as_nobody(Call call) {
-  std::thread([&call] {
-    constexpr int kNobody = 65534;
-    if (::geteuid() == 0) {
-      ASSERT_EQ(::syscall(SYS_setresuid, -1, kNobody, -1), 0);
-    }
-    call();
-  }).join();
-}
-
 TEST(StagedFolderInAReadOnlyFolder, IsRefused) {
   const TemporaryFolder folder;
   ::chmod(folder.path().c_str(), 0555);
-  as_nobody([&] {
+  test::as_nobody([&] {
     EXPECT_THAT([&] { StagedFolder(folder / "out"); },
                 ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("folder's rights")));
   });

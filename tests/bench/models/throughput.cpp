@@ -144,31 +144,22 @@ std::vector<Figure> throughput() {
                        .better = Better::higher,
                        .sample = [=] { return without_spare(network); }});
     if (!has_python()) continue;
-    // Of two loops that leave out what vcap's callers do: fitting pictures, and reading outputs.
-    figures.push_back({.id = "models.1",
-                       .what = network.name + ", ready tensors by hand, rate of benchmark_app",
-                       .target = 0,
-                       .better = Better::higher,
-                       .sample =
-                           [=] {
-                             Both& ways = both(network, PerformanceGoal::throughput);
-                             return ratio(
-                                 [&] { return ways.hand.refill_ready(network.images).of_time; },
-                                 [&] { return by_benchmark_app(network); });
-                           },
-                       .samples = 5});
-    figures.push_back({.id = "models.1",
-                       .what = network.name + ", 16 callers, rate of benchmark_app",
-                       .target = 0,
-                       .better = Better::higher,
-                       .sample =
-                           [=] {
-                             Both& ways = both(network, PerformanceGoal::throughput);
-                             return ratio(
-                                 [&] { return by_callers(network, *ways.backend, 16).of_time; },
-                                 [&] { return by_benchmark_app(network); });
-                           },
-                       .samples = 5});
+    const auto add = [&](const std::string& what, const std::function<double()>& rate) {
+      figures.push_back(
+          {.id = "models.1",
+           .what = network.name + ", " + what + ", rate of benchmark_app",
+           .target = 0,
+           .better = Better::higher,
+           .sample = [=] { return ratio(rate, [=] { return by_benchmark_app(network); }); },
+           .samples = 5});
+    };
+    // The first does no more than benchmark_app; the callers also fit pictures and read outputs.
+    add("ready tensors by hand", [=] {
+      return both(network, PerformanceGoal::throughput).hand.refill_ready(network.images).of_time;
+    });
+    add("16 callers", [=] {
+      return by_callers(network, *both(network, PerformanceGoal::throughput).backend, 16).of_time;
+    });
   }
   return figures;
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace vcap::test {
+
+/// Makes a call without root's rights, in a thread of its own. Only this thread gives them up,
+/// which the C library's function would not do. A process that is not root's has no such rights.
+template <class Call>
+void as_nobody(Call call) {
+  std::thread([&call] {
+    constexpr int kNobody = 65534;
+    if (::geteuid() == 0) {
+      ASSERT_EQ(::syscall(SYS_setresuid, -1, kNobody, -1), 0);
+    }
+    call();
+  }).join();
+}
+
+}  // namespace vcap::test
