@@ -91,6 +91,8 @@ void InferenceRequest::run() {
 }
 
 CompiledModel::~CompiledModel() = default;
+std::size_t CompiledModel::parallel_requests() const { return optimal_requests(); }
+
 Engine::~Engine() = default;
 
 std::shared_ptr<Engine> find_engine(std::string_view name) {

@@ -3,68 +3,33 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "backends/device_turns.hpp"
+#include "backends/request_pool.hpp"
+
 namespace vcap {
-namespace runner {
+namespace {
 
-/// The requests of one compiled model. Thread safety: thread-safe.
-class RequestPool {
- public:
-  explicit RequestPool(std::unique_ptr<CompiledModel> model)
-      : model_(std::move(model)), size_(model_->optimal_requests()) {
-    for (std::size_t i = 0; i < size_; ++i) free_.push_back(model_->make_request());
-  }
-
-  cv::Size input_size() const { return model_->input_size(); }
-  std::size_t size() const noexcept { return size_; }
-
-  std::unique_ptr<InferenceRequest> try_take() {
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) return nullptr;
-    auto request = std::move(free_.back());
-    free_.pop_back();
-    return request;
-  }
-  std::unique_ptr<InferenceRequest> take() {
-    std::unique_lock lock(mutex_);
-    returned_.wait(lock, [this] { return !free_.empty(); });
-    auto request = std::move(free_.back());
-    free_.pop_back();
-    return request;
-  }
-  void give_back(std::unique_ptr<InferenceRequest> request) {
-    {
-      const std::lock_guard lock(mutex_);
-      free_.push_back(std::move(request));
-    }
-    returned_.notify_one();
-  }
-
- private:
-  const std::unique_ptr<CompiledModel> model_;
-  const std::size_t size_;
-  std::mutex mutex_;
-  std::condition_variable returned_;
-  std::vector<std::unique_ptr<InferenceRequest>> free_;  // destroyed before the model
-};
+DeviceTurns::TimePoint now() { return std::chrono::steady_clock::now(); }
 
 /// A picture in flight.
 struct Flight {
   std::size_t index = 0;
   RequestPool* pool = nullptr;
-  std::unique_ptr<InferenceRequest> request{};
+  std::unique_ptr<PooledRequest> pooled{};
   PictureMap map{};
+
+  InferenceRequest& request() const { return *pooled->request; }
+  void done() const { pool->turns().done(pooled->place, now()); }
 };
 
-}  // namespace runner
-
-using runner::Flight;
-using runner::RequestPool;
+}  // namespace
 
 class ModelRunner::Impl {
  public:
@@ -74,24 +39,28 @@ class ModelRunner::Impl {
         input_(std::move(input)),
         settings_(std::move(settings)) {
     validate(input_);
-    pools_ = std::vector<Place>(std::max<std::size_t>(1, input_.sizes.size()));
+    turns_ = DeviceTurns::of_device(settings_.device);
+    pools_ = std::vector<SizePool>(std::max<std::size_t>(1, input_.sizes.size()));
     first_ = &pool(0);
   }
 
+  DeviceTurns& turns() const noexcept { return *turns_; }
   /// The pool for the first of the input's sizes.
   const RequestPool& first() const noexcept { return *first_; }
 
   /// The pool for one of the input's sizes; compiles the model for it the first time; other sizes
   /// do not wait for that.
   RequestPool& pool(std::size_t size) {
-    Place& place = pools_[size];
-    const std::lock_guard lock(place.mutex);
-    if (!place.pool)
-      place.pool = std::make_unique<RequestPool>(engine_->compile(
-          model_, input_,
-          input_.sizes.empty() ? std::nullopt : std::optional<cv::Size>(input_.sizes[size]),
-          settings_));
-    return *place.pool;
+    SizePool& of_size = pools_[size];
+    const std::lock_guard lock(of_size.mutex);
+    if (!of_size.pool)
+      of_size.pool = std::make_unique<RequestPool>(
+          engine_->compile(
+              model_, input_,
+              input_.sizes.empty() ? std::nullopt : std::optional<cv::Size>(input_.sizes[size]),
+              settings_),
+          turns_);
+    return *of_size.pool;
   }
 
   RequestPool& pool_for(const cv::Mat& picture) {
@@ -111,21 +80,25 @@ class ModelRunner::Impl {
     return map;
   }
 
-  /// For the goal latency: the calling thread does all of it, and no other has to be woken.
+  /// For the goal latency: the calling thread does all of it, and no other has to be woken. It does
+  /// not wait for other models.
   void run_alone(const cv::Mat& picture, const Read& read) {
     RequestPool& pool = pool_for(picture);
-    std::unique_ptr<InferenceRequest> request = pool.take();
+    std::unique_ptr<PooledRequest> pooled = pool.take();
+    InferenceRequest& request = *pooled->request;
     std::exception_ptr failed;
     in_progress_.fetch_add(1, std::memory_order_relaxed);
+    turns_->start_at_once(pooled->place, now());
     try {
-      const PictureMap map = fill(*request, picture);
-      request->run();
-      read(0, ModelOutputs{request->outputs(), pool.input_size(), picture.size(), map});
+      const PictureMap map = fill(request, picture);
+      request.run();
+      read(0, ModelOutputs{request.outputs(), pool.input_size(), picture.size(), map});
     } catch (...) {
       failed = std::current_exception();
     }
+    turns_->done(pooled->place, now());
     in_progress_.fetch_sub(1, std::memory_order_relaxed);
-    pool.give_back(std::move(request));
+    pool.give_back(std::move(pooled));
     if (failed) std::rethrow_exception(failed);
   }
 
@@ -136,37 +109,67 @@ class ModelRunner::Impl {
   std::atomic<std::size_t> in_progress_{0}, pictures_{0}, shared_{0};
 
  private:
-  struct Place {
+  struct SizePool {
     std::mutex mutex;
     std::unique_ptr<RequestPool> pool;  // never replaced once set
   };
-  std::vector<Place> pools_;  // by the index of the size
+  std::shared_ptr<DeviceTurns> turns_{};
+  std::vector<SizePool> pools_{};  // by the index of the size
   const RequestPool* first_ = nullptr;
 };
 
 namespace {
 
-/// One call of run: what it has in flight, and what has come back.
+/// One call of run, which waits for the turns and the results of its flights.
 class Call {
  public:
-  void landed(Flight flight, std::exception_ptr error) {
+  struct Event {
+    enum class Kind { may_start, landed };
+    Kind kind{};
+    std::shared_ptr<Flight> flight{};
+    std::exception_ptr error{};  // of a landed one
+  };
+
+  void tell(Event event) {
     const std::lock_guard lock(mutex_);
-    landed_.emplace_back(std::move(flight), std::move(error));
+    events_.push_back(std::move(event));
     // Under the lock: once it is released, the call may return and this object be destroyed.
     changed_.notify_one();
   }
-  std::pair<Flight, std::exception_ptr> wait() {
+
+  /// For a call whose flights have all started.
+  Event wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !landed_.empty(); });
-    auto next = std::move(landed_.back());
-    landed_.pop_back();
-    return next;
+    changed_.wait(lock, [this] { return !events_.empty(); });
+    return take();
+  }
+
+  /// For a call of which a flight waits for its turn.
+  Event wait(DeviceTurns& turns) {
+    std::unique_lock lock(mutex_);
+    while (events_.empty()) {
+      lock.unlock();
+      const auto due = turns.grant_due(now());  // which may tell this call
+      lock.lock();
+      if (!events_.empty()) break;
+      if (due)
+        changed_.wait_until(lock, *due);
+      else
+        changed_.wait(lock);
+    }
+    return take();
   }
 
  private:
+  Event take() {
+    Event event = std::move(events_.back());
+    events_.pop_back();
+    return event;
+  }
+
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::pair<Flight, std::exception_ptr>> landed_;
+  std::vector<Event> events_;
 };
 
 }  // namespace
@@ -182,7 +185,7 @@ void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
   if (pictures.size() == 1 && impl_->settings_.goal == PerformanceGoal::latency)
     return impl_->run_alone(pictures.front(), read);
   Call call;
-  std::size_t next = 0, in_flight = 0;
+  std::size_t next = 0, in_flight = 0, waiting = 0;
   std::exception_ptr failed;
   std::size_t failed_index = 0;
   const auto fail = [&](std::size_t index, std::exception_ptr why) {
@@ -191,40 +194,52 @@ void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
     failed_index = index;
   };
 
-  // Starts the next picture on a request. If that fails, the picture has failed and the request is
-  // free.
-  const auto start = [&](RequestPool& pool, std::unique_ptr<InferenceRequest> request) {
-    auto flight = std::make_shared<Flight>(Flight{next, &pool, std::move(request)});
+  const auto finish = [&](Flight& flight, std::exception_ptr error) {
+    --in_flight;
+    impl_->in_progress_.fetch_sub(1, std::memory_order_relaxed);
+    flight.pool->give_back(std::move(flight.pooled));
+    if (error) fail(flight.index, std::move(error));
+  };
+
+  const auto start = [&](const std::shared_ptr<Flight>& flight) {
+    try {
+      flight->request().start([&call, flight](std::exception_ptr error) {
+        flight->done();
+        call.tell({Call::Event::Kind::landed, flight, std::move(error)});
+      });
+    } catch (...) {  // it has not started: nothing will complete
+      flight->done();
+      finish(*flight, std::current_exception());
+    }
+  };
+
+  // Prepares the next picture on a request, and starts it when its model has the turn.
+  const auto prepare = [&](RequestPool& pool, std::unique_ptr<PooledRequest> pooled) {
+    const auto flight = std::make_shared<Flight>(Flight{next++, &pool, std::move(pooled)});
     impl_->in_progress_.fetch_add(1, std::memory_order_relaxed);
     ++in_flight;
     try {
-      flight->map = impl_->fill(*flight->request, pictures[next]);
-      flight->request->start([&call, flight](std::exception_ptr error) {
-        call.landed(std::move(*flight), std::move(error));
-      });
-    } catch (...) {  // it has not started: nothing will complete
-      --in_flight;
-      impl_->in_progress_.fetch_sub(1, std::memory_order_relaxed);
-      pool.give_back(std::move(flight->request));
-      fail(next, std::current_exception());
+      flight->map = impl_->fill(flight->request(), pictures[flight->index]);
+    } catch (...) {
+      return finish(*flight, std::current_exception());
     }
-    ++next;
+    const auto granted = [&call, flight] { call.tell({Call::Event::Kind::may_start, flight}); };
+    if (pool.turns().ask(flight->pooled->place, now(), granted))
+      start(flight);
+    else
+      ++waiting;
   };
 
-  const auto land = [&] {
-    auto [flight, error] = call.wait();
-    --in_flight;
-    impl_->in_progress_.fetch_sub(1, std::memory_order_relaxed);
+  const auto land = [&](Flight& flight, std::exception_ptr error) {
     if (!error) {
       try {
-        read(flight.index, ModelOutputs{flight.request->outputs(), flight.pool->input_size(),
+        read(flight.index, ModelOutputs{flight.request().outputs(), flight.pool->input_size(),
                                         pictures[flight.index].size(), flight.map});
       } catch (...) {
         error = std::current_exception();
       }
     }
-    flight.pool->give_back(std::move(flight.request));
-    if (error) fail(flight.index, std::move(error));
+    finish(flight, std::move(error));
   };
 
   while (next < pictures.size() || in_flight > 0) {
@@ -238,13 +253,19 @@ void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
       }
       // Waits for another call's request only while nothing of this call's own can come back.
       if (auto request = in_flight > 0 ? pool->try_take() : pool->take()) {
-        start(*pool, std::move(request));
+        prepare(*pool, std::move(request));
         continue;
       }
     } else if (in_flight == 0) {
       break;
     }
-    land();
+    Call::Event event = waiting > 0 ? call.wait(impl_->turns()) : call.wait();
+    if (event.kind == Call::Event::Kind::may_start) {
+      --waiting;
+      start(event.flight);
+    } else {
+      land(*event.flight, std::move(event.error));
+    }
   }
   if (failed) std::rethrow_exception(failed);
 }

@@ -286,6 +286,62 @@ TEST_F(ModelRunnerTest, RefusesAWrongInputBeforeItCompiles) {
   EXPECT_EQ(plan->compiled, 0u);
 }
 
+TEST_F(ModelRunnerTest, IsHeldUpByANeighbourThatHangsForATurnAtMost) {
+  const auto hanging = make();
+  const auto pictures = pictures_of(8);
+  plan->hold();
+  auto call =
+      std::async(std::launch::async, [&] { hanging->run(pictures, [](auto, const auto&) {}); });
+  ASSERT_TRUE(plan->wait_for_in_flight(4));
+  const auto others = std::make_shared<FakePlan>();
+  for (const auto goal : {PerformanceGoal::throughput, PerformanceGoal::latency}) {
+    EngineSettings settings;
+    settings.goal = goal;
+    ModelRunner other(std::make_shared<FakeEngine>(others), ModelFile{}, input, settings);
+    std::size_t read = 0;
+    for (int round = 0; round < 10; ++round)
+      other.run(std::span(pictures).first(round % 2 == 0 ? 1 : 8),
+                [&](auto, const auto&) { ++read; });
+    EXPECT_EQ(read, 45u);
+    EXPECT_EQ(call.wait_for(0s), std::future_status::timeout);
+  }
+  plan->release();
+  call.get();
+}
+
+TEST_F(ModelRunnerTest, SharesADeviceBetweenModelsInThousandsOfRandomRounds) {
+  plan->fail_start = 198;
+  plan->fail_done = 199;
+  std::vector<std::unique_ptr<ModelRunner>> runners;
+  for (int i = 0; i < 3; ++i) runners.push_back(make());
+  runners.push_back(make(PerformanceGoal::latency));
+  std::atomic<std::size_t> failures{0};
+  std::vector<std::thread> callers;
+  for (unsigned caller = 0; caller < 8; ++caller)
+    callers.emplace_back([&, caller] {
+      std::mt19937 random(caller);
+      for (int round = 0; round < 1000; ++round) {
+        const std::vector<cv::Mat> pictures(random() % 3 + 1,
+                                            picture_of(static_cast<int>(random() % 199) + 1));
+        const int value = pictures[0].at<cv::Vec3b>(0, 0)[0];
+        std::size_t reads = 0;
+        try {
+          runners[random() % runners.size()]->run(pictures, [&](auto, const auto& outputs) {
+            ++reads;
+            if (outputs.at(0).values[0] != static_cast<float>(value)) ++plan->breaches;
+          });
+          if (reads != pictures.size() || value > 197) ++plan->breaches;
+        } catch (const std::runtime_error&) {
+          if (reads > 0 || value < 198) ++plan->breaches;
+          ++failures;
+        }
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_GT(failures, 0u);
+  for (const auto& runner : runners) EXPECT_EQ(runner->workload(), 0);
+}
+
 class ModelRunnerOnEngines : public EngineConformance {};
 
 #ifndef __SANITIZE_ADDRESS__  // which keeps what was freed

@@ -100,8 +100,12 @@ class VCAP_EXPORT CompiledModel {
   virtual ~CompiledModel();
 
   virtual cv::Size input_size() const = 0;
-  /// How many requests keep the device busy; at least 1.
+  /// How many requests a ModelRunner should make: those that keep the device busy, and more that
+  /// are prepared or read meanwhile; at least 1.
   virtual std::size_t optimal_requests() const = 0;
+  /// How many of them the device runs at the same time; at least 1. The default:
+  /// optimal_requests().
+  virtual std::size_t parallel_requests() const;
   /// Throws EngineError (inference_failed).
   virtual std::unique_ptr<InferenceRequest> make_request() = 0;
 };

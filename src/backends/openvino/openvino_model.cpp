@@ -260,14 +260,18 @@ OpenVinoModel::OpenVinoModel(std::string name, ov::CompiledModel compiled,
 }
 
 std::size_t OpenVinoModel::optimal_requests() const {
-  const std::size_t running =
-      std::max(1u, compiled_.get_property(ov::optimal_number_of_infer_requests));
-  // OpenVINO tells how many it runs at once. While these run, others are prepared and wait in its
-  // queue, so that a stream whose request ends has the next one without a thread's wake-up. Fitting
-  // and reading take up to a sixth of a small network's run; the others cost no processor time
-  // that could be measured, and the memory of an input and the outputs. For latency there is none:
-  // preparing would take cores from the picture that runs.
-  return is_for_latency(compiled_) ? running : running + (running + 5) / 6;
+  const std::size_t running = parallel_requests();
+  // While these run, others are prepared and wait, so that a stream whose request ends has the next
+  // one without a thread's wake-up. Two at least: with one, a model that shares the device often
+  // had no request ready during its turn. They cost no processor time that could be measured, and
+  // the memory of an input and the outputs. For latency there is none: preparing would take cores
+  // from the picture that runs.
+  constexpr std::size_t kFewest = 2;
+  return is_for_latency(compiled_) ? running : running + std::max(kFewest, (running + 5) / 6);
+}
+
+std::size_t OpenVinoModel::parallel_requests() const {
+  return std::max(1u, compiled_.get_property(ov::optimal_number_of_infer_requests));
 }
 
 std::unique_ptr<InferenceRequest> OpenVinoModel::make_request() {

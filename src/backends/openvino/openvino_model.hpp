@@ -17,6 +17,7 @@ class OpenVinoModel final : public CompiledModel {
 
   cv::Size input_size() const override { return size_; }
   std::size_t optimal_requests() const override;
+  std::size_t parallel_requests() const override;
   std::unique_ptr<InferenceRequest> make_request() override;
 
   /// For the cache: what import_openvino_model takes.

@@ -2,7 +2,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "models/by_hand.hpp"
@@ -36,24 +35,6 @@ double cold_to_warm_by_hand(const Network& network) {
   return times.cold / times.warm;
 }
 
-/// Images a second of `count` backends of the same network, 16 callers in all.
-double backends(int count) {
-  constexpr int kCallers = 16;
-  const Network network = pose();
-  std::vector<std::unique_ptr<DetectorBackend>> all;
-  for (int i = 0; i < count; ++i) all.push_back(make_backend(network));
-  Window window(network.images, network.images / 10);
-  std::vector<std::jthread> callers;
-  for (std::size_t caller = 0; caller < kCallers; ++caller)
-    callers.emplace_back([&, caller] {
-      const std::vector<cv::Mat>& images = pictures();
-      for (std::size_t i = caller; !window.over(); ++i, window.count())
-        all[caller % all.size()]->detect(images[i % images.size()]);
-    });
-  callers.clear();
-  return window.rate().of_time;
-}
-
 }  // namespace
 
 std::vector<Figure> warm_start() {
@@ -70,24 +51,6 @@ std::vector<Figure> warm_start() {
     add("", cold_to_warm);
     add("floor: ", cold_to_warm_by_hand);
   }
-  return figures;
-}
-
-std::vector<Figure> side_by_side() {
-  std::vector<Figure> figures{
-      {.id = "models.5",
-       .what = "four models beside each other, 4 callers each, rate of one with 16",
-       .target = 0.9,
-       .better = Better::higher,
-       .sample = [] { return ratio([] { return backends(4); }, [] { return backends(1); }); }}};
-  for (const int in_a_row : {1, 4, 16, 64})
-    figures.push_back({.id = "models.5",
-                       .what = "floor: four models by hand, in turns of " +
-                               std::to_string(in_a_row) + ", rate of one",
-                       .target = 0.9,
-                       .better = Better::higher,
-                       .sample = [=] { return in_turns(pose().file, in_a_row); },
-                       .samples = 5});
   return figures;
 }
 

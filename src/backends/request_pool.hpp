@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/device_turns.hpp"
+#include "vcap/backends/engine.hpp"
+
+namespace vcap {
+
+/// A request and its place on the device.
+struct PooledRequest {
+  std::unique_ptr<InferenceRequest> request{};
+  DeviceTurns::Place place{};
+};
+
+/// The requests of one compiled model. Thread safety: thread-safe.
+class RequestPool {
+ public:
+  RequestPool(std::unique_ptr<CompiledModel> model, std::shared_ptr<DeviceTurns> turns)
+      : model_(std::move(model)),
+        turns_(std::move(turns)),
+        turns_model_(turns_->add_model(model_->parallel_requests())),
+        size_(model_->optimal_requests()) {
+    for (std::size_t i = 0; i < size_; ++i)
+      free_.push_back(std::make_unique<PooledRequest>(
+          PooledRequest{model_->make_request(), {turns_model_.get()}}));
+  }
+
+  cv::Size input_size() const { return model_->input_size(); }
+  std::size_t size() const noexcept { return size_; }
+  DeviceTurns& turns() const noexcept { return *turns_; }
+
+  /// nullptr if none is free.
+  std::unique_ptr<PooledRequest> try_take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return nullptr;
+    auto request = std::move(free_.back());
+    free_.pop_back();
+    return request;
+  }
+  /// Waits until one is free.
+  std::unique_ptr<PooledRequest> take() {
+    std::unique_lock lock(mutex_);
+    returned_.wait(lock, [this] { return !free_.empty(); });
+    auto request = std::move(free_.back());
+    free_.pop_back();
+    return request;
+  }
+  void give_back(std::unique_ptr<PooledRequest> request) {
+    {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(std::move(request));
+    }
+    returned_.notify_one();
+  }
+
+ private:
+  const std::unique_ptr<CompiledModel> model_;
+  const std::shared_ptr<DeviceTurns> turns_;
+  const DeviceTurns::ModelHandle turns_model_;
+  const std::size_t size_;
+  std::mutex mutex_;
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<PooledRequest>> free_;  // destroyed before the model
+};
+
+}  // namespace vcap
