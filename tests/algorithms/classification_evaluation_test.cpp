@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Optional;
 
-TEST(ScoreClassification, CountsWhatIsTakenForWhat) {
+TEST(ScoreClassification, CountsEachPairOfTrueAndFoundLabels) {
   const std::vector<ClassifiedSample> samples{
       {"dog", "dog"}, {"cat", "cat"}, {"cat", "dog"}, {"cat", "fox"}, {"dog", std::nullopt}};
   const ClassificationScores scores = score_classification(samples);
@@ -38,10 +38,10 @@ TEST(ScoreClassification, CountsWhatIsTakenForWhat) {
   EXPECT_EQ(scores.classes[2].recall, std::nullopt);
 }
 
-TEST(ScoreClassification, AveragesOverTheClassesThatAreShown) {
+TEST(ScoreClassification, AveragesOverTheClassesThatOccurInTheTruth) {
   const std::vector<ClassifiedSample> samples{{"a", "a"}, {"a", "c"}, {"b", "a"}};
   const ClassificationScores scores = score_classification(samples);
-  EXPECT_THAT(scores.macro_precision, Optional(0.25));  // 1/2 and none
+  EXPECT_THAT(scores.macro_precision, Optional(0.25));  // 1/2 and no value
   EXPECT_THAT(scores.macro_recall, Optional(0.25));     // 1/2 and 0
   EXPECT_THAT(scores.macro_f1, Optional(0.25));         // 1/2 and 0
 }

@@ -35,7 +35,7 @@ auto Point(double score, double precision, double recall) {
                Field(&PrecisionRecallPoint::recall, testing::DoubleEq(recall)));
 }
 
-/// Two objects; one is found twice, the other with an IoU of one half.
+/// Two objects: the first is found twice, the second with an IoU of one half.
 DetectionFrames two_objects() {
   return {{.truth = {{.box = xywh(0, 0, 10, 10)}, {.box = xywh(20, 0, 10, 10)}},
            .found = {{.box = xywh(20, 0, 10, 5), .score = 0.7},
@@ -51,13 +51,13 @@ TEST(ScoreDetections, CountsAnObjectOnce) {
   EXPECT_THAT(scores.f1, Optional(0.8));
 }
 
-TEST(ScoreDetections, NeedsTheIouThatIsAskedFor) {
+TEST(ScoreDetections, RequiresTheGivenIou) {
   EXPECT_THAT(score_detections(two_objects(), 0.5), Counts(2, 1, 0));
   EXPECT_THAT(score_detections(two_objects(), 0.51), Counts(1, 2, 1));
   EXPECT_THAT(score_detections(two_objects(), 1), Counts(1, 2, 1));
 }
 
-TEST(ScoreDetections, LeavesOutLowerScores) {
+TEST(ScoreDetections, LeavesOutScoresBelowTheThreshold) {
   EXPECT_THAT(score_detections(two_objects(), 0.5, 0.8), Counts(1, 1, 1));
   EXPECT_THAT(score_detections(two_objects(), 0.5, 0.81), Counts(1, 0, 1));
   EXPECT_THAT(score_detections(two_objects(), 0.5, 1), Counts(0, 0, 2));
@@ -74,14 +74,14 @@ TEST(ScoreDetections, HasNoRatioWithoutADenominator) {
   EXPECT_EQ(nothing.f1, std::nullopt);
 }
 
-TEST(ScoreDetections, CountsNothingOnCrowdsAndIgnoredObjects) {
+TEST(ScoreDetections, DoesNotCountBoxesOnCrowdsAndIgnoredObjects) {
   const DetectionFrames frames{{.truth = {{.box = xywh(0, 0, 100, 100), .is_crowd = true},
                                           {.box = xywh(200, 0, 10, 10), .is_ignored = true}},
                                 .found = {{.box = xywh(0, 0, 10, 10)},
                                           {.box = xywh(50, 50, 10, 10)},
                                           {.box = xywh(200, 0, 10, 10)},
                                           {.box = xywh(200, 0, 10, 10)}}}};
-  // A crowd takes any number of boxes, an ignored object one.
+  // A crowd absorbs any number of boxes, an ignored object absorbs one.
   EXPECT_THAT(score_detections(frames), Counts(0, 1, 0));
 }
 
@@ -114,7 +114,7 @@ TEST(PrecisionRecallCurve, IsEmptyWithoutObjects) {
               IsEmpty());
 }
 
-TEST(AveragePrecision, ReadsPrecisionOffAt101Recalls) {
+TEST(AveragePrecision, ReadsPrecisionAt101Recalls) {
   const AveragePrecision figures = average_precision(two_objects());
   // 51 recalls up to 0.5 at a precision of 1, the 50 others at 2/3.
   ASSERT_TRUE(figures.ap_50);
@@ -139,7 +139,7 @@ TEST(AveragePrecision, DividesObjectsByArea) {
   EXPECT_THAT(figures.ar_medium, Optional(1.0));
 }
 
-TEST(AveragePrecision, TakesAHundredBoxesOfAFrame) {
+TEST(AveragePrecision, UsesTheBestHundredBoxesOfAFrame) {
   DetectionFrame frame{.truth = {{.box = xywh(0, 0, 10, 10)}}};
   for (int i = 0; i < 100; ++i) frame.found.push_back({.box = xywh(1000, 0, 10, 10), .score = 0.9});
   frame.found.push_back({.box = xywh(0, 0, 10, 10), .score = 0.1});
@@ -162,7 +162,7 @@ TEST(MeanOverClasses, LeavesOutClassesWithoutTheFigure) {
   EXPECT_EQ(mean.ap_large, std::nullopt);
 }
 
-TEST(DetectionEvaluation, NamesTheFrameOfAValueThatCannotBe) {
+TEST(DetectionEvaluation, NamesTheFrameOfAnInvalidValue) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const BoundingBox good = xywh(0, 0, 1, 1);
   const std::vector<std::pair<DetectionFrame, const char*>> cases{
@@ -180,7 +180,7 @@ TEST(DetectionEvaluation, NamesTheFrameOfAValueThatCannotBe) {
   }
 }
 
-TEST(DetectionEvaluation, RefusesAnIouThatNothingOrAllWouldReach) {
+TEST(DetectionEvaluation, RefusesAnIouOutOfRange) {
   for (const double iou : {0.0, -0.5, 1.01, std::nan("")}) {
     EXPECT_THAT([&] { score_detections({}, iou); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("the IoU")));

@@ -61,7 +61,7 @@ std::string message_of(Call call) {
   return {};
 }
 
-TEST(CosineDistances, AreZeroAlongOneAcrossAndTwoAgainst) {
+TEST(CosineDistances, AreZeroForEqualOneForPerpendicularTwoForOppositeDirections) {
   EXPECT_THAT(cosine_distances(Encoding{1, 0}, Encodings{{5, 0}, {0, 0.1f}, {-3, 0}, {1, 1}}),
               ElementsAre(0, 1, 2, FloatNear(1 - std::sqrt(0.5f), 1e-7f)));
 }
@@ -96,7 +96,7 @@ TEST(CosineDistances, DoNotDependOnTheLengthOfEncodings) {
       ElementsAre(FloatNear(0, 1e-15f), FloatNear(1, 1e-15f)));
 }
 
-TEST(CosineDistances, RefuseAnEncodingOfZerosByName) {
+TEST(CosineDistances, NameAnEncodingOfZeros) {
   const Encodings others = {{1, 2}, {0, 0}};
   EXPECT_THAT(message_of([&] {
                 cosine_distances(Encoding{1, 1}, others);
@@ -132,11 +132,11 @@ TEST(EuclideanDistances, AgreeWithTheFormulaForEveryLength) {
   }
 }
 
-TEST(EuclideanDistances, KeepTheDigitsOfNearEncodingsFarFromZero) {
+TEST(EuclideanDistances, ArePreciseForNearEncodingsFarFromZero) {
   EXPECT_THAT(euclidean_distances(Encoding{16777215, 0}, Encodings{{16777214, 0}}), ElementsAre(1));
 }
 
-TEST(EuclideanDistances, TakeZerosLikeAnyOtherEncoding) {
+TEST(EuclideanDistances, AcceptAnEncodingOfZeros) {
   EXPECT_THAT(euclidean_distances(Encoding{0, 0}, Encodings{{0, 0}, {3, 4}}), ElementsAre(0, 5));
 }
 
@@ -154,7 +154,7 @@ TEST(Distances, AreTheSameOneAgainstManyAndManyAgainstMany) {
   }
 }
 
-TEST(Distances, AreNoneToNoOthers) {
+TEST(Distances, AreEmptyWithoutOthers) {
   EXPECT_THAT(cosine_distances(Encoding{1}, Encodings{}), IsEmpty());
   EXPECT_THAT(euclidean_distances(Encoding{1}, Encodings{}), IsEmpty());
   EXPECT_EQ(cosine_distance_matrix(Encodings{{1, 2}}, Encodings{}).size(), cv::Size(0, 1));

@@ -73,7 +73,7 @@ void expect_figures(const AveragePrecision& actual, const Json& expected) {
   }
 }
 
-TEST(EvaluationAgreement, DetectionFiguresAreThoseOfPycocotools) {
+TEST(EvaluationAgreement, DetectionFiguresEqualThoseOfPycocotools) {
   ASSERT_GE(golden().at("detection").size(), 19u);
   for (const Json& one : golden().at("detection")) {
     SCOPED_TRACE(one.at("name").get<std::string>());
@@ -108,7 +108,7 @@ std::vector<TrackingFrame> tracking_frames(const Json& list) {
   return frames;
 }
 
-/// By TrackEval's names. What has no denominator is 0 there.
+/// The figures by TrackEval's names. A figure without a denominator is 0 there.
 std::map<std::string, double> numbers_of(const TrackingCounts& counts) {
   const TrackingScores scores = tracking_scores(counts);
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
@@ -149,7 +149,7 @@ void expect_numbers(const TrackingCounts& counts, const Json& expected) {
     EXPECT_NEAR(hota_at[i], expected.at("HOTA_at").at(i).get<double>(), kTolerance) << i;
 }
 
-TEST(EvaluationAgreement, TrackingFiguresAreThoseOfTrackEval) {
+TEST(EvaluationAgreement, TrackingFiguresEqualThoseOfTrackEval) {
   ASSERT_GE(golden().at("tracking").size(), 17u);
   std::map<std::string, TrackingCounts> counted;
   for (const Json& one : golden().at("tracking")) {
@@ -164,7 +164,7 @@ TEST(EvaluationAgreement, TrackingFiguresAreThoseOfTrackEval) {
   }
 }
 
-TEST(EvaluationAgreement, ClassificationFiguresAreThoseOfScikitLearn) {
+TEST(EvaluationAgreement, ClassificationFiguresEqualThoseOfScikitLearn) {
   ASSERT_GE(golden().at("classification").size(), 3u);
   for (const Json& one : golden().at("classification")) {
     std::vector<ClassifiedSample> samples;

@@ -11,7 +11,7 @@
 namespace vcap {
 namespace {
 
-/// Boxes of 0…100 on a raster of eighths, so that sums and products are exact.
+/// Boxes within 0…100. Coordinates are multiples of 1/8, so sums and products are exact.
 std::vector<BoundingBox> random_boxes(int count) {
   std::mt19937 engine(7);
   std::uniform_int_distribution<int> position(0, 800);
@@ -23,7 +23,7 @@ std::vector<BoundingBox> random_boxes(int count) {
   return boxes;
 }
 
-TEST(Iou, IsTheSharedPartOfBothBoxes) {
+TEST(Iou, IsTheIntersectionOverTheUnion) {
   const struct {
     BoundingBox a, b;
     double expected;
@@ -95,7 +95,7 @@ TEST(IouCostMatrix, HoldsOneMinusIouOfEachRowWithEachColumn) {
                                            all[static_cast<std::size_t>(column) + 5]));
 }
 
-TEST(IouCostMatrix, KeepsTheLengthOfASideWhereTheOtherIsEmpty) {
+TEST(IouCostMatrix, KeepsTheLengthOfASideIfTheOtherIsEmpty) {
   const std::vector<BoundingBox> boxes = random_boxes(3);
   EXPECT_EQ(iou_cost_matrix(boxes, {}).size(), cv::Size(0, 3));
   EXPECT_EQ(iou_cost_matrix({}, boxes).size(), cv::Size(3, 0));

@@ -29,7 +29,7 @@ BoundingBox box_at(double x, double y, double width = 40, double height = 100) {
   return {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
 }
 
-/// Somebody who walks to the right and comes nearer, in half a curve.
+/// A person who walks to the right along a curve and comes nearer.
 BoundingBox walker(double t) {
   return box_at(100 + 60 * t, 200 + 20 * std::sin(t), 40 + 2 * t, 100 + 5 * t);
 }
@@ -84,7 +84,7 @@ TEST(KalmanFilter, PredictsTheSameInOneStepAndInMany) {
   expect_near(coasted_often.covariance(), coasted.covariance(), 1e-9);
 }
 
-TEST(KalmanFilter, CoastsAsItPredictsIfVelocitiesHardlyFade) {
+TEST(KalmanFilter, CoastsLikeItPredictsIfVelocitiesHardlyFade) {
   KalmanFilter predicted = followed(10, 3), coasted = predicted;
   predicted.predict(milliseconds(400));
   coasted.coast(milliseconds(400), std::chrono::hours(100));
@@ -102,7 +102,7 @@ TEST(KalmanFilter, ComesToRestWhileItCoasts) {
   EXPECT_NEAR(filter.state()[0], x + velocity * 0.5, 1e-6);
 }
 
-TEST(KalmanFilter, IsAboutTheSameAtThirtyTenAndFiveFramesASecond) {
+TEST(KalmanFilter, GivesSimilarStatesAtThirtyTenAndFiveFramesASecond) {
   for (const double t : {1.0, 2.0, 5.0, 8.0}) {
     SCOPED_TRACE("after " + std::to_string(t) + " s");
     const KalmanFilter slow = followed(5, t), medium = followed(10, t), fast = followed(30, t);
@@ -121,7 +121,7 @@ TEST(KalmanFilter, IsAboutTheSameAtThirtyTenAndFiveFramesASecond) {
   }
 }
 
-// With independent errors, 30 frames a second would be worth six times as much as 5.
+// With independent errors, 30 frames have a sixth of the variance of 5 frames.
 TEST(KalmanFilter, CountsFramesAsIndependentIfErrorsAreNotCorrelated) {
   const auto variance = [](int frames) {
     KalmanFilter filter(box_at(0, 0),
@@ -147,7 +147,7 @@ TEST(KalmanFilter, TrustsANoisyBoxLess) {
   EXPECT_GT(unsure.box().centre().x, x);
 }
 
-TEST(KalmanFilter, HardlyMovesForASecondBoxAtOneTime) {
+TEST(KalmanFilter, HardlyMovesForASecondBoxAtTheSameTime) {
   KalmanFilter filter = followed(10, 2);
   const KalmanFilter before = filter;
   filter.predict(nanoseconds(0));
@@ -157,16 +157,16 @@ TEST(KalmanFilter, HardlyMovesForASecondBoxAtOneTime) {
   EXPECT_NEAR(filter.box().centre().x, x, 1);
 }
 
-TEST(KalmanFilter, MeasuresDistanceInDeviations) {
-  const KalmanFilter filter(box_at(0, 0));  // deviations: 3 of the filter, 3 of the measurement
+TEST(KalmanFilter, MeasuresDistanceInStandardDeviations) {
+  const KalmanFilter filter(box_at(0, 0));  // standard deviations: filter 3, measurement 3
   EXPECT_EQ(filter.gating_distance(box_at(0, 0)), 0);
   EXPECT_NEAR(filter.gating_distance(box_at(3, 0)), 0.5, 1e-12);
   EXPECT_NEAR(filter.gating_distance(box_at(3, 6, 43, 91)), 0.5 + 2 + 0.5 + 4.5, 1e-12);
   EXPECT_NEAR(filter.centre_gating_distance(box_at(3, 6, 43, 91)), 2.5, 1e-12);
 }
 
-// The gates' shares, on boxes that move and are measured as the filter assumes.
-TEST(KalmanFilter, GatesInTheShareOfBoxesThatItPromises) {
+// Measures the gates' shares on boxes that follow the filter's own model.
+TEST(KalmanFilter, AcceptsThePromisedShareOfBoxesInItsGate) {
   std::mt19937 engine(1);
   std::normal_distribution<double> normal;
   const double dt = 0.1, h = 100;
@@ -180,7 +180,7 @@ TEST(KalmanFilter, GatesInTheShareOfBoxesThatItPromises) {
       for (int i = 0; i < 4; ++i) m[i] += motion.measurement * h * normal(engine);
       return m;
     };
-    // The first few steps only: later the sizes leave the scale.
+    // Only the first few steps: the noise here does not follow the size, which changes later.
     cv::Vec4d m = measured();
     KalmanFilter filter(box_at(m[0], m[1], std::max(1.0, m[2]), h), motion);
     place[3] = h + motion.measurement * h * normal(engine);
@@ -224,7 +224,7 @@ TEST(KalmanFilter, ScalesWithTheBox) {
   expect_near(walk(4).covariance(), walk(1).covariance() * 16, 1e-9);
 }
 
-TEST(KalmanFilter, StaysAValidCovarianceThroughLongAndOddRuns) {
+TEST(KalmanFilter, KeepsAValidCovarianceInLongAndOddRuns) {
   std::mt19937 engine(2);
   std::uniform_real_distribution<double> any(0, 1);
   for (int round = 0; round < 20; ++round) {
@@ -252,7 +252,7 @@ TEST(KalmanFilter, StaysAValidCovarianceThroughLongAndOddRuns) {
   }
 }
 
-TEST(KalmanFilter, ContinuesExactlyFromWhatItSaved) {
+TEST(KalmanFilter, ContinuesExactlyFromASavedState) {
   KalmanFilter filter = followed(30, 1.3);
   filter.coast(milliseconds(77), milliseconds(300));
   KalmanFilter restored = KalmanFilter::restore(nlohmann::json::parse(filter.save().dump()));
@@ -264,7 +264,7 @@ TEST(KalmanFilter, ContinuesExactlyFromWhatItSaved) {
   EXPECT_EQ(restored, filter);
 }
 
-TEST(KalmanFilter, FollowsAnotherMotionFromNowOn) {
+TEST(KalmanFilter, UsesANewMotionFromThenOn) {
   KalmanFilter filter = followed(10, 2), lively = filter;
   lively.set_motion({.acceleration = 3});
   filter.predict(milliseconds(500));
@@ -274,7 +274,7 @@ TEST(KalmanFilter, FollowsAnotherMotionFromNowOn) {
   EXPECT_THROW(lively.set_motion({.drift = -1}), InvalidArgument);
 }
 
-TEST(KalmanFilter, RefusesWhatItDidNotSave) {
+TEST(KalmanFilter, RefusesAnInvalidSavedState) {
   const nlohmann::json saved = KalmanFilter(walker(0)).save();
   const auto refuses = [](const nlohmann::json& json) {
     try {
@@ -299,7 +299,7 @@ TEST(KalmanFilter, RefusesWhatItDidNotSave) {
   EXPECT_TRUE(refuses(negative));
 }
 
-TEST(KalmanFilter, RefusesBoxesAndTimesThatCannotBe) {
+TEST(KalmanFilter, RefusesInvalidBoxesAndTimes) {
   for (const BoundingBox& box :
        {BoundingBox{kNan, 0, 1, 1}, BoundingBox{0, 0, kInf, 1}, BoundingBox{5, 0, 1, 1},
         BoundingBox{0, 1, 1, 1}, BoundingBox{0, 0, 1, 2e9}, BoundingBox{0, 0, 1e-7, 1}}) {
@@ -316,7 +316,7 @@ TEST(KalmanFilter, RefusesBoxesAndTimesThatCannotBe) {
     EXPECT_THROW(filter.update(walker(0), noise), InvalidArgument);
 }
 
-TEST(KalmanFilter, NamesTheValueOfAMotionThatCannotBe) {
+TEST(KalmanFilter, NamesTheInvalidValueOfAMotion) {
   const auto message = [](const BoxMotion& motion) -> std::string {
     try {
       KalmanFilter(walker(0), motion);

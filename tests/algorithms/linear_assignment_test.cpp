@@ -26,7 +26,7 @@ using Pairs = std::vector<std::pair<int, int>>;
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
-/// How good an assignment is: more pairs first, then less cost.
+/// The quality of an assignment: more pairs first, then lower cost.
 struct Outcome {
   int pairs = 0;
   double cost = 0;
@@ -51,7 +51,7 @@ Outcome brute_force(const cv::Mat1d& cost, int row = 0, unsigned taken = 0) {
   return best;
 }
 
-/// What the pairs come to, once they are seen to be pairs: by row, none twice, none forbidden.
+/// The pairs' number and cost. Checks that they are sorted by row, unique, and not forbidden.
 Outcome outcome_of(const cv::Mat1d& cost, const Pairs& pairs) {
   Outcome outcome;
   std::set<int> columns;
@@ -91,7 +91,7 @@ void expect_as_brute_force(Draw draw) {
   });
 }
 
-/// Costs on a raster of 1/1024: their sums are exact, so optima compare without a tolerance.
+/// Costs are multiples of 1/1024: their sums are exact, so optima compare without a tolerance.
 double draw_exact(std::mt19937& engine, int low, int high) {
   return std::uniform_int_distribution<int>(low * 1024, high * 1024)(engine) / 1024.0;
 }
@@ -110,7 +110,7 @@ TEST(LinearAssignment, FindsTheOptimumOfNegativeAndMixedCosts) {
   expect_as_brute_force([](std::mt19937& engine) { return draw_exact(engine, -50, 50); });
 }
 
-TEST(LinearAssignment, FindsTheMostPairsAndThenTheLeastCostWherePairsAreForbidden) {
+TEST(LinearAssignment, FindsTheMostPairsAndThenTheLeastCostIfPairsAreForbidden) {
   for (const double allowed : {0.9, 0.5, 0.2, 0.05})
     expect_as_brute_force([allowed](std::mt19937& engine) {
       const bool allow = std::bernoulli_distribution(allowed)(engine);
@@ -118,14 +118,14 @@ TEST(LinearAssignment, FindsTheMostPairsAndThenTheLeastCostWherePairsAreForbidde
     });
 }
 
-TEST(LinearAssignment, FindsTheOptimumAmongTiesWherePairsAreForbidden) {
+TEST(LinearAssignment, FindsTheOptimumAmongTiesIfPairsAreForbidden) {
   expect_as_brute_force([](std::mt19937& engine) {
     const int value = std::uniform_int_distribution<int>(0, 3)(engine);
     return value == 3 ? kForbidden : value;
   });
 }
 
-TEST(LinearAssignment, FindsTheOptimumOfCostsThatRoundUpToTheirRounding) {
+TEST(LinearAssignment, FindsTheOptimumOfInexactCostsWithinRoundingErrors) {
   const auto draw = [](std::mt19937& engine) {
     return std::uniform_real_distribution<double>(-1, 1)(engine) / 3;
   };
@@ -143,7 +143,7 @@ struct Golden {
   double cost;
 };
 
-/// The matrix of linear_assignment_golden.py, which says how it is made.
+/// The same matrix as in linear_assignment_golden.py, which describes it.
 cv::Mat1d golden_costs(const Golden& golden) {
   std::uint32_t x = golden.seed;
   const auto draw = [&x] { return x = 1664525u * x + 1013904223u; };
@@ -170,8 +170,8 @@ TEST(LinearAssignment, AgreesWithScipyOnLargeMatrices) {
 }
 
 TEST(LinearAssignment, SolvesTheMatrixThatMakesEveryPathLong) {
-  // cost = row × column: each row wants the columns that all rows before it have; the least total
-  // pairs them the other way round.
+  // cost = row × column: each row prefers the columns that earlier rows already have. The least
+  // total cost pairs the rows with the columns in reverse order.
   constexpr int n = 250;
   cv::Mat1d cost(n, n);
   for (int row = 0; row < n; ++row)
@@ -182,16 +182,16 @@ TEST(LinearAssignment, SolvesTheMatrixThatMakesEveryPathLong) {
     EXPECT_EQ(pairs[static_cast<std::size_t>(row)], std::pair(row, n - 1 - row));
 }
 
-TEST(LinearAssignment, KeepsTheDigitsOfCostsBesideForbiddenPairs) {
-  // Row 2 must stay out, so the search pays for a forbidden pair; costs that differ by the last bit
-  // of 1 must still be told apart.
+TEST(LinearAssignment, KeepsThePrecisionOfCostsBesideForbiddenPairs) {
+  // Row 2 has no allowed pair, so the search pays for a forbidden one. It must still distinguish
+  // costs that differ by the last bit of 1.
   const double more = std::nextafter(1.0, 2.0);
   const cv::Mat1d cost = (cv::Mat1d(3, 3) << more, 1, kForbidden, 1, more, kForbidden, kForbidden,
                           kForbidden, kForbidden);
   EXPECT_THAT(linear_assignment(cost), ElementsAre(Pair(0, 1), Pair(1, 0)));
 }
 
-TEST(LinearAssignment, LeavesOutTheDearerOfTwoRowsThatWantOneColumn) {
+TEST(LinearAssignment, LeavesOutTheCostlierOfTwoRowsForOneColumn) {
   const cv::Mat1d cost = (cv::Mat1d(2, 2) << 5, kForbidden, 3, kForbidden);
   EXPECT_THAT(linear_assignment(cost), ElementsAre(Pair(1, 0)));
   EXPECT_THAT(linear_assignment(cv::Mat1d(cost.t())), ElementsAre(Pair(0, 1)));
@@ -202,7 +202,7 @@ TEST(LinearAssignment, PrefersMorePairsToLessCost) {
   EXPECT_THAT(linear_assignment(cost), ElementsAre(Pair(0, 1), Pair(1, 0)));
 }
 
-TEST(LinearAssignment, GivesNoPairsWhereAllAreForbidden) {
+TEST(LinearAssignment, GivesNoPairsIfAllAreForbidden) {
   EXPECT_THAT(linear_assignment(cv::Mat1d(4, 3, kForbidden)), IsEmpty());
 }
 
@@ -212,7 +212,7 @@ TEST(LinearAssignment, GivesNoPairsOfAnEmptyMatrix) {
   EXPECT_THAT(linear_assignment(cv::Mat1d(5, 0)), IsEmpty());
 }
 
-TEST(LinearAssignment, TakesAPartOfALargerMatrixAndLeavesItAsItIs) {
+TEST(LinearAssignment, AcceptsAPartOfALargerMatrixAndDoesNotChangeIt) {
   const cv::Mat1d whole = golden_costs({20, 20, 9, 0, 0, 0});
   const cv::Mat1d before = whole.clone();
   for (const cv::Rect& part : {cv::Rect(3, 4, 6, 9), cv::Rect(3, 4, 9, 6)}) {
@@ -227,7 +227,7 @@ TEST(LinearAssignment, SumsUpTheLargestCostsWithoutOverflow) {
   EXPECT_THAT(linear_assignment(cost), ElementsAre(Pair(0, 2), Pair(1, 0), Pair(2, 1)));
 }
 
-TEST(LinearAssignment, RefusesACostThatCannotBeSummedAndSaysWhere) {
+TEST(LinearAssignment, NamesThePlaceOfACostThatCannotBeSummed) {
   const struct {
     double value;
     const char* text;

@@ -19,11 +19,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Two tiles side by side with 40 pixels in common: the seams are at x = 60 and x = 100.
+// Two tiles side by side share 40 pixels: the seams are at x = 60 and x = 100.
 const std::vector<cv::Rect> kTiles = {{0, 0, 100, 100}, {60, 0, 100, 100}};
 
 TEST(MergeTiles, DropsACutBoxWithinABoxOfTheNeighbour) {
-  // The thing reaches from 80 to 130, which the left tile cuts at 100. Its IoU is only 0.4.
+  // The thing is at x = 80 to 130; the left tile cuts it at 100. The boxes' IoU is only 0.4.
   EXPECT_THAT(
       merge_tiles(std::vector<TiledBox>{{.box = {80, 10, 100, 50}, .score = 0.6, .tile = 0},
                                         {.box = {80, 10, 130, 50}, .score = 0.9, .tile = 1}},
@@ -68,7 +68,7 @@ TEST(MergeTiles, KeepsALargeCutBoxAroundASmallWholeOne) {
 }
 
 TEST(MergeTiles, KeepsTheLargestPartOfAThingThatEveryTileCuts) {
-  // From 10 to 120: the left tile has 90 pixels of it, the right one 60; 40 are common.
+  // The thing is at x = 10 to 120: 90 pixels are in the left tile, 60 in the right, 40 in both.
   const std::vector<TiledBox> parts = {{.box = {60, 10, 120, 50}, .score = 0.9, .tile = 1},
                                        {.box = {10, 10, 100, 50}, .score = 0.6, .tile = 0}};
   EXPECT_THAT(merge_tiles(parts, kTiles), ElementsAre(1));
@@ -84,7 +84,7 @@ TEST(MergeTiles, KeepsBoxesOfDifferentLabels) {
       ElementsAre(1, 0));
 }
 
-TEST(MergeTiles, FollowsTheSeamsWidth) {
+TEST(MergeTiles, UsesTheWidthOfTheSeam) {
   const std::vector<TiledBox> boxes = {{.box = {80, 10, 95, 50}, .score = 0.6, .tile = 0},
                                        {.box = {80, 10, 130, 50}, .score = 0.9, .tile = 1}};
   EXPECT_THAT(merge_tiles(boxes, kTiles, {.seam = 4}), ElementsAre(1, 0));
@@ -102,7 +102,7 @@ TEST(MergeTiles, FindsSeamsAtAllFourEdges) {
         ElementsAre(1));
 }
 
-TEST(MergeTiles, FollowsIouOnASingleTile) {
+TEST(MergeTiles, SuppressesByIouOnASingleTile) {
   std::mt19937 engine(7);
   std::uniform_real_distribution<double> position(0, 200), side(-1, 60), score(0, 1);
   for (int round = 0; round < 20; ++round) {
@@ -122,7 +122,7 @@ TEST(MergeTiles, FollowsIouOnASingleTile) {
   }
 }
 
-// Things no larger than the tiles' overlap are found once each, however the tiles cut them.
+// A thing that is not larger than the tiles' overlap is found once, wherever the tiles cut it.
 TEST(MergeTiles, GivesEachThingOnceOnRandomFrames) {
   std::mt19937 engine(9);
   std::uniform_real_distribution<double> side(8, 30), score(0.2, 1);
@@ -134,7 +134,7 @@ TEST(MergeTiles, GivesEachThingOnceOnRandomFrames) {
     std::vector<BoundingBox> things;
     std::vector<TiledBox> found;
     for (int row = 0; row < 4; ++row)
-      for (int column = 0; column < 6; ++column) {  // 310 x 240 pixels, all apart
+      for (int column = 0; column < 6; ++column) {  // 310 x 240 pixels, without overlap
         const double x = 51 * column + jitter(engine), y = 60 * row + jitter(engine);
         things.push_back(
             {x, y, std::min(310.0, x + side(engine)), std::min(240.0, y + side(engine))});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole scenes through a tracker: how well it tracks, and that its results depend on its input
-// alone.
+// Runs whole scenes through a tracker: checks how well it tracks, and that its results depend only
+// on its input.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -21,7 +21,7 @@ using std::chrono::nanoseconds;
 
 class TrackingScenes : public testing::TestWithParam<double> {
  protected:
-  /// The sum over ten random crowds of people who cross each other for 16 seconds.
+  /// The sum of the scores of ten random crowds. People cross each other for 16 seconds.
   static Score in_crowds(const Detector& detector, int people, std::size_t looks = 0,
                          const TrackerSettings& settings = {}) {
     Score sum;
@@ -47,7 +47,7 @@ TEST_P(TrackingScenes, FollowsPeopleWhoWalkStraightOn) {
   EXPECT_GT(score.coverage(), 0.97);
 }
 
-TEST_P(TrackingScenes, KeepsApartTwoWhoCrossAndCoverEachOther) {
+TEST_P(TrackingScenes, DistinguishesTwoPeopleWhoCrossAndCoverEachOther) {
   const std::vector<Person> people = {{.x = 200, .y = 310, .speed_x = 100},
                                       {.x = 700, .y = 300, .speed_x = -100}};
   const Score score = track(people, {}, 5, GetParam());
@@ -56,7 +56,7 @@ TEST_P(TrackingScenes, KeepsApartTwoWhoCrossAndCoverEachOther) {
   EXPECT_GT(score.coverage(), 0.9);
 }
 
-TEST_P(TrackingScenes, FindsPeopleAgainWhomNobodySawForASecond) {
+TEST_P(TrackingScenes, FindsPeopleAgainAfterASecondWithoutDetections) {
   const std::vector<Person> people = {{.x = 100, .y = 300, .speed_x = 80},
                                       {.x = 900, .y = 500, .speed_x = -50, .height = 160},
                                       {.x = 500, .y = 200}};
@@ -65,7 +65,7 @@ TEST_P(TrackingScenes, FindsPeopleAgainWhomNobodySawForASecond) {
   EXPECT_EQ(score.ids, 3u);
 }
 
-TEST_P(TrackingScenes, KeepsIdsThoughAFifthOfTheDetectionsIsMissing) {
+TEST_P(TrackingScenes, KeepsIdsIfAFifthOfTheDetectionsIsMissing) {
   const Score score = in_crowds({.misses = 0.2}, 12);
   EXPECT_LE(score.switches, 16) << "of 120 people";
   EXPECT_LE(score.ids, 126u);
@@ -76,7 +76,7 @@ TEST_P(TrackingScenes, KeepsIdsThoughAFifthOfTheDetectionsIsMissing) {
 TEST_P(TrackingScenes, BridgesMissesByPredictedBoxes) {
   const Score score = in_crowds({.misses = 0.2}, 12, 0, {.emit_lost_for = milliseconds(500)});
   EXPECT_GT(score.coverage(), 0.95);
-  // Of people who left, and of few others.
+  // Predicted boxes of people who left, and of few others.
   EXPECT_LT(score.false_boxes, 1.1 * 0.5 * GetParam() * static_cast<double>(score.ids));
 }
 
@@ -94,14 +94,15 @@ TEST_P(TrackingScenes, FollowsPeopleHalfCoveredByUnsureDetections) {
   EXPECT_LE(with.switches, without.switches);
 }
 
-TEST_P(TrackingScenes, KeepsMoreIdsInACrowdIfItKnowsLooks) {
+TEST_P(TrackingScenes, KeepsMoreIdsInACrowdWithEncodings) {
   const Detector detector{.misses = 0.1, .trembling = 0.03};
   const Score with = in_crowds(detector, 30, 32), without = in_crowds(detector, 30);
   EXPECT_LT(with.switches, without.switches);
   EXPECT_LE(with.switches, 40) << "of 300 people";
 }
 
-/// What a tracker gives for a noisy scene, frame after frame.
+/// A noisy scene: its people, its detector, the tracker's settings, and the detections of each
+/// frame.
 struct Noisy {
   std::vector<Person> people = crowd(15, 3, 8);
   Detector detector{.misses = 0.2, .false_per_frame = 0.5, .covered_confidence = 0.3};
@@ -134,7 +135,7 @@ TEST(TrackerRuns, GiveTheSameForTheSameSeed) {
   EXPECT_TRUE(other_ids.empty()) << "an id in both";
 }
 
-TEST(TrackerRuns, ContinueExactlyFromWhatWasSavedAtEveryFrame) {
+TEST(TrackerRuns, ContinueExactlyFromTheStateSavedAtAnyFrame) {
   const Noisy run;
   const auto frames = run.detections(2);
   MultiObjectTracker uninterrupted(run.settings, 7);
@@ -171,7 +172,7 @@ TEST(TrackerRuns, NeverGiveAnIdTwiceInAFrameNorAgainOnceItIsForgotten) {
   EXPECT_GT(last.size(), 10u);
 }
 
-TEST(TrackerRuns, OfInterleavedStreamsGiveWhatEachGivesAlone) {
+TEST(TrackerRuns, GiveTheSameForInterleavedStreamsAsForEachAlone) {
   const Noisy run;
   constexpr std::size_t kStreams = 5;
   std::vector<std::vector<std::vector<TrackedDetection>>> frames;

@@ -26,7 +26,7 @@ using Detections = std::vector<TrackedDetection>;
 
 BoundingBox standing_at(double x) { return {x, 100, x + 40, 200}; }
 
-/// A tracker that gets one box at a time.
+/// A tracker that gets at most one box a frame.
 class OneTracker : public testing::Test {
  protected:
   std::optional<Uuid> show(int ms, double x, double confidence = 0.9) {
@@ -49,14 +49,14 @@ TEST_F(MultiObjectTrackerTest, ConfirmsAConfidentDetectionAtOnce) {
   EXPECT_EQ(show(100, 105), id);
 }
 
-TEST_F(MultiObjectTrackerTest, ConfirmsAnUnsureOneByItsSecondDetection) {
+TEST_F(MultiObjectTrackerTest, ConfirmsAnUnsureDetectionWhenItIsFoundAgain) {
   EXPECT_FALSE(show(0, 100, 0.6));
   const auto id = show(100, 100, 0.6);
   ASSERT_TRUE(id);
   EXPECT_EQ(show(200, 100, 0.6), id);
 }
 
-TEST_F(MultiObjectTrackerTest, ConfirmsAfterAsLongAsIsAskedFor) {
+TEST_F(MultiObjectTrackerTest, ConfirmsAfterTheGivenTime) {
   set({.confirm_after = milliseconds(200)});
   EXPECT_FALSE(show(0, 100, 0.6));
   EXPECT_FALSE(show(100, 100, 0.6));
@@ -69,7 +69,7 @@ TEST_F(MultiObjectTrackerTest, ConfirmsATentativeTrackOnceItIsFoundWithConfidenc
   EXPECT_TRUE(show(100, 100, 0.8));
 }
 
-TEST_F(MultiObjectTrackerTest, ConfirmsNoneAtOnceIfItIsToldTo) {
+TEST_F(MultiObjectTrackerTest, ConfirmsNoTrackAtOnceIfDisabled) {
   set({.confirm_at_once = 1.1});
   EXPECT_FALSE(show(0, 100, 1));
   EXPECT_TRUE(show(100, 100, 1));
@@ -106,7 +106,7 @@ TEST_F(MultiObjectTrackerTest, ForgetsALostTrackThatIsNotFoundAgainInTime) {
   }
 }
 
-TEST_F(MultiObjectTrackerTest, FollowsUnsureDetectionsButBeginsNothingByThem) {
+TEST_F(MultiObjectTrackerTest, ContinuesTracksByUnsureDetectionsButStartsNone) {
   EXPECT_FALSE(show(0, 100, 0.49));
   EXPECT_EQ(tracker_.track_count(), 0u);
   const auto id = show(100, 100);
@@ -114,14 +114,14 @@ TEST_F(MultiObjectTrackerTest, FollowsUnsureDetectionsButBeginsNothingByThem) {
   EXPECT_FALSE(show(300, 104, 0.05));
 }
 
-TEST_F(MultiObjectTrackerTest, FindsSomebodyAgainWhoWalkedOnUnseen) {
+TEST_F(MultiObjectTrackerTest, FindsAPersonAgainWhoWalkedOnUnseen) {
   std::optional<Uuid> id;
   for (int ms = 0; ms <= 1000; ms += 100) id = show(ms, 100 + ms * 0.08);
   for (int ms = 1100; ms < 2000; ms += 100) show_nobody(ms);
   EXPECT_EQ(show(2000, 260), id);
 }
 
-TEST_F(MultiObjectTrackerTest, SmoothsBoxesThatTremble) {
+TEST_F(MultiObjectTrackerTest, SmoothsNoisyBoxes) {
   double roughness = 0, given = 0;
   for (int i = 0; i < 40; ++i) {
     const double x = i % 2 == 0 ? 100 : 104;
@@ -139,7 +139,7 @@ TEST_F(MultiObjectTrackerTest, GivesBackTheBoxOfADetectionWithoutATrack) {
   EXPECT_EQ(result.found, (std::vector<MultiObjectTracker::Found>{{.box = box}}));
 }
 
-TEST_F(MultiObjectTrackerTest, GivesPredictedBoxesForAsLongAsIsAskedFor) {
+TEST_F(MultiObjectTrackerTest, GivesPredictedBoxesForTheGivenTime) {
   set({.emit_lost_for = milliseconds(300)});
   std::optional<Uuid> id;
   for (int ms = 0; ms <= 1000; ms += 100) id = show(ms, 100 + ms * 0.1);
@@ -173,8 +173,8 @@ TEST_F(MultiObjectTrackerTest, KeepsLabelsApart) {
   EXPECT_EQ(second.found[1].id, first.found[1].id);
 }
 
-/// Two people who change places between two frames.
-TEST_F(MultiObjectTrackerTest, TellsPeopleApartByTheirLooks) {
+/// Two people change places between two frames.
+TEST_F(MultiObjectTrackerTest, DistinguishesPeopleByTheirEncodings) {
   const std::vector<float> red{1, 0, 0}, blue{0, 1, 0};
   const auto look = [&](int ms, double red_x, double blue_x) {
     return tracker_
@@ -189,7 +189,7 @@ TEST_F(MultiObjectTrackerTest, TellsPeopleApartByTheirLooks) {
   EXPECT_EQ(after[1].id, before[1].id);
 }
 
-TEST_F(MultiObjectTrackerTest, RemembersLooksByTimeAndNotByFrames) {
+TEST_F(MultiObjectTrackerTest, AveragesEncodingsOverTimeAndNotOverFrames) {
   const auto turning = [](int frames) {
     MultiObjectTracker tracker;
     for (int i = 0; i <= frames; ++i) {
@@ -221,7 +221,7 @@ TEST_F(MultiObjectTrackerTest, ForgetsEncodingsOfAnotherEncoder) {
   EXPECT_EQ(look(200, {0, 0, 1}), id);
 }
 
-TEST_F(MultiObjectTrackerTest, TakesAFrameAtTheSameTimeAsAnotherLook) {
+TEST_F(MultiObjectTrackerTest, AcceptsASecondFrameAtTheSameTime) {
   const auto id = show(100, 100);
   EXPECT_EQ(show(100, 101), id);
   EXPECT_EQ(show(100, 99), id);
@@ -234,7 +234,7 @@ TEST_F(MultiObjectTrackerTest, RefusesAFrameBeforeTheLast) {
   EXPECT_THROW(tracker_.update(nanoseconds::max(), {}), InvalidArgument);
 }
 
-TEST_F(MultiObjectTrackerTest, RefusesDetectionsThatAreNotRightAndChangesNothing) {
+TEST_F(MultiObjectTrackerTest, RefusesInvalidDetectionsAndChangesNothing) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double inf = std::numeric_limits<double>::infinity();
   show(0, 100);
@@ -281,7 +281,7 @@ TEST_F(MultiObjectTrackerTest, NamesSettingsOutOfRange) {
   EXPECT_THAT(message({.encoding_memory = ago}), HasSubstr("encoding_memory"));
 }
 
-TEST_F(MultiObjectTrackerTest, RefusesWhatItDidNotSave) {
+TEST_F(MultiObjectTrackerTest, RefusesAnInvalidSavedState) {
   show(0, 100);
   const nlohmann::json saved = tracker_.save();
   const auto refuses = [](const nlohmann::json& json) {

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 using Indices = std::vector<std::size_t>;
 
-/// The definition, word by word: repeatedly takes the best box left and drops what overlaps it.
+/// The definition: repeatedly takes the best remaining box and drops the boxes that overlap it.
 Indices naive(std::span<const BoundingBox> boxes, std::span<const double> scores, double limit) {
   Indices left(boxes.size()), kept;
   std::iota(left.begin(), left.end(), std::size_t{0});
@@ -57,7 +57,7 @@ std::string message_of(ErrorCode code, Call call) {
 
 const std::vector<BoundingBox> kThree = {{0, 0, 10, 10}, {0, 0, 10, 9}, {20, 0, 30, 10}};
 
-TEST(NonMaxSuppression, KeepsTheBestOfEachHeapByFallingScore) {
+TEST(NonMaxSuppression, KeepsTheBestOfEachClusterByFallingScore) {
   EXPECT_THAT(non_max_suppression(kThree, std::vector{0.5, 0.6, 0.9}, 0.5), ElementsAre(2, 1));
   EXPECT_THAT(non_max_suppression(kThree, std::vector{0.7, 0.6, 0.1}, 0.5), ElementsAre(0, 2));
 }
@@ -66,7 +66,7 @@ TEST(NonMaxSuppression, TakesTheEarlierOfEqualScores) {
   EXPECT_THAT(non_max_suppression(kThree, std::vector{0.5, 0.5, 0.5}, 0.5), ElementsAre(0, 2));
 }
 
-TEST(NonMaxSuppression, DropsABoxOnlyAboveTheOverlapAndNotAtIt) {
+TEST(NonMaxSuppression, DropsABoxOnlyAboveTheAllowedOverlap) {
   const std::vector<BoundingBox> boxes = {{0, 0, 10, 10}, {0, 0, 5, 10}};  // IoU 0.5
   EXPECT_THAT(non_max_suppression(boxes, std::vector{1.0, 0.5}, 0.5), ElementsAre(0, 1));
   EXPECT_THAT(non_max_suppression(boxes, std::vector{1.0, 0.5}, 0.499), ElementsAre(0));
@@ -89,7 +89,7 @@ TEST(NonMaxSuppression, AgreesWithTheDefinitionOnRandomBoxesWithTies) {
       BoundingBox box{position(engine), position(engine), 0, 0};
       box.x2 = box.x1 + side(engine);
       box.y2 = box.y1 + side(engine);
-      // On whole pixels boxes meet, repeat each other, and lose their area.
+      // With whole pixels, some boxes touch, some are equal, and some have no area.
       if (round % 2 == 0)
         box = {std::floor(box.x1), std::floor(box.y1), std::floor(box.x2), std::floor(box.y2)};
       boxes.push_back(box);
@@ -110,7 +110,7 @@ TEST(NonMaxSuppression, KeepsEverythingAtAnOverlapOfOne) {
               ElementsAre(4, 3, 2, 1, 0));
 }
 
-TEST(NonMaxSuppression, KeepsBoxesWithoutAreaOrNumbers) {
+TEST(NonMaxSuppression, KeepsBoxesWithoutAreaOrWithNan) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<BoundingBox> boxes = {
       {0, 0, 10, 10}, {5, 5, 5, 5}, {nan, 0, 10, 10}, {0, 0, 10, 10}, {9, 9, 1, 1}};
@@ -184,7 +184,7 @@ TEST(NonMaxSuppression, HandlesTensOfThousandsOfLabelsInOnePlace) {
   EXPECT_EQ(non_max_suppression(boxes, scores, labels, 0.5).size(), count / 2);
 }
 
-TEST(NonMaxSuppression, RefusesLabelsThatAreNotOneForEachBox) {
+TEST(NonMaxSuppression, RefusesAWrongNumberOfLabels) {
   EXPECT_THAT(message_of(ErrorCode::invalid_argument,
                          [] {
                            non_max_suppression(kThree, std::vector{0.5, 0.5, 0.5},
@@ -193,7 +193,7 @@ TEST(NonMaxSuppression, RefusesLabelsThatAreNotOneForEachBox) {
               HasSubstr("2 labels for 3 boxes"));
 }
 
-TEST(NonMaxSuppression, GivesNothingForNothing) {
+TEST(NonMaxSuppression, GivesNothingForNoBoxes) {
   EXPECT_THAT(non_max_suppression(std::vector<BoundingBox>{}, {}, 0.5), IsEmpty());
   EXPECT_EQ(non_max_suppression(DetectionNodes::all(), 0.5), DetectionNodes::all());
 }
@@ -207,14 +207,14 @@ TEST(NonMaxSuppression, ReadsTheScoresOfNodesAndMovesThemWhole) {
             DetectionNodes::all({apart, strong}));
 }
 
-TEST(NonMaxSuppression, PrefersScoresThatAreGivenToThoseOfNodes) {
+TEST(NonMaxSuppression, PrefersGivenScoresToThoseOfNodes) {
   const DetectionNode first = node("a", kThree[0], {{"confidence", 0.9}});
   const DetectionNode second = node("b", kThree[1], {});
   EXPECT_EQ(non_max_suppression(DetectionNodes::all({first, second}), std::vector{0.1, 0.2}, 0.5),
             DetectionNodes::all({second}));
 }
 
-TEST(NonMaxSuppression, LeavesNoneAndASingleNodeWhatTheyAre) {
+TEST(NonMaxSuppression, ReturnsNoneAndASingleNodeUnchanged) {
   EXPECT_EQ(non_max_suppression(DetectionNodes::none(), 0.5), DetectionNodes::none());
   const DetectionNodes single = DetectionNodes::single(node("a", kThree[0], {}));
   EXPECT_EQ(non_max_suppression(single, 0.5), single);
@@ -229,7 +229,7 @@ TEST(NonMaxSuppression, NamesTheNodeThatHasNoScore) {
       HasSubstr("node 1 (\"car\") has neither \"detection_confidence\" nor \"confidence\""));
 }
 
-TEST(NonMaxSuppression, RefusesAnotherNumberOfScores) {
+TEST(NonMaxSuppression, RefusesAWrongNumberOfScores) {
   const auto call = [] { non_max_suppression(kThree, std::vector{0.5, 0.6}, 0.5); };
   EXPECT_THAT(message_of(ErrorCode::invalid_argument, call), HasSubstr("2 scores for 3 boxes"));
 }

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Decay = SoftSuppression::Decay;
 
-/// The paper's loop, word by word.
+/// The loop of the paper, without optimisation.
 std::vector<SoftScore> naive(const std::vector<BoundingBox>& boxes, std::vector<double> scores,
                              const SoftSuppression& settings) {
   std::vector<std::size_t> left;
@@ -45,7 +45,7 @@ std::vector<SoftScore> naive(const std::vector<BoundingBox>& boxes, std::vector<
   return result;
 }
 
-// The IoU of the first two is 0.5; the third is apart.
+// The IoU of the first two boxes is 0.5. The third overlaps neither.
 const std::vector<BoundingBox> kBoxes = {{0, 0, 10, 10}, {0, 0, 5, 10}, {20, 0, 30, 10}};
 const std::vector<double> kScores = {0.9, 0.8, 0.7};
 
@@ -54,7 +54,7 @@ TEST(SoftNonMaxSuppression, LowersScoresByOneMinusTheOverlap) {
               ElementsAre(SoftScore{0, 0.9}, SoftScore{2, 0.7}, SoftScore{1, 0.4}));
 }
 
-TEST(SoftNonMaxSuppression, LowersNothingAtTheOverlapThatIsAllowed) {
+TEST(SoftNonMaxSuppression, LowersNothingAtTheAllowedOverlap) {
   EXPECT_THAT(
       soft_non_max_suppression(kBoxes, kScores, {.decay = Decay::linear, .max_overlap = 0.5}),
       ElementsAre(SoftScore{0, 0.9}, SoftScore{1, 0.8}, SoftScore{2, 0.7}));
@@ -66,7 +66,7 @@ TEST(SoftNonMaxSuppression, LowersScoresByAGaussianOfTheOverlap) {
               ElementsAre(SoftScore{0, 0.9}, SoftScore{2, 0.7}, SoftScore{1, lowered}));
 }
 
-TEST(SoftNonMaxSuppression, DropsWhatFallsBelowTheLeastScore) {
+TEST(SoftNonMaxSuppression, DropsBoxesBelowTheMinimumScore) {
   EXPECT_THAT(
       soft_non_max_suppression(kBoxes, kScores, {.decay = Decay::linear, .min_score = 0.41}),
       ElementsAre(SoftScore{0, 0.9}, SoftScore{2, 0.7}));
@@ -120,7 +120,7 @@ TEST(SoftNonMaxSuppression, HandlesThousandsOfBoxesOfThousandsOfLabels) {
   for (std::size_t i = 0; i < result.size(); ++i) EXPECT_EQ(result[i], (SoftScore{2 * i, 1.0}));
 }
 
-TEST(SoftNonMaxSuppression, RefusesScoresAndSettingsThatMakeNoSense) {
+TEST(SoftNonMaxSuppression, RefusesInvalidScoresAndSettings) {
   const auto message = [](double score, const SoftSuppression& settings) -> std::string {
     try {
       soft_non_max_suppression(kBoxes, std::vector{0.5, score, 0.5}, settings);

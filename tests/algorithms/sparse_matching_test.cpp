@@ -16,16 +16,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using WeightedPairs = std::vector<WeightedPair>;
 
-TEST(SparseMatcher, TakesTheGreatestSumAndNotTheGreatestWeight) {
+TEST(SparseMatcher, PrefersTheGreatestSumToTheGreatestWeight) {
   const WeightedPairs pairs{{0, 0, 5}, {0, 1, 4}, {1, 0, 4}, {1, 1, 1}};
   EXPECT_THAT(SparseMatcher().match(2, 2, pairs), ElementsAre(1, 2));
 }
 
-TEST(SparseMatcher, LeavesARowAloneIfThatIsWorthMore) {
-  // Row 0 leaves its column to row 1, which can have no other.
+TEST(SparseMatcher, LeavesARowUnmatchedIfTheSumIsGreater) {
+  // Row 0 leaves its column to row 1, which has no other pair.
   const WeightedPairs pairs{{0, 0, 1}, {1, 0, 3}};
   EXPECT_THAT(SparseMatcher().match(2, 1, pairs), ElementsAre(1));
-  // Row 1 may not take it for less.
+  // Row 1 does not get the column if its weight is less.
   EXPECT_THAT(SparseMatcher().match(2, 1, WeightedPairs{{0, 0, 3}, {1, 0, 1}}), ElementsAre(0));
 }
 
@@ -47,7 +47,7 @@ class WeightDraws {
   std::uint32_t x_;
 };
 
-TEST(SparseMatcher, AddsUpToWhatLinearAssignmentFinds) {
+TEST(SparseMatcher, FindsTheSameSumAsLinearAssignment) {
   SparseMatcher matcher;
   for (std::uint32_t seed = 1; seed <= 300; ++seed) {
     WeightDraws draw(seed);

@@ -28,7 +28,7 @@ constexpr double kNo = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 const std::optional<std::size_t> kNone;
 
-/// The least cost over all ways to pair rows with columns or leave them alone.
+/// The least cost over all assignments; rows and columns may stay unpaired.
 double least(const cv::Mat1d& cost, double max_cost, int row = 0, unsigned taken = 0) {
   if (row == cost.rows) return 0;
   double best = least(cost, max_cost, row + 1, taken);
@@ -51,7 +51,7 @@ TEST(AssignBelow, PrefersOneGoodPairToTwoBadOnes) {
   EXPECT_THAT(assign_below(cost, 2), ElementsAre(Pair(0, 1), Pair(1, 0)));
 }
 
-TEST(AssignBelow, PairsNothingAtTheCostThatIsNotAllowed) {
+TEST(AssignBelow, PairsNothingAtTheCostLimit) {
   EXPECT_THAT(assign_below((cv::Mat1d(1, 1) << 0.5), 0.5), IsEmpty());
   EXPECT_THAT(assign_below((cv::Mat1d(1, 1) << 0.499), 0.5), ElementsAre(Pair(0, 0)));
   EXPECT_THAT(assign_below((cv::Mat1d(1, 1) << -2.0), -1), ElementsAre(Pair(0, 0)));
@@ -59,7 +59,7 @@ TEST(AssignBelow, PairsNothingAtTheCostThatIsNotAllowed) {
   EXPECT_THAT(assign_below(cv::Mat1d(0, 4), 1), IsEmpty());
 }
 
-TEST(AssignBelow, AgreesWithTryingAllWaysOnRandomCosts) {
+TEST(AssignBelow, AgreesWithExhaustiveSearchOnRandomCosts) {
   std::mt19937 engine(4);
   std::uniform_int_distribution<int> side(1, 6);
   std::uniform_real_distribution<double> value(0, 1), density(0.1, 1);
@@ -80,13 +80,13 @@ TEST(AssignBelow, AgreesWithTryingAllWaysOnRandomCosts) {
   }
 }
 
-TEST(AssignBelow, RefusesCostsThatAreNone) {
+TEST(AssignBelow, RefusesInvalidCosts) {
   EXPECT_THROW(assign_below((cv::Mat1d(1, 1) << kNotANumber), 1), InvalidArgument);
   EXPECT_THROW(assign_below((cv::Mat1d(1, 1) << -kNo), 1), InvalidArgument);
   EXPECT_THROW(assign_below((cv::Mat1d(1, 1) << 0.5), kNo), InvalidArgument);
 }
 
-/// Tracks at boxes, with the filters and encodings that they borrow.
+/// Tracks at given boxes. Owns the filters and encodings that the views borrow.
 class TrackAssociation : public testing::Test {
  protected:
   void track(const BoundingBox& box, State state = State::tracked, std::vector<float> encoding = {},
@@ -99,7 +99,7 @@ class TrackAssociation : public testing::Test {
                       .label = label});
   }
 
-  /// Lets the last track become unsure.
+  /// Makes the last track's position uncertain.
   void coast(std::chrono::milliseconds time) {
     filters_.back()->coast(time, std::chrono::seconds(1));
   }
@@ -121,13 +121,13 @@ TEST_F(Cost, IsOneMinusTheIouOfBoxesThatGrowByTheDeviation) {
   const std::vector<TrackedDetection> found = {{.box = kHere}, {.box = kNear}, {.box = kFar}};
   const cv::Mat1d cost = track_cost_matrix(views_, found, 0.2);
   EXPECT_EQ(cost(0, 0), 0);
-  // 3 pixels at each side: 36 × 106 of 56 × 106 pixels are common.
+  // Boxes grow by 3 pixels at each side: they share 36 × 106 of 56 × 106 pixels.
   EXPECT_NEAR(cost(0, 1), 1 - 36.0 / 56, 1e-9);
   EXPECT_EQ(cost(0, 2), kNo);
   EXPECT_NEAR(track_cost_matrix(views_, found, 0.2, {.max_growth = 0})(0, 1), 0.4, 1e-9);
 }
 
-TEST_F(Cost, LetsTracksThatAreUnsureReachFarther) {
+TEST_F(Cost, ReachesFartherForUncertainTracks) {
   track(kHere);
   const std::vector<TrackedDetection> found = {{.box = kBeside}};
   EXPECT_EQ(track_cost_matrix(views_, found, 0.3)(0, 0), kNo);
@@ -142,7 +142,7 @@ TEST_F(Cost, ForbidsOtherLabels) {
             kNo);
 }
 
-TEST_F(Cost, MixesInTheDistanceOfLooks) {
+TEST_F(Cost, MixesInTheDistanceOfEncodings) {
   track(kHere, State::tracked, {1, 0});
   const AssociationSettings settings{.appearance_weight = 0.4, .max_appearance_distance = 0.25};
   const float c = 0.9F, s = std::sqrt(1 - c * c);  // a cosine distance of 0.1
@@ -157,7 +157,7 @@ TEST_F(Cost, MixesInTheDistanceOfLooks) {
   EXPECT_EQ(cost(0, 3), 0);
 }
 
-TEST_F(Cost, ForbidsOtherLooksWhereOnlyGrowingReaches) {
+TEST_F(Cost, ForbidsOtherEncodingsIfOnlyGrownBoxesOverlap) {
   track(kHere, State::lost, {1, 0});
   coast(std::chrono::milliseconds(500));
   const auto cost = [&](std::vector<float> looks) {
@@ -169,7 +169,7 @@ TEST_F(Cost, ForbidsOtherLooksWhereOnlyGrowingReaches) {
   EXPECT_EQ(cost({0, 1}), kNo);
 }
 
-TEST_F(Cost, FindsLostTracksByLooksWhereTheirCentreMayHaveGone) {
+TEST_F(Cost, FindsLostTracksByEncodingWithinReachOfTheirCentre) {
   for (const State state : {State::lost, State::tracked}) {
     track(kHere, state, {1, 0});
     coast(std::chrono::milliseconds(1500));
@@ -217,7 +217,7 @@ TEST_F(TrackAssociation, ContinuesConfirmedTracksByUnsureDetectionsThatOverlapMu
                 ElementsAre(expected));
 }
 
-TEST_F(TrackAssociation, GivesTentativeTracksWhatIsLeft) {
+TEST_F(TrackAssociation, GivesTentativeTracksTheRemainingDetections) {
   track(kHere, State::tentative);
   track(kNear, State::lost);
   const std::vector<TrackedDetection> one = {{.box = kHere}};
@@ -226,7 +226,7 @@ TEST_F(TrackAssociation, GivesTentativeTracksWhatIsLeft) {
   EXPECT_THAT(associate_in_stages(views_, two), ElementsAre(0, 1));
 }
 
-TEST_F(TrackAssociation, IsEmptyForNothing) {
+TEST_F(TrackAssociation, IsEmptyWithoutTracksAndDetections) {
   EXPECT_THAT(associate_in_stages({}, {}), IsEmpty());
   EXPECT_THAT(associate_in_stages({}, std::vector<TrackedDetection>{{.box = kHere}}),
               ElementsAre(kNone));

@@ -22,7 +22,7 @@ using TrackingFrames = std::vector<TrackingFrame>;
 BoundingBox box_of(double x, double y, double w, double h) { return {x, y, x + w, y + h}; }
 const BoundingBox kLeft = box_of(0, 0, 10, 10), kRight = box_of(100, 0, 10, 10);
 
-/// Two objects over four frames, whose ids are swapped after two.
+/// Two objects over four frames. Their ids are swapped after two frames.
 TrackingFrames swapped() {
   TrackingFrames frames;
   for (int i = 0; i < 4; ++i)
@@ -46,9 +46,9 @@ TEST(CountTracking, CountsASwapAsASwitchOfEachObject) {
   EXPECT_THAT(scores.id_recall, Optional(0.5));
 }
 
-TEST(CountTracking, WeighsAssociationByWhatTwoTracksShare) {
+TEST(CountTracking, WeighsAssociationByTheFramesThatTwoTracksShare) {
   const TrackingScores scores = tracking_scores(count_tracking(swapped()));
-  // Each pair of tracks shares 2 of the 6 frames of either.
+  // Each pair of tracks shares 2 frames; together they have 6.
   EXPECT_THAT(scores.det_a_at, Each(DoubleEq(1)));
   EXPECT_THAT(scores.ass_a_at, Each(DoubleEq(1.0 / 3)));
   EXPECT_EQ(scores.hota_at.size(), TrackingCounts::kIous);
@@ -58,8 +58,8 @@ TEST(CountTracking, WeighsAssociationByWhatTwoTracksShare) {
   EXPECT_NEAR(scores.loc_a.value(), 1, 1e-12);
 }
 
-TEST(CountTracking, MatchesHotaAtEachIou) {
-  // An IoU of one half: matched at 0.05 to 0.5, ten of the nineteen.
+TEST(CountTracking, ComputesHotaAtEachIou) {
+  // The IoU is one half: it matches at 0.05 to 0.5, ten of the nineteen thresholds.
   const TrackingFrames frames{{.truth = {{1, kLeft}}, .found = {{1, box_of(0, 0, 10, 5)}}}};
   const TrackingScores scores = tracking_scores(count_tracking(frames));
   EXPECT_NEAR(scores.hota.value(), 10.0 / 19, 1e-12);
@@ -79,7 +79,7 @@ TEST(CountTracking, CountsTheInterruptionsOfATrack) {
   EXPECT_NEAR(tracking_scores(counts).mota.value(), 0.6, 1e-12);  // (4 - 1 - 0) / 5
 }
 
-TEST(CountTracking, EndsNoFragmentInAFrameWithoutBoxes) {
+TEST(CountTracking, CountsNoFragmentationForAFrameWithoutBoxes) {
   TrackingFrames frames(3, {.truth = {{1, kLeft}}, .found = {{7, kLeft}}});
   frames[1].found.clear();
   EXPECT_EQ(count_tracking(frames).fragmentations, 0);
@@ -103,7 +103,7 @@ TEST(CountTracking, CountsASwitchAfterAGapToo) {
   EXPECT_EQ(count_tracking(frames).id_switches, 1);
 }
 
-TEST(CountTracking, LeavesOutWhatMatchesADistractor) {
+TEST(CountTracking, LeavesOutBoxesThatMatchADistractor) {
   const TrackingFrames frames{{.truth = {{1, kLeft, TruthRole::distractor},
                                          {2, kRight, TruthRole::bystander},
                                          {3, box_of(200, 0, 10, 10)}},
@@ -115,7 +115,7 @@ TEST(CountTracking, LeavesOutWhatMatchesADistractor) {
   EXPECT_THAT(counts.truth_lengths, ElementsAre(1));
 }
 
-TEST(CountTracking, TellsHowLongTracksAre) {
+TEST(CountTracking, GivesTheLengthsOfTracks) {
   TrackingFrames frames(4, {.truth = {{1, kLeft}}, .found = {{1, kLeft}}});
   frames[0].truth.push_back({2, kRight});
   for (int i = 0; i < 3; ++i)
@@ -125,13 +125,13 @@ TEST(CountTracking, TellsHowLongTracksAre) {
   EXPECT_THAT(scores.median_found_length, Optional(2.0));  // 1, 2, 4
 }
 
-TEST(CountTracking, DividesObjectsByTheShareOfTheirFramesThatIsMatched) {
+TEST(CountTracking, GroupsObjectsByTheShareOfTheirMatchedFrames) {
   TrackingFrames frames(10);
   for (int i = 0; i < 10; ++i) {
     TrackingFrame& frame = frames[static_cast<std::size_t>(i)];
     for (int object = 0; object < 4; ++object)
       frame.truth.push_back({object, box_of(100 * object, 0, 10, 10)});
-    // 9, 8, 2 and 1 frames of ten.
+    // The objects are found in 9, 8, 2 and 1 of ten frames.
     for (int object = 0; object < 4; ++object)
       if (i < std::array{9, 8, 2, 1}[static_cast<std::size_t>(object)])
         frame.found.push_back({object, box_of(100 * object, 0, 10, 10)});
@@ -170,7 +170,7 @@ TEST(TrackingScores, AreAbsentWithoutADenominator) {
 }
 
 TEST(CountTracking, NeedsNoMemoryForTracksThatNeverMeet) {
-  // A full matrix of these tracks would have 2.5 thousand million elements.
+  // A full matrix of these tracks would have 2.5e9 elements.
   TrackingFrames frames;
   for (int i = 0; i < 50'000; ++i)
     frames.push_back({.truth = {{i, kLeft}}, .found = {{i + 7, kLeft}}});
@@ -179,7 +179,7 @@ TEST(CountTracking, NeedsNoMemoryForTracksThatNeverMeet) {
   EXPECT_EQ(counts.mostly_tracked, 50'000);
 }
 
-TEST(CountTracking, NamesTheFrameOfAValueThatCannotBe) {
+TEST(CountTracking, NamesTheFrameOfAnInvalidValue) {
   const double nan = std::nan("");
   const std::vector<std::pair<TrackingFrame, const char*>> cases{
       {{.truth = {{5, kLeft}, {5, kRight}}}, "frame 1 has the id 5 twice in what is true"},

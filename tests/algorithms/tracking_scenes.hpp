@@ -16,18 +16,18 @@
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/algorithms/multi_object_tracker.hpp"
 
-// Scenes of people whose places are known at every time, a detector with usual errors, and a count
-// of a tracker's results.
+// Simulated scenes: people whose positions are known at every time, a detector with typical
+// errors, and a score of a tracker's results.
 
 namespace vcap::scenes {
 
-/// Somebody who walks straight on; a box at every time.
+/// A person who walks straight on, with a known box at every time.
 struct Person {
-  double x = 0, y = 0;              ///< the feet, in pixels, at the time 0
-  double speed_x = 0, speed_y = 0;  ///< in pixels a second
+  double x = 0, y = 0;              ///< position of the feet in pixels at time 0
+  double speed_x = 0, speed_y = 0;  ///< in pixels per second
   double height = 100;
-  double from = 0, until = 1e9;  ///< when they are in the picture, in seconds
-  std::vector<float> looks{};    ///< an encoding of length 1, or nothing
+  double from = 0, until = 1e9;  ///< time in the picture, in seconds
+  std::vector<float> looks{};    ///< an encoding of length 1, or empty
 
   bool is_there(double t) const { return t >= from && t <= until; }
   BoundingBox box(double t) const {
@@ -38,12 +38,12 @@ struct Person {
 
 /// A detector's errors.
 struct Detector {
-  double misses = 0;              ///< share of people in view that are missed
-  double trembling = 0.02;        ///< standard deviation of each side, in heights
-  double false_per_frame = 0;     ///< boxes without a person, on average
-  double covered_confidence = 0;  ///< of people whom others cover by half; 0: not found
+  double misses = 0;              ///< share of visible people that it misses
+  double trembling = 0.02;        ///< standard deviation of each side, as a share of the height
+  double false_per_frame = 0;     ///< mean number of boxes without a person
+  double covered_confidence = 0;  ///< confidence of people who are half covered; 0: not found
   double looks_noise = 0.05;      ///< standard deviation of each element of an encoding
-  /// When no person is found: behind a wall, or in the dark.
+  /// The time at which no person is found, in seconds, such as behind a wall or in the dark.
   std::optional<std::pair<double, double>> blind{};
 };
 
@@ -100,12 +100,12 @@ inline std::vector<TrackedDetection> detect(const std::vector<Person>& people, d
   return shuffled;
 }
 
-/// A tracker's results against the scene.
+/// Compares a tracker's results with the scene.
 struct Score {
-  int boxes = 0;    ///< of people, over all frames
-  int covered = 0;  ///< of them, those with a track's box on them
+  int boxes = 0;    ///< number of people's boxes over all frames
+  int covered = 0;  ///< number of these with a track's box on them
   int false_boxes = 0;
-  int switches = 0;  ///< how often a person's id was another one than before
+  int switches = 0;  ///< how often a person's id changed
   std::size_t ids = 0;
 
   double coverage() const { return static_cast<double>(covered) / boxes; }
@@ -119,7 +119,7 @@ struct Score {
   }
 };
 
-/// Counts a frame after the other.
+/// Scores frames in their order.
 class Scorer {
  public:
   void add(const std::vector<Person>& people, double t, const MultiObjectTracker::Result& result) {
@@ -129,7 +129,7 @@ class Scorer {
     for (const auto& predicted : result.predicted) given.emplace_back(predicted.id, predicted.box);
     for (const auto& [id, box] : given) ids_[id] = true;
     std::vector<bool> is_taken(given.size());
-    // A person keeps an id while its box is on them; otherwise, the best other box counts.
+    // A person keeps an id while its box overlaps them. Otherwise, the best other box counts.
     for (const bool keeps : {true, false})
       for (std::size_t p = 0; p < people.size(); ++p) {
         if (!people[p].is_there(t) || (!keeps && has_box_at_[p] == t)) continue;
@@ -182,7 +182,7 @@ inline Score track(const std::vector<Person>& people, const Detector& detector, 
   return scorer.score();
 }
 
-/// People who walk through 1280 × 720 pixels in all directions, and so across each other.
+/// People who walk through 1280 × 720 pixels in all directions, so they cross each other.
 inline std::vector<Person> crowd(int count, unsigned seed, std::size_t looks = 0) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<double> share(0, 1);

@@ -39,7 +39,7 @@ MadeOutputs outputs_with(std::size_t index, std::vector<float> raw) {
   return outputs;
 }
 
-// The boxes are those that anchor_reader_golden.py prints.
+// The expected boxes come from anchor_reader_golden.py.
 
 TEST(AnchorReader, MovesAndScalesTheAnchors) {
   AnchorSettings settings = two_levels();
@@ -64,7 +64,7 @@ TEST(AnchorReader, MovesTheCornersOfTheAnchors) {
               ElementsAre(BoxNear(-1.57645, 2.66619, 30.32821, 19.46705)));
 }
 
-TEST(AnchorReader, TakesYBeforeXIfToldAndCutsToThePicture) {
+TEST(AnchorReader, ReadsYBeforeXIfSetAndClipsToThePicture) {
   AnchorSettings settings = two_levels();
   settings.y_first = true;
   settings.filter.clip = true;
@@ -95,7 +95,7 @@ TEST(AnchorReader, HasTheAnchorsOfRetinaNetByDefault) {
                                 Field(&Detection::label, 7))));
 }
 
-TEST(AnchorReader, HoldsToThresholdsZeroAndOne) {
+TEST(AnchorReader, AppliesThresholdsZeroAndOne) {
   AnchorSettings settings = two_levels();
   settings.filter = {.threshold = 0, .max_overlap = 1, .clip = false};
   EXPECT_THAT(AnchorReader(settings)(outputs_with(25, {})), SizeIs(48));
@@ -107,7 +107,7 @@ TEST(AnchorReader, DropsCandidatesWithBadNumbersAndSurvivesHugeOnes) {
   for (const auto code : {AnchorSettings::Code::centre_size, AnchorSettings::Code::corners}) {
     AnchorSettings settings = two_levels();
     settings.code = code;
-    settings.filter = {.max_overlap = 1};  // a dropped box may not bring back what it suppressed
+    settings.filter = {.max_overlap = 1};  // keeps a dropped box from revealing suppressed ones
     MadeOutputs outputs = outputs_with(25, {});
     for (float& score : outputs.values(1)) score = 0.6f;
     expect_bad_numbers_dropped(AnchorReader(settings), outputs, 0.5);

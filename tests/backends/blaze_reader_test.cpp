@@ -23,7 +23,7 @@ float logit(double confidence) {
   return static_cast<float>(std::log(confidence / (1 - confidence)));
 }
 
-/// Outputs without any candidate for these settings.
+/// Outputs for these settings without any candidate.
 MadeOutputs nothing_found(const BlazeSettings& settings, MadeOutputs outputs) {
   const std::size_t count = BlazeReader(settings).anchor_count();
   const std::size_t width = 4 + 2 * settings.keypoints.size();
@@ -86,7 +86,7 @@ TEST(BlazeReader, PlacesTheLastAnchorsOfThePoseDetector) {
                                                    PointNear(53, 54), PointNear(55, 56)));
 }
 
-TEST(BlazeReader, MakesTheFullBodyBoxOfTheCircleOfTheKeypoints) {
+TEST(BlazeReader, DerivesTheFullBodyBoxFromTheCircleOfTheKeypoints) {
   // Cell (14,14) of stride 8, anchor (14·28 + 14)·2 = 812: centre (116, 116).
   MadeOutputs outputs = nothing_found(
       BlazeSettings::pose(), MadeOutputs({224, 224}, {448, 448}, {.x_scale = 2, .y_scale = 2}));
@@ -96,7 +96,7 @@ TEST(BlazeReader, MakesTheFullBodyBoxOfTheCircleOfTheKeypoints) {
               ElementsAre(BoxNear(100, 140, 300, 340)));
 }
 
-TEST(BlazeReader, CutsAFullBodyBoxThatSticksOut) {
+TEST(BlazeReader, ClipsAFullBodyBoxToThePicture) {
   MadeOutputs outputs = nothing_found(BlazeSettings::pose(), MadeOutputs({224, 224}));
   put(outputs, 0, 3, {0, 0, 8, 8, 6, 6, 6, 36, 0, 0, 0, 0});  // centre (10, 10), radius 30
   BlazeSettings settings = BlazeSettings::pose();
@@ -120,9 +120,9 @@ TEST(BlazeReader, BlendsOverlappingBoxesByTheirConfidence) {
   MadeOutputs outputs = nothing_found(settings, MadeOutputs({16, 16}));
   put(outputs, 0, logit(0.9), {0, 0, 4, 4, 0, 0});     // 2 2 6 6
   put(outputs, 1, logit(0.6), {0.5f, 0, 4, 4, 1, 2});  // 2.5 2 6.5 6
-  put(outputs, 6, logit(0.8), {0, 0, 4, 4, 0, 0});     // apart
+  put(outputs, 6, logit(0.8), {0, 0, 4, 4, 0, 0});     // no overlap
   const Detections blended = BlazeReader(settings)(outputs);
-  // (0.9·2 + 0.6·2.5) / 1.5 = 2.2, and of the keypoints (0.9·4 + 0.6·5) / 1.5 and 0.6·2 / 1.5 + 4.
+  // The box: (0.9·2 + 0.6·2.5) / 1.5 = 2.2; the keypoint: (0.9·4 + 0.6·5) / 1.5, 0.6·2 / 1.5 + 4.
   ASSERT_THAT(blended, ElementsAre(BoxNear(2.2, 2, 6.2, 6), BoxNear(10, 10, 14, 14)));
   EXPECT_NEAR(blended[0].confidence, 0.9, 1e-6);
   EXPECT_THAT(blended[0].keypoints, ElementsAre(PointNear(4.4, 4.8)));
@@ -152,7 +152,7 @@ TEST(BlazeReader, ScalesAnchorsThatAreNotOfFixedSize) {
   MadeOutputs outputs = nothing_found(settings, MadeOutputs({16, 16}));
   put(outputs, 0, 2, {4, 0, 16, 16});  // the first of cell (0,0): scale 0.25
   put(outputs, 7, 1, {0, 0, 16, 16});  // the second of cell (1,1): scale √(0.25·1) = 0.5
-  // 4/16 of the anchor's width 4 is one pixel.
+  // An offset of 4/16 of the anchor's width 4 is one pixel.
   EXPECT_THAT(BlazeReader(settings)(outputs),
               ElementsAre(BoxNear(3, 2, 7, 6), BoxNear(8, 8, 16, 16)));
 }
@@ -167,7 +167,7 @@ TEST(BlazeReader, RoundsGridsUp) {
   EXPECT_EQ(BlazeReader(settings).anchor_count(), 12u);
 }
 
-TEST(BlazeReader, TakesThresholdsZeroAndOne) {
+TEST(BlazeReader, AppliesThresholdsZeroAndOne) {
   BlazeSettings settings = small();
   MadeOutputs outputs = nothing_found(settings, MadeOutputs({16, 16}));
   put(outputs, 0, 500, {0, 0, 4, 4, 0, 0});

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Outputs without a face over a heat map of 3 rows and 4 columns.
+/// Outputs without a face, with a heat map of 3 rows and 4 columns.
 MadeOutputs blank(MadeOutputs outputs) {
   outputs.fill("537", {1, 1, 3, 4}, 0).fill("538", {1, 2, 3, 4}, 0);
   return outputs.fill("539", {1, 2, 3, 4}, 0).fill("540", {1, 10, 3, 4}, 0);
@@ -52,7 +52,7 @@ TEST(CenterfaceReader, SuppressesTheSameFaceInTheNextCell) {
   EXPECT_THAT(CenterfaceReader(CenterfaceSettings{})(outputs), ElementsAre(BoxNear(6, 2, 14, 10)));
 }
 
-TEST(CenterfaceReader, HoldsToThresholdsZeroAndOne) {
+TEST(CenterfaceReader, AppliesThresholdsZeroAndOne) {
   MadeOutputs outputs = blank(MadeOutputs({16, 12}));
   outputs.value(0, 3) = 1;
   EXPECT_THAT(CenterfaceReader({.filter = {.threshold = 0}})(outputs), SizeIs(12));

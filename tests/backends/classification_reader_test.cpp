@@ -29,7 +29,7 @@ MadeOutputs scores(std::vector<float> values) {
   return outputs.add("scores", {1, count}, std::move(values));
 }
 
-/// The labels that a single head gives of these scores.
+/// The labels that a single head gives for these scores.
 std::vector<ScoredLabel> labels(const ClassificationHead& head, std::vector<float> values) {
   return ClassificationReader({head})(scores(std::move(values))).at(0).labels;
 }
@@ -67,7 +67,7 @@ TEST(ClassificationReader, TakesEachLabelAboveTheThresholdOfASigmoid) {
               ElementsAre(scored(2, "blue", 0.88079708), scored(0, "red", 0.73105858)));
 }
 
-TEST(ClassificationReader, LeavesConfidencesAsTheyAreIfTold) {
+TEST(ClassificationReader, LeavesConfidencesUnchangedIfSet) {
   ClassificationHead head = colour(Activation::none);
   head.most = 0;
   EXPECT_THAT(labels(head, {0.25f, 1.5f, -0.5f}),
@@ -92,7 +92,7 @@ TEST(ClassificationReader, DropsLabelsWithBadNumbers) {
   }
 }
 
-TEST(ClassificationReader, ReadsHeadsOfOutputsOfTheirOwnAndOfOneTheyShare) {
+TEST(ClassificationReader, ReadsHeadsFromSeparateAndFromSharedOutputs) {
   ClassificationHead kind{.name = "kind", .output = {"kind", 0}, .labels = {"car", "bus"}};
   ClassificationHead shared = colour(Activation::softmax);
   shared.first_score = 1;
@@ -106,13 +106,13 @@ TEST(ClassificationReader, ReadsHeadsOfOutputsOfTheirOwnAndOfOneTheyShare) {
   EXPECT_THAT(attributes(found), UnorderedElementsAre(Pair("kind", "car"), Pair("color", "blue")));
 }
 
-TEST(ClassificationReader, GivesNoAttributeOfAHeadWithoutLabels) {
+TEST(ClassificationReader, GivesNoAttributeForAHeadWithoutLabels) {
   ClassificationHead head = colour(Activation::softmax);
   head.threshold = 0.9;
   EXPECT_THAT(attributes(ClassificationReader({head})(scores({1, 1, 1}))), IsEmpty());
 }
 
-TEST(ClassificationReader, RefusesAnotherNumberOfLabels) {
+TEST(ClassificationReader, RefusesAWrongNumberOfLabels) {
   const ClassificationReader reader({colour(Activation::softmax)});
   expect_refused(reader, scores({1, 2, 3, 4}),
                  AllOf(HasSubstr("ClassificationReader: output \"scores\" has the shape [1,4], "

@@ -24,7 +24,7 @@ MadeOutputs map_of(cv::Size input, cv::Size picture, PictureMap map, std::vector
   return MadeOutputs(input, picture, map).add("map", std::move(shape), std::move(values));
 }
 
-TEST(DepthReader, GivesTheCellsAsTheyAreIfTold) {
+TEST(DepthReader, LeavesTheCellsUnchangedIfSet) {
   for (const std::vector<std::size_t>& shape :
        {std::vector<std::size_t>{1, 2, 3}, {1, 1, 2, 3}, {1, 2, 3, 1}, {2, 3}}) {
     const DepthMap map = DepthReader({.picture_size = false})(
@@ -34,8 +34,8 @@ TEST(DepthReader, GivesTheCellsAsTheyAreIfTold) {
   }
 }
 
-TEST(DepthReader, GivesPixelsValuesBetweenTheMiddlesOfCells) {
-  // Two cells over four pixels: their middles are at 1 and 3, those of pixels at 0.5 to 3.5.
+TEST(DepthReader, InterpolatesPixelsBetweenTheCentresOfCells) {
+  // Two cells over four pixels: cells have centres at 1 and 3, pixels at 0.5 to 3.5.
   const DepthMap map =
       DepthReader(DepthSettings{})(map_of({4, 2}, {4, 2}, {}, {1, 1, 2}, {10, 20}));
   EXPECT_THAT(rows(map.values), ElementsAre(10, 12.5f, 17.5f, 20, 10, 12.5f, 17.5f, 20));
@@ -45,13 +45,13 @@ TEST(DepthReader, GivesPixelsValuesBetweenTheMiddlesOfCells) {
   EXPECT_THAT(rows(mirrored.values), ElementsAre(40, 37.5f, 32.5f, 27.5f));
 }
 
-TEST(DepthReader, PutsZeroForBadNumbersAndKeepsHugeOnes) {
+TEST(DepthReader, ReplacesBadNumbersByZeroAndKeepsHugeOnes) {
   const DepthMap map = DepthReader({.picture_size = false})(
       map_of({4, 2}, {4, 2}, {}, {1, 1, 4}, {kNan, kInfinity, -kInfinity, 3e38f}));
   EXPECT_THAT(rows(map.values), ElementsAre(0, 0, 0, 3e38f));
 }
 
-TEST(DepthMap, IsPutToZeroToOne) {
+TEST(DepthMap, IsNormalisedToZeroToOne) {
   const DepthMap map{(cv::Mat1f(1, 4) << -1, 0, 1, 3)};
   EXPECT_THAT(rows(map.normalized()), ElementsAre(0, 0.25f, 0.5f, 1));
   const cv::Mat1b bytes = map.normalized_8u();
@@ -72,8 +72,8 @@ TEST(DensityReader, CountsAndScales) {
 }
 
 TEST(DensityReader, SpreadsCellsOverThePicturesPixelsAndLeavesOutPadding) {
-  // Cells of 2×2 pixels of the input. Its first row of pixels is padding, which is not in the
-  // picture. Each of its pixels is two pixels of the picture wide.
+  // A cell is 2×2 pixels of the input. The input's first row is padding, which is not in the
+  // picture. A pixel of the input is as wide as two pixels of the picture.
   const DensityMap map = DensityReader(DensitySettings{})(
       map_of({4, 2}, {8, 1}, {.x_scale = 2, .y_shift = -1}, {1, 1, 1, 2}, {8, 16}));
   EXPECT_THAT(rows(map.values), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));

@@ -41,7 +41,7 @@ TEST(DetrReader, TakesTheSigmoidOfEachClass) {
                                 Field(&Detection::confidence, DoubleNear(0.88079708, 1e-7)))));
 }
 
-TEST(DetrReader, HoldsToThresholdsZeroAndOneAndGivesNothingForNoQueries) {
+TEST(DetrReader, AppliesThresholdsZeroAndOneAndGivesNothingForNoQueries) {
   MadeOutputs outputs({100, 100});
   outputs.add("logits", {1, 2, 1}, {200, -200});
   outputs.add("boxes", {1, 2, 4}, {0.5f, 0.5f, 0.2f, 0.2f, 0.5f, 0.5f, 0.2f, 0.2f});

@@ -23,7 +23,7 @@ TEST(EncodingReader, DividesByTheLength) {
               Optional(ElementsAre(FloatEq(0.6f), FloatEq(-0.8f))));
 }
 
-TEST(EncodingReader, GivesTheVectorAsItIsIfTold) {
+TEST(EncodingReader, LeavesTheVectorUnchangedIfSet) {
   EXPECT_THAT(EncodingReader({.length = 2, .normalized = false})(vector_output({2}, {3, -4})),
               Optional(ElementsAre(3, -4)));
 }
@@ -35,7 +35,7 @@ TEST(EncodingReader, NormalisesHugeAndTinyNumbers) {
               Optional(ElementsAre(0, 1)));
 }
 
-TEST(EncodingReader, GivesNothingOfBadNumbersOrOfAVectorWithoutLength) {
+TEST(EncodingReader, GivesNothingForBadNumbersOrAVectorWithoutLength) {
   for (const float bad : kBadNumbers) {
     EXPECT_EQ(EncodingReader(EncodingSettings{})(vector_output({1, 2}, {1, bad})), std::nullopt);
     EXPECT_EQ(EncodingReader({.normalized = false})(vector_output({1, 2}, {bad, 1})), std::nullopt);

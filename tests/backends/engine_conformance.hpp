@@ -23,24 +23,24 @@
 
 namespace vcap::test {
 
-/// The size of the pictures that the models of models.py take.
+/// The size of the pictures that the models of models.py expect.
 inline const cv::Size kPicture(10, 6);
 
 /// What an engine can do. Tests expect its typed error for the rest; no test is skipped.
 struct Capabilities {
-  bool reads_ir = false;                  ///< OpenVINO's own format, with weights beside it
-  bool reads_compressed_weights = false;  ///< of 8 bits, with scales
+  bool reads_ir = false;                  ///< OpenVINO's own format, weights in a second file
+  bool reads_compressed_weights = false;  ///< weights of 8 bits with scales
   bool takes_shapes_from_pixels = true;   ///< tensors whose shape depends on the picture's values
-  std::size_t requests_at_once = 1;       ///< at least, with the goal throughput and two streams
+  std::size_t requests_at_once = 1;       ///< minimum, with goal throughput and two streams
 };
 
 inline Capabilities capabilities_of(const std::string& engine) {
   if (engine == "openvino") return {true, true, true, 2};
   if (engine == "opencv_dnn") return {false, false, false, 1};
-  return {};  // another engine: the least, until it has a line here
+  return {};  // other engines: the minimum, until they have a line here
 }
 
-/// A model of models.py, or bytes of a test, for as long as this lives.
+/// A model of models.py, or made of bytes by a test. Owns its bytes.
 class TestModel {
  public:
   explicit TestModel(const std::string& name) : TestModel(name, read_model(name)) {
@@ -63,7 +63,7 @@ class TestModel {
   std::string name_, bytes_, weights_;
 };
 
-/// Pixels that are the same in each run, and all different.
+/// Pixels of pseudorandom values, which are the same in each run.
 inline cv::Mat noise(cv::Size size, unsigned seed, int type = CV_8UC3) {
   cv::Mat picture(size, type);
   std::mt19937 random(seed);
@@ -87,7 +87,7 @@ inline std::vector<Output> copy_outputs(InferenceRequest& request) {
   return outputs;
 }
 
-/// Starts the request and waits for its end; throws what it failed with.
+/// Starts the request and waits for its end; throws its error if it fails.
 inline void run_request(InferenceRequest& request) {
   std::promise<std::exception_ptr> done;
   std::future<std::exception_ptr> error = done.get_future();
@@ -105,7 +105,7 @@ inline std::vector<Output> run_picture(InferenceRequest& request, const cv::Mat&
 class EngineConformance : public testing::TestWithParam<std::string> {
  protected:
   EngineConformance() : engine(find_engine(GetParam())), able(capabilities_of(GetParam())) {
-    settings.precision = Precision::f32;  // numbers are compared
+    settings.precision = Precision::f32;  // the tests compare numbers
   }
 
   /// Keeps the model's bytes, which must outlive the compiled model.

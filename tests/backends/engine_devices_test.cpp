@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 TEST(EngineDevices, AreTheFirstCpuIfTheEngineHasNothingElse) {
-  // opencv_dnn has a CPU alone: GPUs and NPUs of the machine are not for it.
+  // opencv_dnn uses only the CPU, not the machine's GPUs and NPUs.
   EXPECT_THAT(map_to_engine_devices("opencv_dnn").map({"GPU:0", "NPU:0", "CPU:0", "CPU:1"}),
               ElementsAre("CPU:0"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are broken or hostile, and settings that do not fit: each gives a typed error that
-// names the model and the remedy, and the engine goes on.
+// Broken or hostile files, and settings that do not fit: each gives a typed error that names the
+// model and the remedy, and the engine still works.
 #include <cstdlib>
 #include <sstream>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 class EngineErrors : public EngineConformance {
  protected:
   void TearDown() override {
-    // Whatever failed, the engine works.
+    // After any failure, the engine still works.
     input = {};
     settings = {};
     settings.precision = Precision::f32;
@@ -27,8 +27,8 @@ class EngineErrors : public EngineConformance {
               8);
   }
 
-  /// What compiling the model ends with: nothing, or an error of the right type that names the
-  /// model.
+  /// Compiles and runs the model. Gives `nullopt` for success, or the code of the error, which must
+  /// be an EngineError that names the model.
   std::optional<ErrorCode> outcome_of(const TestModel& model) {
     try {
       const auto compiled = compile(model);
@@ -47,7 +47,7 @@ struct BadFile {
   std::string name;
   ErrorCode code;
   std::string says;
-  std::optional<ErrorCode> opencv{};  ///< its code if it is another
+  std::optional<ErrorCode> opencv{};  ///< the code of opencv_dnn if it differs
 };
 
 TEST_P(EngineErrors, NameTheModelTheFaultAndTheRemedy) {
@@ -72,14 +72,14 @@ TEST_P(EngineErrors, NameTheModelTheFaultAndTheRemedy) {
   }
 }
 
-TEST_P(EngineErrors, OfAnEmptyFileSaySo) {
+TEST_P(EngineErrors, SayThatAFileIsEmpty) {
   for (const std::string ending : {".onnx", ".xml", ".pb", ".tflite", ".cfg", ".prototxt", ""})
     EXPECT_THAT([&] { compile(TestModel("net" + ending, "")); },
                 ThrowsError<EngineError>(ErrorCode::unreadable_model,
                                          HasSubstr("model net" + ending + ": is empty")));
 }
 
-TEST_P(EngineErrors, OfAnotherFormatUnderTheEndingAreOfTheFile) {
+TEST_P(EngineErrors, NameAFileWhoseFormatDiffersFromItsExtension) {
   const std::string text = "P6 10 6 255\n" + std::string(180, 'x');
   for (const std::string& content : {text, TestModel::read_model("slow.onnx").substr(0, 5000),
                                      std::string("{}"), std::string(4096, '\0')})
@@ -92,17 +92,17 @@ TEST_P(EngineErrors, OfAnotherFormatUnderTheEndingAreOfTheFile) {
           << ending << " " << content.substr(0, 20);
 }
 
-TEST_P(EngineErrors, OfATruncatedFileAreOfTheFile) {
+TEST_P(EngineErrors, NameATruncatedFile) {
   const TestModel whole("convolution.onnx");
   ASSERT_EQ(outcome_of(whole), std::nullopt);
   std::size_t refused = 0, cuts = 0;
   for (std::size_t size = 0; size < whole.bytes().size(); size += 7, ++cuts)
     if (outcome_of(TestModel("cut.onnx", whole.bytes().substr(0, size)))) ++refused;
-  // The imported operator sets come last: what is cut off there alone may still be read.
+  // The imported operator sets come last: a file without them may still be readable.
   EXPECT_GE(refused, cuts - 2);
 }
 
-TEST_P(EngineErrors, OfRandomBytesAreOfTheFile) {
+TEST_P(EngineErrors, NameAFileOfRandomBytes) {
   std::mt19937 random(1);
   for (int i = 0; i < 200; ++i) {
     std::string bytes(random() % 2000 + 1, '\0');
@@ -111,8 +111,8 @@ TEST_P(EngineErrors, OfRandomBytesAreOfTheFile) {
   }
 }
 
-TEST_P(EngineErrors, OfFlippedBitsAreErrorsOrAnotherModelAndNeverACrash) {
-  const char* const rounds = std::getenv("VCAP_MUTATIONS");  // of each model; 100 in each run
+TEST_P(EngineErrors, NeverBecomeCrashesIfBitsAreFlipped) {
+  const char* const rounds = std::getenv("VCAP_MUTATIONS");  // for each model; default: 100
   const int count = rounds != nullptr ? std::atoi(rounds) : 100;
   std::size_t refused = 0;
   Mutator mutate(1);
@@ -134,13 +134,13 @@ TEST_P(EngineErrors, OfFlippedBitsAreErrorsOrAnotherModelAndNeverACrash) {
   EXPECT_GT(refused, 0u);
 }
 
-TEST_P(EngineErrors, OfTensorsThatNoMemoryHoldsComeBeforeOrInsteadOfTheirAllocation) {
+TEST_P(EngineErrors, ReportTensorsThatDoNotFitIntoMemory) {
   for (const std::string name : {"huge_constant.onnx", "huge_input.onnx", "huge_expand.onnx"}) {
     const auto own_size = [&] { compile(TestModel(name), std::nullopt); };
     EXPECT_THROW(own_size(), EngineError) << name;
   }
   EXPECT_THROW(compile(TestModel("huge_input.xml"), std::nullopt), EngineError);
-  // Of a size that only the pixels tell: the request fails, and is ready for the next picture.
+  // If the pixels determine the tensor's size, the request fails and is ready for the next picture.
   if (!able.takes_shapes_from_pixels) {
     EXPECT_THAT([&] { compile(TestModel("huge_at_run_time.onnx")); },
                 ThrowsError<EngineError>(ErrorCode::unreadable_model,
@@ -158,7 +158,7 @@ TEST_P(EngineErrors, OfTensorsThatNoMemoryHoldsComeBeforeOrInsteadOfTheirAllocat
   EXPECT_EQ(outputs.at(0).values.size(), 32u);
 }
 
-TEST_P(EngineErrors, OfASizeThatDoesNotFitNameIt) {
+TEST_P(EngineErrors, NameASizeThatDoesNotFit) {
   EXPECT_THAT([&] { compile(TestModel("own_size_only.onnx"), cv::Size(12, 6)); },
               testing::Throws<EngineError>(AllOf(
                   testing::Property(&EngineError::code,
@@ -167,14 +167,14 @@ TEST_P(EngineErrors, OfASizeThatDoesNotFitNameIt) {
                                                               HasSubstr("12"), HasSubstr("6"))))));
 }
 
-TEST_P(EngineErrors, OfAModelWithoutSizeAskForOne) {
+TEST_P(EngineErrors, AskForASizeIfTheModelHasNone) {
   EXPECT_THAT(
       [&] { compile(TestModel("scaling_any_size.onnx"), std::nullopt); },
       ThrowsError<EngineError>(ErrorCode::model_input, AllOf(HasSubstr("scaling_any_size.onnx"),
                                                              HasSubstr("[[640, 640]]"))));
 }
 
-TEST_P(EngineErrors, OfColoursThatTheModelDoesNotTakeNameThem) {
+TEST_P(EngineErrors, NameColoursThatTheModelDoesNotAccept) {
   input.colors = PictureInput::Colors::gray;
   EXPECT_THAT([&] { compile(TestModel("plus_one.onnx")); },
               ThrowsError<EngineError>(ErrorCode::model_input, HasSubstr("\"colors\"")));
@@ -186,21 +186,21 @@ TEST_P(EngineErrors, OfColoursThatTheModelDoesNotTakeNameThem) {
               ThrowsError<EngineError>(ErrorCode::model_input, HasSubstr("colors")));
 }
 
-TEST_P(EngineErrors, OfAnInputThatIsNotThereListThoseThatAre) {
+TEST_P(EngineErrors, ListTheInputsIfTheNamedOneIsMissing) {
   input.name = "image";
   EXPECT_THAT([&] { compile(TestModel("plus_one.onnx")); },
               ThrowsError<EngineError>(ErrorCode::unsupported_model,
                                        AllOf(HasSubstr("\"image\""), HasSubstr("picture ["))));
 }
 
-TEST_P(EngineErrors, OfSeveralPicturesAskForTheOne) {
+TEST_P(EngineErrors, ListTheInputsIfSeveralCouldBeThePicture) {
   EXPECT_THAT([&] { compile(TestModel("picture_like_constant.onnx")); },
               ThrowsError<EngineError>(ErrorCode::unsupported_model,
                                        AllOf(HasSubstr("several inputs"), HasSubstr("picture ["),
                                              HasSubstr("factor ["))));
 }
 
-TEST_P(EngineErrors, OfConstantsNameTheInput) {
+TEST_P(EngineErrors, NameTheInputOfAWrongConstant) {
   const TestModel model("flat_constant.onnx");
   EXPECT_THAT([&] { compile(model); },
               ThrowsError<EngineError>(ErrorCode::model_input, AllOf(HasSubstr("input factor"),
@@ -218,7 +218,7 @@ TEST_P(EngineErrors, OfConstantsNameTheInput) {
   EXPECT_THROW(compile(model), EngineError);
 }
 
-TEST_P(EngineErrors, OfADeviceThatIsNotThereListTheDevices) {
+TEST_P(EngineErrors, ListTheDevicesIfTheNamedOneIsMissing) {
   for (const std::string device : {"TPU", "GPU.7", "GPU:9", "", "cpu", "MULTI:TPU,CPU"}) {
     settings.device = device;
     EXPECT_THAT([&] { compile(TestModel("plus_one.onnx")); },
@@ -232,7 +232,7 @@ TEST_P(EngineErrors, OfADeviceThatIsNotThereListTheDevices) {
   }
 }
 
-TEST_P(EngineErrors, OfIrAreOfItsFiles) {
+TEST_P(EngineErrors, NameTheFileOfAWrongIrModel) {
   if (!able.reads_ir) {
     EXPECT_THAT(
         [&] { compile(TestModel("net.xml", TestModel::read_model("plus_one.xml"), "1234")); },
@@ -254,10 +254,10 @@ TEST_P(EngineErrors, OfIrAreOfItsFiles) {
   for (int i = 0; i < 100; ++i) outcome_of(TestModel("flipped.xml", mutate(text), "1234"));
 }
 
-TEST_P(EngineErrors, OfAReaderThatTakesPathsAreOfTheFileEvenWithoutATemporaryFolder) {
+TEST_P(EngineErrors, NameTheFileEvenWithoutATemporaryFolder) {
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before != nullptr ? before : "";
-  ASSERT_EQ(::setenv("TMPDIR", "/proc", 1), 0);  // nobody can write there
+  ASSERT_EQ(::setenv("TMPDIR", "/proc", 1), 0);  // not writable
   for (const std::string ending : {".tflite", ".pb"})
     EXPECT_THAT([&] { compile(TestModel("net" + ending, "no model")); },
                 ThrowsError<EngineError>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that end while models are still there.
+// Programs that end while models still exist.
 #include <cstdlib>
 
 #include "backends/engine_conformance.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 class EngineExit : public EngineConformance {};
 
-/// Objects of the program that are destroyed after those of the libraries which the engine loads.
+/// Objects of the program that are destroyed after those of the libraries that the engine loads.
 struct Kept {
   std::optional<TestModel> model{};
   std::shared_ptr<Engine> engine{};
@@ -20,7 +20,7 @@ struct Kept {
 };
 
 #ifdef __SANITIZE_ADDRESS__
-/// Ends the process before the search for leaks, which fails while engines' threads run.
+/// Ends the process before the search for leaks, which fails while threads of engines run.
 struct Last {
   ~Last() { std::_Exit(0); }
 };
@@ -44,7 +44,7 @@ struct Last {
   std::exit(0);
 }
 
-TEST_P(EngineExit, MayComeWhileModelsAreKeptInStaticObjects) {
+TEST_P(EngineExit, WorksWhileStaticObjectsHoldModels) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which no engine is loaded
   EXPECT_EXIT(use_and_exit(GetParam(), settings), testing::ExitedWithCode(0), "");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What engines compute, against what a loop over pixels gives.
+// Compares the outputs of engines with those of a loop over pixels.
 #include <cmath>
 #include <thread>
 #include <tuple>
@@ -59,7 +59,7 @@ TEST_P(EngineValues, AreExactForEachLayoutColourMeanAndScale) {
     std::vector<double> mean, scale;
     double tolerance;
   };
-  // Powers of two and halves have no rounding, so that nothing but the right formula gives them.
+  // Powers of two and halves are not rounded, so that only the correct formula gives them.
   const Numbers three[] = {
       {{0}, {1}, 0},        {{16}, {4}, 0},
       {{0}, {0.5}, 0},      {{16, 32.5, 64}, {2, 4, 0.5}, 0},
@@ -96,14 +96,14 @@ TEST_P(EngineValues, AreExactForEachLayoutColourMeanAndScale) {
   EXPECT_EQ(combinations, 2 * 2 * 2 * 6 + 3);
 }
 
-TEST_P(EngineValues, OfAModelForAnyBatchAreThoseOfOnePicture) {
+TEST_P(EngineValues, AreThoseOfOnePictureIfTheModelAcceptsAnyBatchSize) {
   const cv::Mat picture = noise(kPicture, 1);
   const auto outputs = run(TestModel("plus_one_any_batch.onnx"), picture);
   EXPECT_THAT(outputs.at(0).shape, ElementsAre(1, 3, 6, 10));
   expect_near(outputs.at(0).values, plus_one(picture, input, false), 0);
 }
 
-TEST_P(EngineValues, OfAWeightedSumTellTheColoursApart) {
+TEST_P(EngineValues, DependOnTheOrderOfColours) {
   const cv::Mat picture = noise(kPicture, 2);
   for (const Colors colors : {Colors::rgb, Colors::bgr}) {
     input.colors = colors;
@@ -118,7 +118,7 @@ TEST_P(EngineValues, OfAWeightedSumTellTheColoursApart) {
   }
 }
 
-TEST_P(EngineValues, OfAConvolutionAreThoseOfALoop) {
+TEST_P(EngineValues, EqualThoseOfALoopForAConvolution) {
   const cv::Mat picture = noise(kPicture, 3);
   const auto outputs = run(TestModel("convolution.onnx"), picture);
   std::vector<double> expected;
@@ -140,7 +140,7 @@ TEST_P(EngineValues, OfAConvolutionAreThoseOfALoop) {
   expect_near(outputs[0].values, expected, 0);
 }
 
-TEST_P(EngineValues, OfCompressedWeightsAreThoseOfFloatsWithEachNumberOfStreams) {
+TEST_P(EngineValues, AreTheSameForCompressedWeightsAndFloatsWithAnyNumberOfStreams) {
   if (!able.reads_compressed_weights) {
     EXPECT_THAT(
         [&] { compile(TestModel("of_pixels_compressed.onnx")); },
@@ -151,7 +151,7 @@ TEST_P(EngineValues, OfCompressedWeightsAreThoseOfFloatsWithEachNumberOfStreams)
   for (unsigned seed = 0; seed < 4; ++seed)
     expected.push_back(run(TestModel("of_pixels.onnx"), noise(kPicture, seed)).at(0));
   for (int compilation = 0; compilation < 30;
-       ++compilation) {  // the engine's fault comes by chance
+       ++compilation) {  // the engine's fault occurs at random
     settings.streams = static_cast<std::size_t>(compilation % 3) + 1;
     const auto compiled = compile(TestModel("of_pixels_compressed.onnx"));
     std::vector<std::future<void>> callers;
@@ -165,7 +165,7 @@ TEST_P(EngineValues, OfCompressedWeightsAreThoseOfFloatsWithEachNumberOfStreams)
   }
 }
 
-TEST_P(EngineValues, OfAModelForAnySizeFollowTheSize) {
+TEST_P(EngineValues, FollowTheSizeIfTheModelAcceptsAnySize) {
   const TestModel model("scaling_any_size.onnx");
   for (const cv::Size size :
        {cv::Size(10, 6), cv::Size(1, 1), cv::Size(33, 7), cv::Size(7, 33), cv::Size(320, 1)}) {
@@ -188,7 +188,7 @@ TEST_P(EngineValues, OfAModelForAnySizeFollowTheSize) {
   }
 }
 
-TEST_P(EngineValues, OfAModelOfItsOwnSizeFollowAnotherSizeIfItsOperationsCan) {
+TEST_P(EngineValues, FollowAnotherSizeIfTheModelsOperationsSupportIt) {
   const auto compiled = compile(TestModel("scaling.onnx"), cv::Size(20, 12));
   EXPECT_EQ(compiled->input_size(), cv::Size(20, 12));
   const auto outputs = run_picture(*compiled->make_request(), noise({20, 12}, 5));
@@ -208,7 +208,7 @@ TEST_P(EngineValues, HaveTheNamesAndTheOrderOfTheFile) {
   EXPECT_EQ(outputs[1].name, "second");
   expect_near(outputs[0].values, plus_one(picture, input, false), 0);
   EXPECT_THAT(outputs[1].shape, ElementsAre(1, 1, 6, 10));
-  // Where the order of the alphabet is another than the file's.
+  // Here, the alphabetical order differs from the file's order.
   settings.constants["factor"] = {1, 2, 3, 4};
   const auto other = run(TestModel("flat_constant.onnx"), picture);
   ASSERT_EQ(other.size(), 2u);
@@ -216,7 +216,7 @@ TEST_P(EngineValues, HaveTheNamesAndTheOrderOfTheFile) {
   EXPECT_EQ(other[1].name, "other");
 }
 
-TEST_P(EngineValues, OfWholeNumbersBecomeFloats) {
+TEST_P(EngineValues, BecomeFloatsIfTheOutputHasIntegers) {
   const cv::Mat picture = noise(kPicture, 7);
   const auto outputs = run(TestModel("arg_max.onnx"), picture);
   std::vector<double> expected;
@@ -230,11 +230,11 @@ TEST_P(EngineValues, OfWholeNumbersBecomeFloats) {
   expect_near(outputs.at(0).values, expected, 0);
 }
 
-TEST_P(EngineValues, OfNanWeightsAreNanAndNoError) {
+TEST_P(EngineValues, AreNanForNanWeights) {
   const auto outputs = run(TestModel("nan_weights.onnx"), noise(kPicture, 8));
   ASSERT_EQ(outputs.at(0).values.size(), 120u);
   EXPECT_TRUE(std::isnan(outputs[0].values[15]));
-  EXPECT_FALSE(std::isnan(outputs[0].values[75]));  // of the other channel, whose weights are sound
+  EXPECT_FALSE(std::isnan(outputs[0].values[75]));  // the other channel, whose weights are sound
 }
 
 TEST_P(EngineValues, UseConstantsOfOtherInputs) {
@@ -244,7 +244,7 @@ TEST_P(EngineValues, UseConstantsOfOtherInputs) {
   EXPECT_THAT(flat.at(1).values, ElementsAre(3, -2, 5.5f, 1));
   expect_near(flat.at(0).values, plus_one(picture, input, false), 0);
 
-  // An input of four dimensions that has a constant is no picture.
+  // An input of four dimensions is no picture if it has a constant.
   settings.constants["factor"] = {2, 3, 4};
   const auto scaled = run(TestModel("picture_like_constant.onnx"), picture);
   std::vector<double> expected;
@@ -255,7 +255,7 @@ TEST_P(EngineValues, UseConstantsOfOtherInputs) {
   expect_near(scaled.at(0).values, expected, 0);
 }
 
-TEST_P(EngineValues, OfASharedInputAreThoseOfACopiedOne) {
+TEST_P(EngineValues, AreTheSameForASharedAndACopiedInput) {
   const auto compiled = compile(TestModel("two_outputs.onnx"));
   const auto request = compiled->make_request();
   for (unsigned seed = 0; seed < 20; ++seed) {
@@ -268,7 +268,7 @@ TEST_P(EngineValues, OfASharedInputAreThoseOfACopiedOne) {
     for (std::size_t i = 0; i < copied.size(); ++i) EXPECT_EQ(shared[i].values, copied[i].values);
     EXPECT_EQ(cv::norm(picture, noise(kPicture, seed), cv::NORM_INF), 0);  // read only
   }
-  // And its own memory is as before.
+  // The request's own memory still works.
   const cv::Mat last = noise(kPicture, 99);
   EXPECT_EQ(run_picture(*request, last)[0].values,
             run(TestModel("two_outputs.onnx"), last)[0].values);
@@ -284,7 +284,7 @@ TEST_P(EngineValues, AreTakenFromSharedMemoryOnlyIfThePictureFits) {
   EXPECT_FALSE(request->share_input(noise(kPicture, 1, CV_8UC4)));
   EXPECT_FALSE(request->share_input(cv::Mat(kPicture, CV_32FC3, cv::Scalar(1))));
   EXPECT_FALSE(request->share_input(cv::Mat(std::vector<int>{6, 10, 4}, CV_8UC3, cv::Scalar(1))));
-  // Rows with a gap between them: refused, or read right.
+  // Rows with a gap between them are refused, or read correctly.
   const cv::Mat large = noise({30, 20}, 2);
   const cv::Mat view = large({5, 3, 10, 6});
   if (!request->share_input(view)) view.copyTo(request->input());
@@ -292,7 +292,7 @@ TEST_P(EngineValues, AreTakenFromSharedMemoryOnlyIfThePictureFits) {
   expect_near(copy_outputs(*request)[0].values, plus_one(view, input, false), 0);
 }
 
-TEST_P(EngineValues, StayUntilTheNextStart) {
+TEST_P(EngineValues, StayValidUntilTheNextStart) {
   const auto compiled = compile(TestModel("plus_one.onnx"));
   const auto request = compiled->make_request(), other = compiled->make_request();
   const cv::Mat picture = noise(kPicture, 10);
@@ -366,7 +366,7 @@ TEST(Engines, IncludeOpenVinoUnlessTheBuildWasConfiguredWithoutNetworks) {
          "tests/run.sh --without-networks, or CMake's -DVCAP_WITHOUT_NETWORKS=ON";
 }
 
-TEST(Engines, ThatAreNotThereAreNamedWithThoseThatAre) {
+TEST(Engines, AreListedIfTheNamedOneIsMissing) {
   for (const std::string name : {"tensorflow", "../libevil", "", "OpenVINO"})
     EXPECT_THAT([&] { find_engine(name); },
                 ThrowsError<EngineError>(ErrorCode::engine_missing,

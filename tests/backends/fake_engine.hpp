@@ -22,18 +22,18 @@
 
 namespace vcap::test {
 
-/// What a FakeEngine does, and what it has seen. Thread safety: thread-safe but for the settings,
-/// which are set before a model is compiled.
+/// The settings of a FakeEngine, and its counts. Thread safety: thread-safe, except for the
+/// settings, which must be set before a model is compiled.
 struct FakePlan {
-  std::size_t requests = 4;           ///< of each model
-  cv::Size own_size{4, 4};            ///< if none is asked for
-  bool shares = true;                 ///< takes fitting pictures where they lie
-  int fail_start = 0, fail_done = 0;  ///< values of a first pixel whose request fails; 0: none
+  std::size_t requests = 4;           ///< optimal number for each model
+  cv::Size own_size{4, 4};            ///< if no size is given
+  bool shares = true;                 ///< uses pictures of its size without a copy
+  int fail_start = 0, fail_done = 0;  ///< first pixel value of requests that fail; 0: none
   std::map<std::string, std::vector<float>> constants{};  ///< further outputs, for each picture
   std::atomic<int> fail_compiles{0};                      ///< how many of the next compiles throw
   std::atomic<std::size_t> compiled{0}, starts{0}, in_flight{0}, most_in_flight{0}, breaches{0};
 
-  /// Nothing completes from here to release().
+  /// No request completes until release().
   void hold() {
     const std::lock_guard lock(mutex);
     is_held = true;
@@ -43,13 +43,13 @@ struct FakePlan {
     is_held = false;
     changed.notify_all();
   }
-  /// Waits until so many requests are in flight; false if that is not so after ten seconds.
+  /// Waits until `count` requests are in flight; false if that takes more than ten seconds.
   bool wait_for_in_flight(std::size_t count) {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, std::chrono::seconds(10), [&] { return in_flight == count; });
   }
 
-  // For the engine.
+  // The engine calls these.
   void took_off() {
     const std::lock_guard lock(mutex);
     most_in_flight = std::max<std::size_t>(most_in_flight, ++in_flight);
@@ -61,12 +61,12 @@ struct FakePlan {
     changed.notify_all();
   }
   std::mutex mutex;
-  std::condition_variable changed;  ///< of in_flight, is_held and the engine's jobs
+  std::condition_variable changed;  ///< for in_flight, is_held and the engine's jobs
   bool is_held = false;
 };
 
-/// Completes requests on threads of its own, in random order. An output is the first pixel's blue
-/// value; a request that is started while it runs, or read while it does, is counted as a breach.
+/// Completes requests on its own threads, in random order. An output is the first pixel's blue
+/// value. Counts a breach if a request is started or read while it runs.
 class FakeEngine final : public Engine {
  public:
   explicit FakeEngine(std::shared_ptr<FakePlan> plan, std::size_t threads = 3)

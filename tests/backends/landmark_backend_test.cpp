@@ -11,8 +11,8 @@
 namespace vcap::test {
 namespace {
 
-/// A model of 4×4 pixels whose points are always the same, and whose presence is 1 unless the first
-/// pixel that it sees is black.
+/// A model of 4×4 pixels. Its points are always the same. Its presence is 1 unless the first pixel
+/// that it gets is black.
 class LandmarkBackendTest : public testing::Test {
  protected:
   LandmarkBackendTest() {
@@ -53,7 +53,7 @@ TEST_F(LandmarkBackendTest, AddsPointsInPixelsOfTheFrame) {
   EXPECT_EQ(face.extra_data.at("presence"), 1);
   ASSERT_EQ(face.keypoints.size(), 3u);
   EXPECT_EQ(face.keypoints[0].name, "nose");
-  // The square of 20×20 around (25, 34), seen as 4×4.
+  // The input of 4×4 shows the square of 20×20 around (25, 34).
   EXPECT_EQ(face.keypoints[1].name, "eye");
   EXPECT_EQ(face.keypoints[1].point, cv::Point2d(15, 24));
   EXPECT_EQ(face.keypoints[1].z, 5);
@@ -61,7 +61,7 @@ TEST_F(LandmarkBackendTest, AddsPointsInPixelsOfTheFrame) {
   EXPECT_EQ(face.keypoints[2].z, -10);
 }
 
-TEST_F(LandmarkBackendTest, BringsPointsBackFromAPartThatIsTurned) {
+TEST_F(LandmarkBackendTest, MapsPointsBackFromARotatedPart) {
   angle_ = std::numbers::pi / 2;
   const DetectionNode face = process(255);
   ASSERT_EQ(face.keypoints.size(), 3u);
@@ -69,7 +69,7 @@ TEST_F(LandmarkBackendTest, BringsPointsBackFromAPartThatIsTurned) {
   EXPECT_LT(cv::norm(face.keypoints[2].point - cv::Point2d(25, 44)), 1e-9);
 }
 
-TEST_F(LandmarkBackendTest, GivesThePresenceAloneBelowTheThreshold) {
+TEST_F(LandmarkBackendTest, GivesOnlyThePresenceBelowTheThreshold) {
   const OptionValues options({{"threshold", FloatOption{.default_value = 0.5}}});
   const DetectionNode face = process(0, options);
   EXPECT_EQ(face.extra_data.at("presence"), 0);
@@ -77,7 +77,7 @@ TEST_F(LandmarkBackendTest, GivesThePresenceAloneBelowTheThreshold) {
   EXPECT_EQ(process(255, options).keypoints.size(), 3u);
 }
 
-TEST_F(LandmarkBackendTest, GivesAllPointsThatTheReaderGivesWithoutAThreshold) {
+TEST_F(LandmarkBackendTest, GivesAllPointsOfTheReaderWithoutAThreshold) {
   EXPECT_EQ(process(0).keypoints.size(), 3u);
 }
 

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::Optional;
 using testing::SizeIs;
 
-/// Names point_0, point_1 and so on.
+/// The names point_0, point_1 and so on.
 std::vector<std::string> names(std::size_t count) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < count; ++i) result.push_back("point_" + std::to_string(i));
@@ -81,7 +81,7 @@ TEST(LandmarkReader, ReadsPoseLandmarksOfMediaPipe) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->confidence, 0.75);
   ASSERT_THAT(found->keypoints, SizeIs(39));
-  // The lesser of the two sigmoids: of −1, and of 2.
+  // Each point has the smaller of its two sigmoids: that of −1, then that of 2.
   EXPECT_THAT(found->keypoints[0].confidence, Optional(DoubleNear(0.26894142, 1e-7)));
   EXPECT_THAT(found->keypoints[1].confidence, Optional(DoubleNear(0.88079708, 1e-7)));
   EXPECT_THAT(found->keypoints[1], AllOf(PointNear(4, 5), Field(&Keypoint::z, 6)));
@@ -96,7 +96,7 @@ TEST(LandmarkReader, LeavesOutPointsWithoutAName) {
                                             AllOf(PointNear(5, 6), Field(&Keypoint::name, "ear"))));
 }
 
-TEST(LandmarkReader, ReadsCertaintiesOfOutputsOfTheirOwn) {
+TEST(LandmarkReader, ReadsCertaintiesFromSeparateOutputs) {
   const LandmarkSettings settings{.names = names(2),
                                   .visibility_output = CertaintyOutput{{"visible", 0}},
                                   .presence_output = CertaintyOutput{{"present", 0}, false}};
@@ -110,7 +110,7 @@ TEST(LandmarkReader, ReadsCertaintiesOfOutputsOfTheirOwn) {
   EXPECT_THAT(found->keypoints[1].confidence, Optional(DoubleNear(0.73105858, 1e-7)));
 }
 
-TEST(LandmarkReader, HoldsToThresholdsZeroAndOne) {
+TEST(LandmarkReader, AppliesThresholdsZeroAndOne) {
   LandmarkSettings settings{.names = names(1), .flag = CertaintyOutput{{"", 1}, false}};
   MadeOutputs outputs({9, 9});
   outputs.fill("points", {1, 2}, 1).add("flag", {1, 1}, {0});
@@ -147,7 +147,7 @@ TEST(LandmarkReader, LeavesOutPointsWithBadNumbers) {
   }
 }
 
-TEST(LandmarkReader, TakesHugeNumbersAsTheyAre) {
+TEST(LandmarkReader, LeavesHugeNumbersUnchanged) {
   MadeOutputs outputs({9, 9});
   outputs.add("points", {1, 2}, {1e30f, -3e38f});
   const auto found = LandmarkReader({.names = names(1), .relative = true})(outputs);
@@ -184,9 +184,9 @@ TEST(LandmarkReader, RefusesBadSettings) {
   bad({.names = names(1), .threshold = 2}, "threshold 2.0");
 }
 
-TEST(HeatmapReader, TakesPeaksMovedToTheHigherNeighbour) {
-  // Cells of 8×10 pixels of the input; the first map's peak is in column 1, row 2, with higher
-  // neighbours to the right and above; the second's is in a corner.
+TEST(HeatmapReader, MovesPeaksTowardsTheHigherNeighbour) {
+  // Cells are 8×10 pixels of the input. The first map's peak is in column 1, row 2; its right and
+  // upper neighbours are higher than the opposite ones. The second map's peak is in a corner.
   MadeOutputs outputs({32, 40}, {64, 80}, {.x_scale = 2, .y_scale = 2});
   outputs.add("maps", {1, 2, 4, 4},
               {0, 0, 0, 0,           //

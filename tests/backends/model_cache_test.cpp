@@ -44,7 +44,7 @@ class ModelCacheTest : public testing::Test {
   static void keep(const ModelCache& cache, const std::string& key, const std::string& content) {
     cache.keep(key, [&] { return content; });
   }
-  /// As if it had been used last so many hours ago.
+  /// Sets the time of its last use to `hours` ago.
   void age(const std::string& key, int hours) const {
     fs::last_write_time(file_of(key), fs::file_time_type::clock::now() - std::chrono::hours(hours));
   }
@@ -69,10 +69,10 @@ TEST_F(ModelCacheTest, GivesBackTheSameBytes) {
   keep(cache, kKey, "another");
   EXPECT_EQ(cache.find(kKey), "another");
   EXPECT_THAT(lines(), IsEmpty());
-  EXPECT_EQ(folder.names().size(), 1u);  // nothing staged is left
+  EXPECT_EQ(folder.names().size(), 1u);  // no staged file is left
 }
 
-TEST_F(ModelCacheTest, RemovesAndLogsWhatIsDamaged) {
+TEST_F(ModelCacheTest, RemovesAndLogsDamagedFiles) {
   const std::string content(500, 'x');
   keep(cache, kKey, content);
   const std::string whole = read_file(file_of(kKey));
@@ -97,7 +97,7 @@ TEST_F(ModelCacheTest, RemovesAndLogsWhatIsDamaged) {
   }
 }
 
-TEST_F(ModelCacheTest, DoesNotTakeAFileUnderAnothersName) {
+TEST_F(ModelCacheTest, RefusesAFileUnderTheNameOfAnotherKey) {
   keep(cache, kKey, "of a");
   keep(cache, kOtherKey, "of b");
   fs::rename(file_of(kKey), file_of(kOtherKey));
@@ -106,14 +106,14 @@ TEST_F(ModelCacheTest, DoesNotTakeAFileUnderAnothersName) {
   EXPECT_THAT(lines(), Contains(HasSubstr("digest")));
 }
 
-TEST_F(ModelCacheTest, TakesNothingThatIsNoFile) {
+TEST_F(ModelCacheTest, IgnoresEntriesThatAreNoRegularFiles) {
   fs::create_directory(file_of(kKey));
   EXPECT_EQ(cache.find(kKey), std::nullopt);
   ASSERT_EQ(::mkfifo(file_of(kOtherKey).c_str(), 0600), 0);
-  EXPECT_EQ(cache.find(kOtherKey), std::nullopt);  // and waits for no writer
+  EXPECT_EQ(cache.find(kOtherKey), std::nullopt);  // and does not wait for a writer
 }
 
-TEST_F(ModelCacheTest, KeepsWithinItsBoundAndLetsTheLeastRecentlyUsedGo) {
+TEST_F(ModelCacheTest, StaysWithinItsBoundAndRemovesTheLeastRecentlyUsed) {
   const std::string content(3000, 'x');  // three fit into 10,000 bytes
   const auto key = [](int i) { return std::string(64, static_cast<char>('a' + i)); };
   for (int i = 0; i < 3; ++i) {
@@ -124,14 +124,14 @@ TEST_F(ModelCacheTest, KeepsWithinItsBoundAndLetsTheLeastRecentlyUsedGo) {
   keep(cache, key(3), content);
   EXPECT_FALSE(fs::exists(file_of(key(1))));
   for (const int i : {0, 2, 3}) EXPECT_TRUE(fs::exists(file_of(key(i)))) << i;
-  keep(cache, key(4), std::string(9900, 'x'));  // needs the room of all
+  keep(cache, key(4), std::string(9900, 'x'));  // needs the room of all others
   EXPECT_THAT(folder.names(), testing::ElementsAre(key(4) + ".model"));
   keep(cache, key(5), std::string(10001 - 64, 'x'));  // larger than the bound
   EXPECT_EQ(cache.find(key(5)), std::nullopt);
   EXPECT_TRUE(cache.find(key(4)));
 }
 
-TEST_F(ModelCacheTest, RemovesWhatAProcessThatDiedLeftBehindAndNothingElse) {
+TEST_F(ModelCacheTest, RemovesOnlyWhatADeadProcessLeftBehind) {
   const fs::path old = folder.write(".staged-1-2", "x"), fresh = folder.write(".staged-1-3", "x"),
                  foreign = folder.write("readme.txt", std::string(20000, 'x'));
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
@@ -185,7 +185,7 @@ TEST_F(ModelCacheTest, LogsAModelThatCannotBeExported) {
 }
 
 TEST_F(ModelCacheTest, IsSharedByProcesses) {
-  // Each writes and reads three keys, whose contents tell the key; none may see half a file.
+  // Each process writes and reads four keys, whose contents show the key. None may see half a file.
   std::vector<pid_t> processes;
   for (int process = 0; process < 4; ++process) {
     const pid_t child = ::fork();
@@ -212,7 +212,7 @@ TEST_F(ModelCacheTest, IsSharedByProcesses) {
   for (const std::string& name : folder.names()) EXPECT_THAT(name, testing::EndsWith(".model"));
 }
 
-TEST_F(ModelCacheTest, HasAKeyForAllThatChangesWhatIsCompiled) {
+TEST_F(ModelCacheTest, HasAnotherKeyForEachSettingThatChangesTheCompiledModel) {
   const std::string bytes = "model", other_bytes = "modem";
   const ModelFile model{"net.onnx", std::as_bytes(std::span(bytes)), {}};
   const auto key = [&](const auto& change) {
@@ -258,13 +258,13 @@ TEST_F(ModelCacheTest, HasAKeyForAllThatChangesWhatIsCompiled) {
   VCAP_EXPECT_ANOTHER_KEY(settings.constants["a"] = std::vector<float>(12));
   VCAP_EXPECT_ANOTHER_KEY(settings.constants["a1"] = std::vector<float>(2));
   VCAP_EXPECT_ANOTHER_KEY(engine = "openvino 2 CPU");
-  // Fields whose texts, one after the other, are the same.
+  // The concatenated texts of these fields are equal.
   VCAP_EXPECT_ANOTHER_KEY(input.name = "x|1|0"; input.mean = {3});
   VCAP_EXPECT_ANOTHER_KEY(input.name = "x"; (input.mean = {1, 0, 3}));
 #undef VCAP_EXPECT_ANOTHER_KEY
 
-  // And the same key for settings that do not matter: a cache that misses without need is of no
-  // use.
+  // Settings without an effect on the compiled model do not change the key: needless misses would
+  // make the cache useless.
   EXPECT_EQ(same, key([](auto& file, auto& input, auto&, auto& settings, auto&) {
               file.name = "other.onnx";
               input.padding = 114;
@@ -296,7 +296,7 @@ TEST_P(EngineCache, GivesEqualOutputsColdAndWarm) {
         EXPECT_EQ(outputs[i].values, expected[i].values);
       }
     }
-    // The constant's value is not a part of what is kept.
+    // The cached model does not contain the constant's value.
     if (name != "flat_constant.onnx") continue;
     settings.constants["factor"] = {5, 6, 7, 8};
     EXPECT_THAT(run(TestModel(name), picture).at(1).values, testing::ElementsAre(6, 7, 8, 9));
@@ -306,7 +306,7 @@ TEST_P(EngineCache, GivesEqualOutputsColdAndWarm) {
   }
 }
 
-TEST_P(EngineCache, CompilesAnewIfWhatIsKeptIsDamagedOrCannotBeKept) {
+TEST_P(EngineCache, CompilesAgainIfACachedModelIsDamagedOrCannotBeStored) {
   TemporaryFolder folder;
   settings.cache_folder = folder.path();
   const cv::Mat picture = noise(kPicture, 2);

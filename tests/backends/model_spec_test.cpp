@@ -14,7 +14,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A capsule's files, which live as long as this.
+/// A capsule's files; owns their contents.
 class Files {
  public:
   explicit Files(std::map<std::string, std::string> texts)
@@ -34,7 +34,7 @@ ModelSpec read(const json& model, const json& config = {}) {
                          "model.json", config);
 }
 
-TEST(ModelSpec, ReadsWhatTheCapsuleSaysOfItsNetwork) {
+TEST(ModelSpec, ReadsTheCapsulesDescriptionOfItsNetwork) {
   const ModelSpec spec = read({{"model", "yolo.onnx"},
                                {"labels", "coco.txt"},
                                {"streams", 2},
@@ -49,7 +49,7 @@ TEST(ModelSpec, ReadsWhatTheCapsuleSaysOfItsNetwork) {
   EXPECT_EQ(spec.output, json({{"reader", "yolo_v8"}}));
 }
 
-TEST(ModelSpec, PutsWhatTheHostAsksForFirst) {
+TEST(ModelSpec, PrefersTheSettingsOfTheHost) {
   const json model{{"model", "m.onnx"}, {"streams", 2}, {"threads", 3}, {"goal", "latency"}};
   const ModelSpec spec = read(model, {{"engine",
                                        {{"name", "opencv_dnn"},
@@ -68,12 +68,12 @@ TEST(ModelSpec, PutsWhatTheHostAsksForFirst) {
   EXPECT_EQ(spec.settings.cache_bytes, std::uint64_t{5} << 20);
 }
 
-TEST(ModelSpec, IsWhatTheCapsuleSaysIfTheHostSaysNothing) {
+TEST(ModelSpec, KeepsTheCapsulesSettingsIfTheHostGivesNone) {
   for (const json& config : {json(), json::object(), json{{"engine", json::object()}}})
     EXPECT_EQ(read({{"model", "m.onnx"}, {"streams", 2}}, config).settings.streams, 2u);
 }
 
-TEST(ModelSpec, NamesFileFieldAndRemedyOfWhatIsWrong) {
+TEST(ModelSpec, NamesFileFieldAndRemedyOfAnError) {
   const auto refuses = [](const json& model, const json& config, const auto& message) {
     EXPECT_THAT([&] { read(model, config); },
                 ThrowsError<EngineError>(ErrorCode::invalid_model_spec, message));
@@ -93,7 +93,7 @@ TEST(ModelSpec, NamesFileFieldAndRemedyOfWhatIsWrong) {
                                        AllOf(HasSubstr("model.json"), HasSubstr("FILES"))));
 }
 
-TEST(ModelSpec, TakesEveryPropertyOfItsConfigSchemaAndTheSchemaNoOther) {
+TEST(ModelSpec, AcceptsExactlyThePropertiesOfItsConfigSchema) {
   const json schema = ModelSpec::config_schema();
   EXPECT_EQ(schema.at("type"), "object");
   EXPECT_EQ(schema.at("additionalProperties"), false);

@@ -36,7 +36,7 @@ TEST(PictureInput, IsValidByDefaultAndAtItsBounds) {
   EXPECT_NO_THROW(validate(input));
 }
 
-TEST(PictureInput, IsRefusedWithTheFieldItsValueAndWhatIsAllowed) {
+TEST(PictureInput, IsRefusedWithTheFieldItsValueAndTheAllowedRange) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto refused = [](const auto& change, const auto&... texts) {
@@ -99,14 +99,14 @@ TEST(ChooseSize, TakesTheFirstThatThePictureFitsInto) {
         << one.picture << " " << static_cast<int>(one.fit);
 }
 
-/// The part of the target that is not padding, found by its colour: the picture is white.
+/// The part of the target that is not padding: the picture is white, the padding is black.
 cv::Rect drawn_part(const cv::Mat& target) {
   cv::Mat gray;
   cv::cvtColor(target, gray, cv::COLOR_BGR2GRAY);
   return cv::boundingRect(gray);
 }
 
-TEST(FitPicture, GivesTheWayBackOfWhatItDraws) {
+TEST(FitPicture, GivesTheMapFromTheInputBackToThePicture) {
   const cv::Size pictures[] = {{1, 1},     {1, 2},       {3, 7},    {640, 480},
                                {479, 641}, {1920, 1080}, {5000, 2}, {2, 5000},
                                {101, 101}, {64, 48},     {63, 47},  {65, 49}};
@@ -129,7 +129,7 @@ TEST(FitPicture, GivesTheWayBackOfWhatItDraws) {
                           last = map.to_frame(cv::Point2d(part.br()));
         if (fit == Fit::crop_centre) {
           ASSERT_EQ(part, cv::Rect({}, target_size));
-          // A part of the picture, of whole pixels, around its centre.
+          // The map gives a part of the picture of whole pixels, around its centre.
           EXPECT_GE(first.x, -1e-9);
           EXPECT_GE(first.y, -1e-9);
           EXPECT_LE(last.x, size.width + 1e-9);
@@ -141,7 +141,7 @@ TEST(FitPicture, GivesTheWayBackOfWhatItDraws) {
           EXPECT_TRUE(last.x - first.x > size.width - 1e-9 ||
                       last.y - first.y > size.height - 1e-9);
         } else {
-          // All of the picture, at what was drawn.
+          // The drawn part maps to the whole picture.
           EXPECT_NEAR(first.x, 0, 1e-9);
           EXPECT_NEAR(first.y, 0, 1e-9);
           EXPECT_NEAR(last.x, size.width, 1e-9 * size.width);
@@ -182,7 +182,7 @@ TEST(FitPicture, FillsThePaddingAndNothingElse) {
   }
 }
 
-TEST(FitPicture, ResizesByTheInterpolationThatWasAskedFor) {
+TEST(FitPicture, ResizesByTheGivenInterpolation) {
   const cv::Mat picture = noise(cv::Size(61, 37), 1);
   const std::pair<Interpolation, int> flags[] = {{Interpolation::linear, cv::INTER_LINEAR},
                                                  {Interpolation::area, cv::INTER_AREA},
@@ -198,7 +198,7 @@ TEST(FitPicture, ResizesByTheInterpolationThatWasAskedFor) {
   }
 }
 
-TEST(FitPicture, TakesGrayAndFourChannels) {
+TEST(FitPicture, AcceptsGrayAndFourChannels) {
   const cv::Mat four = noise(cv::Size(9, 7), 2, CV_8UC4), gray = noise(cv::Size(9, 7), 3, CV_8UC1);
   cv::Mat target(7, 9, CV_8UC3);
   EXPECT_EQ(fit_picture(four, {}, target), PictureMap{});
@@ -212,12 +212,12 @@ TEST(FitPicture, TakesGrayAndFourChannels) {
       ASSERT_EQ(target.at<cv::Vec3b>(y, x), cv::Vec3b::all(gray.at<unsigned char>(y, x)));
 }
 
-TEST(FitPicture, ReadsNothingAroundAViewAndWritesNothingAroundATarget) {
+TEST(FitPicture, ReadsNothingOutsideAViewAndWritesNothingOutsideATarget) {
   for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4})
     for (const Fit fit : kFits) {
       PictureInput input;
       input.fit = fit;
-      input.interpolation = Interpolation::cubic;  // reads furthest
+      input.interpolation = Interpolation::cubic;  // reads farthest around a pixel
       const cv::Mat large = noise(cv::Size(100, 80), 4, type);
       const cv::Mat view = large(cv::Rect(13, 11, 51, 33)), alone = view.clone();
       cv::Mat around(60, 60, CV_8UC3, cv::Scalar::all(9)), part = around(cv::Rect(10, 10, 24, 24));
@@ -230,7 +230,7 @@ TEST(FitPicture, ReadsNothingAroundAViewAndWritesNothingAroundATarget) {
     }
 }
 
-TEST(FitPicture, RefusesWhatIsNoPicture) {
+TEST(FitPicture, RefusesInvalidPictures) {
   cv::Mat target(4, 4, CV_8UC3);
   for (const cv::Mat& picture :
        {cv::Mat(), cv::Mat(0, 5, CV_8UC3), cv::Mat(4, 4, CV_8UC2, cv::Scalar(1)),
@@ -241,7 +241,7 @@ TEST(FitPicture, RefusesWhatIsNoPicture) {
                 ThrowsError<EngineError>(ErrorCode::model_input, HasSubstr("1, 3 or 4 channels")));
 }
 
-TEST(ModelOutputs, ListTheNamesIfOneIsNotThere) {
+TEST(ModelOutputs, ListTheNamesIfOneIsMissing) {
   const std::vector<float> values(6);
   const std::vector<TensorView> tensors{{"boxes", {1, 2, 3}, values}, {"scores", {6}, values}};
   const ModelOutputs outputs{tensors, {}, {}, {}};

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Shared by the tests of readers: outputs made by hand, and
-// what must hold for every detection.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shared by the tests of readers: outputs made by hand, and checks that every detection must pass.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,11 @@ namespace vcap {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-/// Numbers that networks should not give, and sometimes do.
+/// Numbers that networks should not give, but sometimes do.
 constexpr float kBadNumbers[] = {kNan, kInfinity, -kInfinity};
 constexpr float kHugeNumbers[] = {1e30f, -1e30f, 3e38f, -3e38f, 1e-40f};
 
-/// Outputs of a model for one picture, which own their values.
+/// Outputs of a model for one picture; owns their values.
 class MadeOutputs {
  public:
   MadeOutputs(cv::Size input, cv::Size picture, PictureMap map = {})
@@ -43,12 +44,12 @@ class MadeOutputs {
         std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>{});
     return add(std::move(name), std::move(shape), std::vector<float>(count, value));
   }
-  /// The value at a place of an output, to change it.
+  /// A value of an output, for changing it.
   float& value(std::size_t output, std::size_t place) { return values_.at(output).at(place); }
   std::vector<float>& values(std::size_t output) { return values_.at(output); }
   std::size_t size() const { return tensors_.size(); }
 
-  /// Valid until this is changed.
+  /// The view is valid until this object is changed.
   ModelOutputs view() const {
     for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].values = values_[i];
     return {tensors_, input_, picture_, map_};
@@ -59,17 +60,17 @@ class MadeOutputs {
   cv::Size input_, picture_;
   PictureMap map_;
   std::vector<std::vector<float>> values_;
-  mutable std::vector<TensorView> tensors_;  // which look at the values_ of this object
+  mutable std::vector<TensorView> tensors_;  // views of values_
 };
 
-/// An input of 320×320 made of a picture of 640×480: halved, and 40 rows of padding above and
-/// below.
+/// Outputs for an input of 320×320, made from a picture of 640×480: it was halved and has 40 rows
+/// of padding above and below.
 inline MadeOutputs letterboxed() {
   return MadeOutputs({320, 320}, {640, 480},
                      {.x_scale = 2, .x_shift = 0, .y_scale = 2, .y_shift = -80});
 }
 
-/// Wrong shapes are refused with a message that `message` matches.
+/// The reader refuses wrong shapes with a message that `message` matches.
 template <class Reader>
 void expect_refused(const Reader& reader, const MadeOutputs& outputs,
                     const testing::Matcher<std::string>& message) {
@@ -81,7 +82,7 @@ void expect_bad_setting(Make make, const testing::Matcher<std::string>& message)
   EXPECT_THAT(make, ThrowsError<EngineError>(ErrorCode::invalid_model_spec, message));
 }
 
-/// What holds for detections, whatever the network gave.
+/// Checks what must be true of detections for all outputs of a network.
 inline void expect_sound(const Detections& detections, cv::Size picture, double threshold) {
   double last = 1;
   for (const Detection& detection : detections) {
@@ -95,8 +96,8 @@ inline void expect_sound(const Detections& detections, cv::Size picture, double 
   }
 }
 
-/// Puts each bad number at each place of the outputs, one at a time, and checks the results: the
-/// same or fewer detections, each sound.
+/// Puts each bad number at each place of the outputs, one at a time. The reader must give the same
+/// number of detections or fewer, and all must be sound.
 template <class Reader>
 void expect_bad_numbers_dropped(const Reader& reader, MadeOutputs outputs, double threshold) {
   const std::size_t all = reader(outputs).size();
@@ -120,7 +121,7 @@ void expect_bad_numbers_dropped(const Reader& reader, MadeOutputs outputs, doubl
   }
 }
 
-/// Puts huge numbers at each place; all results are sound.
+/// Puts huge numbers at each place of the outputs. All results must be sound.
 template <class Reader>
 void expect_huge_numbers_survived(const Reader& reader, MadeOutputs outputs, double threshold) {
   for (std::size_t output = 0; output < outputs.size(); ++output) {
@@ -130,7 +131,7 @@ void expect_huge_numbers_survived(const Reader& reader, MadeOutputs outputs, dou
         try {
           expect_sound(reader(outputs), outputs.view().picture, threshold);
         } catch (const EngineError& error) {
-          EXPECT_EQ(error.code(), ErrorCode::model_output);  // of a label that is not in the list
+          EXPECT_EQ(error.code(), ErrorCode::model_output);  // for a label that is not in the list
         }
         outputs.value(output, place) = good;
       }

@@ -27,7 +27,7 @@ std::vector<int> labels_of(const SegmentationSettings& settings, const MadeOutpu
   return rows(SegmentationReader(settings)(outputs).labels);
 }
 
-/// Three classes over 2×2 cells; the best are 0, 2, 1, and of equal ones the first, 1.
+/// Three classes over 2×2 cells. The best are 0, 2 and 1; the last cell has a tie, so the first, 1.
 const std::vector<float> kPlanes = {5, 0, 0, 0,  //
                                     1, 1, 4, 3,  //
                                     2, 2, 3, 3};
@@ -44,7 +44,7 @@ TEST(SegmentationReader, TakesTheBestClassOfPlanesAndOfInterleavedScores) {
               ElementsAre(0, 2, 1, 1));
 }
 
-TEST(SegmentationReader, TakesLabelsThatTheModelHasChosen) {
+TEST(SegmentationReader, ReadsLabelsThatTheModelHasChosen) {
   const SegmentationSettings settings{.form = Form::labels, .classes = 4, .picture_size = false};
   for (const std::vector<std::size_t>& shape : {std::vector<std::size_t>{1, 2, 2}, {1, 1, 2, 2}})
     EXPECT_THAT(labels_of(settings, MadeOutputs({8, 8}).add("o", shape, {0, 3, 1, kNan})),
@@ -54,7 +54,7 @@ TEST(SegmentationReader, TakesLabelsThatTheModelHasChosen) {
                    HasSubstr("and the list has 4 labels"));
 }
 
-TEST(SegmentationReader, TakesOfTwoClassesTheScoresOfOneAgainstAThreshold) {
+TEST(SegmentationReader, ComparesOneScoreWithAThresholdIfThereAreTwoClasses) {
   SegmentationSettings settings{.classes = 2, .picture_size = false};
   const std::vector<float> scores = {0.5f, 0.4f, kNan, kInfinity};
   EXPECT_THAT(labels_of(settings, MadeOutputs({8, 8}).add("o", {1, 1, 2, 2}, scores)),
@@ -86,7 +86,7 @@ TEST(SegmentationReader, RepeatsEdgesAndSurvivesAMapWithoutInverse) {
   EXPECT_THAT(labels_of(settings, flat), ElementsAre(1, 1, 1));
 }
 
-TEST(SegmentationReader, PassesOverBadScoresAndTakesHugeOnes) {
+TEST(SegmentationReader, SkipsBadScoresAndAcceptsHugeOnes) {
   SegmentationSettings settings{.classes = 2, .picture_size = false};
   for (const float bad : kBadNumbers)
     EXPECT_THAT(labels_of(settings,
@@ -98,20 +98,20 @@ TEST(SegmentationReader, PassesOverBadScoresAndTakesHugeOnes) {
               ElementsAre(1, 1));
 }
 
-TEST(SegmentationReader, HasRoomForMoreThan256Classes) {
+TEST(SegmentationReader, SupportsMoreThan256Classes) {
   const SegmentationSettings settings{
       .form = Form::labels, .classes = 65536, .picture_size = false};
   const Segmentation found =
       SegmentationReader(settings)(MadeOutputs({8, 8}).add("o", {1, 1, 2}, {300, 65535}));
   EXPECT_EQ(found.labels.type(), CV_16U);
   EXPECT_THAT(rows(found.labels), ElementsAre(300, 65535));
-  // 300 and 65535 are 44 and 255 of 256 colours: 44 has the bits 2, 3 and 5.
+  // 300 and 65535 use colours 44 and 255 of 256: 44 has the bits 2, 3 and 5.
   const cv::Mat colored = found.colored();
   EXPECT_EQ(colored.at<cv::Vec3b>(0, 0), cv::Vec3b(192, 0, 64));
   EXPECT_EQ(colored.at<cv::Vec3b>(0, 1), Segmentation::default_palette()[255]);
 }
 
-TEST(Segmentation, IsColoredByThePaletteInTurns) {
+TEST(Segmentation, RepeatsThePaletteIfThereAreMoreClassesThanColors) {
   const Segmentation found{(cv::Mat_<std::uint8_t>(1, 4) << 0, 1, 2, 3)};
   const std::vector<cv::Vec3b> palette = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
   const cv::Mat colored = found.colored(palette);
@@ -123,8 +123,8 @@ TEST(Segmentation, IsColoredByThePaletteInTurns) {
 }
 
 TEST(Segmentation, HasThePaletteOfPascalVoc) {
-  // Aeroplane, bicycle, bird, person and the border, in red, green, blue: 128 0 0, 0 128 0,
-  // 128 128 0, 192 128 128, 224 224 192.
+  // Aeroplane, bicycle, bird, person and border, as red, green, blue: 128 0 0, 0 128 0, 128 128 0,
+  // 192 128 128, 224 224 192.
   const std::vector<cv::Vec3b>& palette = Segmentation::default_palette();
   ASSERT_EQ(palette.size(), 256u);
   EXPECT_EQ(palette[0], cv::Vec3b(0, 0, 0));

@@ -33,7 +33,7 @@ TEST(SsdReader, ReadsRowsUntilANegativeImageNumber) {
                           AllOf(labelled(1, 0.6), BoxNear(160, 80, 320, 240))));
 }
 
-TEST(SsdReader, TakesTheOffsetOffTheLabelAndDropsTheBackground) {
+TEST(SsdReader, SubtractsTheLabelOffsetAndDropsTheBackground) {
   MadeOutputs outputs({100, 100});
   outputs.add("o", {2, 7}, {0, 0, 0.9f, 0, 0, 1, 1, 0, 1, 0.8f, 0, 0, 1, 1});
   EXPECT_THAT(SsdReader({.classes = 1, .label_offset = 1})(outputs), ElementsAre(labelled(0, 0.8)));
@@ -41,14 +41,14 @@ TEST(SsdReader, TakesTheOffsetOffTheLabelAndDropsTheBackground) {
                  HasSubstr("SsdReader: the model gave label 1.0, and the list has 1 labels"));
 }
 
-TEST(SsdReader, SuppressesNothingUnlessTold) {
+TEST(SsdReader, SuppressesNothingByDefault) {
   MadeOutputs outputs({100, 100});
   outputs.add("o", {1, 1, 2, 7}, {0, 0, 0.9f, 0, 0, 1, 1, 0, 0, 0.8f, 0, 0, 1, 1});
   EXPECT_THAT(SsdReader(SsdSettings{})(outputs), SizeIs(2));
   EXPECT_THAT(SsdReader({.filter = {.max_overlap = 0.5}})(outputs), SizeIs(1));
 }
 
-TEST(SsdReader, GivesNothingForNoRowsAndHoldsToThresholds) {
+TEST(SsdReader, GivesNothingForNoRowsAndAppliesThresholds) {
   EXPECT_THAT(SsdReader(SsdSettings{})(MadeOutputs({9, 9}).add("o", {1, 1, 0, 7}, {})), IsEmpty());
   MadeOutputs outputs({100, 100});
   outputs.add("o", {1, 1, 2, 7}, {0, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1});
@@ -87,7 +87,7 @@ MadeOutputs tf_outputs() {
       .add("count", {1}, {2});
 }
 
-TEST(TfDetectionReader, ReadsAsManyAsTheCountSays) {
+TEST(TfDetectionReader, ReadsAsManyDetectionsAsTheCountSays) {
   EXPECT_THAT(TfDetectionReader({.classes = 2})(tf_outputs()),
               ElementsAre(AllOf(labelled(0, 0.8), BoxNear(0, 240, 640, 400)),
                           AllOf(labelled(1, 0.7), BoxNear(320, 80, 480, 240))));
@@ -108,7 +108,7 @@ TEST(TfDetectionReader, ReadsAllWithoutACountAndFindsOutputsByName) {
   EXPECT_THAT(TfDetectionReader(by_name)(shuffled), ElementsAre(labelled(1, 0.7)));
 }
 
-TEST(TfDetectionReader, TakesTheOffsetOffTheLabel) {
+TEST(TfDetectionReader, SubtractsTheLabelOffset) {
   EXPECT_THAT(TfDetectionReader({.classes = 1, .label_offset = 1})(tf_outputs()),
               ElementsAre(labelled(0, 0.7)));
 }
@@ -135,7 +135,7 @@ TEST(TfDetectionReader, DropsEntriesWithBadNumbersAndSurvivesHugeOnes) {
   expect_huge_numbers_survived(reader, outputs, 0.5);
 }
 
-TEST(TfDetectionReader, RefusesOutputsThatDoNotFitEachOther) {
+TEST(TfDetectionReader, RefusesInconsistentOutputs) {
   const TfDetectionReader reader({.classes = 2});
   MadeOutputs exchanged({9, 9});
   exchanged.fill("scores", {1, 3}, 0)

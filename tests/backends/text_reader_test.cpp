@@ -21,7 +21,7 @@ MATCHER_P2(At, x, y, "") {
   return std::abs(arg.x - x) < 1e-3 && std::abs(arg.y - y) < 1e-3;
 }
 
-/// A map of 20 rows and 40 columns with text in columns x1 to x2 and rows y1 to y2.
+/// Writes text into a map of 20 rows and 40 columns, in columns x1 to x2 and rows y1 to y2.
 void write_text(MadeOutputs& outputs, std::size_t x1, std::size_t y1, std::size_t x2,
                 std::size_t y2, float probability) {
   for (std::size_t y = y1; y <= y2; ++y)
@@ -31,12 +31,13 @@ void write_text(MadeOutputs& outputs, std::size_t x1, std::size_t y1, std::size_
 MadeOutputs no_text(MadeOutputs outputs) { return outputs.fill("maps", {1, 1, 20, 40}, 0); }
 
 TEST(TextBoxReader, GrowsTheRectangleAroundTheCells) {
-  // Cells are 2×2 pixels of the input, and those 2×3 of the picture, which begins 20 pixels lower.
+  // A cell is 2×2 pixels of the input. A pixel of the input is 2×3 pixels of the picture, which
+  // begins 20 of its pixels lower.
   MadeOutputs outputs =
       no_text(MadeOutputs({80, 40}, {160, 120}, {.x_scale = 2, .y_scale = 3, .y_shift = -20}));
   write_text(outputs, 10, 8, 20, 12, 0.875f);
-  // Through middles of cells: 10.5 to 20.5, 8.5 to 12.5, that is 10 by 4. A side grows by
-  // 10·4·1.4 / 28 = 2: 8.5 to 22.5, 6.5 to 14.5.
+  // The rectangle through the centres of cells is 10.5 to 20.5, 8.5 to 12.5, that is 10 by 4. Each
+  // side grows by 10·4·1.4 / 28 = 2, which gives 8.5 to 22.5, 6.5 to 14.5.
   const auto boxes = TextBoxReader({.unclip_ratio = 1.4})(outputs);
   ASSERT_THAT(boxes, ElementsAre(Field(&TextBox::confidence, DoubleNear(0.875, 1e-6))));
   EXPECT_THAT(boxes[0].corners, ElementsAre(At(34, 19), At(90, 19), At(90, 67), At(34, 67)));
@@ -44,7 +45,7 @@ TEST(TextBoxReader, GrowsTheRectangleAroundTheCells) {
 
 TEST(TextBoxReader, FindsTextOfAnyAngle) {
   MadeOutputs outputs = no_text(MadeOutputs({40, 20}));
-  // A band of cells along a slope of 45 degrees, five of them across.
+  // A band of cells at 45 degrees, five cells wide.
   for (std::size_t i = 0; i <= 10; ++i)
     for (std::size_t j = 0; j <= 4; ++j) {
       outputs.value(0, (3 + i + 4 - j) * 40 + 5 + i + j) = 1;
@@ -52,7 +53,7 @@ TEST(TextBoxReader, FindsTextOfAnyAngle) {
     }
   const auto boxes = TextBoxReader({.unclip_ratio = 0})(outputs);
   ASSERT_THAT(boxes, SizeIs(1));
-  // The corners in middles of cells, clockwise from the one nearest to the left top.
+  // The corners are centres of cells, clockwise from the one nearest to the top left.
   EXPECT_THAT(boxes[0].corners,
               ElementsAre(At(5.5, 7.5), At(9.5, 3.5), At(19.5, 13.5), At(15.5, 17.5)));
 }
@@ -71,9 +72,9 @@ TEST(TextBoxReader, GivesBoxesByFallingMeanProbability) {
   EXPECT_THAT(TextBoxReader({.threshold = 1})(outputs), IsEmpty());
 }
 
-TEST(TextBoxReader, LeavesOutSpecksAndCutsToThePicture) {
+TEST(TextBoxReader, LeavesOutSpecksAndClipsToThePicture) {
   MadeOutputs outputs = no_text(MadeOutputs({40, 20}));
-  write_text(outputs, 20, 10, 30, 12, 1);  // two cells from middle to middle
+  write_text(outputs, 20, 10, 30, 12, 1);  // two cells from centre to centre
   EXPECT_THAT(TextBoxReader(TextBoxSettings{})(outputs), IsEmpty());
   EXPECT_THAT(TextBoxReader({.min_side = 2})(outputs), SizeIs(1));
   EXPECT_THAT(TextBoxReader(TextBoxSettings{})(no_text(MadeOutputs({40, 20}))), IsEmpty());

@@ -61,7 +61,7 @@ TEST(YoloReader, ReadsV8InBothOrdersAndSuppressesDuplicates) {
         << transposed;
 }
 
-TEST(YoloReader, TakesASquareOutputOfV8AsNotTransposed) {
+TEST(YoloReader, ReadsASquareOutputOfV8AsNotTransposed) {
   MadeOutputs outputs({320, 320}, {320, 320});
   std::vector<float> values(36, 0);
   const float column[] = {100, 50, 20, 10, 0.1f, 0.9f};
@@ -109,7 +109,7 @@ TEST(YoloReader, ReadsYoloxByTheCellsOfItsGrids) {
                           AllOf(BoxNear(22, 4, 26, 12), found(1, 0.8))));
 }
 
-TEST(YoloReader, KeepsOverlappingBoxesOfOtherClassesUnlessTold) {
+TEST(YoloReader, KeepsOverlappingBoxesOfOtherClassesByDefault) {
   MadeOutputs outputs({320, 320}, {320, 320});
   outputs.add("o", {1, 2, 6}, {100, 50, 20, 10, 0.6f, 0.1f, 100, 50, 20, 10, 0.1f, 0.9f});
   YoloSettings settings = yolo(YoloForm::v8);
@@ -118,7 +118,7 @@ TEST(YoloReader, KeepsOverlappingBoxesOfOtherClassesUnlessTold) {
   EXPECT_THAT(YoloReader(settings)(outputs), ElementsAre(found(1, 0.9)));
 }
 
-TEST(YoloReader, CutsBoxesToThePictureAndDropsThoseOutside) {
+TEST(YoloReader, ClipsBoxesToThePictureAndDropsThoseOutside) {
   MadeOutputs outputs({320, 320}, {320, 320});
   outputs.add("o", {1, 2, 6}, {5, 5, 20, 20, 0.9f, 0, 500, 5, 20, 20, 0.8f, 0});
   YoloSettings settings = yolo(YoloForm::v8);
@@ -128,7 +128,7 @@ TEST(YoloReader, CutsBoxesToThePictureAndDropsThoseOutside) {
               ElementsAre(BoxNear(-5, -5, 15, 15), BoxNear(490, -5, 510, 15)));
 }
 
-TEST(YoloReader, TakesEveryBoxAtThresholdZeroAndOnlyCertainOnesAtOne) {
+TEST(YoloReader, KeepsEveryBoxAtThresholdZeroAndOnlyCertainOnesAtOne) {
   MadeOutputs outputs({320, 320}, {320, 320});
   outputs.add("o", {1, 3, 6},
               {50, 50, 20, 20, 0, 0, 150, 50, 20, 20, 1, 0, 250, 50, 20, 20, 0.99f, 0});
@@ -151,7 +151,7 @@ TEST(YoloReader, BoundsTheCandidatesAndTheDetections) {
   EXPECT_THAT(YoloReader(settings)(outputs), ElementsAre(found(0, 0.9)));
 }
 
-TEST(YoloReader, MirrorsBoxesThatTheMapMirrors) {
+TEST(YoloReader, MirrorsBoxesIfTheMapMirrors) {
   MadeOutputs outputs({320, 320}, {320, 320}, {.x_scale = -1, .x_shift = 320});
   outputs.add("o", {1, 1, 6}, {50, 50, 20, 10, 0.9f, 0});
   EXPECT_THAT(YoloReader(yolo(YoloForm::v8))(outputs), ElementsAre(BoxNear(260, 45, 280, 55)));
@@ -194,7 +194,7 @@ TEST(YoloReader, DropsCandidatesWithBadNumbersAndSurvivesHugeOnes) {
   }
 }
 
-TEST(YoloReader, RefusesAnotherNumberOfClassesAndSaysWhatItWanted) {
+TEST(YoloReader, RefusesAWrongNumberOfClassesAndNamesTheExpectedShape) {
   MadeOutputs outputs({320, 320}, {320, 320});
   outputs.fill("output0", {1, 84, 8400}, 0);
   expect_refused(YoloReader(yolo(YoloForm::v8, 2)), outputs,

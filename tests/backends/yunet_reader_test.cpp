@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 /// Outputs without a face for an input of 64×32: grids of 8×4, 4×2 and 2×1 cells. Outputs 0 to 2
-/// are class scores, 3 to 5 objectness, 6 to 8 boxes, 9 to 11 keypoints.
+/// are class scores, 3 to 5 are objectness, 6 to 8 are boxes, 9 to 11 are keypoints.
 MadeOutputs no_face(MadeOutputs outputs) {
   const std::pair<const char*, std::size_t> kinds[] = {
       {"cls_", 1}, {"obj_", 1}, {"bbox_", 4}, {"kps_", 10}};
@@ -52,7 +52,7 @@ TEST(YunetReader, PlacesFacesByTheCellsOfEachStride) {
       ElementsAre(
           AllOf(BoxNear(24, 18, 56, 42), Field(&Detection::confidence, DoubleNear(0.9, 1e-6))),
           AllOf(BoxNear(104, 60, 120, 84), Field(&Detection::confidence, DoubleNear(0.8, 1e-6)))));
-  // (2,1)·8 = (16, 8) of the input; the picture is twice as wide and three times as high.
+  // (2,1)·8 = (16, 8) in the input; the picture is twice as wide and three times as high.
   EXPECT_THAT(faces[0].keypoints,
               ElementsAre(AllOf(PointNear(32, 24), Field(&Keypoint::name, "right_eye")),
                           PointNear(48, 24), PointNear(40, 36), PointNear(32, 48),
@@ -68,7 +68,7 @@ TEST(YunetReader, SuppressesTheSameFaceAtAnotherStride) {
               ElementsAre(Field(&Detection::confidence, DoubleNear(0.9, 1e-6))));
 }
 
-TEST(YunetReader, FindsOutputsByTheirPlaceIfTold) {
+TEST(YunetReader, FindsOutputsByTheirPositionIfSet) {
   MadeOutputs named = no_face(MadeOutputs({64, 32}));
   put(named, 2, 1, 1, 1, {0.5f, 0.5f, 0, 0}, std::vector<float>(10, 0));
   MadeOutputs nameless({64, 32});
@@ -80,7 +80,7 @@ TEST(YunetReader, FindsOutputsByTheirPlaceIfTold) {
 }
 
 TEST(YunetReader, PadsTheInputToTheGreatestStride) {
-  // 60×20 is padded to 64×32, whose grids the outputs have.
+  // 60×20 is padded to 64×32; the outputs have the grids of the padded size.
   EXPECT_THAT(YunetReader(YunetSettings{})(no_face(MadeOutputs({60, 20}))), IsEmpty());
 }
 

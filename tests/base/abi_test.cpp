@@ -13,22 +13,22 @@
 namespace vcap {
 namespace {
 
-TEST(Version, IsTheThreeNumbersOfTheHeader) {
+TEST(Version, MatchesTheNumbersOfTheHeader) {
   EXPECT_EQ(version(), std::to_string(VCAP_VERSION_MAJOR) + "." +
                            std::to_string(VCAP_VERSION_MINOR) + "." +
                            std::to_string(VCAP_VERSION_PATCH));
 }
 
-TEST(AbiTag, OfTheLibraryIsThatOfThisProgram) { EXPECT_EQ(abi_tag(), VCAP_ABI_TAG); }
+TEST(AbiTag, IsTheSameInLibraryAndProgram) { EXPECT_EQ(abi_tag(), VCAP_ABI_TAG); }
 
-TEST(AbiTag, NamesEveryPartByNumbers) {
-  // A macro that is not defined would stand in the tag under its own name.
+TEST(AbiTag, GivesEveryPartAsNumbers) {
+  // An undefined macro would appear in the tag by its own name.
   EXPECT_THAT(std::string(abi_tag()),
               testing::MatchesRegex("vcap[0-9]+\\.[0-9]+-gxxabi[0-9]+-cxx11abi[01]-opencv[0-9]+\\."
                                     "[0-9]+-json[0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 
-TEST(Platform, IsThatOfTheRunningMachine) {
+TEST(Platform, NamesTheRunningMachine) {
   utsname machine{};
   ASSERT_EQ(uname(&machine), 0);
   std::string system = machine.sysname;

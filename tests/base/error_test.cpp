@@ -15,8 +15,7 @@ struct Code {
   const char* name;
 };
 
-// Written out by hand, and not derived: hosts store these numbers and names, so that a change of
-// one must be seen here.
+// Written by hand and not derived: hosts store these numbers and names, so a change must show here.
 constexpr Code kCodes[] = {
     {ErrorCode::invalid_argument, 100, "invalid_argument"},
     {ErrorCode::type_mismatch, 101, "type_mismatch"},
@@ -102,7 +101,7 @@ TEST(ErrorCode, KeepsItsNumberAndName) {
   }
 }
 
-TEST(ErrorCode, HasNoNameThatIsNotInTheListAbove) {
+TEST(ErrorCode, HasNoNameOutsideTheListAbove) {
   std::set<int> listed;
   for (const Code& code : kCodes) listed.insert(code.number);
   for (int number = 0; number < 1000; ++number) {
@@ -117,7 +116,7 @@ TEST(Error, CarriesItsCodeAndMessage) {
   EXPECT_STREQ(error.what(), "cannot open shots/");
 }
 
-TEST(Error, KeepsCodeAndMessageWhenCaughtByItsRoot) {
+TEST(Error, KeepsCodeAndMessageWhenCaughtAsBaseClass) {
   try {
     throw InvalidCapsuleError(ErrorCode::missing_entry, "model.onnx is missing");
   } catch (const Error& error) {
@@ -130,7 +129,7 @@ TEST(Error, GivesATypeMismatchItsOwnCode) {
   EXPECT_EQ(TypeMismatch("a list, not a single node").code(), ErrorCode::type_mismatch);
 }
 
-TEST(Error, IsTheRootOfAllTypes) {
+TEST(Error, IsTheBaseOfAllErrorTypes) {
   static_assert(std::is_base_of_v<std::runtime_error, Error>);
   static_assert(std::is_base_of_v<Error, InvalidArgument>);
   static_assert(std::is_base_of_v<Error, TypeMismatch>);

@@ -37,7 +37,7 @@ TEST(Histogram, IsExactBelowSixtyFour) {
   EXPECT_EQ(histogram.buckets().size(), 63u);
 }
 
-TEST(Histogram, ItsBucketsFollowEachOtherWithoutAGap) {
+TEST(Histogram, HasBucketsWithoutGaps) {
   Histogram histogram;
   for (std::size_t i = 0; i < Histogram::bucket_count(); ++i) histogram.add_to_bucket(i, 1);
   const auto buckets = histogram.buckets();
@@ -52,7 +52,7 @@ TEST(Histogram, ItsBucketsFollowEachOtherWithoutAGap) {
   }
 }
 
-TEST(Histogram, GivesQuantilesWithinAThirtySecond) {
+TEST(Histogram, GivesQuantilesWithinTheBucketWidth) {
   std::mt19937_64 random(3);
   Histogram histogram;
   std::vector<std::uint64_t> numbers;
@@ -79,7 +79,7 @@ TEST(Histogram, MergesWithAnother) {
   EXPECT_DOUBLE_EQ(one.mean(), 69.0 / 4);
 }
 
-TEST(Histogram, TellsWhatWasCountedSinceAnEarlierLook) {
+TEST(Histogram, GivesTheCountsSinceAnEarlierCopy) {
   Histogram histogram;
   EXPECT_EQ(histogram.since({}).count(), 0u);
   histogram.add(3, 2);
@@ -97,7 +97,7 @@ TEST(Histogram, TellsWhatWasCountedSinceAnEarlierLook) {
                                            testing::HasSubstr("has counted 3 times from 3 to 3")));
 }
 
-TEST(Histogram, RefusesAShareBeyondAll) {
+TEST(Histogram, RefusesAQuantileOutsideZeroToOne) {
   const Histogram histogram;
   EXPECT_THROW(histogram.quantile(1.01), InvalidArgument);
   EXPECT_THROW(histogram.quantile(-0.1), InvalidArgument);

@@ -25,7 +25,7 @@ class Log : public testing::Test {
  protected:
   ~Log() override { set_log_hook({}); }
 
-  /// What `write` puts on standard error.
+  /// The text that `write` puts on standard error.
   template <class Function>
   static std::string standard_error_of(Function&& write) {
     testing::internal::CaptureStderr();
@@ -42,7 +42,7 @@ TEST_F(Log, GivesTheHookLevelAndMessage) {
   EXPECT_THAT(lines, ElementsAre(Pair(LogLevel::debug, "one"), Pair(LogLevel::error, "two {} %s")));
 }
 
-TEST_F(Log, WritesNothingToStandardErrorWhereThereIsAHook) {
+TEST_F(Log, WritesNothingToStandardErrorWhenThereIsAHook) {
   set_log_hook([](LogLevel, std::string_view) {});
   EXPECT_THAT(standard_error_of([] { log(LogLevel::error, "for the hook"); }), IsEmpty());
 }
@@ -56,7 +56,7 @@ TEST_F(Log, WritesWarningsAndErrorsToStandardErrorByDefault) {
               AllOf(HasSubstr("warning: low on {} memory\n"), HasSubstr("error: out of memory\n")));
 }
 
-TEST_F(Log, KeepsInfoAndDebugToItselfByDefault) {
+TEST_F(Log, WritesNoInfoAndDebugByDefault) {
   EXPECT_THAT(standard_error_of([] {
                 log(LogLevel::info, "loaded");
                 log(LogLevel::debug, "details");
@@ -72,13 +72,13 @@ TEST_F(Log, ReturnsToTheDefaultWithAnEmptyHook) {
   EXPECT_EQ(calls, 0);
 }
 
-TEST_F(Log, SparesTheCallerAHookThatThrows) {
+TEST_F(Log, HidesAnExceptionOfTheHookFromTheCaller) {
   set_log_hook([](LogLevel, std::string_view) { throw std::runtime_error("disk full"); });
   EXPECT_THAT(standard_error_of([] { log(LogLevel::warning, "the line"); }),
               AllOf(HasSubstr("disk full"), HasSubstr("the line")));
 }
 
-TEST_F(Log, SparesTheCallerAHookThatThrowsNoException) {
+TEST_F(Log, HidesAThrownNonExceptionFromTheCaller) {
   set_log_hook([](LogLevel, std::string_view) { throw 7; });
   EXPECT_THAT(standard_error_of([] { log(LogLevel::warning, "the line"); }), HasSubstr("the line"));
 }
@@ -96,7 +96,7 @@ TEST_F(Log, CallsTheHookAgainAfterItThrew) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(Log, SendsWhatAHookLogsItselfToTheDefault) {
+TEST_F(Log, SendsLinesThatAHookLogsToTheDefault) {
   int calls = 0;
   set_log_hook([&](LogLevel, std::string_view) {
     ++calls;

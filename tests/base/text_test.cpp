@@ -11,7 +11,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-TEST(Quote, EscapesWhatWouldBreakALineOrTheQuotes) {
+TEST(Quote, EscapesQuotesBackslashesAndControlCharacters) {
   EXPECT_EQ(quote("a \"b\" \\ c\n\x01\x7f"), R"("a \"b\" \\ c\n\x01\x7f")");
 }
 
@@ -22,8 +22,8 @@ TEST(Quote, CutsALongTextShort) {
   EXPECT_EQ(quote(std::string(121, 'a')), "\"" + std::string(120, 'a') + "…\"");
 }
 
-TEST(Quote, TearsNoCharacterApart) {
-  // "€" is of three bytes: wherever the cut falls, whole ones remain.
+TEST(Quote, CutsBetweenCharacters) {
+  // "€" has three bytes. Wherever the cut falls, only whole characters may remain.
   for (std::size_t before = 0; before < 3; ++before) {
     std::string text(before, 'a');
     for (int i = 0; i < 60; ++i) text += "€";
@@ -60,13 +60,13 @@ TEST(Suggestion, NamesTheNearestText) {
             "; did you mean \"threshold\"?");
 }
 
-TEST(Suggestion, IsEmptyWhereNothingIsNear) {
+TEST(Suggestion, IsEmptyWhenNothingIsNear) {
   EXPECT_EQ(suggestion("colour", Texts{"threshold", "scale_frame"}), "");
   EXPECT_EQ(suggestion("x", Texts{"y"}), "") << "a short name is not another one misspelt";
   EXPECT_EQ(suggestion("threshold", Texts{}), "");
 }
 
-TEST(Suggestion, ComparesNoTextThatIsTooLongForAName) {
+TEST(Suggestion, IgnoresTextThatIsTooLongForAName) {
   const std::string huge(65, 'a');
   EXPECT_EQ(suggestion(huge, Texts{std::string(64, 'a')}), "");
 }

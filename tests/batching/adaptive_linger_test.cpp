@@ -14,7 +14,7 @@ using time_point = Clock::time_point;
 constexpr time_point kStart{1h};
 constexpr time_point kNobody = time_point::min();
 
-TEST(AdaptiveLinger, WaitsForNobodyBeforeABatchWasMeasured) {
+TEST(AdaptiveLinger, DoesNotWaitBeforeABatchWasMeasured) {
   AdaptiveLinger linger(true, 0.1);
   linger.arrived(kStart);
   EXPECT_EQ(linger.until(), kNobody);
@@ -28,7 +28,7 @@ TEST(AdaptiveLinger, WaitsForTheAnsweredCallersWithinAShareOfThePredictTime) {
   EXPECT_EQ(linger.until(), kStart + 2ms);
 }
 
-TEST(AdaptiveLinger, WaitsNoLongerOnceAllAreBack) {
+TEST(AdaptiveLinger, StopsWaitingOnceAllCallersAreBack) {
   AdaptiveLinger linger(true, 0.1);
   linger.completed(2, kStart, 20ms);
   linger.arrived(kStart);
@@ -36,7 +36,7 @@ TEST(AdaptiveLinger, WaitsNoLongerOnceAllAreBack) {
   EXPECT_EQ(linger.until(), kNobody);
 }
 
-TEST(AdaptiveLinger, NeverHoldsUpACallerThatIsAlone) {
+TEST(AdaptiveLinger, NeverDelaysASingleCaller) {
   AdaptiveLinger linger(true, 0.1);
   for (int i = 0; i < 100; ++i) {
     linger.completed(1, kStart, 20ms);
@@ -71,7 +71,7 @@ TEST(AdaptiveLinger, LearnsThatCallersComeBackInTimeAgain) {
   EXPECT_EQ(linger.until(), now + 2ms);
 }
 
-TEST(AdaptiveLinger, WaitsForNobodyWhereItIsOff) {
+TEST(AdaptiveLinger, DoesNotWaitWhenItIsOff) {
   AdaptiveLinger linger(false, 0.1);
   linger.completed(3, kStart, 20ms);
   linger.arrived(kStart);

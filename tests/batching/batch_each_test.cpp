@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predict that gives its outputs one by one.
+// A predict function that gives its outputs one by one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,11 +19,12 @@ using test::expect_batch_error;
 using Executor = BatchExecutor<int, int>;
 using Outputs = BatchOutputs<int>;
 
-/// Sends them so that they share a batch, and says of each what it came to.
+/// Sends the inputs as one batch. Gives the result of each: its output, the name of its error code,
+/// or the message of another exception.
 std::vector<std::string> fates(Executor::PredictEach predict, const std::vector<int>& inputs,
                                BatchPolicy policy = {}) {
   policy.max_batch_size = inputs.size();
-  policy.max_queue_delay = std::chrono::hours(1);  // until it is full
+  policy.max_queue_delay = std::chrono::hours(1);  // the batch runs when it is full
   Executor executor(std::move(predict), policy);
   std::vector<std::future<int>> futures;
   for (const int input : inputs) futures.push_back(executor.submit(input));
@@ -49,12 +50,12 @@ TEST(BatchPredictEach, AnswersEachInput) {
   EXPECT_THAT(fates(double_each, {1, 2, 3}), testing::ElementsAre("2", "4", "6"));
 }
 
-TEST(BatchPredictEach, KeepsTheOutputsBeforeItThrows) {
+TEST(BatchPredictEach, KeepsOutputsGivenBeforeAnException) {
   EXPECT_THAT(fates(double_each, {1, 2, -3, 4}),
               testing::ElementsAre("2", "4", "negative", "negative"));
 }
 
-TEST(BatchPredictEach, FailsOnlyTheOneThatItThrewAtWhereFailuresAreIsolated) {
+TEST(BatchPredictEach, FailsOnlyTheBadInputWhenFailuresAreIsolated) {
   std::atomic<int> predictions{0};
   const auto counted = [&](std::span<const int> inputs, Outputs& outputs) {
     ++predictions;
@@ -65,14 +66,14 @@ TEST(BatchPredictEach, FailsOnlyTheOneThatItThrewAtWhereFailuresAreIsolated) {
   EXPECT_EQ(predictions, 3) << "all, the one by itself, those behind it";
 }
 
-TEST(BatchPredictEach, FailsThoseWhoseOutputsNeverCome) {
+TEST(BatchPredictEach, FailsInputsWithoutOutputs) {
   const auto lazy = [](std::span<const int> inputs, Outputs& outputs) {
     if (inputs.front() == 1) outputs.add(7);
   };
   EXPECT_THAT(fates(lazy, {1, 2}), testing::ElementsAre("7", "batch_result_count"));
 }
 
-TEST(BatchPredictEach, FailsAllWhereThereAreTooMany) {
+TEST(BatchPredictEach, FailsAllInputsWhenThereAreTooManyOutputs) {
   const auto generous = [](std::span<const int> inputs, Outputs& outputs) {
     for (std::size_t i = 0; i <= inputs.size(); ++i) outputs.add(7);
   };
@@ -81,21 +82,21 @@ TEST(BatchPredictEach, FailsAllWhereThereAreTooMany) {
   const auto careless = [](std::span<const int> inputs, Outputs& outputs) {
     for (std::size_t i = 0; i <= inputs.size(); ++i) try {
         outputs.add(7);
-      } catch (const BatchError&) {  // as if nothing had been
+      } catch (const BatchError&) {  // goes on as if nothing was thrown
       }
   };
   EXPECT_THAT(fates(careless, {1, 2}),
               testing::ElementsAre("batch_result_count", "batch_result_count"));
 }
 
-TEST(BatchPredictEach, CountsWhatItHasAdded) {
+TEST(BatchPredictEach, CountsAddedOutputs) {
   const auto indexed = [](std::span<const int> inputs, Outputs& outputs) {
     while (outputs.size() < inputs.size()) outputs.add(static_cast<int>(outputs.size()));
   };
   EXPECT_THAT(fates(indexed, {5, 5, 5}), testing::ElementsAre("0", "1", "2"));
 }
 
-TEST(BatchPredictEach, OfManyThrowsWhatTheFirstFailedOneThrew) {
+TEST(BatchPredictEach, RunAllThrowsTheErrorOfTheFirstFailedInput) {
   Executor executor(double_each);
   EXPECT_THROW(executor.run_all({1, -2, 3}), std::domain_error);
   EXPECT_THAT(executor.run_all({1, 2}), testing::ElementsAre(2, 4));

@@ -29,7 +29,7 @@ class BatchEnd : public testing::Test {
     predictor.await_batches(1);
   }
 
-  /// Returns once so many requests wait or run.
+  /// Returns once `count` requests wait or run.
   static void await_workload(const Executor& executor, std::size_t count) {
     while (executor.workload() != count) std::this_thread::yield();
   }
@@ -53,7 +53,7 @@ TEST_F(BatchCancellation, FailsAQueuedRequestAtOnceAndNoOther) {
   EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(0), ElementsAre(2)));
 }
 
-TEST_F(BatchCancellation, ComesTooLateOncePredictHasTheInput) {
+TEST_F(BatchCancellation, HasNoEffectOncePredictHasTheInput) {
   Executor executor(std::ref(predictor));
   predictor.hold();
   std::stop_source stop;
@@ -64,7 +64,7 @@ TEST_F(BatchCancellation, ComesTooLateOncePredictHasTheInput) {
   EXPECT_EQ(future.get(), 2);
 }
 
-TEST_F(BatchCancellation, BeforeSendingFailsTheRequestWithoutPredict) {
+TEST_F(BatchCancellation, FailsARequestBeforeItIsSentWithoutPredict) {
   Executor executor(std::ref(predictor));
   std::stop_source stop;
   stop.request_stop();
@@ -75,7 +75,7 @@ TEST_F(BatchCancellation, BeforeSendingFailsTheRequestWithoutPredict) {
   EXPECT_EQ(executor.workload(), 0u);
 }
 
-TEST_F(BatchCancellation, AfterTheAnswerDoesNothing) {
+TEST_F(BatchCancellation, DoesNothingAfterTheAnswer) {
   Executor executor(std::ref(predictor));
   std::stop_source stop;
   auto future = executor.submit(1, {.cancellation = stop.get_token()});
@@ -84,7 +84,7 @@ TEST_F(BatchCancellation, AfterTheAnswerDoesNothing) {
   EXPECT_EQ(executor.run(3), 6);
 }
 
-TEST_F(BatchCancellation, OfManyFailsThoseThatStillWait) {
+TEST_F(BatchCancellation, FailsTheInputsOfRunAllThatStillWait) {
   Executor executor(std::ref(predictor), {.max_batch_size = 2});
   predictor.hold();
   std::stop_source stop;
@@ -118,7 +118,7 @@ TEST_F(BatchCancellation, ReleasesABlockedSender) {
 
 using BatchClose = BatchEnd;
 
-TEST_F(BatchClose, AnswersAllThatWasAccepted) {
+TEST_F(BatchClose, AnswersAllAcceptedRequests) {
   Executor executor(std::ref(predictor), {.max_batch_size = 1});
   hold_first_batch(executor);
   auto first = executor.submit(1);
@@ -138,7 +138,7 @@ TEST_F(BatchClose, RefusesLaterRequests) {
   expect_batch_error(ErrorCode::closed, "it is closed", [&] { executor.run_all({1, 2}); });
 }
 
-TEST_F(BatchClose, MayComeTwice) {
+TEST_F(BatchClose, MayBeCalledTwice) {
   Executor executor(std::ref(predictor));
   EXPECT_EQ(executor.run(1), 2);
   executor.close();
@@ -146,7 +146,7 @@ TEST_F(BatchClose, MayComeTwice) {
   SUCCEED();
 }
 
-TEST_F(BatchClose, ByCancelFailsWhatWaitsAndFinishesWhatRuns) {
+TEST_F(BatchClose, WithCancelFailsWaitingAndFinishesRunningRequests) {
   Executor executor(std::ref(predictor));
   hold_first_batch(executor);
   auto waiting = executor.submit(1);
@@ -158,7 +158,7 @@ TEST_F(BatchClose, ByCancelFailsWhatWaitsAndFinishesWhatRuns) {
   EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(0)));
 }
 
-TEST_F(BatchClose, ByCancelCutsShortADrain) {
+TEST_F(BatchClose, WithCancelEndsADrainEarly) {
   Executor executor(std::ref(predictor));
   hold_first_batch(executor);
   auto waiting = executor.submit(1);
@@ -181,7 +181,7 @@ TEST_F(BatchClose, ReleasesBlockedSenders) {
   EXPECT_EQ(queued.get(), 2);
 }
 
-TEST_F(BatchClose, FailsThePartOfManyThatWasNotYetAccepted) {
+TEST_F(BatchClose, FailsARunAllThatIsNotYetFullyAccepted) {
   Executor executor(std::ref(predictor), {.max_queue_size = 2});
   hold_first_batch(executor);
   std::jthread many([&] {
@@ -198,7 +198,7 @@ TEST_F(BatchClose, FailsThePartOfManyThatWasNotYetAccepted) {
   EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(0), ElementsAre(1, 2)));
 }
 
-TEST_F(BatchEnd, DestructionAnswersCallersWhoWait) {
+TEST_F(BatchEnd, DestructorAnswersWaitingCallers) {
   auto executor = std::make_unique<Executor>(std::ref(predictor));
   hold_first_batch(*executor);
   auto waiting = executor->submit(1);
@@ -210,9 +210,7 @@ TEST_F(BatchEnd, DestructionAnswersCallersWhoWait) {
   EXPECT_EQ(running.get() + waiting.get(), 2);
 }
 
-TEST_F(BatchEnd, DestructionOfAnExecutorNeverUsedIsQuiet) {
-  Executor executor(std::ref(predictor));
-}
+TEST_F(BatchEnd, DestructorOfAnUnusedExecutorReturns) { Executor executor(std::ref(predictor)); }
 
 }  // namespace
 }  // namespace vcap

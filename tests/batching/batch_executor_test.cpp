@@ -41,12 +41,12 @@ TEST(BatchExecutor, AnswersASubmittedRequestThroughItsFuture) {
   EXPECT_EQ(executor.submit(21).get(), 42);
 }
 
-TEST(BatchExecutor, AnswersABlockingRequestInPlace) {
+TEST(BatchExecutor, ReturnsTheAnswerOfABlockingRequest) {
   Doubler executor(doubled);
   EXPECT_EQ(executor.run(21), 42);
 }
 
-TEST(BatchExecutor, AnswersManyInTheOrderOfTheirInputs) {
+TEST(BatchExecutor, AnswersManyInputsInTheirOrder) {
   Doubler executor(doubled, {.max_batch_size = 3});
   EXPECT_THAT(executor.run_all({1, 2, 3, 4, 5, 6, 7}), ElementsAre(2, 4, 6, 8, 10, 12, 14));
 }
@@ -98,7 +98,7 @@ TEST(BatchExecutor, GivesEachOfManyThreadsItsOwnAnswers) {
   EXPECT_THAT(wrong, testing::Each(0));
 }
 
-TEST(BatchExecutor, GathersWhatCameDuringAPredictIntoTheNextBatch) {
+TEST(BatchExecutor, GathersRequestsSentDuringAPredictIntoTheNextBatch) {
   Predictor predictor;
   predictor.hold();
   Doubler executor(std::ref(predictor));
@@ -119,7 +119,7 @@ TEST(BatchExecutor, NeverMakesABatchLargerThanItsMaximum) {
   for (const auto& batch : predictor.batches()) EXPECT_LE(batch.size(), 7u);
 }
 
-TEST(BatchExecutor, FailsExactlyTheRequestsOfABatchThatPredictThrewAt) {
+TEST(BatchExecutor, FailsOnlyTheBatchThatPredictThrewAt) {
   Predictor predictor;
   predictor.hold();
   Doubler executor([&](std::span<const int> inputs) {
@@ -139,14 +139,14 @@ TEST(BatchExecutor, FailsExactlyTheRequestsOfABatchThatPredictThrewAt) {
   EXPECT_EQ(executor.run(4), 8);
 }
 
-TEST(BatchExecutor, FailsABatchOfWhichPredictGaveTooFewOutputs) {
+TEST(BatchExecutor, FailsABatchWithTooFewOutputs) {
   Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() - 1); });
   expect_batch_error(ErrorCode::batch_result_count, "gave 2 outputs for 3 inputs", [&] {
     executor.run_all({1, 2, 3});
   });
 }
 
-TEST(BatchExecutor, FailsABatchOfWhichPredictGaveTooManyOutputs) {
+TEST(BatchExecutor, FailsABatchWithTooManyOutputs) {
   Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() + 1); });
   expect_batch_error(ErrorCode::batch_result_count, "gave 4 outputs for 3 inputs", [&] {
     executor.run_all({1, 2, 3});
@@ -168,7 +168,7 @@ TEST(BatchExecutor, CountsWaitingAndRunningRequestsAsItsWorkload) {
   EXPECT_EQ(executor.workload(), 0u);
 }
 
-TEST(BatchExecutor, TakesInputsAndOutputsThatOnlyMove) {
+TEST(BatchExecutor, TakesMoveOnlyInputsAndOutputs) {
   using Box = std::unique_ptr<int>;
   BatchExecutor<Box, Box> executor([](std::span<const Box> inputs) {
     std::vector<Box> outputs;
@@ -182,7 +182,7 @@ TEST(BatchExecutor, TakesInputsAndOutputsThatOnlyMove) {
   EXPECT_EQ(*executor.run_all(std::move(inputs)).front(), 4);
 }
 
-TEST(BatchExecutor, GivesBooleans) {
+TEST(BatchExecutor, SupportsBooleanOutputs) {
   BatchExecutor<int, bool> executor([](std::span<const int> inputs) {
     std::vector<bool> outputs;
     for (const int input : inputs) outputs.push_back(input % 2 == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of different keys never share a batch.
+// Inputs with different keys never share a batch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class BatchKeys : public testing::Test {
  protected:
   using Executor = BatchExecutor<int, int>;
 
-  /// Numbers of as many tens share batches.
+  /// The key: numbers that give the same quotient by 10 share batches.
   static std::uint64_t tens(int input) { return static_cast<std::uint64_t>(input / 10); }
 
   std::unique_ptr<Executor> make(BatchPolicy policy = {}) {
@@ -39,7 +39,7 @@ class BatchKeys : public testing::Test {
   std::future<int> first;
 };
 
-TEST_F(BatchKeys, KeepsThemApart) {
+TEST_F(BatchKeys, NeverShareABatch) {
   const auto executor = make();
   hold_first_batch(*executor);
   std::vector<std::future<int>> futures;
@@ -50,14 +50,14 @@ TEST_F(BatchKeys, KeepsThemApart) {
               ElementsAre(ElementsAre(0), ElementsAre(11, 12, 13), ElementsAre(21, 22)));
 }
 
-TEST_F(BatchKeys, ManyOfMixedKeysAreAnsweredInTheirOrder) {
+TEST_F(BatchKeys, RunAllWithMixedKeysAnswersInOrder) {
   const auto executor = make();
   EXPECT_THAT(executor->run_all({31, 11, 12, 32, 13}), ElementsAre(62, 22, 24, 64, 26));
   for (const auto& batch : predictor.batches())
     for (const int input : batch) EXPECT_EQ(tens(input), tens(batch.front()));
 }
 
-TEST_F(BatchKeys, AFullBatchDoesNotWaitForAnOlderOneThatIsNot) {
+TEST_F(BatchKeys, AFullBatchDoesNotWaitForAnOlderPartialOne) {
   const auto clock = std::make_shared<test::ManualClock>();
   const auto start = clock->now();
   const auto executor = make(
@@ -72,7 +72,7 @@ TEST_F(BatchKeys, AFullBatchDoesNotWaitForAnOlderOneThatIsNot) {
   EXPECT_EQ(alone.get(), 22);
 }
 
-TEST_F(BatchKeys, TheOneThatWaitsLongestGoesFirst) {
+TEST_F(BatchKeys, TheLongestWaitingKeyGoesFirst) {
   const auto clock = std::make_shared<test::ManualClock>();
   const auto executor = make({.max_batch_size = 1, .clock = clock});
   hold_first_batch(*executor);
@@ -87,7 +87,7 @@ TEST_F(BatchKeys, TheOneThatWaitsLongestGoesFirst) {
                                                ElementsAre(21), ElementsAre(13), ElementsAre(31)));
 }
 
-TEST_F(BatchKeys, WhatTheKeyThrowsTheSenderGets) {
+TEST_F(BatchKeys, TheSenderGetsAnExceptionOfTheKeyFunction) {
   Executor executor(std::ref(predictor), {}, [](int input) -> std::uint64_t {
     if (input < 0) throw std::domain_error("no key");
     return 0;
@@ -99,7 +99,7 @@ TEST_F(BatchKeys, WhatTheKeyThrowsTheSenderGets) {
   EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(1)));
 }
 
-TEST_F(BatchKeys, OfManyThreadsStayApart) {
+TEST_F(BatchKeys, NeverShareABatchAcrossThreads) {
   const auto executor = make({.max_batch_size = 8});
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 6; ++thread)

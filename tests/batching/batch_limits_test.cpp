@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using test::expect_batch_error;
 using testing::ElementsAre;
 
-/// An executor whose first batch is held, so that what follows stays queued.
+/// An executor whose first batch is held, so that later requests stay queued.
 class BatchLimits : public testing::Test {
  protected:
   using Executor = BatchExecutor<int, int>;
@@ -48,7 +48,7 @@ TEST_F(BatchLimits, AFullQueueThatRejectsThrows) {
   EXPECT_EQ(first.get() + second.get(), 6);
 }
 
-TEST_F(BatchLimits, AFullQueueThatRejectsTakesNoPartOfMany) {
+TEST_F(BatchLimits, AFullQueueThatRejectsTakesNoPartOfRunAll) {
   const auto executor = held({.max_queue_size = 4, .when_full = WhenFull::reject});
   auto first = executor->submit(1);
   auto second = executor->submit(2);
@@ -61,7 +61,7 @@ TEST_F(BatchLimits, AFullQueueThatRejectsTakesNoPartOfMany) {
 
 class BatchTrySubmit : public BatchLimits, public testing::WithParamInterface<WhenFull> {};
 
-TEST_P(BatchTrySubmit, GivesNothingWhereTheQueueIsFull) {
+TEST_P(BatchTrySubmit, GivesNulloptWhenTheQueueIsFull) {
   const auto executor = held({.max_queue_size = 1, .when_full = GetParam()});
   int input = 1;
   auto queued = executor->try_submit(std::move(input));
@@ -77,7 +77,7 @@ TEST_P(BatchTrySubmit, GivesNothingWhereTheQueueIsFull) {
 INSTANTIATE_TEST_SUITE_P(Policies, BatchTrySubmit,
                          testing::Values(WhenFull::block, WhenFull::reject, WhenFull::drop_oldest));
 
-TEST(BatchTrySubmitUnique, LeavesTheInputWhereItIsNotTaken) {
+TEST(BatchTrySubmitUnique, LeavesTheInputUnmovedWhenItIsRefused) {
   test::Predictor predictor;
   BatchExecutor<std::unique_ptr<int>, int> executor(
       [&](std::span<const std::unique_ptr<int>> inputs) {
@@ -114,7 +114,7 @@ TEST_F(BatchLimits, AFullQueueThatDropsFailsTheOldest) {
   EXPECT_EQ(second.get() + third.get(), 10);
 }
 
-TEST_F(BatchLimits, AFullQueueThatDropsSparesHigherPriorities) {
+TEST_F(BatchLimits, AFullQueueThatDropsKeepsHigherPriorities) {
   const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::drop_oldest});
   auto high = executor->submit(1, {.priority = RequestPriority::high});
   auto normal = executor->submit(2);
@@ -126,7 +126,7 @@ TEST_F(BatchLimits, AFullQueueThatDropsSparesHigherPriorities) {
   EXPECT_EQ(high.get() + other.get(), 8);
 }
 
-TEST_F(BatchLimits, ManyMayDropTheirOwn) {
+TEST_F(BatchLimits, RunAllMayDropItsOwnInputs) {
   const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::drop_oldest});
   std::jthread many([&] {
     expect_batch_error(ErrorCode::queue_full, "dropped", [&] { executor->run_all({1, 2, 3, 4}); });
@@ -146,13 +146,13 @@ TEST_F(BatchLimits, AFullQueueThatBlocksLetsTheSenderInWhenThereIsRoom) {
   EXPECT_EQ(first.get(), 2);
 }
 
-TEST_F(BatchLimits, ManyMorePassThroughABoundedQueueThanItHolds) {
+TEST_F(BatchLimits, RunAllMayHaveMoreInputsThanTheQueueHolds) {
   Executor executor(std::ref(predictor), {.max_batch_size = 4, .max_queue_size = 3});
   std::vector<int> inputs(100, 1);
   EXPECT_THAT(executor.run_all(inputs), testing::AllOf(testing::SizeIs(100), testing::Each(2)));
 }
 
-TEST_F(BatchLimits, AFullQueueDoesNotHoldUpAnother) {
+TEST_F(BatchLimits, AFullQueueDoesNotDelayAnother) {
   const auto full = held({.max_queue_size = 1});
   auto first = full->submit(1);
   std::jthread blocked([&] { full->run(2); });
@@ -174,12 +174,12 @@ TEST_F(BatchLimits, HigherPrioritiesGoFirst) {
               ElementsAre(ElementsAre(0), ElementsAre(3), ElementsAre(2), ElementsAre(1)));
 }
 
-TEST_F(BatchLimits, APriorityThatDoesNotExistIsRefused) {
+TEST_F(BatchLimits, RefusesAnUnknownPriority) {
   Executor executor(std::ref(predictor));
   EXPECT_THROW(executor.submit(1, {.priority = static_cast<RequestPriority>(9)}), InvalidArgument);
 }
 
-TEST_F(BatchLimits, StreamsTakeTurnsWhateverOneOfThemSends) {
+TEST_F(BatchLimits, StreamsTakeTurnsEvenWhenOneSendsMany) {
   const auto executor = held({.max_batch_size = 4});
   std::vector<std::future<int>> futures;
   {

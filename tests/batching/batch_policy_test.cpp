@@ -25,7 +25,7 @@ struct BadPolicy {
 
 class BatchPolicyField : public testing::TestWithParam<BadPolicy> {};
 
-TEST_P(BatchPolicyField, OutOfBoundsIsRefusedByNameAndValue) {
+TEST_P(BatchPolicyField, IsNamedWithItsValueWhenOutOfBounds) {
   try {
     validate(GetParam().policy);
     FAIL() << "was accepted";
@@ -72,7 +72,7 @@ TEST(BatchPolicy, IsCheckedWhenAnExecutorIsMade) {
   EXPECT_THROW((BatchExecutor<int, int>(predict, {.max_batch_size = 0})), InvalidArgument);
 }
 
-TEST(BatchPolicy, NeedsAPredictToGoWithIt) {
+TEST(BatchPolicy, NeedsAPredictFunction) {
   EXPECT_THROW((BatchExecutor<int, int>(BatchExecutor<int, int>::Predict())), InvalidArgument);
   EXPECT_THROW((BatchExecutor<int, int>(BatchExecutor<int, int>::PredictEach())), InvalidArgument);
 }

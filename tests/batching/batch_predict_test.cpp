@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens around predict: isolation of failures, its threads, and sending from within it.
+// Behaviour around predict: isolation of failures, its threads, and requests sent from within it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
@@ -32,7 +32,7 @@ using testing::ElementsAre;
 
 using Executor = BatchExecutor<int, int>;
 
-/// Doubles; throws where a number is negative.
+/// Doubles the inputs. Throws if one is negative.
 std::vector<int> throw_at_negatives(std::span<const int> inputs) {
   std::vector<int> outputs;
   for (const int input : inputs) {
@@ -42,7 +42,7 @@ std::vector<int> throw_at_negatives(std::span<const int> inputs) {
   return outputs;
 }
 
-/// Sends them so that they share one batch, and gives what each came to; -1 where it failed.
+/// Sends the inputs as one batch. Gives the answer of each, or -1 if it failed.
 std::vector<int> answers_of_one_batch(Executor::Predict predict, std::vector<int> inputs,
                                       BatchPolicy policy) {
   test::Predictor gate;
@@ -68,13 +68,13 @@ std::vector<int> answers_of_one_batch(Executor::Predict predict, std::vector<int
   return answers;
 }
 
-TEST(BatchIsolation, FailsOnlyTheRequestThatFailsAlone) {
+TEST(BatchIsolation, FailsOnlyTheBadRequest) {
   EXPECT_THAT(
       answers_of_one_batch(throw_at_negatives, {1, 2, -3, 4, 5}, {.isolate_failures = true}),
       ElementsAre(2, 4, -1, 8, 10));
 }
 
-TEST(BatchIsolation, FindsOneAmongFortyInFewPredictions) {
+TEST(BatchIsolation, FindsOneBadInputAmongFortyInFewPredictions) {
   for (int bad = 0; bad < 40; ++bad) {
     std::vector<int> inputs(40, 1);
     inputs[static_cast<std::size_t>(bad)] = -1;
@@ -86,12 +86,12 @@ TEST(BatchIsolation, FindsOneAmongFortyInFewPredictions) {
       return throw_at_negatives(batch);
     };
     ASSERT_EQ(answers_of_one_batch(counted, inputs, {.isolate_failures = true}), expected);
-    // The batch, six halvings, the one by itself, and those behind it.
+    // One call for the batch, six for halves, one for the bad input, one for those behind it.
     ASSERT_LE(predictions, 9) << bad;
   }
 }
 
-TEST(BatchIsolation, SparesInputsThatFailTogetherAlone) {
+TEST(BatchIsolation, AnswersInputsThatFailOnlyTogether) {
   const auto throw_at_many = [](std::span<const int> batch) {
     if (batch.size() > 3) throw std::bad_alloc();
     return std::vector<int>(batch.begin(), batch.end());
@@ -101,12 +101,12 @@ TEST(BatchIsolation, SparesInputsThatFailTogetherAlone) {
               ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
 }
 
-TEST(BatchIsolation, FailsEachOfSeveral) {
+TEST(BatchIsolation, FailsEachOfSeveralBadInputs) {
   EXPECT_THAT(answers_of_one_batch(throw_at_negatives, {-1, 2, 3, -4}, {.isolate_failures = true}),
               ElementsAre(-1, 4, 6, -1));
 }
 
-TEST(BatchIsolation, AppliesToWrongCountsToo) {
+TEST(BatchIsolation, AppliesToWrongOutputCountsToo) {
   const auto lose_sevens = [](std::span<const int> inputs) {
     std::vector<int> outputs;
     std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(outputs),
@@ -117,7 +117,7 @@ TEST(BatchIsolation, AppliesToWrongCountsToo) {
               ElementsAre(5, 6, -1, 8));
 }
 
-TEST(BatchIsolation, IsNotDoneUnlessAskedFor) {
+TEST(BatchIsolation, IsOffByDefault) {
   int rounds = 0;
   const auto counting = [&](std::span<const int> inputs) {
     ++rounds;
@@ -127,7 +127,7 @@ TEST(BatchIsolation, IsNotDoneUnlessAskedFor) {
   EXPECT_EQ(rounds, 1);
 }
 
-/// Its first move, which is into the request, works; its second, into the batch, throws.
+/// The first move, into the request, works. If `bad`, the second move, into the batch, throws.
 struct Slippery {
   explicit Slippery(bool bad_in) : bad(bad_in) {}
   Slippery(Slippery&& other) : bad(other.bad), moves(other.moves + 1) {
@@ -173,7 +173,7 @@ TEST(BatchPredict, AnOutputWhoseMoveThrowsFailsAlone) {
   EXPECT_EQ(good.get().value, 14);
 }
 
-TEST(BatchPredict, SendingFromWithinItIsRefused) {
+TEST(BatchPredict, MayNotUseItsOwnExecutor) {
   std::unique_ptr<Executor> executor;
   const auto send_again = [&](std::span<const int> inputs) {
     switch (inputs.front()) {
@@ -197,13 +197,13 @@ TEST(BatchPredict, SendingFromWithinItIsRefused) {
                        [&] { executor->run(way); });
 }
 
-TEST(BatchPredict, SendingFromItsParallelLoopsIsRefused) {
-  // A thread to help, also on a machine with one core.
+TEST(BatchPredict, MayNotUseItsOwnExecutorInParallelLoops) {
+  // Ensures a second thread, also on a machine with one core.
   const tbb::global_control two_threads(tbb::global_control::max_allowed_parallelism, 2);
   std::unique_ptr<Executor> executor;
   std::atomic<int> refused{0};
   const auto send_again = [&](std::span<const int> inputs) {
-    // Both loop bodies wait for each other, so that one of them runs on a thread of TBB's.
+    // The loop bodies wait for each other, so that one of them runs on a TBB thread.
     std::barrier both(2);
     tbb::parallel_for(
         0, 2,
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BatchArena, testing::Values(1, 2, 8));
 TEST(BatchArenas, LoopsOfOneExecutorDoNotStarveThoseOfAnother) {
   std::atomic<bool> other_is_done{false};
   Executor greedy([&](std::span<const int> inputs) {
-    // As many endless iterations as there are threads: no helper comes free by itself.
+    // Endless iterations for every thread: no helper thread becomes free by itself.
     tbb::parallel_for(0, 64, [&](int) {
       while (!other_is_done) std::this_thread::yield();
     });
@@ -278,7 +278,7 @@ TEST(BatchWorkers, PredictSeveralBatchesAtOnce) {
   std::barrier both(2);
   Executor executor(
       [&](std::span<const int> inputs) {
-        both.arrive_and_wait();  // passed by no single worker
+        both.arrive_and_wait();  // a single worker would wait forever
         return std::vector<int>(inputs.begin(), inputs.end());
       },
       {.max_batch_size = 1, .workers = 2});
@@ -287,7 +287,7 @@ TEST(BatchWorkers, PredictSeveralBatchesAtOnce) {
   EXPECT_EQ(first.get() + second.get(), 3);
 }
 
-TEST(BatchWorkers, OneAloneNeverPredictsTwoBatchesAtOnce) {
+TEST(BatchWorkers, OneWorkerNeverPredictsTwoBatchesAtOnce) {
   std::atomic<int> inside{0};
   std::atomic<bool> overlapped{false};
   Executor executor(
@@ -308,7 +308,7 @@ TEST(BatchWorkers, OneAloneNeverPredictsTwoBatchesAtOnce) {
   EXPECT_FALSE(overlapped);
 }
 
-/// This process's threads, by number, with their names.
+/// The names of this process's threads, by thread number.
 std::map<std::string, std::string> threads() {
   std::map<std::string, std::string> names;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
@@ -332,7 +332,7 @@ TEST(BatchThreads, StartOnlyWhenTheyAreNeededAndEndWithClose) {
   executor.run(1);
   EXPECT_THAT(own(), ElementsAre("vcap-batch")) << "one is enough for one caller";
   executor.run(1, {.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1)});
-  // Not at once: nobody waits for the watch, which names itself when it first runs.
+  // The deadline thread sets its name when it first runs, and nothing waits for that.
   while (own() != std::multiset<std::string>{"vcap-batch", "vcap-deadlines"})
     std::this_thread::yield();
   executor.close();

@@ -29,7 +29,7 @@ struct How {
   std::uint64_t key = 0;
 };
 
-/// A queue, and items named by a letter; those of one chunk by letters that follow each other.
+/// A queue of items that are named by letters. Items of one chunk have consecutive letters.
 class Queue {
  public:
   BatchChunk& push(char name, std::uint64_t stream, const How& how = {}) {
@@ -42,7 +42,7 @@ class Queue {
     return chunk;
   }
 
-  /// Up to `most` items, of the group that ranks highest.
+  /// Takes up to `most` items of the group with the highest rank.
   std::string take(Clock::duration at = 0ms, std::size_t most = 1) {
     const auto groups = queue_.groups();
     BatchGroup* best = nullptr;
@@ -98,7 +98,7 @@ TEST(BatchQueue, TakesFromTheStreamsInTurn) {
   EXPECT_EQ(queue.take_all(), "abcabaa");
 }
 
-TEST(BatchQueue, GoesOnWithTheTurnOfTheBatchBefore) {
+TEST(BatchQueue, ContinuesTheTurnsOfTheBatchBefore) {
   Queue queue;
   for (const char name : std::string("aaa")) queue.push(name, 1);
   for (const char name : std::string("bb")) queue.push(name, 2);
@@ -115,7 +115,7 @@ TEST(BatchQueue, TakesHigherPrioritiesFirst) {
   EXPECT_EQ(queue.take_all(), "hnl");
 }
 
-TEST(BatchQueue, LetsALongWaitRaiseAPriority) {
+TEST(BatchQueue, RaisesAPriorityAfterALongWait) {
   Queue queue;
   queue.push('l', 1, {.level = kLow, .at = 0ms});
   queue.push('h', 2, {.level = kHigh, .at = 199ms});
@@ -124,14 +124,14 @@ TEST(BatchQueue, LetsALongWaitRaiseAPriority) {
   EXPECT_EQ(queue.take_all(200ms), "lH") << "raised by two levels, and waiting longer";
 }
 
-TEST(BatchQueue, StillTakesStreamsInTurnWhereAllWaitLong) {
+TEST(BatchQueue, StillTakesStreamsInTurnWhenAllWaitLong) {
   Queue queue;
   for (const char name : std::string("aaaa")) queue.push(name, 1);
   queue.push('b', 2);
   EXPECT_EQ(queue.take_all(10s), "abaaa");
 }
 
-TEST(BatchQueue, RemovesFromAnywhere) {
+TEST(BatchQueue, RemovesChunksAnywhere) {
   Queue queue;
   queue.push('a', 1);
   BatchChunk& middle = queue.push('b', 1);
@@ -160,7 +160,7 @@ TEST(BatchQueue, DropsTheOldestOfTheLowestPriorityFirst) {
   EXPECT_EQ(queue.name_of(queue->first_to_drop()), 'b');
 }
 
-TEST(BatchQueue, TakesManyOfAStreamThatIsAloneAtOnce) {
+TEST(BatchQueue, TakesManyItemsAtOnceOfASingleStream) {
   Queue queue;
   queue.push('a', 1, {.count = 5});
   queue.push('A', 1, {.count = 2});
@@ -170,7 +170,7 @@ TEST(BatchQueue, TakesManyOfAStreamThatIsAloneAtOnce) {
   EXPECT_TRUE(queue->empty());
 }
 
-TEST(BatchQueue, TakesOneOfManyInTurnWhereOthersWait) {
+TEST(BatchQueue, TakesOneItemAtATimeWhenOtherStreamsWait) {
   Queue queue;
   queue.push('a', 1, {.count = 4});
   queue.push('A', 2, {.count = 2});
@@ -179,7 +179,7 @@ TEST(BatchQueue, TakesOneOfManyInTurnWhereOthersWait) {
   EXPECT_EQ(names, "aAbBcd");
 }
 
-TEST(BatchQueue, DoesNotLetManyPassAHigherPriority) {
+TEST(BatchQueue, DoesNotLetManyItemsPassAHigherPriority) {
   Queue queue;
   queue.push('a', 1, {.count = 3});
   EXPECT_EQ(queue.take(), "a");
@@ -208,7 +208,7 @@ TEST(BatchQueue, RanksKeysByPriorityBeforeAge) {
   EXPECT_EQ(queue.take(2ms), "h");
 }
 
-TEST(BatchQueue, GivesUpTheFrontOfMany) {
+TEST(BatchQueue, RemovesTheFrontItemOfAChunk) {
   Queue queue;
   BatchChunk& chunk = queue.push('a', 1, {.count = 2});
   EXPECT_EQ(queue->remove_front(chunk), 0u);
@@ -218,7 +218,7 @@ TEST(BatchQueue, GivesUpTheFrontOfMany) {
   EXPECT_TRUE(queue->groups().empty());
 }
 
-/// Every operation, in random order, against a model that searches.
+/// Runs every operation in random order, and compares the queue with a model that searches a list.
 class QueueAgainstModel {
  public:
   QueueAgainstModel(unsigned seed, std::uint64_t streams, std::uint64_t keys)
@@ -262,7 +262,7 @@ class QueueAgainstModel {
     queue_.push(call.chunk, 1 + random_() % call.chunk.limit, now_);
     waiting_.push_back(&call.chunk);
   }
-  // A blocked sender's next items.
+  // Adds the next item of a blocked sender.
   void push_more() {
     if (calls_.empty()) return;
     BatchChunk& chunk = calls_.back().chunk;
@@ -289,7 +289,7 @@ class QueueAgainstModel {
     const BatchQueue::Taken taken = queue_.take(group, now_, most);
     ASSERT_LE(taken.end - taken.begin, std::min(most, size));
     const BatchChunk& chunk = static_cast<const Call*>(taken.call)->chunk;
-    // The first of its stream, key and priority.
+    // It must be the first chunk of its stream, key and priority.
     const auto first = std::find_if(waiting_.begin(), waiting_.end(), [&](const BatchChunk* c) {
       return c->stream == chunk.stream && c->level == chunk.level && c->key == chunk.key;
     });
@@ -329,7 +329,7 @@ class QueueAgainstModel {
   time_point now_{};
   BatchQueue queue_{100ms};
   std::list<Call> calls_;
-  std::vector<BatchChunk*> waiting_;  // by arrival
+  std::vector<BatchChunk*> waiting_;  // in order of arrival
 };
 
 TEST(BatchQueue, AgreesWithAModelThatSearches) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random races of sending, cancelling, expiring and closing. Whatever the order, each request is
-// answered exactly once: with its own output, or with an error that the round could give it.
+// Random races of sending, cancelling, expiring and closing. In any order, each request is answered
+// exactly once: with its own output, or with an error that is possible in its round.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,8 +49,8 @@ struct Model {
   std::uint64_t keys = 1;
 };
 
-/// An executor that gives the model's outputs at once, or one by one, where the model may throw
-/// between two of them.
+/// An executor that gives the model's outputs at once or one by one. If one by one, the model may
+/// throw between two outputs.
 std::unique_ptr<Executor> executor_of(Model& model, const BatchPolicy& policy, bool one_by_one) {
   const auto key = [&model](int input) { return model.key(input); };
   if (!one_by_one)
@@ -64,7 +64,7 @@ std::unique_ptr<Executor> executor_of(Model& model, const BatchPolicy& policy, b
       policy, key);
 }
 
-/// What the threads of a round found wrong, if anything.
+/// The errors that the threads of a round found.
 class Findings {
  public:
   void add(const std::string& text) {
@@ -81,7 +81,7 @@ class Findings {
   std::string text_;
 };
 
-/// One answer, from whichever form of sending: right, or an error that is to be expected.
+/// Checks an answer, for any way of sending: it must be right, or an expected error.
 template <class Receive>
 void expect_answer(int input, Findings& findings, Receive receive) {
   try {
@@ -96,7 +96,7 @@ void expect_answer(int input, Findings& findings, Receive receive) {
       default:
         findings.add(error.what());
     }
-  } catch (const std::domain_error&) {  // the model's own
+  } catch (const std::domain_error&) {  // thrown by the model
   } catch (const std::exception& error) {
     findings.add(error.what());
   }
@@ -176,8 +176,8 @@ std::string play(unsigned seed) {
       threads.emplace_back([&, sender, own = random()] {
         send_some(executor, 8 * sender, static_cast<unsigned>(own), stop, findings);
       });
-    // Some time for the senders; spent awake, since what a sleep or a yield takes is the machine's
-    // choice, and it may be far longer than the race.
+    // Gives the senders some time. It does not sleep or yield, because these may take far longer
+    // than the race.
     const auto later = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 300);
     while (std::chrono::steady_clock::now() < later) {
     }
@@ -197,13 +197,13 @@ std::string play(unsigned seed) {
   return findings.text();
 }
 
-TEST(BatchRaces, EveryRequestIsAnsweredExactlyOnceToItsOwnSender) {
+TEST(BatchRaces, EveryRequestIsAnsweredExactlyOnce) {
   for (unsigned round = 0; round < kRounds; ++round)
     ASSERT_EQ(play(round), "") << "in round " << round;
 }
 
-// Requests are left behind by their senders: each future must still come to an end.
-TEST(BatchRaces, EveryFutureComesToAnEndWhenAnExecutorIsDestroyed) {
+// The senders do not wait for their answers. Each future must still become ready.
+TEST(BatchRaces, EveryFutureBecomesReadyWhenAnExecutorIsDestroyed) {
   for (unsigned round = 0; round < kRounds / 10; ++round) {
     std::mt19937 random(round);
     Findings findings;

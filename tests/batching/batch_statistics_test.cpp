@@ -49,7 +49,7 @@ TEST_F(BatchStatisticsTest, AreEmptyAtFirst) {
   EXPECT_EQ(statistics.batch_sizes.count(), 0u);
 }
 
-TEST_F(BatchStatisticsTest, ShowWhatWaitsAndWhatRuns) {
+TEST_F(BatchStatisticsTest, CountWaitingAndRunningItems) {
   Executor executor(std::ref(predictor));
   hold_first_batch(executor);
   auto one = executor.submit(1), other = executor.submit(2);
@@ -61,7 +61,7 @@ TEST_F(BatchStatisticsTest, ShowWhatWaitsAndWhatRuns) {
   predictor.release();
 }
 
-TEST_F(BatchStatisticsTest, SpreadSizesAndTimes) {
+TEST_F(BatchStatisticsTest, RecordTheDistributionOfSizesAndTimes) {
   Executor executor(std::ref(predictor),
                     {.max_batch_size = 3, .adaptive_linger = false, .clock = clock});
   hold_first_batch(executor);
@@ -84,7 +84,7 @@ TEST_F(BatchStatisticsTest, SpreadSizesAndTimes) {
   EXPECT_THAT(statistics.predict_ns.buckets(), ElementsAre(Bucket{0, 0, 2}, Bucket{50, 50, 1}));
 }
 
-TEST_F(BatchStatisticsTest, CountItemsByTheirFate) {
+TEST_F(BatchStatisticsTest, CountItemsByTheirOutcome) {
   Executor executor(
       [&](std::span<const int> inputs) {
         if (inputs.front() < 0) throw std::domain_error("negative");
@@ -133,7 +133,7 @@ TEST_F(BatchStatisticsTest, CountItemsByTheirFate) {
   EXPECT_EQ(statistics.queued + statistics.running, 0u);
 }
 
-TEST_F(BatchStatisticsTest, CountWhatIsIsolated) {
+TEST_F(BatchStatisticsTest, CountItemsOfIsolatedFailures) {
   Executor executor(
       [](std::span<const int> inputs) {
         for (const int input : inputs)
@@ -148,7 +148,7 @@ TEST_F(BatchStatisticsTest, CountWhatIsIsolated) {
   EXPECT_THAT(executor.statistics(), IsAccountedFor());
 }
 
-TEST_F(BatchStatisticsTest, CountOnlyWhatIsThereWhereTheyAreOff) {
+TEST_F(BatchStatisticsTest, CountOnlyWaitingAndRunningItemsWhenTheyAreOff) {
   Executor executor(std::ref(predictor), {.statistics = false});
   hold_first_batch(executor);
   auto queued = executor.submit(1);

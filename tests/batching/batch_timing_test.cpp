@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy's rules of time, under a clock that stands still until the test moves it.
+// The policy's time rules, with a clock that stands still until the test moves it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class BatchTiming : public testing::Test {
  protected:
   using Executor = BatchExecutor<int, int>;
 
-  /// The policy under this clock; without a linger, so that only what it names takes time.
+  /// The policy with this clock. It has no linger, so that only the times that it names count.
   BatchPolicy with(BatchPolicy policy) const {
     policy.clock = clock;
     policy.adaptive_linger = false;
@@ -68,7 +68,7 @@ TEST_F(BatchTiming, ThePreferredSizeDoesNotWaitForADelay) {
   EXPECT_THAT(executor.run_all({1, 2, 3}), ElementsAre(2, 4, 6));
 }
 
-TEST_F(BatchTiming, AfterADelayTheLargestPreferredSizeThatTheQueueFillsGoesFirst) {
+TEST_F(BatchTiming, TheLargestPreferredSizeThatIsFullGoesFirstAfterADelay) {
   Executor executor(std::ref(predictor),
                     with({.preferred_sizes = {2, 4, 8}, .max_queue_delay = 10ms}));
   std::vector<std::future<int>> futures;
@@ -85,7 +85,7 @@ TEST_F(BatchTiming, AQueueAtItsBoundDoesNotWaitForADelay) {
   EXPECT_THAT(executor.run_all({1, 2}), ElementsAre(2, 4));
 }
 
-TEST_F(BatchTiming, ARequestWhoseDeadlineFallsIntoTheDelayIsNotHeldBack) {
+TEST_F(BatchTiming, ADeadlineWithinTheDelayEndsTheDelay) {
   Executor executor(std::ref(predictor), with({.max_queue_delay = 10ms}));
   auto patient = executor.submit(1);
   clock->await_sleeper(start + 10ms);
@@ -118,7 +118,7 @@ TEST_F(BatchTiming, ADeadlineFiresWhileAnotherBatchRuns) {
   EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(1), ElementsAre(3)));
 }
 
-TEST_F(BatchTiming, DeadlinesFireInTheirOwnOrder) {
+TEST_F(BatchTiming, DeadlinesFireInOrderOfTime) {
   predictor.hold();
   Executor executor(std::ref(predictor), with({}));
   auto running = executor.submit(1);
@@ -136,7 +136,7 @@ TEST_F(BatchTiming, DeadlinesFireInTheirOwnOrder) {
   predictor.release();
 }
 
-TEST_F(BatchTiming, AllOfAQueueMayExpire) {
+TEST_F(BatchTiming, AWholeQueueMayExpire) {
   predictor.hold();
   Executor executor(std::ref(predictor), with({}));
   auto running = executor.submit(1);
@@ -159,7 +159,7 @@ TEST_F(BatchTiming, ARequestWhoseDeadlineHasPassedFailsWithoutPredict) {
   EXPECT_EQ(executor.workload(), 0u);
 }
 
-TEST_F(BatchTiming, ARequestThatPredictHasBegunOutlivesItsDeadline) {
+TEST_F(BatchTiming, PredictFinishesARequestAfterItsDeadline) {
   predictor.hold();
   Executor executor(std::ref(predictor), with({}));
   auto future = executor.submit(1, {.deadline = start + 10ms});
@@ -186,7 +186,7 @@ TEST_F(BatchTiming, ADeadlineReleasesABlockedSender) {
   EXPECT_EQ(queued.get(), 4);
 }
 
-/// Callers who have just been answered in one full batch of three.
+/// Callers that were just answered in one full batch of three.
 class BatchLinger : public BatchTiming {
  protected:
   BatchPolicy lingering() const {
@@ -204,8 +204,8 @@ class BatchLinger : public BatchTiming {
     for (auto& future : futures) future.get();
   }
 
-  // Measured were 20 ms and then, as the clock stood still, 0 ms: 15 ms on average. The first
-  // caller of all did not come back, so that two of the three are expected.
+  // The measured times are 20 ms and then 0 ms, because the clock stood still: 15 ms on average.
+  // The very first caller did not come back, so that two of the three are expected.
   static constexpr auto kLinger = 1500us;
 };
 
@@ -228,7 +228,7 @@ TEST_F(BatchLinger, EndsAtItsShareOfThePredictTime) {
   EXPECT_EQ(first.get(), 8);
 }
 
-TEST_F(BatchLinger, IsOverForACallerWhoComesBackLate) {
+TEST_F(BatchLinger, IsOverForACallerThatComesBackLate) {
   Executor executor(std::ref(predictor), lingering());
   answer_three(executor);
   clock->advance(kLinger);
@@ -236,7 +236,7 @@ TEST_F(BatchLinger, IsOverForACallerWhoComesBackLate) {
   EXPECT_EQ(clock->sleeps(), 0u);
 }
 
-TEST_F(BatchLinger, DoesNotTakePlaceWhereItIsOff) {
+TEST_F(BatchLinger, DoesNotHappenWhenItIsOff) {
   BatchPolicy policy = lingering();
   policy.adaptive_linger = false;
   Executor executor(std::ref(predictor), policy);

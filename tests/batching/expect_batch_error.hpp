@@ -10,7 +10,7 @@
 
 namespace vcap::test {
 
-/// Expects that `act` throws a BatchError of that code whose message has that part.
+/// Expects that `act` throws a BatchError with this code, and that its message contains `part`.
 template <class Act>
 void expect_batch_error(ErrorCode code, const std::string& part, Act act) {
   try {

@@ -10,8 +10,8 @@
 
 namespace vcap::test {
 
-/// A model that doubles numbers, notes each batch that it is shown, and can be held within one.
-/// It must outlive its executor; tests declare it first. Thread safety: thread-safe.
+/// A model that doubles numbers and records each batch. A test can hold it within a batch. It must
+/// outlive its executor; tests declare it first. Thread safety: thread-safe.
 class Predictor {
  public:
   std::vector<int> operator()(std::span<const int> inputs) {
@@ -34,7 +34,7 @@ class Predictor {
     held_ = false;
     changed_.notify_all();
   }
-  /// Returns once so many batches have begun.
+  /// Returns once `count` batches have begun.
   void await_batches(std::size_t count) {
     std::unique_lock lock(mutex_);
     bounded_wait(changed_, lock, "a batch", [&] { return batches_.size() >= count; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request costs, how batches form, and what becomes of it all under load.
+// What a request costs, how batches form, and what happens under load.
 #include <vector>
 
 #include "batching/parts.hpp"

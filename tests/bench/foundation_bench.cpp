@@ -17,7 +17,8 @@ using vcap::bench::footage;
 
 constexpr std::int64_t kFrames = 100;
 
-/// The settings of detector_person_hog, in the loop that a developer would write with OpenCV alone.
+/// A loop with the settings of detector_person_hog, as a developer would write it with OpenCV
+/// alone.
 double plain_loop() {
   return vcap::bench::seconds([] {
     cv::HOGDescriptor hog;
@@ -33,7 +34,7 @@ double plain_loop() {
   });
 }
 
-/// The same as an operator runs it: loading, decoding, records and the process itself counted in.
+/// The same as an operator runs it, with loading, decoding, records and the start of the process.
 double vcap_run() {
   return vcap::bench::seconds([] {
     const std::string command =

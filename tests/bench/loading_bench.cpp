@@ -39,7 +39,7 @@ using vcap::bench::seconds;
 constexpr std::size_t kModelBytes = 500'000'000;
 constexpr double kMiB = 1 << 20;
 
-/// Removed with all that is in it at the end.
+/// A folder that the destructor removes with its content.
 class Folder {
  public:
   explicit Folder(const fs::path& parent) {
@@ -50,12 +50,12 @@ class Folder {
   ~Folder() { fs::remove_all(path); }
   fs::path path;
 };
-/// In memory where there is a place for that: what a disk does meanwhile is no matter here.
+/// A folder in memory if possible, so that the speed of a disk does not matter.
 const Folder& folder() {
   static const Folder one(fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path());
   return one;
 }
-/// Of files, which a process's own memory can be told from.
+/// A folder on disk, so that mapped files do not count as the process's own memory.
 const Folder& disk() {
   static const Folder one(fs::temp_directory_path());
   return one;
@@ -66,7 +66,7 @@ std::string library_bytes() {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// The plugin as a file of its own digest: the linker and vcap load one of the same only once.
+/// A copy of the plugin with its own digest, since the linker and vcap load equal files only once.
 fs::path fresh_library() {
   static int count = 0;
   const fs::path path = folder().path / ("library-" + std::to_string(count++) + ".so");
@@ -105,7 +105,7 @@ const fs::path& large_capsule() {
   return path;
 }
 
-/// A file's bytes, mapped.
+/// The mapped bytes of a file.
 class Mapped {
  public:
   explicit Mapped(const fs::path& path) : size_(fs::file_size(path)) {
@@ -136,7 +136,7 @@ double hash_pass() {
   return seconds([] { hash(Mapped(large_capsule()).bytes()); });
 }
 
-/// Memory of this process that no file stands behind, in KiB.
+/// Memory of this process that is not backed by a file, in KiB.
 long memory_of_its_own() {
   std::ifstream status("/proc/self/status");
   long sum = 0;
@@ -149,7 +149,7 @@ long memory_of_its_own() {
   return sum;
 }
 
-/// The most of it that is taken while a large capsule is loaded and held, in MiB.
+/// The peak of that memory while a large capsule is loaded and held, in MiB.
 double memory_while_loading() {
   large_capsule();
   const long before = memory_of_its_own();
@@ -175,8 +175,8 @@ double inspect_milliseconds() {
   return vcap::bench::quantile(std::move(took), 0.5);
 }
 
-/// Packed by another process: a packer runs the library for its description, and one that is in
-/// this process already is not loaded again.
+/// A capsule that another process has packed. A packer loads the library for its description, and a
+/// library that this process has already loaded is not loaded again.
 fs::path fresh_capsule() {
   const fs::path library = fresh_library();
   const fs::path capsule = library.native() + ".cap";
@@ -203,10 +203,10 @@ double dlopen_seconds(const fs::path& library) {
   });
 }
 
-/// Each library is new to the process, and for the one as for the other.
+/// Each library is new to the process, for load_capsule() as for dlopen().
 double first_load_to_dlopen() {
   constexpr int kRounds = 9;
-  // All are made first: packing is the work of another process, which leaves the caches to it.
+  // All files are made first: packing runs in another process, which would disturb the caches.
   std::vector<fs::path> capsules, libraries;
   for (int i = 0; i < kRounds; ++i) {
     capsules.push_back(fresh_capsule());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What running networks costs beyond their engine.
+// The cost of running networks with vcap, beyond that of their engine.
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     std::printf("models: skipped, since %s\n", what->c_str());
     return 0;
   }
-  // Figures of memory are taken in a process that has done nothing before.
+  // Memory is measured in a process that has done nothing before.
   if (argc == 3 && std::string_view(argv[1]) == models::kMemory) {
     std::printf("%.3f\n", models::memory_mib(argv[2]));
     return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations over time cost, and what they save.
+// The costs and the savings of operations over time.
 #include <vector>
 
 #include "operations/parts.hpp"

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace vcap::bench;
-  // Figures of memory are taken in a process that has done nothing before.
+  // Memory is measured in a process that has done nothing before.
   if (argc == 3 && std::string_view(argv[1]) == streams::kIdleMemory) {
     std::printf("%.3f\n", streams::idle_memory_kib(argv[2]));
     return 0;

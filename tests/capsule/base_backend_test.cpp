@@ -21,7 +21,7 @@ using test::detector_info;
 using test::frame_at;
 using testing::ElementsAre;
 
-/// Doubles the frame's index in a batch; what a test wants to happen besides, it says.
+/// Doubles the frame's index in a batch. A test may replace `send` and `on_batch`.
 class DoublingBackend final : public BaseBackend<std::int64_t, std::int64_t> {
  public:
   std::function<std::vector<std::int64_t>(DoublingBackend&, std::int64_t)> send =
@@ -126,7 +126,7 @@ TEST(BaseBackend, FailsTheFramesOfABatchThatThrows) {
   EXPECT_THAT(results(*capsule, 8), ElementsAre(16));
 }
 
-TEST(BaseBackend, AnswersWhatItHasAcceptedWhenItsCapsuleCloses) {
+TEST(BaseBackend, AnswersAcceptedRequestsWhenItsCapsuleCloses) {
   std::future<std::int64_t> left_behind;
   const auto capsule = doubling([&](DoublingBackend& backend) {
     backend.send = [&](DoublingBackend& self, std::int64_t index) {
@@ -141,7 +141,7 @@ TEST(BaseBackend, AnswersWhatItHasAcceptedWhenItsCapsuleCloses) {
   EXPECT_EQ(left_behind.get(), 6);
 }
 
-TEST(BaseBackend, SendsOnBehalfOfTheFramesStream) {
+TEST(BaseBackend, SendsRequestsForTheStreamOfTheFrame) {
   std::vector<std::uint64_t> seen;
   const auto capsule = doubling([&](DoublingBackend& backend) {
     backend.send = [&](DoublingBackend&, std::int64_t) {
@@ -184,7 +184,7 @@ class StreamingBackend final : public BaseStreamingBackend<std::int64_t, std::in
   std::uint64_t batch_key(const std::int64_t& input) const override { return input < 0 ? 1 : 0; }
 };
 
-TEST(BaseStreamingBackend, AnswersWhatItAddedAndKeepsKeysApart) {
+TEST(BaseStreamingBackend, AnswersInputsOneByOneAndKeepsKeysApart) {
   Capsule capsule(detector_info(), author_of([](const CapsuleFiles&, const std::string&) {
                     return std::make_unique<StreamingBackend>();
                   }),
@@ -192,7 +192,7 @@ TEST(BaseStreamingBackend, AnswersWhatItAddedAndKeepsKeysApart) {
   EXPECT_THAT(results(capsule, 7), ElementsAre(14, 0, 14));
 }
 
-TEST(BaseStreamingBackend, GivesABatchAtOnceToo) {
+TEST(BaseStreamingBackend, AnswersAWholeBatchToo) {
   StreamingBackend backend;
   const std::vector<std::int64_t> inputs{1, 2};
   EXPECT_THAT(backend.batch_predict(inputs), ElementsAre(2, 4));

@@ -24,8 +24,7 @@ using test::make_capsule;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-/// Writes without any lock of its own: a race here is the capsule's fault, and ThreadSanitizer's
-/// to find.
+/// Has no lock of its own. A race here is an error in the capsule, which ThreadSanitizer finds.
 struct UnguardedState final : BaseStreamState {
   std::vector<std::int64_t> seen;
 };
@@ -94,7 +93,7 @@ TEST(CapsuleThreads, NeverShareAStreamsState) {
 
 TEST(CapsuleThreads, RunFramesOfAStatelessStreamAtOnce) {
   constexpr int kThreads = 3;
-  std::latch all_inside(kThreads);  // would wait for ever were they let in one by one
+  std::latch all_inside(kThreads);  // would wait forever if they entered one by one
   const auto capsule = make_capsule(
       detector_info(), [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
         all_inside.arrive_and_wait();
@@ -144,7 +143,7 @@ TEST(CapsuleThreads, MayCleanUpStreamsWhoseFramesRun) {
   EXPECT_EQ(capsule->stream_count(), 0u);
 }
 
-TEST(CapsuleThreads, FinishAFrameOnTheStateThatItHadWhenItsStreamIsCleanedUp) {
+TEST(CapsuleThreads, FinishAFrameOnItsOldStateAfterACleanUp) {
   std::promise<void> entered;
   std::promise<void> cleaned;
   const auto capsule = make_capsule(
@@ -152,7 +151,7 @@ TEST(CapsuleThreads, FinishAFrameOnTheStateThatItHadWhenItsStreamIsCleanedUp) {
       [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
         entered.set_value();
         cleaned.get_future().wait();
-        dynamic_cast<UnguardedState&>(state).seen.push_back(0);  // freed memory, were it dropped
+        dynamic_cast<UnguardedState&>(state).seen.push_back(0);  // freed memory if it was dropped
         return DetectionNodes::all();
       });
   const auto frame =
@@ -230,7 +229,7 @@ TEST_F(BusyCapsule, CountsCallsInProgress) {
   EXPECT_THAT(used_, ElementsAre("GPU:0", "GPU:1"));
 }
 
-TEST_F(BusyCapsule, ForgetsACallThatHasEnded) {
+TEST_F(BusyCapsule, DoesNotCountEndedCalls) {
   load({{"GPU:0", 0}, {"GPU:1", 0.5}});
 
   capsule_->process_frame(frame_at(0));
@@ -267,7 +266,7 @@ TEST_F(BusyCapsule, SpreadsCallsThatComeAtOnce) {
   EXPECT_THAT(used, UnorderedElementsAre("GPU:0", "GPU:1", "GPU:2"));
 }
 
-TEST(CapsuleClose, WaitsForFramesInProgressAndTurnsLaterOnesAway) {
+TEST(CapsuleClose, WaitsForFramesInProgressAndRefusesLaterOnes) {
   std::atomic<bool> closed = false;
   std::atomic<bool> closed_too_early = false;
   std::latch inside(1);
@@ -289,7 +288,7 @@ TEST(CapsuleClose, WaitsForFramesInProgressAndTurnsLaterOnesAway) {
   inside.wait();
   std::jthread closing([&] { capsule.close(); });
 
-  // A call that does not reach the backend tells when close() has begun.
+  // A call that does not reach the backend shows when close() has begun.
   for (bool turned_away = false; !turned_away;) {
     try {
       (void)capsule.distances({}, {});

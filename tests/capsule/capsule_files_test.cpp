@@ -38,7 +38,7 @@ TEST(CapsuleFiles, KnowsWhatItContains) {
   EXPECT_FALSE(files.contains("b"));
 }
 
-TEST(CapsuleFiles, NamesWhatThereIsWhenAFileIsMissing) {
+TEST(CapsuleFiles, ListsItsFilesWhenOneIsMissing) {
   const CapsuleFiles files = files_of({{"a", ""}, {"b", ""}});
 
   const auto error = test::error_of<InvalidArgument>([&] { (void)files["c"]; });
@@ -47,7 +47,7 @@ TEST(CapsuleFiles, NamesWhatThereIsWhenAFileIsMissing) {
   EXPECT_STREQ(error.what(), "the capsule has no file \"c\"; it has: \"a\", \"b\"");
 }
 
-TEST(CapsuleFiles, SaysThatThereAreNoneWhenItIsEmpty) {
+TEST(CapsuleFiles, ListsNoFilesWhenItIsEmpty) {
   const auto error = test::error_of<InvalidArgument>([] { (void)CapsuleFiles().text("c"); });
 
   EXPECT_THAT(error.what(), HasSubstr("it has: (none)"));

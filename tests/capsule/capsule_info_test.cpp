@@ -119,7 +119,7 @@ const std::vector<BadInfo> kBadInfos{
 
 class RefusedInfo : public testing::TestWithParam<BadInfo> {};
 
-TEST_P(RefusedInfo, IsNamedWithItsRemedy) {
+TEST_P(RefusedInfo, IsReportedWithItsRemedy) {
   CapsuleInfo info = test::detector_info();
   GetParam().spoil(info);
 
@@ -132,9 +132,9 @@ TEST_P(RefusedInfo, IsNamedWithItsRemedy) {
 INSTANTIATE_TEST_SUITE_P(CapsuleInfo, RefusedInfo, testing::ValuesIn(kBadInfos),
                          [](const auto& test_info) { return test_info.param.name; });
 
-TEST(CapsuleInfo, OfADetectorIsAccepted) { EXPECT_NO_THROW(check(test::detector_info())); }
+TEST(CapsuleInfo, AcceptsADetector) { EXPECT_NO_THROW(check(test::detector_info())); }
 
-TEST(CapsuleInfo, OfAnEncoderIsAcceptedWithAThresholdOfZero) {
+TEST(CapsuleInfo, AcceptsAnEncoderWithAThresholdOfZero) {
   CapsuleInfo info = test::detector_info();
   info.output_type.encoded = true;
   info.recognition_threshold = 0;
@@ -142,7 +142,7 @@ TEST(CapsuleInfo, OfAnEncoderIsAcceptedWithAThresholdOfZero) {
   EXPECT_NO_THROW(check(info));
 }
 
-TEST(CapsuleInfo, ThatOnlyPassesEncodingsOnNeedsNoThreshold) {
+TEST(CapsuleInfo, NeedsNoThresholdToPassEncodingsOn) {
   CapsuleInfo info = test::detector_info();
   info.input_type = {.size = Size::all, .detections = {"person"}, .encoded = true};
   info.output_type = {
@@ -173,7 +173,7 @@ CapsuleInfo full_info() {
           .resources = {test::resource("models/large.onnx"), test::resource("labels.txt")}};
 }
 
-TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
+TEST(CapsuleInfo, IsTheSameAfterWritingAndReadingJson) {
   const CapsuleInfo info = full_info();
 
   const auto read = nlohmann::json::parse(nlohmann::json(info).dump()).get<CapsuleInfo>();
@@ -194,7 +194,7 @@ TEST(CapsuleInfo, ComesBackFromJsonAsItWentIn) {
   EXPECT_EQ(nlohmann::json(read), nlohmann::json(info));
 }
 
-TEST(CapsuleInfo, HasADeviceSetInJsonInPlaceOfAMapper) {
+TEST(CapsuleInfo, HasADeviceSetInJsonInsteadOfAMapper) {
   CapsuleInfo info = full_info();
   info.device_mapper = {};
   info.device_set = {.kind = "GPU", .count = 2};
@@ -206,7 +206,7 @@ TEST(CapsuleInfo, HasADeviceSetInJsonInPlaceOfAMapper) {
   EXPECT_NO_THROW(check(json.get<CapsuleInfo>()));
 }
 
-TEST(CapsuleInfo, LeavesOutAThresholdAndResourcesThatAreAbsent) {
+TEST(CapsuleInfo, LeavesOutAbsentFieldsInJson) {
   const nlohmann::json json = test::detector_info();
 
   EXPECT_FALSE(json.contains("recognition_threshold"));
@@ -226,7 +226,7 @@ TEST(CapsuleInfo, FromJsonHasFunctionsThatRefuseToRun) {
   EXPECT_THROW(read.device_mapper.map({"CPU:0"}), InvalidArgument);
 }
 
-TEST(CapsuleInfo, FromJsonPassesOverFieldsThatItDoesNotKnow) {
+TEST(CapsuleInfo, FromJsonIgnoresUnknownFields) {
   nlohmann::json json = full_info();
   json["of_a_later_version"] = true;
 
@@ -236,13 +236,13 @@ TEST(CapsuleInfo, FromJsonPassesOverFieldsThatItDoesNotKnow) {
 struct BadJson {
   std::string name;
   std::string pointer;
-  nlohmann::json value;  ///< null removes what the pointer names
+  nlohmann::json value;  ///< null: removes the field that the pointer names
   std::string complaint;
 };
 
 class RefusedJson : public testing::TestWithParam<BadJson> {};
 
-TEST_P(RefusedJson, IsNamedByItsPointer) {
+TEST_P(RefusedJson, IsReportedByItsPointer) {
   nlohmann::json json = full_info();
   const nlohmann::json::json_pointer pointer(GetParam().pointer);
   if (GetParam().value.is_null())
@@ -301,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadJson{"ResourceOfAFractionsSize", "/resources/0/size", 1.5, R"(/resources/0/size: )"}),
     [](const auto& test_info) { return test_info.param.name; });
 
-TEST(CapsuleInfo, IsNotReadFromJsonThatIsNoObject) {
+TEST(CapsuleInfo, RefusesJsonThatIsNoObject) {
   EXPECT_THROW((void)nlohmann::json("text").get<CapsuleInfo>(), InvalidArgument);
 }
 

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 using Events = std::vector<std::string>;
 
-/// What happened, in order. Thread-safe.
+/// The events in their order. Thread-safe.
 class HookJournal {
  public:
   void add(const std::string& event) {
@@ -131,7 +131,7 @@ TEST(ResourceHooks, AreNotCalledWithoutInferenceMode) {
   EXPECT_THAT(journal.events(), ElementsAre());
 }
 
-TEST(ResourceHooks, FailTheLoadBeforeAnyBackendWhereFetchingFails) {
+TEST(ResourceHooks, FailTheLoadBeforeAnyBackendWhenFetchingFails) {
   HookJournal journal;
   EXPECT_THAT([&] { load(journal, {.fails = "fetch"}); },
               ThrowsError<CapsuleLoadError>(
@@ -141,7 +141,7 @@ TEST(ResourceHooks, FailTheLoadBeforeAnyBackendWhereFetchingFails) {
   EXPECT_THAT(journal.events(), ElementsAre("fetch content"));
 }
 
-TEST(ResourceHooks, CloseEveryBackendWhereOneCannotBeSetUp) {
+TEST(ResourceHooks, CloseEveryBackendWhenOneCannotBeSetUp) {
   HookJournal journal;
   EXPECT_THAT([&] { load(journal, {.fails = "setup GPU:1"}); },
               ThrowsError<CapsuleLoadError>(ErrorCode::backend_load_failed,

@@ -18,15 +18,15 @@ using test::make_capsule;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Remembers what it was made from and how many calls have seen it.
+/// Keeps what it was made from, and how many calls have used it.
 struct CountingState final : BaseStreamState {
   explicit CountingState(const StreamInfo& from) : info(from) {}
   const StreamInfo info;
   int calls = 0;
 };
 
-/// A capsule that gives back one node for each call that its stream's state has seen, and tells
-/// its seed.
+/// A capsule with this state. Each call gives one node: the number of calls so far, the seed and
+/// the config.
 CapsuleInfo counting_info() {
   CapsuleInfo info = detector_info();
   info.stream_state = make_stream_state<CountingState>();
@@ -67,7 +67,7 @@ TEST_F(StreamStates, StayFromFrameToFrame) {
   EXPECT_EQ(calls("a", 1), 2);
 }
 
-TEST_F(StreamStates, AreOneForEachStream) {
+TEST_F(StreamStates, AreSeparateForEachStream) {
   EXPECT_EQ(calls("a", 0), 1);
   EXPECT_EQ(calls("b", 0), 1);
   EXPECT_EQ(calls("a", 1), 2);
@@ -94,7 +94,7 @@ TEST_F(StreamStates, AreNotTouchedByTheCleanUpOfAnUnknownStream) {
 class EveryDiscontinuity : public StreamStates,
                            public testing::WithParamInterface<Discontinuity> {};
 
-TEST_P(EveryDiscontinuity, MakesTheStateAnew) {
+TEST_P(EveryDiscontinuity, MakesANewState) {
   calls("a", 0, Discontinuity::start);
   calls("a", 1);
 
@@ -113,7 +113,7 @@ TEST_F(StreamStates, AreSharedByAllCallsOfOneDiscontinuousFrame) {
   EXPECT_EQ(calls("a", 9, Discontinuity::gap), 1);
 }
 
-TEST_F(StreamStates, AreMadeFromWhatTheStreamWasOpenedWith) {
+TEST_F(StreamStates, AreMadeFromTheConfigAndSeedOfTheStream) {
   capsule_->open_stream({.id = "a", .config = {{"zone", 4}}, .seed = 99});
 
   const nlohmann::json seen = run("a", 0);
@@ -123,14 +123,14 @@ TEST_F(StreamStates, AreMadeFromWhatTheStreamWasOpenedWith) {
 }
 
 TEST_F(StreamStates, HaveTheSameSeedInEveryRun) {
-  // SplitMix64 of the FNV-1a hash of the id; written down, since records of stored videos are
-  // compared from release to release.
+  // SplitMix64 of the FNV-1a hash of the id. It is a fixed number, because records of stored videos
+  // are compared between releases.
   EXPECT_EQ(seed("cam", 0), 1393549883556976190u);
 }
 
 TEST_F(StreamStates, HaveAnotherSeedForAnotherStream) { EXPECT_NE(seed("a", 0), seed("b", 0)); }
 
-TEST_F(StreamStates, HaveAnotherSeedEachTimeTheyAreMadeAnew) {
+TEST_F(StreamStates, HaveAnotherSeedEachTimeTheyAreMadeAgain) {
   const std::uint64_t first = seed("a", 0, Discontinuity::start);
   const std::uint64_t second = seed("a", 5, Discontinuity::loop);
   const std::uint64_t third = seed("a", 10, Discontinuity::loop);
@@ -140,14 +140,14 @@ TEST_F(StreamStates, HaveAnotherSeedEachTimeTheyAreMadeAnew) {
   EXPECT_NE(first, third);
 }
 
-TEST_F(StreamStates, KeepTheConfigWhenTheyAreMadeAnew) {
+TEST_F(StreamStates, KeepTheConfigWhenTheyAreMadeAgain) {
   capsule_->open_stream({.id = "a", .config = {{"zone", 4}}});
   run("a", 0);
 
   EXPECT_EQ(run("a", 5, Discontinuity::seek)["config"], (nlohmann::json{{"zone", 4}}));
 }
 
-TEST_F(StreamStates, HaveTheDefaultsOfTheSchemaWhereTheStreamWasNotOpened) {
+TEST_F(StreamStates, HaveTheDefaultsOfTheSchemaWhenTheStreamWasNotOpened) {
   CapsuleInfo info = counting_info();
   info.stream_config_schema = {{"properties", {{"zone", {{"default", 3}}}}}};
   capsule_ = make_capsule(info, counting());
@@ -168,7 +168,7 @@ TEST_F(StreamStates, AreNotOpenedWithAConfigThatDoesNotFit) {
   EXPECT_EQ(capsule_->stream_count(), 0u);
 }
 
-TEST_F(StreamStates, AreForgottenWithWhatTheStreamWasOpenedWith) {
+TEST_F(StreamStates, AreForgottenWithTheConfigOfTheStream) {
   capsule_->open_stream({.id = "a", .config = {{"zone", 4}}});
 
   capsule_->clean_up("a");
@@ -198,7 +198,7 @@ TEST_F(StreamStates, AreDroppedByClose) {
   EXPECT_EQ(capsule_->stream_count(), 0u);
 }
 
-TEST(StatelessCapsule, KeepsNothingOfItsStreams) {
+TEST(StatelessCapsule, KeepsNoStreams) {
   const auto capsule =
       make_capsule(detector_info(), [](const Frame&, DetectionNodes, const OptionValues&,
                                        BaseStreamState&) { return DetectionNodes::all(); });
@@ -210,7 +210,7 @@ TEST(StatelessCapsule, KeepsNothingOfItsStreams) {
   EXPECT_EQ(capsule->stream_count(), 0u);
 }
 
-TEST(StateFactory, ThatThrowsFailsItsFrameByName) {
+TEST(StateFactory, NamesStreamAndFrameWhenItThrows) {
   CapsuleInfo info = detector_info();
   info.stream_state = [](const StreamInfo&) -> std::unique_ptr<BaseStreamState> {
     throw std::runtime_error("no zone in the config");
@@ -225,7 +225,7 @@ TEST(StateFactory, ThatThrowsFailsItsFrameByName) {
                "config");
 }
 
-TEST(StateFactory, ThatGivesNullFailsItsFrameByName) {
+TEST(StateFactory, NamesTheFrameWhenItGivesNull) {
   CapsuleInfo info = detector_info();
   info.stream_state = [](const StreamInfo&) { return std::unique_ptr<BaseStreamState>(); };
   const auto capsule = make_capsule(info, counting());
@@ -235,7 +235,7 @@ TEST(StateFactory, ThatGivesNullFailsItsFrameByName) {
   EXPECT_THAT(error.what(), HasSubstr("at frame 7: its factory gave null"));
 }
 
-TEST(StateFactory, IsAskedAgainAtTheNextFrameAndNoFrameSeesTheOldState) {
+TEST(StateFactory, IsCalledAgainAfterAnErrorAndNoFrameGetsTheOldState) {
   int made = 0;
   CapsuleInfo info = detector_info();
   info.stream_state = [&made](const StreamInfo& stream) -> std::unique_ptr<BaseStreamState> {

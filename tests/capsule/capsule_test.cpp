@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Size = NodeDescription::Size;
 
-/// What happened to backends, in order.
+/// The events of the backends, in order.
 class Journal {
  public:
   void note(const std::string& line) {
@@ -70,7 +70,7 @@ TEST(Capsule, LoadsOneBackendForEachDeviceThatTheMapperChooses) {
 
 TEST(Capsule, LoadsItsBackendsAtOnce) {
   constexpr int kDevices = 3;
-  std::barrier all_are_loading(kDevices);  // would wait for ever were they loaded one by one
+  std::barrier all_are_loading(kDevices);  // would wait forever if they were loaded one by one
 
   const Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
                           all_are_loading.arrive_and_wait();
@@ -107,7 +107,7 @@ TEST(Capsule, HandsFilesAndConfigToTheAuthor) {
   EXPECT_EQ(seen, "content value CPU:0");
 }
 
-TEST(Capsule, FindsDevicesItselfWhereItIsGivenNone) {
+TEST(Capsule, FindsDevicesItselfWhenItIsGivenNone) {
   const auto capsule = make_capsule(
       [] {
         CapsuleInfo info = detector_info();
@@ -119,7 +119,7 @@ TEST(Capsule, FindsDevicesItselfWhereItIsGivenNone) {
   EXPECT_THAT(capsule->devices(), ElementsAre("CPU:0"));
 }
 
-TEST(Capsule, NamesTheDeviceAndTheReasonWhereABackendFailsToLoad) {
+TEST(Capsule, NamesTheDeviceAndTheReasonWhenABackendFailsToLoad) {
   const auto error = error_of<CapsuleLoadError>([] {
     Capsule(detector_info(),
             author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
@@ -135,7 +135,7 @@ TEST(Capsule, NamesTheDeviceAndTheReasonWhereABackendFailsToLoad) {
       "\"boxes\"");
 }
 
-TEST(Capsule, ClosesTheBackendsThatLoadedWhereAnotherFails) {
+TEST(Capsule, ClosesLoadedBackendsWhenAnotherFails) {
   Journal journal;
 
   const auto error = error_of<CapsuleLoadError>([&] {
@@ -153,7 +153,7 @@ TEST(Capsule, ClosesTheBackendsThatLoadedWhereAnotherFails) {
               ElementsAre("drain GPU:0", "drain GPU:2", "close GPU:0", "close GPU:2"));
 }
 
-TEST(Capsule, TakesANullBackendForAFailure) {
+TEST(Capsule, TreatsANullBackendAsAFailure) {
   const auto error = error_of<CapsuleLoadError>([] {
     Capsule(detector_info(),
             author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
@@ -166,7 +166,7 @@ TEST(Capsule, TakesANullBackendForAFailure) {
   EXPECT_THAT(error.what(), HasSubstr("GPU:0: load_backend gave null"));
 }
 
-TEST(Capsule, SurvivesABackendThatThrowsWhatIsNoException) {
+TEST(Capsule, SurvivesABackendThatThrowsANonException) {
   const auto error = error_of<CapsuleLoadError>([] {
     Capsule(detector_info(),
             author_of([](const CapsuleFiles&, const std::string&) -> std::unique_ptr<Backend> {
@@ -178,7 +178,7 @@ TEST(Capsule, SurvivesABackendThatThrowsWhatIsNoException) {
   EXPECT_THAT(error.what(), HasSubstr("GPU:0: an exception that is not a std::exception; GPU:1: "));
 }
 
-TEST(Capsule, NamesItselfWhereItsMapperChoosesNothing) {
+TEST(Capsule, NamesItselfWhenItsMapperChoosesNothing) {
   CapsuleInfo info = detector_info();
   info.device_mapper = DeviceMapper::map_to_all_gpus(false);
 
@@ -188,7 +188,7 @@ TEST(Capsule, NamesItselfWhereItsMapperChoosesNothing) {
   EXPECT_THAT(error.what(), HasSubstr("capsule detector_fake: device mapper map_to_all_gpus"));
 }
 
-TEST(Capsule, NamesItsMapperWhereThatThrows) {
+TEST(Capsule, NamesItsMapperWhenTheMapperThrows) {
   CapsuleInfo info = detector_info();
   info.device_mapper = DeviceMapper(
       "own", [](const auto&) -> std::vector<std::string> { throw std::runtime_error("no idea"); });
@@ -199,14 +199,14 @@ TEST(Capsule, NamesItsMapperWhereThatThrows) {
   EXPECT_STREQ(error.what(), "capsule detector_fake: device mapper own failed: no idea");
 }
 
-TEST(Capsule, RefusesDeviceNamesThatAreNone) {
+TEST(Capsule, RefusesInvalidDeviceNames) {
   const auto error =
       error_of<DeviceError>([] { make_capsule(detector_info(), gives_nothing(), {"cuda"}); });
 
   EXPECT_THAT(error.what(), HasSubstr("devices given to capsule detector_fake: \"cuda\""));
 }
 
-TEST(Capsule, RefusesADescriptionThatIsNotRight) {
+TEST(Capsule, RefusesAnInvalidDescription) {
   CapsuleInfo info = detector_info();
   info.version = 0;
 
@@ -237,7 +237,7 @@ TEST(Capsule, RefusesAConfigThatDoesNotFitItsSchema) {
   EXPECT_THAT(error.what(), HasSubstr("/key is 7, but a string is needed"));
 }
 
-TEST(Capsule, RefusesToBeWithoutAnAuthor) {
+TEST(Capsule, NeedsAnAuthor) {
   EXPECT_THROW(Capsule(detector_info(), nullptr, {}), InvalidArgument);
 }
 
@@ -267,7 +267,7 @@ TEST(Capsule, RunsNoFrameOutsideInferenceMode) {
 
 // Description
 
-TEST(Capsule, IsCapableOfWhatItsOutputHasAndItsInputLacks) {
+TEST(Capsule, HasTheCapabilityThatItsOutputAddsToItsInput) {
   CapsuleInfo info = detector_info();
   info.input_type = {.size = Size::all, .detections = {"person"}};
   info.output_type = {.size = Size::all, .detections = {"person"}, .tracked = true};
@@ -285,7 +285,7 @@ TEST(Capsule, GivesItsOptionsAtTheirDefaults) {
 
 // Frames
 
-TEST(Capsule, HandsNodesAndFrameToTheBackendAndItsResultBack) {
+TEST(Capsule, GivesNodesAndFrameToTheBackendAndReturnsItsResult) {
   CapsuleInfo info = detector_info();
   info.input_type = {.size = Size::single, .detections = {"car"}};
   const auto capsule = make_capsule(
@@ -300,7 +300,7 @@ TEST(Capsule, HandsNodesAndFrameToTheBackendAndItsResultBack) {
   EXPECT_EQ(result[0].name, "car7");
 }
 
-/// A capsule whose backend notes the threshold that it was given.
+/// A capsule whose backend records the threshold that it gets.
 std::unique_ptr<Capsule> noting_threshold(double& seen) {
   return make_capsule(detector_info(), [&seen](const Frame&, DetectionNodes,
                                                const OptionValues& options, BaseStreamState&) {
@@ -309,7 +309,7 @@ std::unique_ptr<Capsule> noting_threshold(double& seen) {
   });
 }
 
-TEST(Capsule, UsesItsDefaultsWhereNoOptionsAreGiven) {
+TEST(Capsule, UsesItsDefaultsWhenNoOptionsAreGiven) {
   double seen = 0;
 
   noting_threshold(seen)->process_frame(frame_at(0));
@@ -317,7 +317,7 @@ TEST(Capsule, UsesItsDefaultsWhereNoOptionsAreGiven) {
   EXPECT_EQ(seen, 0.5);
 }
 
-TEST(Capsule, UsesTheOptionsGiven) {
+TEST(Capsule, UsesTheGivenOptions) {
   double seen = 0;
   const auto capsule = noting_threshold(seen);
   OptionValues options = capsule->default_options();
@@ -349,7 +349,7 @@ TEST(Capsule, RefusesOptionsOfAnotherCapsule) {
   EXPECT_THAT(error.what(), HasSubstr("option \"speed\" is unknown to capsule detector_fake"));
 }
 
-TEST(Capsule, RefusesOptionsOfOneNameThatAreDeclaredOtherwise) {
+TEST(Capsule, RefusesOptionsOfTheSameNameWithAnotherDeclaration) {
   const auto capsule = make_capsule(detector_info(), gives_nothing());
   const OptionValues foreign(Options{{"threshold", BoolOption{}}}, "capsule other");
 
@@ -377,7 +377,7 @@ TEST(Capsule, RefusesAResultOfAnotherSizeThanItsOutput) {
                "capsule detector_fake gave back nodes of size none; its declared size is all");
 }
 
-TEST(Capsule, PassesOnWhatItsBackendThrowsAndGoesOn) {
+TEST(Capsule, PassesOnAnExceptionOfItsBackendAndGoesOn) {
   const auto capsule = make_capsule(detector_info(),
                                     [](const Frame& frame, DetectionNodes, const OptionValues&,
                                        BaseStreamState&) -> DetectionNodes {
@@ -427,7 +427,7 @@ TEST(Capsule, RefusesAWrongNumberOfDistances) {
   EXPECT_STREQ(error.what(), "capsule detector_fake gave 2 distances for 1 encodings");
 }
 
-TEST(Capsule, ComparesNoEncodingsWhereItMakesNone) {
+TEST(Capsule, RefusesToCompareEncodingsWhenItMakesNone) {
   const auto capsule = make_capsule(detector_info(), gives_nothing());
 
   const auto error = error_of<InvalidArgument>([&] { capsule->distances({}, {}); });
@@ -435,7 +435,7 @@ TEST(Capsule, ComparesNoEncodingsWhereItMakesNone) {
   EXPECT_THAT(error.what(), HasSubstr("capsule detector_fake makes no encodings"));
 }
 
-TEST(Capsule, SaysThatAnEncoderWithoutDistancesMustHaveThem) {
+TEST(Capsule, SaysThatAnEncoderMustOverrideDistances) {
   const auto capsule = encoder(nullptr);
 
   const auto error = error_of<InvalidArgument>([&] { capsule->distances({}, {}); });
@@ -486,7 +486,7 @@ TEST(Capsule, ClosesABackendWhoseDrainThrows) {
   EXPECT_THAT(journal.lines(), ElementsAre("close CPU:0"));
 }
 
-TEST(Capsule, TakesNoFrameAfterItsClose) {
+TEST(Capsule, RefusesFramesAfterItsClose) {
   const auto capsule = make_capsule(detector_info(), gives_nothing());
   capsule->close();
 

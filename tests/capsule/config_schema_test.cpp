@@ -55,7 +55,7 @@ struct WrongConfig {
 
 class RefusedConfig : public testing::TestWithParam<WrongConfig> {};
 
-TEST_P(RefusedConfig, IsToldByPointerValueAndWhatIsAllowed) {
+TEST_P(RefusedConfig, IsReportedWithPointerValueAndWhatIsAllowed) {
   const CapsuleInfo info = info_with(counter_schema());
 
   const auto error = test::error_of<InvalidArgument>(
@@ -118,7 +118,7 @@ TEST(ConfigSchema, FillsDefaultsInAtEveryDepthOfObjects) {
   EXPECT_EQ(detail::completed_config(info, given), expected);
 }
 
-TEST(ConfigSchema, TellsOfTheFirstTwentyThatAreWrong) {
+TEST(ConfigSchema, ReportsTheFirstTwentyErrors) {
   const CapsuleInfo info = info_with({{"additionalProperties", {{"type", "string"}}}});
   json config = json::object();
   for (int i = 100; i < 130; ++i) config["key" + std::to_string(i)] = i;
@@ -130,12 +130,12 @@ TEST(ConfigSchema, TellsOfTheFirstTwentyThatAreWrong) {
                                   Not(HasSubstr("/key120")), EndsWith("; and more")));
 }
 
-TEST(ConfigSchema, OfNoneTakesAnyObjectAsItIs) {
+TEST(ConfigSchema, AcceptsAnyObjectWhenItIsAbsent) {
   const json config = {{"anything", {1, "x", nullptr}}};
   EXPECT_EQ(detail::completed_config(test::detector_info(), config), config);
 }
 
-TEST(ConfigSchema, OfAStreamIsNamedWithTheStream) {
+TEST(ConfigSchema, NamesTheStreamInErrorsOfItsConfig) {
   CapsuleInfo info = test::detector_info();
   info.stream_state = make_stream_state<BaseStreamState>();
   info.stream_config_schema = counter_schema();
@@ -147,7 +147,7 @@ TEST(ConfigSchema, OfAStreamIsNamedWithTheStream) {
   EXPECT_THAT(error.what(), HasSubstr("stream door's config of capsule detector_fake: "));
 }
 
-TEST(ConfigSchema, LetsAStatelessCapsuleHaveNoStreamConfig) {
+TEST(ConfigSchema, RefusesAStreamConfigForAStatelessCapsule) {
   const CapsuleInfo info = test::detector_info();
 
   EXPECT_EQ(detail::completed_stream_config(info, json::object(), "a"), json::object());
@@ -166,7 +166,7 @@ struct WrongSchema {
 
 class RefusedSchema : public testing::TestWithParam<WrongSchema> {};
 
-TEST_P(RefusedSchema, IsToldByItsPlace) {
+TEST_P(RefusedSchema, IsReportedByItsPlace) {
   const CapsuleInfo info = info_with(json::parse(GetParam().schema));
 
   const auto error = test::error_of<InvalidCapsuleError>([&] { check(info); });
@@ -241,12 +241,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "/config_schema/definitions/a/default does not fit"}),
     [](const auto& test_info) { return test_info.param.name; });
 
-TEST(ConfigSchema, IsAcceptedWhereItIsRight) {
+TEST(ConfigSchema, IsAcceptedWhenItIsValid) {
   EXPECT_NO_THROW(check(info_with(counter_schema())));
   EXPECT_NO_THROW(check(info_with(json::object())));
 }
 
-TEST(ConfigSchema, OfStreamsNeedsAStateToHandAConfigTo) {
+TEST(ConfigSchema, NeedsAStreamStateForAStreamConfig) {
   CapsuleInfo info = test::detector_info();
   info.stream_config_schema = json::object();
 
@@ -255,7 +255,7 @@ TEST(ConfigSchema, OfStreamsNeedsAStateToHandAConfigTo) {
   EXPECT_THAT(error.what(), HasSubstr("there is no stream_state to hand a config to"));
 }
 
-/// Whether vcap takes the value: as the value of a config's only property.
+/// Whether vcap accepts the value, as the only property of a config.
 bool takes(const json& schema, const json& value) {
   const CapsuleInfo info = info_with({{"properties", {{"value", schema}}}});
   try {
@@ -267,19 +267,19 @@ bool takes(const json& schema, const json& value) {
   }
 }
 
-/// Whether keywords are in it that vcap refuses, or references to other documents.
+/// Whether the schema has keywords that vcap refuses, or references to other documents.
 bool uses_others(const std::string& schema) {
   return std::ranges::any_of(
       std::array{"\"multipleOf\"", "\"pattern", "\"propertyNames\"", "\"$id\"", "http"},
       [&](const char* other) { return schema.find(other) != std::string::npos; });
 }
 
-/// Of the makers of JSON Schema: every case of the keywords that vcap takes.
-TEST(ConfigSchema, TakesWhatTheSuiteOfItsMakersSays) {
-  // Defaults that do not fit are allowed there.
+/// The suite of the makers of JSON Schema: every case with keywords that vcap accepts.
+TEST(ConfigSchema, PassesTheSuiteOfItsMakers) {
+  // The suite allows defaults that do not fit.
   const std::set<std::string> others{
       "default",           "multipleOf",    "pattern",
-      "patternProperties", "propertyNames", "ref"};  // the last for references to themselves
+      "patternProperties", "propertyNames", "ref"};  // "ref": for schemas that refer to themselves
   int cases = 0;
   for (const auto& file : std::filesystem::directory_iterator(VCAP_SCHEMA_SUITE)) {
     if (!file.is_regular_file() || others.contains(file.path().stem().string())) continue;

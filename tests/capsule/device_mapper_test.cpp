@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
             "SetsOfOne", DeviceMapper::map_to_device_sets("CPU", 1), kMixed, {"CPU:0", "CPU:1"}}),
     [](const auto& test_info) { return test_info.param.name; });
 
-TEST(DeviceMapper, SaysWhatWasFoundWhereItChoosesNothing) {
+TEST(DeviceMapper, NamesTheFoundDevicesWhenItChoosesNothing) {
   const DeviceMapper mapper = DeviceMapper::map_to_all_gpus(false);
 
   const auto error = test::error_of<DeviceError>([&] { mapper.map({"CPU:0", "NPU:0"}); });
@@ -50,7 +50,7 @@ TEST(DeviceMapper, SaysWhatWasFoundWhereItChoosesNothing) {
   EXPECT_THAT(error.what(), HasSubstr("\"CPU:0\", \"NPU:0\""));
 }
 
-TEST(DeviceMapper, DoesNotChooseASetThatIsNotFull) {
+TEST(DeviceMapper, DoesNotChooseAnIncompleteSet) {
   EXPECT_THROW(DeviceMapper::map_to_device_sets("GPU", 4).map(kMixed), DeviceError);
 }
 
@@ -65,7 +65,7 @@ TEST(DeviceMapper, RefusesADeviceThatWasNotFound) {
       "device mapper own chose \"TPU:7\", which is not among the devices found: \"CPU:0\"");
 }
 
-TEST(DeviceMapper, LooksAtEveryMemberOfASet) {
+TEST(DeviceMapper, ChecksEveryMemberOfASet) {
   const DeviceMapper mapper("own", [](const Names&) { return Names{"GPU:0+GPU:9"}; });
 
   const auto error = test::error_of<DeviceError>([&] { mapper.map(kMixed); });
@@ -97,7 +97,7 @@ TEST(DeviceMapper, NeedsAKindAndACountForSets) {
   EXPECT_THROW(DeviceMapper::map_to_device_sets("", 1), InvalidArgument);
 }
 
-TEST(DeviceSet, IsTakenApartAtThePlus) {
+TEST(DeviceSet, IsSplitAtThePlus) {
   EXPECT_THAT(device_set_members("GPU:0+GPU:1"), ElementsAre("GPU:0", "GPU:1"));
   EXPECT_THAT(device_set_members("CPU:0"), ElementsAre("CPU:0"));
 }

@@ -37,7 +37,7 @@ struct Division {
 
 class DivisionOfFive : public testing::TestWithParam<Division> {};
 
-TEST_P(DivisionOfFive, IsInOrderAndTellsWhatIsLeftOver) {
+TEST_P(DivisionOfFive, IsInOrderAndReportsWhatIsLeftOver) {
   const auto& [name, set, sets, left_over, text] = GetParam();
 
   const detail::DeviceDivision division =
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Division{"OfAnotherKind", {"NPU", 1}, {}, {}, "0 backends of 1 NPU"}),
     [](const auto& test_info) { return test_info.param.name; });
 
-TEST(DeviceSet, GivesEachBackendItsDevicesAndTellsOfTheRest) {
+TEST(DeviceSet, GivesEachBackendItsDevicesAndLogsTheRest) {
   Names lines;
   set_log_hook([&](LogLevel level, std::string_view line) {
     if (level == LogLevel::info) lines.emplace_back(line);
@@ -83,11 +83,11 @@ TEST(DeviceSet, GivesEachBackendItsDevicesAndTellsOfTheRest) {
   EXPECT_THAT(lines, Contains("capsule detector_fake: 1 backend of 2 GPUs; left over: GPU:2"));
 }
 
-TEST(DeviceSet, LeavesNothingOverWhereACapsuleHasAMapper) {
+TEST(DeviceSet, LeavesNothingOverWhenACapsuleHasAMapper) {
   EXPECT_THAT(load(test::detector_info(), {"CPU:0", "GPU:0"})->unused_devices(), IsEmpty());
 }
 
-TEST(DeviceSet, OfMoreDevicesThanThereAreIsRefused) {
+TEST(DeviceSet, IsRefusedWhenThereAreTooFewDevices) {
   const auto error = test::error_of<DeviceError>([] {
     load(set_info("GPU", 2), {"CPU:0", "GPU:0"});
   });

@@ -36,7 +36,8 @@ std::vector<std::shared_ptr<const DeviceProvider>> provider_of(
   return {std::make_shared<FakeProvider>(std::move(found))};
 }
 
-/// The environment without VCAP_DEVICES, or with it, and a folder to build a machine in.
+/// Clears VCAP_DEVICES before and after each test, which may set it. Has a folder for the files of
+/// a made-up machine.
 class DeviceDiscovery : public testing::Test {
  protected:
   DeviceDiscovery() { unsetenv("VCAP_DEVICES"); }
@@ -62,7 +63,7 @@ TEST_F(DeviceDiscovery, AlwaysFindsTheCpu) {
   EXPECT_EQ(devices.front().name, "CPU:0");
 }
 
-TEST_F(DeviceDiscovery, AppendsWhatAnExtraProviderFindsUnderItsName) {
+TEST_F(DeviceDiscovery, AppendsTheDevicesOfAnExtraProviderUnderItsName) {
   const auto extra = provider_of([] { return std::vector<Device>{{.name = "TPU:0"}}; });
 
   const std::vector<Device> devices = discover_devices(extra);
@@ -78,7 +79,7 @@ TEST_F(DeviceDiscovery, IsOverriddenByTheEnvironment) {
               ElementsAre(Field(&Device::name, "GPU:3"), Field(&Device::name, "CPU:0")));
 }
 
-TEST_F(DeviceDiscovery, TakesAnEmptyOverrideForNone) {
+TEST_F(DeviceDiscovery, IgnoresAnEmptyOverride) {
   setenv("VCAP_DEVICES", "", 1);
 
   EXPECT_EQ(discover_devices().front().name, "CPU:0");
@@ -120,7 +121,7 @@ TEST_F(DeviceDiscovery, NamesAProviderThatFails) {
   EXPECT_STREQ(error.what(), "device provider \"fake\" failed: driver is gone");
 }
 
-TEST_F(DeviceDiscovery, NamesAProviderThatFindsWhatIsThereAlready) {
+TEST_F(DeviceDiscovery, NamesAProviderThatFindsAKnownDevice) {
   const auto extra = provider_of([] { return std::vector<Device>{{.name = "CPU:0"}}; });
 
   const auto error = test::error_of<DeviceError>([&] { discover_devices(extra); });
@@ -141,7 +142,7 @@ TEST_F(DeviceDiscovery, DescribesTheCpuByItsModel) {
               ElementsAre(Device{"CPU:0", "Fast Chip 9000", "cpu"}));
 }
 
-TEST_F(DeviceDiscovery, NotesTheNumaNodesOfTheCpuWhereThereAreSeveral) {
+TEST_F(DeviceDiscovery, CountsTheNumaNodesOfTheCpuWhenThereAreSeveral) {
   write("cpuinfo", "model name\t: Fast Chip 9000\n");
   write("nodes/node0/cpulist", "0-15\n");
   write("nodes/online", "0-1\n");
@@ -151,7 +152,7 @@ TEST_F(DeviceDiscovery, NotesTheNumaNodesOfTheCpuWhereThereAreSeveral) {
   EXPECT_EQ(cpu.discover()[0].description, "Fast Chip 9000, 2 NUMA nodes");
 }
 
-TEST_F(DeviceDiscovery, FindsTheCpuWhereItsModelIsNotTold) {
+TEST_F(DeviceDiscovery, FindsTheCpuWhenItsModelIsUnknown) {
   EXPECT_THAT(detail::CpuProvider(folder_ / "missing", folder_ / "nodes").discover(),
               ElementsAre(Device{"CPU:0", "", "cpu"}));
 }

@@ -12,7 +12,7 @@
 
 namespace vcap::test {
 
-/// A backend whose behaviour a test writes down where it is used.
+/// A backend whose behaviour each test sets.
 class FakeBackend final : public Backend {
  public:
   using Process = std::function<DetectionNodes(const Frame&, DetectionNodes, const OptionValues&,
@@ -40,7 +40,7 @@ class FakeBackend final : public Backend {
   void close() noexcept override { on_close(); }
 };
 
-/// An author's class that loads what the test's function gives.
+/// An author's class that loads the backend which a function of the test gives.
 class FakeCapsule final : public BaseCapsule {
  public:
   using Load = std::function<std::unique_ptr<Backend>(const CapsuleFiles&, const std::string&)>;
@@ -55,7 +55,7 @@ class FakeCapsule final : public BaseCapsule {
   Load load_;
 };
 
-/// A description that check() has nothing against: a detector on every GPU, else the CPU.
+/// A description that check() accepts: a detector on every GPU, or on the CPU if there is no GPU.
 inline CapsuleInfo detector_info() {
   return {.name = "detector_fake",
           .version = 1,
@@ -68,7 +68,7 @@ inline std::unique_ptr<BaseCapsule> author_of(FakeCapsule::Load load) {
   return std::make_unique<FakeCapsule>(std::move(load));
 }
 
-/// A capsule on the given devices, each with a backend that processes so.
+/// A capsule on the given devices. The backend of each calls `process`.
 inline std::unique_ptr<Capsule> make_capsule(CapsuleInfo info, FakeBackend::Process process,
                                              std::vector<std::string> devices = {"CPU:0"}) {
   return std::make_unique<Capsule>(std::move(info),
@@ -80,7 +80,7 @@ inline std::unique_ptr<Capsule> make_capsule(CapsuleInfo info, FakeBackend::Proc
                                    Capsule::Setup{.devices = std::move(devices)});
 }
 
-/// A resource that check() has nothing against.
+/// A resource that check() accepts.
 inline Resource resource(std::string name) {
   return {.name = std::move(name),
           .url = "https://models.example/large.onnx",
@@ -88,12 +88,12 @@ inline Resource resource(std::string name) {
           .size = 7};
 }
 
-/// A frame without pixels: what this layer does depends on none.
+/// A frame without pixels, because this layer does not use them.
 inline Frame frame_at(std::int64_t index, Discontinuity discontinuity = Discontinuity::none) {
   return {.index = index, .discontinuity = discontinuity};
 }
 
-/// What `action` throws, of just the type named; a failure of the test where it throws nothing.
+/// The exception of type E that `action` throws. The test fails if it throws nothing.
 template <class E>
 E error_of(const std::function<void()>& action) {
   try {

@@ -9,7 +9,7 @@
 namespace vcap::detail {
 namespace {
 
-TEST(FifoMutex, ServesWaitersInTheOrderInWhichTheyCame) {
+TEST(FifoMutex, ServesWaitersInTheOrderOfTheirArrival) {
   constexpr int kThreads = 16;
   FifoMutex mutex;
   std::vector<int> served;
@@ -23,7 +23,8 @@ TEST(FifoMutex, ServesWaitersInTheOrderInWhichTheyCame) {
       });
       while (mutex.waiting() != static_cast<std::size_t>(i) + 1) std::this_thread::yield();
     }
-    // The lock is let go before the threads are joined: members of a scope end last to first.
+    // The lock is released before the threads are joined: a scope destroys its variables last to
+    // first.
   }
 
   std::vector<int> expected;

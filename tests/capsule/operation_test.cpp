@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a capsule declares of how it goes over time: warm-up, batch, stencil.
+// What a capsule declares about its use of frames over time: warm-up, batch, stencil.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ CapsuleInfo info_with(std::function<void(CapsuleInfo&)> change) {
   return info;
 }
 
-TEST(Operation, IsRefusedWhereItCannotBe) {
+TEST(Operation, IsRefusedWhenItIsInvalid) {
   const struct {
     std::function<void(CapsuleInfo&)> change;
     const char* complaint;
@@ -145,7 +145,7 @@ TEST(Operation, GivesBackendsTheSizesOfTheirBatches) {
       << "the host's wish";
 }
 
-TEST(Operation, IsRefusedByACapsuleThatDoesNotHaveIt) {
+TEST(Operation, IsRefusedByACapsuleThatDoesNotSupportIt) {
   const auto give = [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
     return DetectionNodes::all();
   };
@@ -176,7 +176,7 @@ TEST(Operation, IsRefusedByACapsuleThatDoesNotHaveIt) {
                                            HasSubstr("takes frames one by one")));
 }
 
-TEST(Operation, KeepsOpeningsApart) {
+TEST(Operation, KeepsOpeningsOfOneStreamSeparate) {
   std::vector<const BaseStreamState*> seen;
   const auto capsule =
       make_capsule(info_with([](auto& info) { info.stream_state = make_stream_state<State>(); }),

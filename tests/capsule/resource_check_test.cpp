@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ResourceUrl, MayBeHttpsAFileOrWithinThisMachine) {
+TEST(ResourceUrl, MayBeHttpsAFileOrOnThisMachine) {
   for (const char* const url :
        {"https://models.example/a/b.onnx?version=3&x=%20", "https://models.example:8443/a",
         "https://[2001:db8::1]:8443/a", "file:///srv/models/a.onnx", "http://localhost/a",
@@ -27,7 +27,7 @@ struct BadUrl {
   const char* fault;
 };
 
-TEST(ResourceUrl, OfAnotherKindIsRefused) {
+TEST(ResourceUrl, RefusesOtherKinds) {
   const std::vector<BadUrl> cases{
       {"", "is neither https:// nor file:///"},
       {"models.example/a", "is neither"},
@@ -60,7 +60,7 @@ TEST(ResourceUrl, OfAnotherKindIsRefused) {
   EXPECT_THAT(resource_url_fault("https://a/" + std::string(2048, 'a')), HasSubstr("2048"));
 }
 
-TEST(ResourceName, IsOfSoundParts) {
+TEST(ResourceName, AcceptsValidNames) {
   for (const char* const name :
        {"a", "model-v1.2_3.onnx", "models/large/a.onnx", "library/a", "a/b/c/d/e/f/g/h"}) {
     const Resource resource = test::resource(name);
@@ -68,7 +68,7 @@ TEST(ResourceName, IsOfSoundParts) {
   }
 }
 
-TEST(ResourceName, ThatMeansSomethingElseIsRefused) {
+TEST(ResourceName, RefusesInvalidNames) {
   const std::vector<std::pair<std::string, const char*>> cases{
       {"", "has 0 bytes"},
       {std::string(256, 'a'), "has 256 bytes"},
@@ -90,7 +90,7 @@ TEST(ResourceName, ThatMeansSomethingElseIsRefused) {
     EXPECT_THAT(resource_fault(test::resource(name)), HasSubstr(fault)) << name;
 }
 
-TEST(Resource, WithoutDigestOrSizeIsRefused) {
+TEST(Resource, NeedsAValidDigestAndSize) {
   const auto fault = [](const std::function<void(Resource&)>& spoil) {
     Resource resource = test::resource("a");
     spoil(resource);

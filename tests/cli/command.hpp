@@ -28,9 +28,9 @@ extern char** environ;
 
 namespace vcap::test {
 
-/// What a command left behind.
+/// The result of a command that has ended.
 struct Result {
-  int exit_code = -1;  ///< 128 + the signal's number where one ended it
+  int exit_code = -1;  ///< 128 + the signal's number if a signal ended it
   std::string out{};
   std::string err{};
 
@@ -41,7 +41,7 @@ struct Result {
   }
 };
 
-/// Text that comes in while somebody waits for it. Thread-safe.
+/// Text that arrives while a thread waits for a part of it. Thread-safe.
 class IncomingText {
  public:
   void append(const char* data, std::size_t size) {
@@ -54,7 +54,7 @@ class IncomingText {
     ended_ = true;
     changed_.notify_all();
   }
-  /// Waits until it contains that; false where it has ended without.
+  /// Waits until the text contains `part`; false if the text ends without it.
   bool wait_for(const std::string& part) {
     std::unique_lock lock(mutex_);
     bounded_wait(changed_, lock, "\"" + part + "\" in the output",
@@ -73,14 +73,14 @@ class IncomingText {
   bool ended_ = false;
 };
 
-/// The vcap command while it runs. One that is still running is killed by the destructor.
+/// The vcap command while it runs. The destructor kills it if it still runs.
 class Command {
  public:
   using Environment = std::map<std::string, std::string>;
   struct Setup {
-    Environment environment{};      ///< besides this process's own
+    Environment environment{};      ///< added to this process's environment
     bool terminal = false;          ///< standard error is a terminal
-    std::string standard_output{};  ///< a file; empty: read by the test
+    std::string standard_output{};  ///< a file; empty: the test reads it
   };
 
   explicit Command(const std::vector<std::string>& arguments) : Command(arguments, Setup{}) {}
@@ -105,7 +105,7 @@ class Command {
 
   bool wait_for_out(const std::string& part) { return out_.wait_for(part); }
   bool wait_for_err(const std::string& part) { return err_.wait_for(part); }
-  /// What it has written to standard error so far.
+  /// Its standard error so far.
   std::string err() const { return err_.text(); }
   void send(int signal) const { ::kill(process_, signal); }
 
@@ -175,7 +175,7 @@ class Command {
     ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    // Test runners may ignore SIGINT, which children inherit, and the command respects.
+    // Test runners may ignore SIGINT. Children inherit this, and the command would respect it.
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
     sigset_t defaults;
@@ -194,7 +194,7 @@ class Command {
 
   static void read(int descriptor, IncomingText& text) {
     std::array<char, 4096> buffer{};
-    // A terminal whose last writer has gone gives EIO where a pipe gives the end.
+    // After the last writer has closed it, a terminal gives EIO; a pipe gives the end.
     for (ssize_t size = 0;
          descriptor >= 0 && (size = ::read(descriptor, buffer.data(), buffer.size())) > 0;)
       text.append(buffer.data(), static_cast<std::size_t>(size));
@@ -208,13 +208,13 @@ class Command {
   std::vector<std::jthread> readers_;
 };
 
-/// Runs the command to its end.
+/// Runs the command until it ends.
 inline Result vcap(const std::vector<std::string>& arguments,
                    const Command::Environment& environment = {}) {
   return Command(arguments, {.environment = environment}).wait();
 }
 
-/// A capsule of tests/cli/capsules, packed.
+/// The path of a packed capsule of tests/cli/capsules.
 inline std::string capsule(const std::string& name) {
   return VCAP_TEST_CAPSULES "/" + name + ".cap";
 }

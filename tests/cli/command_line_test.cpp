@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command says to command lines, right and wrong.
+// The command's answers to valid and invalid command lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -15,14 +15,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-TEST(CommandLine, TellsTheVersion) {
+TEST(CommandLine, PrintsTheVersion) {
   const Result result = test::vcap({"--version"});
 
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.out, "vcap " + std::string(version()) + "\n");
 }
 
-TEST(CommandLine, TellsItsCommandsAndExitCodes) {
+TEST(CommandLine, PrintsItsCommandsAndExitCodes) {
   const Result result = test::vcap({"--help"});
 
   EXPECT_EQ(result.exit_code, 0);
@@ -84,7 +84,7 @@ TEST(DevicesCommand, ListsTheEnvironmentsDevicesAsJson) {
   EXPECT_EQ(devices[1]["name"], "CPU:0");
 }
 
-TEST(DevicesCommand, RefusesAnEnvironmentThatNamesNone) {
+TEST(DevicesCommand, RefusesAnEnvironmentWithAnInvalidDeviceName) {
   const Result result = test::vcap({"devices"}, {{"VCAP_DEVICES", "cuda"}});
 
   EXPECT_EQ(result.exit_code, 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command does with schemas of configs, and with device sets.
+// How the command handles schemas of configs, and device sets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Runs a capsule that declares schemas over two streams, "a" and "b".
+/// Runs a capsule that declares config schemas, on two streams, "a" and "b".
 class ConfiguredRun : public testing::Test {
  protected:
   ConfiguredRun() {
@@ -39,7 +39,7 @@ class ConfiguredRun : public testing::Test {
   const std::string capsule_ = (folder_ / "configured.cap").string();
 };
 
-/// By stream: what the capsule says that it was configured with.
+/// The configs that the capsule reports, by stream.
 std::map<std::string, nlohmann::json> told_by(const std::string& records) {
   std::map<std::string, nlohmann::json> told;
   std::istringstream lines(records);
@@ -50,7 +50,7 @@ std::map<std::string, nlohmann::json> told_by(const std::string& records) {
   return told;
 }
 
-TEST_F(ConfiguredRun, HandsEachStreamItsConfigOrThatOfAll) {
+TEST_F(ConfiguredRun, GivesEachStreamItsConfigOrTheCommonOne) {
   const std::string file = folder_.write("line.json", R"({"line": [3, 4]})").string();
 
   const Result result =
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "has a config for capsule configured already"}),
     [](const auto& test_info) { return test_info.param.name; });
 
-TEST_F(ConfiguredRun, RefusesAConfigForAStreamThatGoesElsewhere) {
+TEST_F(ConfiguredRun, RefusesAConfigForAStreamThatDoesNotUseTheCapsule) {
   const Result result = run({"--capsule", test::capsule("finder"), "--stream-capsules", "b=finder",
                              "--stream-config", "b:" + kLine});
 
@@ -153,7 +153,7 @@ class DeviceSetCommand : public testing::Test {
   std::string capsule_;
 };
 
-TEST_F(DeviceSetCommand, TellsWhichDevicesBackendsWouldGet) {
+TEST_F(DeviceSetCommand, ShowsWhichDevicesBackendsWouldGet) {
   const Result text = test::vcap({"devices", "--capsule", capsule_}, five_);
   EXPECT_EQ(text.exit_code, 0) << text;
   EXPECT_EQ(text.out,
@@ -164,7 +164,7 @@ TEST_F(DeviceSetCommand, TellsWhichDevicesBackendsWouldGet) {
   EXPECT_EQ(json["left_over"], nlohmann::json{"GPU:4"});
 }
 
-TEST_F(DeviceSetCommand, TellsItOfTheInspectedCapsuleToo) {
+TEST_F(DeviceSetCommand, ShowsTheDevicesOfAnInspectedCapsule) {
   EXPECT_THAT(test::vcap({"inspect", capsule_}, five_).out,
               HasSubstr("devices   sets of 2 GPU; this machine has 2 backends of 2 GPUs; left "
                         "over: GPU:4\n"));

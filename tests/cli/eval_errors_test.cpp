@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 vcap eval with wrong input: messages name the file, the
-// place, the value and the remedy.
+// SPDX-License-Identifier: Apache-2.0
+//
+// vcap eval with wrong input: messages name the file, the place, the value and the remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Files with one error each, and its message.
+/// Input files with one error, and its message.
 struct WrongInput {
   std::string name;
   std::string message;
@@ -57,7 +58,7 @@ std::string name_of_wrong(const testing::TestParamInfo<WrongInput>& test_info) {
   return test_info.param.name;
 }
 
-/// The records with a line of their own in place of the second.
+/// Records whose second line is `line`.
 WrongInput records_with(const std::string& name, const std::string& line,
                         const std::string& message) {
   return {.name = name,

@@ -12,7 +12,7 @@ namespace vcap::test {
 
 using EvalJson = nlohmann::json;
 
-/// An object of a record.
+/// A JSON object for a record.
 inline EvalJson found_object(const std::string& name, double x, double y, double w, double h,
                              double confidence, const std::string& track = {}) {
   EvalJson object = {{"name", name},
@@ -34,7 +34,7 @@ inline std::string record_of(std::int64_t frame, const std::vector<EvalJson>& ob
          "\n";
 }
 
-/// An annotation of COCO's form.
+/// An annotation in COCO's format.
 inline EvalJson annotation(int id, int image, int category, std::vector<double> bbox,
                            EvalJson more = {}) {
   EvalJson entry = {{"id", id}, {"image_id", image}, {"category_id", category}, {"bbox", bbox}};
@@ -42,7 +42,7 @@ inline EvalJson annotation(int id, int image, int category, std::vector<double> 
   return entry;
 }
 
-/// Two images of one person each, frames 0 and 1, and one category.
+/// Two images, frames 0 and 1, with one person each, and one category.
 inline EvalJson two_people() {
   return {{"images",
            {{{"id", 10}, {"file_name", "shots/frame_000.png"}},
@@ -52,7 +52,7 @@ inline EvalJson two_people() {
            {annotation(1, 10, 1, {0, 0, 10, 10}), annotation(2, 11, 1, {50, 0, 10, 10})}}};
 }
 
-/// The records that find the first of them, and something else.
+/// Records that find the first of the two people, and one wrong object.
 inline std::string one_person_found() {
   return record_of(0, {found_object("person", 0, 0, 10, 10, 0.9)}) +
          record_of(1, {found_object("person", 90, 0, 10, 10, 0.4)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap eval with input that is right: figures that can be worked out on paper.
+// vcap eval with valid input. Its figures can be computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(EvalCommand, ComparesRecordsWithCocoAnnotations) {
                                               {"precision", 0.5},
                                               {"recall", 0.5},
                                               {"f1", 0.5}}));
-  // Recalls 0 to 0.5 at a precision of 1.
+  // The precision is 1 at recalls 0 to 0.5.
   EXPECT_NEAR(person.at("average_precision").at("ap").get<double>(), 51.0 / 101, 1e-12);
   EXPECT_EQ(person.at("best").at("confidence"), 0.9);
   EXPECT_NEAR(person.at("best").at("f1").get<double>(), 2.0 / 3, 1e-12);
@@ -84,7 +84,7 @@ TEST(EvalCommand, LeavesOutObjectsBelowTheThreshold) {
   EXPECT_EQ(result.at("classes").at(0).at("detection").at("false_positives"), 0);
 }
 
-TEST(EvalCommand, CountsFramesWithoutRecordsAsMissedAndTellsIt) {
+TEST(EvalCommand, CountsFramesWithoutRecordsAsMissedAndReportsThem) {
   const TemporaryFolder folder;
   const std::string records = folder.write(
       "frames.jsonl", test::record_of(0, {test::found_object("person", 0, 0, 10, 10, 0.9)}) +
@@ -111,7 +111,7 @@ TEST(EvalCommand, PairsNamesOfRecordsWithCategories) {
   EXPECT_EQ(result.at("classes").at(0).at("detection").at("true_positives"), 1);
 }
 
-TEST(EvalCommand, TellsWhichObjectsHaveNoCategory) {
+TEST(EvalCommand, ReportsWhichObjectsHaveNoCategory) {
   const TemporaryFolder folder;
   const std::string records = folder.write(
       "frames.jsonl", test::record_of(0, {test::found_object("person", 0, 0, 10, 10, 0.9),
@@ -137,7 +137,7 @@ TEST(EvalCommand, FindsObjectsAmongChildren) {
   EXPECT_EQ(result.at("classes").at(0).at("detection").at("true_positives"), 1);
 }
 
-/// How images are numbered, and the option that says so.
+/// A numbering of images, and the options for it.
 struct Numbering {
   std::string name;
   EvalJson first, second;  ///< entries of "images"
@@ -146,7 +146,7 @@ struct Numbering {
 
 class EvalFrameNumbers : public testing::TestWithParam<Numbering> {};
 
-TEST_P(EvalFrameNumbers, AreThoseOfTheRecords) {
+TEST_P(EvalFrameNumbers, MatchThoseOfTheRecords) {
   const TemporaryFolder folder;
   EvalJson truth = test::two_people();
   truth["images"] = {GetParam().first, GetParam().second};
@@ -234,7 +234,7 @@ TEST(EvalCommand, AveragesOverCategories) {
               1e-12);
 }
 
-/// Two people over three frames; their tracks are swapped in the last.
+/// Two people over three frames. Detections swap their tracks in the last frame.
 std::string mot_truth() {
   return "1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,1,1,1\n"
          "2,1,0,0,10,10,1,1,1\n2,2,50,0,10,10,1,1,1\n"
@@ -266,7 +266,7 @@ TEST(EvalCommand, ComparesMotResults) {
   EXPECT_EQ(result.at("classes").at(0).at("detection").at("f1"), 1.0);
 }
 
-/// The same as records, whose frames are counted from 0.
+/// The same as records; they count frames from 0.
 std::string swapped_records(const std::string& name = "person") {
   std::string text;
   for (int frame = 0; frame < 3; ++frame)
@@ -299,7 +299,7 @@ TEST(EvalCommand, ComparesTracksOfCocoAnnotations) {
                     {"categories", {{{"id", 1}, {"name", "person"}}}},
                     {"annotations", EvalJson::array()}};
   for (int frame = 0; frame < 3; ++frame) {
-    truth["images"].push_back({{"id", 30 - frame}, {"frame_index", frame}});  // not in their order
+    truth["images"].push_back({{"id", 30 - frame}, {"frame_index", frame}});  // reverse order
     for (int track = 0; track < 2; ++track)
       truth["annotations"].push_back(test::annotation(
           2 * frame + track, 30 - frame, 1, {50.0 * track, 0, 10, 10}, {{"track_id", track}}));
@@ -308,13 +308,13 @@ TEST(EvalCommand, ComparesTracksOfCocoAnnotations) {
                           "--ground-truth", folder.write("truth.json", truth.dump())}));
 }
 
-TEST(EvalCommand, KnowsMotDistractorsAndWhatDoesNotCount) {
+TEST(EvalCommand, HandlesMotDistractorsAndObjectsThatDoNotCount) {
   const TemporaryFolder folder;
   const std::string truth =
       "1,1,0,0,10,10,1,1,1\n"
-      "1,2,50,0,10,10,1,8,1\n"    // a distractor: neither right nor wrong
-      "1,3,100,0,10,10,0,1,1\n"   // does not count: what is found there is wrong
-      "1,4,150,0,10,10,1,3,1\n";  // a car, alike
+      "1,2,50,0,10,10,1,8,1\n"    // a distractor: neither correct nor wrong
+      "1,3,100,0,10,10,0,1,1\n"   // does not count: a detection there is wrong
+      "1,4,150,0,10,10,1,3,1\n";  // a car: likewise
   const std::string found = "1,1,0,0,10,10\n1,2,50,0,10,10\n1,3,100,0,10,10\n1,4,150,0,10,10\n";
   const std::vector<std::string> words{"--results", folder.write("found.txt", found),
                                        "--ground-truth", folder.write("gt.txt", truth)};
@@ -380,12 +380,12 @@ EvalJson labelled(const std::string& name, const std::string& colour, double con
   return {{"name", name}, {"attributes", {{"colour", colour}}}, {"confidence", confidence}};
 }
 
-TEST(EvalCommand, TakesTheSurestObjectOfAFrameForItsLabel) {
+TEST(EvalCommand, UsesTheMostConfidentObjectOfAFrameAsItsLabel) {
   const TemporaryFolder folder;
   for (const char* file : {"images/dog/10.png", "images/dog/9.png", "images/cat/1.png"})
     folder.write(file, "");
   folder.write("images/cat/.hidden.png", "");
-  // In the order of vcap run: cat/1.png, dog/9.png, dog/10.png.
+  // vcap run reads them in this order: cat/1.png, dog/9.png, dog/10.png.
   const std::string records = folder.write(
       "frames.jsonl",
       test::record_of(0, {labelled("dog", "red", 0.2), labelled("cat", "blue", 0.8)}) +
@@ -440,7 +440,7 @@ TEST(EvalCommand, WritesFiguresAndPlots) {
     EXPECT_THAT(svg, AllOf(StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\""),
                            HasSubstr("<polyline points=\""), HasSubstr("</svg>\n")));
   }
-  // Everything is found, so precision stays at 1, at the top.
+  // Everything is found, so the precision stays at 1, at the top of the plot.
   EXPECT_THAT(test::read_file(folder / "new/plots/precision_recall.svg"),
               HasSubstr("<polyline points=\"60.0,34.0 260.0,34.0 460.0,34.0\""));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap fetch, and what the other commands have to do with resources.
+// vcap fetch, and how other commands handle resources.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -46,7 +46,7 @@ class FetchCommand : public testing::Test {
   const std::string digest = sha256(std::as_bytes(std::span(kModel)));
 };
 
-TEST_F(FetchCommand, FetchesAndSaysWhere) {
+TEST_F(FetchCommand, FetchesAndPrintsThePath) {
   const std::string path = capsule("ok");
   for (int i = 0; i < 2; ++i) {
     const Result result = test::vcap({"fetch", path, "--cache", cache()});
@@ -58,7 +58,7 @@ TEST_F(FetchCommand, FetchesAndSaysWhere) {
   EXPECT_THAT(server.log("ok", "model.bin"), ElementsAre("-"));
 }
 
-TEST_F(FetchCommand, TakesCacheAndMirrorFromTheEnvironment) {
+TEST_F(FetchCommand, ReadsCacheAndMirrorFromTheEnvironment) {
   const std::string path = capsule("404");
   server.write(digest, kModel);
   const Result result = test::vcap(
@@ -68,7 +68,7 @@ TEST_F(FetchCommand, TakesCacheAndMirrorFromTheEnvironment) {
   EXPECT_THAT(server.log("404", "model.bin"), IsEmpty());
 }
 
-TEST_F(FetchCommand, OfTwoProcessesAtOnceFetchesOnce) {
+TEST_F(FetchCommand, FetchesOnceForTwoProcessesAtOnce) {
   const std::string path = capsule("gate");
   Command first({"fetch", path, "--cache", cache()});
   Command second({"fetch", path, "--cache", cache()});
@@ -83,7 +83,7 @@ TEST_F(FetchCommand, OfTwoProcessesAtOnceFetchesOnce) {
   EXPECT_THAT(server.log("gate", "model.bin"), ElementsAre("-"));
 }
 
-TEST_F(FetchCommand, GoesOnAfterAProcessThatWasKilled) {
+TEST_F(FetchCommand, WorksAfterAnotherProcessWasKilled) {
   const std::string path = capsule("gate");
   {
     Command killed({"fetch", path, "--cache", cache()});
@@ -104,7 +104,7 @@ TEST_F(FetchCommand, SaysWhyItFailsInOneLine) {
                             ": the server answered 404; check the URL\n");
 }
 
-TEST_F(FetchCommand, SaysOfflineWhatToPutWhere) {
+TEST_F(FetchCommand, NamesTheMissingFileAndItsPathWhenOffline) {
   const Result result = test::vcap({"fetch", capsule("ok"), "--cache", cache(), "--offline"});
   EXPECT_EQ(result.exit_code, 8) << result;
   EXPECT_THAT(result.err,
@@ -112,13 +112,13 @@ TEST_F(FetchCommand, SaysOfflineWhatToPutWhere) {
   EXPECT_THAT(server.log("ok", "model.bin"), IsEmpty());
 }
 
-TEST_F(FetchCommand, RefusesAMirrorThatIsNone) {
+TEST_F(FetchCommand, RefusesAnInvalidMirror) {
   const Result result =
       test::vcap({"fetch", capsule("ok"), "--cache", cache(), "--mirror", "mirror.example"});
   EXPECT_EQ(result.exit_code, 2) << result;
 }
 
-TEST_F(FetchCommand, SaysNothingOfACapsuleThatNeedsNothing) {
+TEST_F(FetchCommand, PrintsNothingForACapsuleWithoutResources) {
   const std::string path =
       folder.write("a.cap", test::CapsuleBuilder("throws_in_entry").bytes()).native();
   const Result result = test::vcap({"fetch", path, "--cache", cache()});
@@ -128,7 +128,7 @@ TEST_F(FetchCommand, SaysNothingOfACapsuleThatNeedsNothing) {
 
 TEST_F(FetchCommand, IsNotNeededBeforeRun) {
   nlohmann::json resources = list("ok");
-  resources[0]["name"] = "models/weights.bin";  // what the plugin asks for
+  resources[0]["name"] = "models/weights.bin";  // the name that the plugin uses
   const std::string path = (folder / "b.cap").native();
   const Command::Environment environment{{"VCAP_TEST_RESOURCES", resources.dump()}};
   ASSERT_EQ(test::vcap({"pack", "--library", test::plugin_path("resourceful"), "--output", path},
@@ -147,7 +147,7 @@ TEST_F(FetchCommand, IsNotNeededBeforeRun) {
   EXPECT_THAT(server.log("ok", "model.bin"), ElementsAre("-"));
 }
 
-TEST_F(FetchCommand, HasItsResourcesShownByInspect) {
+TEST_F(FetchCommand, IsNotNeededBeforeInspect) {
   const std::string path = capsule("ok");
   const Result text = test::vcap({"inspect", path});
   EXPECT_THAT(text.out, AllOf(HasSubstr("resources, fetched where it is loaded\n"),

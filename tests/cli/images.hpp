@@ -11,7 +11,8 @@
 
 namespace vcap::test {
 
-/// A folder of `count` images of 64 × 48 pixels: a source that every machine reads alike.
+/// Writes a folder of `count` images, a source that every machine reads in the same way. Gives its
+/// path.
 inline std::string images(const TemporaryFolder& folder, const std::string& name, int count,
                           cv::Size size = {64, 48}) {
   std::filesystem::create_directories(folder / name);

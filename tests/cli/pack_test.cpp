@@ -34,7 +34,7 @@ TEST(PackCommand, WritesWhatUnpackGivesBack) {
   EXPECT_EQ(read_file(folder / "out/" / test::library_entry()), read_file(plugin_path("good")));
 }
 
-TEST(PackCommand, TakesALibraryUnderThePlatformNamed) {
+TEST(PackCommand, PacksALibraryForTheNamedPlatform) {
   const TemporaryFolder folder;
   const std::string capsule = (folder / "a.cap").string();
 
@@ -97,7 +97,7 @@ TEST(PackCommand, SaysThatTheOutputsFolderDoesNotExist) {
   EXPECT_THAT(result.err, HasSubstr("/nowhere"));
 }
 
-TEST(UnpackCommand, LeavesAFolderAloneThatIsNotEmpty) {
+TEST(UnpackCommand, LeavesANonEmptyFolderAlone) {
   const TemporaryFolder folder;
   folder.write("out/mine.txt", "mine");
 
@@ -131,7 +131,7 @@ TEST(InspectCommand, ShowsTheManifestAsJson) {
   EXPECT_EQ(manifest.at("/info/stateful"_json_pointer), true);
 }
 
-TEST(InspectCommand, SaysAsJsonWhatIsWrong) {
+TEST(InspectCommand, ReportsErrorsAsJson) {
   const TemporaryFolder folder;
   const auto climbs = folder.write(
       "a.cap",
@@ -147,7 +147,7 @@ TEST(InspectCommand, SaysAsJsonWhatIsWrong) {
   EXPECT_THAT(error.at("detail"), HasSubstr("component \"..\""));
 }
 
-TEST(InspectCommand, KeepsFieldsThatItDoesNotKnowAndSaysSo) {
+TEST(InspectCommand, KeepsUnknownFieldsAndReportsThem) {
   const TemporaryFolder folder;
   const auto newer = folder.write(
       "a.cap",
@@ -175,7 +175,7 @@ TEST(InspectCommand, RunsNoCodeOfTheCapsule) {
   const std::string library = VCAP_TEST_CAPSULES "/ends_on_load.so";
   const auto capsule = folder.write(
       "a.cap", test::CapsuleBuilder(read_file(library), fixture::info("fixture")).bytes());
-  // So much for what happens where its code does run.
+  // Packing runs its code, which ends the process.
   ASSERT_EQ(
       test::vcap({"pack", "--library", library, "--output", (folder / "b.cap").string()}).exit_code,
       99);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap run over parts of a source and in slices; vcap check-state.
+// vcap run on parts of a source and in slices, and vcap check-state.
 #include <gmock/gmock.h>
 
 #include <sstream>
@@ -21,7 +21,7 @@ using testing::Not;
 
 class Parts : public testing::Test {
  protected:
-  /// The lines of a run of the bounded capsule on sixty images.
+  /// Runs the capsule with bounded state on sixty images; gives the lines of its records.
   std::vector<std::string> lines_of(std::vector<std::string> arguments) {
     const std::string path = (folder_ / "records.jsonl").string();
     std::vector<std::string> words{
@@ -41,14 +41,14 @@ class Parts : public testing::Test {
   std::string summary_;
 };
 
-TEST_F(Parts, AreLinesOfTheWhole) {
+TEST_F(Parts, GiveTheSameLinesAsTheWhole) {
   const auto all = lines_of({});
   ASSERT_EQ(all.size(), 60u);
   EXPECT_THAT(lines_of({"--frames", "0,17,59"}), ElementsAre(all[0], all[17], all[59]));
   EXPECT_THAT(lines_of({"--ranges", "1-3,40-41"}), ElementsAre(all[1], all[2], all[40]));
 }
 
-TEST_F(Parts, MayBeSlicesThatRunAtOnce) {
+TEST_F(Parts, MayBeSlicesThatRunConcurrently) {
   const auto all = lines_of({"--slices", "off"});
   EXPECT_EQ(lines_of({"--slices", "4"}), all);
   EXPECT_THAT(summary_, HasSubstr("  slices           4\n"));
@@ -56,7 +56,7 @@ TEST_F(Parts, MayBeSlicesThatRunAtOnce) {
   EXPECT_THAT(summary_, HasSubstr("  slices           none: "));
 }
 
-TEST_F(Parts, AreRefusedWhereTheyCannotBe) {
+TEST_F(Parts, AreRefusedIfInvalid) {
   const struct {
     std::vector<std::string> arguments;
     const char* why;
@@ -141,7 +141,7 @@ TEST_F(Parts, ShowWhetherBatchesChangeResults) {
                             "[0-9]+, /objects/0/extra_data/count: [2-8] in place of 1"));
 }
 
-TEST_F(Parts, AreNotTakenForProofWhereTheyShowNothing) {
+TEST_F(Parts, AreNotComparedIfTheComparisonProvesNothing) {
   const Result result =
       test::vcap({"check-state", test::capsule("recent"), "--source", images_, "--max-frames", "4",
                   "--config", "recent={\"lies\":true}", "--slices", "2", "--slices", "5"});
@@ -154,7 +154,7 @@ TEST_F(Parts, AreNotTakenForProofWhereTheyShowNothing) {
             HasSubstr("one frame in 10    not run: the source has no more than 4 frames\n")));
 }
 
-TEST_F(Parts, AreNotCutWhereStateIsUnbounded) {
+TEST_F(Parts, AreNotCutIfTheStateIsUnbounded) {
   const Result result = test::vcap({"check-state", test::capsule("follower"), "--with",
                                     test::capsule("finder"), "--source", images_});
   EXPECT_EQ(result.exit_code, 0) << result;

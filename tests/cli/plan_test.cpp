@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap plan, and what vcap run says of plans that cannot be.
+// vcap plan, and the errors of vcap run for impossible plans.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-/// A capsule that is never run: needs the one and adds the other.
+/// A capsule that is never run: it takes nodes `needs` and adds nodes `gives`.
 std::string described(const TemporaryFolder& folder, const std::string& name,
                       const std::string& needs, const std::string& gives) {
   const CapsuleInfo info{
@@ -54,7 +54,7 @@ TEST(PlanCommand, GivesThePlanAsJson) {
   EXPECT_EQ(steps.at(1).at("capsule"), "follower");
 }
 
-TEST(PlanCommand, LeavesOutWhatDoesNotFitWhereItMay) {
+TEST(PlanCommand, LeavesOutCapsulesThatDoNotFitIfAllowed) {
   const TemporaryFolder folder;
   const std::vector<std::string> words{"plan",
                                        "--capsule",
@@ -74,7 +74,7 @@ TEST(PlanCommand, LeavesOutWhatDoesNotFitWhereItMay) {
             "reader");
 }
 
-/// Both commands refuse, before any capsule's code has run.
+/// Both commands refuse the capsules before any capsule's code runs.
 void expect_refused(const std::vector<std::string>& capsules, const std::string& message) {
   const TemporaryFolder folder;
   std::vector<std::string> plan{"plan"};

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ParseQuarantine, TakesFailuresAndTimes) {
+TEST(ParseQuarantine, ReadsFailuresAndTimes) {
   const QuarantinePolicy usual;
   const QuarantinePolicy failures = parse_quarantine("3", "--quarantine");
   EXPECT_EQ(failures.failures, 3u);
@@ -25,7 +25,7 @@ TEST(ParseQuarantine, TakesFailuresAndTimes) {
   EXPECT_EQ(all.pause, 1ms);
 }
 
-TEST(ParseQuarantine, RefusesWhatIsNone) {
+TEST(ParseQuarantine, RefusesInvalidText) {
   for (const char* text :
        {"", "0", "-1", "1000001", "3:", ":10", "3:0", "3:86401", "3:-1", "3:nan", "3:10:", "3:10:0",
         "3:10:30:", "3:10:30:1", "3 ", " 3", "3,10", "three"}) {

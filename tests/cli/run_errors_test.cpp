@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap run on all that can be wrong: exit code, message, and no file left behind.
+// vcap run on wrong input: checks the exit code, the message, and that no file is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::vector<std::string> files_below(const fs::path& folder) {
   return names;
 }
 
-/// Runs with outputs into a folder of their own.
+/// Runs whose outputs go into their own folder.
 class FailingRun : public testing::Test {
  protected:
   FailingRun() { fs::create_directories(folder_ / "out"); }
@@ -125,7 +125,7 @@ TEST_F(FailingRun, NamesACapsuleFileThatIsMissing) {
   expect_failure(run("/nowhere/a.cap", shots()), 3, "/nowhere/a.cap");
 }
 
-/// What a plugin's own description says cannot be made up, so these are packed from their code.
+/// Packs a plugin. Its description must match its code, so the test cannot invent it.
 std::string packed(const TemporaryFolder& folder, const std::string& plugin_name) {
   const std::string capsule = (folder / (plugin_name + ".cap")).string();
   const Result result =
@@ -210,12 +210,12 @@ TEST_F(FailingRun, NamesASourceWithoutFrames) {
   expect_failure(run(test::capsule("finder"), (folder_ / "empty").string()), 6, "has no images");
 }
 
-TEST_F(FailingRun, StartsNoStreamWhereOneOfTheSourcesIsWrong) {
+TEST_F(FailingRun, StartsNoStreamIfOneOfTheSourcesIsWrong) {
   expect_failure(run(test::capsule("finder"), shots(), {"--source", "/nowhere"}), 6, "/nowhere");
 }
 
-TEST_F(FailingRun, GoesOnWithoutACameraThatIsOffWhereItMayComeLater) {
-  const std::string camera = "rtsp://127.0.0.1:1/off";  // where nobody listens
+TEST_F(FailingRun, ContinuesWithoutACameraThatIsOffIfItMayConnectLater) {
+  const std::string camera = "rtsp://127.0.0.1:1/off";  // no server listens there
   expect_failure(run(test::capsule("finder"), shots(), {"--source", camera}), 6, camera);
 
   const Result result = run(test::capsule("finder"), shots(),
@@ -240,7 +240,7 @@ TEST_F(FailingRun, KeepsTheRecordsBeforeASourceBroke) {
   EXPECT_THAT(test::read_file(out("a.jsonl")), HasSubstr("\"frame_index\":2"));
 }
 
-TEST_F(FailingRun, GoesOnWithTheOtherStreamsWhereOneBreaks) {
+TEST_F(FailingRun, ContinuesTheOtherStreamsIfOneBreaks) {
   const std::string source = shots(3);
   folder_.write("shots/1.png", "no image");
   const std::string sound = images(folder_, "sound", 9);
@@ -288,7 +288,7 @@ TEST_F(FailingRun, SaysThatTheDiskIsFull) {
   EXPECT_THAT(result.err, HasSubstr("output /dev/full cannot be written further"));
 }
 
-TEST_F(FailingRun, GoesOnWithoutAnOutputThatFailsWhereItMay) {
+TEST_F(FailingRun, ContinuesWithoutAnOutputThatFailsIfAllowed) {
   const Result result =
       test::vcap({"run", "--capsule", test::capsule("finder"), "--source", shots(), "--jsonl",
                   "/dev/full", "--when-output-fails", "skip"});
@@ -299,7 +299,7 @@ TEST_F(FailingRun, GoesOnWithoutAnOutputThatFailsWhereItMay) {
                                     "/dev/full cannot be written further"));
 }
 
-TEST_F(FailingRun, TellsOfNoLossesWhereThereAreNone) {
+TEST_F(FailingRun, ReportsNoLossesIfThereAreNone) {
   const Result result = run(test::capsule("finder"), shots(), {"--when-output-fails", "skip"});
 
   EXPECT_EQ(result.exit_code, 0) << result;
@@ -308,7 +308,7 @@ TEST_F(FailingRun, TellsOfNoLossesWhereThereAreNone) {
   EXPECT_TRUE(fs::exists(out("a.avi")));
 }
 
-TEST_F(FailingRun, KnowsTwoThingsToDoWhereAnOutputFails) {
+TEST_F(FailingRun, RefusesAnUnknownPolicyForOutputFailures) {
   expect_failure(run(test::capsule("finder"), shots(), {"--when-output-fails", "panic"}), 2,
                  "--when-output-fails");
 }

@@ -47,7 +47,7 @@ class JobRun : public testing::Test {
       writer.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(10 * i % 256)));
   }
 
-  /// A job of all clips through one capsule, with what is given in place of its own.
+  /// Writes a job of all clips through two capsules; `changes` replace its fields.
   std::string job(const nlohmann::json& changes = {}) {
     nlohmann::json job = {{"schema", "vcap.job/1"},
                           {"capsules", {test::capsule("finder"), test::capsule("colorist")}},
@@ -57,7 +57,7 @@ class JobRun : public testing::Test {
     return folder_.write("job.json", job.dump()).string();
   }
 
-  /// What `vcap run` writes of each clip alone.
+  /// The records that `vcap run` writes for each clip alone.
   Files records_of_single_runs() {
     Files files;
     for (const auto& entry : fs::directory_iterator(folder_ / "clips")) {
@@ -96,7 +96,7 @@ TEST_F(JobRun, WritesOutputsForEachVideoAndDoesNothingTwice) {
   EXPECT_EQ(second.err, "");
 }
 
-TEST_F(JobRun, MakesAJobOfTheCommandLine) {
+TEST_F(JobRun, BuildsAJobFromTheCommandLine) {
   add_clip("gate.avi", 5);
   add_clip("yard.avi", 5);
   const Result result =
@@ -110,7 +110,7 @@ TEST_F(JobRun, MakesAJobOfTheCommandLine) {
   EXPECT_THAT(files.at("yard.txt"), HasSubstr("failed frames    1, the first: frame 3: "));
 }
 
-TEST_F(JobRun, ListsVideosThatFailAndDoesTheOthers) {
+TEST_F(JobRun, ListsVideosThatFailAndFinishesTheOthers) {
   add_clip("gate.avi", 5);
   folder_.write("clips/wrong.avi", "no video");
   const Result result = test::vcap({"run", "--job", job({{"attempts", 2}})});
@@ -132,7 +132,7 @@ TEST_F(JobRun, ListsVideosThatFailAndDoesTheOthers) {
   EXPECT_THAT(other.err, HasSubstr("/outputs/video was false, and is true"));
 }
 
-TEST_F(JobRun, LeavesFilesAloneThatAreNotItsOwn) {
+TEST_F(JobRun, LeavesForeignFilesAlone) {
   add_clip("gate.avi", 2);
   folder_.write("out/gate.txt", "mine");
   const Result result = test::vcap({"run", "--job", job()});
@@ -141,7 +141,7 @@ TEST_F(JobRun, LeavesFilesAloneThatAreNotItsOwn) {
   EXPECT_EQ(test::read_file(out_ / "gate.txt"), "mine");
 }
 
-TEST_F(JobRun, FailsWhereACapsuleFailsOnEveryFrame) {
+TEST_F(JobRun, FailsIfACapsuleFailsOnEveryFrame) {
   add_clip("gate.avi", 2);
   const Result result = test::vcap({"run", "--capsule", test::capsule("finder"), "--source",
                                     (folder_ / "clips").string(), "--config",
@@ -150,7 +150,7 @@ TEST_F(JobRun, FailsWhereACapsuleFailsOnEveryFrame) {
   EXPECT_THAT(result.err, HasSubstr("video gate: a capsule failed on every frame; the first: "));
 }
 
-TEST_F(JobRun, RefusesJobsThatCannotBe) {
+TEST_F(JobRun, RefusesInvalidJobs) {
   add_clip("gate.avi", 2);
   for (const auto& [changes, message] : std::vector<std::pair<nlohmann::json, std::string>>{
            {{{"attempts", 0}}, "/attempts"},
@@ -165,7 +165,7 @@ TEST_F(JobRun, RefusesJobsThatCannotBe) {
   }
 }
 
-TEST_F(JobRun, RefusesArgumentsThatAreNotForIt) {
+TEST_F(JobRun, RefusesArgumentsThatDoNotApplyToJobs) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"run", "--job", "a.json", "--capsule", "a.cap"},
            {"run", "--job", "a.json", "--out", "out"},
@@ -176,7 +176,7 @@ TEST_F(JobRun, RefusesArgumentsThatAreNotForIt) {
   }
 }
 
-/// Whose capsule waits at a gate, in the second of two clips, so that a run is under way for sure.
+/// A job whose capsule waits at a gate in the second of two clips, so that a run is still going on.
 class JobAtAGate : public JobRun {
  protected:
   JobAtAGate() {
@@ -189,7 +189,7 @@ class JobAtAGate : public JobRun {
   }
   ~JobAtAGate() override { ::close(opened_); }
 
-  /// For good. Does not wait for the capsule to come there.
+  /// Opens the gate permanently. Does not wait until the capsule is there.
   void open_gate() { opened_ = ::open(gate_.c_str(), O_RDWR | O_CLOEXEC); }
 
   const std::string gate_ = (folder_ / "fifo").string();
@@ -197,7 +197,7 @@ class JobAtAGate : public JobRun {
   int opened_ = -1;
 };
 
-TEST_F(JobAtAGate, StopsAndGoesOn) {
+TEST_F(JobAtAGate, StopsAndResumes) {
   Command command({"run", "--job", file_});
   ASSERT_TRUE(command.wait_for_err("vcap: gate: 10 frames"));
   command.send(SIGINT);
@@ -215,7 +215,7 @@ TEST_F(JobAtAGate, StopsAndGoesOn) {
   EXPECT_THAT(outputs_in(out_), SizeIs(4));
 }
 
-TEST_F(JobAtAGate, IsNotRunByTwoAtOnce) {
+TEST_F(JobAtAGate, IsNotRunByTwoProcessesAtOnce) {
   Command first({"run", "--job", file_});
   ASSERT_TRUE(first.wait_for_err("vcap: gate: 10 frames"));
   const Result second = test::vcap({"run", "--job", file_});
@@ -225,7 +225,7 @@ TEST_F(JobAtAGate, IsNotRunByTwoAtOnce) {
   EXPECT_EQ(first.wait().exit_code, 0);
 }
 
-/// Sees names come into folders.
+/// Watches folders for new names.
 class Watcher {
  public:
   Watcher() : descriptor_(::inotify_init1(IN_CLOEXEC)) {}
@@ -236,8 +236,8 @@ class Watcher {
   void add(const fs::path& folder) {
     paths_[::inotify_add_watch(descriptor_, folder.c_str(), IN_MOVED_TO)] = folder;
   }
-  /// Waits until so many have come, those in new folders included; false where none comes for long,
-  /// since the run has ended.
+  /// Waits for `names` new names, including those in new folders. False if no name appears for two
+  /// seconds, since the run has then ended.
   bool wait_for(int names) {
     while (names > 0) {
       pollfd event{.fd = descriptor_, .events = POLLIN, .revents = 0};
@@ -266,7 +266,7 @@ std::map<std::string, fs::file_time_type> finished_in(const fs::path& out) {
   return notes;
 }
 
-TEST_F(JobRun, GoesOnWhereverItIsKilled) {
+TEST_F(JobRun, ResumesWhereverItWasKilled) {
   for (int i = 0; i < 4; ++i) add_clip("clip" + std::to_string(i) + ".avi", 24 + i);
   ASSERT_EQ(test::vcap({"run", "--job", job({{"slices", 3}, {"parallel", 2}})}).exit_code, 0);
   const Files expected = outputs_in(out_);
@@ -286,7 +286,7 @@ TEST_F(JobRun, GoesOnWhereverItIsKilled) {
       for (const auto& video : fs::directory_iterator(out_ / ".vcap-job/videos"))
         watcher.add(video.path());
       Command command({"run", "--job", job({{"slices", 3}, {"parallel", 2}})});
-      // More each time, since what was begun last may be done again.
+      // Waits for more names each time, since unfinished work may be done again.
       const bool kill = watcher.wait_for(step + runs);
       if (kill) command.send(SIGKILL);
       const Result result = command.wait();

@@ -69,13 +69,13 @@ TEST_F(ObservedRun, IsScrapedWhileItRuns) {
   EXPECT_EQ(command.wait().exit_code, 0);
 }
 
-/// The metric's value where it stands in the text; 0 elsewhere.
+/// The metric's value; 0 if the text does not contain it.
 std::int64_t metric(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + " ");
   return at == std::string::npos ? 0 : std::stoll(text.substr(at + name.size() + 2));
 }
 
-TEST(ObservedOutput, HoldsUpNothingWhereNobodyReadsItAndItIsToldSo) {
+TEST(ObservedOutput, DropsRecordsWithoutBlockingIfNobodyReadsThem) {
   const test::TemporaryFolder folder;
   const std::string pipe = (folder / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -97,7 +97,7 @@ TEST(ObservedOutput, HoldsUpNothingWhereNobodyReadsItAndItIsToldSo) {
     recorded = metric(text, "vcap_stream_frames_recorded_total{stream=\"shots\"}");
   }
   command.send(SIGINT);
-  // What waits is written still.
+  // The records that still wait are written.
   ASSERT_EQ(::fcntl(reader, F_SETFL, 0), 0);
   std::array<char, 65536> read{};
   while (::read(reader, read.data(), read.size()) > 0) {
@@ -128,7 +128,7 @@ TEST(TracedRun, WritesATraceOfEachFrame) {
   EXPECT_EQ(count("f", "frame"), 5);
 }
 
-TEST(TracedRun, FailsWhereTheTraceCannotBeWritten) {
+TEST(TracedRun, FailsIfTheTraceCannotBeWritten) {
   const test::TemporaryFolder folder;
   const auto run = [&folder](const std::string& path) {
     return test::vcap({"run", "--capsule", test::capsule("finder"), "--source",
@@ -142,8 +142,8 @@ TEST(TracedRun, FailsWhereTheTraceCannotBeWritten) {
   EXPECT_THAT(full.out, HasSubstr("2 in ")) << "all frames were recorded";
 }
 
-TEST_F(ObservedRun, FailsWhereNothingCanListen) {
-  const Result taken = test::vcap(arguments("192.0.2.1:9464"));  // kept for documents: nobody's
+TEST_F(ObservedRun, FailsIfItCannotListenAtTheAddress) {
+  const Result taken = test::vcap(arguments("192.0.2.1:9464"));  // reserved for documentation
   EXPECT_EQ(taken.exit_code, 7) << taken;
   EXPECT_THAT(taken.err, HasSubstr("metrics cannot be offered at 192.0.2.1:9464"));
   EXPECT_EQ(taken.out, "");

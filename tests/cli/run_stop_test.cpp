@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap run and signals. The capsule waits at a gate, so that the run is under way for sure when
-// the signal comes, and cannot end by itself before it.
+// vcap run and signals. The capsule waits at a gate: when the signal comes, the run has started and
+// cannot have ended by itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ using test::Command;
 using test::Result;
 using testing::HasSubstr;
 
-constexpr int kFrames = 400;  // more than are ever in flight
+constexpr int kFrames = 400;  // more than can be in flight
 
 class StoppedRun : public testing::TestWithParam<int> {
  protected:
@@ -45,7 +45,7 @@ class StoppedRun : public testing::TestWithParam<int> {
             "--summary",
             (folder_ / "out/summary.txt").string()};
   }
-  // Opening suffices; writing would meet a reader that has gone.
+  // Opening the gate is enough; writing would fail, since the reader closes it.
   void open_gate() { std::ofstream opened(gate_); }
 
   const test::TemporaryFolder folder_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap run on sources that are right: records, clips, the summary.
+// vcap run on valid sources: records, clips and the summary.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::vector<nlohmann::json> records_in(const std::string& lines) {
   return records;
 }
 
-/// `vcap run` of all three capsules, on what else is given.
+/// Runs `vcap run` with all three capsules and the given arguments.
 Result run_all(std::vector<std::string> arguments) {
   std::vector<std::string> words{"run"};
   for (const char* name : {"colorist", "follower", "finder"})
@@ -107,7 +107,7 @@ TEST(RunCommand, GivesTheSameRecordsInEveryRun) {
   EXPECT_EQ(read_file(folder / "first.jsonl"), read_file(folder / "second.jsonl"));
 }
 
-TEST(RunCommand, EndsAfterAsManyFramesAsAskedFor) {
+TEST(RunCommand, EndsAfterTheGivenNumberOfFrames) {
   const TemporaryFolder folder;
 
   const Result result = run_all({"--source", images(folder, "shots", 12), "--max-frames", "5"});
@@ -132,7 +132,7 @@ TEST(RunCommand, NamesStreamsAndClipsAfterTheirSources) {
   EXPECT_FALSE(fs::exists(folder / "clip.avi"));
 }
 
-TEST(RunCommand, SendsRecordsAloneToStandardOutputWhereAskedTo) {
+TEST(RunCommand, WritesOnlyRecordsToStandardOutputIfAskedTo) {
   const TemporaryFolder folder;
 
   const Result result = run_all({"--source", images(folder, "shots", 3), "--jsonl", "-"});
@@ -150,7 +150,7 @@ TEST(RunCommand, SetsOptionsByCapsuleAndName) {
   EXPECT_EQ(records_in(result.out).at(0)["objects"].at(0)["confidence"], 0.75);
 }
 
-TEST(RunCommand, SetsOptionsAndChoosesCapsulesForOneStreamAlone) {
+TEST(RunCommand, SetsOptionsAndChoosesCapsulesForASingleStream) {
   const TemporaryFolder folder;
 
   const Result result =
@@ -167,7 +167,7 @@ TEST(RunCommand, SetsOptionsAndChoosesCapsulesForOneStreamAlone) {
   }
 }
 
-TEST(RunCommand, LooksAtEveryNthFrameAndTellsOfTheOthers) {
+TEST(RunCommand, AnalysesEveryNthFrameAndReportsTheOthers) {
   const TemporaryFolder folder;
   const Result result = run_all({"--source", images(folder, "gate", 7), "--keep-every", "3",
                                  "--overflow", "wait", "--jsonl", "-"});
@@ -179,7 +179,7 @@ TEST(RunCommand, LooksAtEveryNthFrameAndTellsOfTheOthers) {
             R"([{"frame_index":4,"reason":"skipped"},{"frame_index":5,"reason":"skipped"}])");
 }
 
-TEST(RunCommand, RefusesSettingsOfStreamsThatCannotBe) {
+TEST(RunCommand, RefusesInvalidSettingsOfStreams) {
   const TemporaryFolder folder;
   const std::string source = images(folder, "gate", 1);
   for (const auto& [option, value, message] :
@@ -207,7 +207,7 @@ TEST(RunCommand, LeavesOutCapsulesThatDoNotFit) {
   EXPECT_THAT(result.out, HasSubstr("frames           2 in"));
 }
 
-TEST(RunCommand, LeavesACapsuleOutThatKeepsFailing) {
+TEST(RunCommand, QuarantinesACapsuleThatKeepsFailing) {
   const TemporaryFolder folder;
   const Result result =
       run_all({"--source", images(folder, "shots", 6), "--frames-in-flight", "1", "--config",
@@ -215,7 +215,7 @@ TEST(RunCommand, LeavesACapsuleOutThatKeepsFailing) {
   EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
 }
 
-TEST(RunCommand, LeavesACapsuleOutOfAllStreams) {
+TEST(RunCommand, QuarantinesACapsuleInAllStreams) {
   const TemporaryFolder folder;
   nlohmann::json config{{"throw_at", nlohmann::json::array()}};
   for (int i = 0; i < 200; ++i) config["throw_at"].push_back(i);
@@ -225,7 +225,7 @@ TEST(RunCommand, LeavesACapsuleOutOfAllStreams) {
   EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
 }
 
-TEST(RunCommand, ReportsAPipeWhoseReaderHasGone) {
+TEST(RunCommand, ReportsAPipeWhoseReaderHasClosedIt) {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -246,9 +246,9 @@ TEST(RunCommand, ReportsAPipeWhoseReaderHasGone) {
     EXPECT_THAT(name, testing::Not(HasSubstr(".part")));
 }
 
-TEST(RunCommand, EndsThoughACapsuleDoesNotComeBack) {
+TEST(RunCommand, EndsEvenIfACapsuleDoesNotReturn) {
   const TemporaryFolder folder;
-  const std::string gate = (folder / "gate").string();  // that nobody opens from the other side
+  const std::string gate = (folder / "gate").string();  // never opened for writing
   ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
   const Result result =
       run_all({"--source", images(folder, "shots", 3), "--config",
@@ -275,7 +275,7 @@ TEST(RunCommand, GivesACapsuleItsConfigFromTheCommandLineOrAFile) {
   }
 }
 
-TEST(RunCommand, RecordsAFrameThatFailedAndGoesOn) {
+TEST(RunCommand, RecordsAFrameThatFailedAndContinues) {
   const TemporaryFolder folder;
 
   const Result result =
@@ -292,7 +292,7 @@ TEST(RunCommand, RecordsAFrameThatFailedAndGoesOn) {
   EXPECT_EQ(records[8]["objects"].size(), 1u);
 }
 
-TEST(RunCommand, GoesOnWhereImagesChangeTheirSize) {
+TEST(RunCommand, ContinuesIfImagesChangeTheirSize) {
   const TemporaryFolder folder;
   const std::string source = images(folder, "shots", 3);
   images(folder, "large", 1, {128, 96});

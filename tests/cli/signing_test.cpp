@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap keygen, sign, verify and encrypt, and the options by which others take what they make.
+// vcap keygen, sign, verify and encrypt, and the options of other commands for keys and signatures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ class SigningCommands : public testing::Test {
   Result sign(const std::string& name) const {
     return test::vcap({"sign", capsule_, "--key", path(name + ".key")});
   }
-  /// The key's id, as signing prints it last.
+  /// The key's id, which signing prints at its end.
   std::string id_of(const std::string& name) const {
     const std::string out = sign(name).out;
     return out.substr(out.size() - 17, 16);
@@ -46,7 +46,7 @@ class SigningCommands : public testing::Test {
   std::string capsule_ = path("a.cap");
 };
 
-TEST_F(SigningCommands, TellWhoSignedACapsule) {
+TEST_F(SigningCommands, ShowWhoSignedACapsule) {
   const Result one = test::vcap({"verify", capsule_, "--key", path("alice.pub")});
   EXPECT_EQ(one.exit_code, 0) << one;
   EXPECT_EQ(one.out, "signed by " + id_of("alice") + ": valid\n");
@@ -74,7 +74,7 @@ TEST_F(SigningCommands, RefuseACapsuleThatIsNotTrusted) {
           "get it again");
 }
 
-TEST_F(SigningCommands, KeepSecretsForTheirOwnerAndOverwriteNone) {
+TEST_F(SigningCommands, MakeSecretsReadableByTheirOwnerOnlyAndOverwriteNoFile) {
   for (const char* const name : {"alice.key", "box.key"}) {
     struct stat status {};
     ASSERT_EQ(::stat(path(name).c_str(), &status), 0);
@@ -91,7 +91,7 @@ TEST_F(SigningCommands, KeepSecretsForTheirOwnerAndOverwriteNone) {
   EXPECT_FALSE(fs::exists(path("carol.key")));
 }
 
-TEST_F(SigningCommands, RefuseAThirdKeyAndWhatIsNoKey) {
+TEST_F(SigningCommands, RefuseAThirdKeyAndAFileWithoutSecretKey) {
   make_key("carol");
   EXPECT_EQ(sign("bob").exit_code, 0);
   const Result third = sign("carol");
@@ -103,7 +103,7 @@ TEST_F(SigningCommands, RefuseAThirdKeyAndWhatIsNoKey) {
   EXPECT_THAT(no_key.err, HasSubstr("holds no secret key"));
 }
 
-TEST_F(SigningCommands, AreHeldAgainstByEveryCommandThatOpensACapsule) {
+TEST_F(SigningCommands, MakeSignaturesThatEveryCommandCanRequire) {
   const std::vector<std::string> trust{"--require-signature", "--trusted-key", path("alice.pub")};
   const auto with_trust = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), trust.begin(), trust.end());
@@ -125,7 +125,7 @@ TEST_F(SigningCommands, AreHeldAgainstByEveryCommandThatOpensACapsule) {
   }
 }
 
-TEST_F(SigningCommands, HoldMinimumVersions) {
+TEST_F(SigningCommands, EnforceMinimumVersions) {
   const auto plan = [&](const std::string& version) {
     return test::vcap({"plan", "--capsule", capsule_, "--minimum-version", version});
   };
@@ -138,7 +138,7 @@ TEST_F(SigningCommands, HoldMinimumVersions) {
     EXPECT_EQ(plan(wrong).exit_code, 2) << wrong;
 }
 
-TEST_F(SigningCommands, AskWhoseSignatureIsRequired) {
+TEST_F(SigningCommands, AskForTheTrustedKeyIfASignatureIsRequired) {
   const Result result = test::vcap({"plan", "--capsule", capsule_, "--require-signature"});
   EXPECT_EQ(result.exit_code, 2) << result;
   EXPECT_THAT(result.err, HasSubstr("--trusted-key"));

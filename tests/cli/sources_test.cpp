@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap sources, and which part of a source vcap run takes.
+// vcap sources, and the parts of sources that vcap run reads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ TEST(SourcesCommand, ListsWebcams) {
   EXPECT_TRUE(nlohmann::json::parse(json.out).is_array());
 }
 
-TEST(SourcesCommand, TellsWhatASourceIs) {
+TEST(SourcesCommand, DescribesASource) {
   const TemporaryFolder folder;
   const std::string shots = images(folder, "shots", 3);
   const Result text = test::vcap({"sources", shots});
@@ -47,7 +47,7 @@ TEST(SourcesCommand, TellsWhatASourceIs) {
                              {"frames", 3}}}));
 }
 
-TEST(SourcesCommand, TriesAllAndFailsAsTheFirstThatFails) {
+TEST(SourcesCommand, TriesAllSourcesAndExitsWithTheFirstFailure) {
   const TemporaryFolder folder;
   const std::string shots = images(folder, "shots", 3);
   const Result result =
@@ -87,7 +87,7 @@ std::string clip(const TemporaryFolder& folder, int frames) {
   return path;
 }
 
-TEST(SourcesCommand, TellsWhatDecodesAVideo) {
+TEST(SourcesCommand, NamesTheDecoderOfAVideo) {
   const TemporaryFolder folder;
   const std::string path = clip(folder, 5);
   const Result text = test::vcap({"sources", path});
@@ -103,7 +103,7 @@ TEST(SourcesCommand, TellsWhatDecodesAVideo) {
   }
 }
 
-TEST(RunCommand, DecodesByHardwareWhereThereIsSome) {
+TEST(RunCommand, DecodesByHardwareIfAvailable) {
   const TemporaryFolder folder;
   const Result result = test::vcap({"run", "--capsule", test::capsule("finder"), "--jsonl", "-",
                                     "--source", clip(folder, 5), "--hwaccel"});
@@ -113,7 +113,7 @@ TEST(RunCommand, DecodesByHardwareWhereThereIsSome) {
   EXPECT_THAT(result.out, HasSubstr("\"frame_index\":4"));
 }
 
-/// `vcap run` on ten images; the records go to standard output.
+/// Runs `vcap run` on ten images; the records go to standard output.
 Result run_part(const TemporaryFolder& folder, std::vector<std::string> arguments) {
   std::vector<std::string> words{"run", "--capsule", test::capsule("finder"),    "--jsonl",
                                  "-",   "--source",  images(folder, "shots", 10)};
@@ -121,7 +121,7 @@ Result run_part(const TemporaryFolder& folder, std::vector<std::string> argument
   return test::vcap(words);
 }
 
-TEST(RunCommand, TakesTheAskedPartOfItsSources) {
+TEST(RunCommand, ReadsTheGivenPartOfItsSources) {
   const TemporaryFolder folder;
   const Result result =
       run_part(folder, {"--start", "0.08", "--end", "0.3", "--stride", "2", "--loop", "2"});

@@ -24,9 +24,10 @@ std::string summary(const StreamStatistics& statistics) {
   return text.str();
 }
 
-TEST(StreamStatistics, CountsEachTrackOnceHoweverLongItIsSince) {
+TEST(StreamStatistics, CountsEachTrackOnceInALongStream) {
   StreamStatistics statistics;
-  // One track through all, one for each 4 frames, and one for each 2 of every other 4.
+  // One track lasts for all frames. A new track begins every 4 frames and lasts 4, and another one
+  // begins every 8 frames and lasts 2.
   for (std::int64_t i = 0; i < 60'000; ++i) {
     FrameRecord record;
     record.frame.index = i;
@@ -41,7 +42,7 @@ TEST(StreamStatistics, CountsEachTrackOnceHoweverLongItIsSince) {
   EXPECT_THAT(summary(statistics), HasSubstr("tracks           22501, median length 4 frames"));
 }
 
-TEST(StreamStatistics, TakesTheMiddleBetweenTwoLengths) {
+TEST(StreamStatistics, GivesTheMeanOfTheTwoMiddleLengthsAsMedian) {
   StreamStatistics statistics;
   for (std::int64_t i = 0; i < 3; ++i) {
     FrameRecord record;

@@ -18,12 +18,12 @@ using testing::HasSubstr;
 
 struct Outcome {
   int exit_code;
-  std::string output;  // both streams
+  std::string output;  // standard output and standard error
 };
 
 std::string quoted(const std::string& text) { return std::string("'").append(text).append("'"); }
 
-/// Runs an example host; every argument stands alone. `input` is a file for its standard input.
+/// Runs an example host. Quotes every argument. `input` is a file for its standard input.
 Outcome run(const std::string& app, const std::vector<std::string>& arguments,
             const std::string& input = "/dev/null") {
   std::string command = quoted((fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string());
@@ -41,7 +41,7 @@ Outcome run(const std::string& app, const std::vector<std::string>& arguments,
 
 std::string cap(const std::string& name) { return examples::capsule_path(name).string(); }
 
-/// The same, with an input that goes on once the output says `words`, or half a minute is over.
+/// The same, but sends `further_input` only after the output contains `words`, or after 30 seconds.
 Outcome run_until(const std::string& app, const std::vector<std::string>& arguments,
                   const fs::path& folder, const std::string& input, const std::string& words,
                   const std::string& further_input) {
@@ -64,7 +64,7 @@ Outcome run_until(const std::string& app, const std::vector<std::string>& argume
           .output = {std::istreambuf_iterator<char>(file), {}}};
 }
 
-/// A folder of the first frames of the footage, as a source that ends soon.
+/// A folder with the first frames of the footage, as a short source.
 class ExampleHosts : public testing::Test {
  protected:
   ExampleHosts() {
@@ -87,7 +87,7 @@ TEST_F(ExampleHosts, MinimalHostPrintsTheBoxesOfAVideo) {
   EXPECT_THAT(outcome.output, HasSubstr("frame 1: person at "));
 }
 
-TEST_F(ExampleHosts, MinimalHostNamesTheFileThatIsNotThere) {
+TEST_F(ExampleHosts, MinimalHostNamesAMissingFile) {
   const Outcome outcome = run("minimal_host", {"absent.cap", folder_.string()});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("absent.cap"));
@@ -125,7 +125,7 @@ TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
   EXPECT_THAT(outcome.output, HasSubstr("yard: 3 frames, 0 with errors"));
 }
 
-TEST_F(ExampleHosts, EveryHostExplainsItself) {
+TEST_F(ExampleHosts, EveryHostPrintsItsUsage) {
   for (const char* app : {"minimal_host", "multi_stream_host", "webcam_host", "live_host"}) {
     const Outcome outcome = run(app, {});
     EXPECT_EQ(outcome.exit_code, 2) << app;

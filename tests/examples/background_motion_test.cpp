@@ -26,8 +26,8 @@ cv::Mat wall_with(const cv::Rect& thing, int brightness = 220) {
   return picture;
 }
 
-/// A camera's noise over the wall, and something that moves. A lamp burns at first, and later
-/// flashes: whoever has seen it burn takes its light for background for long.
+/// Camera noise over the wall, and a thing that moves. A lamp is on at first, and flashes later: a
+/// background model that has seen it on keeps its light as background for long.
 cv::Mat noisy_yard(std::int64_t index) {
   cv::Mat noise(kYard / 4, CV_16SC3), picture;
   cv::RNG(static_cast<std::uint64_t>(index) + 1).fill(noise, cv::RNG::NORMAL, 100, 12);
@@ -38,7 +38,7 @@ cv::Mat noisy_yard(std::int64_t index) {
   return picture;
 }
 
-/// A stream through the capsule, frame after frame.
+/// Sends a stream through the capsule, one frame at a time.
 class YardStream {
  public:
   YardStream(std::shared_ptr<vcap::Capsule> capsule, std::string id, std::int64_t first = 0)
@@ -77,20 +77,20 @@ class BackgroundMotion : public testing::Test {
   YardStream stream_{capsule_, "yard"};
 };
 
-TEST_F(BackgroundMotion, FindsNothingWhereNothingMoves) {
+TEST_F(BackgroundMotion, FindsNothingIfNothingMoves) {
   for (int i = 0; i < 400; ++i) EXPECT_THAT(stream_.show(wall()), IsEmpty()) << "frame " << i;
 }
 
-TEST_F(BackgroundMotion, FindsWhatMovesBeforeTheWall) {
+TEST_F(BackgroundMotion, FindsAThingThatMovesInFrontOfTheWall) {
   stream_.learn(20);
-  for (int i = 0; i < 80; ++i) {  // over all changes of models
-    stream_.learn(4);             // what is often somewhere is of the background
+  for (int i = 0; i < 80; ++i) {  // across all changes of the model
+    stream_.learn(4);             // a thing that is often at a place becomes background
     const cv::Rect thing(i * 11 % 120, 30 + i % 40, 30, 40);
     EXPECT_THAT(stream_.show(wall_with(thing)), ElementsAre(box_of(thing))) << "time " << i;
   }
 }
 
-TEST_F(BackgroundMotion, TellsPlacesInLargeFramesToo) {
+TEST_F(BackgroundMotion, GivesPositionsInLargeFramesToo) {
   stream_.learn(20, wall({1280, 960}));
   cv::Mat picture = wall({1280, 960});
   const cv::Rect thing(400, 320, 120, 240);
@@ -106,7 +106,7 @@ TEST_F(BackgroundMotion, FindsEachOfTwoThings) {
               ElementsAre(box_of({10, 10, 30, 30}), box_of({100, 60, 30, 30})));
 }
 
-TEST_F(BackgroundMotion, TakesForBackgroundWhatStays) {
+TEST_F(BackgroundMotion, TreatsAThingThatStaysAsBackground) {
   stream_.learn(20);
   const cv::Mat parked = wall_with({40, 40, 40, 40});
   EXPECT_EQ(stream_.show(parked).size(), 1u);
@@ -115,7 +115,7 @@ TEST_F(BackgroundMotion, TakesForBackgroundWhatStays) {
   EXPECT_EQ(stream_.show(wall()).size(), 1u) << "what comes to light is new";
 }
 
-TEST_F(BackgroundMotion, AsksForTheAreaThatItsOptionSays) {
+TEST_F(BackgroundMotion, RequiresTheAreaOfItsOption) {
   stream_.learn(20);
   const cv::Mat small = wall_with({40, 40, 19, 21});  // 399 pixels
   EXPECT_THAT(stream_.show(small), IsEmpty());
@@ -123,14 +123,14 @@ TEST_F(BackgroundMotion, AsksForTheAreaThatItsOptionSays) {
   EXPECT_EQ(stream_.show(small).size(), 1u);
 }
 
-TEST_F(BackgroundMotion, PassesOverSpecks) {
+TEST_F(BackgroundMotion, IgnoresSpecks) {
   stream_.options().set("min_area", 1);
   stream_.learn(20);
   EXPECT_THAT(stream_.show(wall_with({40, 40, 2, 60})), IsEmpty());
   EXPECT_EQ(stream_.show(wall_with({40, 40, 3, 3})).size(), 1u);
 }
 
-TEST_F(BackgroundMotion, AsksForTheContrastThatItsOptionSays) {
+TEST_F(BackgroundMotion, RequiresTheContrastOfItsOption) {
   stream_.learn(20);
   const cv::Mat pale = wall_with({40, 40, 40, 40}, 125);  // the wall's gray is 105
   stream_.options().set("threshold", 1000);
@@ -139,7 +139,7 @@ TEST_F(BackgroundMotion, AsksForTheContrastThatItsOptionSays) {
   EXPECT_EQ(stream_.show(pale).size(), 1u);
 }
 
-TEST_F(BackgroundMotion, LearnsAnewWhereItCannotGoOn) {
+TEST_F(BackgroundMotion, LearnsAgainAfterASeekOrAChangeOfSize) {
   const cv::Mat other(kYard, CV_8UC3, cv::Scalar::all(200));
   stream_.learn(200);
   EXPECT_THAT(stream_.show(other, vcap::Discontinuity::seek), IsEmpty());
@@ -149,13 +149,13 @@ TEST_F(BackgroundMotion, LearnsAnewWhereItCannotGoOn) {
   EXPECT_THAT(stream_.show(wall({80, 90})), IsEmpty());
 }
 
-TEST_F(BackgroundMotion, TakesPicturesOfAnySize) {
+TEST_F(BackgroundMotion, AcceptsPicturesOfAnySize) {
   for (const cv::Size size : {cv::Size(1, 1), {3, 2}, {5000, 1}, {641, 479}})
     for (int i = 0; i < 3; ++i) EXPECT_THAT(stream_.show(wall(size)), IsEmpty()) << size;
 }
 
-// What the capsule declares: whatever came before its warm-up leaves no trace.
-TEST_F(BackgroundMotion, DependsOnItsWarmUpAlone) {
+// The capsule declares that frames before its warm-up have no effect.
+TEST_F(BackgroundMotion, DependsOnlyOnItsWarmUp) {
   const std::int64_t warmup = capsule_->info().warmup.value();
   constexpr std::int64_t end = 760;
   const auto boxes_from = [&](std::int64_t first) {

@@ -8,7 +8,7 @@
 
 namespace {
 
-const cv::Rect kBox(60, 40, 64, 128);  // with ground around the figure, as detectors give it
+const cv::Rect kBox(60, 40, 64, 128);  // with background around the figure, as detectors give it
 
 /// A figure on a lawn: head, shirt, dark trousers.
 cv::Mat painted_person(const cv::Scalar& shirt) {
@@ -37,7 +37,7 @@ struct ShirtCase {
 
 class ClothingColors : public testing::TestWithParam<ShirtCase> {};
 
-TEST_P(ClothingColors, AreNamedAsPeopleWould) {
+TEST_P(ClothingColors, AreNamedAsPeopleNameThem) {
   const vcap::DetectionNode person = classify(painted_person(GetParam().shirt));
   EXPECT_EQ(person.attributes.at("upper_color"), GetParam().color);
   EXPECT_DOUBLE_EQ(confidence(person), 1);
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(test.param.color) + "_" + std::to_string(test.index);
     });
 
-TEST(ClassifierClothingColor, OffersEveryColorThatItGives) {
+TEST(ClassifierClothingColor, DeclaresEveryColorThatItGives) {
   const auto capsule = examples::load("classifier_clothing_color");
   EXPECT_THAT(capsule->info().output_type.attributes.at("upper_color"),
               testing::UnorderedElementsAre("black", "white", "gray", "red", "orange", "yellow",
@@ -68,18 +68,18 @@ TEST(ClassifierClothingColor, OffersEveryColorThatItGives) {
   EXPECT_TRUE(capsule->info().output_type.describes(classify(painted_person({30, 30, 200}))));
 }
 
-TEST(ClassifierClothingColor, IsHalfSureOfAShirtOfTwoColors) {
+TEST(ClassifierClothingColor, GivesHalfConfidenceToAShirtOfTwoColors) {
   cv::Mat picture = painted_person({30, 30, 200});
   cv::rectangle(picture, cv::Rect(76, 68, 16, 40), cv::Scalar(200, 80, 30), cv::FILLED);
   EXPECT_NEAR(confidence(classify(picture)), 0.5, 0.07);
 }
 
-TEST(ClassifierClothingColor, TakesPersonsOfASinglePixel) {
+TEST(ClassifierClothingColor, AcceptsPersonsOfASinglePixel) {
   const cv::Mat picture(10, 10, CV_8UC3, cv::Scalar(30, 30, 200));
   EXPECT_EQ(classify(picture, {4, 4, 1, 1}).attributes.at("upper_color"), "red");
 }
 
-TEST(ClassifierClothingColor, JudgesWhatIsSeenOfAPersonAtTheEdge) {
+TEST(ClassifierClothingColor, ClassifiesTheVisiblePartOfAPersonAtTheEdge) {
   cv::Mat picture(240, 200, CV_8UC3, cv::Scalar(200, 80, 30));
   EXPECT_EQ(classify(picture, {-40, -60, 64, 128}).attributes.at("upper_color"), "blue");
 }
@@ -94,7 +94,7 @@ TEST(ClassifierClothingColor, RefusesAPersonOutsideTheFrame) {
   }
 }
 
-TEST(ClassifierClothingColor, KeepsWhatIsKnownOfThePerson) {
+TEST(ClassifierClothingColor, KeepsTheOtherFieldsOfThePerson) {
   const auto capsule = examples::load("classifier_clothing_color");
   vcap::DetectionNode person = examples::person(kBox);
   person.track_id = vcap::Uuid::random();

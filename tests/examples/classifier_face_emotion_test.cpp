@@ -14,7 +14,7 @@ class ClassifierFaceEmotion : public testing::Test {
 };
 
 TEST_F(ClassifierFaceEmotion, SeesThatAWomanIsSurprised) {
-  // Her eyes are wide and her mouth is open, as anybody sees.
+  // Her eyes are wide and her mouth is open.
   const cv::Mat frame = examples::read_frames(examples::footage("Megamind.avi"), 6).back();
   const auto face = examples::process("classifier_face_emotion", frame,
                                       examples::node("face", {228, 159, 125, 174}));
@@ -24,7 +24,7 @@ TEST_F(ClassifierFaceEmotion, SeesThatAWomanIsSurprised) {
   EXPECT_LT(confidence, 0.99) << "a network whose weights are misread is always sure";
 }
 
-TEST_F(ClassifierFaceEmotion, NamesOneOfItsSevenForEveryFace) {
+TEST_F(ClassifierFaceEmotion, NamesOneOfItsSevenEmotionsForEveryFace) {
   const std::vector<std::string> declared =
       vcap::read_manifest(examples::capsule_path("classifier_face_emotion"))
           .info.output_type.attributes.at("emotion");
@@ -43,7 +43,7 @@ TEST_F(ClassifierFaceEmotion, NamesOneOfItsSevenForEveryFace) {
     }
 }
 
-TEST_F(ClassifierFaceEmotion, GivesTheSameWithEachNumberOfRequestsAtOnce) {
+TEST_F(ClassifierFaceEmotion, GivesTheSameWithAnyNumberOfConcurrentRequests) {
   const auto frames = examples::read_frames(examples::footage("Megamind.avi"), 6);
   const auto results = [&](int streams) {
     const auto capsule =

@@ -23,14 +23,14 @@ TEST_F(DetectorFace, FindsTheTwoFacesOfARealClip) {
   ASSERT_EQ(faces.size(), 2u);
   EXPECT_EQ(faces[0].name, "face");
   EXPECT_GT(*faces[0].confidence(), 0.8);
-  // Where anybody sees them in the picture.
+  // Positions read by eye from the picture.
   EXPECT_NEAR(faces[0].bbox().centre().x, 294, 12);
   EXPECT_NEAR(faces[0].bbox().centre().y, 240, 12);
   EXPECT_NEAR(faces[1].bbox().centre().x, 494, 12);
   EXPECT_NEAR(faces[1].bbox().centre().y, 221, 12);
 }
 
-TEST_F(DetectorFace, NamesTheEyesAndTheMouthByThePersonsOwnSides) {
+TEST_F(DetectorFace, NamesEyesAndMouthCornersFromThePersonsOwnView) {
   const vcap::DetectionNodes faces =
       examples::network("detector_face")->process_frame({.image = a_frame()});
   ASSERT_FALSE(faces.empty());
@@ -60,7 +60,7 @@ TEST_F(DetectorFace, GivesEveryThreadTheFacesOfItsOwnFrame) {
   for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_EQ(counts[i].get(), i % 2 == 0 ? 2u : 0u);
 }
 
-TEST_F(DetectorFace, SaysWhichFileItMissesWhenPackedWithoutItsModel) {
+TEST_F(DetectorFace, NamesTheMissingFileWhenPackedWithoutItsModel) {
   const auto folder = examples::capsule_path("detector_face").parent_path();
   const auto incomplete = folder / "without_model.cap";
   vcap::package_capsule(

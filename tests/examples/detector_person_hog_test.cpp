@@ -18,7 +18,7 @@ namespace {
 using Box = std::tuple<double, double, double, double, double>;
 using Boxes = std::vector<Box>;
 
-/// What a program without vcap would do.
+/// The boxes that a program without vcap would get.
 Boxes plain_opencv(const cv::Mat& image) {
   static const cv::HOGDescriptor hog = [] {
     cv::HOGDescriptor made;
@@ -78,7 +78,7 @@ TEST_F(DetectorPersonHog, GivesTheSameBoxesWhenManyFramesShareABatch) {
     EXPECT_EQ(together[i].get(), detect(frames[i])) << "frame " << i;
 }
 
-TEST_F(DetectorPersonHog, LeavesOutWhatIsBelowTheThresholdAndNothingElse) {
+TEST_F(DetectorPersonHog, LeavesOutExactlyTheBoxesBelowTheThreshold) {
   for (const cv::Mat& frame : examples::read_frames(examples::footage(), 4)) {
     options_.set("threshold", 0.0);
     Boxes expected = boxes_of(detect(frame));
@@ -88,7 +88,7 @@ TEST_F(DetectorPersonHog, LeavesOutWhatIsBelowTheThresholdAndNothingElse) {
   }
 }
 
-TEST_F(DetectorPersonHog, GivesTheSurestPersonFirst) {
+TEST_F(DetectorPersonHog, GivesTheMostConfidentPersonFirst) {
   const vcap::DetectionNodes people = detect(examples::read_frames(examples::footage(), 1).front());
   ASSERT_GE(people.size(), 2u);
   EXPECT_TRUE(std::ranges::is_sorted(people, std::ranges::greater{},
@@ -98,7 +98,7 @@ TEST_F(DetectorPersonHog, GivesTheSurestPersonFirst) {
 TEST_F(DetectorPersonHog, SearchesASmallerCopyAndGivesBoxesOfTheWholeFrame) {
   const cv::Mat small = examples::read_frames(examples::footage(), 1).front();
   cv::Mat large;
-  cv::resize(small, large, {}, 2, 2, cv::INTER_NEAREST);  // whose mean of 2 × 2 is `small` again
+  cv::resize(small, large, {}, 2, 2, cv::INTER_NEAREST);  // its 2 × 2 means give `small`
   Boxes expected = plain_opencv(small);
   for (auto& [x, y, width, height, confidence] : expected) x *= 2, y *= 2, width *= 2, height *= 2;
   ASSERT_FALSE(expected.empty());
@@ -109,7 +109,7 @@ TEST_F(DetectorPersonHog, SearchesASmallerCopyAndGivesBoxesOfTheWholeFrame) {
   EXPECT_EQ(boxes_of(detect(large)), expected);
 }
 
-TEST_F(DetectorPersonHog, FindsNobodyInAnEmptyPictureHoweverSmall) {
+TEST_F(DetectorPersonHog, FindsNobodyInAnEmptyPictureOfAnySize) {
   for (const cv::Size size :
        {cv::Size(320, 240), cv::Size(64, 128), cv::Size(63, 127), cv::Size(1, 1)})
     EXPECT_TRUE(detect(cv::Mat(size, CV_8UC3, cv::Scalar::all(127))).empty()) << size;

@@ -17,7 +17,7 @@ namespace {
 using testing::IsEmpty;
 using PersonBoxes = std::vector<vcap::BoundingBox>;
 
-/// The people of a frame by hand, but for those to be ignored (tests/data/vtest/README.md).
+/// The labels of people in a frame, without ignored ones (tests/data/vtest/README.md).
 PersonBoxes labels_of(int frame) {
   const auto json = nlohmann::json::parse(std::ifstream(VCAP_PEOPLE_LABELS));
   PersonBoxes boxes;
@@ -30,7 +30,7 @@ PersonBoxes labels_of(int frame) {
   return boxes;
 }
 
-/// How many of the labels are found, each by a box of its own.
+/// How many labels are found, each by another box.
 std::size_t found_of(const PersonBoxes& labels, PersonBoxes found) {
   std::size_t count = 0;
   for (const vcap::BoundingBox& label : labels) {
@@ -82,7 +82,7 @@ class DetectorPersonNetwork : public testing::Test {
   vcap::OptionValues options_;
 };
 
-// Labels of other frames than these are for figures that are reported, and not for tests.
+// The test uses the labels of two frames; those of other frames are for the reported figures.
 TEST_F(DetectorPersonNetwork, FindsThePeopleOfTheClipAndGivesTheSameAgain) {
   const std::map<int, PersonBoxes> found = found_in_clip("one");
   std::size_t labels = 0, hits = 0, boxes = 0;
@@ -92,9 +92,9 @@ TEST_F(DetectorPersonNetwork, FindsThePeopleOfTheClipAndGivesTheSameAgain) {
     hits += found_of(labels_of(frame), found.at(frame));
   }
   ASSERT_GE(labels, 8u);
-  EXPECT_GE(hits * 100, labels * 55) << hits << " of " << labels;  // tiles alone so early
+  EXPECT_GE(hits * 100, labels * 55) << hits << " of " << labels;  // tiles only, so early
   EXPECT_GE(hits * 100, boxes * 85) << hits << " of " << boxes;
-  // Each person of a later frame is seen, too.
+  // Persons in a later frame are found, too.
   EXPECT_GE(found.at(59).size(), 4u);
   EXPECT_EQ(found_in_clip("two"), found) << "another stream, or another run, gives others";
 }
@@ -128,7 +128,7 @@ TEST_F(DetectorPersonNetwork, SearchesTheWholePictureWhenTheViewChanges) {
   EXPECT_EQ(show(turned, 10), whole);
 }
 
-TEST_F(DetectorPersonNetwork, TakesPicturesOfAnySizeAndChangesOfSize) {
+TEST_F(DetectorPersonNetwork, AcceptsPicturesOfAnySizeAndChangesOfSize) {
   std::int64_t index = 0;
   for (const cv::Size size : {cv::Size(1, 1), {3, 2}, {1, 300}, {641, 479}, {64, 48}})
     for (int i = 0; i < 7; ++i)
@@ -136,7 +136,7 @@ TEST_F(DetectorPersonNetwork, TakesPicturesOfAnySizeAndChangesOfSize) {
           << size;
 }
 
-TEST_F(DetectorPersonNetwork, LeavesOutWhatIsBelowTheThreshold) {
+TEST_F(DetectorPersonNetwork, LeavesOutPersonsBelowTheThreshold) {
   options_.set("threshold", 0.2);
   const std::size_t many = show(clip()[0], 0, "low").size();
   options_.set("threshold", 0.9);
@@ -149,7 +149,7 @@ TEST_F(DetectorPersonNetwork, RefusesOptionsOutsideTheirRange) {
   EXPECT_THROW(options_.set("tile_overlap", 0.95), vcap::OptionError);
 }
 
-TEST_F(DetectorPersonNetwork, KeepsItsStateAtGapsAlone) {
+TEST_F(DetectorPersonNetwork, KeepsItsStateOnlyAtGaps) {
   EXPECT_EQ(capsule_->info().keeps_state_at,
             std::vector<vcap::Discontinuity>{vcap::Discontinuity::gap});
 }

@@ -66,7 +66,7 @@ TEST(Embedding, ReadsADescriptionWithoutRunningCode) {
   EXPECT_TRUE(form.at("properties").contains("threshold"));
 }
 
-TEST(Embedding, TellsOneFailureFromAnother) {
+TEST(Embedding, DistinguishesErrors) {
   const std::filesystem::path file = "absent.cap";
   std::string log;
   const auto report = [&](const std::string& text) { log += text; };

@@ -42,19 +42,19 @@ TEST_F(EncoderPerson, GivesEncodingsOfLengthOne) {
   EXPECT_NEAR(std::inner_product(encoding.begin(), encoding.end(), encoding.begin(), 0.0), 1, 1e-5);
 }
 
-TEST_F(EncoderPerson, IsAtNoDistanceFromItself) {
+TEST_F(EncoderPerson, GivesDistanceZeroToTheSameEncoding) {
   const Encoding encoding = encode(painted_person({30, 30, 200}, {60, 40, 30}), kFigure);
   EXPECT_NEAR(distance(encoding, encoding), 0, 1e-6);
 }
 
-TEST_F(EncoderPerson, TellsUpperBodyFromLower) {
+TEST_F(EncoderPerson, DistinguishesUpperBodyFromLowerBody) {
   const cv::Scalar red(30, 30, 200), blue(200, 80, 30);
   const Encoding red_shirt = encode(painted_person(red, blue), kFigure);
   const Encoding blue_shirt = encode(painted_person(blue, red), kFigure);
   EXPECT_GT(distance(red_shirt, blue_shirt), threshold());
 }
 
-TEST_F(EncoderPerson, KnowsAPersonAgainWhoHasComeNearer) {
+TEST_F(EncoderPerson, RecognisesAPersonWhoHasComeNearer) {
   cv::Mat nearer;
   const cv::Mat picture = painted_person({30, 30, 200}, {60, 40, 30});
   cv::resize(picture, nearer, {}, 1.5, 1.5, cv::INTER_AREA);
@@ -73,7 +73,7 @@ TEST_F(EncoderPerson, MeasuresTheDistanceToEachOfMany) {
   EXPECT_GT(distances[2], threshold());
 }
 
-TEST_F(EncoderPerson, TakesPersonsOfASinglePixel) {
+TEST_F(EncoderPerson, AcceptsPersonsOfASinglePixel) {
   const cv::Mat picture(10, 10, CV_8UC3, cv::Scalar(30, 30, 200));
   EXPECT_EQ(encode(picture, {4, 4, 1, 1}).size(), 144u);
 }

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<vcap::FrameRecord> run_on_footage(std::int64_t frames) {
   std::vector<std::shared_ptr<vcap::Capsule>> capsules;
-  // Not in the order in which they can run: finding that is the plan's work.
+  // The capsules cannot run in this order; the plan must find a possible one.
   for (const char* name :
        {"encoder_person", "classifier_clothing_color", "tracker_person", "detector_person_hog"})
     capsules.push_back(examples::load(name));
@@ -54,7 +54,7 @@ TEST(ExampleCapsules, TrackColorAndEncodePeopleOnRealFootage) {
   EXPECT_GT(longest, records.size() / 2) << "nobody was followed";
 }
 
-// The whole chain, random ids and all, gives the same text again, whatever frames shared a batch.
+// The whole chain, including random ids, gives the same text again, for any division into batches.
 TEST(ExampleCapsules, GiveTheSameRecordsInEveryRun) {
   const std::vector<vcap::FrameRecord> once = run_on_footage(12);
   const std::vector<vcap::FrameRecord> again = run_on_footage(12);

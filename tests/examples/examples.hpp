@@ -11,7 +11,7 @@
 #include "support/footage.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
-// What the tests of the examples share: the packed capsules, and real footage.
+// Shared by the tests of the examples: the packed capsules, and real footage.
 
 namespace examples {
 
@@ -25,7 +25,7 @@ inline std::shared_ptr<vcap::Capsule> load(const std::string& name) {
 
 using vcap::test::footage;
 
-/// The first frames of a clip, read by OpenCV alone; pictures of their own, not the reader's.
+/// The first frames of a clip, read by OpenCV alone. Each has its own copy of the pixels.
 inline std::vector<cv::Mat> read_frames(const std::filesystem::path& clip, std::size_t count) {
   cv::VideoCapture video(clip.string());
   std::vector<cv::Mat> frames;

@@ -10,11 +10,11 @@
 
 namespace examples {
 
-/// A detector's faces on the labelled pictures.
+/// Counts of a detector's faces on labelled pictures.
 struct FaceCounts {
   int labelled = 0;
   int correct = 0;  ///< at an IoU of 0.5
-  int wrong = 0;    ///< neither correct nor for the greater part on a face that is to be ignored
+  int wrong = 0;    ///< not correct, and less than half of its area is on one ignored face
 };
 
 inline FaceCounts count_faces(const vcap::DetectionNodes& found, const nlohmann::json& labels) {
@@ -44,7 +44,7 @@ inline FaceCounts count_faces(const vcap::DetectionNodes& found, const nlohmann:
   return counts;
 }
 
-/// Over all labelled pictures; prints the row of each for docs/models.md.
+/// The sums over all labelled pictures. Prints a row for each picture, for docs/models.md.
 inline FaceCounts count_labelled_faces(const std::string& capsule) {
   FaceCounts sum;
   const auto detector = network(capsule);

@@ -19,7 +19,7 @@ class LandmarksFace : public testing::Test {
   static cv::Mat a_frame() {
     return examples::read_frames(examples::footage("Megamind.avi"), 41).back();
   }
-  /// The largest face of a picture, with its points.
+  /// The largest face of the frame, with its points.
   static vcap::DetectionNode face_of(const cv::Mat& frame) {
     const auto faces = examples::network("detector_face")->process_frame({.image = frame});
     if (faces.empty()) throw std::runtime_error("there is no face");
@@ -27,7 +27,7 @@ class LandmarksFace : public testing::Test {
         faces, {}, [](const vcap::DetectionNode& face) { return face.bbox().area(); });
     return examples::process("landmarks_face", frame, *largest);
   }
-  /// The mesh's points 33 and 133, 362 and 263 are the corners of the eyes.
+  /// Points 33 and 133 of the mesh are the corners of the right eye, 362 and 263 of the left eye.
   static cv::Point2d right_eye(const vcap::DetectionNode& face) {
     return (point(face, "33") + point(face, "133")) / 2;
   }
@@ -40,7 +40,7 @@ TEST_F(LandmarksFace, PutsThePointsWhereTheFaceIs) {
   const vcap::DetectionNode face = face_of(a_frame());
   EXPECT_GT(face.extra_data.at("face_presence").get<double>(), 0.5);
   EXPECT_EQ(face.keypoints.size(), 5 + 468u) << "those of the detector stay";
-  // Where anybody sees the eyes.
+  // Positions read by eye from the picture.
   EXPECT_LT(cv::norm(right_eye(face) - cv::Point2d(274, 238)), 10);
   EXPECT_LT(cv::norm(left_eye(face) - cv::Point2d(334, 229)), 10);
   EXPECT_LT(cv::norm(point(face, "13") - cv::Point2d(315, 296)), 12) << "the middle of the mouth";

@@ -17,7 +17,7 @@ TEST_F(LandmarksPose, PutsTheJointsOfAFootballerWhereTheyAre) {
                                         examples::person({70, 60, 390, 280}));
   EXPECT_GT(player.extra_data.at("pose_presence").get<double>(), 0.5);
   EXPECT_EQ(player.keypoints.size(), 33u);
-  // Where anybody sees them in the picture.
+  // Positions read by eye from the picture.
   EXPECT_LT(cv::norm(point(player, "nose") - cv::Point2d(246, 114)), 15);
   EXPECT_LT(cv::norm(point(player, "right_wrist") - cv::Point2d(103, 101)), 15);
   EXPECT_LT(cv::norm(point(player, "left_wrist") - cv::Point2d(345, 163)), 15);

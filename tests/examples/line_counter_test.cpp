@@ -28,7 +28,7 @@ const vcap::Uuid kBob = vcap::Uuid::parse("0b9c7a52-6f53-4c39-9d0f-2a2f3f9d9a11"
 
 const json kAcross = json::parse("[[0, 0.5], [1, 0.5]]");  // from left to right: "in" is downwards
 
-/// A stream through the counter: a second a frame, of 100 × 100 pixels, so that a pixel is 0.01.
+/// Sends a stream through the counter: a frame a second, of 100 × 100 pixels, so a pixel is 0.01.
 class DoorStream {
  public:
   DoorStream(std::shared_ptr<vcap::Capsule> capsule, const json& config, json saved = {})
@@ -42,7 +42,7 @@ class DoorStream {
 
   using Feet = std::map<vcap::Uuid, cv::Point2d>;
 
-  /// Shows persons who stand there; gives what is marked at whom.
+  /// Shows persons who stand at `feet`; gives the marked crossings by person.
   std::map<vcap::Uuid, std::string> show(
       const Feet& feet, vcap::Discontinuity discontinuity = vcap::Discontinuity::none) {
     vcap::DetectionNodes persons = vcap::DetectionNodes::all();
@@ -101,7 +101,7 @@ struct WayCase {
   Counts counts;
 };
 
-TEST_F(LineCounter, CountsWhoCrossesEachWay) {
+TEST_F(LineCounter, CountsCrossingsInEachDirection) {
   const json back = json::parse("[[1, 0.5], [0, 0.5]]");
   const json upwards = json::parse("[[0.5, 1], [0.5, 0]]");
   const json slope = json::parse("[[0, 0], [1, 1]]");
@@ -156,7 +156,7 @@ TEST_F(LineCounter, MarksPersonsAtTheFrameOfTheirCrossing) {
   EXPECT_EQ(stream.counts(), (Counts{1, 1}));
 }
 
-TEST_F(LineCounter, LeavesPersonsAsTheyAreOtherwise) {
+TEST_F(LineCounter, ChangesNothingElseOfPersons) {
   DoorStream stream(capsule_, {{"line", kAcross}});
   vcap::DetectionNode person = examples::person({45, 20, 10, 20});
   person.track_id = kAnn;
@@ -165,11 +165,11 @@ TEST_F(LineCounter, LeavesPersonsAsTheyAreOtherwise) {
   const vcap::Frame frame{.image = stream.image};
   const vcap::DetectionNodes nodes =
       capsule_->process_frame(frame, vcap::DetectionNodes::all({person}), {}, "door");
-  person.attributes.erase("crossed");  // another counter's, or of another run
+  person.attributes.erase("crossed");  // set by another counter, or by another run
   EXPECT_EQ(nodes[0], person);
 }
 
-TEST_F(LineCounter, TellsTheLineInEveryFrame) {
+TEST_F(LineCounter, ReportsTheLineInEveryFrame) {
   DoorStream stream(capsule_, {{"line", {{0.25, 0.5}, {1, 0.75}}}, {"name", "gate"}});
   stream.image = cv::Mat(200, 400, CV_8UC3, cv::Scalar::all(0));
   stream.show(DoorStream::Feet());
@@ -177,27 +177,27 @@ TEST_F(LineCounter, TellsTheLineInEveryFrame) {
   EXPECT_EQ(stream.line.extra_data, (json{{"line", "gate"}, {"in", 0}, {"out", 0}}));
 }
 
-TEST_F(LineCounter, HasTheMarginThatItsConfigSays) {
+TEST_F(LineCounter, UsesTheMarginOfItsConfig) {
   DoorStream exact(capsule_, {{"line", kAcross}, {"margin", 0}});
   for (const double y : {49.9, 50.1, 50.0, 49.9, 50.0, 50.1}) exact.show({{kAnn, {50, y}}});
   EXPECT_EQ(exact.counts(), (Counts{2, 1}));
 }
 
-TEST_F(LineCounter, CountsWhoWasMissedWhileCrossing) {
+TEST_F(LineCounter, CountsAPersonWhoWasMissedWhileCrossing) {
   DoorStream stream(capsule_, {{"line", kAcross}});
   stream.show({{kAnn, {50, 40}}});
   stream.pass(50);
   EXPECT_EQ(stream.show({{kAnn, {50, 60}}}).size(), 1u);
 }
 
-TEST_F(LineCounter, ForgetsWhoWasNotSeenForAMinute) {
+TEST_F(LineCounter, ForgetsAPersonWhoWasNotSeenForAMinute) {
   DoorStream stream(capsule_, {{"line", kAcross}});
   stream.show({{kAnn, {50, 40}}});
   stream.pass(60);
   EXPECT_THAT(stream.show({{kAnn, {50, 60}}}), IsEmpty());
 }
 
-TEST_F(LineCounter, RemembersWhoStandsOnTheLine) {
+TEST_F(LineCounter, RemembersAPersonWhoStandsOnTheLine) {
   DoorStream stream(capsule_, {{"line", kAcross}});
   stream.show({{kAnn, {50, 40}}});
   for (int i = 0; i < 100; ++i) stream.show({{kAnn, {50, 50}}});
@@ -215,7 +215,7 @@ TEST_F(LineCounter, KeepsNoMoreThanAMinuteOfTracks) {
   EXPECT_LE(stream.saved().at("tracks").size(), 31u) << "two seconds each";
 }
 
-TEST_F(LineCounter, CountsOnOverDiscontinuities) {
+TEST_F(LineCounter, KeepsItsCountsAfterDiscontinuities) {
   using enum vcap::Discontinuity;
   DoorStream stream(capsule_, {{"line", kAcross}});
   stream.show({{kAnn, {50, 40}}}, start);
@@ -225,7 +225,7 @@ TEST_F(LineCounter, CountsOnOverDiscontinuities) {
   EXPECT_EQ(stream.counts(), (Counts{1, 0}));
 }
 
-TEST_F(LineCounter, SeesPersonsInPicturesOfAnotherSize) {
+TEST_F(LineCounter, HandlesPicturesOfAnotherSize) {
   DoorStream stream(capsule_, {{"line", kAcross}});
   stream.show({{kAnn, {50, 40}}});
   stream.image = cv::Mat(400, 300, CV_8UC3, cv::Scalar::all(0));
@@ -233,7 +233,7 @@ TEST_F(LineCounter, SeesPersonsInPicturesOfAnotherSize) {
   EXPECT_EQ(stream.show({{kAnn, {150, 240}}}).size(), 1u);
 }
 
-TEST_F(LineCounter, GoesOnFromWhatAnotherVersionSaved) {
+TEST_F(LineCounter, ContinuesFromAStateThatAnotherVersionSaved) {
   DoorStream stream(capsule_, {{"line", kAcross}});
   stream.show({{kAnn, {50, 40}}});
   stream.show({{kAnn, {50, 60}}, {kBob, {70, 60}}});

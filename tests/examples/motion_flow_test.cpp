@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Something to hold on to: noise, with spots of some pixels.
+/// A texture that the flow can follow: noise with spots of some pixels.
 cv::Mat texture(cv::Size size, std::uint64_t seed) {
   cv::Mat picture(size, CV_8UC3);
   cv::RNG(seed).fill(picture, cv::RNG::UNIFORM, 0, 255);
@@ -21,10 +21,10 @@ cv::Mat texture(cv::Size size, std::uint64_t seed) {
 
 const cv::Rect kSquare(200, 150, 120, 120);
 
-/// Flow is smooth, and so is a little slower at the edges of what moves than within.
+/// Tolerance: flow is smooth, so it is a little slower at the edges of a moving thing than inside.
 constexpr double kAtEdges = 0.25;
 
-/// A square at that distance from its place, before a wall.
+/// A square in front of a wall, moved by `way` from its first place.
 cv::Mat square_moved_by(cv::Point way, cv::Size size = {640, 480}) {
   cv::Mat picture = texture(size, 5);
   texture(kSquare.size(), 7).copyTo(picture(kSquare + way));
@@ -43,7 +43,7 @@ void expect_velocity(const vcap::DetectionNode& node, const cv::Vec2d& expected,
 
 class MotionFlow : public testing::Test {
  protected:
-  /// What it finds in `now`, so long after `before`.
+  /// The nodes that it finds in `now`, which comes `pause` after `before`.
   std::vector<vcap::DetectionNode> find(
       const cv::Mat& before, const cv::Mat& now,
       std::chrono::milliseconds pause = std::chrono::milliseconds(40)) {
@@ -57,14 +57,14 @@ class MotionFlow : public testing::Test {
   vcap::OptionValues options_ = capsule_->default_options();
 };
 
-TEST_F(MotionFlow, SeesNothingMoveWhereNothingDoes) {
+TEST_F(MotionFlow, FindsNoMotionIfNothingMoves) {
   const auto found = find(square_moved_by({}), square_moved_by({}));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].name, "motion");
   EXPECT_EQ(velocity(found[0]), cv::Vec2d(0, 0));
 }
 
-TEST_F(MotionFlow, FindsWhatMovesAndHowFast) {
+TEST_F(MotionFlow, FindsAMovingThingAndItsSpeed) {
   for (const cv::Point way : {cv::Point(8, 0), {-10, 6}, {0, 12}, {3, -16}}) {
     SCOPED_TRACE(testing::Message() << way);
     const auto found = find(square_moved_by({}), square_moved_by(way));
@@ -78,13 +78,13 @@ TEST_F(MotionFlow, FindsWhatMovesAndHowFast) {
   }
 }
 
-TEST_F(MotionFlow, TellsHowThePictureMoves) {
+TEST_F(MotionFlow, MeasuresTheMotionOfThePicture) {
   const cv::Mat wall = texture({800, 600}, 3);
   const auto found = find(wall(cv::Rect(40, 40, 640, 480)), wall(cv::Rect(34, 43, 640, 480)));
   expect_velocity(found.front(), {6 * 25, -3 * 25}, 0.1);
 }
 
-TEST_F(MotionFlow, CountsTimeAndNotFrames) {
+TEST_F(MotionFlow, MeasuresSpeedByTimeAndNotByFrames) {
   const auto found = find(square_moved_by({}), square_moved_by({8, 4}), std::chrono::seconds(1));
   ASSERT_EQ(found.size(), 1u) << "nothing is as fast as 25 pixels a second";
   options_.set("min_speed", 5.0);
@@ -93,12 +93,12 @@ TEST_F(MotionFlow, CountsTimeAndNotFrames) {
   expect_velocity(slow[1], {8, 4}, kAtEdges);
 }
 
-TEST_F(MotionFlow, LeavesOutWhatIsSmallerThanItsOptionSays) {
+TEST_F(MotionFlow, LeavesOutThingsBelowTheAreaOfItsOption) {
   options_.set("min_area", 120 * 120 * 2);
   EXPECT_EQ(find(square_moved_by({}), square_moved_by({8, 0})).size(), 1u);
 }
 
-TEST_F(MotionFlow, TakesPicturesOfAnySize) {
+TEST_F(MotionFlow, AcceptsPicturesOfAnySize) {
   for (const cv::Size size :
        {cv::Size(1, 1), {3, 2}, {16, 16}, {17, 31}, {3000, 2}, {1, 900}, {641, 479}}) {
     SCOPED_TRACE(testing::Message() << size);
@@ -111,7 +111,7 @@ TEST_F(MotionFlow, TakesPicturesOfAnySize) {
   }
 }
 
-TEST_F(MotionFlow, BeginsAnewWhereThereIsNothingToCompareWith) {
+TEST_F(MotionFlow, StartsAgainIfThereIsNothingToCompareWith) {
   std::vector<cv::Mat> pictures;
   for (int i = 0; i < 6; ++i) pictures.push_back(square_moved_by({8 * i, 0}));
   pictures.push_back(square_moved_by({48, 0}, {500, 400}));

@@ -18,11 +18,11 @@
 #include "examples/streams.hpp"
 #include "vcap/backends/engine.hpp"
 
-// What the tests of the capsules with networks share.
+// Shared by the tests of the capsules with networks.
 
 namespace examples {
 
-/// Why a capsule with a network cannot be tested, and what to do; nothing if it can.
+/// Why a capsule with a network cannot be tested, and the remedy; `nullopt` if it can.
 inline std::optional<std::string> missing_for(const std::string& name) {
   std::string what;
   if (!std::ranges::count(vcap::installed_engines(), "openvino"))
@@ -38,17 +38,17 @@ inline std::optional<std::string> missing_for(const std::string& name) {
 }
 
 /// Fails a test if that capsule or its engine is not built. Skips it if the build was configured
-/// to have no networks.
+/// without networks.
 #define REQUIRE_NETWORK(name)                                         \
   if (VCAP_WITHOUT_NETWORKS)                                          \
     GTEST_SKIP() << "configured with VCAP_WITHOUT_NETWORKS";          \
   else if (const auto missing = examples::missing_for(name); missing) \
   FAIL() << *missing
 
-/// The capsules that are loaded, until the last test has run.
+/// Keeps loaded capsules until the last test has run.
 class LoadedNetworks final : public testing::Environment {
  public:
-  /// One that keeps nothing in the user's cache.
+  /// The capsule, loaded without the user's cache.
   std::shared_ptr<vcap::Capsule> get(const std::string& name) {
     std::shared_ptr<vcap::Capsule>& capsule = loaded_[name];
     if (!capsule)
@@ -70,7 +70,7 @@ inline std::shared_ptr<vcap::Capsule> network(const std::string& name) {
   return loaded_networks.get(name);
 }
 
-/// One of the pictures of the package opencv-doc.
+/// A picture of the package opencv-doc.
 inline cv::Mat picture(const std::string& name) {
   const auto path = footage("pictures/" + name);
   cv::Mat read = cv::imread(path.string(), cv::IMREAD_COLOR);
@@ -78,7 +78,7 @@ inline cv::Mat picture(const std::string& name) {
   return read;
 }
 
-/// The labels by hand of tests/data/opencv_samples: "faces" or "text".
+/// The labels of tests/data/opencv_samples, which were made by hand: "faces" or "text".
 inline nlohmann::json labels(const std::string& what) {
   std::ifstream file(std::string(VCAP_SAMPLE_LABELS) + "/" + what + ".json");
   return nlohmann::json::parse(file);
@@ -88,7 +88,7 @@ inline vcap::DetectionNode node(const std::string& name, const cv::Rect2d& box) 
   return {.name = name, .coords = vcap::rect_to_coords(box)};
 }
 
-/// What a capsule for single nodes makes of one.
+/// The result of a capsule for single nodes for one node.
 inline vcap::DetectionNode process(const std::string& capsule, const cv::Mat& image,
                                    vcap::DetectionNode node) {
   return network(capsule)
@@ -102,7 +102,7 @@ inline cv::Point2d point(const vcap::DetectionNode& node, const std::string& nam
   return found->point;
 }
 
-/// The objects of each frame of so many streams at once, all of the same pictures.
+/// The objects of each frame of `streams` concurrent streams, which all have the same pictures.
 inline std::vector<std::vector<std::string>> objects_of_streams(
     const std::vector<std::string>& capsules, const std::vector<cv::Mat>& pictures,
     std::size_t streams) {

@@ -9,14 +9,14 @@
 #include "vcap/base/error.hpp"
 #include "vcap/loading/manifest.hpp"
 
-// What holds for every capsule with a network.
+// Requirements for every capsule with a network.
 
 namespace {
 
 struct NetworkCase {
   std::string capsule;
-  std::string input;  ///< the name of the nodes that it takes one by one; empty: it takes frames
-  std::vector<std::string> pipeline;  ///< with the detector that gives these nodes
+  std::string input;  ///< the name of the single nodes that it takes; empty: it takes frames
+  std::vector<std::string> pipeline;  ///< the capsule and the detector that gives these nodes
   std::string picture;
 };
 
@@ -27,7 +27,7 @@ class Networks : public testing::TestWithParam<NetworkCase> {
   }
 };
 
-TEST_P(Networks, CarryTheirWeightsAndTheLicenceOfThese) {
+TEST_P(Networks, ContainTheirWeightsAndTheLicenceOfTheWeights) {
   std::vector<std::string> paths;
   for (const auto& file : vcap::read_manifest(examples::capsule_path(GetParam().capsule)).files)
     paths.push_back(file.path);
@@ -60,7 +60,7 @@ TEST_P(Networks, RefuseAConfigThatIsMisspelt) {
   }
 }
 
-TEST_P(Networks, TakeFramesOfAnySizeAndPartsOfOnePixel) {
+TEST_P(Networks, AcceptFramesOfAnySizeAndPartsOfOnePixel) {
   const auto capsule = examples::network(GetParam().capsule);
   for (const cv::Size size :
        {cv::Size(1, 1), cv::Size(1, 300), cv::Size(300, 1), cv::Size(63, 47)}) {
@@ -83,7 +83,7 @@ TEST_P(Networks, TakeFramesOfAnySizeAndPartsOfOnePixel) {
   }
 }
 
-TEST_P(Networks, GiveTwoStreamsAtOnceWhatOneGets) {
+TEST_P(Networks, GiveTheSameForTwoStreamsAtOnceAsForOne) {
   const cv::Mat seen = examples::picture(GetParam().picture);
   const cv::Mat nothing(seen.size(), CV_8UC3, cv::Scalar::all(127));
   const std::vector<cv::Mat> pictures{seen, nothing, seen};
@@ -95,7 +95,7 @@ TEST_P(Networks, GiveTwoStreamsAtOnceWhatOneGets) {
   EXPECT_THAT(examples::objects_of_streams(GetParam().pipeline, pictures, 2), testing::Each(alone));
 }
 
-TEST(MissingNetworks, AreToldWithWhatToDo) {
+TEST(MissingNetworks, AreReportedWithARemedy) {
   EXPECT_THAT(examples::missing_for("detector_unicorn").value_or(""),
               testing::AllOf(testing::ContainsRegex("detector_unicorn|engine openvino"),
                              testing::HasSubstr("cmake/fetch_wheels.sh"),

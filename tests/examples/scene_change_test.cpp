@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A picture of the scene of that letter, with a figure at that place; '*' is a flash.
+/// A picture of the scene `scene`, with a figure at `place`; '*' is a flash.
 cv::Mat scene_picture(char scene, int place, cv::Size size) {
   static const std::map<char, cv::Scalar> colors = {
       {'a', {40, 120, 60}}, {'b', {150, 60, 40}}, {'c', {30, 40, 160}}, {'*', {250, 250, 250}}};
@@ -54,22 +54,22 @@ struct CutCase {
 TEST_F(SceneChange, FindsTheFirstFrameOfEachScene) {
   const CutCase cases[] = {
       {"aaaaaa", {}},       {"aaabbb", {3}},  {"aabbccaa", {2, 4, 6}},
-      {"abbbbb", {1}},  // nothing stands in the place of the frame before the first
-      {"aaaaab", {5}},  // nor of the one behind the last
+      {"abbbbb", {1}},  // there is no frame before the first
+      {"aaaaab", {5}},  // nor one behind the last
       {"ab", {1}},          {"a", {}},        {"aaa*aaa", {}},  // a flash comes and goes
       {"*aaaa", {1}},       {"aaa*bbb", {4}},                   // a flash between two scenes
       {"aaa**aaa", {3, 5}},                                     // two frames are a scene
-      {"abcabc", {5}},                                          // none stays, but perhaps the last
+      {"abcabc", {5}},                                          // only the last may stay
   };
   for (const CutCase& one : cases) EXPECT_EQ(changes(one.scenes), one.cuts) << one.scenes;
 }
 
-TEST_F(SceneChange, ComparesNothingOverADiscontinuity) {
+TEST_F(SceneChange, ComparesNothingAcrossADiscontinuity) {
   EXPECT_THAT(changes("aaabbb", {160, 120}, {3}), IsEmpty());
   EXPECT_THAT(changes("aaabbbcc", {160, 120}, {3}), ElementsAre(6));
 }
 
-TEST_F(SceneChange, TellsTheFrameAndHowFarApartTheScenesAre) {
+TEST_F(SceneChange, ReportsTheFrameAndTheDistanceOfTheScenes) {
   std::vector<cv::Mat> pictures(2, cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(0)));
   pictures.resize(4, cv::Mat(48, 64, CV_8UC3, cv::Scalar(0, 0, 255)));
   const auto records = examples::run(capsule_, pictures);
@@ -80,8 +80,8 @@ TEST_F(SceneChange, TellsTheFrameAndHowFarApartTheScenesAre) {
   EXPECT_DOUBLE_EQ(change.extra_data.at("score").get<double>(), 1) << "they share no colour";
 }
 
-// Half of the picture is another: √(1 − √½), or 0.541, by Hellinger's distance.
-TEST_F(SceneChange, AsksForTheDistanceThatItsOptionSays) {
+// Half of the picture differs: Hellinger's distance is √(1 − √½), or 0.541.
+TEST_F(SceneChange, RequiresTheDistanceOfItsOption) {
   const cv::Mat one(48, 64, CV_8UC3, cv::Scalar::all(0));
   cv::Mat other = one.clone();
   other(cv::Rect(0, 0, 32, 48)) = cv::Scalar(0, 0, 255);
@@ -95,7 +95,7 @@ TEST_F(SceneChange, AsksForTheDistanceThatItsOptionSays) {
   }
 }
 
-TEST_F(SceneChange, TakesPicturesOfAnySize) {
+TEST_F(SceneChange, AcceptsPicturesOfAnySize) {
   for (const cv::Size size : {cv::Size(1, 1), {3, 2}, {2000, 1}, {641, 479}})
     EXPECT_THAT(changes("aaabbb", size), ElementsAre(3)) << size;
 }
@@ -106,7 +106,7 @@ TEST_F(SceneChange, FindsTheCutsOfAFilm) {
               ElementsAre(1, 98, 154, 200));
 }
 
-TEST_F(SceneChange, FindsNoneWhereTheCameraStaysAndPeopleWalk) {
+TEST_F(SceneChange, FindsNoCutIfTheCameraStaysAndPeopleWalk) {
   EXPECT_THAT(changes_of(examples::run(capsule_, examples::read_frames(examples::footage(), 100))),
               IsEmpty());
 }

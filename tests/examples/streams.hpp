@@ -14,11 +14,11 @@
 #include "examples/examples.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 
-// Whole streams through the example capsules.
+// Runs whole streams through the example capsules.
 
 namespace examples {
 
-/// A stored stream of these pictures, 25 a second.
+/// A stored source of these pictures, 25 a second.
 class Pictures final : public vcap::Source {
  public:
   explicit Pictures(std::vector<cv::Mat> pictures, std::vector<std::int64_t> seeks = {})
@@ -39,7 +39,7 @@ class Pictures final : public vcap::Source {
 
  private:
   const std::vector<cv::Mat> pictures_;
-  const std::vector<std::int64_t> seeks_;  ///< indexes of frames that do not follow
+  const std::vector<std::int64_t> seeks_;  ///< indexes of frames after a seek
   std::int64_t next_ = 0;
 };
 
@@ -73,8 +73,8 @@ inline std::vector<std::string> lines_of(const std::vector<vcap::FrameRecord>& r
   return lines;
 }
 
-/// Whether the capsule's records of a clip are the same, byte for byte, where it is run in slices;
-/// the first that is not, where there is one.
+/// Whether the capsule's records of a clip are byte for byte the same if the clip runs in slices. A
+/// failure shows the first record that differs.
 inline testing::AssertionResult gives_the_same_in_slices(
     const std::shared_ptr<vcap::Capsule>& capsule, const std::filesystem::path& clip,
     const vcap::SourceOptions& part = {}) {
@@ -93,7 +93,7 @@ inline testing::AssertionResult gives_the_same_in_slices(
   return testing::AssertionFailure() << "in slices: " << *one << "\nin one go: " << *other;
 }
 
-/// Has OpenCV use so many threads for a while.
+/// Makes OpenCV use `threads` threads while this object lives.
 class OpenCvThreads {
  public:
   explicit OpenCvThreads(int threads) { cv::setNumThreads(threads); }
@@ -105,7 +105,7 @@ class OpenCvThreads {
   const int before_ = cv::getNumThreads();
 };
 
-/// The same for the frames of a clip, all in OpenCV's own threads: one of them, then many.
+/// Whether the records of these frames are the same with one and with many threads of OpenCV.
 inline testing::AssertionResult gives_the_same_with_any_threads(
     const std::shared_ptr<vcap::Capsule>& capsule, const std::vector<cv::Mat>& frames) {
   const auto lines = [&](int count) {

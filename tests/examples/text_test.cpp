@@ -7,7 +7,7 @@
 
 #include "examples/networks.hpp"
 
-// detector_text and recognizer_text.
+// Tests of detector_text and recognizer_text.
 
 namespace {
 
@@ -23,7 +23,7 @@ std::string read(const cv::Mat& image, const vcap::DetectionNode& line) {
   return examples::process("recognizer_text", image, line).extra_data.at("text");
 }
 
-/// In small letters; maybe without its spaces.
+/// The text in lower case; without spaces unless `spaces` is set.
 std::string plain(const std::string& text, bool spaces) {
   std::string result;
   for (const char c : text)
@@ -99,7 +99,7 @@ struct ReadingCase {
 
 class ClearText : public Text, public testing::WithParamInterface<ReadingCase> {};
 
-TEST_P(ClearText, IsReadAsAnybodyReadsIt) {
+TEST_P(ClearText, IsReadCorrectly) {
   EXPECT_EQ(
       plain(read(examples::picture(GetParam().picture), examples::node("text", GetParam().box)),
             true),
@@ -134,12 +134,12 @@ TEST_F(Text, IsReadAtAnyAngleByItsCorners) {
   }
 }
 
-TEST_F(Text, IsEmptyWhereThereIsNone) {
+TEST_F(Text, IsEmptyIfThereIsNone) {
   const cv::Mat gray(240, 320, CV_8UC3, cv::Scalar::all(127));
   EXPECT_EQ(read(gray, examples::node("text", {100, 60, 120, 20})), "");
 }
 
-TEST_F(Text, OfAnOutlineWithoutAreaIsEmpty) {
+TEST_F(Text, IsEmptyForAnOutlineWithoutArea) {
   const vcap::DetectionNode point{.name = "text",
                                   .coords = {{20, 20}, {20, 20}, {20, 20}, {20, 20}}};
   EXPECT_EQ(read(cv::Mat(240, 320, CV_8UC3, cv::Scalar::all(127)), point), "");

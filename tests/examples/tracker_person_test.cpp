@@ -15,7 +15,7 @@ Ids ids_of(const vcap::DetectionNodes& persons) {
   return ids;
 }
 
-/// A stream through the tracker, frame after frame, 25 a second.
+/// Sends a stream through the tracker, one frame at a time, 25 frames a second.
 class Stream {
  public:
   Stream(std::shared_ptr<vcap::Capsule> capsule, std::string id)
@@ -76,7 +76,7 @@ TEST_F(TrackerPerson, KeepsTheIdsOfPersonsWhoMove) {
   }
 }
 
-TEST_F(TrackerPerson, KeepsIdsWhateverTheOrderOfDetections) {
+TEST_F(TrackerPerson, KeepsIdsInAnyOrderOfDetections) {
   const Ids first = stream_.show({kSomebody, kSomebodyElse});
   EXPECT_EQ(stream_.show({kSomebodyElse, kSomebody}), (Ids{first[1], first[0]}));
 }
@@ -91,7 +91,7 @@ TEST_F(TrackerPerson, KeepsAnIdForASecondAndAHalf) {
   EXPECT_NE(stream_.show({kSomebody}), before);
 }
 
-TEST_F(TrackerPerson, ForgetsAsSoonAsItsOptionSays) {
+TEST_F(TrackerPerson, ForgetsPersonsAfterTheTimeOfItsOption) {
   stream_.options().set("max_lost", 0.1);
   const Ids before = stream_.show({kSomebody});
   stream_.show_nobody(1);
@@ -100,12 +100,12 @@ TEST_F(TrackerPerson, ForgetsAsSoonAsItsOptionSays) {
   EXPECT_NE(stream_.show({kSomebody}), before);
 }
 
-TEST_F(TrackerPerson, GivesANewIdToWhomStandsElsewhere) {
+TEST_F(TrackerPerson, GivesANewIdToAPersonElsewhere) {
   const Ids before = stream_.show({kSomebody});
   EXPECT_NE(stream_.show({kSomebodyElse}), before);
 }
 
-TEST_F(TrackerPerson, AsksForTheOverlapThatItsOptionSays) {
+TEST_F(TrackerPerson, RequiresTheOverlapOfItsOption) {
   const cv::Point2d half_a_width(30, 0);
   const Ids before = stream_.show({kSomebody});
   stream_.options().set("min_iou", 0.8);
@@ -115,13 +115,13 @@ TEST_F(TrackerPerson, AsksForTheOverlapThatItsOptionSays) {
   EXPECT_EQ(stream_.show({kSomebody + half_a_width * 3}), second);
 }
 
-// The best single pair is (second before, first now), but then nothing is left for the others.
-TEST_F(TrackerPerson, PairsPersonsSoThatTheWholeOverlapsMost) {
+// The best single pair is (second before, first now), but then the other two overlap too little.
+TEST_F(TrackerPerson, PairsPersonsForTheGreatestTotalOverlap) {
   const Ids before = stream_.show({{100, 100, 60, 120}, {124, 100, 60, 120}});
   EXPECT_EQ(stream_.show({{114, 100, 60, 120}, {138, 100, 60, 120}}), before);
 }
 
-TEST_F(TrackerPerson, WaitsForASecondLookAtAPersonWhoIsUnsure) {
+TEST_F(TrackerPerson, WaitsForASecondDetectionOfAnUnsurePerson) {
   EXPECT_TRUE(stream_.show_sure(kSomebody, 0.6).empty());
   const Ids second = stream_.show_sure(kSomebody, 0.6);
   ASSERT_EQ(second.size(), 1u);
@@ -130,7 +130,7 @@ TEST_F(TrackerPerson, WaitsForASecondLookAtAPersonWhoIsUnsure) {
   EXPECT_EQ(stream_.show_sure(kSomebodyElse, 0.6).size(), 1u);
 }
 
-TEST_F(TrackerPerson, SmoothsTheBoxAndKeepsTheDetectors) {
+TEST_F(TrackerPerson, SmoothsTheBoxAndKeepsThatOfTheDetector) {
   stream_.show({kSomebody});
   vcap::DetectionNode moved = examples::person(kSomebody + cv::Point2d(10, 0));
   moved.attributes["upper_color"] = "red";
@@ -143,7 +143,7 @@ TEST_F(TrackerPerson, SmoothsTheBoxAndKeepsTheDetectors) {
   EXPECT_EQ(tracked[0].extra_data, moved.extra_data);
 }
 
-TEST_F(TrackerPerson, GivesPredictedPlacesForAsLongAsItsOptionSays) {
+TEST_F(TrackerPerson, GivesPredictedBoxesForTheTimeOfItsOption) {
   stream_.options().set("emit_lost_for", 0.1);
   const Ids first = stream_.show({kSomebody});
   for (int i = 0; i < 2; ++i) {
@@ -161,7 +161,7 @@ TEST_F(TrackerPerson, PredictsNobodyOutsideThePicture) {
   stream_.show_nobody(3);
 }
 
-TEST_F(TrackerPerson, TellsPersonsApartByTheirEncodings) {
+TEST_F(TrackerPerson, DistinguishesPersonsByTheirEncodings) {
   const auto look = [&](const cv::Rect2d& red, const cv::Rect2d& blue) {
     vcap::DetectionNode one = examples::person(red), other = examples::person(blue);
     one.encoding = {1, 0};
@@ -174,14 +174,14 @@ TEST_F(TrackerPerson, TellsPersonsApartByTheirEncodings) {
   EXPECT_EQ(look(beside, kSomebody), before) << "they changed places unseen";
 }
 
-TEST_F(TrackerPerson, StartsAfreshAfterADiscontinuity) {
+TEST_F(TrackerPerson, StartsAgainAfterADiscontinuity) {
   const Ids before = stream_.show({kSomebody});
   for (const auto discontinuity : {vcap::Discontinuity::gap, vcap::Discontinuity::seek,
                                    vcap::Discontinuity::reconnect, vcap::Discontinuity::loop})
     EXPECT_NE(stream_.show({kSomebody}, discontinuity), before);
 }
 
-TEST_F(TrackerPerson, NeverGivesAnIdInTwoStreams) {
+TEST_F(TrackerPerson, NeverGivesOneIdInTwoStreams) {
   Stream other(capsule_, "exit");
   const Ids here = stream_.show({kSomebody, kSomebodyElse});
   const Ids there = other.show({kSomebody, kSomebodyElse});
@@ -193,7 +193,7 @@ TEST_F(TrackerPerson, GivesTheSameIdsInEveryRunOfAStream) {
   EXPECT_EQ(stream_.show({kSomebody, kSomebodyElse}), again.show({kSomebody, kSomebodyElse}));
 }
 
-/// Persons of a stream of its own, who wander, come and go.
+/// The persons of one stream, who move at random, come and go.
 std::vector<vcap::DetectionNodes> wanderers(unsigned seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<double> share(0, 1);
@@ -212,7 +212,7 @@ std::vector<vcap::DetectionNodes> wanderers(unsigned seed) {
   return frames;
 }
 
-TEST_F(TrackerPerson, GivesInterleavedStreamsWhatEachGivesAlone) {
+TEST_F(TrackerPerson, GivesTheSameForInterleavedStreamsAsForEachAlone) {
   constexpr unsigned kStreams = 4;
   std::vector<std::vector<vcap::DetectionNodes>> alone(kStreams);
   for (unsigned s = 0; s < kStreams; ++s) {
@@ -228,7 +228,7 @@ TEST_F(TrackerPerson, GivesInterleavedStreamsWhatEachGivesAlone) {
           << "stream " << s << ", frame " << frame;
 }
 
-TEST_F(TrackerPerson, GoesOnFromWhatAnotherVersionSaved) {
+TEST_F(TrackerPerson, ContinuesFromAStateThatAnotherVersionSaved) {
   const Ids before = stream_.show({kSomebody});
   const nlohmann::json saved = capsule_->save_state("entrance");
   const auto newer = examples::load("tracker_person");

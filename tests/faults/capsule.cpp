@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small capsule that does a little of everything: batches, keeps state, reads a file of its own.
+// A small capsule that uses many features: it batches, keeps state, and reads a file of its own.
 #include "vcap/capsule.hpp"
 
 namespace {
@@ -36,8 +36,8 @@ class Backend final : public vcap::BaseBackend<std::string, std::size_t> {
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    // Member by member: where memory fails within a braced list that is returned, GCC 12 destroys
-    // members that it has not made yet.
+    // Sets member by member: if an allocation fails within a returned braced list, GCC 12 destroys
+    // members that it has not constructed yet.
     vcap::CapsuleInfo info;
     info.name = "words";
     info.version = 1;

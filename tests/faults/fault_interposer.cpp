@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands before the C library's allocation and file system calls (LD_PRELOAD) and makes the n-th
-// one fail while it is armed. Calls count from whichever thread, but not from the libraries below.
+// Replaces the C library's allocation and file system calls (LD_PRELOAD), and makes the n-th one
+// fail while it is armed. Counts calls of all threads, but not of the libraries listed below.
 //
-// Left out are callers that are known not to survive a failed allocation, whoever uses them:
-//   libtbb            ends the process, or loses a worker, where its scheduler gets no memory
-//   ld-linux          keeps what it has half loaded; glibc promises nothing there
-// Calls that the C library makes inside itself (dlopen's mmap, fopen's open, a thread's stack) do
-// not pass here at all.
+// These callers are left out, since they do not survive a failed allocation in any program:
+//   libtbb            ends the process, or loses a worker, if its scheduler gets no memory
+//   ld-linux          keeps a half-loaded library; glibc guarantees nothing for this case
+// Calls inside the C library itself (dlopen's mmap, fopen's open, a thread's stack) do not reach
+// this file.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ namespace {
 
 constexpr const char* kLeftOut[] = {"libtbb", "ld-linux"};
 
-std::atomic<int> armed{-1};  ///< a Kind, or none
+std::atomic<int> armed{-1};  ///< a Kind, or -1 if not armed
 std::atomic<long> calls{0};
 std::atomic<long> nth{0};
 std::atomic<const char*> failed_call{nullptr};
@@ -66,7 +66,7 @@ int note_library(dl_phdr_info* info, std::size_t, void* found) {
     Library library{begin, begin + segment.p_memsz, false};
     for (const char* const name : kLeftOut)
       if (std::strstr(info->dlpi_name, name) != nullptr) library.is_left_out = true;
-    // Written by one thread at a time: the linker holds its lock around this.
+    // Only one thread at a time writes here: the linker holds its lock around this function.
     const std::size_t count = library_count;
     if (count < std::size(libraries)) {
       libraries[count] = library;
@@ -84,7 +84,7 @@ bool is_left_out(void* caller) {
   return ::dl_iterate_phdr(note_library, &place) == 2;
 }
 
-/// Whether this call is the one that is to fail.
+/// Whether this call must fail.
 bool fails(faults::Kind kind, void* caller, const char* name) {
   if (armed != kind || is_left_out(caller)) return false;
   if (++calls != nth) return false;
@@ -115,7 +115,7 @@ Function next(const char* name) {
 
 EXPORT void fault_arm(faults::Kind kind, long which) {
   void* first[1];
-  ::backtrace(first, 1);  // which sets itself up, once
+  ::backtrace(first, 1);  // the first call initialises it
   calls = 0;
   nth = which;
   failed_call = nullptr;
@@ -173,7 +173,7 @@ EXPORT void free(void* memory) {
   __libc_free(memory);
 }
 
-// Not through malloc, whose caller would then be here.
+// Does not call malloc(), since the caller of malloc() would then be this library.
 #define OPERATOR_NEW(operation, allocate)                                                         \
   if (fails(faults::kAllocation, __builtin_return_address(0), operation)) throw std::bad_alloc(); \
   void* const memory = counted(allocate);                                                         \
@@ -261,7 +261,7 @@ DEFINE_FCNTL(fcntl64)
 
 EXPORT int close(int fd) {
   REAL(close);
-  const int result = real(fd);  // the descriptor is gone even where the kernel reports an error
+  const int result = real(fd);  // the kernel closes the descriptor even if it reports an error
   FAIL_FILE_CALL(close, EIO, -1)
   return result;
 }

@@ -12,7 +12,7 @@
 
 namespace faults {
 
-/// Read once for each file, at one go: libraries with their debug information are long.
+/// The file's content. Reads each file once, since libraries with debug information are large.
 inline const std::string& content_of(const std::string& path) {
   static std::map<std::string, std::string> contents;
   const auto [place, is_new] = contents.try_emplace(path);
@@ -25,8 +25,8 @@ inline const std::string& content_of(const std::string& path) {
   return place->second;
 }
 
-/// The mangled name of the function that an address lies in, read from its file's own table of
-/// symbols, which has hidden ones too; empty where there is none.
+/// The mangled name of the function at an address; empty if there is none. Reads the file's own
+/// symbol table, which has hidden symbols, too.
 inline std::string function_at(const void* address) {
   Dl_info info{};
   if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};

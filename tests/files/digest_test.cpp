@@ -8,7 +8,7 @@ namespace {
 
 std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// FIPS 180-4's examples, and the check value of CRC-32/ISO-HDLC.
+// The examples of FIPS 180-4, and the check value of CRC-32/ISO-HDLC.
 TEST(Digest, GivesThePublishedValues) {
   EXPECT_EQ(sha256({}), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256(bytes("abc")),
@@ -17,7 +17,7 @@ TEST(Digest, GivesThePublishedValues) {
   EXPECT_EQ(crc32(bytes("123456789")), 0xcbf43926u);
 }
 
-TEST(Fingerprint, GivesBothForBytesOfManyParts) {
+TEST(Fingerprint, GivesBothChecksumsOfALargeInput) {
   std::string text(1'000'003, '\0');
   for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i >> 7);
   const Fingerprint print = fingerprint(bytes(text));

@@ -15,7 +15,7 @@ TEST(EntryName, MayBeAnyPlainRelativePath) {
     EXPECT_THAT(entry_name_fault(name), IsEmpty()) << name;
 }
 
-TEST(EntryName, HasAFaultWhereItCouldMeanSomethingElseSomewhere) {
+TEST(EntryName, HasAFaultIfAnotherSystemCouldReadItDifferently) {
   const std::string long_component(256, 'a');
   const std::pair<std::string, const char*> cases[] = {
       {"", "is empty"},
@@ -34,10 +34,10 @@ TEST(EntryName, HasAFaultWhereItCouldMeanSomethingElseSomewhere) {
       {"\xc0\xaf", "not UTF-8"},
       {"\xff", "not UTF-8"},
       {"\xed\xa0\x80", "not UTF-8"},        // a surrogate
-      {"cafe\xcc\x81", "normal form NFC"},  // e and an accent
+      {"cafe\xcc\x81", "normal form NFC"},  // e with a separate accent
       {"a\xc2\x85"
        "b",
-       "control character 133"},  // next line
+       "control character 133"},  // the control character "next line"
       {"a\xe2\x80\xa8"
        "b",
        "control character 8232"},
@@ -48,11 +48,11 @@ TEST(EntryName, HasAFaultWhereItCouldMeanSomethingElseSomewhere) {
     EXPECT_THAT(entry_name_fault(name), HasSubstr(fault)) << name;
 }
 
-TEST(EntryNames, HaveNoFaultWhereEachStandsForAFileOfItsOwn) {
+TEST(EntryNames, HaveNoFaultIfEachNamesADifferentFile) {
   EXPECT_THAT(entry_names_fault({"a", "ab", "b/a", "b/c"}), IsEmpty());
 }
 
-TEST(EntryNames, HaveAFaultWhereAFileSystemCouldNotHoldThemAll) {
+TEST(EntryNames, HaveAFaultIfAFileSystemCouldNotHoldThemAll) {
   EXPECT_THAT(entry_names_fault({"a", "b", "a"}), HasSubstr("\"a\" is there twice"));
   EXPECT_THAT(entry_names_fault({"a/B", "A/b"}), HasSubstr("differ only in case"));
   EXPECT_THAT(entry_names_fault({"\xc3\xa9", "\xc3\x89"}), HasSubstr("differ only in case"));

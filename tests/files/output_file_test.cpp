@@ -44,7 +44,7 @@ TEST(OutputFile, LeavesNothingIfItIsNotCompleted) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(OutputFile, TellsOfADiskThatIsFull) {
+TEST(OutputFile, ReportsAFullDisk) {
   const TemporaryFolder folder;
   const OutputFile file(folder / "clip.mp4");
   EXPECT_NO_THROW(file.check_space(1));
@@ -60,7 +60,7 @@ TEST(OutputFile, IsWrittenInPlaceIfItIsADevice) {
               ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("/dev/full")));
 }
 
-TEST(OutputFile, TakesNoDeviceIfItMustBeARegularFile) {
+TEST(OutputFile, RefusesADeviceIfItMustBeARegularFile) {
   EXPECT_THAT([] { OutputFile("/dev/full", OutputFile::Target::regular_file); },
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no regular file")));
   struct stat status {};
@@ -68,7 +68,7 @@ TEST(OutputFile, TakesNoDeviceIfItMustBeARegularFile) {
   EXPECT_TRUE(S_ISCHR(status.st_mode));
 }
 
-TEST(OutputFile, RefusesWhatCanHaveNoFile) {
+TEST(OutputFile, RefusesPathsThatCannotBeFiles) {
   const TemporaryFolder folder;
   const auto open = [](const fs::path& path) { return [path] { OutputFile file(path); }; };
   EXPECT_THAT(open(folder.path()),

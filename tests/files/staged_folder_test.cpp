@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders that somebody else meddles with, or that cannot be written.
+// Folders that another process changes meanwhile, or that cannot be written.
 #include "files/staged_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -31,12 +31,12 @@ std::vector<std::string> everything_below(const fs::path& folder) {
   return names;
 }
 
-/// A folder "out" that is being written, and one "elsewhere" that nothing may come into.
+/// The folder "out" is being written; nothing may be written into "elsewhere".
 class MeddledFolder : public testing::Test {
  protected:
   MeddledFolder() { fs::create_directory(folder_ / "elsewhere"); }
 
-  /// The unfinished folder, as somebody else would find it.
+  /// The unfinished folder, found as another process would find it.
   fs::path unfinished() const {
     for (const auto& entry : fs::directory_iterator(folder_.path()))
       if (entry.path().extension() == ".part") return entry.path();
@@ -54,7 +54,7 @@ class MeddledFolder : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(MeddledFolder, DoesNotWriteThroughALinkInAFoldersPlace) {
+TEST_F(MeddledFolder, DoesNotWriteThroughALinkThatReplacesAFolder) {
   {
     StagedFolder output(target());
     plant_link("models");
@@ -64,7 +64,7 @@ TEST_F(MeddledFolder, DoesNotWriteThroughALinkInAFoldersPlace) {
   expect_nothing_left();
 }
 
-TEST_F(MeddledFolder, DoesNotWriteThroughALinkThatTakesAFoldersPlaceBetweenTwoFiles) {
+TEST_F(MeddledFolder, DoesNotWriteThroughALinkThatReplacesAFolderBetweenTwoFiles) {
   {
     StagedFolder output(target());
     output.write("models/deep/a.bin", kText);
@@ -76,7 +76,7 @@ TEST_F(MeddledFolder, DoesNotWriteThroughALinkThatTakesAFoldersPlaceBetweenTwoFi
   expect_nothing_left();
 }
 
-TEST_F(MeddledFolder, DoesNotWriteThroughALinkInAFilesPlace) {
+TEST_F(MeddledFolder, DoesNotWriteThroughALinkThatReplacesAFile) {
   {
     StagedFolder output(target());
     fs::create_symlink(folder_ / "elsewhere" / "a.bin", unfinished() / "a.bin");
@@ -86,7 +86,7 @@ TEST_F(MeddledFolder, DoesNotWriteThroughALinkInAFilesPlace) {
   expect_nothing_left();
 }
 
-TEST_F(MeddledFolder, WritesOnInTheFolderThatItMadeWhereALinkTakesItsPlace) {
+TEST_F(MeddledFolder, KeepsWritingIntoItsOwnFolderIfALinkReplacesIt) {
   {
     StagedFolder output(target());
     const fs::path made = unfinished();
@@ -98,7 +98,7 @@ TEST_F(MeddledFolder, WritesOnInTheFolderThatItMadeWhereALinkTakesItsPlace) {
   EXPECT_THAT(everything_below(folder_ / "elsewhere"), IsEmpty());
 }
 
-TEST_F(MeddledFolder, RemovesLinksAndNotWhatTheyLeadTo) {
+TEST_F(MeddledFolder, RemovesLinksAndNotTheirTargets) {
   folder_.write("elsewhere/kept", "kept");
   {
     StagedFolder output(target());
@@ -110,7 +110,7 @@ TEST_F(MeddledFolder, RemovesLinksAndNotWhatTheyLeadTo) {
               testing::ElementsAre("elsewhere", "elsewhere/kept"));
 }
 
-TEST_F(MeddledFolder, DoesNotTakeThePlaceOfALinkThatCameMeanwhile) {
+TEST_F(MeddledFolder, DoesNotReplaceALinkThatAppearedMeanwhile) {
   {
     StagedFolder output(target());
     output.write("a.bin", kText);
@@ -122,7 +122,7 @@ TEST_F(MeddledFolder, DoesNotTakeThePlaceOfALinkThatCameMeanwhile) {
   expect_nothing_left();
 }
 
-TEST_F(MeddledFolder, DoesNotTakeThePlaceOfAFolderThatWasFilledMeanwhile) {
+TEST_F(MeddledFolder, DoesNotReplaceAFolderThatWasFilledMeanwhile) {
   {
     StagedFolder output(target());
     fs::create_directories(folder_ / "out" / "theirs");
@@ -132,7 +132,7 @@ TEST_F(MeddledFolder, DoesNotTakeThePlaceOfAFolderThatWasFilledMeanwhile) {
   EXPECT_TRUE(fs::exists(folder_ / "out" / "theirs"));
 }
 
-TEST_F(MeddledFolder, TakesNoNameThatLeadsOut) {
+TEST_F(MeddledFolder, RefusesNamesThatLeadOutOfTheFolder) {
   {
     StagedFolder output(target());
     for (const char* name : {"../a", "/a", "a/../../b", "", "a//b", "."})

@@ -11,20 +11,20 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-TEST(ParseStrictly, GivesWhatTheLibrarysOwnParserGives) {
+TEST(ParseStrictly, GivesTheSameAsTheLibrarysOwnParser) {
   const std::string text =
       R"({"a":[1,-2,3.5,1e3,"x\u00e9",true,null,[],{}],"b":{"c":[{"d":18446744073709551615}]}})";
   EXPECT_EQ(parse_strictly(text), json::parse(text));
   EXPECT_EQ(parse_strictly("7"), 7);
 }
 
-TEST(ParseStrictly, RefusesAKeyThatIsThereTwiceByItsPointer) {
+TEST(ParseStrictly, RefusesADuplicateKeyWithItsPointer) {
   EXPECT_THAT([] { parse_strictly(R"({"a":[0,{"x/y":1,"b":2,"x/y":3}]})"); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_json,
                                            HasSubstr("/a/1/x~1y: is there twice")));
 }
 
-TEST(ParseStrictly, TakesThirtyTwoLevelsAndNoMore) {
+TEST(ParseStrictly, AcceptsAtMostThirtyTwoLevels) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
@@ -45,7 +45,7 @@ TEST(ParseStrictly, RefusesWholeNumbersThatWouldBeRounded) {
         ThrowsError<InvalidArgument>(ErrorCode::invalid_json, HasSubstr("/a/0: the number")));
 }
 
-TEST(ParseStrictly, RefusesWhatIsNoJson) {
+TEST(ParseStrictly, RefusesInvalidJson) {
   for (const std::string& text :
        {std::string(), std::string("{"), std::string("{} {}"), std::string("\"\xff\""),
         std::string("1e999"), std::string("{\"a\":1,}"), std::string("[1] \0", 5),

@@ -11,7 +11,7 @@ namespace {
 
 class WithoutPassword : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
-TEST_P(WithoutPassword, SaysWhatMayBeSaid) {
+TEST_P(WithoutPassword, HidesThePassword) {
   EXPECT_EQ(without_password(GetParam().first), GetParam().second);
 }
 
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class WithoutPasswords : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
-TEST_P(WithoutPasswords, LeavesThemOutOfALineOfText) {
+TEST_P(WithoutPasswords, HidesThemInALineOfText) {
   EXPECT_EQ(without_passwords(GetParam().first), GetParam().second);
 }
 

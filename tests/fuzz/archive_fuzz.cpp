@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan of an archive, and the unpacking of what it lets in.
+// Scans an archive, and unpacks the entries that the scan accepts.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -13,7 +13,7 @@ FUZZ(bytes) {
   std::uint64_t end = 0;
   for (const vcap::ArchiveEntry& entry :
        vcap::read_directory(bytes, vcap::ArchiveLimits{}, "fuzz")) {
-    // What it lets in lies within the archive.
+    // The bytes of an accepted entry are within the archive.
     if (entry.data_offset > bytes.size() || entry.packed_size > bytes.size() - entry.data_offset)
       std::abort();
     end += entry.packed_size;
@@ -23,6 +23,6 @@ FUZZ(bytes) {
     const vcap::Inflated inflated = vcap::inflate(packed, output);
     if (inflated.size > output.size() || inflated.consumed > packed.size()) std::abort();
   }
-  // And no byte of it twice.
+  // Entries do not share bytes.
   if (end > bytes.size()) std::abort();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of the cache of resources; what is accepted reads the same again.
+// Reads the index of the resource cache. If it is accepted, writing and reading it again gives the
+// same.
 #include <cstdlib>
 #include <string>
 
@@ -11,7 +12,7 @@ FUZZ(bytes) {
   const std::string text = vcap::cache_index_text(index);
   if (vcap::read_cache_index(std::as_bytes(std::span(text))) != index) std::abort();
   if (index.oldest_first().size() != index.entries.size()) std::abort();
-  // A use can always be noted, and is the last one.
+  // A use can always be recorded, and is then the latest.
   const std::string used(64, 'f');
   index.use(used, 1, 0);
   if (index.oldest_first().back() != used) std::abort();

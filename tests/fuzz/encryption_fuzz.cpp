@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of an encrypted file, and its chunks by a key that is known to the seeds.
+// Reads the header of an encrypted file, and its chunks with the key that the seeds use.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -20,7 +20,7 @@ FUZZ(bytes) {
   const vcap::EncryptionHeader header = vcap::read_encryption_header(bytes, "fuzz");
   const auto again = vcap::encryption_header_bytes(header);
   if (!std::ranges::equal(bytes.first(again.size()), again)) std::abort();
-  if (header.mode == vcap::EncryptionHeader::Mode::passphrase) return;  // which costs memory
+  if (header.mode == vcap::EncryptionHeader::Mode::passphrase) return;  // would need much memory
 
   const auto read = [bytes](std::uint64_t offset, std::span<std::byte> into) {
     if (offset > bytes.size() || into.size() > bytes.size() - offset) std::abort();

@@ -8,8 +8,8 @@
 
 #include "vcap/base/error.hpp"
 
-/// Declares what a fuzzing program does with `bytes`. It may throw vcap's own errors and no other
-/// exception; whatever else goes wrong ends the program.
+/// Defines what a fuzzing program does with `bytes`. It may throw vcap's own errors. Any other
+/// exception or failure ends the program.
 #define FUZZ(bytes)                                                                   \
   static void fuzz(std::span<const std::byte> bytes);                                 \
   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { \

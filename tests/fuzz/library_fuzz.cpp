@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scan of a plugin's library.
+// Scans the library of a plugin.
 #include <cstdlib>
 
 #include "fuzz/fuzz.hpp"
@@ -9,7 +9,7 @@
 FUZZ(bytes) {
   try {
     for (const auto& needed : vcap::read_elf_library(bytes, vcap::platform()).needed) {
-      // Bare names of libraries, which the linker is asked for next.
+      // These must be plain names of libraries, since the linker loads them next.
       if (needed.name.empty() || needed.name.find('/') != std::string::npos) std::abort();
     }
   } catch (const vcap::ElfFault&) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a manifest; what is accepted reads the same again.
+// Reads a manifest. If it is accepted, writing and reading it again gives the same.
 #include <cstdlib>
 #include <string>
 

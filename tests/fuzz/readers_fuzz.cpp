@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Reads outputs of networks: the first bytes choose the reader,
-// its settings and the shapes, the others are the numbers. Results are finite, within the picture,
-// and have confidences in 0…1.
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads outputs of networks: the first bytes choose the reader, its settings and the shapes, the
+// others are the numbers. Results are finite, within the picture, and have confidences in 0…1.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -36,7 +37,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// Takes choices from the front of the bytes, and numbers from the rest.
+/// Reads choices from the first bytes, and numbers from the rest.
 class Choices {
  public:
   explicit Choices(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -54,8 +55,8 @@ class Choices {
   double fraction() { return byte() / 255.0; }
   std::span<const std::byte> rest() const { return bytes_; }
 
-  /// The numbers that follow, from the beginning again if they are too few. They are either any
-  /// floats, or near zero as most numbers of a network are, with some that it should not give.
+  /// The next numbers; starts again from the beginning if there are too few. They are either any
+  /// floats, or near zero like most numbers of a network, with some NaN, infinite and huge ones.
   std::vector<float> numbers(std::size_t count) {
     std::vector<float> values(count);
     for (float& value : values) value = plain_ ? plain_number() : any_number();
@@ -103,7 +104,7 @@ class Outputs {
   void add(std::vector<std::size_t> shape, std::string name = {}) {
     std::size_t count = 1;
     for (const std::size_t length : shape) count *= length;
-    // A shape now and then that the reader does not want.
+    // Sometimes gives a shape that the reader does not accept.
     if (odd_shape_ && tensors_.size() == odd_output_ && !shape.empty()) {
       shape.back() += 1;
       count = count / (shape.back() - 1 > 0 ? shape.back() - 1 : 1) * shape.back();
@@ -442,7 +443,7 @@ void fuzz_density(Choices& choices, Outputs& outputs) {
   require_finite(resized.values);
   double sum = 0;
   for (const float value : map.values) sum += std::abs(static_cast<double>(value));
-  // Sums of huge values may be bounded to the greatest float.
+  // Sums of huge values may be limited to the greatest float.
   if (sum < 1e37) require(std::abs(resized.count() - map.count()) <= 1e-4 * sum + 1e-30);
 }
 
@@ -455,7 +456,7 @@ void fuzz_labels(Choices& choices, Outputs&) {
     require(!label.empty() && label.find('\n') == std::string::npos);
     again += label + "\r\n";
   }
-  // A text without its byte order mark may begin with another one.
+  // After its byte order mark, a text may contain a second one; it would be removed, too.
   if (!again.starts_with("\xEF\xBB\xBF")) require(read_labels(again) == labels);
 }
 

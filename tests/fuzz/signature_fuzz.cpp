@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding the signatures of a file; what is found has no other form.
+// Finds the signatures of a file. Writing the found ones gives the same bytes, unless the checksum
+// is wrong.
 #include <algorithm>
 #include <cstdlib>
 

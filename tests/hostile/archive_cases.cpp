@@ -15,7 +15,7 @@ namespace {
 
 using EntryChange = std::function<void(ZipEntry&)>;
 
-// The places of sound_entries().
+// Indexes into sound_entries().
 constexpr std::size_t kManifest = 0, kLabels = 1, kModel = 3;
 
 constexpr auto kText = ErrorCode::not_an_archive;
@@ -43,8 +43,8 @@ ZipEntry utf8(std::string name) {
   return entry;
 }
 
-/// The archive with other bytes at `offset` of a record that begins with `signature`, the
-/// `which`-th.
+/// The archive with other bytes at `offset` of the `which`-th record that begins with
+/// `signature`.
 std::string patched(std::string archive, const std::string& signature, std::size_t which,
                     std::size_t offset, const std::string& bytes) {
   std::size_t at = archive.find(signature);
@@ -275,14 +275,14 @@ void add_headers(ArchiveTable& table) {
               "PK\x03\x05");
 }
 
-/// The bytes of the model's entry stand within those of another: two files, once in the archive.
+/// The bytes of one entry are part of another entry: two files share bytes of the archive.
 std::string quoted_overlap() {
   const ZipEntry inner = stored_entry("inner", "payload");
   const std::string inner_bytes = local_header(inner) + inner.packed;
   const ZipEntry outer = stored_entry("outer", inner_bytes);
   const std::string whole = zip_bytes({outer, inner});
   const std::size_t within = whole.find(inner_bytes);
-  // The second entry's own bytes are left out, its directory header points into the first's.
+  // The second entry has no bytes of its own; its directory header points into the first entry.
   ZipEntry pointing = inner;
   pointing.offset = static_cast<std::uint32_t>(within);
   const std::string body = local_header(outer) + outer.packed;
@@ -437,7 +437,7 @@ void add_ends(ArchiveTable& table) {
 void add_data(ArchiveTable& table) {
   const auto both = [&](const char* name, const char* fault, ErrorCode code,
                         const EntryChange& change) {
-    // The model's packed bytes are of a deflate stream; so are the manifest's here.
+    // The model's packed bytes are a deflate stream; here, the manifest's are one, too.
     table.entry("data.model_" + std::string(name), fault, code, kModel, change);
     table.entry("data.manifest_" + std::string(name), fault, code, kManifest, [=](ZipEntry& e) {
       e = deflated_entry("capsule.json", sound_manifest());
@@ -534,7 +534,7 @@ void add_limits(ArchiveTable& table) {
   table.entry("limit.manifest_deflated", "a manifest that unpacks to 2 MiB", kLimit, kManifest,
               [](ZipEntry& e) {
                 std::string text = sound_manifest();
-                unsigned noise = 1;  // so that the ratio is no other fault
+                unsigned noise = 1;  // keeps the ratio small, so that it is no second fault
                 while (text.size() < (2u << 20)) {
                   noise = noise * 1664525 + 1013904223;
                   text += std::to_string(noise) + " ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the corpus into a folder, a subfolder for each kind: seeds for tests/fuzz.
+// Writes the corpus into a folder, one subfolder for each kind, as seeds for tests/fuzz.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

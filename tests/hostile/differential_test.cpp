@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutated archives in the eyes of three readers: what vcap accepts, libarchive (by the directory
-// and as a stream) and Python's zipfile see in the same way, or refuse.
+// Compares vcap with other readers on mutated archives: if vcap accepts one, libarchive (by the
+// directory and as a stream) and Python's zipfile read the same content, or refuse it.
 #include <archive.h>
 #include <archive_entry.h>
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ std::optional<Contents> as_libarchive_sees(const std::string& bytes, bool as_str
   return contents;
 }
 
-/// Of many archives at once, since each start of Python costs more than it reads.
+/// Reads many archives at once, since starting Python takes longer than reading one.
 std::vector<std::optional<Contents>> as_python_sees(const std::vector<std::string>& archives) {
   const test::TemporaryFolder folder;
   std::string input;
@@ -96,7 +96,7 @@ std::vector<std::optional<Contents>> as_python_sees(const std::vector<std::strin
   return all;
 }
 
-/// As `vcap pack` writes them, with zip64 records from this size or offset on.
+/// An archive as `vcap pack` writes it, with zip64 records from this size or offset on.
 std::string packed(std::uint64_t zip64_from) {
   std::string bytes;
   ArchiveWriter writer(
@@ -118,9 +118,9 @@ std::vector<std::string> originals() {
           packed(0xffffffff), packed(1)};
 }
 
-TEST(MutatedArchive, IsWhatEveryOtherReaderSeesWhereItIsAccepted) {
+TEST(MutatedArchive, HasTheSameContentForEveryOtherReaderIfAccepted) {
   constexpr unsigned kArchives = 100'000;
-  std::setlocale(LC_CTYPE, "C.UTF-8");  // libarchive gives names in the locale's letters
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // libarchive converts names to the locale's encoding
   const std::vector<std::string> sound = originals();
   std::vector<std::string> accepted;
   std::vector<Contents> seen;

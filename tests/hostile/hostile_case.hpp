@@ -13,8 +13,8 @@ namespace vcap::test {
 /// A capsule file that is wrong in one way.
 struct HostileCase {
   std::string name{};   ///< unique, such as "name.parent"
-  std::string fault{};  ///< what is wrong, in words
-  ErrorCode code{};     ///< that loading it must end with
+  std::string fault{};  ///< the fault in words
+  ErrorCode code{};     ///< the code of the error that loading it must give
   std::function<std::string()> bytes{};
 
   friend void PrintTo(const HostileCase& one, std::ostream* out) {
@@ -23,7 +23,7 @@ struct HostileCase {
 };
 using HostileCases = std::vector<HostileCase>;
 
-/// Archives that break the format's rules, or that two readers could read differently.
+/// Archives that break the format's rules, or that two readers could interpret differently.
 HostileCases archive_cases();
 /// Sound archives with a wrong capsule.json.
 HostileCases manifest_cases();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every case of the corpus: the expected error, nothing written, little memory, little time.
+// Every case of the corpus gives the expected error, writes nothing, and uses little memory and
+// time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -21,7 +22,7 @@ using test::HostileCase;
 using test::HostileCases;
 
 constexpr long kMemoryKiB = 64 * 1024;
-constexpr double kSeconds = 2;  // of CPU, so that what else the machine does is no matter
+constexpr double kSeconds = 2;  // of CPU time, so that other load on the machine has no effect
 
 /// A line of /proc/self/status in KiB, such as "VmHWM:".
 long status_kib(const std::string& field) {
@@ -35,7 +36,7 @@ long status_kib(const std::string& field) {
   throw std::runtime_error("no " + field);
 }
 
-/// How much more memory than now this process has had at its peak since it was made.
+/// The process's peak memory since the construction, beyond its memory at that time.
 class PeakMemory {
  public:
   PeakMemory() { std::ofstream("/proc/self/clear_refs") << 5; }
@@ -57,7 +58,7 @@ std::set<fs::path> everything_in(const fs::path& folder) {
   return found;
 }
 
-/// The code of what `call` throws; nothing where it throws nothing.
+/// The code of the error that `call` throws; `nullopt` if it throws nothing.
 template <class Call>
 std::optional<ErrorCode> code_of(Call call) {
   try {
@@ -91,7 +92,7 @@ bool needs_code(const HostileCase& one) {
   return one.code == ErrorCode::abi_mismatch || one.code == ErrorCode::unsupported_platform;
 }
 
-TEST(HostileCorpus, HasEnoughCasesEachOfANameOfItsOwn) {
+TEST(HostileCorpus, HasEnoughCasesWithUniqueNames) {
   std::set<std::string> names;
   std::size_t count = 0;
   for (const HostileCases& cases :

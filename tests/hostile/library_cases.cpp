@@ -18,7 +18,7 @@ HostileCase whole(std::string name, std::string fault, const std::string& librar
           [library] { return capsule_with(library); }};
 }
 
-/// A library that is sound, and lacks something on this host.
+/// A sound library that needs something that this host lacks.
 HostileCase homeless(std::string name, std::string fault, Elf elf) {
   return {"library.host." + std::move(name), std::move(fault), kMissing,
           [elf = std::move(elf)] { return capsule_with(elf_bytes(elf)); }};
@@ -50,7 +50,7 @@ HostileCases library_cases() {
       homeless("second_version", "needs one version that is there, and one that is not",
                {.versions = {{.library = "libc.so.6", .versions = {kLibcVersion, "GLIBC_9.99"}}}}));
 
-  // The entry gives null, which no check of the file can tell.
+  // The entry function returns null; no check of the file can detect that.
   cases.push_back({"library.entry.null", "an entry that gives nothing", ErrorCode::invalid_library,
                    [] { return capsule_with(elf_bytes()); }});
   return cases;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same archives through libzip alone, at its strictest: what a loader would let in that leaves
-// the format's rules to it.
+// Reads the same archives with libzip alone, in its strictest mode: shows what a loader would
+// accept if it left the format's rules to libzip.
 #include <gtest/gtest.h>
 #include <zip.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 enum class Outcome { refused_at_open, refused_while_reading, accepted };
 
-/// Opens with all checks, then reads every entry as far as it declares, as a plain loader does.
+/// Opens with all checks, then reads every entry up to its declared size, as a plain loader does.
 Outcome outcome_of(const std::string& bytes) {
   zip_error_t error;
   zip_error_init(&error);
@@ -44,10 +44,10 @@ Outcome outcome_of(const std::string& bytes) {
   return Outcome::accepted;
 }
 
-TEST(Libzip, LetsInWhatCapsulesMustNotHold) {
+TEST(Libzip, AcceptsArchivesThatVcapMustRefuse) {
   int at_open = 0, while_reading = 0, accepted = 0, structure = 0;
   for (const test::HostileCase& one : test::archive_cases()) {
-    // What only a manifest or the host's limits can tell is none of libzip's business.
+    // Skips faults that only the manifest or the host's limits can show, not libzip.
     if (one.code == ErrorCode::digest_mismatch || one.code == ErrorCode::missing_entry ||
         one.code == ErrorCode::unlisted_entry || one.code == ErrorCode::no_manifest ||
         one.code == ErrorCode::limit_exceeded)
@@ -66,7 +66,7 @@ TEST(Libzip, LetsInWhatCapsulesMustNotHold) {
   }
   std::printf("libzip %s, of %d archives: %d refused at open, %d while reading, %d accepted\n",
               zip_libzip_version(), structure, at_open, while_reading, accepted);
-  // Should it ever refuse them all, vcap's own scan has become needless.
+  // If libzip refuses them all some day, vcap no longer needs its own scan.
   EXPECT_GT(accepted, structure / 4);
 }
 

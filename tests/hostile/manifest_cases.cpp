@@ -195,7 +195,7 @@ void add_fields(ManifestTable& table) {
             "vcap9.9-other");
 }
 
-/// Ten definitions, each of which names the next one twice.
+/// Ten definitions. Each of them names the next one twice.
 json laughs() {
   json schema{{"properties", {{"a", {{"$ref", "#/definitions/0"}}}}},
               {"definitions", {{"10", json::object()}}}};

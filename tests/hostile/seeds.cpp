@@ -17,15 +17,15 @@ namespace vcap::test {
 namespace {
 
 constexpr std::size_t kLongest = 4096;
-constexpr std::size_t kLongestLibrary = 12288;  // whose parts have pages of their own
+constexpr std::size_t kLongestLibrary = 12288;  // larger: its parts are aligned to pages
 
-/// The first entry's bytes, which is capsule.json; it is stored in all cases of manifests.
+/// The bytes of the first entry, capsule.json. In all manifest cases, it is stored uncompressed.
 std::string manifest_in(const std::string& capsule) {
   const auto entries = read_directory(std::as_bytes(std::span(capsule)), ArchiveLimits{}, "seed");
   return capsule.substr(entries.front().data_offset, entries.front().packed_size);
 }
 
-/// Signed, as to form: by keys and with signatures that are none.
+/// Adds a well-formed signature block with invented keys and signatures.
 std::string with_signatures(std::size_t count, const std::string& content) {
   std::vector<SignatureBlock::Slot> slots(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -38,7 +38,7 @@ std::string with_signatures(std::size_t count, const std::string& content) {
   return content + std::string(reinterpret_cast<const char*>(block.data()), block.size());
 }
 
-/// Chunks of 64 bytes, by the key that the fuzzing program has.
+/// Encrypts in chunks of 64 bytes, with the key of the fuzzing program.
 std::string encrypted(const std::string& content) {
   return encrypted_by(encryption_key(7), content, {.chunk_size = 64});
 }

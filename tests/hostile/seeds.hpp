@@ -6,8 +6,8 @@
 
 namespace vcap::test {
 
-/// What fuzzing begins with, by the kind of what reads it and by name: sound inputs, and those of
-/// the corpus that are no longer than fuzzing looks at.
+/// The inputs that fuzzing starts with, by the kind of their reader and by name: sound inputs, and
+/// those of the corpus that are not longer than fuzzing reads.
 std::map<std::string, std::map<std::string, std::string>> fuzz_seeds();
 
 }  // namespace vcap::test

@@ -8,12 +8,12 @@
 
 namespace vcap::test {
 
-// A small capsule that is right in all but one thing, which each case adds: its library is no code,
-// so that nothing could run here even if a check failed.
+// A small sound capsule, to which each case adds one fault. Its library is no code, so nothing can
+// run here even if a check fails.
 
 /// The manifest of sound_entries(), as text.
 std::string sound_manifest();
-/// capsule.json, labels.txt, the library, model.bin (deflated), in this order.
+/// capsule.json, labels.txt, the library and model.bin (deflated), in this order.
 std::vector<ZipEntry> sound_entries();
 
 }  // namespace vcap::test

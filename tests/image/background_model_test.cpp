@@ -29,7 +29,7 @@ cv::Mat wall_with(const cv::Rect& thing, int brightness = 200) {
   return picture;
 }
 
-/// Pictures 100 ms apart.
+/// Shows `count` pictures, 100 ms apart.
 void show(BackgroundModel& model, const cv::Mat& picture, int count, milliseconds from = {}) {
   for (int i = 0; i < count; ++i) model.observe(picture, from + milliseconds(100 * i));
 }
@@ -45,7 +45,7 @@ TEST(BackgroundModel, IsReadyWithItsFifthSample) {
   EXPECT_TRUE(model.is_ready());
 }
 
-TEST(BackgroundModel, FindsExactlyTheThingThatIsNotOfTheBackground) {
+TEST(BackgroundModel, FindsExactlyWhatIsNotBackground) {
   BackgroundModel model({.blur = 0});
   show(model, wall(), 6);
   const Foreground found = model.foreground(wall_with({8, 10, 20, 12}), 20);
@@ -95,7 +95,7 @@ TEST(BackgroundModel, IsTheMedianOfItsSamples) {
 TEST(BackgroundModel, SpacesItsSamplesOutInTheStreamsTime) {
   BackgroundModel model;
   std::vector<std::pair<std::size_t, nanoseconds>> seen;
-  for (int i = 0; i < 2000; ++i) {  // 50 a second
+  for (int i = 0; i < 2000; ++i) {  // 50 pictures a second
     model.observe(wall({4, 4}), milliseconds(20 * i));
     seen.emplace_back(model.sample_count(), model.interval());
   }
@@ -107,7 +107,7 @@ TEST(BackgroundModel, SpacesItsSamplesOutInTheStreamsTime) {
   EXPECT_THAT(seen[1999], testing::Pair(30u, milliseconds(1000)));
 }
 
-TEST(BackgroundModel, ForgetsWhatIsOver) {
+TEST(BackgroundModel, ForgetsAnOldBackground) {
   BackgroundModel model;
   show(model, wall(), 100);
   const cv::Mat other = wall({64, 48}, 200);
@@ -115,12 +115,12 @@ TEST(BackgroundModel, ForgetsWhatIsOver) {
   EXPECT_EQ(model.foreground(other, 20).share(), 0);
 }
 
-TEST(BackgroundModel, SpreadsAMedianOverCallsAndEndsWithAllOfIt) {
+TEST(BackgroundModel, SpreadsAMedianOverSeveralCallsUntilItIsComplete) {
   BackgroundModel model({.samples = 3, .ready_at = 1, .scale = 1, .blur = 0, .refresh_calls = 4});
-  show(model, wall(), 60);  // past the urgent start
+  show(model, wall(), 60);  // past the first medians, which are not spread over calls
   const cv::Mat other = wall({64, 48}, 200);
   for (int i = 0; i < 3; ++i) model.observe(other, milliseconds(60'000 + 1000 * i));
-  // After the last sample, a quarter is new at each call.
+  // After the last sample, each call renews a quarter.
   const auto new_rows = [&] {
     cv::Mat is_new;
     cv::compare(model.background().reshape(1).col(0), 200, is_new, cv::CMP_EQ);
@@ -136,7 +136,7 @@ TEST(BackgroundModel, SpreadsAMedianOverCallsAndEndsWithAllOfIt) {
   EXPECT_EQ(rows, 48);
 }
 
-TEST(BackgroundModel, BeginsAnewWithPicturesOfAnotherSize) {
+TEST(BackgroundModel, StartsAgainWithPicturesOfAnotherSize) {
   BackgroundModel model;
   show(model, wall(), 10);
   model.observe(wall({32, 32}), milliseconds(1000));
@@ -156,7 +156,7 @@ TEST(BackgroundModel, TakesPicturesOfAnySize) {
   }
 }
 
-TEST(BackgroundModel, ScalesWithThePictureAndTellsItsMemory) {
+TEST(BackgroundModel, ScalesWithThePictureAndReportsItsMemory) {
   BackgroundModel model;
   show(model, wall({1920, 1080}), 8);
   EXPECT_EQ(model.scale(), 3);
@@ -173,7 +173,7 @@ TEST(BackgroundModel, DoesNotKeepThePictureThatItWasShown) {
   EXPECT_EQ(model.background().at<cv::Vec3b>(3, 3), cv::Vec3b::all(100));
 }
 
-TEST(BackgroundModel, GoesOnByItselfIfItIsACopy) {
+TEST(BackgroundModel, IsIndependentOfItsCopies) {
   for (const double blur : {0.0, 0.5}) {
     BackgroundModel model({.samples = 3, .ready_at = 1, .blur = blur});
     show(model, wall(), 10);
@@ -191,7 +191,7 @@ TEST(BackgroundModel, GoesOnByItselfIfItIsACopy) {
   }
 }
 
-TEST(BackgroundModel, TakesATimeThatGoesBackForDue) {
+TEST(BackgroundModel, TakesASampleWhenTimeGoesBack) {
   BackgroundModel model;
   model.observe(wall(), milliseconds(5000));
   model.observe(wall(), milliseconds(5010));

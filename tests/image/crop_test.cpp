@@ -45,11 +45,11 @@ TEST(Crop, HoldsEveryPixelThatTheBoxTouches) {
   EXPECT_EQ(rect_of({10.4, 10.4, 10.6, 10.6}), cv::Rect(10, 10, 1, 1));
 }
 
-TEST(Crop, IsNoLargerForARoundingError) {
+TEST(Crop, IsNotLargerDueToARoundingError) {
   EXPECT_EQ(rect_of({10 - 1e-9, 10 - 1e-9, 20 + 1e-9, 20 + 1e-9}), cv::Rect(10, 10, 10, 10));
 }
 
-TEST(Crop, IsPaddedByHundredthsOfItsOwnSides) {
+TEST(Crop, IsPaddedByPercentOfItsOwnSides) {
   const Crop crop = Crop::from_box({40, 40, 60, 50});
   EXPECT_EQ(crop.pad_percent({.top = 10, .bottom = 20, .left = 30, .right = 40}).box(),
             (BoundingBox{34, 39, 68, 52}));
@@ -70,12 +70,12 @@ TEST(Crop, IsPaddedToASquareAroundTheSameCentre) {
   EXPECT_EQ(Crop::from_box({1, 2, 4, 5}).pad_to_square().box(), (BoundingBox{1, 2, 4, 5}));
 }
 
-TEST(Crop, PadsTheBoxThatPaddingBeforeLeft) {
+TEST(Crop, PadsTheBoxOfAnEarlierPadding) {
   EXPECT_EQ(Crop::from_box({40, 40, 50, 50}).pad_px({.right = 10}).pad_percent({.right = 50}).box(),
             (BoundingBox{40, 40, 70, 50}));
 }
 
-TEST(Crop, LeavesTheOneItWasPaddedFromAsItIs) {
+TEST(Crop, LeavesTheOriginalUnchangedWhenPadded) {
   const Crop crop = Crop::from_box({40, 40, 60, 50});
   crop.pad_px({.top = 5});
   EXPECT_EQ(crop.box(), (BoundingBox{40, 40, 60, 50}));
@@ -102,7 +102,7 @@ TEST(Crop, RefusesABoxThatSharesNoPixelWithTheFrame) {
   }
 }
 
-TEST(Crop, NamesBoxAndFrameWhereTheyShareNoPixel) {
+TEST(Crop, NamesBoxAndFrameWhenTheyShareNoPixel) {
   try {
     Crop::from_box({120.5, 0, 130, 10}).apply(cv::Mat(kFrame, CV_8UC3));
     FAIL();

@@ -39,14 +39,14 @@ cv::Mat drawn(const DetectionNode& one, const DrawOptions& options = {},
   return drawn(DetectionNodes::all({one}), options, size);
 }
 
-/// 255 where a pixel is not the background's.
+/// 255 at each pixel that differs from the background.
 cv::Mat changes(const cv::Mat& image) {
   cv::Mat same;
   cv::inRange(image, kGrey, kGrey, same);
   return ~same;
 }
 
-/// The smallest rectangle around all that was drawn; empty where nothing was.
+/// The smallest rectangle around all that was drawn; empty if nothing was drawn.
 cv::Rect extent(const cv::Mat& image) { return cv::boundingRect(changes(image)); }
 
 int count_of(const cv::Mat& image, const cv::Scalar& color) {
@@ -63,7 +63,7 @@ cv::Scalar pixel(const cv::Mat& image, int x, int y) {
 }
 
 TEST(StableColor, IsTheSameInEveryRunAndOnEveryMachine) {
-  // Reckoned apart from the library: FNV-1a, then the textbook's way from HSV to RGB.
+  // Computed without the library: FNV-1a, then the textbook conversion from HSV to RGB.
   const struct {
     const char* text;
     cv::Scalar bgr;
@@ -75,7 +75,7 @@ TEST(StableColor, IsTheSameInEveryRunAndOnEveryMachine) {
   for (const auto& [text, bgr] : cases) EXPECT_EQ(stable_color(text), bgr) << text;
 }
 
-TEST(StableColor, IsBrightAndTellsNamesApart) {
+TEST(StableColor, IsBrightAndDiffersBetweenNames) {
   std::vector<cv::Scalar> colors;
   for (int i = 0; i < 200; ++i) {
     const cv::Scalar color = stable_color("track " + std::to_string(i));
@@ -109,7 +109,7 @@ TEST(DrawNodes, DrawsTheBoxInItsColourAndLeavesTheRest) {
   EXPECT_EQ(cv::countNonZero(changed), 0);
 }
 
-TEST(DrawNodes, DrawsThePolygonWhereItIsNotTheBox) {
+TEST(DrawNodes, DrawsThePolygonWhenItIsNotTheBox) {
   const DetectionNode triangle{.name = "sail", .coords = {{50, 50}, {150, 50}, {50, 150}}};
   DrawOptions options = kOutlines;
   const cv::Mat both = drawn(triangle, options);
@@ -123,7 +123,7 @@ TEST(DrawNodes, DrawsThePolygonWhereItIsNotTheBox) {
   EXPECT_TRUE(extent(drawn(triangle, options)).empty());
 }
 
-TEST(DrawNodes, DrawsABoxOnceWhereThePolygonIsTheBox) {
+TEST(DrawNodes, DrawsABoxOnceWhenThePolygonIsTheBox) {
   DrawOptions box_only = kOutlines;
   box_only.polygons = false;
   EXPECT_TRUE(
@@ -166,7 +166,7 @@ TEST(DrawNodes, WritesLabelsThatStandOutFromTheirPatch) {
     const cv::Mat label = image(extent(image));
     const cv::Scalar patch = stable_color(name);
     EXPECT_GT(count_of(label, patch), label.rows * label.cols / 2) << name;
-    // At least a third of the way from black to white apart, blended edges of letters included.
+    // The contrast must be at least a third of black to white, also with blended edges of letters.
     cv::Mat grey, contrast;
     cv::cvtColor(label, grey, cv::COLOR_BGR2GRAY);
     const double luma = 0.114 * patch[0] + 0.587 * patch[1] + 0.299 * patch[2];
@@ -181,7 +181,7 @@ TEST(DrawNodes, WritesNameConfidenceAndTrackInOneLine) {
   full.track_id = Uuid::parse("f81d4fae-7dec-41d0-a765-00a0c91e6bf6");
   DrawOptions options = kLabels;
   options.color_by = DrawOptions::ColorBy::name;
-  // The same text as a name alone gives the same label, but for the colour of that other name.
+  // The same text as a name alone gives the same label, except for the colour of that name.
   const cv::Rect expected =
       extent(drawn(node({20, 80, 160, 170}, "person 0.87 #f81d4fae"), kLabels));
   EXPECT_EQ(extent(drawn(full, options)), expected);
@@ -239,7 +239,7 @@ TEST(DrawNodes, ColoursByTrackAcrossNamesOrByNameAcrossTracks) {
   EXPECT_EQ(pixel(image, 200, 100), stable_color("car"));
 }
 
-TEST(DrawNodes, DrawsChildrenUnlessToldNotTo) {
+TEST(DrawNodes, DrawsChildrenUnlessTurnedOff) {
   DetectionNode parent = node({50, 80, 150, 200});
   parent.children = {node({80, 90, 120, 130}, "face")};
   DrawOptions options = kOutlines;
@@ -264,23 +264,23 @@ TEST(DrawNodes, LeavesOutNodesWithoutFiniteCoords) {
   EXPECT_TRUE(extent(drawn(node({10, 10, infinity, 50}))).empty());
 }
 
-TEST(DrawNodes, DrawsWhatIsSeenOfABoxFarLargerThanTheImage) {
+TEST(DrawNodes, DrawsTheVisiblePartOfABoxFarLargerThanTheImage) {
   const cv::Mat image = drawn(node({-1e300, 100, 1e300, 1e18}), kOutlines);
   for (int x = 0; x < image.cols; ++x) EXPECT_EQ(pixel(image, x, 100), stable_color("person"));
   EXPECT_LE(extent(image).height, 4);
 }
 
-TEST(DrawNodes, DrawsNothingOfANodeOutsideTheImage) {
+TEST(DrawNodes, DrawsNothingForANodeOutsideTheImage) {
   EXPECT_TRUE(extent(drawn(node({400, 80, 460, 170}))).empty());
   EXPECT_TRUE(extent(drawn(node({-1e9, -1e9, -1e8, -1e8}))).empty());
 }
 
-TEST(DrawNodes, DrawsNothingOfNoNodes) {
+TEST(DrawNodes, DrawsNothingWithoutNodes) {
   EXPECT_TRUE(extent(drawn(DetectionNodes::none())).empty());
   EXPECT_TRUE(extent(drawn(DetectionNodes::all())).empty());
 }
 
-TEST(DrawNodes, DrawsLargerOnLargerImagesAndAsToldByTheScale) {
+TEST(DrawNodes, DrawsLargerOnLargerImagesAndWithALargerScale) {
   const int small = extent(drawn(node({100, 80, 160, 170}), kLabels)).height;
   EXPECT_GT(extent(drawn(node({100, 80, 160, 170}), kLabels, {1920, 1080})).height, small);
   DrawOptions options = kLabels;
@@ -303,7 +303,7 @@ TEST(DrawNodes, RefusesImagesThatAreNotColourImages) {
   EXPECT_THROW(draw_nodes(empty, nodes), InvalidArgument);
 }
 
-TEST(DrawNodes, RefusesAScaleThatIsNone) {
+TEST(DrawNodes, RefusesAnInvalidScale) {
   cv::Mat image(10, 10, CV_8UC3, kGrey);
   for (const double scale : {-1.0, 101.0, std::numeric_limits<double>::quiet_NaN()}) {
     DrawOptions options;

@@ -25,7 +25,7 @@ TEST(HeightModel, LearnsTheLineOfItsSamples) {
   EXPECT_NEAR(model.feet_below(400 - 120), 400, 1e-9) << "the head's place tells that of the feet";
 }
 
-TEST(HeightModel, PutsUpWithOutliers) {
+TEST(HeightModel, ToleratesOutliers) {
   std::mt19937 engine(3);
   std::uniform_real_distribution<double> anywhere(100, 500), noise(-3, 3), height(10, 300);
   HeightModel model;
@@ -38,7 +38,7 @@ TEST(HeightModel, PutsUpWithOutliers) {
     EXPECT_NEAR(model.height_at(feet), 20 + 0.25 * feet, 4) << feet;
 }
 
-TEST(HeightModel, NeedsSamplesThatAreManyFarApartAndOfOneMind) {
+TEST(HeightModel, NeedsManyConsistentSamplesThatAreFarApart) {
   HeightModel few;
   for (int i = 0; i < 11; ++i) few.add(100 + 30 * i, 60);
   EXPECT_FALSE(few.calibrate());
@@ -70,7 +70,7 @@ TEST(HeightModel, KeepsTheOldLineIfNewSamplesDisagree) {
   EXPECT_NEAR(model.height_at(200), 50, 1e-9);
 }
 
-TEST(HeightModel, ForgetsSamplesBeyondItsNumber) {
+TEST(HeightModel, ForgetsSamplesBeyondItsMaximum) {
   HeightModel model({.max_samples = 30});
   for (int i = 0; i < 100; ++i) model.add(100 + 10 * (i % 30), 90);
   for (int i = 0; i < 30; ++i) model.add(100 + 10 * i, 50);
@@ -79,7 +79,7 @@ TEST(HeightModel, ForgetsSamplesBeyondItsNumber) {
   EXPECT_NEAR(model.height_at(250), 50, 1e-9);
 }
 
-TEST(HeightModel, TakesNobodyForSmallerThanTheLeastHeight) {
+TEST(HeightModel, GivesNoHeightBelowTheLeastHeight) {
   const HeightModel model(0, 0.5);
   EXPECT_EQ(model.height_at(-1000), 20);
   EXPECT_EQ(model.height_at(100), 50);

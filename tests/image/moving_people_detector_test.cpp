@@ -34,12 +34,12 @@ using testing::SizeIs;
 using People = std::vector<PersonBox>;
 
 const cv::Size kYard(384, 288);
-constexpr std::size_t kYardTiles = 12;  // of 160 pixels, half of which neighbours have too
+constexpr std::size_t kYardTiles = 12;  // tiles of 160 pixels; neighbours overlap by half
 const HeightModel kTrueHeights(20, 0.25);
 const std::array<cv::Scalar, 6> kColors{cv::Scalar(255, 0, 0),   {0, 255, 0},   {0, 0, 255},
                                         cv::Scalar(255, 255, 0), {255, 0, 255}, {0, 255, 255}};
 
-/// Someone with feet at that place, as tall as people are there.
+/// A person with feet at this place, as tall as people are there.
 Silhouette someone(double x, double feet) { return {x, feet, kTrueHeights.height_at(feet)}; }
 
 BoundingBox box_around(const Silhouette& person) {
@@ -47,7 +47,7 @@ BoundingBox box_around(const Silhouette& person) {
   return {person.x - half, person.feet - person.height, person.x + half, person.feet};
 }
 
-/// A head and a body of one bright color.
+/// Draws a head and a body in one bright color.
 void draw(cv::Mat& picture, const Silhouette& person, const cv::Scalar& color) {
   const auto part = [&](double from, double to, double width) {
     const double middle = person.feet - person.height * (1 - (from + to) / 2);
@@ -73,10 +73,10 @@ cv::Mat picture_of(const std::vector<Silhouette>& people, cv::Size size = kYard,
   return picture;
 }
 
-/// A network that knows people by their colors, as far as they are whole on the picture.
+/// A network that finds people by their colors, if they are whole on the picture.
 struct FakeNetwork {
   std::vector<std::size_t> calls{};  ///< how many pictures each call had
-  bool is_confused = false;          ///< of two who are near each other, it gives the larger one
+  bool is_confused = false;          ///< it gives only the larger of two people near each other
 
   std::vector<People> operator()(const std::vector<cv::Mat>& pictures) {
     calls.push_back(pictures.size());
@@ -126,12 +126,12 @@ class MovingPeople : public testing::Test {
   }
   People show(const std::vector<Silhouette>& people) { return show(picture_of(people)); }
 
-  /// Nobody for so long that the background is known.
+  /// Shows nobody until the background is known.
   void show_nobody(cv::Size size = kYard) {
     for (int i = 0; i < 6; ++i) show(picture_of({}, size));
     ASSERT_TRUE(detector_.background().is_ready());
   }
-  /// Then three who walk apart from each other for two seconds.
+  /// Shows nobody, then three people who walk apart from each other for two seconds.
   void calibrate(cv::Size size = kYard) {
     show_nobody(size);
     for (int i = 0; i < 20; ++i)
@@ -146,7 +146,7 @@ class MovingPeople : public testing::Test {
   milliseconds now_{0};
 };
 
-/// Whether each of them is found by one box, and nobody else.
+/// Expects one box for each of these people, and no other box.
 void expect_found(const People& found, const std::vector<Silhouette>& people,
                   double min_overlap = 0.6) {
   EXPECT_THAT(found, SizeIs(people.size()));
@@ -176,7 +176,7 @@ TEST_F(MovingPeople, AreSearchedInTilesInWhichSomethingMovesUntilHeightsAreKnown
   EXPECT_FALSE(detector_.is_calibrated());
 }
 
-TEST_F(MovingPeople, AreNotWhatTheNetworkSeesInTheBackground) {
+TEST_F(MovingPeople, AreNotPeopleThatTheNetworkFindsInTheBackground) {
   const Silhouette statue = someone(200, 200);
   for (int i = 0; i < 6; ++i) show({statue});
   const std::vector<Silhouette> both{statue, someone(150, 200)};
@@ -196,7 +196,7 @@ TEST_F(MovingPeople, AreFoundAtCropsOnceHeightsAreKnown) {
   EXPECT_TRUE(std::ranges::is_sorted(found, std::ranges::greater{}, &PersonBox::score));
 }
 
-TEST_F(MovingPeople, AreOnlyThoseOfAPersonsHeight) {
+TEST_F(MovingPeople, HaveTheHeightOfAPerson) {
   calibrate();
   const Silhouette child{200, 200, 0.5 * kTrueHeights.height_at(200)};
   const Silhouette giant{200, 280, 1.7 * kTrueHeights.height_at(280)};
@@ -208,7 +208,7 @@ TEST_F(MovingPeople, AreOnlyThoseOfAPersonsHeight) {
   }
 }
 
-TEST_F(MovingPeople, AreLookedAtASecondTimeIfAnotherHidesThemFromTheNetwork) {
+TEST_F(MovingPeople, AreCheckedAgainIfAnotherPersonHidesThemFromTheNetwork) {
   calibrate();
   network_.is_confused = true;
   const std::vector<Silhouette> people{someone(172, 196), someone(150, 205)};
@@ -219,7 +219,7 @@ TEST_F(MovingPeople, AreLookedAtASecondTimeIfAnotherHidesThemFromTheNetwork) {
   for (const PersonBox& person : found) EXPECT_GT(person.score, 0.6) << "0.5 at most without it";
 }
 
-TEST_F(MovingPeople, AreFoundEachOnceIfThereAreMany) {
+TEST_F(MovingPeople, AreFoundOnceEachIfThereAreMany) {
   const cv::Size square(768, 576);
   calibrate(square);
   std::vector<Silhouette> people;
@@ -229,7 +229,7 @@ TEST_F(MovingPeople, AreFoundEachOnceIfThereAreMany) {
   EXPECT_LE(network_.calls.at(0), CropSettings().max_crops);
 }
 
-TEST_F(MovingPeople, BecomeBackgroundIfTheyStandStillAndAreLeftToTheSearch) {
+TEST_F(MovingPeople, BecomeBackgroundIfTheyStandStillButSearchFindsThem) {
   calibrate();
   const std::vector<Silhouette> people{someone(200, 200)};
   const cv::Mat picture = picture_of(people);
@@ -251,7 +251,7 @@ TEST_F(MovingPeople, AreSearchedInTheWholePictureWhileTheCameraMoves) {
   EXPECT_THAT(network_.calls, ElementsAre(1u)) << "the camera shows what it showed before";
 }
 
-TEST_F(MovingPeople, AreLearntAnewInANewView) {
+TEST_F(MovingPeople, AreLearntAgainInANewView) {
   calibrate();
   for (int i = 0; i < 4; ++i) show(picture_of({}, kYard, 130));
   EXPECT_TRUE(detector_.is_calibrated());
@@ -264,7 +264,7 @@ TEST_F(MovingPeople, AreLearntAnewInANewView) {
   EXPECT_THAT(network_.calls, IsEmpty()) << "the new view is the background";
 }
 
-TEST_F(MovingPeople, AreLearntAnewInPicturesOfAnotherSize) {
+TEST_F(MovingPeople, AreLearntAgainInPicturesOfAnotherSize) {
   calibrate();
   const cv::Size larger(500, 300);
   const std::vector<Silhouette> people{someone(400, 200)};
@@ -285,7 +285,7 @@ TEST_F(MovingPeople, AreSearchedInTheWholePictureIfTheTimeStandsStill) {
   EXPECT_EQ(detector_.background().sample_count(), 1u);
 }
 
-TEST_F(MovingPeople, LeaveNoSampleOfHeightsIfTheTimeStandsStill) {
+TEST_F(MovingPeople, AddNoSampleOfHeightsIfTheTimeStandsStill) {
   calibrate();
   const std::vector<Silhouette> people{someone(100, 150)};
   show(picture_of(people), milliseconds(1000));
@@ -388,7 +388,7 @@ TEST_F(MovingPeople, AreRefusedIfTheNetworkBreaksItsContract) {
   EXPECT_TRUE(detector_.is_calibrated());
 }
 
-TEST_F(MovingPeople, AreOnPicturesThatTheNetworkMayKeep) {
+TEST_F(MovingPeople, AreGivenInPicturesThatTheNetworkMayKeep) {
   calibrate();
   const cv::Mat picture = picture_of({someone(172, 196), someone(150, 205)});
   const cv::Mat before = picture.clone();
@@ -402,7 +402,7 @@ TEST_F(MovingPeople, AreOnPicturesThatTheNetworkMayKeep) {
   for (const cv::Mat& one : kept) EXPECT_EQ(one.type(), CV_8UC3);
 }
 
-TEST_F(MovingPeople, AreFoundByACopyThatGoesOnByItself) {
+TEST_F(MovingPeople, AreFoundByAnIndependentCopy) {
   calibrate();
   MovingPeopleDetector copy = detector_, assigned;
   assigned = copy;

@@ -31,18 +31,18 @@ PersonBox person_box(const cv::Rect& rect, double score) {
   return {{double(rect.x), double(rect.y), double(rect.br().x), double(rect.br().y)}, score};
 }
 
-TEST(MovingBlobs, AreTheLargestFirstInPixelsOfThePicture) {
+TEST(MovingBlobs, AreSortedLargestFirstInPixelsOfThePicture) {
   const cv::Rect small(100, 100, 20, 40), large(300, 200, 40, 90);
   EXPECT_THAT(moving_blobs(mask_with({small, large})), ElementsAre(large, small));
 }
 
-TEST(MovingBlobs, LeaveOutSpecksAndWhatIsLowOrThin) {
+TEST(MovingBlobs, LeaveOutSmallLowAndThinThings) {
   EXPECT_THAT(moving_blobs(mask_with({{100, 100, 40, 16}, {200, 100, 2, 90}, {300, 100, 4, 4}})),
               IsEmpty());
   EXPECT_THAT(moving_blobs(mask_with({{100, 100, 4, 18}})), SizeIs(1));
 }
 
-TEST(MovingBlobs, JoinAHeadThatComesOff) {
+TEST(MovingBlobs, JoinAHeadThatIsSeparate) {
   EXPECT_THAT(moving_blobs(mask_with({{100, 100, 20, 20}, {100, 126, 20, 60}})),
               ElementsAre(cv::Rect(100, 100, 20, 86)));
 }
@@ -52,7 +52,7 @@ TEST(MovingBlobs, AreNoneInAMaskWithoutPixels) {
   EXPECT_THAT(moving_blobs({cv::Mat1b(1, 1, uchar{255}), 1}), IsEmpty());
 }
 
-TEST(CropsAround, AreTwicePersonHighAndCentred) {
+TEST(CropsAround, AreCentredAndTwiceAsHighAsAPerson) {
   const HeightModel heights(20, 0.2);
   const std::vector<cv::Rect> blobs{{300, 300, 30, 100}};  // 100 tall at y = 400
   EXPECT_THAT(crops_around(blobs, heights, kPicture), ElementsAre(cv::Rect(215, 250, 200, 200)));
@@ -61,7 +61,7 @@ TEST(CropsAround, AreTwicePersonHighAndCentred) {
   EXPECT_EQ(crop_around({315, 400, 100}), cv::Rect(215, 250, 200, 200));
 }
 
-TEST(CropsAround, AreSeveralOverALargeBlobAndShowAllOfIt) {
+TEST(CropsAround, CoverALargeBlobWithSeveralCrops) {
   const HeightModel heights(40, 0);  // crops of 80
   const cv::Rect blob(100, 100, 300, 200);
   const auto crops = crops_around({&blob, 1}, heights, kPicture);
@@ -71,13 +71,13 @@ TEST(CropsAround, AreSeveralOverALargeBlobAndShowAllOfIt) {
   EXPECT_EQ(cv::countNonZero(seen(blob)), blob.area());
 }
 
-TEST(CropsAround, LeaveOutWhatAnEarlierCropShows) {
+TEST(CropsAround, LeaveOutABlobThatAnEarlierCropShows) {
   const HeightModel heights(100, 0);
   const std::vector<cv::Rect> blobs{{300, 300, 30, 100}, {350, 320, 20, 60}, {600, 320, 20, 60}};
   EXPECT_THAT(crops_around(blobs, heights, kPicture), SizeIs(2));
 }
 
-TEST(CropsAround, AreBoundInSizeAndNumber) {
+TEST(CropsAround, AreLimitedInSizeAndNumber) {
   const std::vector<cv::Rect> tiny{{10, 10, 5, 18}}, huge{{0, 0, 768, 576}};
   EXPECT_EQ(crops_around(tiny, HeightModel(), kPicture)[0].width, 72);
   EXPECT_EQ(crops_around(huge, HeightModel(), kPicture)[0].width, 320);
@@ -97,7 +97,7 @@ TEST(CropPadded, IsAViewWithinThePictureAndBlackBeyond) {
   EXPECT_EQ(cv::norm(crop_padded(picture, {50, 50, 4, 4}), cv::NORM_INF), 0);
 }
 
-TEST(LearnHeights, TakesPeopleWhoAreAloneAndSure) {
+TEST(LearnHeights, TakesPeopleWhoAreAloneAndHaveAHighScore) {
   const cv::Rect person(300, 200, 40, 100);
   const Foreground mask = mask_with({person});
   const std::vector<cv::Rect> blobs{person};
@@ -110,7 +110,7 @@ TEST(LearnHeights, TakesPeopleWhoAreAloneAndSure) {
   EXPECT_EQ(learnt(person_box({320, 250, 36, 90}, 0.8)), 0u) << "not the blob";
 }
 
-TEST(LearnHeights, LeavesOutWhoIsAtTheBorder) {
+TEST(LearnHeights, LeavesOutPeopleAtTheBorder) {
   HeightModel heights;
   for (const cv::Rect& person :
        {cv::Rect(4, 200, 40, 100), {300, 0, 40, 100}, {730, 200, 38, 100}, {300, 476, 40, 100}}) {
@@ -119,7 +119,7 @@ TEST(LearnHeights, LeavesOutWhoIsAtTheBorder) {
   }
 }
 
-TEST(LearnHeights, MeasuresFeetAndHeightOfTheMask) {
+TEST(LearnHeights, MeasuresFeetAndHeightInTheMask) {
   HeightModel heights({.min_samples = 12});
   for (int i = 0; i < 12; ++i) {
     const cv::Rect person(300, 100 + 20 * i, 30, 60);
@@ -130,7 +130,7 @@ TEST(LearnHeights, MeasuresFeetAndHeightOfTheMask) {
   EXPECT_NEAR(heights.height_at(200), 60, 1e-9);
 }
 
-TEST(JoinBoxes, GivesTheMeanOfBoxesByTheirScores) {
+TEST(JoinBoxes, GivesTheMeanOfBoxesWeightedByTheirScores) {
   const auto joined =
       join_boxes({person_box({10, 0, 10, 10}, 0.25), person_box({50, 0, 10, 10}, 0.5),
                   person_box({9, 0, 10, 10}, 0.75)},

@@ -18,8 +18,8 @@ DetectionNode thing(Coords coords) { return {.name = "thing", .coords = std::mov
 
 cv::Mat blank(int width, int height) { return {height, width, CV_8UC1, cv::Scalar(0)}; }
 
-/// A chain of random operations, and beside it where they take a point of the frame, step by step
-/// and by sizes and offsets alone, in long double.
+/// A chain of random operations, and a simple model of it. The model maps a point of the frame step
+/// by step, with only sizes and offsets, in long double.
 class RandomChain {
  public:
   explicit RandomChain(unsigned seed) : engine_(seed), resize_(blank(side(), side())) {
@@ -83,7 +83,7 @@ class RandomChain {
     }
   }
 
-  /// The part of a difference in size that falls to the left or top; none where it is not positive.
+  /// The part of a difference in size at the left or top; 0 if the difference is not positive.
   static int taken(int difference, Sides sides) {
     if (difference <= 0 || sides == Sides::right_bottom) return 0;
     return sides == Sides::left_top ? difference : difference / 2;
@@ -99,7 +99,7 @@ class RandomChain {
   std::vector<Step> steps_;
 };
 
-TEST(ResizeMapBack, TakesPointsOfAnyChainBackToWhereTheyWere) {
+TEST(ResizeMapBack, MapsPointsOfAnyChainBack) {
   std::mt19937 engine(1);
   std::uniform_real_distribution<double> position(-50, 200);
   for (unsigned seed = 0; seed < 400; ++seed) {
@@ -117,7 +117,7 @@ TEST(ResizeMapBack, TakesPointsOfAnyChainBackToWhereTheyWere) {
   }
 }
 
-TEST(ResizeMapBack, RoundsOnceAtTheEndToTheWholePixelItCameFrom) {
+TEST(ResizeMapBack, RoundsOnceAtTheEndToTheOriginalWholePixel) {
   for (unsigned seed = 0; seed < 400; ++seed) {
     const RandomChain chain(seed);
     for (const cv::Point2d point : {cv::Point2d(0, 0), cv::Point2d(17, 3), cv::Point2d(-4, 119)}) {
@@ -128,7 +128,7 @@ TEST(ResizeMapBack, RoundsOnceAtTheEndToTheWholePixelItCameFrom) {
   }
 }
 
-TEST(ResizeMapBack, DoesNotRoundUnlessItIsAsked) {
+TEST(ResizeMapBack, DoesNotRoundByDefault) {
   Resize resize(blank(200, 100));
   resize.fit_width(150);
   const DetectionNodes found = DetectionNodes::single(thing({{100, 75}}));
@@ -136,14 +136,14 @@ TEST(ResizeMapBack, DoesNotRoundUnlessItIsAsked) {
   EXPECT_EQ(resize.map_back(found, Resize::Rounding::nearest).node().coords, (Coords{{133, 100}}));
 }
 
-TEST(ResizeMapBack, UsesTheScaleThatTheWholePixelSizesTrulyHave) {
+TEST(ResizeMapBack, UsesTheScaleOfTheWholePixelSizes) {
   Resize resize(blank(300, 200));
   resize.fit_width(100);  // 66.67 rows become 67
   const DetectionNodes found = DetectionNodes::single(thing({{100, 67}}));
   EXPECT_EQ(resize.map_back(found).node().coords, (Coords{{300, 200}}));
 }
 
-TEST(ResizeMapBack, TakesTheBoxOfALetterboxBackToTheFrame) {
+TEST(ResizeMapBack, MapsTheBoxOfALetterboxBackToTheFrame) {
   Resize resize(blank(768, 576));
   resize.fit_both({416, 416}).pad({416, 416}, Sides::all);
   ASSERT_EQ(resize.image().size(), cv::Size(416, 416));
@@ -153,14 +153,14 @@ TEST(ResizeMapBack, TakesTheBoxOfALetterboxBackToTheFrame) {
             (BoundingBox{0, 0, 768, 576}));
 }
 
-TEST(ResizeMapBack, PutsWhatWasFoundOnThePaddingOutsideTheFrame) {
+TEST(ResizeMapBack, MapsPointsOnThePaddingOutsideTheFrame) {
   Resize resize(blank(20, 10));
   resize.pad({20, 20}, Sides::left_top);
   EXPECT_EQ(resize.map_back(DetectionNodes::single(thing({{5, 3}}))).node().coords,
             (Coords{{5, -7}}));
 }
 
-TEST(ResizeMapBack, TakesChildrenAlongAndKeepsTheKindAndAllElse) {
+TEST(ResizeMapBack, MapsChildrenTooAndKeepsTheKindAndAllElse) {
   Resize resize(blank(20, 10));
   resize.fit_exact({40, 40});
   DetectionNode parent = thing({{40, 40}}), expected = thing({{20, 10}});

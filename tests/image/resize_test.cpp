@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using Sides = Resize::Sides;
 
-/// Every pixel says where it is: (x, y, 100).
+/// Every pixel holds its place: (x, y, 100).
 cv::Mat map_of(int width, int height) {
   cv::Mat image(height, width, CV_8UC3);
   for (int y = 0; y < height; ++y)
@@ -62,11 +62,11 @@ TEST(Resize, FitsWithinOrCoversASize) {
   }
 }
 
-TEST(Resize, FitsAnExactSizeWhateverTheAspect) {
+TEST(Resize, FitsAnExactSizeWithAnyAspect) {
   EXPECT_EQ(Resize(map_of(200, 100)).fit_exact({30, 70}).image().size(), cv::Size(30, 70));
 }
 
-TEST(Resize, TakesAwayAtTheSidesThatAreAsked) {
+TEST(Resize, CropsAtTheGivenSides) {
   const cv::Mat image = map_of(20, 10);
   const struct {
     Sides sides;
@@ -93,7 +93,7 @@ TEST(Resize, CropsFromAPointAsFarAsTheImageReaches) {
   EXPECT_EQ(pixel(beyond, 0, 0), from(0, 6));
 }
 
-TEST(Resize, AddsAtTheSidesThatAreAsked) {
+TEST(Resize, PadsAtTheGivenSides) {
   const cv::Mat image = map_of(5, 3);
   const struct {
     Sides sides;
@@ -119,14 +119,14 @@ TEST(Resize, PutsTheImageAtAPointOfTheCanvas) {
   EXPECT_EQ(pixel(resize, 7, 8), cv::Vec3b(7, 8, 9));
 }
 
-TEST(Resize, PadsACropWithTheColourAndNotWithWhatWasCroppedAway) {
+TEST(Resize, PadsACropWithTheColourAndNotWithCroppedPixels) {
   Resize resize(map_of(20, 10));
   resize.crop({4, 4}, cv::Point(8, 3)).pad({8, 8}, Sides::all, {7, 8, 9});
   EXPECT_EQ(pixel(resize, 1, 4), cv::Vec3b(7, 8, 9));
   EXPECT_EQ(pixel(resize, 2, 2), from(8, 3));
 }
 
-TEST(Resize, GivesExactlyTheSizeThatIsCroppedAndPaddedTo) {
+TEST(Resize, GivesExactlyTheSizeOfCropAndPad) {
   for (const cv::Size frame : {cv::Size(3, 90), cv::Size(90, 3), cv::Size(40, 30), cv::Size(7, 7)})
     for (const Sides sides : {Sides::left_top, Sides::right_bottom, Sides::all})
       EXPECT_EQ(Resize(map_of(frame.width, frame.height))
@@ -137,7 +137,7 @@ TEST(Resize, GivesExactlyTheSizeThatIsCroppedAndPaddedTo) {
                 cv::Size(40, 30));
 }
 
-TEST(Resize, SharesThePixelsWhereNothingChangesAndOfCrops) {
+TEST(Resize, SharesThePixelsOfCropsAndWhenNothingChanges) {
   const cv::Mat image = map_of(20, 10);
   Resize resize(image);
   resize.fit_width(20).fit_exact({20, 10}).crop({30, 10}, Sides::all).pad({5, 5}, Sides::all);
@@ -153,7 +153,7 @@ TEST(Resize, NeverWritesIntoTheFrame) {
   EXPECT_EQ(cv::norm(image, before, cv::NORM_INF), 0);
 }
 
-TEST(Resize, MakesPixelsByTheInterpolationThatIsAsked) {
+TEST(Resize, UsesTheGivenInterpolation) {
   const cv::Mat image = map_of(20, 10);
   const struct {
     Resize::Interpolation interpolation;
@@ -171,7 +171,7 @@ TEST(Resize, MakesPixelsByTheInterpolationThatIsAsked) {
     }
 }
 
-TEST(Resize, AveragesWhereItShrinksAndInterpolatesWhereItGrows) {
+TEST(Resize, AveragesWhenItShrinksAndInterpolatesWhenItGrows) {
   const cv::Mat image = map_of(20, 10);
   for (const auto& [size, flag] : {std::pair(cv::Size(7, 4), int(cv::INTER_AREA)),
                                    std::pair(cv::Size(20, 4), int(cv::INTER_AREA)),
@@ -183,7 +183,7 @@ TEST(Resize, AveragesWhereItShrinksAndInterpolatesWhereItGrows) {
   }
 }
 
-TEST(Resize, RefusesSizesThatAreNotPositiveAndThenHasNotChanged) {
+TEST(Resize, RefusesSizesThatAreNotPositiveAndStaysUnchanged) {
   const cv::Mat image = map_of(20, 10);
   Resize resize(image);
   EXPECT_THROW(resize.fit_width(0), InvalidArgument);
@@ -212,7 +212,7 @@ TEST(Resize, RefusesACropThatLeavesNothing) {
   }
 }
 
-TEST(Resize, RefusesACanvasOnWhichTheImageDoesNotLie) {
+TEST(Resize, RefusesACanvasThatDoesNotContainTheImage) {
   for (const cv::Point point : {cv::Point(-1, 0), cv::Point(0, -1), cv::Point(11, 0),
                                 cv::Point(0, 21), cv::Point(2147483647, 0)}) {
     const auto call = [point] { Resize(map_of(20, 10)).pad({30, 30}, point); };

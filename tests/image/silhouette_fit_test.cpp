@@ -23,7 +23,7 @@ using testing::SizeIs;
 const cv::Size kFrame(384, 288);
 const HeightModel kHeights(20, 0.25);
 
-/// Someone with feet at that place, as tall as the height model says: a head and a body.
+/// A person with feet at this place, as tall as the height model says: a head and a body.
 Silhouette person_at(double x, double feet) { return {x, feet, kHeights.height_at(feet)}; }
 
 void draw(cv::Mat& picture, const Silhouette& person, const cv::Scalar& color) {
@@ -89,7 +89,7 @@ TEST(SilhouetteFit, FindsEachOfSeveralPeopleWithABoxAroundWhatIsVisible) {
   }
 }
 
-TEST(SilhouetteFit, TellsTwoPeopleApartWhoAreOneBlob) {
+TEST(SilhouetteFit, SeparatesTwoPeopleInOneBlob) {
   for (const double distance : {0.32, 0.4, 0.5}) {
     const Silhouette front = person_at(150, 220);
     const Silhouette behind = person_at(150 + distance * front.height, 210);
@@ -100,20 +100,20 @@ TEST(SilhouetteFit, TellsTwoPeopleApartWhoAreOneBlob) {
   }
 }
 
-TEST(SilhouetteFit, TakesNobodyForTwo) {
+TEST(SilhouetteFit, FindsOnePersonOnlyOnce) {
   for (int x = 40; x <= 340; x += 25)
     for (const double feet : {100.0, 180.0, 260.0})
       EXPECT_THAT(people_in(mask_of({person_at(x, feet)})), SizeIs(1)) << x << ", " << feet;
 }
 
-TEST(SilhouetteFit, FindsWhoIsHalfOutOfThePicture) {
+TEST(SilhouetteFit, FindsAPersonHalfOutsideThePicture) {
   const auto found = people_in(mask_of({person_at(2, 200)}));
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found[0].box.x1, 0);
   EXPECT_NEAR(found[0].box.x2, 2 + 0.15 * kHeights.height_at(200), 5);
 }
 
-TEST(SilhouetteFit, TakesABoxOfADetectorForEvidenceOfOnePersonOnly) {
+TEST(SilhouetteFit, TakesABoxOfADetectorAsEvidenceOfOnePersonOnly) {
   const Silhouette left = person_at(150, 220), right = person_at(182, 216);
   const auto found = people_in(mask_of({left, right}), {{box_around(left, 0.36), 0.9}});
   ASSERT_THAT(found, SizeIs(2));
@@ -150,7 +150,7 @@ TEST(SilhouetteFit, FindsNobodyInAnEmptyMaskOrWithoutBlobs) {
   EXPECT_THAT(SilhouetteFit().fit(mask_of({person_at(50, 200)}), {}, kHeights), IsEmpty());
 }
 
-TEST(SilhouetteFit, EndsOnAFullMaskAndOnBlobsThatAreNotInThePicture) {
+TEST(SilhouetteFit, EndsOnAFullMaskAndOnBlobsOutsideThePicture) {
   const Foreground full{cv::Mat1b(kFrame / 2, uchar{255}), 2};
   EXPECT_THAT(people_in(full), SizeIs(testing::Le(12u)));
   const std::vector<cv::Rect> far{{5000, 5000, 40, 90}, {-900, -900, 40, 90}};
@@ -170,14 +170,14 @@ TEST(SilhouetteFit, TakesPicturesOfAnySize) {
     }
 }
 
-TEST(SilhouetteFit, BearsHeightsBeyondReason) {
+TEST(SilhouetteFit, ToleratesAbsurdHeights) {
   const Foreground mask = mask_of({person_at(150, 220)});
   const auto blobs = moving_blobs(mask);
   EXPECT_THAT(SilhouetteFit().fit(mask, blobs, HeightModel(1e9, 0.5)), IsEmpty());
   EXPECT_THAT(SilhouetteFit().fit(mask, blobs, HeightModel(-1e9, 0.9)), SizeIs(testing::Le(12u)));
 }
 
-TEST(SilhouetteFit, GivesTheSameForTheSame) {
+TEST(SilhouetteFit, GivesTheSameResultForTheSameInput) {
   const Foreground mask = mask_of(
       {person_at(100, 150), person_at(115, 160), person_at(250, 260), person_at(290, 250)}, 0.05);
   const auto first = people_in(mask);
@@ -185,7 +185,7 @@ TEST(SilhouetteFit, GivesTheSameForTheSame) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(people_in(mask), first);
 }
 
-TEST(SilhouetteFit, PaintsTheOthersOverWithTheBackground) {
+TEST(SilhouetteFit, PaintsOtherPeopleOverWithTheBackground) {
   const Silhouette left = person_at(150, 220), right = person_at(190, 218);
   const Foreground mask = mask_of({left, right});
   const auto people = people_in(mask);

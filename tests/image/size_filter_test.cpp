@@ -18,7 +18,7 @@ DetectionNode node(double width, double height) {
   return {.name = "thing", .coords = rect_to_coords(BoundingBox{10, 20, 10 + width, 20 + height})};
 }
 
-TEST(SizeFilter, TakesItsBoundsInclusively) {
+TEST(SizeFilter, IncludesItsBounds) {
   const struct {
     SizeFilter filter;
     double width, height;
@@ -57,19 +57,19 @@ TEST(SizeFilter, KeepsNodesInOrderWithTheirChildren) {
             DetectionNodes::all({parent, node(40, 2)}));
 }
 
-TEST(SizeFilter, LeavesAListAListWhereNothingStays) {
+TEST(SizeFilter, GivesAnEmptyListWhenNothingStays) {
   EXPECT_EQ((SizeFilter{.min_width = 10}.apply(DetectionNodes::all({node(5, 5)}))),
             DetectionNodes::all());
 }
 
-TEST(SizeFilter, MakesNoneOfASingleNodeThatDoesNotFit) {
+TEST(SizeFilter, GivesNoneForASingleNodeThatDoesNotFit) {
   const SizeFilter filter{.min_width = 10};
   EXPECT_EQ(filter.apply(DetectionNodes::single(node(5, 5))), DetectionNodes::none());
   EXPECT_EQ(filter.apply(DetectionNodes::single(node(15, 5))), DetectionNodes::single(node(15, 5)));
   EXPECT_EQ(filter.apply(DetectionNodes::none()), DetectionNodes::none());
 }
 
-TEST(SizeFilter, NamesTheBoundThatMakesNoSense) {
+TEST(SizeFilter, NamesAnInvalidBound) {
   const struct {
     SizeFilter filter;
     const char* message;

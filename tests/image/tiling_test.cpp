@@ -77,14 +77,14 @@ TEST(Tiling, CoversEveryPixelEvenlyWithinFramesOfAnySize) {
         std::min<double>(tiling.tile.width - 1, tiling.overlap * tiling.tile.width);
     EXPECT_GE(narrowest, promised);
     EXPECT_LE(widest - narrowest, 1);
-    // One tile less could not keep the overlap.
+    // One tile fewer could not keep the overlap.
     const double reach =
         tiling.tile.width + (grid.width - 2) * (tiling.tile.width - std::ceil(promised));
     EXPECT_LT(reach, frame.width);
   }
 }
 
-TEST(Tiling, RefusesWhatCannotBeCut) {
+TEST(Tiling, RefusesInvalidTilesFramesAndOverlaps) {
   const auto message = [](const Tiling& tiling, cv::Size frame) -> std::string {
     try {
       tiling.tiles(frame);

@@ -31,11 +31,11 @@ cv::Mat noise(cv::Size size) {
   return picture;
 }
 
-/// Black, with a white disc.
+/// A black picture with a white disc.
 cv::Mat disc_at(cv::Point2d centre, cv::Size size = {200, 160}) {
   cv::Mat picture(size, CV_8UC1, cv::Scalar(0));
   constexpr double kParts =
-      256;  // of a pixel, as OpenCV draws; it counts from the middle of pixels
+      256;  // parts per pixel, as OpenCV draws; it counts from the middle of pixels
   cv::circle(picture, {cvRound((centre.x - 0.5) * kParts), cvRound((centre.y - 0.5) * kParts)},
              static_cast<int>(5 * kParts), cv::Scalar(255), cv::FILLED, cv::LINE_AA, 8);
   return picture;
@@ -52,7 +52,7 @@ TEST(TurnedBox, IsTheSquareAroundABox) {
   EXPECT_EQ(TurnedBox::square({10, 20, 10.5, 20.25}, 2).size, cv::Size2d(2, 2));
 }
 
-TEST(TurnedCrop, OfAnUprightBoxOfThatSizeIsThePartItself) {
+TEST(TurnedCrop, IsThePartItselfForAnUprightBoxOfTheSameSize) {
   const cv::Mat frame = noise({60, 50});
   const TurnedCrop crop(frame, {.centre = {25, 20}, .size = {30, 20}}, {30, 20});
   EXPECT_EQ(crop.image().type(), CV_8UC3);
@@ -61,7 +61,7 @@ TEST(TurnedCrop, OfAnUprightBoxOfThatSizeIsThePartItself) {
   expect_near(crop.to_frame(cv::Point2d(30, 20)), {40, 30});
 }
 
-TEST(TurnedCrop, TurnsAQuarterExactly) {
+TEST(TurnedCrop, TurnsByAQuarterExactly) {
   const cv::Mat frame = noise({60, 50});
   const TurnedCrop crop(frame, {.centre = {30, 25}, .size = {20, 30}, .angle = pi / 2}, {20, 30});
   cv::Mat upright;
@@ -71,7 +71,7 @@ TEST(TurnedCrop, TurnsAQuarterExactly) {
   expect_near(crop.to_frame(cv::Point2d(20, 30)), {15, 35});
 }
 
-TEST(TurnedCrop, BringsPointsBackToWhereTheirPixelsWere) {
+TEST(TurnedCrop, MapsPointsBackToTheirPixels) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> unit(0, 1);
   for (int round = 0; round < 100; ++round) {
@@ -85,7 +85,7 @@ TEST(TurnedCrop, BringsPointsBackToWhereTheirPixelsWere) {
   }
 }
 
-TEST(TurnedCrop, BringsDepthBackByTheScaleOfX) {
+TEST(TurnedCrop, MapsDepthBackWithTheScaleOfX) {
   const TurnedCrop crop(noise({60, 50}), {.centre = {30, 20}, .size = {40, 10}, .angle = 1},
                         {20, 20});
   const Keypoint keypoint{.name = "nose", .point = {10, 10}, .z = -3, .confidence = 0.5};
@@ -124,7 +124,7 @@ TEST(TurnedCrop, LeavesTheFrameAsItIs) {
   EXPECT_EQ(cv::norm(frame, before, cv::NORM_INF), 0);
 }
 
-TEST(TurnedCrop, RefusesBoxesWithoutAreaOrEnd) {
+TEST(TurnedCrop, RefusesBoxesWithoutAreaOrWithoutFiniteValues) {
   const cv::Mat frame = noise({60, 50});
   for (const TurnedBox& box :
        {TurnedBox{.centre = {30, 25}}, TurnedBox{.centre = {30, 25}, .size = {0, 5}},

@@ -17,7 +17,7 @@ namespace vcap::test {
 using Capsules = std::vector<std::shared_ptr<Capsule>>;
 using Outputs = std::map<std::string, std::string>;
 
-/// Tells how many frames it has seen, of the last `warmup` and this one, or, without, of all.
+/// Notes how many frames it has seen: at most `warmup` and this one, or all without a warm-up.
 inline std::shared_ptr<Capsule> make_counter(std::string name, std::optional<std::int64_t> warmup) {
   CapsuleInfo info = detector_info(name, name + "_note");
   info.output_type.extra_data = {"note"};
@@ -44,7 +44,7 @@ inline std::shared_ptr<Capsule> make_failing(std::int64_t of, std::int64_t remai
                       });
 }
 
-/// Files by name, without hidden ones; nothing where there is no such folder.
+/// The files of the folder by name, without hidden ones; empty if the folder does not exist.
 inline Outputs outputs_in(const std::filesystem::path& folder) {
   Outputs outputs;
   if (!std::filesystem::exists(folder)) return outputs;
@@ -54,7 +54,7 @@ inline Outputs outputs_in(const std::filesystem::path& folder) {
   return outputs;
 }
 
-/// What a run of each video alone writes, in one go.
+/// What a run of each video alone writes when it runs in one go.
 inline Outputs outputs_of_single_runs(const Job& job, const Capsules& capsules,
                                       const TemporaryFolder& folder) {
   Outputs outputs;
@@ -74,16 +74,16 @@ inline Outputs outputs_of_single_runs(const Job& job, const Capsules& capsules,
   return outputs;
 }
 
-/// Jobs over clips of the test's own, which lie in a folder beside their outputs.
+/// Jobs over clips that the test writes. The clips lie in a folder beside their outputs.
 class BulkTest : public testing::Test {
  protected:
-  /// Another clip of that many frames.
+  /// Adds a clip of that many frames.
   void add_clip(const std::string& id, int frames) {
     const auto path = folder_ / (id + ".mp4");
     write_clip(path, {.size = {64, 48}, .frames = frames, .options = b_frames(false)});
     job_.videos.push_back({.id = id, .source = path});
   }
-  /// A video that cannot be opened.
+  /// Adds a video that cannot be opened.
   void add_broken(const std::string& id) {
     job_.videos.push_back({.id = id, .source = folder_.write(id + ".mp4", "no video")});
   }

@@ -34,7 +34,7 @@ struct CutCase {
 
 class BulkCuts : public BulkTest, public testing::WithParamInterface<CutCase> {};
 
-TEST_P(BulkCuts, GiveWhatARunOfEachVideoAloneGives) {
+TEST_P(BulkCuts, GiveTheSameOutputsAsARunOfEachVideoAlone) {
   job_.slices = GetParam().slices;
   job_.parallel = GetParam().parallel;
   add_clip("long", 150);
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Bulk, BulkCuts,
                                          CutCase{"OneWorker", 5, 1}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(BulkTest, RunsVideosWhoseStateIsUnboundedInOneGo) {
+TEST_F(BulkTest, RunsVideosWithUnboundedStateInOneGo) {
   add_clip("gate", 150);
   add_clip("yard", 150);
   const Capsules capsules{make_counter("all", std::nullopt)};
@@ -78,7 +78,7 @@ struct SliceCase {
 
 class BulkSlices : public BulkTest, public testing::WithParamInterface<SliceCase> {};
 
-TEST_P(BulkSlices, AreMadeWhereTheyPay) {
+TEST_P(BulkSlices, AreMadeOnlyWhenTheyPay) {
   for (int i = 0; i < GetParam().videos; ++i)
     add_clip("clip" + std::to_string(i), GetParam().frames);
   job_.outputs.video = GetParam().clip;
@@ -95,17 +95,17 @@ INSTANTIATE_TEST_SUITE_P(Bulk, BulkSlices,
                                          SliceCase{"OfNoneWhoseClipIsWanted", 160, 1, 1, true}),
                          [](const auto& test) { return test.param.name; });
 
-TEST_F(BulkTest, DecodesInNoMoreThreadsThanThereAreCores) {
+TEST_F(BulkTest, DecodesInNoMoreThreadsThanCores) {
   for (int i = 0; i < 4; ++i) add_clip("clip" + std::to_string(i), 200);
   job_.parallel = static_cast<int>(cores());
   job_.slices = 1;
-  // With four cores or fewer, each video is decoded by the thread that reads it.
+  // With four cores or fewer, the thread that reads a video also decodes it.
   const int most = DecoderThreads::in_use() + (job_.parallel <= 4 ? 0 : job_.parallel);
   run({make_detector("plain", "thing")},
       {.on_record = [&](const FrameRecord&) { EXPECT_LE(DecoderThreads::in_use(), most); }});
 }
 
-TEST_F(BulkTest, WritesWhatIsAskedFor) {
+TEST_F(BulkTest, WritesTheRequestedOutputs) {
   add_clip("gate", 12);
   job_.outputs.summary = job_.outputs.video = true;
   run({make_detector("plain", "thing", 2)});
@@ -133,7 +133,7 @@ TEST_F(BulkTest, GivesEachVideoItsSettings) {
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
   const Outputs outputs = outputs_in(job_.outputs.folder);
   EXPECT_THAT(outputs.at("yard.jsonl"), Not(HasSubstr("\"a\"")));
-  // Its note is made of its config.
+  // The note depends on the config.
   const auto note = [&](const std::string& name) {
     const std::string line = outputs.at(name).substr(0, outputs.at(name).find('\n'));
     return nlohmann::json::parse(line).at("objects").back().at("extra_data").at("note");
@@ -141,7 +141,7 @@ TEST_F(BulkTest, GivesEachVideoItsSettings) {
   EXPECT_NE(note("gate.jsonl"), note("yard.jsonl"));
 }
 
-/// Loses every first answer that a task is done, after which the next worker has it.
+/// Ignores the first result of every task and releases the task, so that a worker gets it again.
 class ForgetfulQueue final : public TaskQueue {
  public:
   bool put(std::string id, nlohmann::json payload) override {
@@ -181,7 +181,7 @@ class ForgetfulQueue final : public TaskQueue {
   std::set<std::string> lost_;
 };
 
-TEST_F(BulkTest, StoresResultsOnceWhereTasksAreHandedOutAgain) {
+TEST_F(BulkTest, StoresResultsOnceWhenTasksAreHandedOutAgain) {
   add_clip("gate", 90);
   add_clip("yard", 9);
   job_.slices = 3;
@@ -202,7 +202,7 @@ TEST_F(BulkTest, StoresResultsOnceWhereTasksAreHandedOutAgain) {
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
-TEST_F(BulkTest, ListsVideosThatFailWithEveryReasonAndRunsTheOthers) {
+TEST_F(BulkTest, ListsFailedVideosWithEveryReasonAndRunsTheOthers) {
   add_clip("gate", 5);
   add_broken("wrong");
   add_clip("yard", 5);
@@ -224,7 +224,7 @@ TEST_F(BulkTest, ListsVideosThatFailWithEveryReasonAndRunsTheOthers) {
   EXPECT_THAT(outputs_in(job_.outputs.folder), SizeIs(2));
 }
 
-TEST_F(BulkTest, TriesASliceAgainThatFailed) {
+TEST_F(BulkTest, RetriesAFailedSlice) {
   add_clip("gate", 60);
   job_.slices = 3;
   const Capsules capsules{make_counter("recent", 4)};
@@ -241,7 +241,7 @@ TEST_F(BulkTest, TriesASliceAgainThatFailed) {
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
-TEST_F(BulkTest, KeepsWhatIsStoredOfAVideoThatFails) {
+TEST_F(BulkTest, KeepsTheStoredSlicesOfAFailedVideo) {
   add_clip("gate", 60);
   job_.slices = 3;
   job_.attempts = 1;
@@ -258,7 +258,7 @@ TEST_F(BulkTest, KeepsWhatIsStoredOfAVideoThatFails) {
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
-TEST_F(BulkTest, TellsOfFramesThatACapsuleFailedOnAlsoLater) {
+TEST_F(BulkTest, ReportsFailedFramesAlsoInALaterRun) {
   add_clip("gate", 10);
   for (const auto outcome : {JobVideoReport::Outcome::done, JobVideoReport::Outcome::done_before}) {
     std::vector<JobVideoReport> told;
@@ -271,7 +271,7 @@ TEST_F(BulkTest, TellsOfFramesThatACapsuleFailedOnAlsoLater) {
   }
 }
 
-TEST_F(BulkTest, GoesOnFromWhereverItWasStopped) {
+TEST_F(BulkTest, GoesOnAfterAStopAtAnyRecord) {
   add_clip("gate", 24);
   add_clip("yard", 8);
   job_.slices = 4;
@@ -295,13 +295,13 @@ TEST_F(BulkTest, GoesOnFromWhereverItWasStopped) {
     EXPECT_EQ(after.done, before.left);
     EXPECT_EQ(after.done_before, before.done);
     EXPECT_EQ(outputs_in(job_.outputs.folder), expected);
-    // Slices have 6 rows in the first video and 2 in the other; all whole ones before were stored.
+    // Slices have 6 rows in the first video and 2 in the other; all complete ones were stored.
     const int stored = last <= 24 ? (last - 1) / 6 * 6 : 24 + (last - 25) / 2 * 2;
     EXPECT_EQ(rest, 32 - stored);
   }
 }
 
-TEST_F(BulkTest, DoesNothingWhereItIsStoppedBefore) {
+TEST_F(BulkTest, DoesNothingWhenItIsStoppedBeforehand) {
   add_clip("gate", 5);
   std::stop_source stop;
   stop.request_stop();
@@ -310,7 +310,7 @@ TEST_F(BulkTest, DoesNothingWhereItIsStoppedBefore) {
   EXPECT_THAT(outputs_in(job_.outputs.folder), IsEmpty());
 }
 
-/// Stops and fails where the dice say so.
+/// Stops the run and fails at random records.
 class Mishaps {
  public:
   Mishaps(unsigned seed, std::stop_source& stop) : dice_(seed), stop_(stop), left_(dice_() % 150) {}
@@ -328,7 +328,7 @@ class Mishaps {
   std::int64_t left_;
 };
 
-TEST_F(BulkTest, EndsTheSameWhateverHappensOnTheWay) {
+TEST_F(BulkTest, GivesTheSameOutputsAfterRandomStopsAndFailures) {
   add_clip("long", 64);
   add_clip("short", 5);
   add_clip("middle", 30);
@@ -361,7 +361,7 @@ TEST_F(BulkTest, RunsADamagedVideoInOneGo) {
   EXPECT_EQ(outputs_in(job_.outputs.folder), expected);
 }
 
-TEST_F(BulkTest, HasTasksForTheVideosAtWorkAlone) {
+TEST_F(BulkTest, QueuesTasksOnlyForVideosInProgress) {
   for (int i = 0; i < 12; ++i) add_clip("clip" + std::to_string(i), 2);
   const std::shared_ptr<TaskQueue> queue = make_in_process_queue({});
   const auto look = [&](const auto&) {

@@ -50,7 +50,7 @@ struct WrongJob {
 
 class WrongJobs : public testing::TestWithParam<WrongJob> {};
 
-TEST_P(WrongJobs, AreRefusedNamingTheVideo) {
+TEST_P(WrongJobs, AreRefusedWithTheNameOfTheVideo) {
   Job job = sound_job();
   check_job(job, {finder_info(), follower_info()});
   GetParam().spoil(job);

@@ -28,7 +28,7 @@ using Files = std::map<std::string, std::string>;
 
 const Json kStamp = {{"videos", {{"gate", {{"size", 100}}}, {"yard", {{"size", 50}}}}}};
 
-/// The outputs, hidden things left out.
+/// The outputs, without hidden files.
 Files outputs_in(const fs::path& folder) {
   Files files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -37,7 +37,7 @@ Files outputs_in(const fs::path& folder) {
   return files;
 }
 
-/// Everything below it, folders included; nothing where it is not there.
+/// All files and folders below the folder; empty if it does not exist.
 Files content_of(const fs::path& folder) {
   Files files;
   if (!fs::exists(folder)) return files;
@@ -53,7 +53,7 @@ std::vector<std::string> paths_in(const fs::path& folder) {
   return paths;
 }
 
-/// False where there is a result already.
+/// False if there is a result already.
 bool store(JobFolder& folder, const std::string& video, std::size_t slice,
            const std::string& records) {
   JobFolder::StagedResult staged = folder.stage(video, slice);
@@ -61,7 +61,7 @@ bool store(JobFolder& folder, const std::string& video, std::size_t slice,
   return staged.commit({{"bytes", records.size()}});
 }
 
-/// Works through a small job, or what is left of one; gives the slices that it has made.
+/// Runs a small job, or the rest of one; gives the slices that it has made.
 std::set<std::string> work_through(const fs::path& outputs) {
   std::set<std::string> made;
   JobFolder folder(outputs, kStamp);
@@ -84,7 +84,7 @@ std::set<std::string> work_through(const fs::path& outputs) {
   return made;
 }
 
-/// The slices whose results a resumed run need not make again.
+/// The slices whose results a resumed run does not need to make again.
 std::set<std::string> stored_in(const fs::path& outputs) {
   std::set<std::string> stored;
   for (const std::string& path : paths_in(outputs)) {
@@ -136,7 +136,7 @@ TEST_F(JobFolderTest, KeepsTheFirstOfTwoPlansAndOfTwoResults) {
   EXPECT_THAT(paths_in(outputs_ / ".vcap-job" / "work"), IsEmpty());
 }
 
-TEST_F(JobFolderTest, StoresNothingMoreOfAVideoThatIsFinished) {
+TEST_F(JobFolderTest, StoresNoResultForAFinishedVideo) {
   JobFolder folder(outputs_, kStamp);
   folder.begin("gate", {"a"});
   JobFolder::StagedResult late = folder.stage("gate", 0);
@@ -146,7 +146,7 @@ TEST_F(JobFolderTest, StoresNothingMoreOfAVideoThatIsFinished) {
   EXPECT_THAT(paths_in(outputs_ / ".vcap-job" / "videos"), IsEmpty());
 }
 
-TEST_F(JobFolderTest, ForgetsAResultThatIsNotCommitted) {
+TEST_F(JobFolderTest, DiscardsAResultThatIsNotCommitted) {
   JobFolder folder(outputs_, kStamp);
   folder.begin("gate", {"a"});
   { std::ofstream(folder.stage("gate", 0).path() / "records.jsonl") << "half"; }
@@ -165,7 +165,7 @@ TEST_F(JobFolderTest, JoinsEmptyAndLongParts) {
   EXPECT_EQ(read_file(outputs_ / "gate.jsonl"), large + "end");
 }
 
-TEST_F(JobFolderTest, RefusesToJoinWhatIsNotThere) {
+TEST_F(JobFolderTest, RefusesToJoinMissingResults) {
   JobFolder folder(outputs_, kStamp);
   folder.begin("gate", {1, 2});
   store(folder, "gate", 0, "first");
@@ -174,7 +174,7 @@ TEST_F(JobFolderTest, RefusesToJoinWhatIsNotThere) {
   EXPECT_THAT(outputs_in(outputs_), IsEmpty());
 }
 
-TEST_F(JobFolderTest, IsOpenedByOneAtATime) {
+TEST_F(JobFolderTest, IsOpenOnlyOnceAtATime) {
   {
     const JobFolder folder(outputs_, kStamp);
     EXPECT_THAT([&] { JobFolder(outputs_, kStamp); },
@@ -186,7 +186,7 @@ TEST_F(JobFolderTest, IsOpenedByOneAtATime) {
   EXPECT_NO_THROW(JobFolder(outputs_, kStamp));
 }
 
-TEST_F(JobFolderTest, RefusesAnotherJobNamingWhatDiffersAndChangesNothing) {
+TEST_F(JobFolderTest, RefusesAnotherJobWithTheDifferenceAndChangesNothing) {
   {
     JobFolder folder(outputs_, kStamp);
     folder.begin("gate", {1});
@@ -204,7 +204,7 @@ TEST_F(JobFolderTest, RefusesAnotherJobNamingWhatDiffersAndChangesNothing) {
   EXPECT_TRUE(JobFolder(outputs_, kStamp).plan("gate"));
 }
 
-TEST_F(JobFolderTest, RunsAVideoThatHasChangedAnew) {
+TEST_F(JobFolderTest, RunsAChangedVideoAnew) {
   work_through(outputs_);
   temporary_.write("out/mine.txt", "mine");
   Json stamp = kStamp;
@@ -228,7 +228,7 @@ TEST_F(JobFolderTest, RunsAVideoThatHasChangedAnew) {
   EXPECT_FALSE(JobFolder(outputs_, stamp).plan("gate"));
 }
 
-TEST_F(JobFolderTest, LetsVideosJoinAndLeave) {
+TEST_F(JobFolderTest, AllowsVideosToBeAddedAndRemoved) {
   work_through(outputs_);
   Json stamp = kStamp;
   stamp["videos"]["door"] = {{"size", 1}};
@@ -240,7 +240,7 @@ TEST_F(JobFolderTest, LetsVideosJoinAndLeave) {
   EXPECT_FALSE(JobFolder(outputs_, stamp).finished("gate")) << "it is back, and another";
 }
 
-TEST_F(JobFolderTest, MakesOutputsAgainThatAreGone) {
+TEST_F(JobFolderTest, RemakesOutputsThatAreMissingOrDamaged) {
   work_through(temporary_ / "undisturbed");
   const Files expected = content_of(temporary_ / "undisturbed");
   using Spoil = std::function<void(const fs::path&)>;
@@ -258,7 +258,7 @@ TEST_F(JobFolderTest, MakesOutputsAgainThatAreGone) {
   }
 }
 
-TEST_F(JobFolderTest, LeavesFilesAloneThatAreNotTheJobs) {
+TEST_F(JobFolderTest, RefusesToOverwriteFilesOfOthers) {
   temporary_.write("out/gate.txt", "mine");
   const JobFolder::Claims claims = {{"gate", {"gate.jsonl", "gate.txt"}}, {"yard", {"yard.jsonl"}}};
   const auto expect_refused = [&] {
@@ -275,7 +275,7 @@ TEST_F(JobFolderTest, LeavesFilesAloneThatAreNotTheJobs) {
   EXPECT_NO_THROW(JobFolder(outputs_, kStamp, claims)) << "killed before it was noted";
 }
 
-TEST_F(JobFolderTest, SaysWhatIsDamaged) {
+TEST_F(JobFolderTest, NamesTheDamagedFile) {
   temporary_.write("out/.vcap-job/stamp.json", "{");
   EXPECT_THAT(
       [&] { JobFolder(outputs_, kStamp); },
@@ -283,13 +283,13 @@ TEST_F(JobFolderTest, SaysWhatIsDamaged) {
                                                              HasSubstr("begin anew"))));
 }
 
-TEST_F(JobFolderTest, SaysWhatCannotBeWritten) {
+TEST_F(JobFolderTest, NamesThePathThatCannotBeWritten) {
   temporary_.write("file", "");
   EXPECT_THAT([&] { JobFolder(temporary_ / "file", kStamp); },
               ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("file/.vcap-job\"")));
 }
 
-TEST_F(JobFolderTest, IsResumedFromWhateverAKilledProcessLeaves) {
+TEST_F(JobFolderTest, ResumesFromEveryStateThatAKilledProcessLeaves) {
   work_through(temporary_ / "undisturbed");
   const Files expected = outputs_in(temporary_ / "undisturbed");
   ASSERT_EQ(expected.size(), 4u);
@@ -319,7 +319,7 @@ TEST_F(JobFolderTest, IsResumedFromWhateverAKilledProcessLeaves) {
   EXPECT_EQ(all_stored.size(), 5u) << "there is one before, between and after the four results";
 }
 
-TEST_F(JobFolderTest, IsResumedHoweverOftenItIsKilled) {
+TEST_F(JobFolderTest, ResumesAfterRepeatedKills) {
   work_through(temporary_ / "undisturbed");
   std::mt19937 dice(1);
   std::uniform_int_distribution<long> calls(1, 400);

@@ -27,7 +27,7 @@ class JobStamp : public testing::Test {
   std::vector<Manifest> manifests_{{.info = {.name = "detector", .version = 1}}};
 };
 
-TEST_F(JobStamp, IsTheSameForTheSameJobWhereverItIsAndHoweverItIsDone) {
+TEST_F(JobStamp, IgnoresWhereFilesAreAndHowTheJobRuns) {
   const Json before = stamp();
   const auto modified = fs::last_write_time(folder_ / "gate.mp4");
   fs::create_directory(folder_ / "moved");
@@ -42,7 +42,7 @@ TEST_F(JobStamp, IsTheSameForTheSameJobWhereverItIsAndHoweverItIsDone) {
   EXPECT_EQ(stamp_difference(before, stamp()), "");
 }
 
-TEST_F(JobStamp, TellsEveryDifferenceByItsPointer) {
+TEST_F(JobStamp, NamesEveryDifferenceByItsJsonPointer) {
   const Json before = stamp();
   const Job job = job_;
   const std::vector<Manifest> manifests = manifests_;
@@ -103,13 +103,13 @@ TEST_F(JobStamp, TellsEveryDifferenceByItsPointer) {
   }
 }
 
-TEST_F(JobStamp, SaysOfAVideosFileThatItHasChanged) {
+TEST_F(JobStamp, SaysThatTheFileOfAVideoHasChanged) {
   const Json before = stamp()["videos"]["gate"];
   folder_.write("gate.mp4", "gate2");
   EXPECT_EQ(stamp_difference(before, stamp()["videos"]["gate"]), "its file has changed");
 }
 
-TEST_F(JobStamp, RefusesAVideoThatIsGone) {
+TEST_F(JobStamp, RefusesAMissingVideo) {
   fs::remove(folder_ / "gate.mp4");
   EXPECT_THAT([&] { stamp(); }, ThrowsError<SourceError>(ErrorCode::source_open,
                                                          HasSubstr("gate.mp4 cannot be read")));

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A folder with capsules, videos, and what is none.
+/// A folder with capsules, videos, and files that are neither.
 class JobFile : public testing::Test {
  protected:
   JobFile() {
@@ -26,7 +26,7 @@ class JobFile : public testing::Test {
       folder_.write(name, name);
   }
 
-  /// A job that is right, with other values in some fields.
+  /// A valid job, with other values in some fields.
   static Json job_with(const Json& changes = Json::object()) {
     Json job = {{"schema", "vcap.job/1"},
                 {"capsules", {"a.cap"}},
@@ -46,7 +46,7 @@ class JobFile : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(JobFile, HasDefaultsForAllButTheNeeded) {
+TEST_F(JobFile, HasDefaultsForOptionalFields) {
   const Job job = read(job_with());
   ASSERT_EQ(job.capsules.size(), 1u);
   EXPECT_EQ(job.capsules[0].path, folder_ / "a.cap");
@@ -65,7 +65,7 @@ TEST_F(JobFile, HasDefaultsForAllButTheNeeded) {
   EXPECT_EQ(job.parallel, 0);
 }
 
-TEST_F(JobFile, GivesWhatItSets) {
+TEST_F(JobFile, GivesTheValuesThatItSets) {
   const Json options = {{"threshold", 0.7}};
   const Json config = {{"area", 9}};
   const Job job = read(job_with(
@@ -95,13 +95,13 @@ TEST_F(JobFile, GivesWhatItSets) {
   EXPECT_EQ(job.parallel, 2);
 }
 
-TEST_F(JobFile, HasWordsForCounts) {
+TEST_F(JobFile, AcceptsWordsForCounts) {
   EXPECT_EQ(read(job_with({{"slices", "off"}})).slices, 1);
   EXPECT_EQ(read(job_with({{"slices", "auto"}})).slices, 0);
   EXPECT_EQ(read(job_with({{"parallel", "auto"}})).parallel, 0);
 }
 
-TEST_F(JobFile, ExpandsFoldersAndGlobsInTheOrderOfNumbers) {
+TEST_F(JobFile, ExpandsFoldersAndGlobsInNaturalOrder) {
   EXPECT_THAT(ids({"day"}), ElementsAre("cam2", "cam10"));
   EXPECT_THAT(ids({"gate.mp4", "day/"}), ElementsAre("gate", "cam2", "cam10"));
   EXPECT_THAT(ids({"day/cam*"}), ElementsAre("cam2", "cam10"));
@@ -110,19 +110,19 @@ TEST_F(JobFile, ExpandsFoldersAndGlobsInTheOrderOfNumbers) {
   EXPECT_THAT(ids({(folder_ / "day" / "*.mkv").native()}), ElementsAre("cam10"));
 }
 
-TEST_F(JobFile, PutsTheIdOfAFolderBeforeItsVideos) {
+TEST_F(JobFile, PrefixesVideosWithTheIdOfTheirFolder) {
   EXPECT_THAT(ids({{{"source", "day"}, {"id", "day"}}, {{"source", "night/cam?.mp4"}}}),
               ElementsAre("day-cam2", "day-cam10", "cam2"));
 }
 
-TEST_F(JobFile, TakesGlobsInAFolderWhoseNameHasItsSigns) {
+TEST_F(JobFile, ExpandsGlobsInAFolderWithGlobCharactersInItsName) {
   const Job job = read_job(folder_.write(
       "[x]/job.json", job_with({{"capsules", {"../a.cap"}}, {"sources", {"*.mp4"}}}).dump()));
   ASSERT_EQ(job.videos.size(), 1u);
   EXPECT_EQ(job.videos[0].id, "in");
 }
 
-TEST_F(JobFile, MeansItsOwnFolderFromWhereverItIsRead) {
+TEST_F(JobFile, ResolvesPathsAgainstItsOwnFolder) {
   const auto before = std::filesystem::current_path();
   read(job_with());
   std::filesystem::current_path(folder_.path());
@@ -132,7 +132,7 @@ TEST_F(JobFile, MeansItsOwnFolderFromWhereverItIsRead) {
   EXPECT_TRUE(std::filesystem::equivalent(job.videos[0].source, folder_ / "gate.mp4"));
 }
 
-TEST_F(JobFile, RefusesWhatIsWrongByItsPointerWithTheValue) {
+TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
   const auto source = [](const Json& object) -> Json { return {{"sources", {object}}}; };
   const auto outputs = [](const Json& object) -> Json { return {{"outputs", object}}; };
   const struct {
@@ -203,7 +203,7 @@ TEST_F(JobFile, RefusesWhatIsWrongByItsPointerWithTheValue) {
   }
 }
 
-TEST_F(JobFile, RefusesAJobWithoutWhatIsNeeded) {
+TEST_F(JobFile, RefusesAJobWithoutRequiredFields) {
   for (const char* const field : {"schema", "capsules", "sources", "outputs"}) {
     Json job = job_with();
     job.erase(field);
@@ -214,7 +214,7 @@ TEST_F(JobFile, RefusesAJobWithoutWhatIsNeeded) {
   }
 }
 
-TEST_F(JobFile, RefusesWhatIsNoJsonOrNoFile) {
+TEST_F(JobFile, RefusesAFileThatIsMissingOrNotJson) {
   const auto file = folder_.write("bad.json", R"({"sources":["a"],"sources":["b"]})");
   EXPECT_THAT([&] { read_job(file); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_json,

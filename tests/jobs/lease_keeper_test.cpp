@@ -35,7 +35,7 @@ TEST_F(LeaseKeeperTest, RenewsALeaseAsLongAsItIsHeld) {
   EXPECT_EQ(queue_->counts().given_up, 1u);
 }
 
-TEST_F(LeaseKeeperTest, LetsGoOfALeaseThatIsNotValidAnyMore) {
+TEST_F(LeaseKeeperTest, StopsRenewingALeaseThatIsNotValidAnyMore) {
   LeaseKeeper keeper(*queue_, *clock_, 30s);
   const auto lease = queue_->try_lease(30s);
   const LeaseKeeper::Hold hold(keeper, *lease);

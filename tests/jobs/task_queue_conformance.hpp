@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every TaskQueue holds to. An implementation runs it with one line in its own test:
+// The contract of TaskQueue. An implementation runs these tests with one line in its own test:
 //   INSTANTIATE_TEST_SUITE_P(InProcess, TaskQueueConformance,
 //                            testing::Values(QueueKind{"in_process", &make_in_process_queue}));
 
@@ -28,7 +28,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// An implementation, as the suite makes it.
+/// An implementation, and how the suite makes it.
 struct QueueKind {
   const char* name;
   MakeQueue make;
@@ -66,7 +66,7 @@ TEST_P(TaskQueueConformance, LeasesTasksInTheOrderInWhichTheyWerePut) {
   EXPECT_FALSE(queue_->try_lease(seconds(10)));
 }
 
-TEST_P(TaskQueueConformance, PutsATaskOnceWhateverBecameOfIt) {
+TEST_P(TaskQueueConformance, PutsATaskOnlyOnceInAnyState) {
   put({"a", "b", "c"});
   const auto put_again = [&] {
     for (const char* const id : {"a", "b", "c"}) EXPECT_FALSE(queue_->put(id, "another"));
@@ -91,7 +91,7 @@ TEST_P(TaskQueueConformance, StoresAResultOnce) {
   EXPECT_FALSE(queue_->result("never put"));
 }
 
-TEST_P(TaskQueueConformance, TriesAFailedTaskLastAndGivesItUpInTheEnd) {
+TEST_P(TaskQueueConformance, RetriesAFailedTaskLastAndGivesItUpInTheEnd) {
   put({"a", "b"});
   EXPECT_TRUE(queue_->fail(take(), "first"));
   EXPECT_TRUE(queue_->complete(take(), "b's"));
@@ -107,7 +107,7 @@ TEST_P(TaskQueueConformance, TriesAFailedTaskLastAndGivesItUpInTheEnd) {
   EXPECT_FALSE(queue_->result("a"));
 }
 
-TEST_P(TaskQueueConformance, GivesATaskToAnotherOnceItsLeaseHasRunOut) {
+TEST_P(TaskQueueConformance, HandsOutATaskAgainWhenItsLeaseRunsOut) {
   put({"a", "b"});
   const Lease lost = take();
   clock_->advance(seconds(10) - std::chrono::nanoseconds(1));
@@ -132,7 +132,7 @@ TEST_P(TaskQueueConformance, GivesUpATaskWhoseWorkersAllDie) {
   EXPECT_EQ(queue_->failures().at(0).reasons.size(), 3u);
 }
 
-TEST_P(TaskQueueConformance, RenewsALeaseFromNowOn) {
+TEST_P(TaskQueueConformance, RenewsALeaseFromTheCurrentTime) {
   put({"a"});
   const Lease lease = take();
   for (int i = 0; i < 5; ++i) {
@@ -144,7 +144,7 @@ TEST_P(TaskQueueConformance, RenewsALeaseFromNowOn) {
   EXPECT_FALSE(queue_->renew(lease, seconds(10)));
 }
 
-TEST_P(TaskQueueConformance, LetsALeaseThatIsNotValidAnyMoreChangeNothing) {
+TEST_P(TaskQueueConformance, ChangesNothingForALeaseThatIsNotValidAnyMore) {
   put({"a"});
   const Lease old = take();
   clock_->advance(seconds(10));
@@ -161,7 +161,7 @@ TEST_P(TaskQueueConformance, LetsALeaseThatIsNotValidAnyMoreChangeNothing) {
   EXPECT_EQ(queue_->counts(), Counts{.done = 1});
 }
 
-TEST_P(TaskQueueConformance, TakesALateResultWhereThereIsNoneYet) {
+TEST_P(TaskQueueConformance, TakesALateResultIfThereIsNoneYet) {
   put({"waits", "is held", "is done"});
   const Lease waits = take();
   const Lease is_held = take();
@@ -181,7 +181,7 @@ TEST_P(TaskQueueConformance, TakesALateResultWhereThereIsNoneYet) {
   EXPECT_EQ(queue_->counts(), Counts{.done = 3});
 }
 
-TEST_P(TaskQueueConformance, TakesNoResultOfATaskThatIsGivenUp) {
+TEST_P(TaskQueueConformance, RefusesAResultOfATaskThatIsGivenUp) {
   const auto queue = make_queue(1);
   ASSERT_TRUE(queue->put("a", {}));
   const auto lease = queue->try_lease(seconds(10));
@@ -206,7 +206,7 @@ TEST_P(TaskQueueConformance, PutsAReleasedTaskBackInItsPlace) {
   EXPECT_EQ(next(), "c");
 }
 
-TEST_P(TaskQueueConformance, WakesThoseWhoWaitForATask) {
+TEST_P(TaskQueueConformance, WakesWorkersThatWaitForATask) {
   std::optional<Lease> lease;
   std::jthread worker([&] { lease = queue_->lease(seconds(10), {}); });
   put({"a"});
@@ -220,14 +220,14 @@ TEST_P(TaskQueueConformance, WakesThoseWhoWaitForATask) {
   EXPECT_EQ(lease->attempt, 2);
 }
 
-TEST_P(TaskQueueConformance, WakesThoseWhoWaitWhereALeaseRunsOut) {
+TEST_P(TaskQueueConformance, WakesWaitingWorkersWhenALeaseRunsOut) {
   put({"a", "b"});
   const Lease late = take();
   std::optional<Lease> got;
   const Lease early = take();
   std::jthread worker([&] { got = queue_->lease(seconds(10), {}); });
   clock_->await_sleeper(clock_->now() + seconds(10));
-  // Earlier than the worker sleeps.
+  // This lease now ends before the time until which the worker sleeps.
   EXPECT_TRUE(queue_->renew(early, seconds(1)));
   clock_->await_sleeper(clock_->now() + seconds(1));
   clock_->advance(seconds(1));
@@ -249,7 +249,7 @@ TEST_P(TaskQueueConformance, SleepsUntilTheFirstLeaseRunsOutAndNoSooner) {
   stop.request_stop();
 }
 
-TEST_P(TaskQueueConformance, StopsWaitingWhereItIsTold) {
+TEST_P(TaskQueueConformance, StopsWaitingOnRequest) {
   std::stop_source stop;
   std::jthread idle([&] { EXPECT_FALSE(queue_->lease(seconds(10), stop.get_token())); });
   stop.request_stop();
@@ -260,7 +260,7 @@ TEST_P(TaskQueueConformance, StopsWaitingWhereItIsTold) {
   EXPECT_EQ(queue_->counts(), Counts{.waiting = 1});
 }
 
-TEST_P(TaskQueueConformance, TellsWhenAllIsSettled) {
+TEST_P(TaskQueueConformance, WaitsUntilAllTasksAreSettled) {
   EXPECT_TRUE(queue_->wait_until_settled({}));
   const auto queue = make_queue(1);
   ASSERT_TRUE(queue->put("done", {}));
@@ -275,19 +275,19 @@ TEST_P(TaskQueueConformance, TellsWhenAllIsSettled) {
   EXPECT_EQ(queue->counts(), (Counts{.done = 1, .given_up = 1}));
 }
 
-TEST_P(TaskQueueConformance, TakesALeaseBeyondAllTime) {
+TEST_P(TaskQueueConformance, AcceptsTheLongestLeaseDuration) {
   put({"a", "b"});
   const auto lease = queue_->try_lease(Clock::duration::max());
   clock_->advance(std::chrono::hours(10000));
   EXPECT_TRUE(queue_->renew(*lease, Clock::duration::max()));
 }
 
-TEST_P(TaskQueueConformance, RefusesWhatItCannotKeep) {
+TEST_P(TaskQueueConformance, RefusesValuesBeyondItsLimits) {
   const auto refused = [](const char* words) {
     return ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(words));
   };
   const std::string fits(256, 'i');
-  const std::string large((64 << 10) - 2, 'x');  // with its quotes, just right
+  const std::string large((64 << 10) - 2, 'x');  // the largest allowed, with its quotes
   EXPECT_THAT([&] { queue_->put("", 1); }, refused("0 bytes; 1 to 256 are allowed"));
   EXPECT_THAT([&] { queue_->put(fits + "i", 1); }, refused("257 bytes; 1 to 256 are allowed"));
   EXPECT_THAT([&] { queue_->put("a", large + "x"); }, refused("payload of task \"a\""));

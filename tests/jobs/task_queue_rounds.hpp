@@ -31,8 +31,8 @@ constexpr unsigned kQueueRounds = 1000;
 constexpr unsigned kQueueRounds = 5000;
 #endif
 
-/// A queue with threads that put, work, fail, die and answer late while its time goes on. Whatever
-/// happens, each task is settled once, with the result that its worker was told is taken.
+/// One random round: threads put tasks, complete them, fail, die and answer late while time goes
+/// on. Each task must be settled once, with the result that complete() accepted.
 class QueueRound {
  public:
   QueueRound(const MakeQueue& make, unsigned seed)
@@ -70,7 +70,7 @@ class QueueRound {
     return std::uniform_int_distribution<int>(1, most)(dice_);
   }
 
-  /// By two threads at once: each task is new to one of them.
+  /// Runs in two threads at once. For each task, put() returns true in only one of them.
   void put_all(int putter) {
     for (int task = 0; task < tasks_; ++task)
       if (queue_->put(id_of(task), putter)) ++put_;
@@ -98,7 +98,7 @@ class QueueRound {
         queue_->release(lease);
         return;
       case 3:
-        return;  // dead
+        return;  // the worker has died
       case 4: {
         const std::lock_guard lock(mutex_);
         late_.push_back(lease);
@@ -155,7 +155,7 @@ class QueueRound {
     EXPECT_EQ(told, failed_);
   }
 
-  std::mutex mutex_;  // of what the threads share here
+  std::mutex mutex_;  // guards the random numbers and what threads note below
   std::mt19937 dice_;
   const int max_attempts_;
   const int tasks_;
@@ -165,7 +165,7 @@ class QueueRound {
   std::atomic<int> failed_{0};
   std::vector<TaskQueue::Lease> late_;
   std::set<std::uint64_t> numbers_;
-  std::map<std::string, std::uint64_t> results_;  ///< that the queue said it took
+  std::map<std::string, std::uint64_t> results_;  ///< those that complete() accepted
 };
 
 }  // namespace vcap::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What load_capsule says of capsules that are wrong in one way each.
+// The errors of load_capsule for capsules with one fault each.
 #include <gmock/gmock.h>
 
 #include <functional>
@@ -185,14 +185,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "its constructor threw: an exception that is not a std::exception"}),
     plugin_of_case);
 
-TEST(LoadCapsuleFile, SaysThatALibraryIsOfAnotherKind) {
+TEST(LoadCapsuleFile, SaysThatALibraryIsNoElfFile) {
   CapsuleBuilder capsule;
   EXPECT_THAT([&] { load(capsule.file(test::library_entry(), "no code").bytes()); },
               Says<InvalidCapsuleError>(ErrorCode::invalid_library, "is no ELF file"));
 }
 
 TEST(LoadCapsuleFile, SaysThatALibraryIsDamaged) {
-  // The header is right; what it points to is gone.
+  // The header is valid, but it points beyond the end.
   CapsuleBuilder capsule;
   std::string& library = capsule.files[test::library_entry()];
   library.resize(100);
@@ -200,13 +200,13 @@ TEST(LoadCapsuleFile, SaysThatALibraryIsDamaged) {
               Says<InvalidCapsuleError>(ErrorCode::invalid_library, "is damaged", "capsule.so"));
 }
 
-/// Loads a capsule whose library the test wrote itself.
+/// Loads a capsule with a library that the test generates.
 void load_library(const test::Elf& elf) {
   CapsuleBuilder capsule;
   load(capsule.file(test::library_entry(), test::elf_bytes(elf)).bytes());
 }
 
-TEST(LoadCapsuleFile, LoadsALibraryThatOnlyItsTablesSpeakFor) {
+TEST(LoadCapsuleFile, LoadsALibraryWhoseTablesAreSound) {
   EXPECT_THAT([] { load_library({}); },
               Says<InvalidCapsuleError>(ErrorCode::invalid_library, "gave nothing"));
 }
@@ -235,7 +235,7 @@ TEST(LoadCapsuleFile, NamesAVersionThatTheHostsLibraryLacks) {
                                      "\"libc.so.6\""));
 }
 
-/// A plugin that says of itself what only its own code can tell.
+/// Packs and loads a plugin, so that its manifest is made from its own code.
 void pack_and_load(const std::string& plugin) {
   const TemporaryFolder folder;
   package_capsule({.libraries = {{std::string(platform()), test::plugin_path(plugin)}}},

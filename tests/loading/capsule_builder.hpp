@@ -21,11 +21,11 @@ inline std::string plugin_path(const std::string& plugin) {
 }
 inline std::string library_entry() { return "lib/" + std::string(platform()) + "/capsule.so"; }
 
-/// Makes capsules without the packager, so that they can be wrong in any way. Sound unless
-/// something of it is changed.
+/// Makes capsules without the packager, so that they can have any fault. Without changes, the
+/// capsule is sound.
 class CapsuleBuilder {
  public:
-  /// A capsule of a fixture's library, which says of itself what fixture::info("fixture") gives.
+  /// A capsule with a fixture's library, described by fixture::info("fixture").
   explicit CapsuleBuilder(const std::string& plugin = "good")
       : CapsuleBuilder(read_file(plugin_path(plugin)), fixture::info("fixture")) {}
 
@@ -47,7 +47,7 @@ class CapsuleBuilder {
     return *this;
   }
 
-  /// The manifest with the list of files as they are.
+  /// The manifest with a correct list of the current files.
   nlohmann::json listed() const {
     nlohmann::json complete = manifest;
     complete["files"] = nlohmann::json::array();
@@ -58,7 +58,7 @@ class CapsuleBuilder {
     return complete;
   }
 
-  /// The capsule with a manifest of any text.
+  /// The capsule with the given text as its manifest.
   std::string bytes_with(const std::string& manifest_text) const {
     std::vector<ZipEntry> entries{stored_entry("capsule.json", manifest_text)};
     for (const auto& [name, content] : files) entries.push_back(stored_entry(name, content));

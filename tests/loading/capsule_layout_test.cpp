@@ -6,7 +6,7 @@
 namespace vcap {
 namespace {
 
-TEST(EntryName, BelongsToTheLoaderBelowTheLibraryFolderHoweverItIsWritten) {
+TEST(EntryName, IsReservedBelowTheLibraryFolderInUpperAndLowerCase) {
   EXPECT_TRUE(is_below_library_folder("lib/linux-x86_64/capsule.so"));
   EXPECT_TRUE(is_below_library_folder("LIB/a"));
   EXPECT_TRUE(is_below_library_folder("Lib"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted capsule files, and what is said of those that cannot be opened.
+// Encrypted capsule files, and the errors for those that cannot be opened.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ using test::TemporaryFolder;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// Argon2id at its least, so that a test takes no second.
+/// The smallest parameters of Argon2id, so that a test takes less than a second.
 constexpr EncryptionSettings kQuick{.chunk_size = 1000, .passes = 1, .memory_kib = 8};
 
 LoadOptions opened_by(const EncryptionKey& key) {
@@ -53,7 +53,7 @@ TEST(EncryptionKey, IsReadFromTheFileThatItIsSavedTo) {
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not overwritten")));
 }
 
-TEST(EncryptionKey, RefusesWhatIsNone) {
+TEST(EncryptionKey, RefusesInvalidKeys) {
   const TemporaryFolder folder;
   const auto refuses = [](const char* message) {
     return ThrowsError<InvalidArgument>(ErrorCode::invalid_key, HasSubstr(message));
@@ -69,7 +69,7 @@ TEST(EncryptionKey, RefusesWhatIsNone) {
   EXPECT_THAT([&] { EncryptionKey::from_passphrase("x").save(folder / "c"); }, refuses("no key"));
 }
 
-TEST(EncryptionKey, TakesAPassphraseFilesFirstLine) {
+TEST(EncryptionKey, ReadsTheFirstLineOfAPassphraseFile) {
   const TemporaryFolder folder;
   const std::string file =
       encrypted_by(EncryptionKey::from_passphrase("correct horse"), "text", kQuick);
@@ -78,7 +78,7 @@ TEST(EncryptionKey, TakesAPassphraseFilesFirstLine) {
               "text");
 }
 
-TEST(Encryption, GivesBackWhatWasEncryptedAtEverySizeAroundAChunk) {
+TEST(Encryption, DecryptsWhatItEncryptedAtEverySizeAroundAChunk) {
   const EncryptionKey key = encryption_key(7);
   for (const std::size_t size : {0u, 1u, 999u, 1000u, 1001u, 1999u, 2000u, 2001u, 10'000u}) {
     const std::string content(size, 'w');
@@ -88,12 +88,12 @@ TEST(Encryption, GivesBackWhatWasEncryptedAtEverySizeAroundAChunk) {
   }
 }
 
-TEST(Encryption, WritesOtherBytesEachTime) {
+TEST(Encryption, WritesDifferentBytesEachTime) {
   const EncryptionKey key = encryption_key(7);
   EXPECT_NE(encrypted_by(key, "text", kQuick), encrypted_by(key, "text", kQuick));
 }
 
-TEST(Encryption, MakesTheSameChunksHoweverItIsGivenTheBytes) {
+TEST(Encryption, MakesTheSameChunksForAnySplitOfTheInput) {
   std::size_t size = 0;
   EncryptingWriter writer([&](EncryptingWriter::Bytes bytes) { size += bytes.size(); },
                           encryption_key(7), kQuick);
@@ -122,14 +122,14 @@ TEST(EncryptedCapsule, IsPackedLoadedReadAndUnpackedWithItsKey) {
   EXPECT_EQ(test::read_file(folder / "out/model.onnx"), "the weights of a model");
 }
 
-TEST(EncryptedCapsule, TakesAPassphrase) {
+TEST(EncryptedCapsule, AcceptsAPassphrase) {
   const TemporaryFolder folder;
   const EncryptionKey key = EncryptionKey::from_passphrase("correct horse battery staple");
   package_capsule(packed_contents(folder), folder / "a.cap", {.key = key});
   EXPECT_EQ(read_manifest(folder / "a.cap", opened_by(key)).info.name, "fixture");
 }
 
-TEST(EncryptedCapsule, KeepsTheSignatureWithin) {
+TEST(EncryptedCapsule, KeepsTheSignatureInside) {
   const TemporaryFolder folder;
   const SecretKey signer = test::secret_key(1);
   const auto path = folder.write("a.cap", test::signed_by(test::codeless_capsule('w'), {signer}));
@@ -147,7 +147,7 @@ TEST(EncryptedCapsule, KeepsTheSignatureWithin) {
                                                  HasSubstr("encrypted already")));
 }
 
-TEST(EncryptedCapsule, NamesTheRemedyWhereNoKeyIsGiven) {
+TEST(EncryptedCapsule, NamesTheRemedyIfNoKeyIsGiven) {
   const TemporaryFolder folder;
   const auto path =
       folder.write("a.cap", encrypted_by(encryption_key(7), test::codeless_capsule('w'), kQuick));
@@ -162,7 +162,7 @@ TEST(EncryptedCapsule, NamesTheRemedyWhereNoKeyIsGiven) {
   }
 }
 
-TEST(EncryptedCapsule, SaysThatTheKeyIsAnotherOne) {
+TEST(EncryptedCapsule, ReportsAWrongKey) {
   const std::string content = test::codeless_capsule('w');
   const auto refuses = [](const char* message) {
     return ThrowsError<UntrustedCapsuleError>(ErrorCode::wrong_key, HasSubstr(message));
@@ -177,12 +177,12 @@ TEST(EncryptedCapsule, SaysThatTheKeyIsAnotherOne) {
   EXPECT_THAT([&] { decrypted_by(encryption_key(7), by_phrase); }, refuses("a key is given"));
 }
 
-TEST(EncryptedCapsule, OpensAPlainCapsuleTooWhereAKeyIsGiven) {
+TEST(EncryptedCapsule, OpensAPlainCapsuleEvenIfAKeyIsGiven) {
   const std::string plain = test::codeless_capsule('w');
   EXPECT_EQ(decrypted_by(encryption_key(7), plain), plain);
 }
 
-TEST(EncryptedCapsule, IsNoLargerThanTheLimits) {
+TEST(EncryptedCapsule, IsRefusedIfLargerThanTheLimits) {
   LoadOptions options = opened_by(encryption_key(7));
   options.limits.total_bytes = 2000;
   const std::string file = encrypted_by(encryption_key(7), std::string(2001, 'w'), kQuick);
@@ -242,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "mode is 2"}),
     [](const auto& test_info) { return test_info.param.title; });
 
-TEST(EncryptionHeader, OfANewerVersionAsksForANewerVcap) {
+TEST(EncryptionHeader, AsksForANewerVcapIfItsVersionIsNewer) {
   auto bytes = encryption_header_bytes({.chunk_size = 1000});
   bytes[7] = std::byte{2};
   EXPECT_THAT([&] { read_encryption_header(bytes, "the capsule"); },

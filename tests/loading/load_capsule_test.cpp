@@ -31,7 +31,7 @@ std::filesystem::path pack(const TemporaryFolder& folder, const std::string& plu
   return folder / "a.cap";
 }
 
-/// What the fixture's backend says of each file of its capsule.
+/// The reports of the fixture's backend on each file of its capsule.
 std::vector<json> report(Capsule& capsule) {
   std::vector<json> reports;
   for (const DetectionNode& node : capsule.process_frame(Frame{}))
@@ -41,7 +41,7 @@ std::vector<json> report(Capsule& capsule) {
 
 std::uintptr_t address_of(const json& report) { return report.at("address").get<std::uintptr_t>(); }
 
-/// Whether the address lies within a mapping of the file.
+/// Whether the address is within a mapping of the file.
 bool is_mapped_from(std::uintptr_t address, const std::filesystem::path& file) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -100,7 +100,7 @@ TEST(LoadCapsule, UnpacksADeflatedLibrary) {
   EXPECT_EQ(load_capsule(std::as_bytes(std::span(bytes)))->name(), "fixture");
 }
 
-/// How much of a file's mappings is in memory.
+/// The resident memory of a file's mappings, in KiB.
 std::size_t resident_kib(const std::filesystem::path& file) {
   std::size_t all = 0;
   bool is_its = false;
@@ -116,14 +116,14 @@ std::size_t resident_kib(const std::filesystem::path& file) {
   return all;
 }
 
-TEST(LoadCapsule, KeepsNothingOfTheFileInMemoryThatNoBackendTouches) {
+TEST(LoadCapsule, LoadsNoPagesThatNoBackendReads) {
   const TemporaryFolder folder;
   const std::string large(16 << 20, 'w');
   const auto path = pack(folder, "good", {{"large.bin", large}});
   const auto capsule = load_capsule(path);
   EXPECT_LT(resident_kib(path), 1024u);
   EXPECT_EQ(report(*capsule).at(0).at("text"), large);
-  EXPECT_GE(resident_kib(path), large.size() / 1024);  // the fixture has touched it
+  EXPECT_GE(resident_kib(path), large.size() / 1024);  // the fixture has read it
 }
 
 TEST(LoadCapsule, CopiesBytesThatTheCallerOwns) {
@@ -137,7 +137,7 @@ TEST(LoadCapsule, CopiesBytesThatTheCallerOwns) {
   EXPECT_EQ(address_of(reports[0]) % 4096, 0u);
 }
 
-TEST(LoadCapsule, HandsConfigAndDevicesToTheBackend) {
+TEST(LoadCapsule, PassesConfigAndDevicesToTheBackend) {
   const TemporaryFolder folder;
   const auto capsule = load_capsule(pack(folder, "good", {{"a", ""}}),
                                     {.config = {{"key", 7}}, .devices = {"GPU:0", "CPU:3"}});
@@ -147,7 +147,7 @@ TEST(LoadCapsule, HandsConfigAndDevicesToTheBackend) {
   EXPECT_EQ(reports.at(0).at("device"), "CPU:3");
 }
 
-TEST(LoadCapsule, HandsConfigsOnWithTheDefaultsOfTheirSchemas) {
+TEST(LoadCapsule, PassesConfigsWithTheDefaultsOfTheirSchemas) {
   const TemporaryFolder folder;
   const auto capsule = load_capsule(pack(folder, "configured", {}), {.devices = {"CPU:0"}});
   capsule->open_stream({.id = "door", .config = {{"line", {1, 2}}}});
@@ -167,7 +167,7 @@ TEST(LoadCapsule, HandsConfigsOnWithTheDefaultsOfTheirSchemas) {
       ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("/line is missing")));
 }
 
-TEST(LoadCapsule, NeedsNoConfigForADescriptionAlone) {
+TEST(LoadCapsule, NeedsNoConfigToReadADescription) {
   const TemporaryFolder folder;
   const auto path = pack(folder, "configured", {});
   EXPECT_EQ(load_capsule(path, {.inference_mode = false})->name(), "configured");
@@ -178,7 +178,7 @@ TEST(LoadCapsule, NeedsNoConfigForADescriptionAlone) {
       ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("/model is 1")));
 }
 
-TEST(LoadCapsule, AsksTheHostsOwnDeviceProviders) {
+TEST(LoadCapsule, UsesTheDeviceProvidersOfTheHost) {
   class Provider final : public DeviceProvider {
    public:
     std::string name() const override { return "test"; }
@@ -207,7 +207,7 @@ TEST(LoadCapsule, StartsNoBackendWithoutInferenceMode) {
               ThrowsError<CapsuleLoadError>(ErrorCode::no_backend, HasSubstr("inference_mode")));
 }
 
-TEST(LoadCapsule, MapsALibraryOfOneDigestOnce) {
+TEST(LoadCapsule, MapsLibrariesOfTheSameDigestOnce) {
   const TemporaryFolder folder;
   const auto path = pack(folder, "counting", {{"a", ""}});
   const auto other_path = folder / "b.cap";
@@ -220,7 +220,7 @@ TEST(LoadCapsule, MapsALibraryOfOneDigestOnce) {
   EXPECT_EQ(of_second.at("made"), of_first.at("made").get<int>() + 1);
 }
 
-TEST(LoadCapsule, GivesNewCodeForAFileThatWasReplaced) {
+TEST(LoadCapsule, LoadsTheNewCodeOfAReplacedFile) {
   const TemporaryFolder folder;
   const auto old_capsule = load_capsule(pack(folder, "version_1", {{"a", "old"}}));
   const auto new_capsule = load_capsule(pack(folder, "version_2", {{"a", "new"}}));
@@ -231,7 +231,7 @@ TEST(LoadCapsule, GivesNewCodeForAFileThatWasReplaced) {
   EXPECT_EQ(load_capsule(pack(folder, "version_1"))->info().version, 1);
 }
 
-TEST(LoadCapsule, KeepsFilesWhileBackendsLiveAndTheFileIsGone) {
+TEST(LoadCapsule, KeepsFilesWhileBackendsLiveIfTheCapsuleFileIsRemoved) {
   const TemporaryFolder folder;
   const auto path = pack(folder, "good", {{"model.onnx", "weights"}});
   const auto capsule = load_capsule(path);

@@ -39,7 +39,7 @@ class LoadResources : public testing::Test {
             .sha256 = sha256(std::as_bytes(std::span(kWeights))),
             .size = kWeights.size()};
   }
-  /// A packed capsule that needs them.
+  /// Packs a capsule that needs these resources.
   std::filesystem::path capsule(const std::vector<Resource>& resources,
                                 std::map<std::string, std::string> files = {}) const {
     json list = json::array();
@@ -65,7 +65,7 @@ class LoadResources : public testing::Test {
   const test::TemporaryFolder folder;
 };
 
-TEST_F(LoadResources, GivesThemToHooksAndBackendsAmongTheFiles) {
+TEST_F(LoadResources, GivesResourcesToHooksAndBackendsAmongTheFiles) {
   const auto loaded = load_capsule(capsule({weights("ok")}, {{"labels.txt", "a"}}), load_options());
   const DetectionNodes nodes = loaded->process_frame(Frame{});
   const json report = nodes.begin()->extra_data.at("report");
@@ -87,7 +87,7 @@ TEST_F(LoadResources, FetchesOnceForManyLoads) {
   EXPECT_THAT(server.log("ok", "weights.bin"), ElementsAre("-"));
 }
 
-TEST_F(LoadResources, FailsEveryLoadThatWaitsWithTheReason) {
+TEST_F(LoadResources, FailsAllWaitingLoadsWithTheReason) {
   const auto path = capsule({weights("404")});
   constexpr int kThreads = 6;
   std::latch start(kThreads);
@@ -120,7 +120,7 @@ TEST_F(LoadResources, FailsWithStageNameCapsuleReasonAndRemedy) {
   }
 }
 
-TEST_F(LoadResources, SaysOfflineWhatIsMissing) {
+TEST_F(LoadResources, NamesTheMissingFileWhenOffline) {
   LoadOptions options = load_options();
   options.resources.offline = true;
   const auto path = capsule({weights("ok")});
@@ -160,14 +160,14 @@ TEST_F(LoadResources, FetchesNothingWithoutInferenceMode) {
   EXPECT_THAT(server.log("404", "weights.bin"), IsEmpty());
 }
 
-TEST_F(LoadResources, TouchesNoCacheForACapsuleWithoutAny) {
+TEST_F(LoadResources, DoesNotUseTheCacheForACapsuleWithoutResources) {
   LoadOptions options = load_options();
-  options.resources.attempts = 0;  // would be refused
+  options.resources.attempts = 0;  // would be refused if it were checked
   const std::string bytes = CapsuleBuilder("good").bytes();
   EXPECT_NO_THROW(load_capsule(std::as_bytes(std::span(bytes)), options));
 }
 
-TEST_F(LoadResources, RefusesAnOptionThatMeansNothing) {
+TEST_F(LoadResources, RefusesAnInvalidOption) {
   LoadOptions options = load_options();
   options.resources.mirror = "ftp://mirror.example";
   const auto path = capsule({weights("ok")});
@@ -176,7 +176,7 @@ TEST_F(LoadResources, RefusesAnOptionThatMeansNothing) {
                                            HasSubstr("the mirror of resources")));
 }
 
-TEST_F(LoadResources, HoldsThemWhileTheCapsuleLives) {
+TEST_F(LoadResources, HoldsResourcesWhileTheCapsuleLives) {
   LoadOptions options = load_options();
   options.resources.cache_bytes = kWeights.size() + 1;
   auto loaded = load_capsule(capsule({weights("ok")}), options);
@@ -206,7 +206,7 @@ TEST_F(LoadResources, FetchGivesTheFilesAndRunsNoCode) {
   EXPECT_EQ(test::read_file(fetched[0].path), kWeights);
 }
 
-TEST_F(LoadResources, WithTheNameOfAFileAreRefusedByPackerAndHost) {
+TEST_F(LoadResources, RefusesAResourceWithTheNameOfAFile) {
   const Resource wanted = weights("ok");
   EXPECT_THAT(
       [&] {

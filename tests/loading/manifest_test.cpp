@@ -50,7 +50,7 @@ struct ManifestCase {
 
 class WrongManifest : public testing::TestWithParam<ManifestCase> {};
 
-TEST_P(WrongManifest, IsRefusedByThePlaceOfItsFault) {
+TEST_P(WrongManifest, IsRefusedWithThePlaceOfItsFault) {
   json manifest = good();
   GetParam().change(manifest);
   EXPECT_THAT([&] { read(manifest.dump()); },
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "/files: \"model.onnx\" is there twice"}),
     [](const auto& one) { return std::string(one.param.title); });
 
-TEST(ReadManifestText, RefusesWhatIsNoJsonOrSaysAThingTwice) {
+TEST(ReadManifestText, RefusesInvalidJsonAndDuplicateKeys) {
   EXPECT_THAT([] { read("{"); }, ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
                                                                   HasSubstr("parse error")));
   EXPECT_THAT([] { read(R"({"info":{"name":"a","name":"b"}})"); },
@@ -134,7 +134,7 @@ TEST(ReadManifestText, ChecksTheDescription) {
                                        AllOf(HasSubstr("a.cap"), HasSubstr("\"../person\""))));
 }
 
-TEST(ReadManifestText, LogsFieldsThatItDoesNotKnow) {
+TEST(ReadManifestText, LogsUnknownFields) {
   std::mutex mutex;
   std::vector<std::string> lines;
   set_log_hook([&](LogLevel level, std::string_view line) {
@@ -151,7 +151,7 @@ TEST(ReadManifestText, LogsFieldsThatItDoesNotKnow) {
                                  HasSubstr("field /info/colour "), HasSubstr("field /resources ")));
 }
 
-TEST(ReadManifest, ReadsWithoutLookingAtTheOtherFiles) {
+TEST(ReadManifest, DoesNotCheckTheOtherFiles) {
   const TemporaryFolder folder;
   CapsuleBuilder capsule;
   const std::string text = capsule.file("model.onnx", "weights").listed().dump();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capsules that throw wherever they can, or change what is their host's.
+// Capsules that throw wherever they can, or change the state of their host.
 #include <fenv.h>
 #include <gmock/gmock.h>
 #include <locale.h>
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(All, CapsuleThatThrowsANumber,
                          testing::Values("entry", "info", "device_mapper"),
                          [](const auto& one) { return std::string(one.param); });
 
-TEST(ThrowingCapsule, IsRefusedWhereItsBackendThrowsANumber) {
+TEST(ThrowingCapsule, IsRefusedIfItsBackendThrowsANumber) {
   EXPECT_THAT([] { load_thrower("load_backend", "number"); },
               ThrowsError<CapsuleLoadError>(ErrorCode::backend_load_failed,
                                             HasSubstr("not a std::exception")));
@@ -94,7 +94,7 @@ TEST(ThrowingCapsule, FailsACallForDistances) {
   EXPECT_THROW(capsule->distances({}, {}), int);
 }
 
-/// The log's warnings and errors while it lives.
+/// Collects the log's warnings and errors while it lives.
 class Warnings {
  public:
   Warnings() {
@@ -118,13 +118,13 @@ class Warnings {
   std::vector<std::string> lines_;
 };
 
-TEST(ThrowingCapsule, IsClosedWhereItCannotBeDrained) {
+TEST(ThrowingCapsule, IsClosedEvenIfItCannotBeDrained) {
   const Warnings warnings;
   load_thrower("drain", "number")->close();
   EXPECT_THAT(warnings.lines(), ElementsAre(AllOf(HasSubstr("drained"), HasSubstr("CPU:0"))));
 }
 
-/// All that is the host's, as one text.
+/// The host's process state that capsules must not change, as one text.
 std::string host_state() {
   json state = {{"c_locale", std::setlocale(LC_ALL, nullptr)},
                 {"locale", std::locale().name()},
@@ -139,7 +139,7 @@ std::string host_state() {
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) != 0) continue;
-    constexpr int kRestorer = 0x04000000;  // the C library's own
+    constexpr int kRestorer = 0x04000000;  // a flag that the C library sets
     state["signals"].push_back({reinterpret_cast<std::uintptr_t>(action.sa_handler),
                                 action.sa_flags & ~kRestorer, ::sigismember(&blocked, signal)});
   }
@@ -170,7 +170,7 @@ class MeddlingCapsule : public testing::TestWithParam<MeddlingCase> {
   }
 };
 
-TEST_P(MeddlingCapsule, IsReportedAndWhatItChangedIsPutBack) {
+TEST_P(MeddlingCapsule, IsReportedAndItsChangesAreUndone) {
   const std::string before = host_state();
   const Warnings warnings;
   load_bytes(fresh_capsule())->process_frame(Frame{});
@@ -208,10 +208,10 @@ INSTANTIATE_TEST_SUITE_P(WhereItDoes, MeddlingCapsule,
 
 using CapsuleThatLeavesAThread = MeddlingCapsule;
 
-TEST_P(CapsuleThatLeavesAThread, GoesOnRunningInALibraryThatStays) {
+TEST_P(CapsuleThatLeavesAThread, KeepsItsLibraryLoaded) {
   const std::string bytes = fresh_capsule();
   load_bytes(bytes)->process_frame(Frame{});
-  // The thread is in the library's code, whose capsule is gone.
+  // The thread still runs the library's code, though its capsule no longer exists.
   for (int round = 0; round < 3; ++round) load_bytes(bytes)->process_frame(Frame{});
   EXPECT_NO_THROW(load_bytes(bytes)->process_frame(Frame{}));
 }
@@ -223,13 +223,13 @@ INSTANTIATE_TEST_SUITE_P(All, CapsuleThatLeavesAThread,
                                          MeddlingCase{"destructor", "thread", ""}),
                          [](const auto& one) { return std::string(one.param.where); });
 
-TEST(HostGuard, SaysNothingWhereNothingChanged) {
+TEST(HostGuard, LogsNothingIfNothingChanged) {
   const Warnings warnings;
   { const detail::HostGuard guard("nobody"); }
   EXPECT_THAT(warnings.lines(), IsEmpty());
 }
 
-TEST(HostGuard, SharesTheStateFromBeforeTheFirstOfThoseThatOverlap) {
+TEST(HostGuard, RestoresTheStateFromBeforeTheFirstOfOverlappingGuards) {
   const std::string before = host_state();
   const Warnings warnings;
   {

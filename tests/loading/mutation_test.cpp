@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged capsules: whatever bytes they have, they are read or refused by an error of vcap's.
+// Damaged capsules: with any bytes, they are read, or refused with an error of vcap.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,8 +16,8 @@ namespace {
 using test::CapsuleBuilder;
 using test::Mutator;
 
-/// A capsule of a few kilobytes, with an entry of each kind. Its library is none, so that no
-/// damaged code could run in here even if a digest were not checked.
+/// A capsule of a few kilobytes, with an entry of each kind. Its library is no code, so that no
+/// damaged code could run here even if a digest were not checked.
 std::string small_capsule() {
   CapsuleBuilder capsule("no code at all", fixture::info("fixture"));
   capsule.file("labels.txt", "person\nface\n").file("model.bin", std::string(2000, 'w'));
@@ -28,7 +28,7 @@ std::string small_capsule() {
        test::deflated_entry("model.bin", capsule.files["model.bin"])});
 }
 
-/// All that can be learned from it without running code, as one text.
+/// Everything that can be read from the capsule without running code, as one text.
 std::string read_all(const std::string& bytes) {
   OpenedCapsule opened(MappedFile::copy(std::as_bytes(std::span(bytes))), "the capsule",
                        ArchiveLimits{});
@@ -49,21 +49,21 @@ Outcome outcome_of(const std::string& bytes, const std::string& original) {
   }
 }
 
-TEST(DamagedCapsule, IsReadOrRefusedByAnErrorOfVcaps) {
+TEST(DamagedCapsule, IsReadOrRefusedWithAVcapError) {
   const std::string good = small_capsule();
   const std::string original = read_all(good);
   constexpr unsigned kSeeds = 5000;
   unsigned refused = 0;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     const Outcome outcome = outcome_of(Mutator(seed)(good), original);
-    // The description itself has no digest: a capsule may come to say other words of itself, but
-    // its name and what it lists are held against the files and the code.
+    // The manifest itself has no digest, so damage may change its descriptions. But its name and
+    // its lists are checked against the files and the code.
     if (outcome == Outcome::refused) ++refused;
   }
   EXPECT_GT(refused, kSeeds * 9 / 10);
 }
 
-TEST(DamagedCapsule, NeverGivesAFileOfOtherBytes) {
+TEST(DamagedCapsule, NeverGivesAFileWithOtherBytes) {
   const std::string good = small_capsule();
   OpenedCapsule sound(MappedFile::copy(std::as_bytes(std::span(good))), "the capsule",
                       ArchiveLimits{});
@@ -77,7 +77,7 @@ TEST(DamagedCapsule, NeverGivesAFileOfOtherBytes) {
       opened.verify();
       const CapsuleFiles files = opened.files();
       for (const std::string& name : files.names()) {
-        if (!expected.contains(name)) continue;  // renamed, in the archive and the manifest alike
+        if (!expected.contains(name)) continue;  // renamed both in the archive and in the manifest
         EXPECT_EQ(files.text(name), expected.text(name)) << bit;
       }
     } catch (const Error&) {

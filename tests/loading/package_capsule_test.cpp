@@ -80,10 +80,10 @@ TEST(PackageCapsule, WritesWhatUnzipReads) {
   EXPECT_THAT(read_file(log), HasSubstr("No errors detected"));
 }
 
-TEST(PackageCapsule, TakesLibrariesForOtherPlatformsWithTheTagThatStandsInThem) {
+TEST(PackageCapsule, PacksLibrariesForOtherPlatformsWithTheirOwnAbiTags) {
   const TemporaryFolder folder;
   PackageContents contents = contents_of("good");
-  // A machine of another kind, as far as its header tells.
+  // Its header claims another processor.
   std::string foreign = read_file(plugin_path("version_1"));
   foreign[18] = static_cast<char>(183);  // e_machine: AArch64
   contents.libraries["linux-aarch64"] = folder.write("foreign.so", foreign);
@@ -95,7 +95,7 @@ TEST(PackageCapsule, TakesLibrariesForOtherPlatformsWithTheTagThatStandsInThem) 
   EXPECT_EQ(load_capsule(folder / "out.cap")->name(), "fixture");
 }
 
-TEST(PackageCapsule, LeavesTheOldFileToThoseWhoHaveItOpen) {
+TEST(PackageCapsule, KeepsTheOldFileForReadersThatHaveItOpen) {
   const TemporaryFolder folder;
   const auto output = folder.write("out.cap", "old");
   std::ifstream old_file(output);
@@ -222,7 +222,7 @@ TEST(PackageCapsule, SaysThatTheOutputFolderDoesNotExist) {
                                              HasSubstr("create it first"))));
 }
 
-TEST(PackageCapsule, LeavesADeviceOrAFolderAsItIs) {
+TEST(PackageCapsule, DoesNotReplaceADeviceOrAFolder) {
   const TemporaryFolder folder;
   EXPECT_THAT(
       [&] { package_capsule(contents_of("good"), "/dev/full"); },
@@ -233,7 +233,7 @@ TEST(PackageCapsule, LeavesADeviceOrAFolderAsItIs) {
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
 }
 
-/// Lets no file grow beyond some bytes, as a full disk would.
+/// Limits the size of files that the process writes, which acts like a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -255,10 +255,10 @@ class FileSizeLimit {
   void (*old_handler_)(int);
 };
 
-TEST(PackageCapsule, LeavesNothingWhereThereIsNoRoom) {
+TEST(PackageCapsule, LeavesNothingIfTheDiskIsFull) {
   const TemporaryFolder folder;
   const auto kept = folder.write("out.cap", "old");
-  // Loaded before, since the library's copy in memory is a file too.
+  // Loads the library before, since its copy in memory counts as a file, too.
   package_capsule(contents_of("good"), folder / "other.cap");
   {
     const FileSizeLimit limit(20'000);
@@ -284,7 +284,7 @@ TEST(UnpackageCapsule, WritesEveryFileOfTheCapsule) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("a.bin", "out.cap", "unpacked"));
 }
 
-TEST(UnpackageCapsule, TakesAnEmptyFolderAndRefusesAFullOne) {
+TEST(UnpackageCapsule, AcceptsAnEmptyFolderAndRefusesAFullOne) {
   const TemporaryFolder folder;
   package_capsule(contents_of("good"), folder / "out.cap");
   std::filesystem::create_directory(folder / "empty");
@@ -297,7 +297,7 @@ TEST(UnpackageCapsule, TakesAnEmptyFolderAndRefusesAFullOne) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("empty", "out.cap"));
 }
 
-TEST(UnpackageCapsule, DoesNotFollowALinkInTheTargetsPlace) {
+TEST(UnpackageCapsule, DoesNotFollowALinkAtTheTarget) {
   const TemporaryFolder folder;
   package_capsule(contents_of("good"), folder / "out.cap");
   std::filesystem::create_directory(folder / "elsewhere");
@@ -318,7 +318,7 @@ TEST(UnpackageCapsule, LeavesNothingOfABrokenCapsule) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre("a.cap"));
 }
 
-TEST(UnpackageCapsule, LeavesNothingWhereThereIsNoRoom) {
+TEST(UnpackageCapsule, LeavesNothingIfTheDiskIsFull) {
   const TemporaryFolder folder;
   package_capsule(contents_of("good"), folder / "a.cap");
   const FileSizeLimit limit(20'000);

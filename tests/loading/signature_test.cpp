@@ -37,7 +37,7 @@ std::string hexadecimal_of(std::span<const std::byte> bytes) {
   return text;
 }
 
-TEST(SigningKey, SignsAsThePublishedExampleDoes) {
+TEST(SigningKey, GivesTheSignatureOfThePublishedExample) {
   const TemporaryFolder folder;
   const SecretKey key = SecretKey::from_file(folder.write("a.key", kRfcSecretKey));
   EXPECT_EQ(key.public_key().to_string(), kRfcPublicKey);
@@ -48,7 +48,7 @@ TEST(SigningKey, SignsAsThePublishedExampleDoes) {
   EXPECT_FALSE(key.public_key().verifies(test::bytes_of("x"), key.sign({})));
 }
 
-TEST(SigningKey, IsNamedByTheDigestOfItsPublicHalf) {
+TEST(SigningKey, IsNamedByTheDigestOfItsPublicKey) {
   EXPECT_EQ(PublicKey::parse(kRfcPublicKey).id().to_string(), "21fe31dfa154a261");
 }
 
@@ -62,7 +62,7 @@ TEST(SigningKey, IsReadFromTheFilesThatItIsSavedTo) {
   EXPECT_NE(SecretKey::generate().public_key(), key.public_key());
 }
 
-TEST(SigningKey, IsSavedForItsOwnerAlone) {
+TEST(SigningKey, IsSavedReadableByItsOwnerOnly) {
   const TemporaryFolder folder;
   SecretKey::generate().save(folder / "a.key");
   struct stat status {};
@@ -78,7 +78,7 @@ TEST(SigningKey, OverwritesNoFile) {
   EXPECT_EQ(test::read_file(folder / "a.key"), "mine");
 }
 
-TEST(SigningKey, WarnsOfASecretThatOthersMayRead) {
+TEST(SigningKey, WarnsIfOthersMayReadASecret) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.key", kRfcSecretKey);
   std::filesystem::permissions(path, std::filesystem::perms(0644));
@@ -170,7 +170,7 @@ TEST(SignCapsule, RefusesAFileThatWasChangedSinceItWasSigned) {
                                                  HasSubstr("changed since it was signed")));
 }
 
-TEST(SignCapsule, RefusesWhatIsNoSoundCapsule) {
+TEST(SignCapsule, RefusesAnInvalidCapsule) {
   const TemporaryFolder folder;
   EXPECT_THROW(sign_capsule(folder / "none.cap", secret_key(1)), InvalidCapsuleError);
   EXPECT_THROW(sign_capsule(folder.write("a.cap", "hello"), secret_key(1)), InvalidCapsuleError);
@@ -190,7 +190,7 @@ TEST(SignCapsule, RefusesAnEncryptedFile) {
                                                  HasSubstr("sign it before it is encrypted")));
 }
 
-TEST(SignatureBlock, IsReadOnlyInTheOneFormThatIsWritten) {
+TEST(SignatureBlock, IsReadOnlyInItsCanonicalForm) {
   const std::string file = signed_by(test::codeless_capsule('w'), {secret_key(1), secret_key(2)});
   const std::string block = file.substr(file.size() - kSignatureBlockSize);
   const auto reads = [](const std::string& bytes) {
@@ -211,7 +211,7 @@ TEST(SignatureBlock, IsReadOnlyInTheOneFormThatIsWritten) {
   EXPECT_FALSE(reads(with_bytes(80, block.substr(8, 8)))) << "one key twice";
 }
 
-TEST(SignatureBlock, MustStandAtTheFilesEndBehindAnEndRecord) {
+TEST(SignatureBlock, MustFollowAnEndRecordAtTheEndOfTheFile) {
   const std::string file = signed_by(test::codeless_capsule('w'), {secret_key(1)});
   EXPECT_EQ(signers_of(file).size(), 1u);
   EXPECT_EQ(signers_of(file + "x").size(), 0u);

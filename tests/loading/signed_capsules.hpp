@@ -9,16 +9,16 @@
 #include "loading/crypto/encryption.hpp"
 #include "vcap/loading/sign_capsule.hpp"
 
-/// Keys that are the same in every run, and capsules signed and encrypted by them.
+/// Keys that are the same in every run, and capsules that are signed or encrypted with them.
 namespace vcap::test {
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-/// The secret key of 32 bytes of this value.
+/// The secret key whose 32 bytes all have this value.
 inline SecretKey secret_key(std::uint8_t value) {
-  // base64 of groups of three equal bytes, and of the last two.
+  // Base64: groups of three equal bytes, then the last two bytes.
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text = "vcap-secret-key-1:";
   const unsigned three = value * 0x010101u;
@@ -33,7 +33,7 @@ inline SecretKey secret_key(std::uint8_t value) {
   return SecretKey::from_file(path);
 }
 
-/// The capsule file after `vcap sign` with each of the keys.
+/// The capsule file, signed with each of the keys.
 inline std::string signed_by(const std::string& capsule, const std::vector<SecretKey>& keys) {
   const TemporaryFolder folder;
   const auto path = folder.write("a.cap", capsule);
@@ -60,7 +60,7 @@ inline std::string encrypted_by(const EncryptionKey& key, const std::string& con
   return result;
 }
 
-/// A sound capsule of a few kilobytes whose library is no code, told apart by `content`.
+/// A sound capsule of a few kilobytes whose library is no code. Capsules differ by `content`.
 inline std::string codeless_capsule(char content, int version = 1) {
   return CapsuleBuilder("no code at all", fixture::info("fixture", version))
       .file("labels.txt", "person\nface\n")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signed and encrypted capsules that somebody has changed, cut or put together: none is let in.
+// Signed and encrypted capsules that were changed, cut or spliced: vcap must refuse them all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 using test::secret_key;
 using test::signed_by;
 
-/// Whether the archive in it would be read; any exception but vcap's fails the test.
+/// Whether the archive in the file would be read. Any exception but vcap's own fails the test.
 bool is_admitted(const std::string& file, const LoadOptions& options) {
   try {
     admit_capsule(test::bytes_of(file), options);
@@ -25,7 +25,7 @@ bool is_admitted(const std::string& file, const LoadOptions& options) {
   }
 }
 
-/// Whether it would come as far as to load its code.
+/// Whether loading would reach the capsule's code.
 bool is_opened(const std::string& file, const LoadOptions& options) {
   try {
     open_capsule(test::bytes_of(file), options).verify();
@@ -46,12 +46,12 @@ LoadOptions requiring(std::vector<PublicKey> keys) {
 
 LoadOptions requiring_one() { return requiring({secret_key(1).public_key()}); }
 
-/// Parts of a sweep, so that they share the machine's processors.
+/// The number of parts of a sweep, which can run in parallel.
 constexpr std::size_t kParts = 4;
 
 class TamperedSweep : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(TamperedSweep, LetsInNoFlippedBitOfASignedCapsule) {
+TEST_P(TamperedSweep, RefusesEveryFlippedBitOfASignedCapsule) {
   const std::string good = signed_by(test::codeless_capsule('w'), {secret_key(1)});
   ASSERT_LE(good.size(), 16u << 10);
   const LoadOptions options = requiring_one();
@@ -62,7 +62,7 @@ TEST_P(TamperedSweep, LetsInNoFlippedBitOfASignedCapsule) {
   EXPECT_EQ(accepted, 0u);
 }
 
-TEST_P(TamperedSweep, LetsInNoFlippedBitOfACapsuleThatIsSignedByAStrangerToo) {
+TEST_P(TamperedSweep, RefusesEveryFlippedBitOfACapsuleThatAnUnknownKeyAlsoSigned) {
   const std::string good = signed_by(test::codeless_capsule('w'), {secret_key(1), secret_key(2)});
   const LoadOptions options = requiring_one();
   ASSERT_TRUE(is_admitted(good, options));
@@ -73,7 +73,7 @@ TEST_P(TamperedSweep, LetsInNoFlippedBitOfACapsuleThatIsSignedByAStrangerToo) {
   EXPECT_EQ(accepted, 0u);
 }
 
-TEST_P(TamperedSweep, OpensNoFlippedBitWhereTheSignerIsKnownButNotRequired) {
+TEST_P(TamperedSweep, RefusesEveryFlippedBitIfTheSignerIsKnownButNotRequired) {
   const std::string good = signed_by(test::codeless_capsule('w'), {secret_key(1)});
   const LoadOptions options = test::trusting({.keys = {secret_key(1).public_key()}});
   ASSERT_TRUE(is_opened(good, options));
@@ -83,7 +83,7 @@ TEST_P(TamperedSweep, OpensNoFlippedBitWhereTheSignerIsKnownButNotRequired) {
   EXPECT_EQ(accepted, 0u);
 }
 
-TEST_P(TamperedSweep, DecryptsNoFlippedBit) {
+TEST_P(TamperedSweep, RefusesEveryFlippedBitOfAnEncryptedCapsule) {
   const EncryptionKey key = test::encryption_key(7);
   const std::string good =
       test::encrypted_by(key, test::codeless_capsule('w'), {.chunk_size = 512});
@@ -98,7 +98,7 @@ TEST_P(TamperedSweep, DecryptsNoFlippedBit) {
 
 INSTANTIATE_TEST_SUITE_P(Parts, TamperedSweep, testing::Range<std::size_t>(0, kParts));
 
-TEST(TamperedCapsule, IsLetInAtNoOtherLength) {
+TEST(TamperedCapsule, IsRefusedAtEveryOtherLength) {
   const std::string good = signed_by(test::codeless_capsule('w'), {secret_key(1)});
   const LoadOptions options = requiring_one();
   for (std::size_t size = 0; size < good.size(); ++size)
@@ -108,9 +108,9 @@ TEST(TamperedCapsule, IsLetInAtNoOtherLength) {
   EXPECT_FALSE(is_admitted('\0' + good, options));
 }
 
-TEST(TamperedCapsule, IsLetInAsNoSpliceOfTwoSignedOnes) {
+TEST(TamperedCapsule, IsRefusedAsASpliceOfTwoSignedCapsules) {
   const LoadOptions options = requiring({secret_key(1).public_key()});
-  // The second key is a stranger's to the host.
+  // The host does not know the second key.
   const std::string one = signed_by(test::codeless_capsule('w'), {secret_key(1), secret_key(2)});
   const std::string other = signed_by(test::codeless_capsule('v'), {secret_key(1), secret_key(2)});
   ASSERT_EQ(one.size(), other.size());
@@ -122,14 +122,14 @@ TEST(TamperedCapsule, IsLetInAsNoSpliceOfTwoSignedOnes) {
   }
 }
 
-TEST(TamperedCapsule, IsLetInAsNoSpliceOfCapsulesOfTwoSizes) {
+TEST(TamperedCapsule, IsRefusedAsASpliceOfCapsulesOfTwoSizes) {
   const LoadOptions options = requiring_one();
   const std::string one = signed_by(test::codeless_capsule('w'), {secret_key(1)});
   const std::string other = signed_by(
       test::CapsuleBuilder("no code at all", fixture::info("fixture")).bytes(), {secret_key(1)});
   ASSERT_NE(one.size(), other.size());
   for (std::size_t at = 0; at <= std::min(one.size(), other.size()); ++at) {
-    // From equal distances to the beginning, and to the end.
+    // Splices at equal distances from the beginning, and from the end.
     for (const std::string& spliced :
          {one.substr(0, at) + other.substr(at), other.substr(0, at) + one.substr(at),
           one.substr(0, one.size() - at) + other.substr(other.size() - at),
@@ -140,7 +140,7 @@ TEST(TamperedCapsule, IsLetInAsNoSpliceOfCapsulesOfTwoSizes) {
   }
 }
 
-TEST(TamperedCapsule, IsLetInWithNoOtherOrderOfSignatures) {
+TEST(TamperedCapsule, IsRefusedIfSignaturesAreMovedCopiedOrRemoved) {
   const LoadOptions options = requiring({secret_key(1).public_key(), secret_key(2).public_key()});
   const std::string good = signed_by(test::codeless_capsule('w'), {secret_key(1), secret_key(2)});
   const std::size_t slots = good.size() - kSignatureBlockSize + 8;
@@ -159,7 +159,7 @@ TEST(TamperedCapsule, IsLetInWithNoOtherOrderOfSignatures) {
       options));
 }
 
-/// An encrypted capsule in parts: the header, and chunks of 512 bytes.
+/// An encrypted capsule in parts: the header, and chunks of 512 bytes of content.
 class TamperedEncryption : public testing::Test {
  protected:
   static constexpr std::size_t kHeader = 64;
@@ -184,9 +184,9 @@ class TamperedEncryption : public testing::Test {
   std::string good_ = test::encrypted_by(key_, test::codeless_capsule('w'), {.chunk_size = 512});
 };
 
-TEST_F(TamperedEncryption, IsLetInAtNoOtherLength) {
+TEST_F(TamperedEncryption, IsRefusedAtEveryOtherLength) {
   ASSERT_TRUE(is_admitted(good_, options_));
-  // Of seven bytes or less, nothing says that it was encrypted; they are no archive either.
+  // Seven bytes or less do not show that the file was encrypted, but they are no archive either.
   for (std::size_t size = 0; size < good_.size(); ++size)
     EXPECT_FALSE(is_opened(good_.substr(0, size), options_)) << size;
   for (std::size_t size = 1; size < 2 * kChunk; ++size)
@@ -194,7 +194,7 @@ TEST_F(TamperedEncryption, IsLetInAtNoOtherLength) {
   EXPECT_FALSE(is_admitted(good_ + good_, options_));
 }
 
-TEST_F(TamperedEncryption, IsLetInWithNoChunkMovedLeftOutOrRepeated) {
+TEST_F(TamperedEncryption, IsRefusedIfAChunkIsMovedLeftOutOrRepeated) {
   const std::vector<std::string> whole = parts(good_);
   ASSERT_GT(whole.size(), 5u);
   ASSERT_TRUE(is_let_in(whole));
@@ -213,7 +213,7 @@ TEST_F(TamperedEncryption, IsLetInWithNoChunkMovedLeftOutOrRepeated) {
   }
 }
 
-TEST_F(TamperedEncryption, IsLetInAsNoSpliceOfTwoByOneKey) {
+TEST_F(TamperedEncryption, IsRefusedAsASpliceOfTwoFilesOfOneKey) {
   const std::string other =
       test::encrypted_by(key_, test::codeless_capsule('v'), {.chunk_size = 512});
   ASSERT_EQ(good_.size(), other.size());
@@ -244,14 +244,14 @@ TEST_F(TamperedEncryption, SaysWhereAFileIsDamaged) {
   EXPECT_EQ(code_of(good_.substr(0, kHeader)), ErrorCode::damaged_encryption);
 }
 
-TEST(TamperedPassphraseHeader, LetsInNoFlippedBit) {
+TEST(TamperedPassphraseHeader, RefusesEveryFlippedBit) {
   const auto key = EncryptionKey::from_passphrase("correct horse");
   const std::string good =
       test::encrypted_by(key, "some text", {.chunk_size = 512, .passes = 1, .memory_kib = 8});
   LoadOptions options;
   options.key = key;
   ASSERT_TRUE(is_admitted(good, options));
-  // Without its magic it is let through as what it then is: bytes that are no archive.
+  // Without its magic number, it is not decrypted, and then refused, since it is no archive.
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit)
     EXPECT_FALSE(is_opened(with_bit_flipped(good, bit), options)) << bit;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which capsules a TrustPolicy lets in.
+// Which capsules a TrustPolicy accepts.
 #include <gmock/gmock.h>
 
 #include <optional>
@@ -42,7 +42,7 @@ struct TrustCase {
   bool require_signature;
   std::vector<std::uint8_t> keys;
   std::vector<std::uint8_t> revoked;
-  std::optional<ErrorCode> refused;  ///< nothing: let in
+  std::optional<ErrorCode> refused;  ///< nullopt: accepted
   const char* message = "";
 
   TrustPolicy policy() const {
@@ -56,7 +56,7 @@ struct TrustCase {
 
 class ATrustPolicy : public testing::TestWithParam<TrustCase> {};
 
-TEST_P(ATrustPolicy, LetsInOrRefusesAFile) {
+TEST_P(ATrustPolicy, AcceptsOrRefusesAFile) {
   const TrustCase& one = GetParam();
   const TemporaryFolder folder;
   const std::string bytes = signed_capsule(one.signers);
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         TrustCase{"RevokedBesideAnUnknownKey", {1, 2}, true, {3}, {1}, ErrorCode::revoked_key, ""}),
     [](const auto& test_info) { return test_info.param.title; });
 
-TEST(TrustPolicy, NamesTheKeysThatItRefusesAndThoseThatItTakes) {
+TEST(TrustPolicy, NamesTheRefusedAndTheTrustedKeys) {
   const std::string bytes = signed_capsule({2});
   EXPECT_THAT(
       [&] {
@@ -117,7 +117,7 @@ TEST(TrustPolicy, NamesTheKeysThatItRefusesAndThoseThatItTakes) {
           AllOf(HasSubstr(id_of_key(1).to_string()), HasSubstr(id_of_key(2).to_string()))));
 }
 
-TEST(TrustPolicy, TellsWhatEachSignatureIsWorth) {
+TEST(TrustPolicy, GivesAVerdictOnEachSignature) {
   const std::string bytes = signed_capsule({1, 2});
   const auto one_known =
       verify_signature(test::bytes_of(bytes), trusting({.keys = {public_key(1)}}));
@@ -130,7 +130,7 @@ TEST(TrustPolicy, TellsWhatEachSignatureIsWorth) {
 }
 
 TEST(TrustPolicy, RefusesAWrongSignatureByAKnownKeyInEveryMode) {
-  // The block of one capsule behind another one's content, its checksum made to fit.
+  // The signature block of one capsule behind the content of another, with a matching checksum.
   const std::string one = signed_capsule({1});
   const std::string other = signed_by(test::codeless_capsule('v'), {secret_key(1)});
   const auto block_of_other = read_signed_file(test::bytes_of(other));
@@ -150,7 +150,7 @@ TEST(TrustPolicy, RefusesAWrongSignatureByAKnownKeyInEveryMode) {
             AllOf(HasSubstr(id_of_key(1).to_string()), HasSubstr("get it again"))));
 }
 
-TEST(TrustPolicy, SaysThatAnUnsignedCapsuleWasLetIn) {
+TEST(TrustPolicy, LogsThatACapsuleWithoutATrustedSignatureWasAccepted) {
   const std::string plain = test::codeless_capsule('w');
   const std::string by_stranger = signed_capsule({2});
   std::vector<std::string> lines;
@@ -166,7 +166,7 @@ TEST(TrustPolicy, SaysThatAnUnsignedCapsuleWasLetIn) {
                                        HasSubstr("is not checked, and let in"))));
 }
 
-TEST(TrustPolicy, LogsNothingOfACapsuleWhoseSignatureCounts) {
+TEST(TrustPolicy, LogsNothingForACapsuleWithATrustedSignature) {
   const std::string bytes = signed_capsule({1});
   std::vector<std::string> lines;
   set_log_hook([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
@@ -175,7 +175,7 @@ TEST(TrustPolicy, LogsNothingOfACapsuleWhoseSignatureCounts) {
   EXPECT_THAT(lines, IsEmpty());
 }
 
-TEST(TrustPolicy, RefusesAnOlderVersionThanAskedFor) {
+TEST(TrustPolicy, RefusesAVersionBelowTheMinimum) {
   const auto refused = [](int version, int minimum) {
     const std::string bytes = test::codeless_capsule('w', version);
     try {
@@ -193,19 +193,19 @@ TEST(TrustPolicy, RefusesAnOlderVersionThanAskedFor) {
   EXPECT_FALSE(refused(4, 3));
 }
 
-TEST(TrustPolicy, KeepsMinimumVersionsByName) {
+TEST(TrustPolicy, AppliesAMinimumVersionOnlyToItsCapsule) {
   const std::string bytes = test::codeless_capsule('w');
   EXPECT_NO_THROW(
       open_capsule(test::bytes_of(bytes), trusting({.minimum_versions = {{"other", 9}}})));
 }
 
-TEST(TrustPolicy, LoadsFromWhatItHasChecked) {
+TEST(TrustPolicy, LoadsTheBytesThatItHasChecked) {
   const TemporaryFolder folder;
   const std::string bytes = signed_capsule({1});
   const auto path = folder.write("a.cap", bytes);
   const AdmittedFile admitted =
       admit_capsule(path, trusting({.require_signature = true, .keys = {public_key(1)}}));
-  // Into the same file, as nobody should.
+  // Overwrites the same file in place.
   folder.write("a.cap", std::string(bytes.size(), 'x'));
   const auto kept = admitted.archive->bytes();
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(kept.data()), kept.size()), bytes);
@@ -220,7 +220,7 @@ TEST(TrustPolicy, CopiesNoFileLargerThanTheLimits) {
                                                HasSubstr("ArchiveLimits::total_bytes")));
 }
 
-TEST(TrustPolicy, NotesItsStage) {
+TEST(TrustPolicy, ReportsItsStage) {
   const std::string plain = test::codeless_capsule('w');
   try {
     load_capsule(test::bytes_of(plain), trusting({.require_signature = true}));
@@ -230,7 +230,7 @@ TEST(TrustPolicy, NotesItsStage) {
   }
 }
 
-/// As a host would: the keys are files.
+/// Loads a capsule as a host would, with keys from files.
 std::shared_ptr<Capsule> load_trusted(const std::filesystem::path& keys,
                                       const std::filesystem::path& file) {
   // [load-trusted]
@@ -246,7 +246,7 @@ std::shared_ptr<Capsule> load_trusted(const std::filesystem::path& keys,
   return capsule;
 }
 
-TEST(TrustPolicy, ReadsAsTheDocumentationShowsIt) {
+TEST(TrustPolicy, WorksAsTheDocumentationShows) {
   const TemporaryFolder folder;
   public_key(1).save(folder / "release.pub");
   public_key(2).save(folder / "next_release.pub");

@@ -32,7 +32,7 @@ class AvLog : public testing::Test {
   const KeptLog log_;
 };
 
-TEST_F(AvLog, HasWhatLibavSaysInsteadOfStandardError) {
+TEST_F(AvLog, TakesLibavsMessagesInsteadOfStandardError) {
   testing::internal::CaptureStderr();
   EXPECT_THROW(open_source("http://joe:secret@127.0.0.1:1/live"), SourceError);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
@@ -40,7 +40,7 @@ TEST_F(AvLog, HasWhatLibavSaysInsteadOfStandardError) {
                                  HasSubstr("Connection refused\n"), Not(HasSubstr("secret"))));
 }
 
-TEST_F(AvLog, HasOneLineForEachOfLibavs) {
+TEST_F(AvLog, HasOneLineForEachLineOfLibav) {
   av_log(nullptr, AV_LOG_ERROR, "of %d ", 3);
   av_log(nullptr, AV_LOG_ERROR, "parts\nand ");
   EXPECT_EQ(log_.text(), "debug: libav: of 3 parts\n");
@@ -65,18 +65,18 @@ TEST_F(AvLog, KeepsThePartsOfEachThreadTogether) {
 }
 
 TEST_F(AvLog, HasNoPasswords) {
-  // Where a buffer of the usual size would cut the URL in two.
+  // The URL lies where a buffer of the usual size would cut it in two.
   const std::string before(1010, 'x');
   av_log(nullptr, AV_LOG_ERROR, "%s rtsp://joe:secret@cam/1 failed\n", before.c_str());
   EXPECT_EQ(log_.text(), "debug: libav: " + before + " rtsp://joe:***@cam/1 failed\n");
 }
 
-TEST_F(AvLog, HasNothingThatATerminalObeys) {
+TEST_F(AvLog, ReplacesTerminalControlCharacters) {
   av_log(nullptr, AV_LOG_ERROR, "a \x1b[31mserver's\n");
   EXPECT_EQ(log_.text(), "debug: libav: a ?[31mserver's\n");
 }
 
-TEST_F(AvLog, LeavesOutWhatIsBeyondLibavsLevelOrShowsRequests) {
+TEST_F(AvLog, LeavesOutMessagesBeyondLibavsLevelAndRequests) {
   av_log(nullptr, AV_LOG_VERBOSE, "detail\n");
   EXPECT_EQ(log_.text(), "");
   av_log_set_level(AV_LOG_TRACE);

@@ -10,17 +10,17 @@ extern "C" {
 namespace vcap::test {
 namespace {
 
-TEST(DamageLog, FindsThePictureBehindTheOneThatIsMissing) {
+TEST(DamageLog, FindsThePictureAfterTheMissingOne) {
   DamageLog log;
   for (const int time : {0, 4, 2, 1, 3}) log.went_in(time);  // in the order of decoding
-  log.note();                                                // of 3, as it turns out
+  log.note();                                                // the decoder will not give picture 3
   for (const int time : {0, 1, 2}) EXPECT_FALSE(log.came_out(time)) << time;
   EXPECT_TRUE(log.came_out(4));
   log.went_in(5);
   EXPECT_FALSE(log.came_out(5));
 }
 
-TEST(DamageLog, TakesPicturesThatAreNotShownForNoDamage) {
+TEST(DamageLog, ReportsNoDamageForPicturesThatAreNotShown) {
   DamageLog log;
   for (const int time : {0, 1, 2, 3}) log.went_in(time);
   EXPECT_FALSE(log.came_out(0));
@@ -29,7 +29,7 @@ TEST(DamageLog, TakesPicturesThatAreNotShownForNoDamage) {
   EXPECT_FALSE(log.came_out(3)) << "of which none is missing";
 }
 
-TEST(DamageLog, GoesByTheNextPictureWhereThereAreNoTimes) {
+TEST(DamageLog, TakesTheNextPictureWhenThereAreNoTimes) {
   DamageLog log;
   log.went_in(AV_NOPTS_VALUE);
   EXPECT_FALSE(log.came_out(AV_NOPTS_VALUE));
@@ -38,7 +38,7 @@ TEST(DamageLog, GoesByTheNextPictureWhereThereAreNoTimes) {
   EXPECT_FALSE(log.came_out(AV_NOPTS_VALUE));
 }
 
-TEST(DamageLog, RemembersALongDamage) {
+TEST(DamageLog, HandlesLongDamage) {
   DamageLog log;
   for (int time = 0; time < 100'000; ++time) {
     log.went_in(time);

@@ -42,7 +42,7 @@ TEST(DecoderThreads, AreBoundedForEachVideoAndForAll) {
   EXPECT_EQ(DecoderThreads::in_use(), before);
 }
 
-TEST(DecoderThreads, AreAtMostAsManyAsAreAskedFor) {
+TEST(DecoderThreads, AreAtMostAsManyAsRequested) {
   const int machine = static_cast<int>(cores());
   EXPECT_EQ(DecoderThreads(1).count(), 0);
   EXPECT_EQ(DecoderThreads(2).count(), machine < 2 ? 0 : 2);
@@ -65,7 +65,7 @@ TEST(DecoderThreads, ChangeNoPixel) {
   }
 }
 
-TEST(DecoderThreads, AreGivenBackByVideosThatAreClosed) {
+TEST(DecoderThreads, AreReturnedWhenAVideoIsClosed) {
   const TemporaryFolder folder;
   const std::string clip = folder / "clip.mp4";
   write_clip(clip, {.frames = 10, .options = b_frames(false)});
@@ -86,7 +86,7 @@ std::ptrdiff_t threads_of_this_process() {
                        std::filesystem::directory_iterator());
 }
 
-TEST(DecoderThreads, AreNoMoreHoweverManyVideosAreOpen) {
+TEST(DecoderThreads, StayWithinTheLimitForManyVideos) {
   const TemporaryFolder folder;
   const std::string clip = folder / "clip.mp4";
   write_clip(clip, {.frames = 10, .options = b_frames(false)});
@@ -99,9 +99,9 @@ TEST(DecoderThreads, AreNoMoreHoweverManyVideosAreOpen) {
   EXPECT_LE(threads_of_this_process(), before + DecoderThreads::limit());
 }
 
-TEST(DecoderThreads, AreGivenBackWhereTheCodecHasNoUseForThem) {
+TEST(DecoderThreads, AreReturnedWhenTheCodecCannotUseThem) {
   const int before = DecoderThreads::in_use();
-  const auto source = open_source(footage().string());  // MPEG-4 of Microsoft's
+  const auto source = open_source(footage().string());  // Microsoft's MPEG-4
   EXPECT_TRUE(source->read());
   EXPECT_EQ(DecoderThreads::in_use(), before);
 }

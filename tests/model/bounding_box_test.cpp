@@ -23,12 +23,12 @@ TEST(BoundingBox, GoesAroundASinglePoint) {
   EXPECT_EQ(BoundingBox::around({{3, 9}}), (BoundingBox{3, 9, 3, 9}));
 }
 
-TEST(BoundingBox, DoesNotGoAroundNoPoints) {
+TEST(BoundingBox, NeedsAtLeastOnePoint) {
   EXPECT_THAT([] { BoundingBox::around({}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("no points")));
 }
 
-TEST(BoundingBox, TellsSizeAndPlaceInEveryForm) {
+TEST(BoundingBox, GivesSizeAndPlaceInEveryForm) {
   const BoundingBox box{10, 20, 40, 100};
   EXPECT_EQ(box.width(), 30);
   EXPECT_EQ(box.height(), 80);
@@ -45,16 +45,16 @@ TEST(RectToCoords, GoesClockwiseFromTheLeftTop) {
   EXPECT_EQ(rect_to_coords(BoundingBox{1, 2, 4, 6}), expected);
 }
 
-TEST(RectToCoords, IsUndoneByTheBoxAround) {
+TEST(RectToCoords, IsReversedByTheBoxAround) {
   const BoundingBox box{1.25, 2, 40.5, 6};
   EXPECT_EQ(BoundingBox::around(rect_to_coords(box)), box);
 }
 
-TEST(BoundingBoxJson, IsCornerAndSize) {
+TEST(BoundingBoxJson, HasCornerAndSize) {
   EXPECT_EQ(json(BoundingBox{1, 2, 4, 6}), json::parse(R"({"x":1,"y":2,"w":3,"h":4})"));
 }
 
-TEST(BoundingBoxJson, GivesPixelsAndTheirFractionsBackExactly) {
+TEST(BoundingBoxJson, KeepsPixelsAndTheirFractionsExactly) {
   std::mt19937_64 engine(1);
   std::uniform_int_distribution<int> fraction(-(1 << 24), 1 << 24);
   const auto coordinate = [&] { return fraction(engine) / 256.0; };

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 DetectionNode read(std::string_view text) { return json::parse(text).get<DetectionNode>(); }
 
-TEST(DetectionNodeJson, IsTheFormOfARecordsObjects) {
+TEST(DetectionNodeJson, HasTheFormOfObjectsInRecords) {
   const DetectionNode node{.name = "person",
                            .coords = {{1, 2}, {4, 2}, {4, 6}},
                            .attributes = {{"upper_color", "red"}},
@@ -37,14 +37,14 @@ TEST(DetectionNodeJson, IsTheFormOfARecordsObjects) {
     "children": [{"name": "face"}]})"));
 }
 
-TEST(DetectionNodeJson, LeavesOutWhatIsAbsent) {
+TEST(DetectionNodeJson, LeavesOutAbsentFields) {
   EXPECT_EQ(json(DetectionNode{.name = "scene"}).dump(), R"({"name":"scene"})");
   DetectionNode moved_from{.name = "scene"};
   const json taken = std::move(moved_from.extra_data);
   EXPECT_EQ(json(moved_from).dump(), R"({"name":"scene"})");
 }
 
-TEST(DetectionNodeJson, TellsAnEmptyEncodingFromNone) {
+TEST(DetectionNodeJson, DistinguishesAnEmptyEncodingFromNone) {
   const DetectionNode node{.name = "person", .encoding = std::vector<float>{}};
   EXPECT_EQ(json(node).dump(), R"({"encoding":[],"name":"person"})");
   EXPECT_EQ(json(node).get<DetectionNode>(), node);
@@ -55,7 +55,7 @@ TEST(DetectionNodeJson, WritesAnEncodingInTheFewestDigits) {
   EXPECT_EQ(json(node)["encoding"].dump(), "[0.1,0.33333334,16777216.0,1e-40]");
 }
 
-TEST(DetectionNodeJson, GivesEveryFiniteFloatBackExactly) {
+TEST(DetectionNodeJson, KeepsEveryFiniteFloatExactly) {
   std::mt19937 engine(7);
   DetectionNode node{.name = "p", .encoding = std::vector<float>{}};
   while (node.encoding->size() < 50'000) {
@@ -69,14 +69,14 @@ TEST(DetectionNodeJson, GivesEveryFiniteFloatBackExactly) {
   const DetectionNode back = read(json(node).dump());
   ASSERT_EQ(back.encoding->size(), node.encoding->size());
   for (std::size_t i = 0; i < node.encoding->size(); ++i) {
-    // By bits, since 0 and -0 are equal.
+    // Compares the bits, because 0 and -0 are equal.
     ASSERT_EQ(std::bit_cast<std::uint32_t>((*back.encoding)[i]),
               std::bit_cast<std::uint32_t>((*node.encoding)[i]))
         << i;
   }
 }
 
-/// Any nodes that JSON can carry, the same for the same seed.
+/// Makes random nodes that JSON can hold. The same seed gives the same nodes.
 class NodeGenerator {
  public:
   explicit NodeGenerator(std::uint64_t seed) : engine_(seed) {}
@@ -99,7 +99,7 @@ class NodeGenerator {
  private:
   int below(int bound) { return std::uniform_int_distribution<int>(0, bound - 1)(engine_); }
 
-  /// A double of any finite bits: subnormal, huge, -0.
+  /// A random finite double, which may be subnormal, huge or -0.
   double number() {
     for (;;) {
       const auto value = std::bit_cast<double>(static_cast<std::uint64_t>(engine_()));
@@ -147,7 +147,7 @@ class NodeGenerator {
   std::mt19937_64 engine_;
 };
 
-TEST(DetectionNodeJson, GivesAnyNodeBackExactly) {
+TEST(DetectionNodeJson, KeepsAnyNodeExactly) {
   NodeGenerator generate(11);
   for (int i = 0; i < 2000; ++i) {
     const DetectionNode node = generate.node();
@@ -156,13 +156,13 @@ TEST(DetectionNodeJson, GivesAnyNodeBackExactly) {
   }
 }
 
-TEST(DetectionNodeJson, DoesNotReadWhatIsDerived) {
+TEST(DetectionNodeJson, DoesNotReadDerivedFields) {
   const DetectionNode node =
       read(R"({"name":"a","coords":[[1,2]],"bbox":"no box","confidence":[]})");
   EXPECT_EQ(node, (DetectionNode{.name = "a", .coords = {{1, 2}}}));
 }
 
-TEST(DetectionNodeJson, PassesOverFieldsThatItDoesNotKnow) {
+TEST(DetectionNodeJson, IgnoresUnknownFields) {
   EXPECT_EQ(read(R"({"name":"a","mask":[1,2]})"), (DetectionNode{.name = "a"}));
 }
 
@@ -200,7 +200,7 @@ TEST(DetectionNodeJson, NamesTheWrongFieldByItsPointer) {
   }
 }
 
-TEST(DetectionNodeJson, LeavesTheNodeAloneWhereItIsRefused) {
+TEST(DetectionNodeJson, LeavesTheNodeUnchangedWhenItIsRefused) {
   DetectionNode node{.name = "before"};
   EXPECT_THROW(from_json(json::parse(R"({"name":"after","coords":0})"), node), InvalidArgument);
   EXPECT_EQ(node, (DetectionNode{.name = "before"}));
@@ -222,13 +222,13 @@ TEST(DetectionNodeJson, RefusesNestingThatWouldExhaustTheStack) {
   EXPECT_THROW(read(nested(100'000)), InvalidArgument);
 }
 
-TEST(DetectionNodeJson, WritesTextThatIsNotUtf8WhereTheWriterReplacesIt) {
+TEST(DetectionNodeJson, WritesTextThatIsNotUtf8WhenTheWriterReplacesIt) {
   const json written = DetectionNode{.name = "caf\xE9", .attributes = {{"\xFF", "\xC3"}}};
   EXPECT_EQ(written.dump(-1, ' ', false, json::error_handler_t::replace),
             R"({"attributes":{"�":"�"},"name":"caf�"})");
 }
 
-TEST(DetectionNodeJson, WritesNumbersThatJsonCannotSayAsNull) {
+TEST(DetectionNodeJson, WritesNumbersThatAreNotFiniteAsNull) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const json written = DetectionNode{.name = "a", .coords = {{nan, 1}}, .encoding = {{infinity}}};

@@ -28,7 +28,7 @@ TEST(DetectionNode, HasTheBoxOfItsPolygonWithoutItsChildren) {
   EXPECT_EQ(node.bbox(), (BoundingBox{10, 20, 30, 60}));
 }
 
-TEST(DetectionNode, WithoutCoordsHasNoBox) {
+TEST(DetectionNode, HasNoBoxWithoutCoords) {
   EXPECT_THAT([] { DetectionNode{.name = "scene"}.bbox(); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("\"scene\"")));
 }
@@ -73,7 +73,7 @@ TEST(DetectionNode, TakesItsConfidenceFromTheFirstKeyThatIsANumber) {
   }
 }
 
-TEST(DetectionNode, DiffersInEveryMember) {
+TEST(DetectionNode, ComparesEveryMember) {
   const DetectionNode node = person_with_face();
   EXPECT_EQ(node, person_with_face());
   const auto changed = [&](auto change) {

@@ -31,39 +31,39 @@ TEST(DetectionNodes, HoldsNothingByDefault) {
   EXPECT_TRUE(DetectionNodes().empty());
 }
 
-TEST(DetectionNodes, OfOneNodeGivesThatNode) {
+TEST(DetectionNodes, GivesItsSingleNode) {
   const DetectionNodes nodes = DetectionNodes::single(kPerson);
   EXPECT_EQ(nodes.kind(), Size::single);
   EXPECT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes.node(), kPerson);
 }
 
-TEST(DetectionNodes, LetsItsOneNodeBeChanged) {
+TEST(DetectionNodes, AllowsChangesOfItsSingleNode) {
   DetectionNodes nodes = DetectionNodes::single(kPerson);
   nodes.node().attributes["upper_color"] = "red";
   EXPECT_EQ(nodes[0].attributes.at("upper_color"), "red");
 }
 
-TEST(DetectionNodes, OfAListGrows) {
+TEST(DetectionNodes, AddsNodesToAList) {
   DetectionNodes nodes = DetectionNodes::all({kPerson});
   nodes.add(kCar);
   EXPECT_EQ(nodes.kind(), Size::all);
   EXPECT_THAT(nodes, ElementsAre(Named("person"), Named("car")));
 }
 
-TEST(DetectionNodes, TellsAnEmptyListFromNothing) {
+TEST(DetectionNodes, DistinguishesAnEmptyListFromNothing) {
   EXPECT_NE(DetectionNodes::all(), DetectionNodes::none());
   EXPECT_NE(DetectionNodes::all({kPerson}), DetectionNodes::single(kPerson));
 }
 
-TEST(DetectionNodes, GivesNoSingleNodeOfAnotherKind) {
+TEST(DetectionNodes, GivesNoSingleNodeWhenItIsOfAnotherKind) {
   EXPECT_THAT([] { DetectionNodes::all({kPerson}).node(); },
               ThrowsError<TypeMismatch>(ErrorCode::type_mismatch, HasSubstr("a list of nodes")));
   EXPECT_THAT([] { kNothing.node(); },
               ThrowsError<TypeMismatch>(ErrorCode::type_mismatch, HasSubstr("no nodes")));
 }
 
-TEST(DetectionNodes, AddsToNothingButAList) {
+TEST(DetectionNodes, AddsNodesOnlyToAList) {
   DetectionNodes single = DetectionNodes::single(kPerson);
   EXPECT_THAT([&] { single.add(kCar); },
               ThrowsError<TypeMismatch>(ErrorCode::type_mismatch, HasSubstr("a single node")));
@@ -74,7 +74,7 @@ TEST(DetectionNodes, AddsToNothingButAList) {
       ThrowsError<TypeMismatch>(ErrorCode::type_mismatch, HasSubstr("DetectionNodes::all()")));
 }
 
-TEST(DetectionNodes, HasNoNodeBeyondTheLast) {
+TEST(DetectionNodes, RefusesAnIndexBeyondTheLastNode) {
   DetectionNodes nodes = DetectionNodes::all({kPerson, kCar});
   EXPECT_EQ(nodes[1], kCar);
   EXPECT_EQ(std::as_const(nodes)[0], kPerson);
@@ -84,7 +84,7 @@ TEST(DetectionNodes, HasNoNodeBeyondTheLast) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("no node 2")));
 }
 
-TEST(DetectionNodes, HoldsNothingOnceMovedFrom) {
+TEST(DetectionNodes, HoldsNothingAfterAMove) {
   DetectionNodes first = DetectionNodes::all({kPerson});
   DetectionNodes second = std::move(first);
   EXPECT_EQ(first, DetectionNodes::none());
@@ -94,14 +94,14 @@ TEST(DetectionNodes, HoldsNothingOnceMovedFrom) {
   EXPECT_EQ(first, DetectionNodes::all({kPerson}));
 }
 
-TEST(DetectionNodes, SurvivesBeingAssignedToItself) {
+TEST(DetectionNodes, SurvivesAssignmentToItself) {
   DetectionNodes nodes = DetectionNodes::all({kPerson});
   DetectionNodes& same = nodes;
   nodes = std::move(same);
   EXPECT_EQ(nodes, DetectionNodes::all({kPerson}));
 }
 
-TEST(DetectionNodes, GivesAllItsNodesAway) {
+TEST(DetectionNodes, MovesAllItsNodesOut) {
   DetectionNodes nodes = DetectionNodes::single(kPerson);
   EXPECT_THAT(std::move(nodes).take(), ElementsAre(Named("person")));
   EXPECT_EQ(nodes, DetectionNodes::none());
@@ -116,7 +116,7 @@ TEST(DetectionNodesJson, IsNullAnObjectOrAnArray) {
             R"([{"name":"person"},{"name":"car"}])");
 }
 
-TEST(DetectionNodesJson, GivesEveryKindBack) {
+TEST(DetectionNodesJson, KeepsEveryKind) {
   for (const DetectionNodes& nodes :
        {DetectionNodes::none(), DetectionNodes::single(kPerson), DetectionNodes::all(),
         DetectionNodes::all({kPerson}), DetectionNodes::all({kPerson, kCar})}) {

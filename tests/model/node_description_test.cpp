@@ -37,7 +37,7 @@ TEST(NodeDescription, DescribesANodeThatHasEverythingAndMore) {
   EXPECT_TRUE(everything().describes(complete_node()));
 }
 
-TEST(NodeDescription, DescribesNoNodeThatLacksAnything) {
+TEST(NodeDescription, DoesNotDescribeANodeThatLacksAField) {
   const auto without = [](auto remove) {
     DetectionNode node = complete_node();
     remove(node);
@@ -51,12 +51,12 @@ TEST(NodeDescription, DescribesNoNodeThatLacksAnything) {
   EXPECT_FALSE(without([](auto& node) { node.extra_data = nullptr; }));
 }
 
-TEST(NodeDescription, WithoutNamesAsksForNoneInParticular) {
+TEST(NodeDescription, DescribesAnyNameWhenItListsNone) {
   EXPECT_TRUE(NodeDescription{}.describes(complete_node()));
   EXPECT_TRUE(NodeDescription{.tracked = true}.describes({.name = "any", .track_id = Uuid()}));
 }
 
-TEST(NodeDescription, AsksNothingOfChildren) {
+TEST(NodeDescription, IgnoresChildren) {
   DetectionNode parent{.name = "group", .children = {complete_node()}};
   EXPECT_FALSE(everything().describes(parent));
 }
@@ -71,16 +71,16 @@ TEST(NodeDescription, RejectsAnAttributeValueOutsideItsList) {
                   "\"red\", \"green\""));
 }
 
-TEST(NodeDescription, RejectsAnAttributeValueOutsideItsListWhateverElseIsLacking) {
+TEST(NodeDescription, RejectsAnAttributeValueOutsideItsListWhenFieldsAreMissing) {
   DetectionNode node{.name = "person", .attributes = {{"upper_color", "purple"}}};
   EXPECT_THROW(everything().describes(node), InvalidArgument);
 }
 
-TEST(NodeDescription, TakesNoInterestInAttributesOfNodesOfAnotherName) {
+TEST(NodeDescription, IgnoresAttributesOfNodesOfAnotherName) {
   EXPECT_FALSE(everything().describes({.name = "car", .attributes = {{"upper_color", "purple"}}}));
 }
 
-TEST(NodeDescription, DiffersByWhatTheOtherDoesNotHave) {
+TEST(NodeDescription, GivesWhatAnotherLacksAsDifference) {
   const NodeDescription input{.size = Size::single,
                               .detections = {"person"},
                               .attributes = {{"upper_color", {"green"}}, {"gaze", {"left"}}},
@@ -96,11 +96,11 @@ TEST(NodeDescription, DiffersByWhatTheOtherDoesNotHave) {
   EXPECT_EQ(everything().difference(input), expected);
 }
 
-TEST(NodeDescription, DiffersFromItselfByNothingButItsSize) {
+TEST(NodeDescription, HasOnlyItsSizeAsDifferenceFromItself) {
   EXPECT_EQ(everything().difference(everything()), NodeDescription{.size = Size::single});
 }
 
-TEST(NodeDescription, DiffersFromNothingByAllOfItself) {
+TEST(NodeDescription, HasAllOfItselfAsDifferenceFromNothing) {
   EXPECT_EQ(everything().difference({}), everything());
 }
 
@@ -110,7 +110,7 @@ TEST(NodeDescription, KeepsItsOrderInADifference) {
               testing::ElementsAre("c", "b"));
 }
 
-TEST(NodeDescription, EqualsAnotherWhateverTheOrderOfLists) {
+TEST(NodeDescription, EqualsAnotherWithListsInAnotherOrder) {
   NodeDescription other = everything();
   std::reverse(other.detections.begin(), other.detections.end());
   std::reverse(other.extra_data.begin(), other.extra_data.end());
@@ -118,13 +118,13 @@ TEST(NodeDescription, EqualsAnotherWhateverTheOrderOfLists) {
   EXPECT_EQ(everything(), other);
 }
 
-TEST(NodeDescription, EqualsAnotherWhateverIsListedTwice) {
+TEST(NodeDescription, EqualsAnotherWithDuplicatesInItsLists) {
   NodeDescription other = everything();
   other.detections.push_back("person");
   EXPECT_EQ(everything(), other);
 }
 
-TEST(NodeDescription, DiffersInEveryMember) {
+TEST(NodeDescription, ComparesEveryMember) {
   const auto changed = [](auto change) {
     NodeDescription other = everything();
     change(other);
@@ -140,7 +140,7 @@ TEST(NodeDescription, DiffersInEveryMember) {
   EXPECT_NE(everything(), changed([](auto& other) { other.extra_data[0] = "weight"; }));
 }
 
-TEST(NodeDescriptionJson, SaysWhatIsAskedFor) {
+TEST(NodeDescriptionJson, HasEveryRequirement) {
   EXPECT_EQ(json(everything()), json::parse(R"({
     "size": "single",
     "detections": ["person", "cyclist"],
@@ -150,11 +150,11 @@ TEST(NodeDescriptionJson, SaysWhatIsAskedFor) {
     "extra_data": ["speed", "heading"]})"));
 }
 
-TEST(NodeDescriptionJson, LeavesOutWhatIsNotAskedFor) {
+TEST(NodeDescriptionJson, LeavesOutAbsentRequirements) {
   EXPECT_EQ(json(NodeDescription{}).dump(), R"({"size":"none"})");
 }
 
-TEST(NodeDescriptionJson, GivesEveryMemberBackInOrder) {
+TEST(NodeDescriptionJson, KeepsEveryMemberInOrder) {
   for (const Size size : {Size::none, Size::single, Size::all}) {
     NodeDescription description = everything();
     description.size = size;

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// One of each type with every member, and its two forms.
+/// An option and its two forms in JSON. The list has each type with every member.
 struct Form {
   Option option;
   const char* manifest;
@@ -44,7 +44,7 @@ const Form kForms[] = {
      R"({"type":"string","title":"Scale frame","description":"What.","default":"a"})"},
 };
 
-TEST(OptionJson, IsTheFormOfTheManifest) {
+TEST(OptionJson, HasTheFormOfTheManifest) {
   for (const Form& form : kForms)
     EXPECT_EQ(option_to_json(form.option), json::parse(form.manifest));
 }
@@ -55,7 +55,7 @@ TEST(OptionJson, IsReadBackAsTheSameOption) {
   }
 }
 
-TEST(OptionJson, GivesAnyNumbersBackExactly) {
+TEST(OptionJson, KeepsAnyNumbersExactly) {
   std::mt19937_64 engine(9);
   std::uniform_real_distribution<double> mantissa(-1, 1);
   std::uniform_int_distribution<int> exponent(-1070, 1020);
@@ -115,7 +115,7 @@ TEST(OptionSchema, DescribesEachTypeOfOption) {
   }
 }
 
-TEST(OptionSchema, MakesATitleOfTheName) {
+TEST(OptionSchema, MakesATitleFromTheName) {
   const auto title = [](std::string_view name) {
     return option_schema(name, BoolOption{})["title"].get<std::string>();
   };
@@ -135,7 +135,7 @@ TEST(OptionsSchema, DescribesAnObjectWithoutOtherProperties) {
     "additionalProperties": false})"));
 }
 
-TEST(OptionsSchema, OfNoOptionsHasNoProperties) {
+TEST(OptionsSchema, HasNoPropertiesWithoutOptions) {
   EXPECT_EQ(options_schema({})["properties"], json::object());
 }
 

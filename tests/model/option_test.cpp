@@ -105,7 +105,7 @@ TEST(Option, RefusesValuesOfAnotherType) {
   }
 }
 
-TEST(OptionDeclaration, IsAcceptedWhereItsDefaultIsAllowed) {
+TEST(OptionDeclaration, IsAcceptedWhenItsDefaultIsAllowed) {
   for (const Option& option :
        {Option(kFloat), Option(FloatOption{}), Option(FloatOption{.min = 0.0, .max = 0.0}),
         Option(kInt), Option(IntOption{.default_value = kLeast}), Option(BoolOption{}),
@@ -114,7 +114,7 @@ TEST(OptionDeclaration, IsAcceptedWhereItsDefaultIsAllowed) {
   }
 }
 
-TEST(OptionDeclaration, IsRefusedWhereItContradictsItself) {
+TEST(OptionDeclaration, IsRefusedWhenItContradictsItself) {
   const struct {
     Option option;
     const char* message;
@@ -145,7 +145,7 @@ TEST(OptionDeclaration, IsRefusedWhereItContradictsItself) {
   }
 }
 
-TEST(CommonDetectorOptions, AreAThresholdOfConfidence) {
+TEST(CommonDetectorOptions, HaveAConfidenceThreshold) {
   const Options options = common_detector_options();
   ASSERT_EQ(options.size(), 1u);
   const auto& threshold = std::get<FloatOption>(options.at("threshold"));

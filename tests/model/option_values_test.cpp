@@ -40,7 +40,7 @@ TEST(OptionValues, HoldsTheDefaultsAtFirst) {
             R"({"count":3,"label":"none","mode":"fast","scale_frame":false,"threshold":0.5})");
 }
 
-TEST(OptionValues, OfNoCapsuleHoldsNothing) {
+TEST(OptionValues, HoldsNothingWithoutACapsule) {
   const OptionValues nothing;
   EXPECT_TRUE(nothing.declared().empty());
   EXPECT_FALSE(nothing.contains("threshold"));
@@ -49,7 +49,7 @@ TEST(OptionValues, OfNoCapsuleHoldsNothing) {
             "unknown_option: option \"x\" is unknown; there are no options");
 }
 
-TEST(OptionValues, AreNotMadeOfAWrongDeclaration) {
+TEST(OptionValues, RefusesAnInvalidDeclaration) {
   EXPECT_EQ(error_of([] {
               OptionValues({{"threshold", FloatOption{.default_value = 2, .max = 1.0}}},
                            "capsule detector_person");
@@ -68,7 +68,7 @@ TEST(OptionValues, GivesEachValueInItsType) {
   EXPECT_EQ(all.get("threshold"), OptionValue(0.5));
 }
 
-TEST(OptionValues, GivesNoValueInAnotherType) {
+TEST(OptionValues, RefusesToGiveAValueInAnotherType) {
   EXPECT_EQ(error_of([] { values().get<double>("count"); }),
             "option_type: option \"count\" of capsule detector_person holds a whole number "
             "(std::int64_t), but was asked for a number (double)");
@@ -77,7 +77,7 @@ TEST(OptionValues, GivesNoValueInAnotherType) {
             "was asked for true or false (bool)");
 }
 
-TEST(OptionValues, TakesEveryTypeThatCxxHasForIt) {
+TEST(OptionValues, TakesEveryMatchingCxxType) {
   OptionValues all = values();
   all.set("threshold", 0.75);
   EXPECT_EQ(all.get<double>("threshold"), 0.75) << "a double is not cut to an int";
@@ -101,7 +101,7 @@ TEST(OptionValues, TakesEveryTypeThatCxxHasForIt) {
   EXPECT_EQ(all.get<std::string>("label"), "c");
 }
 
-TEST(OptionValues, KeepsItsValueWhereANewOneIsRefused) {
+TEST(OptionValues, KeepsItsValueWhenANewOneIsRefused) {
   OptionValues all = values();
   EXPECT_EQ(error_of([&] { all.set("threshold", 1.7); }),
             "option_range: option \"threshold\" of capsule detector_person: 1.7 is not within 0.1 "
@@ -115,7 +115,7 @@ TEST(OptionValues, KeepsItsValueWhereANewOneIsRefused) {
   EXPECT_EQ(all, values());
 }
 
-TEST(OptionValues, NamesTheOptionsThatThereAreForOneThatIsUnknown) {
+TEST(OptionValues, ListsTheOptionsWhenANameIsUnknown) {
   EXPECT_EQ(error_of([] { values().set("treshold", 0.7); }),
             "unknown_option: option \"treshold\" of capsule detector_person is unknown; the "
             "options are \"count\", \"label\", \"mode\", \"scale_frame\", \"threshold\"; did you "
@@ -146,7 +146,7 @@ TEST(OptionValues, ReadsTextByTheOptionsType) {
   EXPECT_EQ(all.get<std::string>("label"), "");
 }
 
-TEST(OptionValues, RefusesTextThatIsNotWhollyAValue) {
+TEST(OptionValues, RefusesTextThatIsNotAnAllowedValue) {
   const struct {
     const char* name;
     const char* text;
@@ -180,14 +180,14 @@ TEST(OptionValues, RefusesTextThatIsNotWhollyAValue) {
   }
 }
 
-TEST(OptionValues, MergesTheNamesThatAnObjectHas) {
+TEST(OptionValues, MergesTheNamesOfAnObject) {
   OptionValues all = values();
   all.merge(json::parse(R"({"threshold":1,"mode":"exact","scale_frame":true,"count":7})"));
   EXPECT_EQ(json(all).dump(),
             R"({"count":7,"label":"none","mode":"exact","scale_frame":true,"threshold":1.0})");
 }
 
-TEST(OptionValues, MergesItsOwnJsonIntoTheSameValues) {
+TEST(OptionValues, GivesTheSameValuesAfterMergingItsOwnJson) {
   OptionValues changed = values();
   changed.set("threshold", 0.1 + 0.2);
   changed.set("count", std::numeric_limits<std::int64_t>::max());
@@ -197,7 +197,7 @@ TEST(OptionValues, MergesItsOwnJsonIntoTheSameValues) {
   EXPECT_EQ(fresh, changed);
 }
 
-TEST(OptionValues, MergesWholeNumbersAsJsonSchemaHasThem) {
+TEST(OptionValues, MergesWholeNumbersAsJsonSchemaDefinesThem) {
   OptionValues all = values();
   all.merge({{"count", 7.0}});
   EXPECT_EQ(all.get<std::int64_t>("count"), 7);
@@ -241,7 +241,7 @@ TEST(OptionValues, MergesAllOrNothing) {
   }
 }
 
-TEST(OptionValues, EqualsThatOfAnotherOwner) {
+TEST(OptionValues, EqualsTheSameValuesOfAnotherOwner) {
   const OptionValues all = values();
   EXPECT_EQ(all, OptionValues(all.declared(), "capsule other"));
   EXPECT_EQ(OptionValues(), OptionValues(Options{}, "capsule other"));
@@ -256,14 +256,14 @@ TEST(OptionValues, DiffersByValueAndByDeclaration) {
   EXPECT_NE(OptionValues(options), values());
 }
 
-TEST(OptionValues, CopiesAreIndependent) {
+TEST(OptionValues, HasIndependentCopies) {
   const OptionValues original = values();
   OptionValues copy = original;
   copy.set("count", 4);
   EXPECT_EQ(original.get<std::int64_t>("count"), 3);
 }
 
-TEST(OptionValues, MovedFromHoldsNothing) {
+TEST(OptionValues, HoldsNothingAfterAMove) {
   OptionValues first = values();
   const OptionValues second = std::move(first);
   EXPECT_EQ(second, values());

@@ -21,7 +21,7 @@ TEST(Uuid, IsNilByDefault) {
   EXPECT_EQ(Uuid().to_string(), "00000000-0000-0000-0000-000000000000");
 }
 
-TEST(Uuid, DrawnAtRandomIsOfVersion4) {
+TEST(Uuid, HasVersion4WhenRandom) {
   std::mt19937_64 engine(3);
   for (int i = 0; i < 100; ++i) {
     EXPECT_THAT(Uuid::random().to_string(), MatchesRegex(kVersion4));
@@ -29,13 +29,13 @@ TEST(Uuid, DrawnAtRandomIsOfVersion4) {
   }
 }
 
-TEST(Uuid, DrawnAtRandomIsAnotherEachTime) {
+TEST(Uuid, IsDifferentEachTimeWhenRandom) {
   std::set<Uuid> drawn;
   for (int i = 0; i < 1000; ++i) drawn.insert(Uuid::random());
   EXPECT_EQ(drawn.size(), 1000u);
 }
 
-TEST(Uuid, DrawnFromAnEngineHasEveryOtherBitOnBothSides) {
+TEST(Uuid, HasEveryOtherBitBothSetAndClearWhenRandom) {
   std::mt19937_64 engine(3);
   std::array<std::uint8_t, 16> ever_set{};
   std::array<std::uint8_t, 16> ever_clear{};
@@ -53,13 +53,13 @@ TEST(Uuid, DrawnFromAnEngineHasEveryOtherBitOnBothSides) {
 }
 
 TEST(Uuid, IsTheSameFromTheSameSeed) {
-  // Written down: the numbers of an engine are the standard's, and their order is ours, so that
-  // track ids of a run are the same on every machine.
+  // A fixed text: the standard defines the numbers of an engine, and vcap defines their order. So
+  // the track ids of a run are the same on every machine.
   std::mt19937_64 engine(42);
   EXPECT_EQ(Uuid::random(engine).to_string(), "c151df7d-6ee5-42d6-a397-8fb9b92502a8");
 }
 
-TEST(Uuid, IsReadAsItIsWritten) {
+TEST(Uuid, IsReadFromItsWrittenForm) {
   const std::string text = "f81d4fae-7dec-41d0-a765-00a0c91e6bf6";
   const Uuid uuid = Uuid::parse(text);
   EXPECT_EQ(uuid.to_string(), text);
@@ -85,7 +85,7 @@ TEST(Uuid, RefusesTextOfAnotherForm) {
   }
 }
 
-TEST(Uuid, IsOrderedAsItsTextIs) {
+TEST(Uuid, HasTheOrderOfItsText) {
   std::mt19937_64 engine(5);
   for (int i = 0; i < 100; ++i) {
     const Uuid a = Uuid::random(engine);
@@ -94,7 +94,7 @@ TEST(Uuid, IsOrderedAsItsTextIs) {
   }
 }
 
-TEST(Uuid, HashesApart) {
+TEST(Uuid, HasDifferentHashes) {
   std::unordered_set<std::size_t> hashes;
   std::mt19937_64 engine(5);
   for (int i = 0; i < 1000; ++i) hashes.insert(std::hash<Uuid>()(Uuid::random(engine)));

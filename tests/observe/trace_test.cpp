@@ -41,7 +41,7 @@ struct Slice {
   nlohmann::json args;
 };
 
-/// A trace as a viewer reads it; whatever is wrong with it is a failure.
+/// Reads a trace as a viewer does; every fault in it fails the test.
 class ReadTrace {
  public:
   explicit ReadTrace(const fs::path& path) {
@@ -61,7 +61,7 @@ class ReadTrace {
     for (const nlohmann::json& arrow : arrows) add_arrow(arrow);
   }
 
-  /// Those of a process, by their begin.
+  /// The slices of a process, sorted by their begin.
   std::vector<Slice> slices(int process) const {
     std::vector<Slice> found;
     for (const auto& [place, slices] : slices_)
@@ -77,8 +77,8 @@ class ReadTrace {
   }
   const std::vector<nlohmann::json>& instants() const { return instants_; }
 
-  /// Each recorded frame has a reading, a delivery, and between them that many calls, each of which
-  /// goes on to a device.
+  /// Each recorded frame has a reading, a delivery, and that many calls between them. Each call has
+  /// an arrow to a device.
   void expect_arrows(std::size_t recorded, std::size_t calls) const {
     std::size_t whole = 0;
     for (const auto& [id, phases] : arrows_) {
@@ -178,7 +178,7 @@ TEST_F(TraceTest, IsWrittenByAPipeline) {
   ReadTrace(path).expect_arrows(10, 1);
 }
 
-TEST_F(TraceTest, ShowsEachFramesWay) {
+TEST_F(TraceTest, ShowsTheWayOfEachFrame) {
   CapsuleInfo squarer = detector_info("squarer", "number");
   squarer.version = 7;
   Pipeline pipeline({make_detector("people", "person"),
@@ -215,12 +215,12 @@ TEST_F(TraceTest, ShowsEachFramesWay) {
   EXPECT_EQ(items, 60u);
 }
 
-TEST_F(TraceTest, NeedsAsManyLanesAsCallsOverlap) {
+TEST_F(TraceTest, UsesAsManyLanesAsCallsOverlap) {
   std::atomic<int> inside{0};
   Pipeline pipeline(
       {make_capsule(detector_info("pair", "person"),
                     [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
-                      // Two calls meet, two at a time.
+                      // Every odd call waits until the next one has begun.
                       const int one = ++inside;
                       while (inside < one + one % 2) std::this_thread::yield();
                       return DetectionNodes::all();
@@ -231,7 +231,7 @@ TEST_F(TraceTest, NeedsAsManyLanesAsCallsOverlap) {
   EXPECT_THAT(ReadTrace(path_).lanes(kCapsules), ElementsAre("pair #1", "pair #2"));
 }
 
-TEST_F(TraceTest, TellsWhyFramesWereDropped) {
+TEST_F(TraceTest, ShowsWhyFramesWereDropped) {
   Pipeline pipeline({make_detector("people", "person")}, {.trace = trace_});
   run(pipeline, {.source = make_source(10), .keep_every = 2});
   trace_->close();
@@ -255,7 +255,7 @@ TEST_F(TraceTest, EscapesNames) {
                           "bad \uFFFD byte: record"));
 }
 
-TEST_F(TraceTest, HoldsStreamsThatComeAndGo) {
+TEST_F(TraceTest, RecordsStreamsThatComeAndGo) {
   constexpr int kThreads = 3;
   constexpr int kRounds = 8;
   constexpr int kFrames = 40;
@@ -275,7 +275,7 @@ TEST_F(TraceTest, HoldsStreamsThatComeAndGo) {
   ReadTrace(path_).expect_arrows(kThreads * kRounds * kFrames, 1);
 }
 
-TEST_F(TraceTest, IsWholeWhereItIsClosedAmidFrames) {
+TEST_F(TraceTest, IsCompleteWhenItIsClosedWhileFramesAreInFlight) {
   Pipeline pipeline({make_detector("people", "person")}, {.trace = trace_});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
@@ -292,7 +292,7 @@ TEST_F(TraceTest, IsWholeWhereItIsClosedAmidFrames) {
   ReadTrace(path_).expect_arrows(1, 1);
 }
 
-TEST_F(TraceTest, LeavesNothingWhereItWasNotClosed) {
+TEST_F(TraceTest, LeavesNoFileIfItIsNotClosed) {
   const std::shared_ptr<Capsule> capsule = make_detector("people", "person");
   {
     Pipeline pipeline({capsule}, {.trace = std::exchange(trace_, nullptr)});
@@ -302,18 +302,18 @@ TEST_F(TraceTest, LeavesNothingWhereItWasNotClosed) {
   EXPECT_TRUE(fs::is_empty(path_.parent_path()));
 }
 
-TEST_F(TraceTest, ThatCannotBeWrittenEndsNoStream) {
+TEST_F(TraceTest, EndsNoStreamWhenItCannotBeWritten) {
   Pipeline pipeline({make_detector("people", "person")}, {.trace = trace_});
   {
     const FileSizeLimit limit(64 << 10);
-    run(pipeline, {.source = make_source(2000)});  // more than is kept in memory
+    run(pipeline, {.source = make_source(2000)});  // more than the trace keeps in memory
     EXPECT_THAT([&] { trace_->close(); },
                 (ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("trace.json"))));
   }
   EXPECT_TRUE(fs::is_empty(path_.parent_path()));
 }
 
-TEST_F(TraceTest, NeedsAPlace) {
+TEST_F(TraceTest, NeedsAnExistingFolder) {
   EXPECT_THAT([&] { Trace(folder_ / "nowhere" / "trace.json"); },
               (ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("nowhere"))));
 }

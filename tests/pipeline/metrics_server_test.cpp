@@ -31,7 +31,7 @@ using testing::Not;
 
 using Labels = std::map<std::string, std::string>;
 
-/// What a scraper makes of an answer: numbers by name and labels.
+/// An answer as a scraper reads it: numbers by name and labels.
 class Scrape {
  public:
   explicit Scrape(const std::string& text) {
@@ -96,7 +96,7 @@ Scrape scrape(const MetricsServer& server) {
   return Scrape(answer.body);
 }
 
-/// Each bucket holds those below it too, and the last one all.
+/// Each bucket includes the counts of the lower ones, and the last one counts everything.
 void expect_histogram(const Scrape& scrape, const std::string& name, const Labels& labels,
                       std::uint64_t count) {
   std::map<double, double> buckets;
@@ -148,7 +148,7 @@ std::shared_ptr<Capsule> make_batching(const std::string& name) {
 
 constexpr const char* kLoopback = "127.0.0.1:0";
 
-TEST(MetricsServer, TellsWhatStatsTells) {
+TEST(MetricsServer, ServesTheValuesOfStats) {
   Pipeline pipeline({make_batching("doubler")});
   const MetricsServer server(pipeline, kLoopback);
   const std::shared_ptr<Sink> disk = make_buffered_sink(make_callback_sink([](const auto&) {}));
@@ -163,7 +163,7 @@ TEST(MetricsServer, TellsWhatStatsTells) {
     if (i % 2 == 0) pipeline.next("gate");
   }
   disk->close();
-  // The last frame, which is left out, may not have been read yet.
+  // The last frame, which is skipped, may not have been read yet.
   while (pipeline.stats().streams[0].read < 20) std::this_thread::yield();
   const Scrape scraped = scrape(server);
   const PipelineStats stats = pipeline.stats();
@@ -223,7 +223,7 @@ TEST(MetricsServer, TellsWhatStatsTells) {
   feed.end();
 }
 
-TEST(MetricsServer, IsServedInThreeLines) {
+TEST(MetricsServer, StartsInThreeLines) {
   // [serve]
   vcap::Pipeline pipeline({make_detector("people", "person")});
   const vcap::MetricsServer metrics(pipeline, "127.0.0.1:0");  // 0: any port that is free
@@ -257,7 +257,7 @@ TEST(MetricsServer, CountsDropsAndLossesByReason) {
   feed.end();
 }
 
-TEST(MetricsServer, ForgetsStreamsThatAreGone) {
+TEST(MetricsServer, ForgetsClosedStreams) {
   Pipeline pipeline({make_detector("people", "person")});
   const MetricsServer server(pipeline, kLoopback);
   FrameFeed feed;
@@ -269,7 +269,7 @@ TEST(MetricsServer, ForgetsStreamsThatAreGone) {
     EXPECT_FALSE(key.second.contains("stream")) << key.first;
 }
 
-TEST(MetricsServer, EscapesWhateverStreamsAreCalled) {
+TEST(MetricsServer, EscapesStreamIds) {
   Pipeline pipeline({make_detector("people", "person")});
   const MetricsServer server(pipeline, kLoopback);
   const std::string id = "a\"b\\c\nd},e=\"f\" # 7";
@@ -289,14 +289,14 @@ TEST(MetricsServer, AddsUpCapsulesOfOneNameAndVersion) {
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
   feed.push(cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0)));
   while (pipeline.stats().capsules[0].calls == 0) std::this_thread::yield();
-  // The frame that nobody has pulled keeps the old one there.
+  // The frame that nobody has pulled keeps the old capsule alive.
   pipeline.replace_capsule(make_batching("doubler"));
   EXPECT_EQ(
       scrape(server).at("vcap_capsule_calls_total", {{"capsule", "doubler"}, {"version", "3"}}), 1);
   feed.end();
 }
 
-TEST(MetricsServer, HasNothingElsewhere) {
+TEST(MetricsServer, AnswersOtherPathsWithNotFound) {
   Pipeline pipeline({make_detector("people", "person")});
   const MetricsServer server(pipeline, kLoopback);
   EXPECT_EQ(http_get(server.port(), "/").status, 404);
@@ -315,7 +315,7 @@ TEST(MetricsServer, RefusesAPortInUse) {
   scrape(server);
 }
 
-TEST(MetricsServer, RefusesAddressesThatAreNone) {
+TEST(MetricsServer, RefusesInvalidAddresses) {
   Pipeline pipeline({make_detector("people", "person")});
   for (const std::string address :
        {"", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "h:x", "h:70000", "h:-1", "h:+1", "h: 1",
@@ -328,7 +328,7 @@ TEST(MetricsServer, RefusesAddressesThatAreNone) {
     EXPECT_THAT([&] { MetricsServer(pipeline, address); },
                 (ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("IPv4"))))
         << address;
-  EXPECT_THAT([&] { MetricsServer(pipeline, "192.0.2.1:9464"); },  // kept for documents: nobody's
+  EXPECT_THAT([&] { MetricsServer(pipeline, "192.0.2.1:9464"); },  // reserved for documentation
               (ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("this machine"))));
 }
 
@@ -343,13 +343,13 @@ TEST(MetricsServer, LeavesTheHostsSignalsAlone) {
     EXPECT_EQ(after.sa_handler, before.sa_handler);
     for (int i = 0; i < 20; ++i)
       LoopbackConnection(server.port()).send("GET /metrics HTTP/1.0\r\n\r\n");
-    scrape(server);  // who hung up before the answer came did no harm
+    scrape(server);  // clients that hung up early did no harm
   }
   ::sigaction(SIGPIPE, nullptr, &after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);
 }
 
-TEST(MetricsServer, IsScrapedWhileStreamsComeAndGo) {
+TEST(MetricsServer, AnswersWhileStreamsComeAndGo) {
   Pipeline pipeline({make_detector("people", "person")});
   const MetricsServer server(pipeline, kLoopback);
   std::atomic<bool> over{false};
@@ -386,7 +386,7 @@ TEST(MetricsServer, EndsWhileItIsScraped) {
           try {
             if (http_get(port, "/metrics").status == 200) ++scrapes;
           } catch (const std::system_error&) {
-            return;  // nobody listens any more
+            return;  // the server has ended
           }
         }
       });

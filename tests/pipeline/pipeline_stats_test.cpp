@@ -35,7 +35,7 @@ class DoublerCapsule final : public BaseCapsule {
   }
 };
 
-TEST(PipelineStats, TellsOfStreamsCapsulesAndDevices) {
+TEST(PipelineStats, DescribesStreamsCapsulesAndDevices) {
   CapsuleInfo info = detector_info("doubler", "number");
   info.version = 3;
   info.device_mapper =
@@ -94,7 +94,7 @@ TEST(PipelineStats, TellsOfStreamsCapsulesAndDevices) {
   feed.end();
 }
 
-TEST(PipelineStats, KeepsWhatReplacedCapsulesDidForADevice) {
+TEST(PipelineStats, KeepsTheDeviceCountsOfReplacedCapsules) {
   const auto doubler = [](int version) {
     CapsuleInfo info = detector_info("doubler", "number");
     info.version = version;
@@ -115,7 +115,7 @@ TEST(PipelineStats, KeepsWhatReplacedCapsulesDidForADevice) {
   EXPECT_EQ(before.calls, 10u);
   for (int version = 2; version < 6; ++version) {
     pipeline.replace_capsule(doubler(version));
-    push(10);  // of which the first is the last that holds on to the old one
+    push(10);  // the first of these frames is the last one that keeps the old capsule alive
     const DeviceStats now = pipeline.stats().devices.at(0);
     EXPECT_EQ(now.calls, before.calls + 10);
     EXPECT_EQ(now.failures, before.failures + 2);
@@ -137,14 +137,14 @@ TEST(RateMeter, CountsTheLastTenWholeSeconds) {
   EXPECT_DOUBLE_EQ(meter.per_second(begin + seconds(60), begin), 0.0);
 }
 
-TEST(RateMeter, CountsFromTheBeginningWhereThatIsLater) {
+TEST(RateMeter, CountsFromItsBeginIfThatIsLater) {
   const RateMeter::time_point begin{milliseconds(1000500)};
   RateMeter meter;
   for (int i = 0; i < 15; ++i) meter.add(begin + milliseconds(100) * i);
   EXPECT_THAT(meter.per_second(begin + milliseconds(400), begin), DoubleNear(12.5, 3));
   EXPECT_THAT(meter.per_second(begin + milliseconds(1500), begin), DoubleNear(10, 0.5));
   RateMeter late;
-  late.add(begin + milliseconds(600));  // in the second after the one that it began in
+  late.add(begin + milliseconds(600));  // in the second after that of its begin
   EXPECT_GT(late.per_second(begin + milliseconds(700), begin), 0);
 }
 

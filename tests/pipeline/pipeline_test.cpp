@@ -30,12 +30,12 @@ TEST(Pipeline, GivesEveryFrameARecordInOrder) {
   }
 }
 
-TEST(Pipeline, RecordsFramesAsTheyAreWithoutCapsules) {
+TEST(Pipeline, RecordsUnchangedFramesWithoutCapsules) {
   Pipeline pipeline({});
   EXPECT_THAT(run(pipeline, {.source = make_source(3)}), SizeIs(3));
 }
 
-TEST(Pipeline, AddsWhatEachDetectorFindsToTheRoots) {
+TEST(Pipeline, AddsTheNodesOfEachDetectorToTheRoots) {
   Pipeline pipeline({make_detector("a", "person"), make_detector("b", "car")});
   const auto records = run(pipeline, {.source = make_source(1)});
   EXPECT_THAT(names(records[0].objects), ElementsAre("person", "car"));
@@ -69,7 +69,7 @@ TEST(Pipeline, MakesTheCallsOfOneFrameAtOnce) {
       make_capsule(single_info("meeting", "person"),
                    [&](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
                      if (++inside == kNodes) all_inside.open();
-                     all_inside.wait();  // for ever, were the calls made one after the other
+                     all_inside.wait();  // forever if the calls ran one after the other
                      return nodes;
                    });
   Pipeline pipeline({make_detector("detector", "person", kNodes), meeting}, {.workers = kNodes});
@@ -82,7 +82,7 @@ TEST(Pipeline, FinishesManyCallsWithASingleWorker) {
   EXPECT_THAT(run(pipeline, {.source = make_source(20)}), SizeIs(20));
 }
 
-TEST(Pipeline, CallsACapsuleForAllNodesEvenWhereThereAreNone) {
+TEST(Pipeline, CallsAnAllNodesCapsuleEvenIfThereAreNoNodes) {
   std::atomic<int> calls{0};
   const auto detector =
       make_capsule(detector_info("detector", "person"),
@@ -125,7 +125,7 @@ TEST(Pipeline, FindsNodesThatAppearBelowOthers) {
     EXPECT_EQ(person.children.at(0).attributes.at("mark"), "yes");
 }
 
-TEST(Pipeline, RecordsWhatACapsuleThrowsAndGoesOn) {
+TEST(Pipeline, RecordsExceptionsOfACapsuleAndGoesOn) {
   const auto failing = make_capsule(
       all_info("failing", "person"),
       [](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
@@ -173,7 +173,7 @@ TEST(Pipeline, CountsFramesWithErrorsInTheReport) {
   EXPECT_FALSE(report.failure);
 }
 
-TEST(Pipeline, LeavesOnlyTheNodesOnWhichASingleNodeCapsuleFails) {
+TEST(Pipeline, LeavesOnlyTheNodesUnchangedOnWhichACapsuleFails) {
   const auto failing =
       make_capsule(single_info("failing", "person"),
                    [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
@@ -256,7 +256,7 @@ TEST(Pipeline, CanLeaveOutCapsulesThatDoNotFit) {
               testing::Not(testing::Throws<Error>()));
 }
 
-TEST(Pipeline, RefusesAChoiceThatCannotBe) {
+TEST(Pipeline, RefusesAnImpossibleChoiceOfCapsules) {
   Pipeline pipeline({make_capsule(single_info("later", "person"), give_back),
                      make_detector("people", "person"), make_detector("cars", "car")});
   EXPECT_THAT(

@@ -69,14 +69,14 @@ TEST(Plan, PutsACapsuleAfterTheOneThatFindsItsNodes) {
   EXPECT_THAT(order(Plan({classifier(), detector()})), ElementsAre("detector", "classifier"));
 }
 
-TEST(Plan, KeepsTheGivenOrderWhereNothingForbidsIt) {
+TEST(Plan, KeepsTheGivenOrderIfPossible) {
   EXPECT_THAT(order(Plan({detector(), classifier(), tracker()})),
               ElementsAre("detector", "classifier", "tracker"));
   EXPECT_THAT(order(Plan({detector(), tracker(), classifier()})),
               ElementsAre("detector", "tracker", "classifier"));
 }
 
-TEST(Plan, TellsWhatCapsulesSeeOverTime) {
+TEST(Plan, DescribesWhatCapsulesSeeOverTime) {
   CapsuleInfo motion = detector("motion", "motion");
   motion.stencil = Stencil{.offsets = {2, 0, -1}, .edge = StencilEdge::error};
   CapsuleInfo background = detector("background", "change");
@@ -118,7 +118,7 @@ TEST(Plan, TellsWhatCapsulesSeeOverTime) {
   EXPECT_THAT(without.explain(), AllOf(Not(HasSubstr("time")), Not(HasSubstr("wait"))));
 }
 
-TEST(Plan, PutsACapsuleAfterEachOneThatGivesAPropertyItNeeds) {
+TEST(Plan, PutsACapsuleAfterAllThatGivePropertiesItNeeds) {
   NodeDescription input = with_color(tracked(single("person")), {"red", "blue"});
   input.encoded = true;
   input.extra_data = {"age"};
@@ -141,7 +141,7 @@ TEST(Plan, TakesAnInputWithoutNamesAsAnyNode) {
   EXPECT_THAT(order(plan), ElementsAre("people", "cars", "watcher"));
 }
 
-TEST(Plan, IsContentWithOneOfSeveralNames) {
+TEST(Plan, AcceptsOneOfSeveralNames) {
   NodeDescription input = single("person");
   input.detections.push_back("rider");
   EXPECT_THAT(order(Plan({capsule("encoder", input, single("person")), detector()})),
@@ -168,7 +168,7 @@ TEST(Plan, RefusesAnInputWithAPropertyThatNobodyGives) {
                                            HasSubstr("detector provides person"))));
 }
 
-TEST(Plan, RefusesAnAttributeOfWhichNoValueMeets) {
+TEST(Plan, RefusesAnAttributeWithoutACommonValue) {
   EXPECT_THAT(([&] {
                 Plan({detector(), classifier(),
                       capsule("filter", with_color(single("person"), {"green"}), all("match"))});
@@ -230,7 +230,7 @@ TEST(Plan, SaysWhatEachStepNeedsAddsAndComesAfter) {
   EXPECT_THAT(Plan({}).steps(), IsEmpty());
 }
 
-TEST(Plan, HasNoConflictsWhereCapsulesOnlyFeedEachOther) {
+TEST(Plan, HasNoConflictsIfCapsulesOnlyFeedEachOther) {
   NodeDescription dressed = with_color(single("person"), {"dark red", "dark blue"});
   const CapsuleInfo refiner =
       capsule("refiner", with_color(single("person"), {"red", "blue"}), std::move(dressed));
@@ -239,7 +239,7 @@ TEST(Plan, HasNoConflictsWhereCapsulesOnlyFeedEachOther) {
       IsEmpty());
 }
 
-TEST(Plan, TellsOfValuesThatALaterInputDoesNotList) {
+TEST(Plan, ReportsValuesThatALaterInputDoesNotList) {
   const Plan plan({capsule("filter", with_color(single("person"), {"red"}), all("match")),
                    detector(), classifier()});
   EXPECT_THAT(plan.conflicts(),
@@ -248,7 +248,7 @@ TEST(Plan, TellsOfValuesThatALaterInputDoesNotList) {
                                    "filter: its input does not list that.")));
 }
 
-TEST(Plan, TellsOfResultsThatReplaceOthers) {
+TEST(Plan, ReportsResultsThatReplaceOthers) {
   const auto giving = [](std::string name, auto give) {
     NodeDescription output = single("person");
     give(output);
@@ -281,7 +281,7 @@ TEST(Plan, SeesNoConflictOnNodesOfDifferentNames) {
               IsEmpty());
 }
 
-TEST(Plan, TellsOfNodesThatAreFoundTwice) {
+TEST(Plan, ReportsNodesThatAreFoundTwice) {
   const Plan plan({detector(), detector("crowd"), detector("cars", "car")});
   EXPECT_THAT(plan.conflicts(),
               ElementsAre(conflict(0, 1,
@@ -301,7 +301,7 @@ TEST(Plan, SeesNoConflictInWhatDetectorsGiveToNodesOfTheirOwn) {
 
 class UnfitCapsules : public testing::Test {
  protected:
-  /// What is left out is what would have been refused, in the same words.
+  /// Without leaving out, the plan is refused with the reason of the first capsule left out.
   static void expect_refused(const std::vector<CapsuleInfo>& capsules, const Plan& plan) {
     try {
       Plan refused(capsules);
@@ -312,7 +312,7 @@ class UnfitCapsules : public testing::Test {
   }
 };
 
-TEST_F(UnfitCapsules, AreNoneWhereAllFit) {
+TEST_F(UnfitCapsules, AreEmptyIfAllCapsulesFit) {
   const Plan plan({classifier(), detector()}, UnfitPolicy::leave_out);
   EXPECT_THAT(plan.left_out(), IsEmpty());
   EXPECT_THAT(order(plan), ElementsAre("detector", "classifier"));
@@ -335,12 +335,12 @@ TEST_F(UnfitCapsules, AreLeftOutWithThoseThatNeedThem) {
   expect_refused(capsules, plan);
 }
 
-TEST_F(UnfitCapsules, AreTheLastOneGivenOfARing) {
+TEST_F(UnfitCapsules, IncludeTheLastGivenCapsuleOfARing) {
   NodeDescription aged = all("person");
   aged.extra_data = {"age"};
   NodeDescription sized = all("person");
   sized.extra_data = {"size"};
-  // "waiting" hangs on the ring and is no part of it.
+  // "waiting" needs the ring and is no part of it.
   const std::vector<CapsuleInfo> capsules{capsule("b", sized, aged), capsule("a", aged, sized),
                                           detector(), capsule("waiting", aged, all("visit"))};
   const Plan plan(capsules, UnfitPolicy::leave_out);
@@ -353,7 +353,7 @@ TEST_F(UnfitCapsules, AreTheLastOneGivenOfARing) {
   expect_refused(capsules, plan);
 }
 
-TEST_F(UnfitCapsules, AreThoseOfANameThatIsThereAlready) {
+TEST_F(UnfitCapsules, IncludeCapsulesWhoseNameIsTaken) {
   const std::vector<CapsuleInfo> capsules{detector(), detector("detector", "car"), classifier(),
                                           detector()};
   const Plan plan(capsules, UnfitPolicy::leave_out);
@@ -365,7 +365,7 @@ TEST_F(UnfitCapsules, AreThoseOfANameThatIsThereAlready) {
   expect_refused(capsules, plan);
 }
 
-TEST_F(UnfitCapsules, KeepTheOthersPlaces) {
+TEST_F(UnfitCapsules, KeepThePlacesOfTheOthers) {
   const Plan plan(
       {capsule("reader", all("plate"), all("text")), classifier(), tracker(), detector(),
        capsule("painter", single("person"), with_color(single("person"), {"red"}))},
@@ -376,7 +376,7 @@ TEST_F(UnfitCapsules, KeepTheOthersPlaces) {
   EXPECT_THAT(plan.conflicts(), ElementsAre(conflict(1, 4, HasSubstr("painter"))));
 }
 
-TEST_F(UnfitCapsules, MayBeAll) {
+TEST_F(UnfitCapsules, MayBeAllCapsules) {
   const Plan plan({classifier(), tracker()}, UnfitPolicy::leave_out);
   EXPECT_THAT(plan.steps(), IsEmpty());
   EXPECT_THAT(plan.left_out(), SizeIs(2));

@@ -27,7 +27,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
 
-/// What a host's own sink may throw.
+/// An exception of a host's own sink.
 struct DiskGone : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -91,7 +91,7 @@ std::uint64_t lost(const Sink& sink, const std::string& reason) {
   return found == stats.lost.end() ? 0 : found->second;
 }
 
-/// At one moment: what is lost must not be looked up after what was still queued before.
+/// From one snapshot: a record must not move from queued to lost between two reads.
 std::uint64_t accounted_for(const Sink& sink) {
   const SinkStats stats = *sink.stats();
   std::uint64_t sum = stats.written + stats.queued;
@@ -121,7 +121,7 @@ TEST(BufferedSink, WritesEverythingInOrderBeforeItCloses) {
               ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("closed already")));
 }
 
-TEST(BufferedSink, HoldsUpNoStreamWhereItBlocks) {
+TEST(BufferedSink, HoldsUpNoStreamWhenItBlocks) {
   const auto blocked = std::make_shared<TestSink>();
   const std::shared_ptr<Sink> sink = make_buffered_sink(blocked, {.queue = 8});
   std::vector<std::int64_t> others;
@@ -129,7 +129,7 @@ TEST(BufferedSink, HoldsUpNoStreamWhereItBlocks) {
       make_callback_sink([&](const FrameRecord& record) { others.push_back(record.frame.index); });
   Pipeline pipeline({make_detector("people", "person")});
   pipeline.open_stream({.id = "a", .source = make_source(50), .sinks = {sink, other}});
-  const StreamReport report = pipeline.wait("a");  // while the sink still blocks
+  const StreamReport report = pipeline.wait("a");  // the sink still blocks
 
   EXPECT_EQ(report.frames, 50);
   EXPECT_EQ(report.failure, std::nullopt);
@@ -145,7 +145,7 @@ TEST(BufferedSink, HoldsUpNoStreamWhereItBlocks) {
   EXPECT_EQ(std::vector(written.end() - 8, written.end()), indexes(42, 49));
 }
 
-TEST(BufferedSink, KeepsTheOldestRecordsWhereTheNewestAreDropped) {
+TEST(BufferedSink, KeepsTheOldestRecordsIfTheNewestAreDropped) {
   const auto blocked = std::make_shared<TestSink>();
   const auto sink =
       make_buffered_sink(blocked, {.queue = 3, .when_full = WhenSinkFull::drop_newest});
@@ -159,7 +159,7 @@ TEST(BufferedSink, KeepsTheOldestRecordsWhereTheNewestAreDropped) {
   EXPECT_EQ(blocked->written(), indexes(0, 3));
 }
 
-TEST(BufferedSink, LosesNothingWhereTheStreamWaits) {
+TEST(BufferedSink, LosesNothingIfTheStreamWaits) {
   const auto blocked = std::make_shared<TestSink>();
   const std::shared_ptr<Sink> sink =
       make_buffered_sink(blocked, {.queue = 1, .when_full = WhenSinkFull::wait});
@@ -172,7 +172,7 @@ TEST(BufferedSink, LosesNothingWhereTheStreamWaits) {
   EXPECT_EQ(blocked->written(), indexes(0, 29));
 }
 
-TEST(BufferedSink, TurnsAwayThoseWhoWaitForRoomWhenItIsClosed) {
+TEST(BufferedSink, RefusesWaitingWritersWhenItIsClosed) {
   const auto blocked = std::make_shared<TestSink>();
   const auto sink = make_buffered_sink(blocked, {.queue = 1, .when_full = WhenSinkFull::wait});
   sink->write(numbered(0));
@@ -186,14 +186,14 @@ TEST(BufferedSink, TurnsAwayThoseWhoWaitForRoomWhenItIsClosed) {
   EXPECT_EQ(blocked->written(), indexes(0, 1));
 }
 
-TEST(BufferedSink, DropsWhatWaitsWhereItIsNotClosed) {
+TEST(BufferedSink, DropsQueuedRecordsIfItIsNotClosed) {
   const auto blocked = std::make_shared<TestSink>();
   auto sink = make_buffered_sink(blocked);
   const FrameRecord record = numbered(0);
   for (int i = 0; i < 4; ++i) sink->write(record);
   until([&] { return blocked->calls == 1; });
   std::thread destroyer([&] { sink.reset(); });
-  // Only the record that is being written shares the pixels any more.
+  // Now only this record and the one that is being written share the pixels.
   until([&] { return CV_XADD(&record.frame.image.u->refcount, 0) == 2; });
   blocked->gate.open();
   destroyer.join();
@@ -201,10 +201,10 @@ TEST(BufferedSink, DropsWhatWaitsWhereItIsNotClosed) {
   EXPECT_EQ(blocked->closed, 0);
 }
 
-TEST(BufferedSink, EndsTheStreamsThatWriteToItWhereItFails) {
+TEST(BufferedSink, EndsTheStreamsThatWriteToItWhenItFails) {
   const auto failing = open_sink();
   failing->fails = [](std::int64_t index) { return index == 3; };
-  // Waits, since the one that fails must not be lost before.
+  // The policy is to wait, so that record 3 is not dropped before it fails.
   const std::shared_ptr<Sink> sink = make_buffered_sink(failing, {.when_full = WhenSinkFull::wait});
   Pipeline pipeline({});
   pipeline.open_stream({.id = "ends",
@@ -225,7 +225,7 @@ TEST(BufferedSink, EndsTheStreamsThatWriteToItWhereItFails) {
   EXPECT_GE(lost(*sink, "failed"), 1u);
 }
 
-TEST(BufferedSink, TellsOfAFailureAfterTheLastRecordWhenItIsClosed) {
+TEST(BufferedSink, ReportsAFailureAfterTheLastRecordWhenItIsClosed) {
   const auto failing = std::make_shared<TestSink>();
   failing->fails = [](std::int64_t index) { return index == 2; };
   const auto sink = make_buffered_sink(failing);
@@ -236,7 +236,7 @@ TEST(BufferedSink, TellsOfAFailureAfterTheLastRecordWhenItIsClosed) {
   EXPECT_EQ(lost(*sink, "failed"), 3u);
 }
 
-TEST(BufferedSink, WakesThoseWhoWaitForRoomWhereItFails) {
+TEST(BufferedSink, WakesWaitingWritersWhenItFails) {
   const auto failing = std::make_shared<TestSink>();
   failing->fails = [](std::int64_t) { return true; };
   const auto sink = make_buffered_sink(failing, {.queue = 1, .when_full = WhenSinkFull::wait});
@@ -275,7 +275,7 @@ class SkippingSink : public testing::Test {
   std::vector<std::string> log_;
 };
 
-TEST_F(SkippingSink, IsLeftAloneForAWhileAfterAFailureAndThenTriedAgain) {
+TEST_F(SkippingSink, PausesAfterAFailureAndThenTriesAgain) {
   const auto disk = open_sink();
   disk->fails = [this](std::int64_t) { return failing_.load(); };
   const auto sink = make_buffered_sink(disk, skip());
@@ -311,7 +311,7 @@ TEST_F(SkippingSink, IsLeftAloneForAWhileAfterAFailureAndThenTriedAgain) {
                                  "stream a: a sink works again; records that were lost to it: 5"));
 }
 
-TEST_F(SkippingSink, LosesWhatWaitsWhenItFails) {
+TEST_F(SkippingSink, LosesQueuedRecordsWhenItFails) {
   const auto disk = std::make_shared<TestSink>();
   disk->fails = [this](std::int64_t) { return failing_.load(); };
   const auto sink = make_buffered_sink(disk, skip());
@@ -322,7 +322,7 @@ TEST_F(SkippingSink, LosesWhatWaitsWhenItFails) {
   EXPECT_EQ(disk->calls, 1);
 }
 
-TEST_F(SkippingSink, MayBeTriedWithEachRecord) {
+TEST_F(SkippingSink, TriesEveryRecordWithoutAPause) {
   const auto disk = std::make_shared<TestSink>();
   disk->fails = [](std::int64_t index) { return index % 3 != 0; };
   SinkPolicy policy = skip();
@@ -386,7 +386,7 @@ TEST_F(SkippingSink, KeepsTheLinesThatFitOnADiskThatWasFull) {
   EXPECT_THAT(log(), SizeIs(2));
 }
 
-TEST_F(SkippingSink, OutlivesADeviceThatIsAlwaysFull) {
+TEST_F(SkippingSink, SurvivesADeviceThatIsAlwaysFull) {
   const auto sink = make_buffered_sink(make_json_lines_sink("/dev/full"), skip());
   for (int i = 0; i < 5; ++i) sink->write(numbered(i));
   EXPECT_NO_THROW(sink->close());
@@ -395,7 +395,7 @@ TEST_F(SkippingSink, OutlivesADeviceThatIsAlwaysFull) {
               AllOf(HasSubstr("/dev/full"), HasSubstr("No space left on device")));
 }
 
-TEST_F(SkippingSink, ThrowsWhatTheOtherOneThrowsWhenItIsClosed) {
+TEST_F(SkippingSink, PassesOnExceptionsFromClose) {
   class Unclosable final : public Sink {
    public:
     void write(const FrameRecord&) override {}
@@ -405,7 +405,7 @@ TEST_F(SkippingSink, ThrowsWhatTheOtherOneThrowsWhenItIsClosed) {
   EXPECT_THROW(sink->close(), DiskGone);
 }
 
-TEST(SinkPolicy, NamesWhatIsNotRight) {
+TEST(SinkPolicy, NamesTheWrongField) {
   const auto refusal = [](const SinkPolicy& policy, const std::string& text) {
     EXPECT_THAT([&] { make_buffered_sink(std::make_shared<TestSink>(), policy); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(text)));
@@ -419,7 +419,7 @@ TEST(SinkPolicy, NamesWhatIsNotRight) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("no sink")));
 }
 
-/// One writer of a round: a stream that writes until it is done or thrown at.
+/// One writer of a round: a stream that writes until it is done or write() throws.
 struct RandomWriter {
   std::uint64_t taken = 0;
   bool refused = false;
@@ -440,7 +440,7 @@ struct RandomWriter {
   }
 };
 
-/// Fails now and then; only its buffer's thread calls write().
+/// Fails at random; only the thread of its buffer calls write().
 class RandomSink final : public Sink {
  public:
   RandomSink(std::mt19937::result_type seed, std::mt19937::result_type one_in)
@@ -484,7 +484,7 @@ void play_sink_round(unsigned seed) {
     } catch (const DiskGone&) {
     }
   };
-  // Closed while streams write, by one or two; after them; or never.
+  // The sink is closed by one or two threads while streams write, after them, or never.
   const auto end = dice() % 4;
   for (unsigned closers = 0; closers < end && end < 3; ++closers) threads.emplace_back(close);
   for (std::thread& thread : threads) thread.join();
@@ -501,7 +501,7 @@ void play_sink_round(unsigned seed) {
   EXPECT_LE(disk->written, taken);
 }
 
-TEST(BufferedSink, AccountsForEveryRecordWhateverHappens) {
+TEST(BufferedSink, AccountsForEveryRecordInRandomRounds) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr unsigned kSinkRounds = 2000;
 #else

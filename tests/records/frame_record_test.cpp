@@ -16,7 +16,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-TEST(FrameRecord, TellsThatAFrameIsNull) {
+TEST(FrameRecord, SaysThatAFrameIsNull) {
   const FrameRecord record{
       .stream_id = "s",
       .frame = {.index = 3, .pts = std::chrono::milliseconds(4), .is_null = true}};
@@ -66,13 +66,13 @@ TEST(FrameRecord, IsTheSameAsJsonAndAsALine) {
   EXPECT_EQ(nlohmann::json::parse(record_line(example())), nlohmann::json(example()));
 }
 
-TEST(FrameRecord, IsWhatTheDocumentationShows) {
+TEST(FrameRecord, EqualsTheRecordInTheDocumentation) {
   std::ifstream file(VCAP_EXAMPLE_RECORD);
   EXPECT_EQ(nlohmann::ordered_json::parse(file).dump(),
             nlohmann::ordered_json::parse(record_line(example())).dump());
 }
 
-TEST(FrameRecord, LeavesOutWhatIsAbsentButTheListOfObjects) {
+TEST(FrameRecord, LeavesOutAbsentFieldsButNotTheObjects) {
   FrameRecord record{.stream_id = "a"};
   record.frame.image = cv::Mat::zeros(2, 4, CV_8UC3);
   EXPECT_EQ(record_line(record),
@@ -91,7 +91,7 @@ TEST(FrameRecord, ReplacesTextThatIsNotUtf8) {
   EXPECT_NO_THROW(nlohmann::json::parse(line));
 }
 
-TEST(FrameRecord, IsOneLineWhateverTextItHolds) {
+TEST(FrameRecord, IsOneLineWithAnyText) {
   FrameRecord record{.stream_id = "two\nlines"};
   const std::string line = record_line(record);
   EXPECT_EQ(line.find('\n'), line.size() - 1);

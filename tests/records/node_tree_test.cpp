@@ -19,7 +19,7 @@ NodeDescription of(std::string name) {
   return {.size = NodeDescription::Size::all, .detections = {std::move(name)}};
 }
 
-/// "person(face face) car": the tree in short.
+/// The tree in short, such as "person(face face) car".
 std::string shape(const Nodes& nodes) {
   std::string text;
   for (const DetectionNode& each : nodes) {
@@ -30,7 +30,7 @@ std::string shape(const Nodes& nodes) {
   return text;
 }
 
-TEST(TakenNodes, TakesNodesFromAnywhereWithWhatIsBelowThem) {
+TEST(TakenNodes, TakesNodesFromAnywhereWithTheirChildren) {
   Nodes roots{node("person", 0, {node("face", 1, {node("eye")})}), node("car"), node("face", 5)};
   EXPECT_EQ(shape(std::move(TakenNodes(roots, of("face")).copy()).take()), "face(eye) face");
   EXPECT_EQ(shape(roots), "person(face(eye)) car face") << "the tree stays until put_back()";
@@ -41,26 +41,26 @@ TEST(TakenNodes, TakesANodeBelowAnotherOneOnlyOnce) {
   EXPECT_EQ(TakenNodes(roots, of("person")).copy().size(), 1u);
 }
 
-TEST(TakenNodes, PutsBackInTheReturnedOrderWhereTheFirstOneWas) {
+TEST(TakenNodes, PutsNodesBackInTheReturnedOrderInThePlaceOfTheFirst) {
   Nodes roots{node("car"), node("person", 1), node("dog"), node("person", 2)};
   TakenNodes taken(roots, of("person"));
   std::move(taken).put_back({node("c"), node("b"), node("a")});
   EXPECT_EQ(shape(roots), "car c b a dog");
 }
 
-TEST(TakenNodes, RemovesWhatIsNotReturned) {
+TEST(TakenNodes, RemovesNodesThatAreNotReturned) {
   Nodes roots{node("car"), node("person", 1), node("dog")};
   TakenNodes(roots, of("person")).put_back({});
   EXPECT_EQ(shape(roots), "car dog");
 }
 
-TEST(TakenNodes, AddsToTheRootsWhereNothingWasTaken) {
+TEST(TakenNodes, AddsToTheRootsIfNoNodeWasTaken) {
   Nodes roots{node("car")};
   TakenNodes(roots, of("person")).put_back({node("person")});
   EXPECT_EQ(shape(roots), "car person");
 }
 
-TEST(TakenNodes, PutsNodesOfSeveralParentsBackToTheirOwn) {
+TEST(TakenNodes, PutsNodesBackUnderTheirOwnParents) {
   Nodes roots{node("person", 0, {node("face", 1), node("face", 2)}),
               node("person", 5, {node("face", 6)})};
   TakenNodes taken(roots, of("face"));
@@ -77,7 +77,7 @@ TEST(TakenNodes, PutsNodesOfSeveralParentsBackToTheirOwn) {
   EXPECT_EQ(roots[2].coords[0].x, 9);
 }
 
-TEST(SingleNodes, GivesOneCallForEachNodeWhereverItIs) {
+TEST(SingleNodes, GivesOneCallForEachNodeAtAnyDepth) {
   Nodes roots{node("person", 0, {node("face", 1)}), node("face", 2), node("car")};
   SingleNodes nodes(roots, of("face"));
   ASSERT_EQ(nodes.rounds(), 1u);
@@ -88,7 +88,7 @@ TEST(SingleNodes, GivesOneCallForEachNodeWhereverItIs) {
   EXPECT_EQ(shape(roots), "person(seen) seen car");
 }
 
-TEST(SingleNodes, CallsAnUpperNodeWithWhatBecameOfTheLower) {
+TEST(SingleNodes, CallsAParentWithTheResultsOfItsChildren) {
   Nodes roots{node("part", 0, {node("x", 0, {node("part", 1), node("part", 2)})})};
   SingleNodes nodes(roots, of("part"));
   ASSERT_EQ(nodes.rounds(), 2u);
@@ -101,7 +101,7 @@ TEST(SingleNodes, CallsAnUpperNodeWithWhatBecameOfTheLower) {
   EXPECT_EQ(shape(roots), "top more");
 }
 
-TEST(SingleNodes, KeepsTheNodeOfACallThatGaveNothingBack) {
+TEST(SingleNodes, KeepsTheNodeOfACallWithoutAResult) {
   Nodes roots{node("face", 1), node("face", 2), node("face", 3)};
   SingleNodes nodes(roots, of("face"));
   nodes.set(0, 0, {node("a"), node("b")});
@@ -110,7 +110,7 @@ TEST(SingleNodes, KeepsTheNodeOfACallThatGaveNothingBack) {
   EXPECT_EQ(shape(roots), "a b face");
 }
 
-TEST(SingleNodes, PassesOnWhatAnAttributeOutsideItsListThrows) {
+TEST(SingleNodes, RefusesAnAttributeOutsideItsList) {
   Nodes roots{node("face", 1)};
   roots[0].attributes["mood"] = "odd";
   NodeDescription description = of("face");

@@ -30,7 +30,7 @@ RecordCounts counts_of(const std::vector<FrameRecord>& records, std::size_t begi
   return counts;
 }
 
-TEST(RecordCounts, AddUpWhereverTheRecordsAreCut) {
+TEST(RecordCounts, AddUpForEveryCutOfTheRecords) {
   const std::vector<FrameRecord> records = some_records();
   const RecordCounts all = counts_of(records, 0, records.size());
   for (std::size_t cut = 0; cut <= records.size(); ++cut) {
@@ -40,12 +40,12 @@ TEST(RecordCounts, AddUpWhereverTheRecordsAreCut) {
   }
 }
 
-TEST(RecordCounts, ComeBackFromJson) {
+TEST(RecordCounts, AreTheSameAfterAWayThroughJson) {
   const RecordCounts counts = counts_of(some_records(), 0, 4);
   EXPECT_EQ(nlohmann::json(counts).get<RecordCounts>(), counts);
 }
 
-TEST(RecordCounts, ArePrintedForPeople) {
+TEST(RecordCounts, ArePrintedAsText) {
   const RecordCounts counts = counts_of(some_records(), 0, 4);
   std::ostringstream text;
   counts.print_objects(text);

@@ -6,12 +6,12 @@
 namespace vcap::test {
 namespace {
 
-TEST(RecordDifference, TellsTheFirstFieldAndBothValues) {
+TEST(RecordDifference, NamesTheFirstFieldAndBothValues) {
   const struct {
     const char* record;
     const char* other;
     RecordTolerance tolerance;
-    const char* field;  ///< null: they are the same
+    const char* field;  ///< null: the records are equal
     const char* value = "";
     const char* other_value = "";
   } cases[] = {

@@ -40,7 +40,7 @@ std::vector<std::string> lines(const std::filesystem::path& path) {
   return lines;
 }
 
-TEST(JsonLinesSink, WritesOneRecordALine) {
+TEST(JsonLinesSink, WritesOneRecordPerLine) {
   const TemporaryFolder folder;
   const auto sink = make_json_lines_sink(folder / "frames.jsonl");
   for (int i = 0; i < 3; ++i) sink->write(record(i));
@@ -50,7 +50,7 @@ TEST(JsonLinesSink, WritesOneRecordALine) {
   EXPECT_EQ(nlohmann::json::parse(written[2]).at("frame_index"), 2);
 }
 
-TEST(JsonLinesSink, HasItsNameOnlyWhenItIsClosed) {
+TEST(JsonLinesSink, GivesTheFileItsNameOnlyWhenItIsClosed) {
   const TemporaryFolder folder;
   const auto sink = make_json_lines_sink(folder / "frames.jsonl");
   sink->write(record(0));
@@ -60,7 +60,7 @@ TEST(JsonLinesSink, HasItsNameOnlyWhenItIsClosed) {
   EXPECT_THAT(folder.names(), ElementsAre("frames.jsonl"));
 }
 
-TEST(JsonLinesSink, LeavesNothingWhereItIsNotClosed) {
+TEST(JsonLinesSink, LeavesNoFileIfItIsNotClosed) {
   const TemporaryFolder folder;
   make_json_lines_sink(folder / "frames.jsonl")->write(record(0));
   EXPECT_THAT(folder.names(), IsEmpty());
@@ -87,7 +87,7 @@ TEST(JsonLinesSink, RefusesAFolderThatDoesNotExistAndAFolderAsAFile) {
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
 }
 
-TEST(JsonLinesSink, FailsWhereTheDeviceIsFull) {
+TEST(JsonLinesSink, FailsWhenTheDeviceIsFull) {
   const auto sink = make_json_lines_sink("/dev/full");
   EXPECT_THAT([&] { sink->write(record(0)); },
               ThrowsError<OutputError>(
@@ -112,7 +112,7 @@ TEST(JsonLinesSink, WritesToStandardOutput) {
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("\"frame_index\":3"));
 }
 
-TEST(JsonLinesSink, MayBeSharedByStreams) {
+TEST(JsonLinesSink, CanBeSharedByStreams) {
   const TemporaryFolder folder;
   const std::shared_ptr<Sink> sink = make_json_lines_sink(folder / "frames.jsonl");
   Pipeline pipeline({make_detector("detector", "person", 3)});
@@ -131,7 +131,7 @@ TEST(JsonLinesSink, MayBeSharedByStreams) {
 
 class AnnotatedVideoSink : public testing::TestWithParam<const char*> {};
 
-TEST_P(AnnotatedVideoSink, WritesAClipThatPlaysWithItsNodesDrawn) {
+TEST_P(AnnotatedVideoSink, WritesAClipWithItsNodesDrawn) {
   const TemporaryFolder folder;
   const auto path = folder / GetParam();
   const auto sink = make_annotated_video_sink(path, 12.5);
@@ -159,7 +159,7 @@ TEST_P(AnnotatedVideoSink, WritesAClipThatPlaysWithItsNodesDrawn) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, AnnotatedVideoSink, testing::Values("clip.mp4", "clip.avi"));
 
-TEST(AnnotatedVideo, FitsFramesOfAnotherSizeAndSaysSoOnce) {
+TEST(AnnotatedVideo, FitsFramesOfAnotherSizeAndWarnsOnce) {
   const TemporaryFolder folder;
   std::vector<std::string> warnings;
   set_log_hook([&](LogLevel level, std::string_view message) {
@@ -181,7 +181,7 @@ TEST(AnnotatedVideo, FitsFramesOfAnotherSizeAndSaysSoOnce) {
   EXPECT_NEAR(image.at<cv::Vec3b>(4, 32)[0], 0, 8) << "black above it";
 }
 
-TEST(AnnotatedVideo, LeavesNothingWhereItIsNotClosedOrHadNoFrame) {
+TEST(AnnotatedVideo, LeavesNoFileIfItIsNotClosedOrHadNoFrame) {
   const TemporaryFolder folder;
   make_annotated_video_sink(folder / "a.mp4", 10)->write(record(0));
   set_log_hook([](LogLevel, std::string_view) {});
@@ -193,7 +193,7 @@ TEST(AnnotatedVideo, LeavesNothingWhereItIsNotClosedOrHadNoFrame) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(AnnotatedVideo, RefusesWhatItCannotMake) {
+TEST(AnnotatedVideo, RefusesWrongPathsAndRates) {
   const TemporaryFolder folder;
   EXPECT_THAT([&] { make_annotated_video_sink(folder / "clip.gif", 10); },
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr(".mp4 or .avi")));
@@ -202,7 +202,7 @@ TEST(AnnotatedVideo, RefusesWhatItCannotMake) {
   EXPECT_THROW(make_annotated_video_sink(folder / "clip.mp4", -1), InvalidArgument);
 }
 
-TEST_P(AnnotatedVideoSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
+TEST_P(AnnotatedVideoSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
   const TemporaryFolder folder;
   const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
   {
@@ -210,7 +210,7 @@ TEST_P(AnnotatedVideoSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
     for (int i = 0; i < 40; ++i) {
       FrameRecord noisy = record(i, {160, 120});
       cv::randu(noisy.frame.image, 0, 255);
-      sink->write(noisy);  // OpenCV does not tell that nothing is written any more
+      sink->write(noisy);  // OpenCV does not report that nothing is written any more
     }
     EXPECT_THAT([&] { sink->close(); },
                 ThrowsError<OutputError>(ErrorCode::output_write,
@@ -219,7 +219,7 @@ TEST_P(AnnotatedVideoSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
   EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
 }
 
-TEST(JsonLinesSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
+TEST(JsonLinesSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
   const TemporaryFolder folder;
   {
     const auto sink = make_json_lines_sink(folder / "frames.jsonl");
@@ -234,7 +234,7 @@ TEST(JsonLinesSink, IsNotKeptWhereTheDiskTookOnlyAPartOfIt) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(JsonLinesSink, DoesWithoutTheRecordsThatDidNotFitWhereLossesAreAllowed) {
+TEST(JsonLinesSink, SkipsRecordsThatDoNotFitIfLossesAreAllowed) {
   const TemporaryFolder folder;
   const auto sink = make_json_lines_sink(folder / "frames.jsonl");
   sink->allow_losses();
@@ -251,7 +251,7 @@ TEST(JsonLinesSink, DoesWithoutTheRecordsThatDidNotFitWhereLossesAreAllowed) {
   EXPECT_EQ(nlohmann::json::parse(written[1]).at("frame_index"), 4);
 }
 
-TEST(JsonLinesSink, PutsAPartThatItCannotTakeBackOnALineOfItsOwn) {
+TEST(JsonLinesSink, EndsTheLineOfAPartThatItCannotTakeBack) {
   testing::internal::CaptureStdout();
   const auto sink = make_json_lines_sink("-");
   sink->allow_losses();
@@ -273,7 +273,7 @@ TEST(JsonLinesSink, PutsAPartThatItCannotTakeBackOnALineOfItsOwn) {
   EXPECT_EQ(read[3].at("frame_index"), 5);
 }
 
-TEST(CallbackSink, CountsNothingAndTakesAnyPermission) {
+TEST(CallbackSink, HasNoStatsAndIgnoresAllowLosses) {
   const auto sink = make_callback_sink([](const FrameRecord&) {});
   sink->allow_losses();
   EXPECT_FALSE(sink->stats());

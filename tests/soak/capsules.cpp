@@ -43,7 +43,7 @@ class Finder final : public BaseBackend<std::int64_t, double> {
  private:
   static void leak() {
     constexpr std::size_t kBytes = 16 << 10;
-    // Written, so that it is resident, and by a pointer that the compiler cannot do without.
+    // Written, so that it is resident; kept in a pointer that the compiler cannot remove.
     static std::atomic<void*> last;
     void* memory = std::malloc(kBytes);
     std::memset(memory, 1, kBytes);
@@ -53,7 +53,7 @@ class Finder final : public BaseBackend<std::int64_t, double> {
   const bool leaks_;
 };
 
-/// Goes on from what the version before has counted.
+/// Continues the count of the previous version.
 class Count final : public BaseStreamState {
  public:
   explicit Count(const StreamInfo& info)

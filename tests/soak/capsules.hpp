@@ -9,17 +9,17 @@
 
 namespace vcap::soak {
 
-/// Finds persons in every frame, in batches over all streams, and throws now and then. Where it
-/// `leaks`, 16 KiB each frame.
+/// Finds persons in every frame, in batches over all streams, and throws now and then. If `leaks`,
+/// it leaks 16 KiB per frame.
 std::shared_ptr<Capsule> make_finder(int version, bool leaks);
 
-/// What makes a counter take so long over one frame: the next one that is given to any.
+/// Makes one call of a counter last `time`: the next call of any counter after `wanted` is set.
 struct Hang {
   std::atomic<bool> wanted{false};
   std::chrono::milliseconds time{0};
 };
 
-/// Counts the frames of each stream, and saves how many. Where it is `broken`, it throws always.
+/// Counts the frames of each stream, and saves the count. If `broken`, it always throws.
 std::shared_ptr<Capsule> make_counter(int version, std::shared_ptr<Hang> hang, bool broken);
 
 }  // namespace vcap::soak

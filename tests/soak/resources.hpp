@@ -3,18 +3,18 @@
 
 namespace vcap::soak {
 
-/// What the process holds. Thread safety: value.
+/// The resources that the process holds. Thread safety: value.
 struct Resources {
-  /// Anonymous and shared memory, resident or swapped out. Not the pages of files, libraries among
-  /// them, which the system takes away and brings back as it likes.
+  /// Anonymous and shared memory, resident or swapped out. Pages of files, such as libraries, do
+  /// not count, since the system drops and reloads them at any time.
   double memory_kib = 0;
   double descriptors = 0;
   double threads = 0;
 };
 
-/// Makes memory comparable: few arenas, since each keeps what its threads once needed.
+/// Makes memory comparable: few arenas, since each arena keeps memory that its threads once needed.
 void settle_allocator();
-/// Memory that the allocator keeps for later is given back before it is measured.
+/// Measures the resources. Before that, the allocator returns the free memory that it keeps.
 Resources measure_resources();
 
 }  // namespace vcap::soak

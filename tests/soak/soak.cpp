@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams that come and go, capsules that are replaced, hang and fail, for as long as one likes;
-// in the end, whether anything grew, and whether every frame is accounted for.
+// Streams come and go, and capsules are replaced, hang and fail, for a given time. At the end the
+// program checks whether a resource grew, and whether every frame is accounted for.
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -41,7 +41,7 @@ struct Arguments {
 
 /// How often things happen.
 struct Pace {
-  std::chrono::milliseconds stream = 1s;  ///< one goes, another comes; memory is measured
+  std::chrono::milliseconds stream = 1s;  ///< one stream ends, another begins; memory is measured
   std::chrono::milliseconds replacement = 60s;
   std::chrono::milliseconds hang = 97s;
   std::chrono::milliseconds line = 60s;
@@ -51,9 +51,9 @@ struct Pace {
 constexpr Pace kFast{100ms, 2s, 3s, 5s, 100ms, 200ms};
 
 constexpr int kSlots = 12;
-constexpr double kMoreDescriptors = 4, kMoreThreads = 8;  // workers are started when needed
+constexpr double kMoreDescriptors = 4, kMoreThreads = 8;  // the pool starts workers when needed
 
-/// What the log told, which would fill the output.
+/// Counts lines of the log, which would fill the output.
 struct LogCounts {
   std::atomic<std::int64_t> failed_trials{0}, passed_trials{0}, given_up{0}, came_back{0};
   void note(std::string_view line) {
@@ -74,7 +74,7 @@ class Soak {
   Soak(const Soak&) = delete;
   Soak& operator=(const Soak&) = delete;
 
-  /// Whether all is well.
+  /// Returns whether all checks passed.
   bool run();
 
  private:
@@ -97,7 +97,7 @@ class Soak {
   LogCounts log_;
   std::mt19937 engine_{20'250};
   std::shared_ptr<Hang> hang_ = std::make_shared<Hang>();
-  std::vector<std::weak_ptr<Capsule>> capsules_{};  ///< all that there were
+  std::vector<std::weak_ptr<Capsule>> capsules_{};  ///< all capsules so far that may be alive
   std::unique_ptr<Pipeline> pipeline_{};
   std::vector<std::unique_ptr<StreamSlot>> slots_{};
   Accounts accounts_{};
@@ -179,11 +179,11 @@ void Soak::replace_a_capsule() {
       break;
     case 2:
       capsule = make_counter(version_, hang_, true);
-      trial_frames = 20;  // without, it would stay
+      trial_frames = 20;  // without a trial, it would stay
       break;
     default:
       capsule = make_finder(version_, arguments_.leaks);
-      trial_frames = 0;  // it throws now and then
+      trial_frames = 0;  // since it throws now and then
   }
   try {
     capsules_.push_back(capsule);
@@ -191,7 +191,7 @@ void Soak::replace_a_capsule() {
                                {.keep_state = keep_state, .trial_frames = trial_frames});
     ++replacements_;
   } catch (const InvalidArgument&) {
-    ++refused_;  // the one before is on trial still
+    ++refused_;  // the previous one is still on trial
   }
   std::erase_if(capsules_, [](const auto& old) { return old.expired(); });
 }
@@ -226,7 +226,7 @@ void Soak::end_all() {
   for (const auto& slot : slots_) slot->close(accounts_);
   slots_.clear();
   pipeline_.reset();
-  // Calls that were given up keep their capsule until they come back.
+  // A call that was given up keeps its capsule until it returns.
   const Clock::time_point latest = Clock::now() + 10 * hang_->time;
   while (Clock::now() < latest &&
          !std::ranges::all_of(capsules_, [](const auto& one) { return one.expired(); }))

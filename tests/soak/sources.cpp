@@ -23,7 +23,7 @@ Clock::duration period_of(double per_second) {
 /// A wait that interrupt() ends.
 class Pause {
  public:
-  /// False where it was interrupted.
+  /// Returns false if interrupted.
   bool until(Clock::time_point time) {
     std::unique_lock lock(mutex_);
     return !changed_.wait_until(lock, time, [this] { return interrupted_; });

@@ -40,7 +40,7 @@ void StreamSlot::open(std::mt19937& engine) {
       .sinks = {make_callback_sink([written = written_, last = std::int64_t{-1},
                                     in_order = in_order_](const FrameRecord& record) mutable {
         ++*written;
-        // What was dropped and what is recorded, each once and in their order.
+        // Dropped and recorded frames must come once each, and in order.
         for (const FrameRecord::Drop& drop : record.drops) {
           if (drop.frame_index <= last) *in_order = false;
           last = drop.frame_index;
@@ -75,13 +75,13 @@ std::unique_ptr<Source> StreamSlot::make_source(std::mt19937& engine) {
   return feed_->source();
 }
 
-/// [a thread of its own] As fast as they are read.
+/// Pushes frames as fast as they are read. [own thread]
 void StreamSlot::push_frames() {
   for (int i = 0; feed_->push(cv::Mat(240, 320, CV_8UC3, cv::Scalar::all(i % 256))); ++i) {
   }
 }
 
-/// [a thread of its own]
+/// [own thread]
 void StreamSlot::pull_records() {
   try {
     while (pipeline_.next(id_)) {

@@ -15,19 +15,19 @@
 
 namespace vcap::soak {
 
-/// What came of all streams that have ended. Thread safety: thread-compatible.
+/// The sums over all streams that have ended. Thread safety: thread-compatible.
 struct Accounts {
   std::int64_t streams = 0;
-  std::int64_t failed = 0;  ///< streams whose source did
+  std::int64_t failed = 0;  ///< streams whose source failed
   std::int64_t given = 0;   ///< frames
   std::int64_t recorded = 0;
   std::int64_t errors = 0;  ///< records in which a capsule failed
   std::map<std::string, std::int64_t> drops{};
-  std::string fault{};  ///< of the first stream whose frames are not accounted for
+  std::string fault{};  ///< the fault of the first stream with wrong counts
 };
 
-/// One place of the pipeline that always has a stream: as one goes, another of the same kind comes,
-/// so that what the process holds depends on chance as little as can be. Thread safety:
+/// One place of the pipeline that always has a stream. When one ends, another of the same kind
+/// begins, so that the resources of the process depend little on chance. Thread safety:
 /// thread-compatible.
 class StreamSlot {
  public:
@@ -44,11 +44,11 @@ class StreamSlot {
   StreamSlot(const StreamSlot&) = delete;
   StreamSlot& operator=(const StreamSlot&) = delete;
 
-  /// Opens a stream where the one before has been closed.
+  /// Opens a stream; the previous one must be closed.
   void open(std::mt19937& engine);
-  /// Whether its source has come to an end by itself.
+  /// Whether its source has ended by itself.
   bool has_ended() const;
-  /// Ends the stream and books its frames.
+  /// Ends the stream and adds its counts to `accounts`.
   void close(Accounts& accounts);
 
  private:

@@ -9,8 +9,8 @@ namespace vcap::soak {
 namespace {
 
 constexpr std::size_t kFewestSpans = 10, kMostSpans = 120;
-/// Each of the twelve streams has come and gone about twice by then: what is held at the end of a
-/// span has little to do with what was held at its beginning.
+/// In this many samples, each of the twelve streams is replaced about twice. So the memory at the
+/// end of a span depends little on the memory at its beginning.
 constexpr std::size_t kSamplesOfSpan = 24;
 constexpr double kTwoSided99 = 2.576;  // of the normal distribution
 
@@ -46,7 +46,7 @@ Trend trend_of(const std::vector<Sample>& samples) {
   std::sort(slopes.begin(), slopes.end());
   const auto n = static_cast<double>(spans.size());
   const auto pairs = static_cast<double>(slopes.size());
-  // Kendall's S has this variance where there is no trend.
+  // This root is the standard deviation of Kendall's S if there is no trend.
   const double reach = kTwoSided99 * std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
   const auto at = [&](double place) {
     return slopes[static_cast<std::size_t>(std::clamp(place, 0.0, pairs - 1))];

@@ -5,11 +5,11 @@
 
 namespace vcap::soak {
 
-/// Something that was measured again and again: how it goes up or down, come what may in single
-/// samples. Thread safety: value.
+/// The trend of a value that was measured many times; single outliers do not change it. Thread
+/// safety: value.
 struct Trend {
-  double slope = 0;          ///< a second, by Theil and Sen: the median over all pairs of samples
-  double low = 0, high = 0;  ///< what it lies within with a confidence of 99 % (Sen 1968)
+  double slope = 0;          ///< per second, by Theil and Sen: the median over all pairs of samples
+  double low = 0, high = 0;  ///< the 99 % confidence interval of the slope (Sen 1968)
 };
 
 struct Sample {
@@ -17,8 +17,8 @@ struct Sample {
   double value;
 };
 
-/// Samples close to one another depend on one another, and all pairs of many are too many: the
-/// trend is that of the medians of 10 to 120 spans of time. At least ten samples.
+/// The trend of the medians of 10 to 120 spans of time, since close samples depend on each other
+/// and all pairs of many samples are too many. Requires at least ten samples.
 Trend trend_of(const std::vector<Sample>& samples);
 
 double median(std::vector<double> values);

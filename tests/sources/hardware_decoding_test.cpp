@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding by hardware, where a machine has some and where it has none.
+// Decoding by hardware, on machines with and without it.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -33,7 +33,7 @@ Decoded decode(const std::filesystem::path& clip, const SourceOptions& options) 
   return {source->info().decoder, std::move(frames)};
 }
 
-/// The greatest difference of any two values of one frame and its counterpart.
+/// The greatest difference between a value in one frame and the same value in its counterpart.
 double difference(const Decoded& one, const Decoded& other) {
   EXPECT_EQ(one.frames.size(), other.frames.size());
   double most = 0;
@@ -50,13 +50,13 @@ class HardwareDecoded : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(HardwareDecoded, IsNothingWithoutBeingAskedFor) {
+TEST_F(HardwareDecoded, IsOffByDefault) {
   write_clip(folder_ / "clip.mp4", {.frames = 3});
   EXPECT_EQ(decode(folder_ / "clip.mp4", {}).decoder, "h264");
   EXPECT_THAT(log_.text(), Not(HasSubstr("software")));
 }
 
-TEST_F(HardwareDecoded, IsInSoftwareAndSaysWhyWhereACodecHasNone) {
+TEST_F(HardwareDecoded, FallsBackToSoftwareAndSaysWhyIfACodecHasNoHardware) {
   write_clip(folder_ / "clip.mkv", {.encoder = "ffv1", .frames = 5});
   const Decoded automatic = decode(folder_ / "clip.mkv", kByHardware);
   EXPECT_EQ(automatic.decoder, "ffv1");
@@ -67,7 +67,7 @@ TEST_F(HardwareDecoded, IsInSoftwareAndSaysWhyWhereACodecHasNone) {
                                      "used (this FFmpeg's decoder ffv1 uses none)"));
 }
 
-TEST_F(HardwareDecoded, HasTheFramesOfSoftware) {
+TEST_F(HardwareDecoded, GivesTheSameFramesAsSoftware) {
   write_clip(folder_ / "clip.mp4", {.options = b_frames(false)});
   const Decoded software = decode(folder_ / "clip.mp4", {});
   const Decoded automatic = decode(folder_ / "clip.mp4", kByHardware);
@@ -81,7 +81,7 @@ TEST_F(HardwareDecoded, HasTheFramesOfSoftware) {
   }
 }
 
-TEST_F(HardwareDecoded, IsLookedForOnceForAllLoops) {
+TEST_F(HardwareDecoded, LooksForHardwareOnceForAllLoops) {
   write_clip(folder_ / "clip.mkv", {.encoder = "ffv1", .frames = 3});
   SourceOptions options = kByHardware;
   options.loop = 3;
@@ -90,7 +90,7 @@ TEST_F(HardwareDecoded, IsLookedForOnceForAllLoops) {
   EXPECT_EQ(log.find("is decoded in software"), log.rfind("is decoded in software"));
 }
 
-TEST_F(HardwareDecoded, IsForCamerasToo) {
+TEST_F(HardwareDecoded, WorksForCamerasToo) {
   const Camera camera(std::vector<Camera::Visit>(2, {.pictures = 30}));
   SourceOptions options = kByHardware;
   options.reconnect = {.first_delay = std::chrono::milliseconds(1), .max_attempts = 1};

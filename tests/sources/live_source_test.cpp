@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras on the network, and what becomes of a stream where they hang up or fall silent.
+// Cameras on the network, and what happens to a stream when they hang up or fall silent.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -24,7 +24,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(LiveSource, HasTheTimesOfItsCaptureAndFailsWhereTheCameraHangsUp) {
+TEST(LiveSource, HasRisingTimesAndFailsWhenTheCameraHangsUp) {
   const Camera camera(50);
   const auto source = open_source(camera.url(), {.reconnect = {.max_attempts = 0}});
   EXPECT_TRUE(source->info().live);
@@ -47,7 +47,7 @@ TEST(LiveSource, HasTheTimesOfItsCaptureAndFailsWhereTheCameraHangsUp) {
   }
 }
 
-TEST(LiveSource, EndsItsStreamAloneWithItsError) {
+TEST(LiveSource, EndsItsStreamWithItsError) {
   const Camera camera(50);
   Pipeline pipeline({make_detector("detector", "person")});
   pipeline.open_stream(
@@ -58,7 +58,7 @@ TEST(LiveSource, EndsItsStreamAloneWithItsError) {
   EXPECT_GT(report.frames, 0);
 }
 
-TEST(LiveSource, EndsWithoutAnErrorWhereItIsInterrupted) {
+TEST(LiveSource, EndsWithoutAnErrorWhenItIsInterrupted) {
   const Camera camera(50);
   const auto source = open_source(camera.url());
   EXPECT_TRUE(source->read());
@@ -74,7 +74,7 @@ class LiveSourceOnANetwork : public testing::Test {
   const KeptLog log_;
 };
 
-TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatHungUp) {
+TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatHungUp) {
   const Camera camera(Visits{{.pictures = 30}, {.pictures = 30}});
   const auto [frames, failure] =
       read_to_failure(*open_source(camera.url(), {.reconnect = kAtOnce}));
@@ -87,7 +87,7 @@ TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatHungUp) {
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("is lost after"), HasSubstr("connecting again")));
 }
 
-TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatFroze) {
+TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatFroze) {
   const Camera camera(Visits{{.pictures = 30, .freezes = true}, {.pictures = 30}});
   const auto [frames, failure] = read_to_failure(
       *open_source(camera.url(), {.reconnect = kAtOnce, .silence_limit = milliseconds(500)}));
@@ -96,13 +96,13 @@ TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatFroze) {
   EXPECT_THAT(log_.text(), HasSubstr("it was silent for 0.5 s"));
 }
 
-TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatWasStartedAnew) {
+TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatWasRestarted) {
   auto camera = std::make_unique<Camera>(Visits{{.freezes = true}});
   const std::uint16_t port = camera->port();
   const auto source = open_source(
       camera->url(), {.reconnect = {.first_delay = milliseconds(1), .max_attempts = 8}});
   ASSERT_TRUE(source->read());
-  camera.reset();  // its connections end with it
+  camera.reset();  // this ends its connections
   camera = std::make_unique<Camera>(Visits{{}, {}}, port);
   std::optional<Frame> frame;
   do frame = source->read();
@@ -110,7 +110,7 @@ TEST_F(LiveSourceOnANetwork, ComesBackToACameraThatWasStartedAnew) {
   EXPECT_TRUE(frame);
 }
 
-TEST_F(LiveSourceOnANetwork, FailsWhereAFrozenCameraIsNotToBeConnectedAgain) {
+TEST_F(LiveSourceOnANetwork, FailsWhenACameraFreezesAndReconnectingIsOff) {
   const Camera camera(Visits{{.freezes = true}});
   const auto [frames, failure] = read_to_failure(*open_source(
       camera.url(), {.reconnect = {.max_attempts = 0}, .silence_limit = milliseconds(500)}));
@@ -119,13 +119,13 @@ TEST_F(LiveSourceOnANetwork, FailsWhereAFrozenCameraIsNotToBeConnectedAgain) {
               AllOf(HasSubstr("gave no more frames after"), HasSubstr("it was silent for 0.5 s")));
 }
 
-TEST_F(LiveSourceOnANetwork, IsRefusedWhereItIsSilentFromTheBeginning) {
+TEST_F(LiveSourceOnANetwork, IsRefusedIfTheCameraIsSilentFromTheBeginning) {
   const Camera camera(Visits{{.pictures = 0, .freezes = true}});
   EXPECT_THAT([&] { open_source(camera.url(), {.silence_limit = milliseconds(500)}); },
               ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("silent for 0.5 s")));
 }
 
-TEST_F(LiveSourceOnANetwork, IsRefusedWhereItsSessionIsNeverGranted) {
+TEST_F(LiveSourceOnANetwork, IsRefusedIfTheServerNeverGrantsASession) {
   const Camera camera(Visits{{.freezes = true, .answer = "RTSP/1.0 200 OK\r\n"}});
   const std::string url = "rtsp://joe:secret" + camera.url().replace(0, 7, "@");
   EXPECT_THAT(
@@ -134,7 +134,7 @@ TEST_F(LiveSourceOnANetwork, IsRefusedWhereItsSessionIsNeverGranted) {
                                                              HasSubstr("silent for 0.5 s"))));
 }
 
-TEST_F(LiveSourceOnANetwork, TellsWhatTheServerSaid) {
+TEST_F(LiveSourceOnANetwork, ReportsTheAnswerOfTheServer) {
   const Camera camera(Visits{{.answer = "HTTP/1.0 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"}});
   EXPECT_THAT([&] { open_source(camera.url()); },
               ThrowsError<SourceError>(ErrorCode::source_open,
@@ -154,7 +154,7 @@ TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItWaitsForAPicture) {
     while (source->read()) {
     }
   }
-  // About 0.1 s; the rest is for machines that are busy.
+  // It takes about 0.1 s; the rest is margin for busy machines.
   EXPECT_LT(std::chrono::steady_clock::now() - at, std::chrono::seconds(5));
 }
 
@@ -180,7 +180,7 @@ TEST_F(LiveSourceOnANetwork, IsInterruptedWhileItConnectsAgain) {
   }
 }
 
-TEST_F(LiveSourceOnANetwork, TakesNoRange) {
+TEST_F(LiveSourceOnANetwork, RefusesRangesAndSamplers) {
   for (const auto& [options, named] : std::vector<std::pair<SourceOptions, std::string>>{
            {{.start = std::chrono::seconds(2)}, "start (2.0 s)"},
            {{.end = std::chrono::seconds(3)}, "end (3.0 s)"},
@@ -195,7 +195,7 @@ TEST_F(LiveSourceOnANetwork, TakesNoRange) {
   }
 }
 
-/// Gives so many pictures, then is lost.
+/// Gives a number of pictures; then the connection is lost.
 class ShortFeed final : public LiveFeed {
  public:
   explicit ShortFeed(int pictures) : left_(pictures) {}
@@ -209,7 +209,8 @@ class ShortFeed final : public LiveFeed {
   int left_;
 };
 
-/// A source over feeds of so many pictures each; below 0, that attempt to connect fails.
+/// Makes sources over feeds. A feed is a number of pictures; below 0, that attempt to connect
+/// fails.
 class LiveSourceOnATestClock : public LiveSourceOnANetwork {
  protected:
   std::unique_ptr<LiveSource> source(std::deque<int> feeds, ReconnectPolicy policy,
@@ -219,7 +220,7 @@ class LiveSourceOnATestClock : public LiveSourceOnANetwork {
                                         std::stop_source(),
                                         std::make_unique<TestClock>(waits_, while_waiting));
   }
-  /// Likewise, with nothing to begin with.
+  /// The same for a source that begins without a connection.
   std::unique_ptr<LiveSource> later(std::deque<int> feeds, ReconnectPolicy policy) {
     feeds_ = std::move(feeds);
     return std::make_unique<LiveSource>(
@@ -240,7 +241,7 @@ class LiveSourceOnATestClock : public LiveSourceOnANetwork {
   int connects_ = 0;
 };
 
-TEST_F(LiveSourceOnATestClock, WaitsLongerFromAttemptToAttempt) {
+TEST_F(LiveSourceOnATestClock, WaitsLongerAfterEachFailedAttempt) {
   const auto live = source({-1, -1, -1, 1}, {.first_delay = milliseconds(100),
                                              .factor = 3,
                                              .max_delay = milliseconds(1000),
@@ -253,7 +254,7 @@ TEST_F(LiveSourceOnATestClock, WaitsLongerFromAttemptToAttempt) {
       << "and begins anew once there was a frame";
 }
 
-TEST_F(LiveSourceOnATestClock, LeavesAShareOfEachDelayToChance) {
+TEST_F(LiveSourceOnATestClock, ShortensEachDelayAtRandom) {
   const auto live =
       source({}, {.first_delay = milliseconds(100), .jitter = 0.4, .max_attempts = 1});
   read_to_failure(*live);
@@ -310,14 +311,14 @@ TEST_F(LiveSourceOnATestClock, SaysThatItNeverReachedACamera) {
               HasSubstr("could not be reached (a wall); check the camera"));
 }
 
-TEST_F(LiveSourceOnANetwork, ConnectsLaterWhereItIsToldSo) {
+TEST_F(LiveSourceOnANetwork, ConnectsLaterOnRequest) {
   std::uint16_t port = 0;
   std::string url;
   {
     const Camera camera(50);
     port = camera.port();
     url = camera.url();
-  }  // off
+  }  // now the camera is off
   const auto source = open_source(url, {.reconnect = {.first_delay = milliseconds(20),
                                                       .max_attempts = ReconnectPolicy::endless},
                                         .connect_later = true});
@@ -333,7 +334,7 @@ TEST_F(LiveSourceOnANetwork, ConnectsLaterWhereItIsToldSo) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(url)));
 }
 
-/// Gives what a test says, then is lost.
+/// Gives the pictures of a test; then the connection is lost.
 class TimedFeed final : public LiveFeed {
  public:
   explicit TimedFeed(std::deque<LivePicture> pictures) : pictures_(std::move(pictures)) {}
@@ -350,7 +351,7 @@ class TimedFeed final : public LiveFeed {
   std::deque<LivePicture> pictures_;
 };
 
-TEST_F(LiveSourceOnATestClock, HasTheCamerasTimesAndTellsOfPicturesThatAreMissing) {
+TEST_F(LiveSourceOnATestClock, HasTheTimesOfTheCameraAndMarksMissingPictures) {
   using std::chrono::seconds;
   std::deque<std::deque<LivePicture>> feeds{
       {{.time = seconds(90)},
@@ -381,7 +382,7 @@ TEST_F(LiveSourceOnATestClock, HasTheCamerasTimesAndTellsOfPicturesThatAreMissin
   EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(5));
 }
 
-TEST_F(LiveSourceOnATestClock, EndsWhereItIsInterruptedWhileItWaits) {
+TEST_F(LiveSourceOnATestClock, EndsWhenItIsInterruptedDuringAWait) {
   std::unique_ptr<LiveSource> live;
   live = source({5}, {}, [&] { live->interrupt(); });
   const auto [frames, failure] = read_to_failure(*live);

@@ -14,12 +14,12 @@ using Told = std::optional<nanoseconds>;
 
 class LiveTimesTest : public testing::Test {
  protected:
-  /// A picture that comes so long after the one before.
+  /// The time of a picture that comes `wait` after the previous one.
   LiveTimes::Time after(nanoseconds wait, Told told = std::nullopt) {
     at_ += wait;
     return times_.next(at_, told);
   }
-  /// Some at 25 a second, the last of which is told at `told`.
+  /// Twenty pictures at 25 per second. The camera gives the last one the time `told`.
   void at_usual_pace(nanoseconds told) {
     for (int i = 19; i >= 0; --i) after(40ms, told - i * 40ms);
   }
@@ -28,7 +28,7 @@ class LiveTimesTest : public testing::Test {
   std::chrono::steady_clock::time_point at_{12345s};
 };
 
-TEST_F(LiveTimesTest, AreThoseOfArrivalWhereTheCameraTellsNone) {
+TEST_F(LiveTimesTest, AreTimesOfArrivalIfTheCameraGivesNone) {
   EXPECT_EQ(after(0ms).pts, 0ms);
   EXPECT_EQ(after(40ms).pts, 40ms);
   EXPECT_EQ(after(0ms).pts, 40ms + 1ns) << "they rise strictly";
@@ -37,13 +37,13 @@ TEST_F(LiveTimesTest, AreThoseOfArrivalWhereTheCameraTellsNone) {
   EXPECT_FALSE(late.gap) << "nothing tells whether pictures are missing";
 }
 
-TEST_F(LiveTimesTest, AreTheCamerasFromTheFirstPictureOn) {
+TEST_F(LiveTimesTest, FollowTheCameraFromTheFirstPictureOn) {
   EXPECT_EQ(after(0ms, 7s).pts, 0ms);
   EXPECT_EQ(after(55ms, 7s + 40ms).pts, 40ms);
   EXPECT_EQ(after(25ms, 7s + 80ms).pts, 80ms);
 }
 
-TEST_F(LiveTimesTest, KeepTheCamerasPaceWherePicturesPileUpOnTheWay) {
+TEST_F(LiveTimesTest, KeepThePaceOfTheCameraWhenPicturesArriveLate) {
   after(0ms, 0ms);
   EXPECT_EQ(after(3s, 40ms).pts, 40ms);
   for (int i = 2; i < 60; ++i) {
@@ -53,7 +53,7 @@ TEST_F(LiveTimesTest, KeepTheCamerasPaceWherePicturesPileUpOnTheWay) {
   }
 }
 
-TEST_F(LiveTimesTest, ShowThatPicturesAreMissing) {
+TEST_F(LiveTimesTest, MarkMissingPicturesAsAGap) {
   at_usual_pace(1s);
   EXPECT_FALSE(after(900ms, 1900ms).gap) << "not more than a second";
   at_usual_pace(5s);
@@ -64,14 +64,14 @@ TEST_F(LiveTimesTest, ShowThatPicturesAreMissing) {
   EXPECT_TRUE(after(40ms, 12s).gap) << "also where they were lost while it did not wait";
 }
 
-TEST_F(LiveTimesTest, TakeASlowCameraForASlowOne) {
+TEST_F(LiveTimesTest, ShowNoGapForASlowCamera) {
   after(0s, 0s);
   for (int i = 1; i < 20; ++i) EXPECT_FALSE(after(2s, i * 2s).gap);
   EXPECT_FALSE(after(9s, 47s).gap) << "five pictures";
   EXPECT_TRUE(after(40s, 87s).gap);
 }
 
-TEST_F(LiveTimesTest, GoOnWhereTheCamerasClockWasSet) {
+TEST_F(LiveTimesTest, GoOnWhenTheClockOfTheCameraIsSet) {
   at_usual_pace(100s);
   const nanoseconds before = after(40ms, 100s + 40ms).pts;
   LiveTimes::Time time = after(40ms, 2s);
@@ -83,7 +83,7 @@ TEST_F(LiveTimesTest, GoOnWhereTheCamerasClockWasSet) {
   EXPECT_TRUE(time.gap);
 }
 
-TEST_F(LiveTimesTest, RiseWhereTheCamerasOnceDoNot) {
+TEST_F(LiveTimesTest, RiseEvenIfTimesOfTheCameraDoNot) {
   at_usual_pace(100s);
   const nanoseconds before = after(40ms, 100s + 40ms).pts;
   for (const nanoseconds told : {100s + 40ms, 100s + 30ms}) {
@@ -95,7 +95,7 @@ TEST_F(LiveTimesTest, RiseWhereTheCamerasOnceDoNot) {
   EXPECT_EQ(after(40ms, 100s + 160ms).pts, before + 120ms) << "as if nothing had been";
 }
 
-TEST_F(LiveTimesTest, GetUsedToACameraThatBecomesSlow) {
+TEST_F(LiveTimesTest, AdaptToACameraThatBecomesSlow) {
   at_usual_pace(100s);
   int gaps = 0;
   for (int i = 1; i <= 20; ++i) {
@@ -107,7 +107,7 @@ TEST_F(LiveTimesTest, GetUsedToACameraThatBecomesSlow) {
   EXPECT_LE(gaps, 2);
 }
 
-TEST_F(LiveTimesTest, BeginAnewWithEachConnection) {
+TEST_F(LiveTimesTest, StartAgainWithEachConnection) {
   after(0ms, 500s);
   EXPECT_EQ(after(40ms, 500s + 40ms).pts, 40ms);
   times_.begin_connection();
@@ -117,15 +117,15 @@ TEST_F(LiveTimesTest, BeginAnewWithEachConnection) {
   EXPECT_EQ(after(70ms, 3s + 40ms).pts, 10s + 80ms);
 }
 
-TEST_F(LiveTimesTest, RiseWhereTheNewConnectionBeginsBeforeTheOldOnesEnd) {
+TEST_F(LiveTimesTest, RiseEvenIfTheOldConnectionWasAheadOfTheNew) {
   after(0ms, 0s);
-  for (int i = 1; i < 100; ++i) after(1ms, i * 40ms);  // a backlog, sent at once
+  for (int i = 1; i < 100; ++i) after(1ms, i * 40ms);  // a backlog that arrives all at once
   times_.begin_connection();
   EXPECT_EQ(after(1ms, 0s).pts, 99 * 40ms + 1ns);
   EXPECT_EQ(after(40ms, 40ms).pts, 99 * 40ms + 1ns + 40ms);
 }
 
-TEST_F(LiveTimesTest, GoOnWhereSomePicturesAreNotTold) {
+TEST_F(LiveTimesTest, GoOnIfSomePicturesHaveNoTime) {
   after(0ms, 0s);
   after(40ms, 40ms);
   EXPECT_EQ(after(45ms).pts, 85ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored sources from any frame on: what is there when they are read from the beginning.
+// Stored sources from any frame on give the same frames as when they are read from the beginning.
 #include "vcap/sources/random_access.hpp"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using testing::HasSubstr;
 
-/// From each `step`-th frame on, the source gives what it gives there when read as a whole.
+/// From each `step`-th frame on, the source gives the same frames as in a read of the whole.
 void expect_same_from_everywhere(const std::string& name, const SourceOptions& options = {},
                                  std::size_t step = 1) {
   const auto source = open_source(name, options);
@@ -36,7 +36,7 @@ void expect_same_from_everywhere(const std::string& name, const SourceOptions& o
   ASSERT_EQ(access->frames(), static_cast<std::int64_t>(all.size()));
   for (std::size_t i = 0; i < all.size(); i += step) {
     const auto from = access->open_at(static_cast<std::int64_t>(i));
-    // To the end from some of them: a way over many keyframes.
+    // Some reads go to the end and so pass many keyframes.
     const std::vector<SeenFrame> rest = read_frames(*from, i % 20 == 0 ? SIZE_MAX : 4);
     ASSERT_GE(rest.size(), std::min<std::size_t>(4, all.size() - i)) << "from frame " << i;
     for (std::size_t k = 0; k < rest.size(); ++k)
@@ -50,7 +50,7 @@ void expect_same_from_everywhere(const std::string& name, const SourceOptions& o
 
 class EveryFormAtRandom : public testing::TestWithParam<Form> {};
 
-TEST_P(EveryFormAtRandom, IsReadFromAnyFrameOnAsFromTheBeginning) {
+TEST_P(EveryFormAtRandom, GivesTheSameFramesFromAnyFrameOn) {
   const TemporaryFolder folder;
   const auto path = folder / GetParam().file;
   write_clip(path, GetParam().plan);
@@ -91,7 +91,7 @@ std::vector<Form> more_forms() {
 INSTANTIATE_TEST_SUITE_P(RandomAccess, EveryFormAtRandom, testing::ValuesIn(more_forms()),
                          testing::PrintToStringParamName());
 
-TEST(RandomAccess, IsToEachFrameOfTheFootage) {
+TEST(RandomAccess, ReachesFramesOfTheFootage) {
   expect_same_from_everywhere(footage(), {.end = std::chrono::seconds(20)}, 13);
 }
 
@@ -106,13 +106,13 @@ class ImagesAtRandom : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(ImagesAtRandom, AreReadFromAnyOn) {
+TEST_F(ImagesAtRandom, AreReadFromAnyImageOn) {
   expect_same_from_everywhere(folder_.path());
   expect_same_from_everywhere(folder_ / "*.png", {.start = milliseconds(41), .stride = 2});
   expect_same_from_everywhere(folder_ / "3.png");
 }
 
-TEST_F(ImagesAtRandom, HaveNoFrameBeyondThem) {
+TEST_F(ImagesAtRandom, RefuseAFrameBeyondTheLast) {
   const auto access = open_source(folder_.path(), {.stride = 5})->random_access();
   EXPECT_EQ(access->frames(), 3);
   for (const int beyond : {-1, 3})
@@ -122,19 +122,19 @@ TEST_F(ImagesAtRandom, HaveNoFrameBeyondThem) {
                     HasSubstr("has no frame " + std::to_string(beyond) + ", only 0 to 2")));
 }
 
-TEST_F(ImagesAtRandom, AreNotOfALoop) {
+TEST_F(ImagesAtRandom, HaveNoRandomAccessInALoop) {
   EXPECT_FALSE(open_source(folder_.path(), {.loop = 2})->random_access());
   EXPECT_FALSE(open_source(folder_.path(), {.loop = 0})->random_access());
 }
 
-TEST_F(ImagesAtRandom, MayBeStopped) {
+TEST_F(ImagesAtRandom, CanBeInterrupted) {
   const auto from = open_source(folder_.path())->random_access()->open_at(3);
   EXPECT_EQ(from->read()->index, 3);
   from->interrupt();
   EXPECT_FALSE(from->read());
 }
 
-TEST(RandomAccess, LeavesTheSourceWhereItIsAndOutlivesIt) {
+TEST(RandomAccess, DoesNotMoveTheSourceAndOutlivesIt) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mp4", {.options = b_frames(true)});
   const std::vector<SeenFrame> all = read_frames(*open_source(folder / "clip.mp4"));
@@ -146,7 +146,7 @@ TEST(RandomAccess, LeavesTheSourceWhereItIsAndOutlivesIt) {
   EXPECT_EQ(read_frames(*access->open_at(50)), std::vector(all.begin() + 50, all.end()));
 }
 
-TEST(RandomAccess, IsForSeveralReadersAtOnce) {
+TEST(RandomAccess, ServesSeveralReadersAtOnce) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mkv", {.options = b_frames(true)});
   const auto source = open_source(folder / "clip.mkv");
@@ -163,7 +163,7 @@ TEST(RandomAccess, IsForSeveralReadersAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(RandomAccess, IsNotToClipsWhoseFramesOnlyDecodingTells) {
+TEST(RandomAccess, IsAbsentForClipsThatCannotBeIndexed) {
   const TemporaryFolder folder;
   write_clip(folder / "a.ts", {.frames = 25, .options = b_frames(false)});
   const std::string bytes = read_file(folder / "a.ts");
@@ -177,9 +177,9 @@ TEST(RandomAccess, IsNotToClipsWhoseFramesOnlyDecodingTells) {
   EXPECT_FALSE(open_source(server.url())->random_access()) << "it would be fetched once more";
 }
 
-/// Of a clip with a packet destroyed: wherever reading begins before it, the frames are those of
-/// reading from the beginning, up to one that is named.
-TEST(RandomAccess, NamesTheFrameThatIsDamaged) {
+/// The clip has one destroyed packet. A read from any frame before it gives the same frames as a
+/// read from the beginning, up to a frame that the error names.
+TEST(RandomAccess, NamesTheDamagedFrame) {
   const TemporaryFolder folder;
   const auto path = folder / "clip.mp4";
   write_clip(path, {.frames = 60, .options = b_frames(false)});
@@ -208,7 +208,7 @@ TEST(RandomAccess, NamesTheFrameThatIsDamaged) {
       EXPECT_EQ(seen, std::vector(all.begin() + first,
                                   all.begin() + first + static_cast<std::ptrdiff_t>(seen.size())));
     }
-    // In the groups before and behind it nothing is known of it; the count is that of the packets.
+    // The groups before and after it are not affected; frames are counted by their packets.
     EXPECT_EQ(read_frames(*access->open_at(3), 3), std::vector(all.begin() + 3, all.begin() + 6));
     EXPECT_EQ(read_frames(*access->open_at(51), 1).at(0).pixels, all.at(50).pixels);
   }

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-TEST(ReconnectPolicy, DoublesItsDelayUpToTheMost) {
+TEST(ReconnectPolicy, DoublesItsDelayUpToTheMaximum) {
   const ReconnectPolicy policy;
   EXPECT_EQ(policy.delay(1, 0), milliseconds(500));
   EXPECT_EQ(policy.delay(2, 0), milliseconds(1000));
@@ -23,20 +23,20 @@ TEST(ReconnectPolicy, DoublesItsDelayUpToTheMost) {
   EXPECT_EQ(policy.delay(std::numeric_limits<int>::max(), 0), milliseconds(30'000));
 }
 
-TEST(ReconnectPolicy, TakesAwayUpToTheShareThatIsChances) {
+TEST(ReconnectPolicy, ReducesTheDelayByUpToTheJitter) {
   const ReconnectPolicy policy{.jitter = 0.5};
   EXPECT_EQ(policy.delay(1, 1), milliseconds(250));
   EXPECT_EQ(policy.delay(1, 0.5), milliseconds(375));
   EXPECT_EQ(policy.delay(9, 1), milliseconds(15'000));
 }
 
-TEST(ReconnectPolicy, MayBeWithoutADelay) {
+TEST(ReconnectPolicy, AllowsNoDelay) {
   const ReconnectPolicy policy{.first_delay = milliseconds(0)};
   EXPECT_EQ(policy.delay(1, 0.3), milliseconds(0));
   EXPECT_EQ(policy.delay(100'000, 0.3), milliseconds(0));
 }
 
-TEST(ReconnectPolicy, NamesTheValueThatCannotBe) {
+TEST(ReconnectPolicy, NamesAnInvalidValue) {
   const auto expect_refused = [](const ReconnectPolicy& policy, const char* named) {
     EXPECT_THAT([&] { policy.check(); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(named)));

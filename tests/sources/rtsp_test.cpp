@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras by RTSP that die, freeze and come back: a server of another make, in a process of its
-// own.
+// Cameras by RTSP that die, freeze and come back. The server is other software (GStreamer's), in
+// its own process.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr ReconnectPolicy kAgain{
 constexpr SourceOptions kPatient{.reconnect = kAgain};
 constexpr SourceOptions kWatchful{.reconnect = kAgain, .silence_limit = milliseconds(1500)};
 
-/// So many more frames.
+/// Reads `count` more frames.
 std::vector<Frame> read_some(Source& source, int count) {
   std::vector<Frame> frames;
   while (count-- > 0)
@@ -42,13 +42,13 @@ std::vector<Frame> read_some(Source& source, int count) {
   return frames;
 }
 
-/// How far a time is from the nearest multiple of a step.
+/// The distance from a time to the nearest multiple of a step.
 nanoseconds distance_to_multiple(nanoseconds time, nanoseconds step) {
   const nanoseconds beyond = (time % step + step) % step;
   return std::min(beyond, step - beyond);
 }
 
-/// Up to the fifth frame after the connection was made again.
+/// Reads until the first frame after a reconnection, and five more.
 std::vector<Frame> read_past_reconnection(Source& source) {
   std::vector<Frame> frames;
   do {
@@ -60,7 +60,7 @@ std::vector<Frame> read_past_reconnection(Source& source) {
   return frames;
 }
 
-/// One stream that was lost once: its index and time go on.
+/// Expects one stream that was lost once: its indexes and times go on.
 void expect_one_reconnection(std::vector<Frame> before, std::vector<Frame> after) {
   for (Frame& frame : after) before.push_back(std::move(frame));
   expect_one_stream(before);
@@ -79,7 +79,7 @@ TEST_F(RtspSource, GivesPicturesWithRisingTimes) {
   EXPECT_TRUE(source->info().live);
   EXPECT_EQ(source->info().size, cv::Size(64, 48));
   EXPECT_EQ(source->info().codec, "mjpeg");
-  // More than were sent while it was opened.
+  // More than were sent while the source was opened.
   const std::vector<Frame> frames = read_some(*source, 40);
   ASSERT_EQ(frames.size(), 40u);
   expect_one_stream(frames);
@@ -91,7 +91,7 @@ TEST_F(RtspSource, GivesPicturesWithRisingTimes) {
         << frame.pts.count() << ": by the camera's clock, whose ticks are 1/90000 s";
 }
 
-TEST_F(RtspSource, ComesInMidwayWithoutADamagedPicture) {
+TEST_F(RtspSource, StartsMidwayWithoutADamagedPicture) {
   const TemporaryFolder folder;
   const std::string clip = folder / "clip.mkv";
   // A keyframe every 34 pictures, or 1.36 s.
@@ -104,7 +104,7 @@ TEST_F(RtspSource, ComesInMidwayWithoutADamagedPicture) {
   const RtspServer server("0", clip);
   const auto first = open_source(server.url("clip"), kPatient);
   EXPECT_EQ(first->info().codec, "h264");
-  read_some(*first, 40);  // now it goes on whether anyone reads or not
+  read_some(*first, 40);  // from now on the server sends whether anyone reads or not
   const auto late = open_source(server.url("clip"), kPatient);
   const std::vector<Frame> frames = read_some(*late, 60);
   ASSERT_EQ(frames.size(), 60u);
@@ -128,7 +128,7 @@ TEST_F(RtspSource, ComesInMidwayWithoutADamagedPicture) {
   }
 }
 
-TEST_F(RtspSource, ComesBackToAServerThatWasStartedAnew) {
+TEST_F(RtspSource, ReconnectsToAServerThatWasRestarted) {
   auto server = std::make_unique<RtspServer>();
   const std::string port = server->port();
   const auto source = open_source(server->url(), kPatient);
@@ -140,7 +140,7 @@ TEST_F(RtspSource, ComesBackToAServerThatWasStartedAnew) {
   expect_one_reconnection(std::move(before), reading.get());
 }
 
-TEST_F(RtspSource, ComesBackToAServerThatFroze) {
+TEST_F(RtspSource, ReconnectsToAServerThatFroze) {
   const RtspServer server;
   const auto source = open_source(server.url(), kWatchful);
   std::vector<Frame> before = read_some(*source, 5);
@@ -154,7 +154,7 @@ TEST_F(RtspSource, ComesBackToAServerThatFroze) {
   expect_one_reconnection(std::move(before), reading.get());
 }
 
-TEST_F(RtspSource, ComesBackWhereAFrozenServerWasStartedAnew) {
+TEST_F(RtspSource, ReconnectsWhenAFrozenServerIsRestarted) {
   auto server = std::make_unique<RtspServer>();
   const std::string port = server->port();
   const auto source = open_source(server->url(), kWatchful);
@@ -167,7 +167,7 @@ TEST_F(RtspSource, ComesBackWhereAFrozenServerWasStartedAnew) {
   expect_one_reconnection(std::move(before), reading.get());
 }
 
-TEST_F(RtspSource, GivesUpAfterAsManyAttemptsAsItIsTold) {
+TEST_F(RtspSource, GivesUpAfterTheMaximumOfAttempts) {
   auto server = std::make_unique<RtspServer>();
   const auto source = open_source(
       server->url(), {.reconnect = {.first_delay = milliseconds(10), .max_attempts = 3}});
@@ -180,7 +180,7 @@ TEST_F(RtspSource, GivesUpAfterAsManyAttemptsAsItIsTold) {
                         HasSubstr("not after 3 attempts"))));
 }
 
-TEST_F(RtspSource, IsRefusedWhereTheServerKnowsNoSuchPath) {
+TEST_F(RtspSource, IsRefusedIfTheServerDoesNotHaveThePath) {
   const RtspServer server;
   EXPECT_THAT([&] { open_source(server.url("other"), kPatient); },
               ThrowsError<SourceError>(
@@ -189,7 +189,7 @@ TEST_F(RtspSource, IsRefusedWhereTheServerKnowsNoSuchPath) {
                         HasSubstr("404"), Not(HasSubstr("secret")))));
 }
 
-/// The frames' records, and those who wait for them.
+/// The records of a stream, and a way to wait for them.
 struct Received {
   std::mutex mutex;
   std::condition_variable grown;
@@ -208,7 +208,7 @@ struct Received {
   }
 };
 
-TEST_F(RtspSource, LeavesTheOtherStreamsAloneWhereItsServerDies) {
+TEST_F(RtspSource, LeavesOtherStreamsAloneWhenItsServerDies) {
   auto dying = std::make_unique<RtspServer>();
   const RtspServer lasting;
   Received doomed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored sources of which a sampler gives elements.
+// Stored sources with a sampler that chooses their frames.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -25,7 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-/// What the sampler makes of frames that are 40 ms apart.
+/// The elements that the sampler gives of frames that are 40 ms apart.
 std::vector<SeenFrame> sampled(const std::vector<SeenFrame>& all, const Sampler& sampler) {
   std::vector<SeenFrame> some;
   const std::int64_t size = sampler.size(static_cast<std::int64_t>(all.size()));
@@ -63,7 +63,7 @@ std::vector<Sampler> some_samplers() {
 
 class SampledSource : public testing::TestWithParam<const char*> {
  protected:
-  /// Forty frames: with an index, without one, and images.
+  /// Forty frames: a clip with an index, one without, or images.
   SampledSource() : name_(folder_ / GetParam()) {
     if (name_.ends_with(".png"))
       for (int i = 0; i < 40; ++i)
@@ -93,7 +93,7 @@ TEST_P(SampledSource, GivesTheElementsOfItsSampler) {
   }
 }
 
-TEST_P(SampledSource, SamplesWhatRangeAndStrideLeave) {
+TEST_P(SampledSource, SamplesTheFramesThatRangeAndStrideLeave) {
   SourceOptions options{.start = milliseconds(199), .end = milliseconds(1400), .stride = 2};
   const std::vector<SeenFrame> rows = read_frames(*open_source(name_, options));
   ASSERT_EQ(rows.size(), 15u) << "frames 5, 7, … 33";
@@ -101,7 +101,7 @@ TEST_P(SampledSource, SamplesWhatRangeAndStrideLeave) {
   EXPECT_EQ(read_frames(*open_source(name_, options)), sampled(rows, options.sampler));
 }
 
-TEST_P(SampledSource, IsReadFromAnyElementOn) {
+TEST_P(SampledSource, CanBeReadFromAnyElementOn) {
   for (const Sampler& sampler : some_samplers()) {
     const auto source = open_source(name_, {.sampler = sampler});
     const auto access = source->random_access();
@@ -117,7 +117,7 @@ TEST_P(SampledSource, IsReadFromAnyElementOn) {
   }
 }
 
-TEST_P(SampledSource, RefusesRowsThatAreNotThere) {
+TEST_P(SampledSource, RefusesRowsThatDoNotExist) {
   const SourceOptions options{.stride = 2, .sampler = Sampler::gather({3, 25})};
   const std::string why = "row 25 is asked for, and there are only rows 0 to 19";
   if (is_indexed()) {
@@ -133,7 +133,7 @@ TEST_P(SampledSource, RefusesRowsThatAreNotThere) {
                   AllOf(HasSubstr(name_), HasSubstr("ends too early"), HasSubstr(why))));
 }
 
-TEST_P(SampledSource, IsGivenAsOftenAsTheLoopSays) {
+TEST_P(SampledSource, RepeatsAsTheLoopSays) {
   const auto source = open_source(
       name_, {.sampler = Sampler::gather({1, 4, 39}).then(Sampler::repeat(2)), .loop = 2});
   EXPECT_EQ(source->info().frames, 12);
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, SampledSource, testing::Values("clip.mp4", "cl
                                                            : "OfImages";
                          });
 
-/// Sixty frames in four groups, of which none needs another.
+/// Sixty frames in four groups; no group needs another one for its decoding.
 class SampledClip : public testing::Test {
  protected:
   SampledClip() { write_clip(path_, {.frames = 60, .options = b_frames(false)}); }
@@ -169,14 +169,14 @@ class SampledClip : public testing::Test {
   const std::filesystem::path path_ = folder_ / "clip.mp4";
 };
 
-TEST_F(SampledClip, HasARateOfItsElements) {
+TEST_F(SampledClip, HasTheFrameRateOfItsElements) {
   EXPECT_DOUBLE_EQ(open_source(path_)->info().frames_per_second, 25);
   EXPECT_DOUBLE_EQ(
       open_source(path_, {.stride = 5, .sampler = Sampler::repeat(2)})->info().frames_per_second,
       10);
 }
 
-TEST_F(SampledClip, ShowsOnePictureToAllElementsOfARow) {
+TEST_F(SampledClip, SharesOnePictureAmongAllElementsOfARow) {
   const auto source = open_source(path_, {.sampler = Sampler::repeat(2)});
   const Frame first = *source->read();
   EXPECT_EQ(source->read()->image.data, first.image.data);
@@ -191,8 +191,8 @@ TEST_F(SampledClip, DecodesNoGroupWithoutARow) {
   EXPECT_THAT(log_.text(), Not(HasSubstr("warning: ")));
 }
 
-/// Where a row is missing, rows count from there on as decoding does, and the log says so.
-TEST_F(SampledClip, GoesOnInOrderWhereItIsNotAsIndexed) {
+/// From a missing row on, rows are counted in the order of decoding, and the log says so.
+TEST_F(SampledClip, GoesOnInOrderWhenTheClipDiffersFromItsIndex) {
   const Packet lost = packet_of(path_, 22);
   destroy(path_, lost);
   const auto missing = lost.pts / milliseconds(40);
@@ -213,7 +213,7 @@ TEST_F(SampledClip, GoesOnInOrderWhereItIsNotAsIndexed) {
   EXPECT_FALSE(source->random_access()) << "no longer";
 }
 
-TEST_F(SampledClip, SharesOutTimesThatAreNotEven) {
+TEST_F(SampledClip, DividesUnevenTimes) {
   const std::vector<std::int64_t> times{0, 10, 50, 51, 400};
   write_clip(folder_ / "uneven.mkv",
              {.frames = 5,
@@ -223,7 +223,7 @@ TEST_F(SampledClip, SharesOutTimesThatAreNotEven) {
   std::vector<double> seen;
   for (const SeenFrame& frame : read_frames(*source))
     seen.push_back(std::chrono::duration<double, std::milli>(frame.pts).count());
-  seen.pop_back();  // whose row is the last, and so has no end
+  seen.pop_back();  // it is in the last row, which has no end
   EXPECT_THAT(seen, ElementsAre(0, 5, 10, 30, 50, 50.5, 51, 225.5, 400));
 }
 

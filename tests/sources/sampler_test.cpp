@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kSampledLengths[] = {0, 1, 2, 7, 100};
 
-/// What a sampler makes of a sequence, written out.
+/// An element of the list that a sampler makes of a sequence.
 struct NaiveElement {
   std::int64_t row = 0;
   bool is_null = false;
@@ -36,8 +36,8 @@ NaiveElements naive_rows(std::int64_t count) {
   return places;
 }
 
-/// Those places, each of which follows the one before it where the step between them is even, and
-/// all that lie between follow.
+/// The elements with those numbers. One follows the one before it if their numbers are `step` apart
+/// and all elements between them follow.
 NaiveElements picked_naively(const NaiveElements& all, const std::vector<std::int64_t>& numbers,
                              std::int64_t step) {
   NaiveElements some;
@@ -95,7 +95,7 @@ void expect_elements(const Sampler& sampler, std::int64_t rows, const NaiveEleme
 struct SamplerCase {
   const char* name;
   Sampler sampler;
-  std::int64_t least;  ///< rows that it takes
+  std::int64_t least;  ///< rows that a sequence must have
   std::function<NaiveElements(const NaiveElements&)> naive;
 };
 
@@ -126,7 +126,7 @@ SamplerCase repeat_case(const char* name, std::int64_t k, bool with_nulls) {
 
 class EverySampler : public testing::TestWithParam<SamplerCase> {};
 
-TEST_P(EverySampler, GivesWhatAListOfAllRowsWouldGive) {
+TEST_P(EverySampler, EqualsAListOfItsRows) {
   const SamplerCase& one = GetParam();
   for (const std::int64_t rows : kSampledLengths) {
     SCOPED_TRACE(rows);
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
         repeat_case("OneNull", 2, true), repeat_case("SixNulls", 7, true)),
     testing::PrintToStringParamName());
 
-/// A step of chance, and what it makes of a sequence of that length.
+/// A random step, and the list that it makes of a sequence of that length.
 SamplerCase any_step(std::mt19937& random, std::int64_t rows) {
   const auto draw = [&random](std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
@@ -181,7 +181,7 @@ SamplerCase any_step(std::mt19937& random, std::int64_t rows) {
   return ranges_case("ranges", ranges, draw(1, 4));
 }
 
-TEST(Sampler, ChainsOfChanceGiveWhatListsWouldGive) {
+TEST(Sampler, EqualsListsInRandomChains) {
   std::mt19937 random(20);
   for (int round = 0; round < 2000; ++round) {
     const std::int64_t rows =
@@ -201,7 +201,7 @@ TEST(Sampler, ChainsOfChanceGiveWhatListsWouldGive) {
   }
 }
 
-TEST(Sampler, RefusesWhatIsNotPossibleNamingTheValue) {
+TEST(Sampler, NamesAnInvalidValue) {
   const auto expect_refused = [](const std::function<void()>& make, const char* named) {
     EXPECT_THAT(make, ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(named)));
   };
@@ -235,7 +235,7 @@ TEST(Sampler, RefusesWhatIsNotPossibleNamingTheValue) {
   expect_refused([] { Sampler::repeat(3).size(kMost / 2); }, "more than can be counted");
 }
 
-TEST(Sampler, CountsAsFarAsNumbersGo) {
+TEST(Sampler, CountsUpToTheLargestNumber) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(Sampler::stride(kMost).size(kMost), 1);
   EXPECT_EQ(Sampler::stride(2).size(kMost), kMost / 2 + 1);
@@ -246,14 +246,14 @@ TEST(Sampler, CountsAsFarAsNumbersGo) {
   EXPECT_EQ(Sampler::ranges({{0, kMost}}).element(kMost - 1)->row, kMost - 1);
 }
 
-TEST(Sampler, SharesOutARowsTimeAmongItsElements) {
+TEST(Sampler, DividesTheTimeOfARowAmongItsElements) {
   const Sampler sampler = Sampler::repeat(2).then(Sampler::repeat_null(3));
   for (std::int64_t i = 0; i < 12; ++i)
     EXPECT_EQ(sampler.element(i),
               (Sampler::Element{.row = i / 6, .part = i % 6, .parts = 6, .is_null = i % 3 != 0}));
 }
 
-TEST(Sampler, IsEqualToOneOfTheSameRows) {
+TEST(Sampler, EqualsASamplerOfTheSameRows) {
   EXPECT_EQ(Sampler::stride(1), Sampler::all());
   EXPECT_TRUE(Sampler::repeat(1).is_all());
   EXPECT_EQ(Sampler::gather({3, 4, 5, 9}), Sampler::ranges({{3, 4}, {4, 6}, {9, 10}}));

@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Every frame has a grey of its own, 12 apart, which survives any codec well enough to be told.
+/// Every frame has its own grey, 12 apart, so that frames can be told apart after any codec.
 void make_video(const std::filesystem::path& path, int frames, double rate = 10,
                 cv::Size size = {64, 48}) {
   cv::VideoWriter writer(path.string(), cv::CAP_FFMPEG,
@@ -52,7 +52,7 @@ double grey(const Frame& frame) { return cv::mean(frame.image)[0]; }
 
 class VideoFile : public testing::TestWithParam<const char*> {};
 
-TEST_P(VideoFile, GivesEveryFrameWithItsIndexAndTheContainersTime) {
+TEST_P(VideoFile, GivesEveryFrameWithItsIndexAndTimeInTheContainer) {
   const TemporaryFolder folder;
   const auto path = folder / GetParam();
   make_video(path, 20);
@@ -76,7 +76,7 @@ TEST_P(VideoFile, GivesEveryFrameWithItsIndexAndTheContainersTime) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, VideoFile, testing::Values("clip.avi", "clip.mp4"));
 
-TEST(OpenSource, EndsWhereItIsInterrupted) {
+TEST(OpenSource, EndsWhenItIsInterrupted) {
   const TemporaryFolder folder;
   make_video(folder / "clip.avi", 5);
   const auto source = open_source((folder / "clip.avi").string());
@@ -85,7 +85,7 @@ TEST(OpenSource, EndsWhereItIsInterrupted) {
   EXPECT_FALSE(source->read());
 }
 
-TEST(OpenSource, TellsOfAClipThatBreaksOff) {
+TEST(OpenSource, ReportsAClipThatBreaksOff) {
   const TemporaryFolder folder;
   make_video(folder / "whole.avi", 30);
   std::ifstream whole(folder / "whole.avi", std::ios::binary);
@@ -97,7 +97,7 @@ TEST(OpenSource, TellsOfAClipThatBreaksOff) {
   EXPECT_THAT(log.text(), AllOf(HasSubstr("cut.avi ended after"), HasSubstr("of 30 frames")));
 }
 
-TEST(OpenSource, RefusesWhatDoesNotExist) {
+TEST(OpenSource, RefusesAPathThatDoesNotExist) {
   EXPECT_THAT([] { open_source("/nowhere/clip.mp4"); },
               ThrowsError<SourceError>(ErrorCode::source_open,
                                        AllOf(HasSubstr("/nowhere/clip.mp4 does not exist"),
@@ -106,7 +106,7 @@ TEST(OpenSource, RefusesWhatDoesNotExist) {
               ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("no name")));
 }
 
-TEST(OpenSource, RefusesAFileThatIsNoVideo) {
+TEST(OpenSource, RefusesAFileThatIsNotAVideo) {
   const TemporaryFolder folder;
   make_file(folder / "notes.mp4", "these are notes, and no video at all");
   testing::internal::CaptureStderr();
@@ -126,15 +126,15 @@ TEST(OpenSource, RefusesAFileWithoutAFrame) {
   EXPECT_THROW(open_source((folder / "none.avi").string()), SourceError);
 }
 
-TEST(OpenSource, RefusesAWebcamThatIsNotThereAndNamesThoseThatAre) {
+TEST(OpenSource, RefusesAMissingWebcamAndNamesTheOthers) {
   EXPECT_THAT(
       [] { open_source("987"); },
       ThrowsError<SourceError>(ErrorCode::source_open, AllOf(HasSubstr("webcam 987 does not exist"),
                                                              HasSubstr("this machine has"))));
 }
 
-TEST(OpenSource, RefusesAUrlThatCannotBeReachedAndKeepsItsPassword) {
-  // Port 1 of this machine: refused at once, whatever the network.
+TEST(OpenSource, RefusesAnUnreachableUrlAndHidesItsPassword) {
+  // Port 1 of this machine refuses at once, with any network.
   EXPECT_THAT([] { open_source("http://user:secret@127.0.0.1:1/stream"); },
               ThrowsError<SourceError>(
                   ErrorCode::source_open,
@@ -142,7 +142,7 @@ TEST(OpenSource, RefusesAUrlThatCannotBeReachedAndKeepsItsPassword) {
                         testing::Not(HasSubstr("secret")))));
 }
 
-TEST(ImageFolder, GivesItsImagesInTheOrderOfTheirNumbers) {
+TEST(ImageFolder, GivesItsImagesInNaturalOrder) {
   const TemporaryFolder folder;
   for (const int i : {10, 2, 1}) make_image(folder / ("shot" + std::to_string(i) + ".png"), 10 * i);
   make_file(folder / "readme.txt", "no image");
@@ -160,7 +160,7 @@ TEST(ImageFolder, GivesItsImagesInTheOrderOfTheirNumbers) {
   EXPECT_EQ(frames[2].pts, milliseconds(80)) << "taken as 25 a second";
 }
 
-TEST(ImageFolder, MayChangeItsSizeMidway) {
+TEST(ImageFolder, AllowsImagesOfDifferentSizes) {
   const TemporaryFolder folder;
   make_image(folder / "1.png", 1, {16, 12});
   make_image(folder / "2.png", 2, {32, 8});
@@ -171,7 +171,7 @@ TEST(ImageFolder, MayChangeItsSizeMidway) {
   EXPECT_EQ(json.at("resolution"), nlohmann::json({{"width", 32}, {"height", 8}}));
 }
 
-TEST(ImageFolder, TurnsEveryImageInto8BitBgr) {
+TEST(ImageFolder, ConvertsEveryImageTo8BitBgr) {
   const TemporaryFolder folder;
   cv::imwrite((folder / "1.png").string(), cv::Mat(4, 4, CV_16UC1, cv::Scalar(40000)));
   cv::imwrite((folder / "2.png").string(), cv::Mat(4, 4, CV_8UC4, cv::Scalar(1, 2, 3, 4)));
@@ -197,7 +197,7 @@ TEST(ImageFolder, RefusesAFolderWithoutImages) {
                                        AllOf(HasSubstr("has no images"), HasSubstr(".png"))));
 }
 
-TEST(ImageGlob, GivesWhatMatches) {
+TEST(ImageGlob, GivesTheFilesThatMatch) {
   const TemporaryFolder folder;
   for (const int i : {1, 2, 3}) make_image(folder / ("a" + std::to_string(i) + ".png"), i);
   make_image(folder / "b1.png", 9);
@@ -206,7 +206,7 @@ TEST(ImageGlob, GivesWhatMatches) {
               ThrowsError<SourceError>(ErrorCode::source_empty, HasSubstr("no file matches")));
 }
 
-TEST(ImageGlob, IsNotLookedForWhereAFileHasExactlyThatName) {
+TEST(ImageGlob, IsNotExpandedIfAFileHasExactlyThatName) {
   const TemporaryFolder folder;
   make_image(folder / "shot[1].png", 7);
   make_image(folder / "shot1.png", 9);

@@ -22,7 +22,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Ten images of 40 ms each; the grey of each is its number.
+/// Ten images, 40 ms each; the grey value of each is its number.
 class StoredSources : public testing::Test {
  protected:
   StoredSources() {
@@ -34,7 +34,7 @@ class StoredSources : public testing::Test {
   std::unique_ptr<Source> open(const SourceOptions& options) const {
     return open_source(folder_.path().string(), options);
   }
-  /// The numbers of the images that are given, as many as asked for.
+  /// The numbers of the images that the source gives, at most `most`.
   std::vector<int> numbers(const SourceOptions& options, std::size_t most = 100) const {
     const auto source = open(options);
     std::vector<int> numbers;
@@ -53,7 +53,7 @@ class StoredSources : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(StoredSources, BeginAtTheFirstFrameNotBeforeTheStart) {
+TEST_F(StoredSources, BeginAtTheFirstFrameAtOrAfterTheStart) {
   EXPECT_THAT(numbers({.start = milliseconds(320)}), ElementsAre(8, 9));
   EXPECT_THAT(numbers({.start = milliseconds(281)}), ElementsAre(8, 9));
   const auto source = open({.start = milliseconds(320)});
@@ -63,7 +63,7 @@ TEST_F(StoredSources, BeginAtTheFirstFrameNotBeforeTheStart) {
   EXPECT_EQ(source->read()->discontinuity, Discontinuity::none);
 }
 
-TEST_F(StoredSources, EndBeforeTheEnd) {
+TEST_F(StoredSources, StopBeforeTheEndOfTheRange) {
   EXPECT_THAT(numbers({.end = milliseconds(80)}), ElementsAre(0, 1));
   EXPECT_THAT(numbers({.end = milliseconds(81)}), ElementsAre(0, 1, 2));
   EXPECT_THAT(numbers({.start = milliseconds(40), .end = milliseconds(80)}), ElementsAre(1));
@@ -80,7 +80,7 @@ TEST_F(StoredSources, GiveEveryFourthFrame) {
   EXPECT_EQ(source->read()->pts, milliseconds(160));
 }
 
-TEST_F(StoredSources, AreGivenAsOftenAsTheLoopSays) {
+TEST_F(StoredSources, RepeatAsTheLoopSays) {
   const SourceOptions options{
       .start = milliseconds(40), .end = milliseconds(200), .stride = 3, .loop = 3};
   EXPECT_THAT(numbers(options), ElementsAre(1, 4, 1, 4, 1, 4));
@@ -98,7 +98,7 @@ TEST_F(StoredSources, AreGivenAsOftenAsTheLoopSays) {
       << "time goes on";
 }
 
-TEST_F(StoredSources, MayLoopWithoutEnd) {
+TEST_F(StoredSources, CanLoopWithoutEnd) {
   EXPECT_EQ(numbers({.loop = 0}, 95).size(), 95u);
   EXPECT_FALSE(open({.loop = 0})->info().frames);
   const auto source = open({.loop = 0});
@@ -107,7 +107,7 @@ TEST_F(StoredSources, MayLoopWithoutEnd) {
   EXPECT_FALSE(source->read());
 }
 
-TEST_F(StoredSources, AreRefusedWhereTheRangeIsEmpty) {
+TEST_F(StoredSources, AreRefusedIfTheRangeIsEmpty) {
   EXPECT_THAT([&] { open({.start = seconds(5)}); },
               ThrowsError<SourceError>(ErrorCode::source_empty,
                                        AllOf(HasSubstr("from 5.0 s on"), HasSubstr("images in"))));
@@ -115,7 +115,7 @@ TEST_F(StoredSources, AreRefusedWhereTheRangeIsEmpty) {
               ThrowsError<SourceError>(ErrorCode::source_empty, HasSubstr("0.041 s to 0.079 s")));
 }
 
-TEST_F(StoredSources, NameTheValueThatCannotBe) {
+TEST_F(StoredSources, NameAnInvalidValue) {
   const auto expect_refused = [&](const SourceOptions& options, const char* named) {
     EXPECT_THAT([&] { open(options); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(named)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored videos: which pictures, at which times, from which place on.
+// Stored videos: their pictures and times, from any place on.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using std::chrono::nanoseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A frame, told by a hash of its pixels.
+/// A frame, with a hash of its pixels.
 struct Seen {
   nanoseconds pts;
   std::uint64_t pixels;
@@ -59,7 +59,7 @@ std::vector<Seen> see(const std::filesystem::path& path, const SourceOptions& op
   return see(*open_source(path.string(), options), most);
 }
 
-/// The clip read from each of its frames on gives what it gives there when read as a whole.
+/// From each `step`-th frame on, the clip gives the same frames as in a read of the whole.
 void expect_exact_starts(const std::filesystem::path& path, std::size_t step = 1) {
   const std::vector<Seen> all = see(path);
   ASSERT_GT(all.size(), 1u);
@@ -77,14 +77,14 @@ void expect_exact_starts(const std::filesystem::path& path, std::size_t step = 1
 
 class EveryForm : public testing::TestWithParam<Form> {};
 
-TEST_P(EveryForm, BeginsAtAnyFrameWithThePixelsItHasInTheWholeClip) {
+TEST_P(EveryForm, GivesTheSameFramesFromAnyFrameOn) {
   const TemporaryFolder folder;
   const auto path = folder / GetParam().file;
   write_clip(path, GetParam().plan);
   expect_exact_starts(path);
 }
 
-TEST_P(EveryForm, HasTheSamePixelsAsInOpenCv) {
+TEST_P(EveryForm, HasTheSamePixelsAsOpenCv) {
   const TemporaryFolder folder;
   const auto path = folder / GetParam().file;
   write_clip(path, GetParam().plan);
@@ -102,7 +102,7 @@ TEST_P(EveryForm, HasTheSamePixelsAsInOpenCv) {
   EXPECT_FALSE(source->read());
 }
 
-TEST_P(EveryForm, HasTimesThatRise) {
+TEST_P(EveryForm, HasRisingTimes) {
   const TemporaryFolder folder;
   const auto path = folder / GetParam().file;
   write_clip(path, GetParam().plan);
@@ -114,7 +114,7 @@ TEST_P(EveryForm, HasTimesThatRise) {
 INSTANTIATE_TEST_SUITE_P(VideoFrames, EveryForm, testing::ValuesIn(clip_forms()),
                          testing::PrintToStringParamName());
 
-TEST(VideoFrames, AreThoseOfOpenCvAlsoAfterAStart) {
+TEST(VideoFrames, EqualThoseOfOpenCvAlsoFromAnyStart) {
   const auto clip = test::footage();
   cv::VideoCapture capture(clip.string(), cv::CAP_FFMPEG);
   std::vector<std::uint64_t> expected;
@@ -130,7 +130,7 @@ TEST(VideoFrames, AreThoseOfOpenCvAlsoAfterAStart) {
     EXPECT_EQ(see(clip, {.start = all[i].pts}, 1).at(0), all[i]);
 }
 
-TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
+TEST(VideoFrames, HaveAGapAfterAPictureThatCannotBeDecoded) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "clip.avi";
   write_clip(path, {.encoder = "mjpeg", .frames = 40, .form = AV_PIX_FMT_YUVJ420P});
@@ -139,7 +139,7 @@ TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
     std::ifstream file(path, std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(file), {});
   }
-  // The eleventh picture's beginning: what marks a JPEG as one.
+  // Finds the beginning of the eleventh picture by the marker of a JPEG.
   std::size_t at = 0;
   for (int picture = 0; picture <= 10; ++picture) at = bytes.find("\xff\xd8\xff", at + 1);
   ASSERT_NE(at, std::string::npos);
@@ -162,8 +162,8 @@ TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
                                         : Discontinuity::none)
         << i;
   }
-  // Of every fourth picture: 0, 4, 8, then 13, which has the lost one between it and the one
-  // before.
+  // Every fourth picture gives 0, 4, 8, then 13. The lost picture lies between 8 and 13, so that 13
+  // has a gap.
   const auto some = read({.stride = 4});
   ASSERT_GT(some.size(), 4u);
   EXPECT_EQ(some[3].first, milliseconds(40 * 13));
@@ -171,7 +171,7 @@ TEST(VideoFrames, HaveAGapAfterWhatCannotBeDecoded) {
   EXPECT_EQ(some[4].second, Discontinuity::none);
 }
 
-TEST(VideoFrames, HaveTheirGapWherePicturesComeInAnotherOrderThanTheyAreDecoded) {
+TEST(VideoFrames, HaveTheirGapInTheRightPlaceWithReorderedPictures) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "clip.mp4";
   write_clip(path, {.frames = 60, .options = b_frames(false)});
@@ -205,7 +205,7 @@ TEST(VideoFrames, HaveTheTimesOfAVariableRate) {
   expect_exact_starts(folder / "clip.mkv");
 }
 
-TEST(VideoFrames, FollowEachOtherByTheRateWhereThereAreNoTimes) {
+TEST(VideoFrames, AreTimedByTheRateIfThereAreNoTimes) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.h264", {.frames = 30, .options = b_frames(false)});
   const std::vector<Seen> all = see(folder / "clip.h264");
@@ -213,7 +213,7 @@ TEST(VideoFrames, FollowEachOtherByTheRateWhereThereAreNoTimes) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].pts, milliseconds(40 * i));
 }
 
-TEST(VideoFrames, FollowEachOtherByTheRateWhereTimesGoBack) {
+TEST(VideoFrames, AreTimedByTheRateIfTimesGoBack) {
   const TemporaryFolder folder;
   const ClipPlan plan{.frames = 25, .options = b_frames(false)};
   write_clip(folder / "a.ts", plan);
@@ -226,9 +226,9 @@ TEST(VideoFrames, FollowEachOtherByTheRateWhereTimesGoBack) {
       << "which has that time by the rate alone";
 }
 
-TEST(VideoFrames, AreTurnedAsTheContainerSays) {
+TEST(VideoFrames, AreRotatedAsTheContainerSays) {
   const TemporaryFolder folder;
-  // Without loss: x264 does not always make the same of the same pictures.
+  // Lossless, since x264 does not always encode the same pictures in the same way.
   const std::map<std::string, std::string> options{{"qp", "0"}};
   write_clip(folder / "plain.mp4", {.frames = 3, .options = options});
   write_clip(folder / "turned.mp4", {.frames = 3, .options = options, .degrees = 90});
@@ -240,7 +240,7 @@ TEST(VideoFrames, AreTurnedAsTheContainerSays) {
   EXPECT_EQ(cv::norm(source->read()->image, turned, cv::NORM_INF), 0);
 }
 
-/// How far the first frames of two clips are apart, at the most.
+/// The greatest difference between values of the first frames of two clips.
 double colour_distance(const std::filesystem::path& a, const std::filesystem::path& b) {
   return cv::norm(open_source(a.string())->read()->image, open_source(b.string())->read()->image,
                   cv::NORM_INF);
@@ -270,7 +270,7 @@ TEST(VideoFrames, HaveTheColoursOfTheirMatrix) {
   EXPECT_GT(colour_distance(folder / "bt709.mp4", folder / "bt601.mp4"), 5);
 }
 
-TEST(VideoFrames, AreThoseBeforeTheCutInAClipThatIsCutOff) {
+TEST(VideoFrames, AreReadUpToTheCutInATruncatedClip) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mkv", {.options = b_frames(false)});
   const std::vector<Seen> whole = see(folder / "clip.mkv");
@@ -279,11 +279,11 @@ TEST(VideoFrames, AreThoseBeforeTheCutInAClipThatIsCutOff) {
   const std::vector<Seen> cut = see(folder / "cut.mkv");
   ASSERT_GT(cut.size(), 5u);
   ASSERT_LT(cut.size(), whole.size());
-  // The last ones lack what was cut off.
+  // The last frames lack data that was cut off.
   for (std::size_t i = 0; i + 5 < cut.size(); ++i) EXPECT_EQ(cut[i], whole[i]);
 }
 
-TEST(VideoFrames, OfAClipWithoutItsIndexAreRefused) {
+TEST(VideoFrames, AreRefusedInAClipWithoutItsIndex) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mp4", {});
   const std::string bytes = read_file(folder / "clip.mp4");
@@ -292,9 +292,9 @@ TEST(VideoFrames, OfAClipWithoutItsIndexAreRefused) {
               ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("cut.mp4 cannot be")));
 }
 
-TEST(VideoFrames, OfAFileOfSoundAreRefused) {
+TEST(VideoFrames, AreRefusedInAFileOfSound) {
   const TemporaryFolder folder;
-  // A second of silence: 8000 samples of a byte each.
+  // A second of silence: 8000 samples of one byte.
   std::string wave(
       "RIFF\x64\x1f\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x40\x1f\0\0\1\0\x08\0data"
       "\x40\x1f\0\0",
@@ -306,7 +306,7 @@ TEST(VideoFrames, OfAFileOfSoundAreRefused) {
                   AllOf(HasSubstr("sound.wav cannot be opened as a video"), HasSubstr("sound"))));
 }
 
-TEST(VideoFrames, OfAFileWithAStrangeNameAreRead) {
+TEST(VideoFrames, AreReadFromAFileWithAStrangeName) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mp4", {.frames = 3});
   for (const char* name : {"http:clip.mp4", "%03d.mp4", "0", "a[1] ?.mp4"}) {
@@ -315,16 +315,16 @@ TEST(VideoFrames, OfAFileWithAStrangeNameAreRead) {
   }
 }
 
-/// A server's answer that is that file, of which it says how long it is.
+/// The answer of a server that sends this file with its length.
 std::string as_answer(const std::string& bytes) {
   return "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(bytes.size()) + "\r\n\r\n" + bytes;
 }
 
-TEST(VideoFrames, OfAClipOnAServerAreThoseOfTheFile) {
+TEST(VideoFrames, AreTheSameFromAServerAsFromTheFile) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mkv", {.options = b_frames(true)});
   const std::vector<Seen> all = see(folder / "clip.mkv");
-  // It cannot seek, and so is asked for the clip again.
+  // The server cannot seek, so the source requests the clip again.
   const Camera server(
       std::vector<Camera::Visit>(3, {.answer = as_answer(read_file(folder / "clip.mkv"))}));
   const auto source = open_source(server.url());
@@ -333,7 +333,7 @@ TEST(VideoFrames, OfAClipOnAServerAreThoseOfTheFile) {
   EXPECT_EQ(see(*open_source(server.url(), {.start = all[30].pts}), 1).at(0), all[30]);
 }
 
-TEST(VideoFrames, OfAClipOnAServerThatFreezesEndInAnError) {
+TEST(VideoFrames, EndInAnErrorWhenTheServerFreezes) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mkv", {.options = b_frames(true)});
   std::string answer = as_answer(read_file(folder / "clip.mkv"));
@@ -346,7 +346,7 @@ TEST(VideoFrames, OfAClipOnAServerThatFreezesEndInAnError) {
                                              HasSubstr("it was silent for 0.5 s"))));
 }
 
-TEST(VideoFrames, TellTheirCodec) {
+TEST(VideoFrames, NameTheirCodec) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mp4", {.frames = 3});
   EXPECT_EQ(open_source((folder / "clip.mp4").string())->info().codec, "h264");

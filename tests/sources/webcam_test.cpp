@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Webcams, by a driver of the test's own, and by the kernel's loopback device where it has one.
+// Webcams, with a driver that the test provides, and with the kernel's loopback device if present.
 #include "sources/webcam_source.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(ListWebcams, TellsIndexAndNameOfWhatTheSystemHas) {
+TEST(ListWebcams, GivesIndexAndNameOfEachWebcam) {
   const TemporaryFolder folder;
   for (const char* name : {"video10", "video2", "video", "videos1", "video1x", "video1234", "null"})
     folder.write(std::string("dev/") + name, "");
@@ -34,15 +34,15 @@ TEST(ListWebcams, TellsIndexAndNameOfWhatTheSystemHas) {
   EXPECT_THAT(webcams_in(folder / "nowhere", folder / "sys"), IsEmpty());
 }
 
-/// What a camera does in one connection: so many pictures of that type, then what comes.
+/// What a camera does in one connection: it gives `pictures` of `type`, then what `then` returns.
 struct Connection {
   int pictures = 2;
   int type = CV_8UC3;
-  std::optional<milliseconds> pace{};  // of its driver's clock, where it tells one
-  std::function<cv::Mat()> then = [] { return cv::Mat(); };  // unplugged, or silent: none
+  std::optional<milliseconds> pace{};                        // of the driver's clock, if it has one
+  std::function<cv::Mat()> then = [] { return cv::Mat(); };  // empty: unplugged, or silent
 };
 
-/// A camera 3 and its connections, one after the other; after the last it cannot be opened.
+/// Camera 3 and its connections, one after the other. After the last one it cannot be opened.
 class FakeDriver final : public WebcamDriver {
  public:
   explicit FakeDriver(std::deque<Connection> connections) : connections_(std::move(connections)) {}
@@ -112,7 +112,7 @@ class WebcamSource : public testing::Test {
   std::vector<std::chrono::nanoseconds> waits_;
 };
 
-TEST_F(WebcamSource, TellsWhatItsDriverSays) {
+TEST_F(WebcamSource, GivesTheInformationOfItsDriver) {
   const SourceInfo info = open({{}})->info();
   EXPECT_EQ(info.description, "webcam 3");
   EXPECT_EQ(info.size, cv::Size(8, 6));
@@ -120,7 +120,7 @@ TEST_F(WebcamSource, TellsWhatItsDriverSays) {
   EXPECT_TRUE(info.live);
 }
 
-TEST_F(WebcamSource, GivesPicturesOfAllFormsInBgr) {
+TEST_F(WebcamSource, ConvertsPicturesOfAllTypesToBgr) {
   for (const int type : {CV_8UC3, CV_8UC1, CV_8UC4}) {
     const auto source = open({{.type = type}});
     const std::optional<Frame> frame = source->read();
@@ -133,7 +133,7 @@ TEST_F(WebcamSource, GivesPicturesOfAllFormsInBgr) {
               HasSubstr("cannot be turned into 8-bit BGR"));
 }
 
-TEST_F(WebcamSource, HasTheTimesOfItsDriversClock) {
+TEST_F(WebcamSource, HasTheTimesOfTheClockOfItsDriver) {
   const auto source = open({{.pictures = 3, .pace = milliseconds(33)}}, 0);
   const std::vector<Frame> frames = read_to_failure(*source).first;
   ASSERT_EQ(frames.size(), 3u);
@@ -141,7 +141,7 @@ TEST_F(WebcamSource, HasTheTimesOfItsDriversClock) {
     EXPECT_EQ(frames[static_cast<std::size_t>(i)].pts, i * milliseconds(33));
 }
 
-TEST_F(WebcamSource, IsRefusedWhereThereIsNoneOfThatIndex) {
+TEST_F(WebcamSource, IsRefusedIfTheIndexDoesNotExist) {
   const auto driver = std::make_shared<FakeDriver>(std::deque<Connection>{});
   EXPECT_THAT([&] { open_webcam(2, {}, driver); },
               ThrowsError<SourceError>(ErrorCode::source_open,
@@ -149,23 +149,23 @@ TEST_F(WebcamSource, IsRefusedWhereThereIsNoneOfThatIndex) {
   EXPECT_EQ(driver->opened, 0);
 }
 
-TEST_F(WebcamSource, IsRefusedWhereItCannotBeOpened) {
+TEST_F(WebcamSource, IsRefusedIfItCannotBeOpened) {
   EXPECT_THAT([&] { open({}); },
               ThrowsError<SourceError>(ErrorCode::source_open,
                                        HasSubstr("webcam 3 cannot be opened; another program")));
 }
 
-TEST_F(WebcamSource, TakesNoRange) {
+TEST_F(WebcamSource, RefusesRanges) {
   const auto driver = std::make_shared<FakeDriver>(std::deque<Connection>{{}});
   EXPECT_THAT(
       [&] { open_webcam(3, {.stride = 2}, driver); },
       ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("webcam 3 is live")));
 }
 
-TEST_F(WebcamSource, ComesBackWhereItWasUnpluggedForAWhile) {
+TEST_F(WebcamSource, ReconnectsAfterItWasUnplugged) {
   int waited = 0;
   const auto source = open({{.pictures = 3}, {.pictures = 2}}, 3, [&] {
-    // Gone at the first attempt, and there at the second.
+    // The camera is gone at the first attempt and present at the second.
     driver_->plugged = waited++ != 0;
   });
   const auto [frames, failure] = read_to_failure(*source);
@@ -178,7 +178,7 @@ TEST_F(WebcamSource, ComesBackWhereItWasUnpluggedForAWhile) {
               HasSubstr("warning: webcam 3 is lost after 3 frames (its driver gave no picture)"));
 }
 
-TEST_F(WebcamSource, GivesUpWhereItStaysAway) {
+TEST_F(WebcamSource, GivesUpIfItStaysUnplugged) {
   const auto source = open({{}}, 2, [&] { driver_->plugged = false; });
   const auto [frames, failure] = read_to_failure(*source);
   EXPECT_EQ(frames.size(), 2u);
@@ -189,7 +189,7 @@ TEST_F(WebcamSource, GivesUpWhereItStaysAway) {
   EXPECT_EQ(driver_->opened, 1);
 }
 
-TEST_F(WebcamSource, CountsAConnectionInWhichItIsSilentAsAFailedAttempt) {
+TEST_F(WebcamSource, CountsASilentConnectionAsAFailedAttempt) {
   const auto source = open({{}, {.pictures = 0}, {.pictures = 0}}, 2);
   const auto [frames, failure] = read_to_failure(*source);
   EXPECT_EQ(frames.size(), 2u);
@@ -197,13 +197,13 @@ TEST_F(WebcamSource, CountsAConnectionInWhichItIsSilentAsAFailedAttempt) {
   EXPECT_THAT(failure, HasSubstr("(its driver gave no picture), also not after 2 attempts"));
 }
 
-TEST_F(WebcamSource, IsLostWhereItsDriverThrows) {
+TEST_F(WebcamSource, IsLostWhenItsDriverThrows) {
   const auto source =
       open({{.then = []() -> cv::Mat { CV_Error(cv::Error::StsError, "a jam"); }}}, 0);
   EXPECT_THAT(read_to_failure(*source).second, HasSubstr("after 2 (a jam)"));
 }
 
-TEST_F(WebcamSource, EndsWhereItIsInterruptedOnceItsDriverAnswers) {
+TEST_F(WebcamSource, EndsAfterAnInterruptOnceItsDriverAnswers) {
   Latch asked;
   Latch answered;
   const auto source = open({{.pictures = 1, .then = [&] {
@@ -221,7 +221,7 @@ TEST_F(WebcamSource, EndsWhereItIsInterruptedOnceItsDriverAnswers) {
   EXPECT_EQ(driver_->opened, 1);
 }
 
-TEST(Webcam, GivesWhatIsWrittenToALoopbackDevice) {
+TEST(Webcam, GivesThePicturesWrittenToALoopbackDevice) {
   const std::optional<int> index = LoopbackWebcam::find();
   if (!index)
     GTEST_SKIP() << "this machine has no /dev/video* of the kernel's v4l2loopback that may be "
@@ -234,7 +234,7 @@ TEST(Webcam, GivesWhatIsWrittenToALoopbackDevice) {
     if (std::optional<Frame> frame = source->read()) frames.push_back(*std::move(frame));
   ASSERT_EQ(frames.size(), 10u);
   expect_one_stream(frames);
-  // The grey that was written, in limited range.
+  // The written grey is in limited range.
   EXPECT_NEAR(frames.back().image.at<cv::Vec3b>(100, 100)[1], (60 - 16) * 255 / 219, 4);
 }
 

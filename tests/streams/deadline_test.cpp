@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capsules that do not come back.
+// Calls of capsules that do not return before their deadline.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -20,7 +20,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Keeps the log for a test.
+/// Collects the log during a test.
 class Log {
  public:
   Log() {
@@ -52,7 +52,7 @@ class Log {
 
 cv::Mat image() { return cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(7)); }
 
-/// Hangs on frame 1 of a stream whose pixels are 7, until it is let go.
+/// Its process() hangs on frame 1 of a stream whose pixels are 7, until `release` opens.
 struct Hanging {
   Latch entered, release, left;
   Process process() {
@@ -73,14 +73,14 @@ class Deadline : public testing::Test {
  protected:
   std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   Log log_;
-  /// Moves time on as soon as somebody has set a deadline `limit` from now, which then passes.
+  /// Waits until there is a deadline `limit` from now, and then moves time to it.
   void let_pass(std::chrono::nanoseconds limit) {
     clock_->await_sleeper(clock_->now() + limit);
     clock_->advance(limit);
   }
 };
 
-TEST_F(Deadline, AnswersTheFrameAndLeavesTheCapsuleOutUntilItIsBack) {
+TEST_F(Deadline, AnswersTheFrameAndLeavesOutTheCapsuleUntilItReturns) {
   Hanging hanging;
   Pipeline pipeline({make_detector("people", "person"),
                      make_capsule(all_info("stuck", "person"), hanging.process())},
@@ -118,7 +118,7 @@ TEST_F(Deadline, AnswersTheFrameAndLeavesTheCapsuleOutUntilItIsBack) {
   EXPECT_EQ(pipeline.wait("bad").errors, 2);
 }
 
-TEST_F(Deadline, IsOverWithTheCapsuleThatReplacesTheOneThatHangs) {
+TEST_F(Deadline, EndsThePauseWhenAHangingCapsuleIsReplaced) {
   for (const bool stateful : {false, true}) {
     Hanging hanging;
     const auto version = [&](int number, const Process& process) {
@@ -191,7 +191,7 @@ TEST_F(Deadline, LetsOtherStreamsGoOn) {
   bad.push(image());
   hanging.entered.wait();
   let_pass(seconds(5));
-  // The one worker that there is hangs; another has taken its place.
+  // The only worker hangs, and another one has taken its place.
   for (int i = 0; i < 3; ++i) {
     good.push(cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(8)));
     EXPECT_THAT(pipeline.next("good")->errors, IsEmpty());
@@ -200,7 +200,7 @@ TEST_F(Deadline, LetsOtherStreamsGoOn) {
   log_.await("has come back");
 }
 
-TEST_F(Deadline, ShowsAStatefulCapsuleAGapOnceItIsBack) {
+TEST_F(Deadline, ShowsAStatefulCapsuleAGapWhenItReturns) {
   Hanging hanging;
   std::vector<Discontinuity> seen;
   CapsuleInfo info = detector_info("stuck", "person");
@@ -259,7 +259,7 @@ TEST_F(Deadline, GivesUpCallsForSingleNodesOneByOne) {
   log_.await("has come back");
 }
 
-TEST_F(Deadline, LetsAPipelineEndWhileACallIsLost) {
+TEST_F(Deadline, LetsAPipelineEndWhileACallHangs) {
   Hanging hanging;
   auto capsule = make_capsule(detector_info("stuck", "person"), hanging.process());
   const std::weak_ptr<Capsule> watched = capsule;
@@ -281,7 +281,7 @@ TEST_F(Deadline, LetsAPipelineEndWhileACallIsLost) {
   while (!watched.expired()) std::this_thread::yield();
 }
 
-TEST_F(Deadline, AnswersFramesThatWaitForABatchThatHangs) {
+TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
   struct Latches {
     Latch entered, called_again, release, left;
     std::atomic<int> calls{0};
@@ -329,18 +329,18 @@ TEST_F(Deadline, AnswersFramesThatWaitForABatchThatHangs) {
   EXPECT_EQ(pipeline.next("bad")->errors.at(0).code, "deadline_exceeded");
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("batch of 1 in predict, 0 inputs queued")));
 
-  // Another stream's frame waits behind it, for as long as that one's deadline says.
+  // A frame of another stream waits behind it until the deadline of that stream.
   FrameFeed other;
   pipeline.open_stream(
       {.id = "other", .source = other.source(), .pull = true, .capsule_deadline = seconds(3)});
   other.push(image());
   latches.called_again
-      .wait();  // else the deadline may pass before the call, which is then not made
+      .wait();  // otherwise the deadline may pass before the call, and there is no call
   let_pass(seconds(3));
   EXPECT_EQ(pipeline.next("other")->errors.at(0).code, "deadline_exceeded");
   latches.release.open();
-  latches.left.wait();  // which nobody else waits for
-  // Both go on once their calls are back.
+  latches.left.wait();  // nothing else waits for this
+  // Both streams go on when their calls have returned.
   for (const auto& [id, feed] : {std::pair("bad", &feed_of_bad), std::pair("other", &other)}) {
     FrameRecord record;
     do {

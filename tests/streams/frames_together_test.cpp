@@ -23,7 +23,7 @@ DetectionNodes numbered(const Frame& frame) {
   return nodes;
 }
 
-/// Notes the frame's index, and how many frames came together.
+/// Makes capsules that note the index of each frame, and counts how many frames came together.
 class FramesTogether : public testing::Test {
  protected:
   std::shared_ptr<Capsule> capsule(BatchSizes sizes, ProcessFrames together) {
@@ -46,8 +46,8 @@ class FramesTogether : public testing::Test {
       return std::optional(std::move(results));
     };
   }
-  /// What came to the capsule together or alone, which is about as few calls as can be: at the end
-  /// of the first one, some frame may not have come so far.
+  /// The calls with one frame or several. Their number is nearly the smallest possible: some frames
+  /// may not have reached the capsule when its first call ends.
   std::size_t calls() const { return sizes_.size() + static_cast<std::size_t>(alone_); }
   std::size_t frames() const {
     return std::accumulate(sizes_.begin(), sizes_.end(), static_cast<std::size_t>(alone_));
@@ -56,7 +56,7 @@ class FramesTogether : public testing::Test {
     all_read_.wait();
     while (pipeline_->stats().streams.front().waiting > 0) std::this_thread::yield();
   }
-  /// A stream of which all frames are begun before the first comes back from the capsule.
+  /// Runs a stream; all its frames have begun before the first call of the capsule returns.
   std::vector<FrameRecord> run_all_at_once(const std::shared_ptr<Capsule>& one,
                                            std::int64_t frames) {
     first_waits_ = true;
@@ -92,7 +92,7 @@ TEST_F(FramesTogether, GoAsWholeBatches) {
   EXPECT_TRUE(std::ranges::is_sorted(firsts_)) << "in the order of the stream";
 }
 
-TEST_F(FramesTogether, GoInThePreferredSizesWhereTheLargestIsNotFilled) {
+TEST_F(FramesTogether, GoInPreferredSizesIfTheLargestIsNotFilled) {
   const auto records = run_all_at_once(capsule({.preferred = 4, .maximum = 16}, counting()), 31);
   expect_own_results(records);
   EXPECT_EQ(frames(), 31u);
@@ -100,7 +100,7 @@ TEST_F(FramesTogether, GoInThePreferredSizesWhereTheLargestIsNotFilled) {
   for (const std::size_t size : sizes_) EXPECT_TRUE(size % 4 == 0 || size < 4) << size;
 }
 
-TEST_F(FramesTogether, GoOneByOneWhereTheBackendDoesNotTakeThemSo) {
+TEST_F(FramesTogether, GoOneByOneIfTheBackendTakesOnlySingleFrames) {
   int asked = 0;
   const auto none = [&asked](auto, auto) {
     ++asked;
@@ -139,7 +139,7 @@ TEST_F(FramesTogether, FailOneByOne) {
   }
 }
 
-TEST_F(FramesTogether, FailOneByOneWhereResultsAreMissing) {
+TEST_F(FramesTogether, AreRunAgainOneByOneIfResultsAreMissing) {
   const auto short_of_one = [](std::span<const Frame> frames, auto) {
     return std::optional(std::vector<DetectionNodes>(frames.size() - 1, DetectionNodes::all()));
   };
@@ -148,7 +148,7 @@ TEST_F(FramesTogether, FailOneByOneWhereResultsAreMissing) {
   EXPECT_EQ(alone_, 20);
 }
 
-TEST_F(FramesTogether, BringTheirNodesAndKeepTheirOptions) {
+TEST_F(FramesTogether, KeepTheirNodesThroughTwoCapsules) {
   CapsuleInfo info = all_info("g", "x");
   info.batch = {.maximum = 16};
   info.output_type.extra_data = {"note"};
@@ -186,16 +186,16 @@ TEST_F(FramesTogether, AreNotNullOrLive) {
   EXPECT_EQ(alone_, before + 20);
 }
 
-TEST_F(FramesTogether, DoNotWaitForOneWhoDoesNotComeAlong) {
+TEST_F(FramesTogether, DoNotWaitForFramesThatSkipTheCapsule) {
   const auto none = [](auto, auto) { return std::optional<std::vector<DetectionNodes>>(); };
   for (int round = 0; round < 50; ++round) {
-    // Of several streams, one finds out that the backend takes them singly while others wait.
+    // One stream finds out that the backend takes only single frames, while other streams wait.
     Pipeline singly({capsule({.maximum = 4}, none)}, {.workers = 4});
     for (const char* id : {"a", "b", "c", "d"})
       singly.open_stream({.id = id, .source = make_source(60)});
     for (const char* id : {"a", "b", "c", "d"}) EXPECT_EQ(singly.wait(id).frames, 60);
 
-    // A sink that fails, and a quarantine, have frames pass by the capsule while others wait.
+    // After a failed sink or in a quarantine, frames skip the capsule while others wait.
     Pipeline together({capsule({.maximum = 4}, counting())}, {.workers = 4});
     together.open_stream({.id = "fails",
                           .source = make_source(200),
@@ -214,7 +214,7 @@ TEST_F(FramesTogether, DoNotWaitForOneWhoDoesNotComeAlong) {
   }
 }
 
-TEST_F(FramesTogether, LoseNothingOfManyStreams) {
+TEST_F(FramesTogether, LoseNoFrameOfManyStreams) {
   Pipeline pipeline({capsule({.preferred = 2, .maximum = 5}, counting())}, {.workers = 6});
   constexpr int kStreams = 8;
   std::vector<std::vector<std::int64_t>> indexes(kStreams);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several streams that are opened together: all, or none.
+// Several streams that are opened together: all of them, or none.
 #include <gmock/gmock.h>
 #include <pthread.h>
 
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(OpenStreams, OpensNoneWhereOneIsRefused) {
+TEST(OpenStreams, OpensNoStreamIfOneIsRefused) {
   Pipeline pipeline({make_detector("detector", "person")});
   std::atomic<int> records = 0;
   const auto open_both = [&](const std::function<void(StreamConfig&)>& change) {
@@ -46,7 +46,7 @@ TEST(OpenStreams, OpensNoneWhereOneIsRefused) {
   EXPECT_EQ(records, 6);
 }
 
-/// While it takes them, the system has no thread for anybody: each would need a stack of 64 TiB.
+/// After take(), no new thread can start, since each would need a stack of 64 TiB.
 class ThreadsTaken {
  public:
   ThreadsTaken() { pthread_getattr_default_np(&before_); }
@@ -70,8 +70,8 @@ class ThreadsTaken {
   pthread_attr_t before_{};
 };
 
-TEST(OpenStreams, EndsThoseThatBeganWhereOneCannot) {
-  set_log_hook([](LogLevel, std::string_view) {});  // of workers that there are no threads for
+TEST(OpenStreams, EndsTheStreamsThatBeganIfOneCannotBegin) {
+  set_log_hook([](LogLevel, std::string_view) {});  // about workers that cannot start
   Pipeline pipeline({make_detector("detector", "person")});
   const auto open_many = [&](const std::function<void(Frame&)>& before) {
     std::vector<StreamConfig> configs;
@@ -84,7 +84,7 @@ TEST(OpenStreams, EndsThoseThatBeganWhereOneCannot) {
   };
   ThreadsTaken threads;
   bool has_failed = false;
-  // The first stream takes them while others are still to begin, mostly.
+  // Mostly, the first stream calls take() before all others have begun.
   for (int attempt = 0; attempt < 100 && !has_failed; ++attempt) {
     try {
       open_many([&](Frame&) { threads.take(); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code of docs/operations.md, compiled and run.
+// The code of docs/operations.md, which is compiled and run here.
 #include <gmock/gmock.h>
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that the host takes one by one, and frames that it gives.
+// Records that a host pulls one by one, and frames that it pushes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<std::int64_t> pulled_indexes(Pipeline& pipeline, const std::string& 
   return indexes;
 }
 
-TEST(PulledStream, GivesItsRecordsInOrderAndThenNothing) {
+TEST(PulledStream, GivesItsRecordsInOrderAndThenNullopt) {
   Pipeline pipeline({make_detector("people", "person")});
   std::vector<std::int64_t> written;
   pipeline.open_stream({.id = "a",
@@ -51,7 +51,7 @@ TEST(PulledStream, GivesItsRecordsInOrderAndThenNothing) {
   EXPECT_TRUE(report.drops.empty());
 }
 
-TEST(PulledStream, GivesNothingToWhoDoesNotWaitUntilThereIsSomething) {
+TEST(PulledStream, GivesNulloptWithoutAWaitUntilThereIsARecord) {
   Latch entered, release;
   Pipeline pipeline(
       {make_capsule(all_info("slow", "person"),
@@ -89,19 +89,19 @@ TEST(PulledStream, HoldsNoMoreThanItsFramesInFlight) {
   EXPECT_EQ(report.frames + (report.drops.empty() ? 0 : report.drops.at("closed")), given);
 }
 
-TEST(PulledStream, MakesRoomForAFrameWithEachRecord) {
+TEST(PulledStream, MakesRoomForAFrameWithEachPulledRecord) {
   Pipeline pipeline({});
   FrameFeed feed({.capacity = 1});
   pipeline.open_stream({.id = "a", .source = feed.source(), .frames_in_flight = 32, .pull = true});
   for (int i = 0; i < 33; ++i) feed.push(picture());  // one of them waits in the feed
-  // One who does both by turns: each push must come back.
+  // One thread pulls and pushes in turn, so each push must return.
   for (std::int64_t i = 0; i < 100; ++i) {
     EXPECT_EQ(pipeline.next("a")->frame.index, i);
     EXPECT_TRUE(feed.push(picture()));
   }
 }
 
-TEST(PulledStream, IsSharedByThoseWhoPull) {
+TEST(PulledStream, SharesRecordsAmongThreadsThatPull) {
   Pipeline pipeline({make_detector("people", "person")});
   pipeline.open_stream({.id = "a", .source = make_source(200), .pull = true});
   std::vector<std::vector<std::int64_t>> shares(3);
@@ -118,7 +118,7 @@ TEST(PulledStream, IsSharedByThoseWhoPull) {
   EXPECT_EQ(std::set(all.begin(), all.end()).size(), 200u);
 }
 
-TEST(PulledStream, WakesThoseWhoPullWhenItIsClosed) {
+TEST(PulledStream, WakesPullingThreadsWhenItIsClosed) {
   Pipeline pipeline({});
   FrameFeed feed;
   pipeline.open_stream({.id = "a", .source = feed.source(), .pull = true});
@@ -133,7 +133,7 @@ TEST(PulledStream, WakesThoseWhoPullWhenItIsClosed) {
   puller.join();
 }
 
-TEST(PulledStream, EndsWhereItsSinkFails) {
+TEST(PulledStream, EndsWhenItsSinkFails) {
   Pipeline pipeline({});
   pipeline.open_stream({.id = "a",
                         .source = make_source(5),
@@ -148,7 +148,7 @@ TEST(PulledStream, EndsWhereItsSinkFails) {
   EXPECT_EQ(report.frames, 2);
 }
 
-TEST(PulledStream, IsTheOnlyOneToPullFrom) {
+TEST(PulledStream, IsTheOnlyKindThatCanBePulled) {
   Pipeline pipeline({});
   pipeline.open_stream({.id = "a", .source = make_source(1)});
   EXPECT_THAT(
@@ -158,7 +158,7 @@ TEST(PulledStream, IsTheOnlyOneToPullFrom) {
               ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("b")));
 }
 
-TEST(StreamOverflow, DropsTheNewestWhereItIsToldSo) {
+TEST(StreamOverflow, DropsTheNewestOnRequest) {
   Pipeline pipeline({});
   FrameFeed feed({.capacity = 10});
   pipeline.open_stream({.id = "a",
@@ -167,7 +167,7 @@ TEST(StreamOverflow, DropsTheNewestWhereItIsToldSo) {
                         .frames_in_flight = 2,
                         .pull = true});
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(feed.push(picture()));
-  // None is pulled until all are read: two are in flight, and there is no room for the others.
+  // Nothing is pulled until all frames are read: two are in flight, and the others have no room.
   while (pipeline.reports().front().drops["overload"] < 3) std::this_thread::yield();
   EXPECT_EQ(pipeline.next("a")->frame.index, 0);
   EXPECT_TRUE(feed.push(picture()));
@@ -185,7 +185,7 @@ TEST(StreamOverflow, DropsTheNewestWhereItIsToldSo) {
   EXPECT_THAT(report.drops, ElementsAre(Pair("overload", 3)));
 }
 
-TEST(StreamOverflow, KeepsEveryNthAndTellsOfTheOthers) {
+TEST(StreamOverflow, KeepsEveryNthAndReportsTheOthers) {
   Pipeline pipeline({});
   const auto records = run(pipeline, {.source = make_source(7), .keep_every = 3});
   std::vector<std::int64_t> recorded, told;
@@ -200,7 +200,7 @@ TEST(StreamOverflow, KeepsEveryNthAndTellsOfTheOthers) {
   EXPECT_THAT(told, ElementsAre(1, 2, 4, 5));
 }
 
-/// Records of a stream whose frame 0 is held in a capsule until all frames are read.
+/// The records of a stream; frame 0 stays in a capsule until all frames are read.
 std::vector<FrameRecord> records_behind_frame_0(int frames, StreamConfig config,
                                                 std::function<void(Frame&)> before = {}) {
   Latch begun, go;
@@ -226,7 +226,7 @@ std::vector<FrameRecord> records_behind_frame_0(int frames, StreamConfig config,
   return run(pipeline, std::move(config));
 }
 
-TEST(StreamOverflow, TellsOfAFrameThatWasSkippedInTheRecordAfterIt) {
+TEST(StreamOverflow, ReportsASkippedFrameInTheNextRecord) {
   const auto records = records_behind_frame_0(
       7, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 10, .keep_every = 2},
       [](Frame& frame) {
@@ -242,7 +242,7 @@ TEST(StreamOverflow, TellsOfAFrameThatWasSkippedInTheRecordAfterIt) {
   }
 }
 
-TEST(StreamOverflow, TellsOfNoDropsThatNoRecordFollows) {
+TEST(StreamOverflow, DoesNotReportDropsAfterTheLastRecord) {
   const auto records = records_behind_frame_0(
       12, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 3}, [](Frame& frame) {
         if (frame.index == 5) frame.discontinuity = Discontinuity::reconnect;
@@ -255,13 +255,13 @@ TEST(StreamOverflow, TellsOfNoDropsThatNoRecordFollows) {
   }
 }
 
-TEST(StreamOverflow, PassesOnWhatTheOldestHadToTell) {
+TEST(StreamOverflow, PassesOnDropsAndDiscontinuityOfADroppedFrame) {
   const auto records = records_behind_frame_0(
       8, {.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 3, .keep_every = 2},
       [](Frame& frame) {
         if (frame.index == 1) frame.discontinuity = Discontinuity::loop;
       });
-  // 0 is in the capsule; 2 and 4 had to wait, until 6 came.
+  // 0 is in the capsule; 2 and 4 wait until 6 comes.
   std::vector<std::pair<std::int64_t, std::string>> told;
   for (const FrameRecord& record : records)
     for (const FrameRecord::Drop& drop : record.drops) {
@@ -275,7 +275,7 @@ TEST(StreamOverflow, PassesOnWhatTheOldestHadToTell) {
   EXPECT_EQ(records[1].frame.discontinuity, Discontinuity::loop);
 }
 
-TEST(StreamOverflow, TellsOfALongTimeInOneRecordThatStaysSmall) {
+TEST(StreamOverflow, ReportsManyDropsInOneSmallRecord) {
   const auto records = records_behind_frame_0(
       5001, {.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 1, .keep_every = 2});
   ASSERT_EQ(records.size(), 2u);
@@ -292,7 +292,7 @@ TEST(StreamOverflow, RefusesToKeepNone) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("keep_every")));
 }
 
-TEST(FrameFeed, GoesOnWhereASinkWaitsForWhoeverPushes) {
+TEST(FrameFeed, GoesOnWhenASinkWaitsForThePushingThread) {
   Pipeline pipeline({});
   FrameFeed feed({.capacity = 4});
   std::mutex mutex;
@@ -320,7 +320,7 @@ TEST(FrameFeed, GoesOnWhereASinkWaitsForWhoeverPushes) {
   EXPECT_EQ(pipeline.wait("a").frames, 200);
 }
 
-TEST(FrameFeed, TakesWhatAHostHasAndGivesItBack) {
+TEST(FrameFeed, RunsOnFramesThatAHostPushes) {
   const cv::Mat image = picture();
   std::vector<std::string> found;
   {
@@ -340,7 +340,7 @@ TEST(FrameFeed, TakesWhatAHostHasAndGivesItBack) {
   EXPECT_THAT(found, ElementsAre("person"));
 }
 
-TEST(FrameFeed, GivesTheHostsPixelsThemselves) {
+TEST(FrameFeed, SharesThePixelsOfTheHost) {
   Pipeline pipeline({});
   FrameFeed feed;
   pipeline.open_stream({.id = "a", .source = feed.source(), .pull = true});
@@ -359,7 +359,7 @@ TEST(FrameFeed, GivesTheHostsPixelsThemselves) {
   EXPECT_FALSE(feed.push(picture()));
 }
 
-TEST(FrameFeed, TimesFramesByTheClockWhereTheHostDoesNot) {
+TEST(FrameFeed, TimesFramesByTheClockIfTheHostDoesNot) {
   FrameFeed feed;
   const auto source = feed.source();
   for (int i = 0; i < 3; ++i) feed.push(picture());
@@ -369,7 +369,7 @@ TEST(FrameFeed, TimesFramesByTheClockWhereTheHostDoesNot) {
   EXPECT_GT(third->pts, second->pts);
 }
 
-TEST(FrameFeed, SaysWhereThereIsNoRoomAndMarksTheGap) {
+TEST(FrameFeed, SaysWhenThereIsNoRoomAndMarksTheGap) {
   FrameFeed feed({.capacity = 2});
   const auto source = feed.source();
   EXPECT_TRUE(feed.try_push(picture()));
@@ -383,7 +383,7 @@ TEST(FrameFeed, SaysWhereThereIsNoRoomAndMarksTheGap) {
   EXPECT_EQ(after->discontinuity, Discontinuity::gap);
 }
 
-TEST(FrameFeed, LetsThePushGoOnWhereTheStreamEnds) {
+TEST(FrameFeed, EndsAWaitingPushWhenTheStreamEnds) {
   FrameFeed feed({.capacity = 1});
   auto source = feed.source();
   feed.push(picture());
@@ -393,7 +393,7 @@ TEST(FrameFeed, LetsThePushGoOnWhereTheStreamEnds) {
   EXPECT_EQ(source->read(), std::nullopt);
 }
 
-TEST(FrameFeed, RefusesWhatIsNoFrame) {
+TEST(FrameFeed, RefusesInvalidFramesAndSettings) {
   FrameFeed feed({.name = "gate"});
   const auto refused = [](const char* why) {
     return ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(why));

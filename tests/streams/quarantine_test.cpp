@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capsule that keeps failing is left out for a while, and nothing else notices.
+// A capsule that keeps failing is left out for a while; all else goes on as before.
 #include "streams/quarantine.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::Pair;
 
 constexpr QuarantinePolicy kPolicy{.failures = 3, .window = seconds(10), .pause = seconds(30)};
 
-TEST(Quarantine, BeginsWithTheFailureThatIsOneTooManyWithinTheWindow) {
+TEST(Quarantine, BeginsWhenFailuresInTheWindowReachTheLimit) {
   Quarantine quarantine(kPolicy);
   EXPECT_FALSE(quarantine.note(seconds(0), true));
   EXPECT_FALSE(quarantine.note(seconds(8), true));
@@ -35,14 +35,14 @@ TEST(Quarantine, BeginsWithTheFailureThatIsOneTooManyWithinTheWindow) {
   EXPECT_FALSE(quarantine.holds(seconds(42)));
 }
 
-TEST(Quarantine, GoesOnAfterOneFailureOnTrial) {
+TEST(Quarantine, ContinuesAfterOneFailureOnTrial) {
   Quarantine quarantine(kPolicy);
   for (int i = 0; i < 3; ++i) quarantine.note(seconds(i), true);
   EXPECT_TRUE(quarantine.note(seconds(40), true));
   EXPECT_TRUE(quarantine.holds(seconds(69)));
 }
 
-TEST(Quarantine, IsOverAfterOneSuccessOnTrial) {
+TEST(Quarantine, EndsAfterOneSuccessOnTrial) {
   Quarantine quarantine(kPolicy);
   for (int i = 0; i < 3; ++i) quarantine.note(seconds(i), true);
   EXPECT_FALSE(quarantine.note(seconds(40), false));
@@ -51,20 +51,20 @@ TEST(Quarantine, IsOverAfterOneSuccessOnTrial) {
   EXPECT_TRUE(quarantine.note(seconds(43), true));
 }
 
-TEST(Quarantine, IsNotProlongedByFramesThatWereOnTheirWay) {
+TEST(Quarantine, IsNotExtendedByFramesInFlight) {
   Quarantine quarantine(kPolicy);
   for (int i = 0; i < 3; ++i) quarantine.note(seconds(i), true);
   EXPECT_FALSE(quarantine.note(seconds(20), true));
   EXPECT_FALSE(quarantine.holds(seconds(32)));
 }
 
-TEST(Quarantine, DoesNotOutliveTimesThatGoBack) {
+TEST(Quarantine, EndsWhenTimesGoBack) {
   Quarantine quarantine(kPolicy);
   for (int i = 100; i < 103; ++i) quarantine.note(seconds(i), true);
   EXPECT_FALSE(quarantine.holds(seconds(5)));
 }
 
-/// Fails on the frames from 5 to 14, counting the calls.
+/// Fails on frames 5 to 14, and counts the calls.
 std::shared_ptr<Capsule> make_failing(std::atomic<int>& calls, bool stateful,
                                       std::vector<Discontinuity>* seen = nullptr) {
   CapsuleInfo info = all_info("failing", "person");
@@ -106,7 +106,7 @@ TEST(StreamQuarantine, LeavesOutACapsuleThatKeepsFailingAndTriesItAgain) {
   report = pipeline.wait("a");
   set_log_hook({});
 
-  // 5, 6 and 7 fail; from 7 on it pauses for five frames; 12 fails on trial, and from it on again.
+  // Frames 5, 6 and 7 fail; a pause of five frames follows; 12 fails on trial; then another pause.
   EXPECT_THAT(with_code(records, "exception"), ElementsAre(5, 6, 7, 12));
   EXPECT_THAT(with_code(records, "quarantined"), ElementsAre(8, 9, 10, 11, 13, 14, 15, 16));
   EXPECT_EQ(calls, 17);
@@ -114,7 +114,7 @@ TEST(StreamQuarantine, LeavesOutACapsuleThatKeepsFailingAndTriesItAgain) {
   EXPECT_EQ(report.errors, 12);
   EXPECT_THAT(report.quarantined, ElementsAre(Pair("failing", 8)));
   for (const FrameRecord& record : records) EXPECT_EQ(record.objects.size(), 1u);
-  // What comes after a pause does not follow what came before it.
+  // A frame after a pause does not follow the frame before the pause.
   EXPECT_EQ(seen[8], Discontinuity::gap);
   EXPECT_EQ(std::ranges::count(seen, Discontinuity::none), 14);
   ASSERT_EQ(log.size(), 2u);
@@ -161,7 +161,7 @@ TEST(StreamQuarantine, LeavesTheOtherStreamsAlone) {
   good.end();
 }
 
-TEST(StreamQuarantine, IsNotThereUnlessAskedFor) {
+TEST(StreamQuarantine, IsOffByDefault) {
   std::atomic<int> calls{0};
   Pipeline pipeline({make_detector("people", "person"), make_failing(calls, true)});
   const auto records = run(pipeline, {.source = make_source(25)});
@@ -188,7 +188,7 @@ TEST(PipelineQuarantine, LeavesACapsuleOutOfAllStreamsByTheClock) {
       found.push_back(record.errors.empty() ? "" : record.errors[0].code);
     return found;
   };
-  // Two frames of each stream: neither would reach three failures alone.
+  // Each stream has two frames, so that no stream alone reaches three failures.
   EXPECT_THAT(codes(), ElementsAre("exception", "exception"));
   EXPECT_THAT(codes(), ElementsAre("exception", "quarantined"));
   EXPECT_TRUE(pipeline.stats().capsules[0].quarantined);
@@ -203,13 +203,13 @@ TEST(PipelineQuarantine, LeavesACapsuleOutOfAllStreamsByTheClock) {
   set_log_hook({});
 }
 
-TEST(PipelineQuarantine, RefusesTimesThatAreNone) {
+TEST(PipelineQuarantine, RefusesTimesOfZero) {
   EXPECT_THAT([] { Pipeline({}, {.quarantine = {.failures = 1, .window = seconds(0)}}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
                                            HasSubstr("the pipeline's quarantine")));
 }
 
-TEST(StreamQuarantine, RefusesTimesThatAreNone) {
+TEST(StreamQuarantine, RefusesTimesOfZero) {
   Pipeline pipeline({});
   EXPECT_THAT(
       [&] {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever happens, every frame that a source gave is recorded once, in order, or counted as
-// dropped. Rounds of random pipelines, streams, failures and ends; the seed of a failing round is
-// in its trace.
+// Rounds of random pipelines, streams, failures and ends. In each, every frame that a source gave
+// must be recorded once, in order, or counted as dropped. A failing round prints its seed.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -24,7 +23,7 @@ constexpr unsigned kRounds = 100;
 constexpr unsigned kRounds = 500;
 #endif
 
-/// Random numbers that threads may share: which thread gets which does not matter here.
+/// Random numbers that threads may share. Which thread gets which number does not matter.
 class Dice {
  public:
   explicit Dice(unsigned seed) : engine_(seed) {}
@@ -39,7 +38,7 @@ class Dice {
   std::mt19937 engine_;
 };
 
-/// Throws now and then, and changes how many nodes there are.
+/// Throws at random, and at random returns no nodes.
 Process moody(Dice& dice) {
   return [&dice](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState& state) {
     if (auto* counting = dynamic_cast<CountingState*>(&state)) ++counting->frames;
@@ -51,7 +50,7 @@ Process moody(Dice& dice) {
   };
 }
 
-/// Its nodes go through a batch, so that workers block on futures.
+/// Runs its nodes through a batch, so that workers block on futures.
 class BatchingCapsule final : public BaseCapsule {
  public:
   class Batcher final : public BaseBackend<int, int> {
@@ -96,7 +95,7 @@ std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
   return capsules;
 }
 
-/// Another version of one of the round's capsules; now and then one that does not fit.
+/// A new version of one of the round's capsules; at random, one that does not fit.
 std::shared_ptr<Capsule> random_successor(const std::shared_ptr<Capsule>& before, Dice& dice) {
   CapsuleInfo info = before->info();
   info.version = before->info().version + 1;
@@ -131,13 +130,13 @@ void replace_some(Pipeline& pipeline, std::vector<std::shared_ptr<Capsule>> caps
   }
 }
 
-/// What a round knows of one of its streams.
+/// What a round observes of one of its streams.
 struct Watched {
   std::atomic<std::int64_t> given{0};
-  // Written by the stream's delivery alone.
+  // Only the stream's delivery writes the next three.
   std::int64_t recorded = 0;
-  std::int64_t told = 0;             ///< drops that records told of
-  std::vector<std::int64_t> seen{};  ///< both, by index, as they came
+  std::int64_t told = 0;             ///< drops that records reported
+  std::vector<std::int64_t> seen{};  ///< indexes of both, in the order of arrival
   bool sink_fails = false;
   bool source_fails = false;
   bool pulled = false;
@@ -179,7 +178,7 @@ StreamConfig random_stream(const std::string& id, Dice& dice, Watched& watched) 
     config.quarantine = {.failures = static_cast<std::size_t>(1 + dice.upto(3)),
                          .window = std::chrono::seconds(1),
                          .pause = std::chrono::milliseconds(40 * (1 + dice.upto(5)))};
-  // So short that calls are given up which have done nothing wrong.
+  // So short that also some calls without a fault are given up.
   if (dice.one_in(4)) config.capsule_deadline = std::chrono::microseconds(dice.upto(300));
   config.pull = watched.pulled = dice.one_in(4);
   watched.tells_all = !watched.sink_fails && !config.pull && config.keep_every == 1 &&
@@ -195,7 +194,7 @@ void check(const StreamReport& report, const Watched& watched) {
   EXPECT_EQ(report.frames + dropped, watched.given);
   EXPECT_EQ(report.frames, watched.recorded);
   EXPECT_LE(watched.told, dropped);
-  // Each frame once, and none before one that the source gave before it.
+  // Each frame is there once, and in the order of the source.
   EXPECT_EQ(std::ranges::adjacent_find(watched.seen, std::greater_equal<>()), watched.seen.end());
   if (watched.tells_all) {
     EXPECT_EQ(watched.told, dropped);
@@ -203,7 +202,7 @@ void check(const StreamReport& report, const Watched& watched) {
   EXPECT_TRUE(!report.failure || watched.sink_fails || watched.source_fails) << *report.failure;
 }
 
-/// Takes records until the stream has ended or was forgotten.
+/// Pulls records until the stream has ended or is unknown.
 void pull_all(Pipeline& pipeline, const std::string& id) {
   try {
     while (pipeline.next(id)) {
@@ -230,12 +229,12 @@ void play_round(unsigned seed) {
       StreamConfig config =
           random_stream(std::to_string(i), dice, watched[static_cast<std::size_t>(i)]);
       if (dice.one_in(4)) config.capsules = {{"people"}};
-      // With no room for it, the newest frame may be the one to go, and no record follows.
+      // If there is no room, the newest frame may be dropped, and no record follows it.
       if (bound > 0) watched[static_cast<std::size_t>(i)].tells_all = false;
       pipeline.open_stream(std::move(config));
     }
-    // Ends race with each other: some streams are closed by a thread of their own, some are
-    // stopped and waited for here, and in some rounds the pipeline's end comes upon all of them.
+    // Ends race with each other: threads close some streams, this one stops and awaits others, and
+    // in some rounds the destructor of the pipeline ends all of them.
     std::vector<std::thread> closers;
     std::mutex mutex;
     std::jthread replacer;
@@ -274,7 +273,7 @@ void play_round(unsigned seed) {
     check(report, watched[static_cast<std::size_t>(std::stoi(report.id))]);
   for (const auto& capsule : all) {
     EXPECT_EQ(capsule->stream_count(), 0u);
-    capsule->close();  // waits for calls that were given up
+    capsule->close();  // waits for the calls that were given up
   }
 }
 

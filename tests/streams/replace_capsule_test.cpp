@@ -17,7 +17,7 @@ using testing::IsEmpty;
 
 cv::Mat pixels() { return cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(7)); }
 
-/// Its nodes are named after the version.
+/// Finds one node that has the version in its extra data.
 std::shared_ptr<Capsule> detector(int version) {
   CapsuleInfo info = detector_info("detector", "person");
   info.version = version;
@@ -31,7 +31,7 @@ std::shared_ptr<Capsule> detector(int version) {
       });
 }
 
-/// Counts the frames that it has seen, also those that the state before it had seen.
+/// Counts the frames that it and the state before it have seen.
 struct SavingState final : BaseStreamState {
   explicit SavingState(const StreamInfo& info)
       : frames(info.saved.is_null() ? 0 : info.saved.at("frames").get<int>()),
@@ -43,7 +43,7 @@ struct SavingState final : BaseStreamState {
   nlohmann::json config;
 };
 
-/// Finds one node that tells its state.
+/// Finds one node that holds the values of its state.
 std::shared_ptr<Capsule> counter(int version, std::vector<Discontinuity> keeps_state_at = {}) {
   CapsuleInfo info = detector_info("counter", "count");
   info.version = version;
@@ -63,7 +63,7 @@ std::shared_ptr<Capsule> counter(int version, std::vector<Discontinuity> keeps_s
       });
 }
 
-/// A stream to push frames into and pull records from, one by one.
+/// A stream for single frames: a test pushes each one and pulls its record.
 class Hand {
  public:
   Hand(Pipeline& pipeline, std::string id, StreamConfig config = {})
@@ -99,7 +99,7 @@ int count_in(const FrameRecord& record) {
   return record.objects.at(0).extra_data.at("frames").get<int>();
 }
 
-TEST(ReplaceCapsule, TakesEffectAtAnExactFrameWhoseRecordTellsOfIt) {
+TEST(ReplaceCapsule, TakesEffectAtAnExactFrameThatRecordsIt) {
   Pipeline pipeline({detector(1)});
   Hand gate(pipeline, "gate");
   EXPECT_EQ(version_in(gate.play()), 1);
@@ -118,7 +118,7 @@ TEST(ReplaceCapsule, TakesEffectAtAnExactFrameWhoseRecordTellsOfIt) {
   EXPECT_EQ(gate.end().frames, 4);
 }
 
-TEST(ReplaceCapsule, LeavesFramesThatWereReadToTheOldOne) {
+TEST(ReplaceCapsule, LeavesFramesInFlightToTheOldCapsule) {
   Latch release;
   CapsuleInfo info = detector_info("detector", "person");
   auto old =
@@ -133,12 +133,12 @@ TEST(ReplaceCapsule, LeavesFramesThatWereReadToTheOldOne) {
   while (pipeline.stats().streams[0].read < 1) std::this_thread::yield();
   EXPECT_THAT(pipeline.replace_capsule(detector(2)), ElementsAre(std::pair("gate", 1)));
   EXPECT_EQ(version_in((gate.push(), release.open(), gate.pull(), gate.pull())), 2);
-  // Nobody keeps the old one, and so it is closed and gone once its last frame has passed.
+  // Nothing else holds the old capsule, so it is closed and destroyed after its last frame.
   while (!watched.expired()) std::this_thread::yield();
   EXPECT_EQ(pipeline.stats().capsules.size(), 1u);
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateThatTheOldOneSaves) {
+TEST(ReplaceCapsule, GoesOnWithTheSavedStateOfTheOldCapsule) {
   const auto old = counter(1), newer = counter(2);
   Pipeline pipeline({old});
   StreamConfig config;
@@ -156,7 +156,7 @@ TEST(ReplaceCapsule, GoesOnWithTheStateThatTheOldOneSaves) {
   EXPECT_EQ(newer->stream_count(), 0u);
 }
 
-TEST(ReplaceCapsule, RefusesOneThatDoesNotTakeAStreamsConfiguration) {
+TEST(ReplaceCapsule, RefusesACapsuleThatDoesNotTakeAStreamsConfig) {
   Pipeline pipeline({counter(1)});
   StreamConfig config;
   config.config["counter"] = {{"zone", 3}};
@@ -173,7 +173,7 @@ TEST(ReplaceCapsule, RefusesOneThatDoesNotTakeAStreamsConfiguration) {
   gate.end();
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateAlsoOverVersionsThatHadNoFrame) {
+TEST(ReplaceCapsule, GoesOnWithTheStateOverVersionsWithoutAFrame) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");
   for (int i = 0; i < 3; ++i) gate.play();
@@ -187,7 +187,7 @@ TEST(ReplaceCapsule, GoesOnWithTheStateAlsoOverVersionsThatHadNoFrame) {
   EXPECT_EQ(count_in(gate.play()), 1) << "one between was to begin anew";
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateWhereACapsuleComesBackBeforeAFrame) {
+TEST(ReplaceCapsule, GoesOnWithTheStateIfACapsuleComesBackBeforeAFrame) {
   const auto first = counter(1);
   Pipeline pipeline({first});
   Hand gate(pipeline, "gate");
@@ -199,7 +199,7 @@ TEST(ReplaceCapsule, GoesOnWithTheStateWhereACapsuleComesBackBeforeAFrame) {
   EXPECT_EQ(first->stream_count(), 0u);
 }
 
-TEST(ReplaceCapsule, NeverChangesWhichCapsulesThereAre) {
+TEST(ReplaceCapsule, NeverChangesTheSetOfCapsules) {
   const auto taker = [](const std::string& name, const std::string& nodes) {
     return make_capsule(all_info(name, nodes), give_back);
   };
@@ -230,7 +230,7 @@ TEST(ReplaceCapsule, NeverChangesWhichCapsulesThereAre) {
   EXPECT_THAT(record.replacements, IsEmpty());
 }
 
-TEST(ReplaceCapsule, BeginsAnewWhereTheStateIsNotToBeKept) {
+TEST(ReplaceCapsule, BeginsAnewIfTheStateIsNotKept) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");
   for (int i = 0; i < 3; ++i) gate.play();
@@ -238,7 +238,7 @@ TEST(ReplaceCapsule, BeginsAnewWhereTheStateIsNotToBeKept) {
   EXPECT_EQ(count_in(gate.play()), 1);
 }
 
-TEST(ReplaceCapsule, BeginsAnewWhereTheFirstFrameFollowsNothing) {
+TEST(ReplaceCapsule, BeginsAnewAtADiscontinuity) {
   Pipeline pipeline({counter(1)});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
@@ -283,7 +283,7 @@ TEST(ReplaceCapsule, DoesNotCarryOverAStateThatADroppedFrameEnded) {
   EXPECT_EQ(records[3].frame.discontinuity, Discontinuity::gap);
 }
 
-TEST(ReplaceCapsule, KeepsTheOptionsThatStreamsHaveSet) {
+TEST(ReplaceCapsule, KeepsTheOptionsOfStreams) {
   const auto with_threshold = [](int version, double most) {
     CapsuleInfo info = detector_info("detector", "person");
     info.version = version;
@@ -311,7 +311,7 @@ TEST(ReplaceCapsule, KeepsTheOptionsThatStreamsHaveSet) {
   EXPECT_EQ(gate.play().objects[0].extra_data["threshold"], 0.75) << "nothing has changed";
 }
 
-TEST(ReplaceCapsule, ChangesNothingWhereTheNewOneDoesNotFit) {
+TEST(ReplaceCapsule, ChangesNothingIfTheNewCapsuleDoesNotFit) {
   Pipeline pipeline({detector(1), make_capsule(all_info("taker", "person"), give_back)});
   Hand gate(pipeline, "gate");
   gate.play();
@@ -332,7 +332,7 @@ TEST(ReplaceCapsule, ChangesNothingWhereTheNewOneDoesNotFit) {
   EXPECT_THAT(record.replacements, IsEmpty());
 }
 
-TEST(ReplaceCapsule, ChangesNothingWhereAStreamsStateCannotBeOpened) {
+TEST(ReplaceCapsule, ChangesNothingIfTheStateOfAStreamCannotBeOpened) {
   const auto old = counter(1), newer = counter(2);
   Pipeline elsewhere({newer});
   Hand taken(elsewhere, "gate");
@@ -345,7 +345,7 @@ TEST(ReplaceCapsule, ChangesNothingWhereAStreamsStateCannotBeOpened) {
   EXPECT_EQ(version_in(first.play()), 1);
 }
 
-TEST(ReplaceCapsule, GoesBackWhereTheNewOneFailsInItsTrial) {
+TEST(ReplaceCapsule, GoesBackWhenTheNewCapsuleFailsInItsTrial) {
   std::vector<std::string> lines;
   std::mutex mutex;
   set_log_hook([&](LogLevel, std::string_view line) {
@@ -374,7 +374,7 @@ TEST(ReplaceCapsule, GoesBackWhereTheNewOneFailsInItsTrial) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("on trial")));
   EXPECT_EQ(version_in(gate.play()), 2);
   EXPECT_EQ(gate.play().errors.size(), 1u);
-  // The frame that failed is answered before all streams are back.
+  // The failed frame is answered before all streams have the old version again.
   FrameRecord record = gate.play();
   while (record.replacements.empty()) record = gate.play();
   EXPECT_EQ(record.replacements[0].to_version, 1);
@@ -389,7 +389,7 @@ TEST(ReplaceCapsule, GoesBackWhereTheNewOneFailsInItsTrial) {
   EXPECT_THAT(lines, testing::Contains(HasSubstr("failed in its trial; version 1 is back")));
 }
 
-TEST(ReplaceCapsule, LetsGoOfTheOldOneOnceTheTrialIsPassed) {
+TEST(ReplaceCapsule, ReleasesTheOldCapsuleWhenTheTrialIsPassed) {
   auto old = detector(1);
   const std::weak_ptr<Capsule> watched = old;
   Pipeline pipeline({std::move(old)});
@@ -403,7 +403,7 @@ TEST(ReplaceCapsule, LetsGoOfTheOldOneOnceTheTrialIsPassed) {
   while (!watched.expired()) std::this_thread::yield();
 }
 
-TEST(ReplaceCapsule, TurnsStatefulAndBack) {
+TEST(ReplaceCapsule, SwitchesBetweenStatelessAndStateful) {
   const auto stateful = [](int version) {
     CapsuleInfo info = detector_info("detector", "person");
     info.version = version;
@@ -433,7 +433,7 @@ TEST(ReplaceCapsule, TurnsStatefulAndBack) {
   EXPECT_EQ(gate.end().frames, 5);
 }
 
-TEST(ReplaceCapsule, TouchesNoStreamThatDoesNotGoThroughIt) {
+TEST(ReplaceCapsule, ChangesNoStreamThatDoesNotUseTheCapsule) {
   Pipeline pipeline({detector(1), make_detector("cars", "car")});
   StreamConfig config;
   config.capsules = {{"cars"}};
@@ -442,8 +442,8 @@ TEST(ReplaceCapsule, TouchesNoStreamThatDoesNotGoThroughIt) {
   EXPECT_THAT(road.play().replacements, IsEmpty());
 }
 
-// Frames stream in while versions change under them: each is answered once, in order, and no
-// version is met again once a newer one was.
+// Versions change while frames come in. Each frame is answered once and in order, and an old
+// version never follows a newer one.
 TEST(ReplaceCapsule, NeverGoesBackWhileFramesStream) {
   Pipeline pipeline({counter(1)});
   std::atomic<bool> done = false;

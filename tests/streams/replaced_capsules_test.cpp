@@ -20,10 +20,10 @@ std::shared_ptr<CapsuleSlot> called_once() {
   return slot;
 }
 
-TEST(ReplacedCapsules, DoNotPileUpWhereNobodyAsks) {
+TEST(ReplacedCapsules, DoNotAccumulateWithoutQueries) {
   ReplacedCapsules replaced;
   for (std::uint64_t i = 0; i < 50; ++i) {
-    replaced.add(called_once());  // and gone
+    replaced.add(called_once());  // and released
     ASSERT_EQ(replaced.past().size(), i == 0 ? 0u : 1u);
     if (i > 0) {
       EXPECT_EQ(replaced.past().begin()->second.calls, i) << "all but the last one";

@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::vector<FrameRecord>& records) {
   return lines;
 }
 
-/// The first line in which they differ, and that alone.
+/// Compares lines; a failure shows only the first difference.
 testing::AssertionResult are_same(const std::vector<std::string>& lines,
                                   const std::vector<std::string>& expected) {
   for (std::size_t i = 0; i < std::max(lines.size(), expected.size()); ++i) {
@@ -83,7 +83,7 @@ TEST_P(SlicedStreams, HaveTheRecordsOfARunInOneGo) {
   }
 }
 
-TEST_P(SlicedStreams, HaveThemWhereVideosAreDamagedToo) {
+TEST_P(SlicedStreams, HaveThemAlsoForDamagedVideos) {
   for (unsigned seed = GetParam(); seed < GetParam() + 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Dice dice(seed);
@@ -107,7 +107,7 @@ TEST_P(SlicedStreams, HaveThemWhereVideosAreDamagedToo) {
 INSTANTIATE_TEST_SUITE_P(From, SlicedStreams, testing::Values(0u, 100u, 200u, 300u, 400u),
                          testing::PrintToStringParamName());
 
-TEST(SlicedStream, GoesOnInOrderWhereAVideoIsDamaged) {
+TEST(SlicedStream, GoesOnInOrderWhenAVideoIsDamaged) {
   for (const std::string frames :
        {"..........x.........", "x...................", "...................x",
         "....x..x.|....x....", "xxxxxxxxxx.........."}) {
@@ -125,7 +125,7 @@ TEST(SlicedStream, GoesOnInOrderWhereAVideoIsDamaged) {
 }
 
 std::string with_wrong_bytes(std::string clip, Dice& dice) {
-  // Where pictures are, not the container's own words.
+  // In the part with pictures, not in the headers of the container.
   const int begin = static_cast<int>(clip.size() / 20);
   const int length = static_cast<int>(clip.size() * 3 / 4);
   for (int i = 1 + dice.below(12); i > 0; --i)
@@ -133,7 +133,7 @@ std::string with_wrong_bytes(std::string clip, Dice& dice) {
   return clip;
 }
 
-TEST(SlicedStream, HoldsToADiscontinuityInEveryPlace) {
+TEST(SlicedStream, HandlesADiscontinuityInEveryPlace) {
   CapsuleInfo keeping = noting_info("keeping", "k1", false);
   keeping.keeps_state_at = {Discontinuity::gap, Discontinuity::loop};
   Pipeline pipeline(
@@ -159,7 +159,7 @@ TEST(SlicedStream, HoldsToADiscontinuityInEveryPlace) {
       }
 }
 
-/// Notes what frames look like.
+/// Notes a hash of the pixels of each frame.
 std::shared_ptr<Capsule> make_hasher() {
   return make_capsule(noting_info("hasher", "look", false),
                       [](const Frame& frame, auto, const auto&, auto&) {
@@ -193,7 +193,7 @@ TEST(SlicedStream, HasThePicturesOfAVideo) {
   }
 }
 
-TEST(SlicedStream, IsNotOpenedWhereAConfigDoesNotFit) {
+TEST(SlicedStream, IsNotOpenedIfAConfigDoesNotFit) {
   CapsuleInfo info = noting_info("r", "k", false);
   info.stream_config_schema = {{"type", "object"},
                                {"properties", {{"line", {{"type", "integer"}}}}}};
@@ -212,7 +212,7 @@ TEST(SlicedStream, IsNotOpenedWhereAConfigDoesNotFit) {
   EXPECT_THAT(pipeline.reports(), IsEmpty());
 }
 
-TEST(SlicedStream, RunsAsManySlicesAtOnceAsThereAreCores) {
+TEST(SlicedStream, RunsAsManySlicesAtOnceAsCores) {
   const bool has_two_cores = std::thread::hardware_concurrency() > 1;
   std::binary_semaphore second(0);
   std::atomic<bool> met = false;
@@ -229,7 +229,7 @@ TEST(SlicedStream, RunsAsManySlicesAtOnceAsThereAreCores) {
 }
 
 TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
-  constexpr std::int64_t kMost = 2 * (4096 + 64);  // of two slices, what is in flight included
+  constexpr std::int64_t kMost = 2 * (4096 + 64);  // of two slices, with the frames in flight
   constexpr std::int64_t kFrames = 40'000;
   std::atomic<std::int64_t> calls = 0;
   Pipeline pipeline({make_capsule(detector_info("d", "x"), [&](const Frame&, auto, auto&, auto&) {
@@ -241,7 +241,7 @@ TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
                         .source = std::make_unique<IndexedSource>(std::string(kFrames, '.')),
                         .sinks = {make_callback_sink(
                             [&](const FrameRecord& record) {
-                              // The first record waits for more than may be kept of its slice.
+                              // The first record waits for more calls than a slice keeps records.
                               while (record.frame.index == 0 && calls <= 4096)
                                 std::this_thread::yield();
                               farthest = std::max(farthest, calls - record.frame.index);
@@ -254,7 +254,7 @@ TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
                                 "before the first one's records are";
 }
 
-TEST(SlicedStream, HasTheFramesOfADamagedVideoAsReadInOneGo) {
+TEST(SlicedStream, HasTheFramesOfADamagedVideoAsInOneGo) {
   const TemporaryFolder folder;
   int shorter = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -266,8 +266,8 @@ TEST(SlicedStream, HasTheFramesOfADamagedVideoAsReadInOneGo) {
     const std::string clip =
         folder.write("damaged" + whole, with_wrong_bytes(read_file(folder / whole), dice)).string();
     if (seed % 4 >= 2) destroy(clip, packet_of(folder / whole, 20 + dice.below(50)));
-    // Not their pixels: what a decoder makes up for damaged parts depends on what its threads have
-    // just done, and differs between two runs in one go.
+    // Pixels are not compared: what a decoder shows for damaged parts depends on what its threads
+    // have just done, and differs between two runs in one go.
     Pipeline pipeline({make_recent(noting_info("r", "k", false), 4)});
     const auto serial = lines_of(run(pipeline, {.source = open_source(clip)}));
     if (serial.size() < 90) ++shorter;
@@ -280,7 +280,7 @@ TEST(SlicedStream, HasTheFramesOfADamagedVideoAsReadInOneGo) {
   EXPECT_GE(shorter, 5) << "pictures were lost";
 }
 
-TEST(SlicedStream, IsWholeWhereOnlyWhatItLooksAheadToIsDamaged) {
+TEST(SlicedStream, IsCompleteIfOnlyItsLookAheadIsDamaged) {
   Pipeline pipeline({make_around(noting_info("w", "l", false), {{0, 1, 2}})});
   const std::string frames = "..........x.........";
   const auto serial = lines_of(run(pipeline, {.source = std::make_unique<IndexedSource>(frames)}));
@@ -292,7 +292,7 @@ TEST(SlicedStream, IsWholeWhereOnlyWhatItLooksAheadToIsDamaged) {
   EXPECT_THAT(run(pipeline, std::move(bounded)), SizeIs(14)) << "not the frames behind it";
 }
 
-TEST(Groups, FailWhereAVideoIsDamaged) {
+TEST(Groups, FailWhenAVideoIsDamaged) {
   Pipeline pipeline({make_detector("d", "x")});
   pipeline.open_stream({.id = "s",
                         .source = std::make_unique<IndexedSource>("....x....."),
@@ -303,7 +303,7 @@ TEST(Groups, FailWhereAVideoIsDamaged) {
   EXPECT_THAT(*report.failure, HasSubstr("frame 4"));
 }
 
-TEST(Selection, IsRefusedWhereItCannotBeFound) {
+TEST(Selection, IsRefusedIfItsRowsCannotBeFound) {
   Pipeline pipeline({make_detector("d", "x")});
   EXPECT_THAT(
       [&] {
@@ -319,7 +319,7 @@ TEST(Selection, IsRefusedWhereItCannotBeFound) {
               HasSubstr("ends after 30 frames, and frame 30 is asked for"));
 }
 
-TEST(SlicedStream, CallsCapsulesForTheFramesThatTheyNeedAlone) {
+TEST(SlicedStream, CallsCapsulesOnlyForTheFramesTheyNeed) {
   std::atomic<int> calls = 0;
   auto counted = make_capsule(detector_info("slow", "x"), [&](const Frame&, auto, auto&, auto&) {
     ++calls;
@@ -353,9 +353,9 @@ std::vector<std::string> seen_at(const std::vector<std::int64_t>& rows,
 }
 
 TEST(Selection, GivesABoundedCapsuleItsWarmUp) {
-  // Scanner gives [0, 3, 3, 4, 5] for a kernel of warm-up 3 that counts all it has seen. One that
-  // depends on no more than its warm-up counts to 3, wherever the rows are cut; the other one's
-  // declaration is not true, and what it gives depends on the cut.
+  // Scanner gives [0, 3, 3, 4, 5] for a kernel of warm-up 3 that counts all frames it has seen. A
+  // capsule that depends only on its warm-up counts to 3 for every cut of the rows. The last
+  // capsule here depends on more than it declares, so its results depend on the cut.
   // [golden]
   EXPECT_THAT(seen_at({0, 10, 25, 26, 27}, make_counter(3, 3)),
               ElementsAre("0", "3", "3", "3", "3"));
@@ -387,7 +387,7 @@ TEST(Selection, ReadsASourceWithoutIndexInOrder) {
       ElementsAre(all[2], all[20], all[29]));
 }
 
-TEST(Slices, AreRefusedWhereTheyCannotBe) {
+TEST(Slices, AreRefusedIfTheyAreImpossible) {
   Pipeline pipeline({make_counter({}, 9), make_detector("d", "x")});
   const auto expect_refused = [&](StreamConfig config, const char* why) {
     config.id = "s";
@@ -419,7 +419,7 @@ TEST(Slices, AreRefusedWhereTheyCannotBe) {
                InvalidArgument);
 }
 
-TEST(Slices, AreLeftOutWhereTheyDoNotPay) {
+TEST(Slices, AreLeftOutIfTheyDoNotPay) {
   const auto report_of = [](std::shared_ptr<Capsule> capsule, std::size_t frames,
                             std::unique_ptr<Source> source = nullptr) {
     Pipeline pipeline({std::move(capsule)});
@@ -459,7 +459,7 @@ TEST(Groups, AreStreamsOfTheirOwn) {
   EXPECT_THAT(record_line(records[4]), HasSubstr("\"group\":1,\"frame_index\":0"));
 }
 
-TEST(SlicedStream, CountsTheFramesThatACapsuleInQuarantineIsLeftOutOf) {
+TEST(SlicedStream, CountsFramesWithoutACapsuleInQuarantine) {
   set_log_hook([](LogLevel, std::string_view) {});
   const auto failing = make_capsule(
       detector_info("failing", "person"),
@@ -501,7 +501,7 @@ TEST(SlicedStream, EndsWithASinkThatFails) {
   EXPECT_GE(report.drops.at("stream_failed"), 1);
 }
 
-TEST(SlicedStream, LetsGoOfPixelsThatNobodyWants) {
+TEST(SlicedStream, ReleasesPixelsThatNoSinkWants) {
   Pipeline pipeline({make_detector("d", "x")});
   for (const bool wanted : {false, true}) {
     pipeline.open_stream({.id = "s",
@@ -542,10 +542,10 @@ TEST(SlicedStream, CanBePulledStoppedAndClosed) {
   const StreamReport report = pipeline.wait("s");
   EXPECT_LE(report.frames, 200);
   EXPECT_FALSE(report.failure);
-  open(false);  // and is ended by the pipeline
+  open(false);  // the pipeline ends it
 }
 
-TEST(SlicedStream, MayEndAtAnyMoment) {
+TEST(SlicedStream, CanEndAtAnyMoment) {
   for (unsigned round = 0; round < 200; ++round) {
     Dice dice(round);
     Pipeline pipeline(random_capsules(dice));

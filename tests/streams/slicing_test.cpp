@@ -29,7 +29,7 @@ Rows rows_between(std::vector<RowRange> ranges) {
   return rows;
 }
 
-TEST(Rows, AreASetHoweverTheyAreAdded) {
+TEST(Rows, AreASetInAnyOrderOfAdding) {
   std::mt19937 random(3);
   const auto below = [&](int bound) {
     return static_cast<std::int64_t>(random() % static_cast<unsigned>(bound));
@@ -81,7 +81,7 @@ TEST(Rows, AreCutIntoPartsOfAboutTheSameSize) {
   }
 }
 
-TEST(Rows, AreThoseOfASampler) {
+TEST(Rows, CanComeFromASampler) {
   EXPECT_EQ(rows_of(Sampler::all(), 7), Rows({0, 7}));
   EXPECT_EQ(rows_of(Sampler::stride(3), 7), rows_between({{0, 1}, {3, 4}, {6, 7}}));
   EXPECT_EQ(rows_of(Sampler::gather({0, 4, 5}), 7), rows_between({{0, 1}, {4, 6}}));
@@ -106,7 +106,7 @@ CapsuleInfo with_stencil(CapsuleInfo info, std::vector<int> offsets) {
   return info;
 }
 
-/// In the order given, as the plan would have it.
+/// A program of these capsules in the given order, which must be that of a plan.
 Program program_of(std::vector<CapsuleInfo> infos) {
   Program program;
   for (CapsuleInfo& info : infos) {
@@ -126,7 +126,7 @@ SliceRun only_run(const Program& program, Rows wanted, std::int64_t frames = 100
   return slice.runs.at(0);
 }
 
-TEST(SliceNeeds, AreNothingForStatelessCapsules) {
+TEST(SliceNeeds, AreEmptyForStatelessCapsules) {
   const Program program = program_of({detector_info("d", "x"), all_info("a", "x")});
   const SliceRun run = only_run(program, rows_between({{10, 20}, {40, 41}}));
   EXPECT_EQ(run.fed, rows_between({{10, 20}, {40, 41}})) << "nothing is kept from one to the other";
@@ -134,7 +134,7 @@ TEST(SliceNeeds, AreNothingForStatelessCapsules) {
   EXPECT_EQ(SliceNeeds(program).lead(), 0);
 }
 
-TEST(SliceNeeds, AddUpWhereCapsulesBuildOnEachOther) {
+TEST(SliceNeeds, AddUpIfCapsulesDependOnEachOther) {
   const Program program =
       program_of({with_warmup(detector_info("d", "x"), 5), with_warmup(all_info("a", "x"), 7),
                   with_stencil(all_info("s", "x"), {-2, 0, 3})});
@@ -149,7 +149,7 @@ TEST(SliceNeeds, AddUpWhereCapsulesBuildOnEachOther) {
   EXPECT_EQ(needs.unbounded(), nullptr);
 }
 
-TEST(SliceNeeds, DoNotAddUpSideBySide) {
+TEST(SliceNeeds, DoNotAddUpForIndependentCapsules) {
   const Program program = program_of(
       {detector_info("slow", "x"), with_warmup(detector_info("d", "y"), 50),
        with_stencil(detector_info("s", "z"), {-1, 0, 4}), with_warmup(all_info("a", "x"), 20)});
@@ -161,7 +161,7 @@ TEST(SliceNeeds, DoNotAddUpSideBySide) {
   EXPECT_EQ(run.fed, Rows({50, 114}));
 }
 
-TEST(SliceNeeds, EndWhereTheStreamDoes) {
+TEST(SliceNeeds, EndAtTheEndOfTheStream) {
   const Program program =
       program_of({with_stencil(with_warmup(detector_info("d", "x"), 30), {-5, 5})});
   EXPECT_EQ(only_run(program, Rows({10, 20}), 22).fed, Rows({0, 22}));
@@ -178,7 +178,7 @@ TEST(SliceNeeds, AreAllFramesBeforeForUnboundedState) {
   EXPECT_EQ(*SliceNeeds(program).unbounded(), "tracker");
 }
 
-TEST(SliceNeeds, AreRunsApartWhereFramesBetweenAreNotFed) {
+TEST(SliceNeeds, AreSeparateRunsIfFramesBetweenAreNotFed) {
   const Program program = program_of({with_warmup(detector_info("d", "x"), 3)});
   const Slice slice =
       SliceNeeds(program).slice(rows_of(Sampler::gather({0, 10, 14, 25, 26, 27}), 40), 40);

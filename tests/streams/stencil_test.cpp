@@ -17,7 +17,7 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A stream whose frames have what is written: '.' follows, '|' does not, '0' is null.
+/// A source with a frame for each character: '.' follows, '|' does not, '0' is null.
 std::unique_ptr<Source> source_of(const std::string& frames) {
   return std::make_unique<MemorySource>(MemorySource::Plan{
       .frames = static_cast<std::int64_t>(frames.size()), .before = [frames](Frame& frame) {
@@ -65,7 +65,7 @@ TEST(Stencil, ShowsTheFramesAtItsOffsets) {
   }
 }
 
-TEST(Stencil, HasAnErrorAtTheEdgeWhereItSaysSo) {
+TEST(Stencil, GivesAnErrorAtTheEdgeIfRequested) {
   const auto records = run_on("...|", make_window_noter("n", {{-1, 0, 1}, StencilEdge::error}));
   std::vector<std::string> outcome;
   for (const FrameRecord& record : records)
@@ -93,7 +93,7 @@ TEST(Stencil, SharesPixelsWithTheFrames) {
   EXPECT_EQ(run_on("......", capsule).size(), 6u);
 }
 
-/// Adds up what nodes of its kind note in the window, between brackets.
+/// Joins the notes of nodes of its kind in the window, in brackets.
 std::shared_ptr<Capsule> make_gatherer(std::string name, const std::string& kind, Stencil stencil) {
   CapsuleInfo info = all_info(std::move(name), kind);
   info.output_type.extra_data = {"note"};
@@ -121,13 +121,13 @@ std::shared_ptr<Capsule> make_numberer(const std::string& finds) {
                       });
 }
 
-TEST(Stencil, ShowsTheNodesOfNeighboursAsTheyCame) {
+TEST(Stencil, ShowsTheNodesOfNeighboursUnchanged) {
   Pipeline pipeline({make_numberer("x"), make_gatherer("g", "x", {{-1, 0, 1}})});
   EXPECT_THAT(notes_of(run(pipeline, {.source = source_of("..|.0")}), "x"),
               ElementsAre("(001)", "(011)", "(223)", "(233)", "no x"));
 }
 
-TEST(Stencil, ComesOverAStencil) {
+TEST(Stencil, CanFollowAnotherStencil) {
   Pipeline pipeline({make_numberer("x"), make_gatherer("g", "x", {{0, 1}}),
                      make_gatherer("h", "x", {{-1, 0, 2}, StencilEdge::null})});
   EXPECT_THAT(notes_of(run(pipeline, {.source = source_of("....")}), "x"),
@@ -171,7 +171,7 @@ TEST(Stencil, GivesAStatefulCapsuleItsFramesInOrder) {
               ElementsAre("0: 0 2", "1: 1 2", "2: 2 2", "0: 3 4", "1: 4 4"));
 }
 
-TEST(Stencil, LooksFartherAheadThanFramesMayBeInFlight) {
+TEST(Stencil, LooksFurtherAheadThanTheFramesInFlight) {
   Pipeline pipeline({make_window_noter("n", {{0, 7}}), make_window_noter("m", {{3}})},
                     {.workers = 1, .frames_in_flight = 1});
   const auto records = run(pipeline, {.source = make_source(20), .frames_in_flight = 1});
@@ -180,7 +180,7 @@ TEST(Stencil, LooksFartherAheadThanFramesMayBeInFlight) {
   EXPECT_EQ(note_of(records[10], "m_note"), "13");
 }
 
-TEST(Stencil, IsThatOfOneFrameWhereTheHostCallsTheCapsuleWithOne) {
+TEST(Stencil, HasOnlyOneFrameIfTheHostCallsTheCapsule) {
   const auto note_of_call = [](StencilEdge edge) {
     const auto capsule = make_window_noter("n", {{-1, 0, 1}, edge});
     const Frame frame{.image = cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0)), .index = 5};
@@ -196,7 +196,7 @@ TEST(Stencil, IsThatOfOneFrameWhereTheHostCallsTheCapsuleWithOne) {
   }
 }
 
-TEST(Stencil, GoesOnOverDropsAndOptionsAndAReplacement) {
+TEST(Stencil, GoesOnOverSkippedFramesAndAReplacement) {
   Pipeline pipeline({make_window_noter("n", {{-1, 0}})});
   pipeline.open_stream({.id = "s",
                         .source = source_of("......"),
@@ -222,7 +222,7 @@ TEST(Stencil, GoesOnOverDropsAndOptionsAndAReplacement) {
   EXPECT_EQ(notes.front(), "0 0");
 }
 
-TEST(Stencil, EndsWhereAVersionWithoutOneTakesOver) {
+TEST(Stencil, EndsWhenAVersionWithoutAStencilTakesOver) {
   const auto info_of = [](bool has_stencil) {
     CapsuleInfo info = all_info("g", "x");
     info.output_type.extra_data = {"note"};
@@ -245,7 +245,7 @@ TEST(Stencil, EndsWhereAVersionWithoutOneTakesOver) {
   }
 }
 
-/// What a window of that stream must show, worked out one by one.
+/// What a window of that stream must show, computed step by step.
 std::string expected_window(const std::string& frames, std::int64_t index, const Stencil& stencil) {
   std::string text;
   for (const int offset : stencil.offsets) {
@@ -268,7 +268,7 @@ std::string expected_window(const std::string& frames, std::int64_t index, const
   return text;
 }
 
-TEST(Stencil, ShowsWhatItMustOnRandomStreams) {
+TEST(Stencil, ShowsTheRightFramesOfRandomStreams) {
   std::mt19937 random(7);
   const auto below = [&](int bound) {
     return static_cast<int>(random() % static_cast<unsigned>(bound));
@@ -295,8 +295,8 @@ TEST(Stencil, ShowsWhatItMustOnRandomStreams) {
   }
 }
 
-/// What a live stream analyses is what it has not dropped, and windows are of that.
-TEST(Stencil, IsOfTheFramesThatALiveStreamHasNotDropped) {
+/// A live stream analyses the frames that it has not dropped, and windows consist of those.
+TEST(Stencil, SkipsTheDroppedFramesOfALiveStream) {
   std::int64_t dropped = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 dice(seed);
@@ -334,7 +334,7 @@ TEST(Stencil, IsOfTheFramesThatALiveStreamHasNotDropped) {
     EXPECT_EQ(accounted, 60);
     dropped += 60 - report.frames;
 
-    std::string analysed;  // as the stream has gone on without those that were dropped
+    std::string analysed;  // the stream without its dropped frames
     for (const FrameRecord& record : records)
       analysed += record.frame.is_null                                ? '0'
                   : record.frame.discontinuity != Discontinuity::none ? '|'
@@ -346,7 +346,7 @@ TEST(Stencil, IsOfTheFramesThatALiveStreamHasNotDropped) {
         const int step = offset < 0 ? -1 : 1;
         auto nearest = static_cast<int>(i);
         for (int at = nearest; at != static_cast<int>(i) + offset;) {
-          // Between the two, the later one must follow the earlier one.
+          // Of each two neighbours, the later one must follow the earlier one.
           const int later = step < 0 ? at : at + 1;
           at += step;
           if (at < 0 || at >= static_cast<int>(records.size())) break;
@@ -364,7 +364,7 @@ TEST(Stencil, IsOfTheFramesThatALiveStreamHasNotDropped) {
   EXPECT_GT(dropped, 100);
 }
 
-/// Waits before it gives the frame of that index.
+/// Waits `pause` before it gives the frame with that index.
 class PausingSource final : public Source {
  public:
   PausingSource(std::unique_ptr<Source> source, std::int64_t index, std::chrono::milliseconds pause)
@@ -382,7 +382,7 @@ class PausingSource final : public Source {
   const std::chrono::milliseconds pause_;
 };
 
-TEST(Stencil, HasItsWaitForLaterFramesInTheLatency) {
+TEST(Stencil, AddsItsWaitForLaterFramesToTheLatency) {
   constexpr std::chrono::milliseconds kPause(50);
   Pipeline pipeline({make_window_noter("w", {{0, 3}})});
   pipeline.open_stream({.id = "s",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that open, push, pull, change, replace, break and close, all at once, on one pipeline.
+// Threads that open, push, pull, set options, replace, fail and close, all at once, on one
+// pipeline.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -18,7 +19,7 @@ namespace {
 constexpr int kActors = 4;
 constexpr int kOperations = 3000;  // of each thread
 
-/// Throws where a frame's first pixel says so, and otherwise counts the frame.
+/// Throws if the first pixel of a frame is 1 and `strict` is set; otherwise counts the frame.
 std::shared_ptr<Capsule> marker(int version, bool stateful) {
   CapsuleInfo info = detector_info("marker", "mark");
   info.version = version;
@@ -37,7 +38,7 @@ std::shared_ptr<Capsule> marker(int version, bool stateful) {
   });
 }
 
-/// A stream of one thread, and what that thread knows of it.
+/// A stream of one thread, and what that thread has counted.
 struct Own {
   std::unique_ptr<FrameFeed> feed;
   bool pull = false;
@@ -47,7 +48,7 @@ struct Own {
       std::make_shared<std::atomic<std::int64_t>>();
 };
 
-/// One thread's doings; every stream that it opens it also ends, and accounts for.
+/// The actions of one thread. It also ends every stream that it opens, and checks its counts.
 class Actor {
  public:
   Actor(Pipeline& pipeline, int number)
@@ -176,7 +177,7 @@ TEST(StreamRaces, LoseNothing) {
   set_log_hook({});
 }
 
-/// Remembers where the pixels lie that pass it.
+/// Remembers the addresses of the pixels of frames.
 class Addresses {
  public:
   void note(const Frame& frame) {
@@ -202,7 +203,7 @@ TEST(Pixels, AreNotCopiedBetweenSourceCapsulesAndSinks) {
   Pipeline pipeline({make_detector("people", "person", 3),
                      make_capsule(all_info("all", "person"), note), make_capsule(stateful, note),
                      make_capsule(single_info("single", "person"), note)});
-  std::vector<FrameRecord> records;  // keep the pixels, so that no address comes twice
+  std::vector<FrameRecord> records;  // they keep the pixels, so that no address is used again
   pipeline.open_stream(
       {.id = "s",
        .source = std::make_unique<MemorySource>(MemorySource::Plan{

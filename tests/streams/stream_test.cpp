@@ -25,7 +25,7 @@ CapsuleInfo stateful(CapsuleInfo info) {
   return info;
 }
 
-/// Counts the frames of its stream, and notes each place in the count on the frame's only node.
+/// Counts the frames of its stream, and notes the count on the node of each frame.
 std::shared_ptr<Capsule> make_counter(std::string name = "counter") {
   return make_capsule(
       stateful(all_info(std::move(name), "person")),
@@ -54,7 +54,7 @@ TEST(Stream, ReachesAStatefulCapsuleInOrderOneFrameAtATime) {
         --inside;
         return nodes;
       });
-  // The capsule before it finishes frames out of order: an even one only after the next odd one.
+  // The capsule before it finishes frames out of order: an even frame only after the next odd one.
   std::vector<Latch> latches(100);
   const auto shuffler = make_capsule(
       all_info("shuffler", "person"),
@@ -89,7 +89,7 @@ TEST(Stream, LeavesNoStateBehind) {
   EXPECT_EQ(run(pipeline, {.source = make_source(3)})[0].objects[0].extra_data.at("count"), 0);
 }
 
-TEST(Stream, WhoseConfigurationDoesNotFitIsNotOpened) {
+TEST(Stream, IsNotOpenedIfItsConfigurationDoesNotFit) {
   CapsuleInfo info = stateful(detector_info("asker", "person"));
   info.stream_config_schema = {{"properties", {{"zone", {{"maximum", 9}}}}}};
   const auto asker = make_capsule(info, give_back);
@@ -107,7 +107,7 @@ TEST(Stream, WhoseConfigurationDoesNotFitIsNotOpened) {
   refuses("finder", "has no use for it");
 }
 
-TEST(Stream, HandsItsConfigurationAndSeedToTheState) {
+TEST(Stream, PassesItsConfigurationAndSeedToTheState) {
   std::vector<StreamInfo> infos;
   const auto asker =
       make_capsule(stateful(detector_info("asker", "person")),
@@ -128,7 +128,7 @@ TEST(Stream, HandsItsConfigurationAndSeedToTheState) {
   EXPECT_NE(infos[2].seed, infos[3].seed) << "a live one does not";
 }
 
-TEST(Stream, ResetsAStateAtADiscontinuityEvenWhereThatFrameHadNoNode) {
+TEST(Stream, ResetsAStateAtADiscontinuityEvenIfThatFrameHasNoNode) {
   const auto detector =
       make_capsule(detector_info("detector", "person"),
                    [](const Frame& frame, DetectionNodes, const OptionValues&, BaseStreamState&) {
@@ -153,7 +153,7 @@ TEST(Stream, ResetsAStateAtADiscontinuityEvenWhereThatFrameHadNoNode) {
   EXPECT_EQ(records[6].frame.discontinuity, Discontinuity::none) << "records tell the frame's own";
 }
 
-TEST(Stream, TakesAnOptionChangeAtExactlyTheFrameThatItNames) {
+TEST(Stream, AppliesAnOptionChangeAtExactlyTheReturnedFrame) {
   CapsuleInfo info = detector_info("detector", "person");
   info.options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0, .max = 1}}};
   const auto detector = make_capsule(
@@ -183,7 +183,7 @@ TEST(Stream, TakesAnOptionChangeAtExactlyTheFrameThatItNames) {
   EXPECT_EQ(std::get<double>(change.value), 0.9);
 }
 
-TEST(Stream, StartsWithTheOptionsGiven) {
+TEST(Stream, StartsWithTheGivenOptions) {
   CapsuleInfo info = detector_info("detector", "person");
   info.options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0, .max = 1}}};
   std::vector<double> seen;
@@ -200,7 +200,7 @@ TEST(Stream, StartsWithTheOptionsGiven) {
   EXPECT_THAT(seen, ElementsAre(0.25, 0.5));
 }
 
-TEST(Stream, RefusesOptionsThatAreNotTheCapsules) {
+TEST(Stream, RefusesOptionsThatTheCapsuleDoesNotHave) {
   Pipeline pipeline({make_detector("detector", "person")});
   const OptionValues others({{"size", IntOption{}}}, "capsule other");
   EXPECT_THAT(([&] {
@@ -231,7 +231,7 @@ TEST(Stream, RefusesAnOptionValueThatIsOutOfRange) {
               ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("stream b")));
 }
 
-TEST(Stream, NeedsAnIdOfItsOwnUntilItIsForgotten) {
+TEST(Stream, NeedsAUniqueIdUntilItIsForgotten) {
   Pipeline pipeline({});
   pipeline.open_stream({.id = "a", .source = make_source(1)});
   EXPECT_THAT(([&] { pipeline.open_stream({.id = "a", .source = make_source(1)}); }),
@@ -243,7 +243,7 @@ TEST(Stream, NeedsAnIdOfItsOwnUntilItIsForgotten) {
               ThrowsError<SourceError>(ErrorCode::unknown_stream, HasSubstr("stream a")));
 }
 
-TEST(Stream, KeepsAnotherPipelinesStateWhereItCannotBeOpened) {
+TEST(Stream, KeepsTheStateOfAnotherPipelineIfItCannotBeOpened) {
   const auto counter = make_counter();
   Pipeline first({make_detector("detector", "person"), counter});
   Pipeline second({make_detector("detector", "person"), counter});
@@ -298,7 +298,7 @@ TEST(Stream, NeverHasMoreFramesInFlightThanItsBound) {
   EXPECT_LE(most_held, 3);
 }
 
-TEST(Stream, DropsTheOldestFrameNotYetBegunAndTellsSo) {
+TEST(Stream, DropsTheOldestFrameNotYetBegunAndReportsIt) {
   Latch first_begun, go;
   const auto slow =
       make_capsule(detector_info("slow", "person"),
@@ -323,7 +323,7 @@ TEST(Stream, DropsTheOldestFrameNotYetBegunAndTellsSo) {
                                                                            }}),
            .overflow = OverflowPolicy::drop_oldest,
            .frames_in_flight = 1});
-  // Frame 0 is held until 5 is about to be given, so that 1, 2 and 3 make room; 4 may have begun
+  // Frame 0 is held until 5 is about to be given, so that 1, 2 and 3 are dropped. 4 may have begun
   // before 5 came, or not.
   std::vector<std::int64_t> told, recorded;
   for (const FrameRecord& record : records) {
@@ -342,7 +342,7 @@ TEST(Stream, DropsTheOldestFrameNotYetBegunAndTellsSo) {
   EXPECT_EQ(recorded.back(), 5);
 }
 
-TEST(Stream, PassesADroppedFramesDiscontinuityOn) {
+TEST(Stream, PassesOnTheDiscontinuityOfADroppedFrame) {
   Latch begun, go;
   const auto slow =
       make_capsule(detector_info("slow", "person"),
@@ -371,7 +371,7 @@ TEST(Stream, PassesADroppedFramesDiscontinuityOn) {
   EXPECT_EQ(records[1].frame.discontinuity, Discontinuity::reconnect);
 }
 
-TEST(Stream, EndsAloneWhereItsSourceFails) {
+TEST(Stream, EndsAloneWhenItsSourceFails) {
   std::vector<std::string> log;
   set_log_hook([&log](LogLevel, std::string_view line) { log.emplace_back(line); });
   Pipeline pipeline({make_detector("detector", "person")});
@@ -393,7 +393,7 @@ TEST(Stream, EndsAloneWhereItsSourceFails) {
       << "at once, not only in the report";
 }
 
-TEST(Stream, EndsAloneWhereASinkFails) {
+TEST(Stream, EndsAloneWhenASinkFails) {
   Pipeline pipeline({make_detector("detector", "person")});
   std::atomic<std::int64_t> given{0};
   pipeline.open_stream({.id = "good", .source = make_source(200)});
@@ -412,7 +412,7 @@ TEST(Stream, EndsAloneWhereASinkFails) {
   EXPECT_EQ(pipeline.wait("good").frames, 200);
 }
 
-TEST(Stream, FailsWhereItsSourceBreaksTheContract) {
+TEST(Stream, FailsIfItsSourceBreaksTheContract) {
   const auto failure_of = [](std::function<void(Frame&)> change) {
     Pipeline pipeline({});
     pipeline.open_stream({.id = "a",
@@ -430,7 +430,7 @@ TEST(Stream, FailsWhereItsSourceBreaksTheContract) {
               HasSubstr("memory gave frame index 2 after 2"));
 }
 
-TEST(Stream, AnswersWhatIsInFlightWhenItIsClosed) {
+TEST(Stream, AnswersFramesInFlightWhenItIsClosed) {
   std::atomic<std::int64_t> given{0};
   Latch ten;
   Pipeline pipeline({make_detector("detector", "person"), make_counter()});
@@ -447,7 +447,7 @@ TEST(Stream, AnswersWhatIsInFlightWhenItIsClosed) {
   EXPECT_EQ(report.frames, given);
 }
 
-TEST(Stream, IsInterruptedWhereItsSourceWaits) {
+TEST(Stream, IsInterruptedWhileItsSourceWaits) {
   Latch waiting, interrupted;
   Pipeline pipeline({});
   pipeline.open_stream({.id = "a",
@@ -467,7 +467,7 @@ TEST(Stream, IsInterruptedWhereItsSourceWaits) {
   EXPECT_FALSE(report.failure) << "a source that is stopped may end its wait by throwing";
 }
 
-TEST(Stream, IsStoppedWhereItsSourceWaitsForRoom) {
+TEST(Stream, IsStoppedWhileItsSourceWaitsForRoom) {
   Latch begun, go;
   const auto slow =
       make_capsule(detector_info("slow", "person"),
@@ -484,7 +484,7 @@ TEST(Stream, IsStoppedWhereItsSourceWaitsForRoom) {
   EXPECT_LE(pipeline.wait("a").frames, 2);
 }
 
-TEST(Stream, IsEndedByThePipelinesEnd) {
+TEST(Stream, EndsWithThePipeline) {
   std::atomic<std::int64_t> given{0};
   std::atomic<std::int64_t> records{0};
   const auto counter = make_counter();
@@ -500,7 +500,7 @@ TEST(Stream, IsEndedByThePipelinesEnd) {
   EXPECT_EQ(counter->stream_count(), 0u);
 }
 
-TEST(Stream, IsReportedWhileItRuns) {
+TEST(Stream, IsInTheReportsWhileItRuns) {
   Latch held, go;
   Pipeline pipeline({});
   pipeline.open_stream({.id = "a",
@@ -520,9 +520,9 @@ TEST(Stream, IsReportedWhileItRuns) {
   EXPECT_THAT(pipeline.reports(), IsEmpty());
 }
 
-TEST(Stream, DoesNotHoldUpTheOthersWhereItIsSlow) {
-  // One worker is held by the slow stream; the other one must get to the quick stream's frames
-  // although many of the slow one were there before.
+TEST(Stream, DoesNotHoldUpOthersWhenItIsSlow) {
+  // The slow stream holds one worker. The other worker must reach the frames of the quick stream,
+  // although many frames of the slow one were there before.
   Latch slow_begun, go;
   const auto detector =
       make_capsule(detector_info("detector", "person"),

@@ -9,8 +9,9 @@
 
 namespace vcap::test {
 
-/// Makes a call without root's rights, in a thread of its own. Only this thread gives them up,
-/// which the C library's function would not do. A process that is not root's has no such rights.
+/// Makes a call without root's rights, in its own thread. The direct system call changes only this
+/// thread; the C library's function would change all. Without root's rights, it just makes the
+/// call.
 template <class Call>
 void as_nobody(Call call) {
   std::thread([&call] {

@@ -21,18 +21,18 @@
 
 namespace vcap::test {
 
-/// A camera on the network: a server of this process on the loopback interface. Answers requests,
-/// one after the other, with JPEG pictures, as network cameras do.
+/// A camera on the network: a server in this process, on the loopback interface. It answers
+/// requests, one after the other, with JPEG pictures, as network cameras do.
 class Camera {
  public:
-  /// What it does with one who comes.
+  /// What the camera does with one client.
   struct Visit {
     int pictures = 50;
-    bool freezes = false;  ///< then keeps the connection and says no more, or else hangs up
-    std::string answer{};  ///< instead of all that
+    bool freezes = false;  ///< afterwards keeps the connection and is silent; otherwise hangs up
+    std::string answer{};  ///< sent instead of pictures if not empty
   };
 
-  /// Serves the visits in order, then listens no more.
+  /// Serves the visits in order, then stops listening.
   explicit Camera(std::vector<Visit> visits, std::uint16_t port = 0)
       : visits_(std::move(visits)), listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     const int again = 1;
@@ -53,7 +53,7 @@ class Camera {
   Camera(const Camera&) = delete;
   Camera& operator=(const Camera&) = delete;
   ~Camera() {
-    ::shutdown(listener_, SHUT_RDWR);  // ends an accept() that nobody came for
+    ::shutdown(listener_, SHUT_RDWR);  // ends an accept() that still waits
     {
       const std::lock_guard lock(mutex_);
       over_ = true;
@@ -63,7 +63,7 @@ class Camera {
     ::close(listener_);
   }
 
-  /// Until so many have come.
+  /// Waits until visit `number` has begun, counted from 1.
   void wait_for_visit(int number) const {
     std::unique_lock lock(mutex_);
     bounded_wait(visited_, lock, "a visit of the camera", [&] { return visits_begun_ >= number; });
@@ -112,7 +112,7 @@ class Camera {
           send_pictures(client, visit.pictures);
         else
           send_all(client, visit.answer);
-        // Until the other side gives up, or the camera is gone.
+        // Until the client gives up or the camera is destroyed.
         while (visit.freezes && ::recv(client, request, sizeof request, 0) > 0) {
         }
       }
@@ -128,7 +128,7 @@ class Camera {
   mutable std::mutex mutex_;
   mutable std::condition_variable visited_;
   int visits_begun_ = 0;
-  int client_ = -1;  ///< -1: none
+  int client_ = -1;  ///< -1: no client
   bool over_ = false;
   std::thread thread_;
 };

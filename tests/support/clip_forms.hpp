@@ -8,11 +8,11 @@
 
 namespace vcap::test {
 
-/// A clip whose pictures come in one of the ways that there are.
+/// A form of clip: its container, codec and order of pictures.
 struct Form {
   const char* name;
   const char* file;
-  bool is_indexed;  ///< the places of its pictures are sure without decoding
+  bool is_indexed;  ///< the places of its pictures are known without decoding
   ClipPlan plan;
 };
 

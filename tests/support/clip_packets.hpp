@@ -15,7 +15,7 @@ extern "C" {
 
 namespace vcap::test {
 
-/// Where a clip has the picture that is decoded at that place, and its time.
+/// The bytes and the time of the picture at one place in the order of decoding.
 struct Packet {
   std::int64_t position;
   int size;
@@ -41,7 +41,7 @@ inline Packet packet_of(const std::filesystem::path& path, int place) {
   return found;
 }
 
-/// Leaves nothing of it that could be decoded.
+/// Overwrites the packet, so that it cannot be decoded.
 inline void destroy(const std::filesystem::path& path, const Packet& packet) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(packet.position);

@@ -20,21 +20,21 @@ extern "C" {
 
 namespace vcap::test {
 
-/// A clip of a test's own making. Its pictures differ from one to the next and have detail.
+/// A clip that a test makes. Its pictures have detail, and each differs from the next.
 struct ClipPlan {
   std::string encoder = "libx264";
   cv::Size size{160, 96};
   int frames = 60;
-  int milliseconds = 40;                         ///< from one frame to the next
-  std::function<std::int64_t(int)> time{};       ///< of a frame, in milliseconds, instead
+  int milliseconds = 40;                         ///< between two frames
+  std::function<std::int64_t(int)> time{};       ///< of a frame, in ms; replaces `milliseconds`
   std::map<std::string, std::string> options{};  ///< of the encoder
   AVPixelFormat form = AV_PIX_FMT_YUV420P;
   AVColorSpace matrix = AVCOL_SPC_UNSPECIFIED;
   AVColorRange range = AVCOL_RANGE_UNSPECIFIED;
-  double degrees = 0;  ///< by which it is to be turned when shown
+  double degrees = 0;  ///< of rotation when the clip is shown
 };
 
-/// x264 with pictures that are shown before those they are made of, and a keyframe now and then.
+/// x264 with B-frames, which are shown before a frame that they depend on, and a keyframe every 17.
 inline std::map<std::string, std::string> b_frames(bool open_groups) {
   return {{"preset", "veryfast"},
           {"x264-params",
@@ -43,7 +43,7 @@ inline std::map<std::string, std::string> b_frames(bool open_groups) {
                std::string(open_groups ? "1" : "0")}};
 }
 
-/// Encodes and writes one clip; the container is that of the file's extension.
+/// Encodes and writes one clip. The extension of the file sets the container.
 class ClipWriter {
  public:
   ClipWriter(const std::filesystem::path& path, const ClipPlan& plan) : plan_(plan) {
@@ -97,7 +97,7 @@ class ClipWriter {
     codec_->colorspace = plan_.matrix;
     codec_->color_range = plan_.range;
     codec_->framerate = {1000 / plan_.milliseconds, 1};
-    // Some containers and codecs have a frame for each tick.
+    // Some containers and codecs need one frame per tick.
     codec_->time_base = AVRational{plan_.time ? 1 : plan_.milliseconds, 1000};
     codec_->thread_count = 1;
     if ((format_->oformat->flags & AVFMT_GLOBALHEADER) != 0)

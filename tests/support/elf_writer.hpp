@@ -13,8 +13,9 @@
 #include <utility>
 #include <vector>
 
-/// Writes shared libraries, a sound plugin of a few kilobytes and any kind of broken one: say what
-/// is wrong, and the rest stays right. The sound one can be loaded; its entry gives null.
+/// Writes shared libraries: a valid plugin of a few kilobytes, or any kind of broken one. A test
+/// changes single fields, and the rest stays valid. The valid one can be loaded; its entry gives
+/// null.
 ///
 ///   elf_bytes()                                              sound
 ///   elf_bytes({.runpath = "/tmp"})                           one field
@@ -29,7 +30,7 @@ struct ElfSymbol {
   unsigned char binding = STB_GLOBAL;
   unsigned char type = STT_FUNC;
   unsigned char visibility = STV_DEFAULT;
-  std::uint16_t section = 1;  ///< any but SHN_UNDEF: defined here
+  std::uint16_t section = 1;  ///< SHN_UNDEF: not defined in this library
   std::optional<std::uint64_t> value{};
 };
 
@@ -39,10 +40,10 @@ struct ElfVersions {
   std::uint16_t flags = 0;
 };
 
-/// Places in the list of segments.
+/// Indexes in the list of segments.
 enum : std::size_t { kTables, kCode, kData, kDynamic, kStack };
 
-/// What the versions of libc's first symbols are called here.
+/// The version of libc's first symbols on this architecture.
 #if defined(__aarch64__)
 inline constexpr const char* kLibcVersion = "GLIBC_2.17";
 inline constexpr std::uint16_t kMachine = EM_AARCH64;
@@ -75,13 +76,13 @@ struct Elf {
   bool has_hash = false;
   std::string text{};  ///< bytes among the tables, such as an ABI tag
 
-  /// By kind of entry: its values instead of the right ones, none of which leaves it out.
+  /// Values by kind of entry, instead of the valid ones; an empty list leaves the entry out.
   std::map<std::int64_t, std::vector<std::uint64_t>> dynamic{};
   bool has_dynamic_end = true;  ///< DT_NULL
 
   // Last changes
-  /// By name of table, "gnu_hash", "hash", "symbols", "strings", "versions" (of symbols), "needed"
-  /// (versions): its bytes.
+  /// Changes to the bytes of a table, by its name: "gnu_hash", "hash", "symbols", "strings",
+  /// "versions" (of symbols), "needed" (versions).
   std::map<std::string, std::function<void(std::string&)>> tables{};
   std::function<void(std::vector<Elf64_Phdr>&)> segments{};
   std::function<void(std::string&)> bytes{};
@@ -96,7 +97,7 @@ std::string raw(const Record& record) {
   return {reinterpret_cast<const char*>(&record), sizeof(record)};
 }
 
-/// Puts a value into bytes at an offset.
+/// Writes a value into bytes at an offset.
 template <class Value>
 void put(std::string& bytes, std::size_t offset, Value value) {
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
@@ -130,7 +131,7 @@ class Strings {
   std::string bytes_ = std::string(1, '\0');
 };
 
-/// One bucket; a Bloom filter that lets all through. Symbols from 1 on, in their order.
+/// One bucket, and a Bloom filter that accepts all names. Symbols from 1 on, in their order.
 inline std::string gnu_hash_table(const std::vector<ElfSymbol>& symbols) {
   std::string table = raw(std::uint32_t{1}) + raw(std::uint32_t{1}) + raw(std::uint32_t{1}) +
                       raw(std::uint32_t{6}) + raw(~std::uint64_t{0}) +
@@ -142,7 +143,7 @@ inline std::string gnu_hash_table(const std::vector<ElfSymbol>& symbols) {
   return table;
 }
 
-/// One bucket, whose list is the symbols in their order.
+/// One bucket, which lists the symbols in their order.
 inline std::string hash_table(const std::vector<ElfSymbol>& symbols) {
   const auto count = static_cast<std::uint32_t>(symbols.size());
   std::string table = raw(std::uint32_t{1}) + raw(count + 1) + raw(count > 0 ? 1u : 0u) + raw(0u);
@@ -186,7 +187,7 @@ inline std::string needed_versions(const std::vector<ElfVersions>& needed, Strin
   return table;
 }
 
-/// A function that gives null.
+/// The machine code of a function that returns null.
 inline std::string null_function(std::uint16_t machine) {
   if (machine == EM_AARCH64) return raw(0xd2800000u) + raw(0xd65f03c0u);  // mov x0, #0; ret
   return "\x31\xc0\xc3";                                                  // xor eax, eax; ret
@@ -194,8 +195,8 @@ inline std::string null_function(std::uint16_t machine) {
 
 }  // namespace elf
 
-/// The library's bytes: tables from byte 0, the code in the second page, the dynamic section
-/// behind it, each at the address that is its offset.
+/// The library's bytes: tables from byte 0, the code in the second page, and then the dynamic
+/// section. The address of each part is its offset.
 inline std::string elf_bytes(const Elf& wanted = {}) {
   using namespace elf;
   constexpr std::size_t kSegments = 5;

@@ -7,7 +7,7 @@
 
 namespace vcap::test {
 
-/// Lets no file of this process grow beyond that many bytes, as a full disk would.
+/// While it lives, no file of this process can grow beyond `bytes`, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

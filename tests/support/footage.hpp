@@ -8,8 +8,8 @@
 
 namespace vcap::test {
 
-/// A clip out of the folder of vtest.avi, which VCAP_FOOTAGE names: in the environment, else as
-/// CMake was told. Throws where there is none, so that no test passes without having seen it.
+/// A clip from the folder of vtest.avi. VCAP_FOOTAGE names that file: the environment variable, or
+/// else the value given to CMake. Throws if the clip is missing, so that no test passes without it.
 inline std::filesystem::path footage(const std::string& name = "vtest.avi") {
   const char* variable = std::getenv("VCAP_FOOTAGE");
   const std::filesystem::path given = variable ? variable : VCAP_FOOTAGE;

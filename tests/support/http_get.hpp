@@ -27,7 +27,7 @@ class LoopbackConnection {
  public:
   explicit LoopbackConnection(std::uint16_t port)
       : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // A server that ends may keep, and never answer, a connection that it has just taken.
+    // A server that is ending may keep a connection that it has just accepted, and never answer.
     const timeval patience{.tv_sec = 3, .tv_usec = 0};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in address{};
@@ -59,7 +59,7 @@ class LoopbackConnection {
   int descriptor_;
 };
 
-/// Throws std::system_error where nobody listens there.
+/// Throws std::system_error if no server listens on the port.
 inline HttpAnswer http_get(std::uint16_t port, const std::string& path) {
   const LoopbackConnection connection(port);
   connection.send("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");

@@ -19,7 +19,7 @@
 
 namespace vcap::test {
 
-/// Takes vcap's log while this lives, and so keeps it off the test's output.
+/// Collects vcap's log while it lives, so that the log is not in the test's output.
 class KeptLog {
  public:
   KeptLog() {
@@ -33,12 +33,12 @@ class KeptLog {
   KeptLog& operator=(const KeptLog&) = delete;
   ~KeptLog() { set_log_hook({}); }
 
-  /// Each line after its level: "warning: …".
+  /// All lines, each with its level, such as "warning: …".
   std::string text() const {
     const std::lock_guard lock(mutex_);
     return text_;
   }
-  /// False where no line has said so within half a minute.
+  /// Returns false if the log does not contain `words` within half a minute.
   bool wait_for(const std::string& words) const {
     std::unique_lock lock(mutex_);
     return grown_.wait_for(lock, std::chrono::seconds(30),
@@ -53,7 +53,7 @@ class KeptLog {
   std::string text_;
 };
 
-/// Reads until the source fails or ends; gives the frames, and the failure's message.
+/// Reads until the source fails or ends; returns the frames and the failure's message.
 inline std::pair<std::vector<Frame>, std::string> read_to_failure(Source& source) {
   std::vector<Frame> frames;
   try {
@@ -64,7 +64,7 @@ inline std::pair<std::vector<Frame>, std::string> read_to_failure(Source& source
   return {std::move(frames), ""};
 }
 
-/// The indexes of the frames that have it.
+/// The indexes of the frames with that discontinuity.
 inline std::vector<std::int64_t> frames_with(Discontinuity discontinuity,
                                              const std::vector<Frame>& frames) {
   std::vector<std::int64_t> found;
@@ -82,7 +82,7 @@ inline void expect_one_stream(const std::vector<Frame>& frames) {
   }
 }
 
-/// Time and chance as the test has them.
+/// A clock and random numbers that a test controls.
 class TestClock final : public LiveClock {
  public:
   explicit TestClock(std::vector<std::chrono::nanoseconds>& waits,

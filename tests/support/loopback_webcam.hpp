@@ -22,11 +22,11 @@
 
 namespace vcap::test {
 
-/// Writes grey pictures, 25 a second, into a device of v4l2loopback, from which others read them as
-/// from a camera, while this lives.
+/// While it lives, it writes grey pictures, 25 per second, into a device of v4l2loopback. Others
+/// read them from the device as from a camera.
 class LoopbackWebcam {
  public:
-  /// The first that there is and that may be written to.
+  /// The index of the first loopback device that this process may write to.
   static std::optional<int> find() {
     for (const Webcam& webcam : list_webcams()) {
       const int device = open_device(webcam.index);
@@ -54,7 +54,7 @@ class LoopbackWebcam {
     if (device_ < 0 || ::ioctl(device_, VIDIOC_S_FMT, &format) != 0) fail();
     picture_.assign(format.fmt.pix.sizeimage, 128);
     for (std::size_t i = 0; i < picture_.size(); i += 2) picture_[i] = grey;
-    // Only once there is a picture do readers see a camera.
+    // Readers see a camera only when there is a picture.
     if (!write()) fail();
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested() && write())
@@ -64,7 +64,7 @@ class LoopbackWebcam {
   LoopbackWebcam(const LoopbackWebcam&) = delete;
   LoopbackWebcam& operator=(const LoopbackWebcam&) = delete;
   ~LoopbackWebcam() {
-    thread_ = {};  // has ended before the device is closed
+    thread_ = {};  // ends the thread before the device is closed
     ::close(device_);
   }
 

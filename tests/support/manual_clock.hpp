@@ -35,7 +35,7 @@ class ManualClock final : public Clock {
     sleepers_.erase(std::find(sleepers_.begin(), sleepers_.end(), &sleeper));
   }
 
-  /// Moves time on and wakes those whose time has come.
+  /// Moves time forward and wakes sleepers whose time is reached.
   void advance(duration by) {
     std::vector<Sleeper> due;
     {
@@ -45,13 +45,13 @@ class ManualClock final : public Clock {
         if (sleeper->time <= now_) due.push_back(*sleeper);
     }
     for (const Sleeper& sleeper : due) {
-      // A sleeper that has been listed holds its lock until it waits.
+      // A sleeper in the list holds its lock until it waits.
       const std::lock_guard lock(*sleeper.mutex);
       sleeper.condition->notify_all();
     }
   }
 
-  /// Returns once somebody sleeps until exactly `time`.
+  /// Returns when a thread sleeps until exactly `time`.
   void await_sleeper(time_point time) const {
     std::unique_lock lock(mutex_);
     bounded_wait(slept_, lock, "a sleeper", [&] {
@@ -60,7 +60,7 @@ class ManualClock final : public Clock {
     });
   }
 
-  /// How often anybody has gone to sleep with an end.
+  /// How often threads have begun a sleep with an end.
   std::size_t sleeps() const {
     const std::lock_guard lock(mutex_);
     return sleeps_;
@@ -75,7 +75,7 @@ class ManualClock final : public Clock {
 
   mutable std::mutex mutex_;
   mutable std::condition_variable slept_;
-  // Not the epoch, so that a time left at its default lies in the past.
+  // Not the epoch, so that a default time lies in the past.
   time_point now_{std::chrono::hours(1)};
   std::vector<const Sleeper*> sleepers_;
   std::size_t sleeps_ = 0;

@@ -10,7 +10,8 @@
 
 namespace vcap::test {
 
-/// Damages bytes at random, in the ways that files get damaged, and in the fields of records.
+/// Damages bytes at random: changes, cuts, inserts or repeats them, or writes a special number into
+/// what may be the field of a record.
 class Mutator {
  public:
   explicit Mutator(unsigned seed) : random_(seed) {}
@@ -54,7 +55,7 @@ class Mutator {
   std::size_t below(std::size_t bound) { return random_() % bound; }
 
  private:
-  /// One that means something somewhere, or any small one.
+  /// A number with a meaning in some format, or any small number.
   std::uint32_t number() {
     constexpr std::uint32_t kNumbers[] = {
         0,      1,       8,          20,     45,     63,         0x800,      0x7fff,

@@ -40,7 +40,7 @@ inline std::shared_ptr<Capsule> make_window_capsule(CapsuleInfo info, ProcessWin
   });
 }
 
-/// A capsule whose backend takes frames together, or one by one where `together` gives nothing.
+/// A capsule whose backend takes frames together, or one by one if `together` returns nullopt.
 inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFrames together,
                                                    Process alone) {
   class FramesBackend final : public Backend {
@@ -68,10 +68,10 @@ inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFram
       });
 }
 
-/// A stored source in memory. A character stands for each frame: '.' follows the one before, '|'
-/// comes after a gap, '>' a seek, 'r' a reconnect, 'l' a loop; '0' is null, 'n' is too, after a
-/// gap; an 'x' stands in the index alone, since it cannot be decoded, and the frame behind it has a
-/// gap before it.
+/// A stored source in memory. Each character stands for one frame: '.' follows the one before; '|'
+/// comes after a gap, '>' after a seek, 'r' after a reconnect, 'l' after a loop; '0' is null; 'n'
+/// is null after a gap; 'x' is only in the index, since it cannot be decoded. The frame after an
+/// 'x' comes after a gap.
 class IndexedSource final : public Source {
  public:
   explicit IndexedSource(std::string frames) : frames_(std::move(frames)) {
@@ -153,25 +153,25 @@ class IndexedSource final : public Source {
   };
 
   const std::string frames_;
-  std::string decoded_;  ///< what is there when all is read in order
+  std::string decoded_;  ///< the frames that a read in order gives
   bool follows_x_ = false;
   std::size_t next_ = 0;
   std::atomic<bool> interrupted_{false};
 };
 
-/// "3" for the frame of index 3, "-" for a null one.
+/// "3" for the frame with index 3, "-" for a null frame.
 inline std::string shown(const Frame& frame) {
   return frame.is_null ? "-" : std::to_string(frame.index);
 }
 
-/// "2 3 4" for a window of these frames.
+/// "2 3 4" for a window of frames 2, 3 and 4.
 inline std::string shown(std::span<const Frame> window) {
   std::string text;
   for (const Frame& frame : window) text += (text.empty() ? "" : " ") + shown(frame);
   return text;
 }
 
-/// A node without outline whose extra data hold that text.
+/// A node whose extra data hold that text as "note".
 inline DetectionNode note(std::string name, std::string text) {
   DetectionNode node = node_at(std::move(name), 0, 0);
   node.extra_data["note"] = std::move(text);

@@ -14,7 +14,7 @@ namespace vcap::test {
 
 using Size = NodeDescription::Size;
 
-/// Opens a stream, waits for its end without failure, gives its records.
+/// Runs a stream to its end, expects no failure, and returns its records.
 inline std::vector<FrameRecord> run(Pipeline& pipeline, StreamConfig config) {
   std::vector<FrameRecord> records;
   config.sinks.push_back(
@@ -29,14 +29,14 @@ inline std::vector<FrameRecord> run(Pipeline& pipeline, StreamConfig config) {
   return records;
 }
 
-/// Takes and gives single nodes of that name.
+/// A capsule that takes and gives single nodes with that name.
 inline CapsuleInfo single_info(std::string name, std::string nodes) {
   return {.name = std::move(name),
           .input_type = {.size = Size::single, .detections = {nodes}},
           .output_type = {.size = Size::single, .detections = {nodes}}};
 }
 
-/// Takes and gives all nodes of that name.
+/// A capsule that takes and gives all nodes with that name.
 inline CapsuleInfo all_info(std::string name, std::string nodes) {
   return {.name = std::move(name),
           .input_type = {.size = Size::all, .detections = {nodes}},

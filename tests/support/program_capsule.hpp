@@ -11,7 +11,7 @@
 
 namespace vcap::test {
 
-/// A capsule of the program itself, on one device; `make_backend` gives what it runs on.
+/// A capsule of the program itself, on one device; `make_backend` makes its backend.
 inline std::shared_ptr<Capsule> program_capsule(
     CapsuleInfo info, std::function<std::unique_ptr<Backend>()> make_backend) {
   class Author final : public BaseCapsule {
@@ -31,7 +31,7 @@ inline std::shared_ptr<Capsule> program_capsule(
       std::move(info), std::make_unique<Author>(std::move(make_backend)), std::move(setup));
 }
 
-/// One whose backend does nothing but call a function, from several threads where it is stateless.
+/// A capsule whose backend only calls `process`; if it is stateless, from several threads.
 inline std::shared_ptr<Capsule> program_capsule(
     CapsuleInfo info, std::function<DetectionNodes(const Frame&, DetectionNodes,
                                                    const OptionValues&, BaseStreamState&)>
@@ -53,7 +53,7 @@ inline std::shared_ptr<Capsule> program_capsule(
                          });
 }
 
-/// Of one that finds nodes of that name in each frame.
+/// The info of a capsule that finds nodes with that name in each frame.
 inline CapsuleInfo finder_info(std::string name, std::string finds, int version = 1) {
   return {.name = std::move(name),
           .version = version,

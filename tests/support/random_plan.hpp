@@ -29,16 +29,16 @@ inline std::string digest(const std::string& text) {
   return std::to_string(std::hash<std::string>()(text));
 }
 
-/// What it was shown lately, by the frame's index, and what it was made from.
+/// What the capsule was shown lately, by frame index, and the stream's info.
 struct RecentState final : BaseStreamState {
   explicit RecentState(const StreamInfo& given) : info(given) {}
   const StreamInfo info;
   std::deque<std::pair<std::int64_t, std::string>> recent{};
 };
 
-/// Notes that frame, and gives all that the state holds of it and of the frames before that a
-/// bounded state may depend on. `every_frame`: it is called for all that are not null; otherwise it
-/// cannot know how many lie between, but by their indexes.
+/// Notes that frame. Returns a digest of it and of the frames before that a bounded state may
+/// depend on. `every_frame`: it is called for each frame that is not null. Otherwise only the
+/// indexes tell how many frames lie between two calls.
 inline std::string recall(RecentState& state, std::int64_t warmup, bool every_frame,
                           const Frame& frame, const std::string& shown) {
   state.recent.emplace_back(
@@ -72,7 +72,7 @@ inline CapsuleInfo noting_info(std::string name, const std::string& kind, bool t
   return info;
 }
 
-/// Of bounded state: notes what it has been shown lately, be it frames or notes of nodes.
+/// A capsule with bounded state: notes the frames or the notes of nodes that it has seen lately.
 inline std::shared_ptr<Capsule> make_recent(CapsuleInfo info, std::int64_t warmup) {
   const std::string kind = info.output_type.detections.front();
   info.stream_state = make_stream_state<RecentState>();
@@ -84,7 +84,7 @@ inline std::shared_ptr<Capsule> make_recent(CapsuleInfo info, std::int64_t warmu
   });
 }
 
-/// The same for single nodes, whose notes it rewrites.
+/// The same for single nodes; it replaces their notes.
 inline std::shared_ptr<Capsule> make_recent_single(const std::string& name, const std::string& kind,
                                                    std::int64_t warmup) {
   CapsuleInfo info = single_info(name, kind);
@@ -99,8 +99,8 @@ inline std::shared_ptr<Capsule> make_recent_single(const std::string& name, cons
   });
 }
 
-/// Notes what its window shows, be it frames or notes of nodes; with a warm-up, also what earlier
-/// windows showed.
+/// Notes the frames or the notes of nodes in its window. With a warm-up, also those of earlier
+/// windows.
 inline std::shared_ptr<Capsule> make_around(CapsuleInfo info, Stencil stencil,
                                             std::optional<std::int64_t> warmup = {}) {
   const std::string kind = info.output_type.detections.front();
@@ -120,7 +120,7 @@ inline std::shared_ptr<Capsule> make_around(CapsuleInfo info, Stencil stencil,
       });
 }
 
-/// Notes the frame, or the notes of its nodes; nothing of some frames, and fails on others.
+/// Notes the frame, or the notes of its nodes. Returns no node for some frames; throws for others.
 inline DetectionNodes plain_result(const std::string& kind, const Frame& frame,
                                    DetectionNodes nodes) {
   if (frame.index % 13 == 7) throw std::runtime_error("no 7");
@@ -136,7 +136,7 @@ inline std::shared_ptr<Capsule> make_plain(CapsuleInfo info) {
                       });
 }
 
-/// The same, which takes frames together too.
+/// The same, but it also takes frames together.
 inline std::shared_ptr<Capsule> make_plain_together(CapsuleInfo info, std::size_t most) {
   const std::string kind = info.output_type.detections.front();
   info.batch = BatchSizes{.maximum = most};
@@ -173,7 +173,7 @@ inline Stencil random_stencil(Dice& dice) {
   return stencil;
 }
 
-/// Capsules of all sorts, some of which build on others; none of unbounded state.
+/// Capsules of all sorts; some depend on others; no state is unbounded.
 inline std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
   std::vector<std::shared_ptr<Capsule>> capsules;
   std::vector<std::string> kinds;
@@ -205,7 +205,7 @@ inline std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
   return capsules;
 }
 
-/// For IndexedSource.
+/// A random sequence of frames for IndexedSource.
 inline std::string random_frames(Dice& dice) {
   std::string frames;
   for (int i = 1 + dice.below(60); i > 0; --i) frames += "............|>rl0n"[dice.below(18)];

@@ -24,13 +24,13 @@ extern char** environ;
 
 namespace vcap::test {
 
-/// tests/support/resource_server.py, while this lives: an HTTP server of this machine's loopback
-/// that serves the files written into it, in the ways that its source lists.
+/// Runs tests/support/resource_server.py while it lives: an HTTP server on this machine's loopback.
+/// It serves the files that write() stores, in the ways that its source lists.
 class ResourceServer {
  public:
-  /// With a PEM file of a key and its certificate: by https.
+  /// `certificate`: a PEM file with a key and its certificate; then the server speaks https.
   explicit ResourceServer(std::string certificate = {}) : certificate_(std::move(certificate)) {
-    // What the machine says of proxies and caches is no part of a test.
+    // The machine's settings of proxies and caches must not change a test.
     for (const char* const name : {"http_proxy", "all_proxy", "ALL_PROXY", "VCAP_CACHE",
                                    "VCAP_RESOURCE_MIRROR", "VCAP_OFFLINE", "SSL_CERT_FILE"})
       ::unsetenv(name);
@@ -50,7 +50,7 @@ class ResourceServer {
   ResourceServer(const ResourceServer&) = delete;
   ResourceServer& operator=(const ResourceServer&) = delete;
   ~ResourceServer() {
-    ::close(input_);  // ends it
+    ::close(input_);  // this ends the server
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
@@ -65,14 +65,14 @@ class ResourceServer {
     return root() + "/" + behaviour + "/" + name;
   }
 
-  /// The Range headers of the requests there so far, "-" where there was none.
+  /// The Range headers of the requests for this URL so far; "-" for a request without one.
   std::vector<std::string> log(const std::string& behaviour, const std::string& name) const {
     std::istringstream answer(get("/log/" + behaviour + "/" + name));
     std::vector<std::string> lines;
     for (std::string line; std::getline(answer, line);) lines.push_back(line);
     return lines;
   }
-  /// Lets the requests go that wait at the gate, now and later.
+  /// Answers the requests that wait at the gate, now and later.
   void open_gate() const { get("/open/gate"); }
 
  private:
@@ -81,7 +81,7 @@ class ResourceServer {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    // Isolated, without the site's packages: it starts in half the time.
+    // Isolated mode without site packages starts in half the time.
     std::array<std::string, 6> words{
         "python3", "-I", "-S", VCAP_RESOURCE_SERVER, folder_.path().native(), certificate_};
     std::array<char*, 7> arguments{};
@@ -93,7 +93,7 @@ class ResourceServer {
     if (failed != 0) throw std::system_error(failed, std::generic_category(), "python3");
   }
 
-  /// A plain request, without the library that is under test.
+  /// A plain request, without the library under test.
   std::string get(const std::string& path) const {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};

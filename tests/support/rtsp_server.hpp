@@ -18,12 +18,12 @@ extern char** environ;
 
 namespace vcap::test {
 
-/// tests/support/rtsp_server.py, while this lives: a camera by RTSP on this machine's loopback.
-/// Thread safety: as its functions say; made and ended on one thread that outlives it.
+/// Runs tests/support/rtsp_server.py while it lives: an RTSP camera on this machine's loopback.
+/// Thread safety: as its functions say. Create and destroy it on one thread, which must outlive it.
 class RtspServer {
  public:
-  /// On that port, or else on a free one; with a Matroska file of H.264, at path "clip", which
-  /// begins with the first who asks for it.
+  /// `port`: "0" chooses a free one. `clip`: a Matroska file of H.264, served at path "clip"; it
+  /// begins with the first client that requests it.
   explicit RtspServer(const std::string& port = "0", const std::string& clip = {}) {
     std::array<int, 2> from{};
     if (::pipe2(from.data(), O_CLOEXEC) != 0)
@@ -42,14 +42,14 @@ class RtspServer {
   ~RtspServer() { end(); }
 
   const std::string& port() const { return port_; }
-  /// With a user and a password, which it does not ask for.
+  /// The URL with a user and a password, which the server does not check.
   std::string url(const std::string& path = "live") const {
     return "rtsp://joe:secret@127.0.0.1:" + port_ + "/" + path;
   }
 
-  /// Keeps its connections and says no more. [any thread]
+  /// Keeps its connections and sends nothing more. [any thread]
   void freeze() const { ::kill(process_, SIGSTOP); }
-  /// Goes on where it froze. [any thread]
+  /// Continues after freeze(). [any thread]
   void thaw() const { ::kill(process_, SIGCONT); }
 
  private:
@@ -57,7 +57,7 @@ class RtspServer {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    // Debian's own, which has GStreamer's bindings.
+    // Debian's own Python, which has the bindings of GStreamer.
     std::array<std::string, 5> words{"/usr/bin/python3", "-I", VCAP_RTSP_SERVER, port, clip};
     std::array<char*, 6> arguments{};
     for (std::size_t i = 0; i < words.size() && !words[i].empty(); ++i)
@@ -69,7 +69,7 @@ class RtspServer {
   }
 
   void end() const {
-    ::kill(process_, SIGKILL);  // also one that is frozen
+    ::kill(process_, SIGKILL);  // also ends a frozen server
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }

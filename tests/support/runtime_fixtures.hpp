@@ -23,7 +23,7 @@
 
 namespace vcap::test {
 
-/// Remembers whether it has seen a frame before and how many.
+/// Holds the info of its stream, and the number of frames that the capsule has counted.
 struct CountingState final : BaseStreamState {
   explicit CountingState(const StreamInfo& given) : info(given) {}
   StreamInfo info;
@@ -65,14 +65,14 @@ inline std::shared_ptr<Capsule> make_capsule(CapsuleInfo info, Process process,
       std::move(info), std::make_unique<FunctionCapsule>(std::move(process)), std::move(setup));
 }
 
-/// From nothing to nodes of that name.
+/// A capsule that takes no nodes and finds nodes with that name.
 inline CapsuleInfo detector_info(std::string name, std::string finds) {
   return {.name = std::move(name),
           .input_type = {.size = NodeDescription::Size::none},
           .output_type = {.size = NodeDescription::Size::all, .detections = {std::move(finds)}}};
 }
 
-/// A node of 10 × 10 pixels with its corner there.
+/// A node of 10 × 10 pixels with its upper left corner at x, y.
 inline DetectionNode node_at(std::string name, double x, double y) {
   return {.name = std::move(name), .coords = rect_to_coords(cv::Rect2d(x, y, 10, 10))};
 }
@@ -89,7 +89,7 @@ inline std::shared_ptr<Capsule> make_detector(std::string name, std::string find
       });
 }
 
-/// Gives frames made in memory.
+/// Gives frames that it makes in memory.
 class MemorySource : public Source {
  public:
   struct Plan {
@@ -98,7 +98,7 @@ class MemorySource : public Source {
     cv::Size size{16, 12};
     /// Called before each frame is given: to throw, to change it, to wait.
     std::function<void(Frame&)> before{};
-    std::function<void()> after_last{};  ///< called where the end is read
+    std::function<void()> after_last{};  ///< called when read() reaches the end
     std::function<void()> on_interrupt{};
     std::atomic<std::int64_t>* given = nullptr;  ///< counts frames given
   };
@@ -136,7 +136,7 @@ inline std::unique_ptr<Source> make_source(std::int64_t frames) {
   return std::make_unique<MemorySource>(MemorySource::Plan{.frames = frames});
 }
 
-/// Opens once, for all who wait.
+/// Opens once and wakes all waiting threads.
 class Latch {
  public:
   void open() {

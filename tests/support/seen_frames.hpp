@@ -15,7 +15,7 @@
 
 namespace vcap::test {
 
-/// Of an image's pixels (FNV-1a, over eight bytes at a time).
+/// A hash of an image's pixels: FNV-1a over eight bytes at a time.
 inline std::uint64_t hash_of(const cv::Mat& image) {
   std::uint64_t hash = 14695981039346656037u;
   const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 1099511628211u; };
@@ -31,7 +31,7 @@ inline std::uint64_t hash_of(const cv::Mat& image) {
   return hash;
 }
 
-/// All that a frame is, its pixels as a hash, which is that of none where it is null.
+/// A frame with a hash of its pixels. The hash of a null frame is that of an empty image.
 struct SeenFrame {
   std::int64_t index;
   std::chrono::nanoseconds pts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Code in the documentation is code that is compiled: a block below
-// `<!-- snippet: path#tag -->` equals what stands in that file between `[tag]` and `[/tag]`.
+// The code in the documentation is compiled: a block below `<!-- snippet: path#tag -->` must equal
+// the lines of that file between `[tag]` and `[/tag]`.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Lines read_lines(const fs::path& path) {
   return lines;
 }
 
-/// Without the indentation that all lines share.
+/// The lines without their common indentation.
 Lines unindent(Lines lines) {
   std::size_t common = std::string::npos;
   for (const std::string& line : lines) common = std::min(common, line.find_first_not_of(' '));
@@ -34,8 +34,8 @@ Lines unindent(Lines lines) {
   return lines;
 }
 
-/// The lines between the tag's two marks, or the whole file where there is no tag; other tags'
-/// marks are left out.
+/// The lines between the two marks of the tag, or the whole file if the tag is empty. Marks of
+/// other tags are left out. Returns nullopt if the file does not have the tag.
 std::optional<Lines> region(const Lines& source, const std::string& tag) {
   static const std::regex mark(R"(^\s*(//|#)\s*\[/?[a-z0-9_-]+\]\s*$)");
   const auto is = [&](const std::string& line, const std::string& form) {

@@ -12,7 +12,7 @@
 
 namespace vcap::test {
 
-/// A new folder that is removed with all it holds when the test ends.
+/// A new folder. The destructor removes it with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -30,7 +30,7 @@ class TemporaryFolder {
   const std::filesystem::path& path() const noexcept { return path_; }
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-  /// Every name in it, hidden ones included.
+  /// The sorted names of all files in it, with hidden ones.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -39,7 +39,7 @@ class TemporaryFolder {
     return names;
   }
 
-  /// Writes a file into it, with the folders on its way; gives its path.
+  /// Writes a file into it, creates the folders of its path, and returns the path.
   std::filesystem::path write(const std::string& name, std::string_view content) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

@@ -12,7 +12,7 @@
 
 namespace vcap::test {
 
-/// Writes a new key and a certificate of its own for 127.0.0.1 into a PEM file.
+/// Writes a new key and a self-signed certificate for 127.0.0.1 into a PEM file.
 inline void write_certificate(const std::string& path) {
   const auto need = [](bool done) {
     if (!done) throw std::runtime_error("OpenSSL made no certificate");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main function of all test programs: a test that hangs ends the program and is named.
+// The main function of all test programs. If a test hangs, it prints the name and ends the program.
 #include <gmock/gmock.h>
 #include <unistd.h>
 

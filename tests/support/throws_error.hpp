@@ -9,7 +9,7 @@
 
 namespace vcap {
 
-/// Matches a call that throws exactly this code, as an E, with a message that `message` matches:
+/// Matches a call that throws an E with exactly this code and a message that `message` matches:
 ///   EXPECT_THAT([&] { values.set("x", 7); },
 ///               ThrowsError<OptionError>(ErrorCode::option_range, HasSubstr("\"x\"")));
 template <class E>

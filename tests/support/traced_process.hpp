@@ -11,10 +11,10 @@
 
 namespace vcap::test {
 
-/// Runs it in a child process and stops that before each of its system calls, of the number that is
-/// told, from 1: so that a test sees every state in which the run could be broken off. Where
-/// `goes_on` says no, the child is killed there (SIGKILL), and the result is false. Throws
-/// std::runtime_error where the run failed, or this machine lets no process be traced.
+/// Executes `run` in a child process and stops it before each of its system calls, so that a test
+/// sees every state in which the run could be interrupted. `goes_on` gets the number of the call,
+/// from 1. If it returns false, the child is killed there (SIGKILL), and the result is false.
+/// Throws std::runtime_error if the run fails, or if this machine does not allow tracing.
 inline bool run_by_system_calls(const std::function<void()>& run,
                                 const std::function<bool(long call)>& goes_on) {
   const pid_t child = ::fork();
@@ -36,7 +36,7 @@ inline bool run_by_system_calls(const std::function<void()>& run,
   if (!has_stopped()) throw std::runtime_error("no process can be traced here");
   ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
   for (long stops = 0; ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr), has_stopped();) {
-    // There is one at a call's begin, and one at its end.
+    // There is one stop at the begin of a call, and one at its end.
     if (WSTOPSIG(status) != (SIGTRAP | 0x80) || ++stops % 2 == 0 || goes_on((stops + 1) / 2))
       continue;
     ::kill(child, SIGKILL);

@@ -16,7 +16,7 @@ struct UnfitLibrary {
   const char* name;  ///< unique
   Elf elf;
   ErrorCode code;
-  const char* message;  ///< a part of the refusal's
+  const char* message;  ///< a part of the error message
 
   friend void PrintTo(const UnfitLibrary& one, std::ostream* out) { *out << one.name; }
 };

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Writes zip archives, sound ones and any kind of broken ones: every field of every record can be
-/// given another value than the right one. Plain and slow, for tests.
+/// Writes zip archives, valid ones and any kind of broken ones. A test can set a wrong value for
+/// every field of every record. The code is simple and slow.
 namespace vcap::test {
 
 struct ZipEntry {
@@ -20,20 +20,20 @@ struct ZipEntry {
   std::uint16_t method = 0;
   std::uint16_t flags = 0;
   std::uint32_t crc = 0;
-  std::uint64_t size = 0;  ///< unpacked, as declared
+  std::uint64_t size = 0;  ///< declared size of the unpacked bytes
   std::uint16_t made_by = 3 << 8 | 20;
   std::uint32_t attributes = static_cast<std::uint32_t>(S_IFREG | 0644) << 16;
   std::string extra{};        ///< in both headers
-  std::string local_extra{};  ///< behind `extra`, in the local header alone
-  std::string gap{};          ///< bytes of nobody before the local header
+  std::string local_extra{};  ///< after `extra`, only in the local header
+  std::string gap{};          ///< bytes before the local header that belong to nothing
   std::optional<std::string> local_name{};
   std::optional<std::uint16_t> local_method{};
   std::optional<std::uint32_t> local_crc{};
-  std::optional<std::uint32_t> offset{};       ///< as the directory says
-  std::optional<std::uint32_t> packed_size{};  ///< as both headers say
+  std::optional<std::uint32_t> offset{};       ///< in the directory
+  std::optional<std::uint32_t> packed_size{};  ///< in both headers, instead of the right one
 };
 
-/// The entry after `change(entry)`.
+/// A copy of the entry after `change(entry)`.
 inline ZipEntry with(ZipEntry entry, auto change) {
   change(entry);
   return entry;
@@ -41,9 +41,9 @@ inline ZipEntry with(ZipEntry entry, auto change) {
 
 struct ZipEnd {
   std::string comment{};
-  std::string prefix{};  ///< before everything, known to no record
+  std::string prefix{};  ///< before everything; no record counts it
   std::string before_directory{};
-  std::string before_end{};  ///< between directory and end record
+  std::string before_end{};  ///< between the directory and the end record
   std::string trailing{};    ///< after everything
   std::optional<std::uint16_t> count{};
   std::optional<std::uint32_t> directory_size{};
@@ -62,7 +62,7 @@ inline std::uint32_t zip_crc(const std::string& bytes) {
       ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
-/// The bytes as a raw deflate stream, as zip has it.
+/// The bytes as a raw deflate stream, the form in zip archives.
 inline std::string deflated(std::string bytes) {
   z_stream stream{};
   if (deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)

@@ -11,7 +11,7 @@
 namespace vcap::test {
 namespace {
 
-TEST(FlightLimit, GivesAsManySlotsAsThereAre) {
+TEST(FlightLimit, GivesAsManySlotsAsItHas) {
   FlightLimit limit(2);
   EXPECT_TRUE(limit.try_take());
   EXPECT_TRUE(limit.try_take());
@@ -20,13 +20,13 @@ TEST(FlightLimit, GivesAsManySlotsAsThereAre) {
   EXPECT_TRUE(limit.try_take());
 }
 
-TEST(FlightLimit, BoundsNothingWhereItIsZero) {
+TEST(FlightLimit, BoundsNothingIfItIsZero) {
   FlightLimit limit(0);
   FlightLimit::Waiter waiter;
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(limit.try_take() && limit.wait(waiter));
 }
 
-TEST(FlightLimit, LetsAReleasedWaiterGoWithoutASlot) {
+TEST(FlightLimit, ReleasesAWaiterWithoutASlot) {
   FlightLimit limit(1);
   ASSERT_TRUE(limit.try_take());
   FlightLimit::Waiter waiter;
@@ -42,13 +42,13 @@ TEST(FlightLimit, LetsAReleasedWaiterGoWithoutASlot) {
   EXPECT_TRUE(limit.try_take()) << "nobody waits any more";
 }
 
-TEST(FlightLimit, ServesThoseWhoWaitBeforeNewcomers) {
+TEST(FlightLimit, ServesWaitersBeforeNewcomers) {
   FlightLimit limit(1);
   ASSERT_TRUE(limit.try_take());
   FlightLimit::Waiter waiter;
   std::atomic<bool> granted = false;
   std::thread waiting([&] { granted = limit.wait(waiter); });
-  // The waiter is in line once its wait is the only one that a slot can go to.
+  // try_take() fails only when the waiter is in line and has got the slot.
   while (!granted) {
     limit.give_back(1);
     if (limit.try_take()) continue;
@@ -86,12 +86,12 @@ TEST(PipelineFramesInFlight, AreBoundedOverAllStreams) {
                           })},
                           .frames_in_flight = 16});
   for (int i = 0; i < kStreams; ++i) EXPECT_EQ(pipeline.wait(std::to_string(i)).frames, 200);
-  // One frame of each stream needs no slot; while a record is written, its successor is read.
+  // One frame of each stream needs no slot. While a record is written, the next frame is read.
   EXPECT_LE(widest, kBound + kStreams);
   EXPECT_LE(most, static_cast<int>(kBound) + kStreams);
 }
 
-TEST(PipelineFramesInFlight, OfAStreamThatHoldsThemStopNoOther) {
+TEST(PipelineFramesInFlight, DoNotStopOtherStreamsIfOneHoldsThem) {
   Pipeline pipeline({make_detector("people", "person")}, {.frames_in_flight = 2});
   FrameFeed held;
   pipeline.open_stream(
@@ -100,7 +100,7 @@ TEST(PipelineFramesInFlight, OfAStreamThatHoldsThemStopNoOther) {
     for (int i = 0; i < 6; ++i) held.push(small_image());
     held.end();
   });
-  // It takes both slots, beside its own, and nobody pulls.
+  // The stream takes both slots, besides its one frame without a slot, and no thread pulls.
   while (pipeline.stats().in_flight < 3) std::this_thread::yield();
   EXPECT_EQ(run(pipeline, {.source = make_source(50)}).size(), 50u);
   int pulled = 0;
@@ -109,7 +109,7 @@ TEST(PipelineFramesInFlight, OfAStreamThatHoldsThemStopNoOther) {
   pushing.join();
 }
 
-TEST(PipelineFramesInFlight, OfLiveStreamsAreDroppedBeyondTheBound) {
+TEST(PipelineFramesInFlight, AreDroppedBeyondTheBoundForLiveStreams) {
   Latch release;
   Pipeline pipeline(
       {make_capsule(detector_info("slow", "person"),

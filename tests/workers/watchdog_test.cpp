@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(Watchdog, CallsWhereADeadlineHasPassed) {
+TEST(Watchdog, CallsWhenADeadlineHasPassed) {
   const auto clock = std::make_shared<ManualClock>();
   Latch late;
   bool ended_called = false;
@@ -28,7 +28,7 @@ TEST(Watchdog, CallsWhereADeadlineHasPassed) {
   EXPECT_FALSE(ended_called);
 }
 
-TEST(Watchdog, GoesByTheEarliestDeadlineWhicheverCameFirst) {
+TEST(Watchdog, FollowsTheEarliestDeadlineInAnyOrder) {
   const auto clock = std::make_shared<ManualClock>();
   Latch first;
   std::atomic<bool> second = false;
@@ -41,7 +41,7 @@ TEST(Watchdog, GoesByTheEarliestDeadlineWhicheverCameFirst) {
   EXPECT_FALSE(second);
 }
 
-TEST(Watchdog, IsNotWokenByWatchesThatEndInTime) {
+TEST(Watchdog, DoesNotWakeForWatchesThatEndInTime) {
   const auto clock = std::make_shared<ManualClock>();
   Watchdog dog(clock);
   const Watchdog::Watch first = dog.watch(seconds(1), [] {});
@@ -51,7 +51,7 @@ TEST(Watchdog, IsNotWokenByWatchesThatEndInTime) {
   EXPECT_EQ(clock->sleeps(), sleeps);
 }
 
-TEST(Watchdog, TakesALimitBeyondAllTime) {
+TEST(Watchdog, AcceptsTheLongestLimit) {
   const auto clock = std::make_shared<ManualClock>();
   Watchdog dog(clock);
   std::atomic<bool> called = false;

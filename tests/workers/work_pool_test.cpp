@@ -37,7 +37,7 @@ TEST(WorkPool, TakesOnePieceOfEachLaneInTurn) {
     begun.open();
     go.wait();
   }));
-  begun.wait();  // the only worker is held until all is posted
+  begun.wait();  // the only worker is held until all work is posted
   const auto a = letter('a');
   const auto b = letter('b');
   for (int i = 0; i < 4; ++i) pool.post(a);
@@ -66,7 +66,7 @@ TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
   go.open();
 }
 
-TEST(WorkPool, LeavesToAWorkerWhatItPostsBeforeItReturns) {
+TEST(WorkPool, LeavesToAWorkerTheLanesItPostsBeforeItReturns) {
   WorkPool pool(4);
   Latch done;
   int runs = 0;
@@ -82,7 +82,7 @@ TEST(WorkPool, LeavesToAWorkerWhatItPostsBeforeItReturns) {
   EXPECT_EQ(pool.threads(), 1u) << "no other was needed";
 }
 
-TEST(WorkPool, WakesAnotherWhereTheWorkerTakesUpSomethingElse) {
+TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
   WorkPool pool(2);
   Latch done, ended;
   const auto other = lane([&] {
@@ -98,7 +98,7 @@ TEST(WorkPool, WakesAnotherWhereTheWorkerTakesUpSomethingElse) {
   EXPECT_EQ(pool.threads(), 2u);
 }
 
-TEST(WorkPool, LeavesToOthersWhatAReplacedWorkerPostsBeforeItReturns) {
+TEST(WorkPool, LeavesToOthersTheLanesAReplacedWorkerPosts) {
   for (const bool other_sleeps : {false, true}) {
     WorkPool pool(2);
     Latch begun, go, ended;
@@ -122,7 +122,7 @@ TEST(WorkPool, LeavesToOthersWhatAReplacedWorkerPostsBeforeItReturns) {
   }
 }
 
-TEST(WorkPool, EndsWithWorkStillWaiting) {
+TEST(WorkPool, EndsWhileWorkIsWaiting) {
   std::atomic<int> runs{0};
   Latch begun, go;
   const auto work = lane([&] {

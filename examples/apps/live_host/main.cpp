@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams come and go, options change and capsules are replaced while everything runs, by commands
-// on standard input:
+// Commands on standard input open and close streams, change options and replace capsules, while
+// everything runs:
 //   live_host detector_person.cap tracker_person.cap
 //   attach gate rtsp://camera/1 detector_person.threshold=0.7
 //   attach yard clip.avi
@@ -9,7 +9,7 @@
 //   upgrade detector_person-v2.cap
 //   stats
 //   detach gate
-// Its end waits for the streams that end by themselves.
+// At the end of the input, the program waits for the streams that end by themselves.
 #include <iostream>
 #include <sstream>
 #include <vcap/vcap.hpp>
@@ -69,8 +69,8 @@ class LiveHost {
           .first->second.set_from_text(setting.option, setting.value);
     }
     config.sinks = {vcap::make_callback_sink([](const auto& record) { show(record); })};
-    config.quarantine = {.failures = 10};                // a capsule that keeps failing rests
-    config.capsule_deadline = std::chrono::seconds(30);  // one that hangs holds up nobody
+    config.quarantine = {.failures = 10};                // a capsule that keeps failing pauses
+    config.capsule_deadline = std::chrono::seconds(30);  // a capsule that hangs holds up no stream
     pipeline_.open_stream(std::move(config));
   }
 
@@ -93,7 +93,7 @@ class LiveHost {
     // [/upgrade]
   }
 
-  /// Streams deliver at once, each on its own.
+  /// Called for several streams at once, and for one record of a stream at a time.
   static void show(const vcap::FrameRecord& record) {
     std::ostringstream line;
     for (const vcap::FrameRecord::Replacement& one : record.replacements)
@@ -125,7 +125,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   LiveHost host(capsules);
-  capsules.clear();  // so that one that is replaced can go
+  capsules.clear();  // so that a replaced capsule can be destroyed
   for (std::string line; std::getline(std::cin, line);) try {
       host.execute(line);
     } catch (const std::exception& error) {

@@ -2,7 +2,7 @@
 //
 // Runs several capsules on several sources at once and sums up each stream:
 //   multi_stream_host detector_person.cap tracker_person.cap entrance.avi rtsp://camera/1 0
-// What ends in .cap is a capsule, everything else a source.
+// An argument that ends in .cap is a capsule; any other is a source.
 #include <iostream>
 #include <map>
 #include <set>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// What was seen in one stream. Records of a stream come in order, one at a time: no lock.
+// The sums of one stream. Its records come in order and one at a time, so this needs no lock.
 class Summary {
  public:
   void add(const vcap::FrameRecord& record) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shows in a window what capsules find, while it happens: webcam_host 0 a.cap b.cap
-// The first argument is a webcam's index, a URL or a file. Any key ends it.
+// Shows the results of capsules live in a window: webcam_host 0 a.cap b.cap
+// The first argument is the index of a webcam, a URL or a file. Any key ends the program.
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
@@ -37,7 +37,7 @@ class NewestRecord {
 // [/newest]
 
 void show(const vcap::FrameRecord& record) {
-  cv::Mat picture = record.frame.image.clone();  // the frame's own pixels are shared
+  cv::Mat picture = record.frame.image.clone();  // other owners share the pixels of the frame
   vcap::draw_nodes(picture, vcap::DetectionNodes::all(record.objects));
   cv::imshow("vcap", picture);
 }

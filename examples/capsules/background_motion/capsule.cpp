@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds what is not of the background: pixels that fit none of the colours that they usually have
-// (Z. Zivkovic, F. van der Heijden, "Efficient adaptive density estimation per image pixel for the
-// task of background subtraction", 2006), as it comes with OpenCV.
+// Finds moving regions: pixels whose colour does not fit their usual colours, with the background
+// subtractor of OpenCV (Z. Zivkovic, F. van der Heijden, "Efficient adaptive density estimation per
+// image pixel for the task of background subtraction", 2006).
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/background_segm.hpp>
 #include <utility>
@@ -10,19 +10,19 @@
 
 namespace {
 
-constexpr int kPeriod = 150;  // frames: six seconds, at 25 a second
+constexpr int kPeriod = 150;  // frames; six seconds at 25 per second
 
 // [state]
-// What the background of one stream looks like.
+// The background of one stream.
 //
-// Such a model never quite forgets: the weight of a frame fades, but a trace of it stays. Results
-// would depend on all frames before, and no part of a video could be run by itself. So a model is
-// made wherever a period begins, at the frames whose index is a multiple of its length; it learns
-// in that one, is asked in the next one, and is dropped. What two models have seen is two periods
-// of frames at most, and which frames these are depends on their index alone.
+// The weight of a frame in such a model fades but never reaches zero. So with one model, results
+// would depend on all frames before, and no part of a video could run by itself. Therefore each
+// period has a new model; periods begin at frames whose index is a multiple of kPeriod. A model
+// learns in its period, answers in the next one, and is then destroyed. So results depend on two
+// periods of frames at most, and the index alone decides which frames these are.
 class Background final : public vcap::BaseStreamState {
  public:
-  // 255 where the stream's next picture is not as the background is, 0 elsewhere.
+  // 255 where the next picture of the stream differs from the background, 0 elsewhere.
   cv::Mat1b foreground(const cv::Mat1b& picture, std::int64_t frame_index, double threshold);
 
  private:
@@ -46,17 +46,17 @@ cv::Mat1b Background::foreground(const cv::Mat1b& picture, std::int64_t frame_in
     learnt_ =
         std::exchange(learning_, cv::createBackgroundSubtractorMOG2(kPeriod, threshold, false));
   cv::Mat1b foreground;
-  // The last one's answer stands: in the first period it is that of the model that is learning.
+  // The answer of the last model counts. In the first period, that is the model that is learning.
   for (const Model& model : {learning_, learnt_}) {
     if (!model) continue;
-    model->setVarThreshold(threshold);  // asked of the answer; what is learnt goes without
+    model->setVarThreshold(threshold);  // affects the answer, not the learning
     model->apply(picture, foreground);
   }
-  if (is_first) foreground = 0;  // to a model that knows nothing all is new
+  if (is_first) foreground = 0;  // a model without data takes everything for new
   return foreground;
 }
 
-// The boxes of what hangs together, but for specks and what is smaller than the area.
+// The boxes of connected regions, without specks and regions smaller than the area.
 std::vector<cv::Rect> regions(const cv::Mat1b& foreground, double min_area) {
   cv::Mat1b clean;
   cv::morphologyEx(foreground, clean, cv::MORPH_OPEN,
@@ -85,7 +85,7 @@ class Backend final : public vcap::Backend {
     const cv::Mat1b foreground = dynamic_cast<Background&>(state).foreground(
         gray, frame.index, options.get<double>("threshold"));
 
-    const double pixel = small.x_factor() * small.y_factor();  // of the small picture
+    const double pixel = small.x_factor() * small.y_factor();  // its area in pixels of the frame
     const double min_area = static_cast<double>(options.get<std::int64_t>("min_area")) / pixel;
     vcap::DetectionNodes moving = vcap::DetectionNodes::all();
     for (const cv::Rect& box : regions(foreground, min_area))
@@ -106,7 +106,7 @@ class Capsule final : public vcap::BaseCapsule {
             .output_type = {.size = vcap::NodeDescription::Size::all, .detections = {"moving"}},
             .options = options(),
             .stream_state = vcap::make_stream_state<Background>(),
-            // The last frame of a period depends on all of it, and on all of the one before.
+            // The last frame of a period depends on all frames of it and of the period before.
             .warmup = 2 * kPeriod - 1};
   }
   // [/info]

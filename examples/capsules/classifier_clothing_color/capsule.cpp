@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names the colour of a person's upper clothing: every pixel of the chest votes for one.
+// Names the colour of a person's upper clothing: every pixel of the chest votes for a colour.
 #include <algorithm>
 #include <array>
 #include <opencv2/imgproc.hpp>
@@ -14,10 +14,10 @@ const std::vector<std::string> kColorNames{"black", "white", "gray",   "red",  "
 
 struct Verdict {
   Color color;
-  double confidence;  // the share of the votes that were for this colour
+  double confidence;  // the share of the votes for this colour
 };
 
-// Of a pixel with a hue of 0…179 (half degrees), a saturation and a value of 0…255.
+// The colour of a pixel with a hue of 0…179 (half degrees), a saturation and a value of 0…255.
 Color color_of(const cv::Vec3b& hsv) {
   const int hue = hsv[0], saturation = hsv[1], value = hsv[2];
   if (value < 60) return black;
@@ -30,8 +30,8 @@ Color color_of(const cv::Vec3b& hsv) {
   return hue < 155 ? purple : pink;
 }
 
-// What is seen of the chest. Boxes around people have more or less of the ground around them; this
-// part is clear of it, and of head and legs.
+// The visible part of the chest. Boxes around people contain some ground; this part of the box has
+// no ground, head or legs.
 cv::Mat chest(const cv::Mat& image, const vcap::DetectionNode& person) {
   const cv::Mat seen = vcap::Crop::from_node(person).apply(image);
   return seen(cv::Rect(seen.cols * 3 / 8, seen.rows / 4, std::max(1, seen.cols / 4),

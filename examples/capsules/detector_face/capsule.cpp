@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds faces with YuNet, a network that travels inside the capsule (W. Wu et al., "YuNet: A Tiny
-// Millisecond-level Face Detector", Machine Intelligence Research 20, 2023). There is hardly any
-// code: model.json says how pictures go into the network and how its outputs are read.
+// Finds faces with YuNet, a network inside the capsule (W. Wu et al., "YuNet: A Tiny
+// Millisecond-level Face Detector", Machine Intelligence Research 20, 2023). It needs little code:
+// model.json says how pictures go into the network and how its outputs are read.
 #include <vcap/backends/detector_backend.hpp>
 #include <vcap/capsule.hpp>
 
@@ -27,7 +27,8 @@ class Capsule final : public vcap::BaseCapsule {
 
   static vcap::Options options() {
     vcap::Options options = vcap::common_detector_options();
-    // YuNet is surer of faces than other detectors; what it gives less is mostly none.
+    // YuNet gives faces higher confidences than other detectors; below this, most boxes are no
+    // faces.
     std::get<vcap::FloatOption>(options.at("threshold")).default_value = 0.7;
     return options;
   }

@@ -2,7 +2,7 @@
 //
 // Finds faces near the camera with BlazeFace, a network so small that a CPU runs it hundreds of
 // times a second (V. Bazarevsky et al., "BlazeFace: Sub-millisecond Neural Face Detection on Mobile
-// GPUs", CVPR workshop 2019). Its input has 128×128 pixels, so that far faces escape it.
+// GPUs", CVPR workshop 2019). Its input has 128×128 pixels, so it misses far faces.
 #include <vcap/backends/detector_backend.hpp>
 #include <vcap/capsule.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds people before a fixed camera, the far and the half hidden ones too: a network looks at
-// what moves, and silhouettes of the height that people have at that place are fitted to it
-// (vcap::MovingPeopleDetector). Of those who stand still for long it sees nothing: docs/models.md
+// Finds people in front of a fixed camera, also far and half hidden ones. A network looks at moving
+// regions, and silhouettes with the height of people at that place are fitted to them
+// (vcap::MovingPeopleDetector). It does not find people who stand still for long. docs/models.md
 // says who else is missed, and what to do about it.
 #include <cmath>
 #include <vcap/backends/detector_backend.hpp>
@@ -18,8 +18,8 @@ struct Scene final : vcap::BaseStreamState {
 };
 // [/state]
 
-// The network's points tell a person's size better than its box does: 1.82 times the distance from
-// the hip to the circle around the body is the height; measured on people 60 to 110 pixels tall.
+// The network's points give the size of a person better than its box. The height is 1.82 times the
+// distance from the hip to the circle around the body, measured on people 60 to 110 pixels tall.
 PersonBox person_of(const vcap::Detection& detection) {
   const cv::Point2d hip = detection.keypoints[0].point, rim = detection.keypoints[1].point;
   const double height = 1.82 * std::hypot(rim.x - hip.x, rim.y - hip.y), width = 0.345 * height;
@@ -49,7 +49,7 @@ class Backend final : public vcap::DetectorBackend {
   // [/process]
 
  private:
-  // All pictures at once: they become requests side by side.
+  // All pictures in one call, so that their requests run side by side.
   std::vector<std::vector<PersonBox>> people_on(std::vector<cv::Mat> pictures) {
     std::vector<std::vector<PersonBox>> people;
     for (const vcap::Detections& found : predict_all(std::move(pictures))) {

@@ -14,16 +14,16 @@ namespace {
 
 struct Person {
   cv::Rect2d box;
-  double margin;  // the SVM's: how far on the people's side of its plane
+  double margin;  // of the SVM: the distance from its plane, on the side of people
 };
 using People = std::vector<Person>;
 
-// Margins have no upper end; this brings them into 0…1 and keeps their order. The default
-// threshold of 0.5 asks for a margin of 0.55.
+// Margins have no upper limit; this maps them into 0…1 and keeps their order. The default threshold
+// of 0.5 corresponds to a margin of 0.55.
 double confidence(const Person& person) { return std::tanh(person.margin); }
 
-// The part of HOG's window that a person fills: the people it was trained with stand in the middle
-// of the window, with a margin around them.
+// The part of HOG's window that a person fills. In its training pictures, people stand in the
+// middle of the window with a margin around them.
 cv::Rect2d person_within(const cv::Rect& window) {
   constexpr double width = 0.5, height = 0.75;
   return {window.x + window.width * (1 - width) / 2, window.y + window.height * (1 - height) / 2,
@@ -35,8 +35,8 @@ int max_side_length(const vcap::OptionValues& options) {
   return static_cast<int>(options.get<std::int64_t>("scale_frame_max_side_length"));
 }
 
-// A batch takes as long as its pictures one by one. So there is a worker for each of the machine's
-// threads, and batches are small: while one ends, the others go on.
+// A batch takes as long as its pictures one by one. So there is one worker per thread of the
+// machine, and batches are small: when one ends, the others go on.
 vcap::BatchPolicy one_worker_a_thread() {
   return {.max_batch_size = 4, .workers = std::clamp(std::thread::hardware_concurrency(), 1u, 64u)};
 }
@@ -75,9 +75,9 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
   // [/batch]
 
  private:
-  // Any number of threads at once: the descriptor is only read.
+  // Thread safety: thread-safe, since the descriptor is only read.
   People detect(const cv::Mat& image) const {
-    // Nobody fits in there, and OpenCV would write beyond the picture's memory.
+    // No person fits into such a picture, and OpenCV would write beyond its memory.
     if (image.cols < hog_.winSize.width || image.rows < hog_.winSize.height) return {};
     constexpr double hit_threshold = 0, scale = 1.05, group_threshold = 2;
     constexpr int stride = 8, padding = 8;
@@ -87,7 +87,7 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
                           {padding, padding}, scale, group_threshold);
     People people;
     for (std::size_t i = 0; i < boxes.size(); ++i) people.push_back({person_within(boxes[i]), margins[i]});
-    // OpenCV looks at the scales in parallel and gives what it finds in no fixed order.
+    // OpenCV searches the scales in parallel, so the order of its results is not fixed.
     std::ranges::sort(people, {}, [](const Person& person) {
       return std::tuple(-person.margin, person.box.x, person.box.y, person.box.width);
     });

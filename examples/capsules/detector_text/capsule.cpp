@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds lines of text at any angle with the detector of PP-OCRv4, a network in the manner of DB
+// Finds lines of text at any angle with the detector of PP-OCRv4, a network of the kind of DB
 // (M. Liao et al., "Real-time Scene Text Detection with Differentiable Binarization", AAAI 2020).
 #include <vcap/backends/model_backend.hpp>
 #include <vcap/backends/model_spec.hpp>
@@ -48,7 +48,7 @@ class Capsule final : public vcap::BaseCapsule {
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
                                               const std::string& device) override {
     const auto spec = vcap::ModelSpec::read(files, "model.json", config());
-    // What the reader gives at all; the option asks for more.
+    // The least confidence of the reader; the option asks for a higher one.
     return std::make_unique<Backend>(vcap::load_model(files, spec, device),
                                      vcap::TextBoxReader({.threshold = 0.3}));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gives a person an encoding by the colours of upper and lower body, so that the same person is
-// found again after an absence or in another stream.
+// Gives a person an encoding of the colours of upper and lower body. With it, the same person can
+// be found again after an absence or in another stream.
 #include <opencv2/imgproc.hpp>
 #include <vcap/capsule.hpp>
 
@@ -12,8 +12,8 @@ constexpr int kBins = kHues * kSaturations * kValues;
 
 using Encoding = std::vector<float>;
 
-// The share of each colour's bin, as its square root: such a list has the length 1, and the cosine
-// of two is the Bhattacharyya coefficient of the shares (A. Bhattacharyya, 1943).
+// The square root of the share of each bin of colours. Such a vector has length 1, and the cosine
+// of two is the Bhattacharyya coefficient of their shares (A. Bhattacharyya, 1943).
 cv::Mat1f color_shares(const cv::Mat& hsv) {
   const int channels[] = {0, 1, 2};
   const int bins[] = {kHues, kSaturations, kValues};
@@ -27,7 +27,7 @@ cv::Mat1f color_shares(const cv::Mat& hsv) {
 }
 
 Encoding encode(const cv::Mat& person) {
-  // The middle third: at the sides there is ground. Single pixels are parts, too.
+  // The middle third, since there is ground at the sides. A part has at least one pixel.
   const int left = person.cols / 3, width = std::max(1, person.cols / 3);
   const int top = person.rows / 5, half = std::max(1, person.rows * 3 / 10);
   cv::Mat hsv;

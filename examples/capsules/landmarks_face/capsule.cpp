@@ -24,7 +24,7 @@ vcap::LandmarkReader reader() {
   settings.values = 3;
   settings.z = 2;
   settings.flag = vcap::CertaintyOutput{{"", 1}};
-  settings.threshold = 0;  // the capsule's option decides
+  settings.threshold = 0;  // the option of the capsule decides
   return vcap::LandmarkReader(std::move(settings));
 }
 
@@ -33,16 +33,16 @@ const vcap::Keypoint* find(const vcap::DetectionNode& node, const std::string& n
   return found == node.keypoints.end() ? nullptr : &*found;
 }
 
-// The angle by which a face is turned in the picture, in radians, if its detector gave the eyes.
+// The angle in radians by which a face is turned in the picture; 0 if its detector gave no eyes.
 double tilt(const vcap::DetectionNode& face) {
-  const vcap::Keypoint* const right = find(face, "right_eye");  // the person's right: at the left
+  const vcap::Keypoint* const right = find(face, "right_eye");  // the person's: left in the picture
   const vcap::Keypoint* const left = find(face, "left_eye");
   if (right == nullptr || left == nullptr) return 0;
   return std::atan2(left->point.y - right->point.y, left->point.x - right->point.x);
 }
 
-// The square around a face with a quarter of its longer side added on each side, turned upright, as
-// the network was trained with.
+// The square around a face, turned upright, with a quarter of its longer side added on each side.
+// The network was trained with such squares.
 vcap::TurnedBox around(const vcap::DetectionNode& face) {
   return vcap::TurnedBox::square(face.bbox(), 1.5, tilt(face));
 }

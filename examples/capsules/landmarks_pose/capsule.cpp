@@ -20,20 +20,20 @@ const std::vector<std::string> kJoints{
 vcap::LandmarkReader reader() {
   vcap::LandmarkSettings settings;
   settings.names = kJoints;
-  // Six more points tell a tracker where to look in the next frame; without a name they are not
-  // given.
+  // Six more points are for a tracker, which uses them in the next frame. They have no name, so
+  // they are left out.
   settings.names.resize(kJoints.size() + 6);
   settings.values = 5;
   settings.z = 2;
   settings.visibility = 3;
   settings.presence = 4;
   settings.flag = vcap::CertaintyOutput{.output = {"", 1}, .sigmoid = false};
-  settings.threshold = 0;  // the capsule's option decides
+  settings.threshold = 0;  // the option of the capsule decides
   return vcap::LandmarkReader(std::move(settings));
 }
 
-// The square around a person with an eighth of the longer side added on each side: the network
-// knows people whose arms are in the picture.
+// The square around a person with an eighth of the longer side added on each side, since the
+// network was trained with people whose arms are in the picture.
 vcap::TurnedBox around(const vcap::DetectionNode& person) {
   return vcap::TurnedBox::square(person.bbox(), 1.25);
 }

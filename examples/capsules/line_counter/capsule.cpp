@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts tracked persons who cross a line, by the way their feet go.
+// Counts tracked persons who cross a line with their feet.
 #include <cmath>
 #include <map>
 #include <utility>
@@ -8,18 +8,18 @@
 
 namespace {
 
-// Places are in parts of the picture, 0 to 1, so that they hold for each of its sizes.
+// Places are in parts of the picture, 0 to 1, so that they are valid for all its sizes.
 struct Line {
   cv::Point2d from, to;
 
-  // How far the point is to the right of the line (left: below 0), for whom walks along it.
+  // The distance of the point to the right of the line, seen from `from` to `to`; left: below 0.
   double offset(cv::Point2d point) const {
     const cv::Point2d way = to - from;
     return way.cross(point - from) / std::hypot(way.x, way.y);
   }
 
-  // Whether it is within its own ends that the line through it meets the way between two points,
-  // which lie on different sides of it.
+  // Whether the way between two points crosses the line between its ends. The points must lie on
+  // different sides of it.
   bool is_met_between(cv::Point2d one, cv::Point2d other) const {
     const double a = offset(one), b = offset(other);
     const cv::Point2d meeting = one + (other - one) * (a / (a - b));
@@ -39,7 +39,7 @@ cv::Point2d foot(const vcap::DetectionNode& person, cv::Size picture) {
 }
 
 // [state]
-// Who was seen where, and how many have crossed the line so far.
+// The last places of persons, and the counts of crossings so far.
 class Counter final : public vcap::BaseStreamState {
  public:
   explicit Counter(const vcap::StreamInfo& stream)
@@ -49,10 +49,10 @@ class Counter final : public vcap::BaseStreamState {
     if (!stream.saved.is_null()) restore(stream.saved);
   }
 
-  // What a newer version goes on from, where it replaces this one while the stream runs.
+  // A newer version continues from this if it replaces this version while the stream runs.
   nlohmann::json save() const override;
 
-  // Marks those who crossed at this frame, and adds the line with its counts.
+  // Marks the persons who cross at this frame, and adds the line with its counts.
   void count(vcap::DetectionNodes& persons, const vcap::Frame& frame);
 
  private:
@@ -97,7 +97,7 @@ std::optional<std::string> Counter::crossing(const vcap::Uuid& track, const Sigh
     return {};
   }
   known->second.when = now.when;
-  // Boxes tremble: who stands on the line has not left the side where they came from.
+  // Boxes tremble, so a person on the line counts as being on the previous side.
   if (is_on_line) return {};
   const cv::Point2d before = std::exchange(known->second.foot, now.foot);
   const bool changed_sides = line_.offset(before) * offset < 0;
@@ -105,7 +105,7 @@ std::optional<std::string> Counter::crossing(const vcap::Uuid& track, const Sigh
   return offset > 0 ? "in" : "out";
 }
 
-// The picture's line, with what has crossed it up to this frame.
+// The line as a node in the picture, with its counts up to this frame.
 vcap::DetectionNode Counter::line_node(cv::Size picture) const {
   vcap::DetectionNode line{
       .name = "line",
@@ -154,7 +154,7 @@ class Capsule final : public vcap::BaseCapsule {
             .input_type = {.size = vcap::NodeDescription::Size::all,
                            .detections = {"person"},
                            .tracked = true},
-            // "crossed" is of the persons who cross at that frame, and the rest of the line.
+            // Persons who cross at that frame have "crossed"; the extra data belong to the line.
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"person", "line"},
                             .attributes = {{"crossed", {"in", "out"}}},
@@ -162,16 +162,16 @@ class Capsule final : public vcap::BaseCapsule {
                             .extra_data = {"line", "in", "out"}},
             .stream_config_schema = stream_config_schema(),
             .stream_state = vcap::make_stream_state<Counter>(),
-            // Counts go on wherever the stream does; a tracker gives new ids where it does not.
+            // Counts go on over any discontinuity; after it, a tracker gives new ids.
             .keeps_state_at = {vcap::Discontinuity::gap, vcap::Discontinuity::seek,
                                vcap::Discontinuity::reconnect, vcap::Discontinuity::loop}};
   }
   // [/info]
 
   // [schema]
-  // Parts of the picture hold for a camera's large stream and its small one: [0, 0] is the left
-  // top, [1, 1] the right bottom. "Right" is for whom walks from the first point to the second:
-  // from [0, 0.5] to [1, 0.5] who comes down the picture goes in.
+  // Parts of the picture are valid for a large and a small stream of a camera: [0, 0] is the upper
+  // left corner, [1, 1] the lower right. "Right" is seen from the first point to the second. With a
+  // line from [0, 0.5] to [1, 0.5], persons who move down the picture go in.
   static nlohmann::json stream_config_schema() {
     return nlohmann::json::parse(R"({
         "properties": {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tells how a picture has moved since the one before it, and which regions of it move: dense
-// optical flow (T. Kroeger, R. Timofte, D. Dai, L. Van Gool, "Fast optical flow using dense inverse
-// search", 2016), as it comes with OpenCV.
+// Gives the motion of a picture since the one before it, and the regions that move, with the dense
+// optical flow of OpenCV (T. Kroeger, R. Timofte, D. Dai, L. Van Gool, "Fast optical flow using
+// dense inverse search", 2016).
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/video/tracking.hpp>
@@ -15,8 +15,8 @@ struct Region {
   cv::Point2d velocity;
 };
 
-// The flow needs no more pixels than these, and its patches of 8 pixels no fewer. Each side is
-// scaled by itself, so that a picture of any shape will do.
+// The flow needs at most this many pixels per side, and for its patches of 8 pixels at least so
+// many. Each side is scaled separately, so that pictures of any shape are possible.
 vcap::Resize reduced(const cv::Mat& picture) {
   constexpr int least = 16, most = 320;
   const double scale =
@@ -33,15 +33,15 @@ cv::Mat1b gray(const vcap::Resize& small) {
   return gray;
 }
 
-// Of every pixel of the reduced picture, in pixels of the frame a second.
+// The velocity of every pixel of the reduced picture, in pixels of the frame per second.
 cv::Mat2f velocities(const vcap::Frame& before, const vcap::Frame& now, const vcap::Resize& small) {
   const double seconds = std::chrono::duration<double>(now.pts - before.pts).count();
-  // Where nothing came before a frame, the window has the frame itself in that place.
+  // If there is no frame before, the window has the frame itself in its place.
   if (seconds <= 0) return cv::Mat2f(small.image().size(), cv::Vec2f(0, 0));
-  // It keeps its scratch memory between calls and so serves one of them alone.
+  // It keeps scratch memory between calls, so each call has its own.
   const auto search = cv::DISOpticalFlow::create(cv::DISOpticalFlow::PRESET_MEDIUM);
   cv::Mat2f flow;
-  // Backwards, from where things are now to where they were.
+  // The flow backwards: from the places now to the places before.
   search->calc(gray(small), gray(reduced(before.image)), flow);
   const cv::Point2d a_second = small.to_frame({-1 / seconds, -1 / seconds});
   cv::multiply(flow, cv::Scalar(a_second.x, a_second.y), flow);
@@ -62,7 +62,7 @@ std::vector<Region> moving_regions(const cv::Mat2f& velocities, double min_speed
   cv::Mat1d centres;
   const int count = cv::connectedComponentsWithStats(speeds >= min_speed, labels, stats, centres);
   std::vector<Region> regions;
-  for (int i = 1; i < count; ++i) {  // 0 is what stands still
+  for (int i = 1; i < count; ++i) {  // 0 is the part that does not move
     if (stats(i, cv::CC_STAT_AREA) < min_area) continue;
     const cv::Rect box(stats(i, cv::CC_STAT_LEFT), stats(i, cv::CC_STAT_TOP),
                        stats(i, cv::CC_STAT_WIDTH), stats(i, cv::CC_STAT_HEIGHT));
@@ -85,12 +85,12 @@ class Backend final : public vcap::Backend {
                                       const vcap::OptionValues& options,
                                       vcap::BaseStreamState&) override {
     const vcap::Frame& now = frames[1];
-    // Pictures of two sizes cannot be compared: a stream that changes its size begins anew.
+    // Pictures of two sizes cannot be compared, so a stream that changes its size begins anew.
     const vcap::Frame& before = frames[0].image.size() == now.image.size() ? frames[0] : now;
     const vcap::Resize small = reduced(now.image);
     const cv::Mat2f velocity = velocities(before, now, small);
 
-    const cv::Point2d pixel = small.to_frame({1, 1});  // of the reduced picture, in the frame
+    const cv::Point2d pixel = small.to_frame({1, 1});  // size of a reduced pixel, in the frame
     const double min_area =
         static_cast<double>(options.get<std::int64_t>("min_area")) / (pixel.x * pixel.y);
 

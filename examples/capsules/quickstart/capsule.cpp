@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shortest whole capsule; the README shows it. detector_person is its grown-up form.
+// The shortest complete capsule; the README shows it. detector_person is the full-featured version.
 // [capsule]
 #include <opencv2/objdetect.hpp>
 #include <vcap/capsule.hpp>

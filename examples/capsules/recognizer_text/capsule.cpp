@@ -14,17 +14,17 @@ namespace {
 
 constexpr int kLongestSide = 8192;
 
-// A detector's lines are tight, and the network loses the spaces of such: of 96 lines in rendered
-// DejaVu it read 36 as they were written without a margin, and 84 with a quarter of the height.
+// A detector's lines are tight, and in tight lines the network loses spaces. Of 96 rendered lines
+// in DejaVu it read 36 correctly without a margin, and 84 with a quarter of the height.
 constexpr double kMargin = 0.25;
 
 cv::Point2f from_middle(const cv::Point2d& point) {
-  // OpenCV counts from the middle of the first pixel, and vcap from its edge.
+  // OpenCV counts from the centre of the first pixel, vcap from its edge.
   return cv::Point2f(static_cast<float>(point.x - 0.5), static_cast<float>(point.y - 0.5));
 }
 
-// The part of the frame within the line's corners, which go clockwise from the left top, as an
-// upright picture with a margin. Of other outlines, the box around them is taken.
+// The part of the frame inside the four corners of the line, as an upright picture with a margin.
+// The corners go clockwise from the upper left. For other outlines, it uses their bounding box.
 cv::Mat straighten(const cv::Mat& frame, const vcap::DetectionNode& text) {
   const vcap::Coords coords =
       text.coords.size() == 4 ? text.coords : vcap::rect_to_coords(text.bbox());
@@ -48,7 +48,7 @@ cv::Mat straighten(const cv::Mat& frame, const vcap::DetectionNode& text) {
   return line;
 }
 
-// What may be read: the line itself, or both ways to turn one that goes up or down.
+// The pictures to read: the line itself, or both rotations of a line that goes up or down.
 std::vector<cv::Mat> readings(const cv::Mat& line) {
   if (line.rows < 1.5 * line.cols) return {line};
   std::vector<cv::Mat> turned(2);
@@ -57,7 +57,7 @@ std::vector<cv::Mat> readings(const cv::Mat& line) {
   return turned;
 }
 
-// The network may read the margin as a space.
+// Removes spaces at both ends, since the network may read the margin as a space.
 std::string without_margin(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos) return {};

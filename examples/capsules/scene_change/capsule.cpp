@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds cuts: frames whose colours are others than those of the frames before, and stay so. How far
-// apart two pictures are is told by their colour histograms alone, as things that move do not
-// change these much (H. Zhang, A. Kankanhalli, S. Smoliar, "Automatic partitioning of full-motion
-// video", 1993), by Hellinger's distance: 0 where they are the same, 1 where they share no colour.
-// It is what OpenCV computes under the name of Bhattacharyya's.
+// Finds cuts: frames whose colours differ from those of the frames before, and stay different. The
+// distance of two pictures is that of their colour histograms, since moving things do not change
+// these much (H. Zhang, A. Kankanhalli, S. Smoliar, "Automatic partitioning of full-motion video",
+// 1993). It is the Hellinger distance: 0 for equal histograms, 1 if they share no colour. OpenCV
+// calls it the Bhattacharyya distance.
 #include <array>
 #include <opencv2/imgproc.hpp>
 #include <vcap/capsule.hpp>
 
 namespace {
 
-// Of how many pixels of the frame there is which colour: 16 hues, 4 saturations, 8 values.
+// How many pixels of the frame have each colour: 16 hues, 4 saturations, 8 values.
 cv::Mat histogram(const vcap::Frame& frame) {
-  constexpr int max_side = 160;  // a mean of many pixels is one colour, and noise is none
+  constexpr int max_side = 160;  // a smaller picture averages pixels, which removes noise
   cv::Mat hsv;
   cv::cvtColor(vcap::Clamp(frame.image, max_side, max_side).image(), hsv, cv::COLOR_BGR2HSV);
   constexpr std::array channels{0, 1, 2}, bins{16, 4, 8};
@@ -43,8 +43,8 @@ class Backend final : public vcap::Backend {
     const double score = distance(histogram(frames[1]), now);
 
     vcap::DetectionNodes changes = vcap::DetectionNodes::all();
-    // A flash is no cut where it comes, since the frame after it is another one, nor where it goes,
-    // since the frame before it is the same again.
+    // A flash is no cut: at its begin, the frame after it differs; at its end, an earlier frame is
+    // equal.
     if (score >= threshold && differs(frames[0]) && !differs(frames[3]))
       changes.add({.name = "scene_change",
                    .coords = vcap::rect_to_coords(cv::Rect2d({}, frames[2].image.size())),

@@ -76,7 +76,7 @@ vcap::DetectionNodes Tracks::update(const vcap::Frame& frame, vcap::DetectionNod
 }
 // [/update]
 
-// It never batches, so it needs no BaseBackend.
+// A tracker does not batch, so it needs no BaseBackend.
 class Backend final : public vcap::Backend {
  public:
   // [process]

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(BatchModel, SendersThatWaitForRoomGetItOrAreTurnedAwayByClose) {
+TEST(BatchModel, SendersThatWaitForRoomGetItOrAreRefusedByClose) {
   for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
     Fates fates;
     expect_holds({.preemptions = 1}, [&] {
@@ -30,7 +30,7 @@ TEST(BatchModel, SendersThatWaitForRoomGetItOrAreTurnedAwayByClose) {
   }
 }
 
-TEST(BatchModel, TheDestructorLetsSendersGoThatWaitForRoom) {
+TEST(BatchModel, TheDestructorReleasesSendersThatWaitForRoom) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
@@ -58,8 +58,8 @@ TEST(BatchModel, TheDestructorWaitsForASubmitThatWaitsForRoom) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
 }
 
-// Room comes only after release(): whoever waits for it must be told otherwise before.
-TEST(BatchModel, AWaitForRoomEndsByCloseWhilePredictRuns) {
+// There is no room before release(). A sender that waits for room must get an error before that.
+TEST(BatchModel, CloseEndsAWaitForRoomWhilePredictRuns) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.held = true});
@@ -75,7 +75,7 @@ TEST(BatchModel, AWaitForRoomEndsByCloseWhilePredictRuns) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
 }
 
-TEST(BatchModel, AWaitForRoomEndsByAStopRequestWhilePredictRuns) {
+TEST(BatchModel, AStopRequestEndsAWaitForRoomWhilePredictRuns) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.held = true});
@@ -90,7 +90,7 @@ TEST(BatchModel, AWaitForRoomEndsByAStopRequestWhilePredictRuns) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
 }
 
-TEST(BatchModel, AWaitForRoomEndsByTheDeadline) {
+TEST(BatchModel, ADeadlineEndsAWaitForRoom) {
   Fates fates;
   expect_holds({.preemptions = 1}, [&] {
     Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.takes = 1ms});
@@ -119,7 +119,7 @@ TEST(BatchModel, ANewRequestDropsTheOldest) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full}));
 }
 
-TEST(BatchModel, ManyItemsGoThroughANarrowQueueOrAreCancelledOnTheWay) {
+TEST(BatchModel, ManyItemsPassASmallQueueOrAreCancelled) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_queue_size = 1});
@@ -131,7 +131,7 @@ TEST(BatchModel, ManyItemsGoThroughANarrowQueueOrAreCancelledOnTheWay) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
 }
 
-TEST(BatchModel, ManyItemsGoThroughANarrowQueueOrAreClosedOnTheWay) {
+TEST(BatchModel, ManyItemsPassASmallQueueOrAreRefusedByClose) {
   for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
     Fates fates;
     expect_holds({.preemptions = 2}, [&] {
@@ -144,7 +144,7 @@ TEST(BatchModel, ManyItemsGoThroughANarrowQueueOrAreClosedOnTheWay) {
   }
 }
 
-TEST(BatchModel, WhoeverShedsLoadNeverWaits) {
+TEST(BatchModel, TrySubmitNeverWaits) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});

@@ -10,7 +10,7 @@
 namespace vcap::model {
 namespace {
 
-TEST(BatchModel, CloseDrainsWhatItAcceptedAndRefusesTheRest) {
+TEST(BatchModel, CloseAnswersAcceptedRequestsAndRefusesTheRest) {
   Fates fates;
   expect_holds({.preemptions = 1}, [&] {
     Subject subject(fates, {.max_batch_size = 1});
@@ -23,7 +23,7 @@ TEST(BatchModel, CloseDrainsWhatItAcceptedAndRefusesTheRest) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
 }
 
-TEST(BatchModel, CloseCancelsWhatWaits) {
+TEST(BatchModel, CloseCancelsWaitingRequests) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1});
@@ -38,7 +38,7 @@ TEST(BatchModel, CloseCancelsWhatWaits) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
 }
 
-TEST(BatchModel, TwoWhoCloseBothWaitForTheEnd) {
+TEST(BatchModel, TwoCallsOfCloseBothWaitForTheEnd) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the search finds what is wrong in programs that are known to be so, and all that there is
-// to find.
+// The search must find the errors in programs that are known to be wrong. It must also find every
+// possible outcome.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 using Texts = std::set<std::string>;
 
-// What the search says of the first run that goes wrong; "" where none does.
+// The report of the search about the first run that fails; "" if no run fails.
 std::string failure_of(const Limits& limits, const std::function<void()>& scenario) {
   return explore(limits, scenario).failure.value_or("");
 }
@@ -55,7 +55,7 @@ TEST(ModelHarness, FindsALostWakeUp) {
   expect_fails("deadlock: main waits in \"join\"", {.preemptions = 1}, lose_a_wake_up);
 }
 
-TEST(ModelHarness, FindsNothingWhereTheWakeUpIsNotLost) {
+TEST(ModelHarness, FindsNothingWhenTheWakeUpIsNotLost) {
   EXPECT_EQ(failure_of({.preemptions = 3, .spurious = 1},
                        [] {
                          std::mutex mutex;
@@ -75,7 +75,7 @@ TEST(ModelHarness, FindsNothingWhereTheWakeUpIsNotLost) {
             "");
 }
 
-TEST(ModelHarness, FindsTwoLocksTakenInTwoOrdersOnceAStrandIsInterrupted) {
+TEST(ModelHarness, FindsADeadlockOfTwoLocksWithOnePreemption) {
   const auto scenario = [] {
     std::mutex one, two;
     std::thread other([&] {
@@ -92,7 +92,7 @@ TEST(ModelHarness, FindsTwoLocksTakenInTwoOrdersOnceAStrandIsInterrupted) {
   expect_fails("deadlock", {.preemptions = 1}, scenario);
 }
 
-TEST(ModelHarness, FindsWhatHasNoEnd) {
+TEST(ModelHarness, FindsAnEndlessLoop) {
   expect_fails("no end after 100 steps", {.preemptions = 0, .steps = 100}, [] {
     std::atomic<bool> done{false};
     while (!done.load()) {
@@ -100,7 +100,7 @@ TEST(ModelHarness, FindsWhatHasNoEnd) {
   });
 }
 
-TEST(ModelHarness, FindsTheUseOfWhatHasEnded) {
+TEST(ModelHarness, FindsUseAfterDestruction) {
   expect_fails("notify one after the end", {.preemptions = 1}, [] {
     auto changed = std::make_unique<std::condition_variable>();
     std::thread other([&changed = *changed] { changed.notify_one(); });
@@ -113,7 +113,7 @@ TEST(ModelHarness, FindsAThreadThatNobodyJoins) {
   expect_fails("has not been joined", {.preemptions = 0}, [] { const std::thread thread([] {}); });
 }
 
-TEST(ModelHarness, FindsAWaitThatTrustsInBeingNotified) {
+TEST(ModelHarness, FindsAWaitThatIgnoresSpuriousWakeUps) {
   const auto scenario = [] {
     std::mutex mutex;
     std::condition_variable changed;
@@ -134,7 +134,7 @@ TEST(ModelHarness, FindsAWaitThatTrustsInBeingNotified) {
   expect_fails("woken too early", {.preemptions = 2, .spurious = 1}, scenario);
 }
 
-TEST(ModelHarness, TellsAScenarioThatDependsOnMoreThanItsSchedule) {
+TEST(ModelHarness, DetectsAScenarioThatDependsOnMoreThanItsSchedule) {
   int runs = 0;
   expect_fails("must depend on nothing but its schedule", {.preemptions = 1}, [&] {
     std::atomic<int> number{0};
@@ -145,8 +145,8 @@ TEST(ModelHarness, TellsAScenarioThatDependsOnMoreThanItsSchedule) {
   });
 }
 
-// Two strands of two steps each on one object: six orders, of which two need no interruption, and
-// two more need only one.
+// Two strands take two steps each on one object. There are six orders: two need no interruption,
+// two need one, and two need two.
 TEST(ModelHarness, RunsEveryOrderThatTheLimitAllows) {
   const auto orders_within = [](int preemptions) {
     Texts orders;
@@ -172,7 +172,7 @@ TEST(ModelHarness, RunsEveryOrderThatTheLimitAllows) {
   EXPECT_EQ(orders_within(2), (Texts{"aabb", "abab", "abba", "baab", "baba", "bbaa"}));
 }
 
-TEST(ModelHarness, RunsOrdersOnceThatNobodyCouldTellApart) {
+TEST(ModelHarness, RunsEquivalentOrdersOnce) {
   const auto scenario = [] {
     std::atomic<int> one{0}, two{0};
     std::thread other([&] {
@@ -188,8 +188,8 @@ TEST(ModelHarness, RunsOrdersOnceThatNobodyCouldTellApart) {
   EXPECT_EQ(some.ends, all.ends);
 }
 
-// The same of vcap's own code: leaving out what has been seen leaves out no outcome.
-TEST(ModelHarness, LeavesOutNoEndOfABatch) {
+// The same for vcap's own code: skipping known states skips no outcome.
+TEST(ModelHarness, SkipsNoOutcomeOfABatch) {
   Fates fates;
   const auto scenario = [&] {
     Subject subject(fates, {.max_batch_size = 2, .max_queue_delay = std::chrono::milliseconds(1)});
@@ -208,7 +208,7 @@ TEST(ModelHarness, LeavesOutNoEndOfABatch) {
   EXPECT_EQ(some.ends, all.ends);
 }
 
-TEST(ModelHarness, NotifiesAnyOfThoseWhoWait) {
+TEST(ModelHarness, NotifiesAnyWaiter) {
   Texts woken;
   expect_holds({.preemptions = 1}, [&] {
     std::mutex mutex;
@@ -234,7 +234,7 @@ TEST(ModelHarness, NotifiesAnyOfThoseWhoWait) {
   EXPECT_EQ(woken, (Texts{"a", "b"}));
 }
 
-TEST(ModelHarness, AWaitWithAnEndEndsByItsTimeOrIsNotified) {
+TEST(ModelHarness, ATimedWaitTimesOutOrIsNotified) {
   const auto ends_where = [](bool time_presses) {
     Texts ends;
     expect_holds({.preemptions = 1, .time_presses = time_presses}, [&] {
@@ -261,7 +261,7 @@ TEST(ModelHarness, AWaitWithAnEndEndsByItsTimeOrIsNotified) {
   EXPECT_EQ(ends_where(false), Texts{"notified"});
 }
 
-TEST(ModelHarness, AStopCallbackIsWaitedForByWhoeverDestroysIt) {
+TEST(ModelHarness, DestroyingAStopCallbackWaitsForItsEnd) {
   Texts orders;
   expect_holds({.preemptions = 2}, [&] {
     std::stop_source source;
@@ -297,7 +297,7 @@ TEST(ModelHarness, AStopCallbackMayDestroyItself) {
   });
 }
 
-// Each strand is in the middle of its own exceptions, whichever of them goes on.
+// Each strand handles its own exceptions, whichever strand runs next.
 TEST(ModelHarness, StrandsKeepTheirExceptionsApart) {
   expect_holds({.preemptions = 3}, [] {
     std::atomic<int> object{0};
@@ -321,7 +321,7 @@ TEST(ModelHarness, StrandsKeepTheirExceptionsApart) {
   });
 }
 
-TEST(ModelHarness, PlaysTheScheduleAgainThatAFailureNames) {
+TEST(ModelHarness, ReplaysTheScheduleThatAFailureNames) {
   const std::string failure = failure_of({.preemptions = 1}, lose_a_wake_up);
   const std::string name = "VCAP_MODEL_SCHEDULE=";
   const auto begin = failure.find(name) + name.size();

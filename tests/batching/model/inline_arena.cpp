@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What batching/predict_arena.hpp declares, without TBB: its threads are none that a schedule could
-// command.
+// Implements batching/predict_arena.hpp without TBB, because a schedule cannot control the threads
+// of TBB.
 #include "batching/predict_arena.hpp"
 
 namespace vcap::detail {

@@ -6,7 +6,7 @@
 
 namespace vcap::model {
 
-/// The time of the execution.
+/// Gives the time of the execution.
 class ModelClock final : public Clock {
  public:
   time_point now() const noexcept override {

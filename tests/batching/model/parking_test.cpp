@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever was answered wakes, however wake-ups are passed on from one spot to the next. Who is
-// forgotten shows as a deadlock.
+// Every caller that was answered wakes up, however wake-ups pass from one spot to the next. A
+// caller that does not wake up shows as a deadlock.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +30,7 @@ std::thread sleeper(BatchParking& spot, const Open& open) {
   return std::thread([&] { spot.wait(open); });
 }
 
-TEST(BatchParkingModel, AllAtOneSpotWake) {
+TEST(BatchParkingModel, AllWaitersAtOneSpotWake) {
   expect_holds({.preemptions = 2, .spurious = 1}, [] {
     Open one{0}, two{0}, three{0};
     std::thread a = sleeper(first_spot(), one);
@@ -49,7 +49,7 @@ TEST(BatchParkingModel, AllAtOneSpotWake) {
   });
 }
 
-TEST(BatchParkingModel, AllAtTheNextSpotsWakeToo) {
+TEST(BatchParkingModel, AllWaitersAtTheNextSpotsWakeToo) {
   expect_holds({.preemptions = 2, .spurious = 1}, [] {
     Open one{0}, two{0}, three{0};
     std::thread a = sleeper(first_spot(), one);
@@ -69,7 +69,7 @@ TEST(BatchParkingModel, AllAtTheNextSpotsWakeToo) {
   });
 }
 
-TEST(BatchParkingModel, WhoeverIsWokenInVainSleepsOnAndForgetsNobody) {
+TEST(BatchParkingModel, AWaiterWokenInVainSleepsAgainAndLosesNoWakeUp) {
   expect_holds({.preemptions = 2}, [] {
     Open one{0}, two{0};
     std::thread late = sleeper(first_spot(), two);
@@ -78,7 +78,7 @@ TEST(BatchParkingModel, WhoeverIsWokenInVainSleepsOnAndForgetsNobody) {
       BatchParking::Chain chain;
       one.store(1);
       chain.add(second_spot());
-      chain.add(first_spot());  // of somebody else's executor, say
+      chain.add(first_spot());  // for example, of another executor
     }
     a.join();
     two.store(1);
@@ -87,7 +87,7 @@ TEST(BatchParkingModel, WhoeverIsWokenInVainSleepsOnAndForgetsNobody) {
   });
 }
 
-TEST(BatchParkingModel, WhoeverComesToTheSpotMeanwhileIsNotWokenInAnothersPlace) {
+TEST(BatchParkingModel, ALateWaiterDoesNotTakeTheWakeUpOfAnother) {
   expect_holds({.preemptions = 2}, [] {
     Open one{0}, two{0};
     std::thread a = sleeper(first_spot(), one);
@@ -104,7 +104,7 @@ TEST(BatchParkingModel, WhoeverComesToTheSpotMeanwhileIsNotWokenInAnothersPlace)
   });
 }
 
-TEST(BatchParkingModel, TwoWhoAnswerAtTheSameSpotsForgetNobody) {
+TEST(BatchParkingModel, TwoThreadsThatAnswerAtTheSameSpotsWakeAllWaiters) {
   expect_holds({.preemptions = 1}, [] {
     Open one{0}, two{0}, three{0};
     std::thread a = sleeper(first_spot(), one);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests, one or several workers, and an end that lets everything be answered.
+// Requests with one or several workers, and an end at which everything is answered.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -10,7 +10,7 @@
 namespace vcap::model {
 namespace {
 
-TEST(BatchModel, TheDestructorDrainsWhileCallersWaitInIt) {
+TEST(BatchModel, TheDestructorAnswersWaitingCallers) {
   Fates fates;
   expect_holds({.preemptions = 1}, [&] {
     Subject subject(fates, {.max_batch_size = 1});
@@ -24,7 +24,7 @@ TEST(BatchModel, TheDestructorDrainsWhileCallersWaitInIt) {
   EXPECT_EQ(fates, Fates{Fate::answered});
 }
 
-TEST(BatchModel, CallersThatComeBackAreServedAgain) {
+TEST(BatchModel, CallersThatComeBackAreAnsweredAgain) {
   Fates fates;
   expect_holds({.preemptions = 1}, [&] {
     Subject subject(fates, {.adaptive_linger = false});
@@ -52,7 +52,7 @@ TEST(BatchModel, SeveralWorkersAnswerAll) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
 }
 
-TEST(BatchModel, WaitsThatEndForNoReasonChangeNothing) {
+TEST(BatchModel, SpuriousWakeUpsChangeNothing) {
   Fates fates;
   expect_holds({.preemptions = 2, .spurious = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1, .workers = 2});
@@ -64,7 +64,7 @@ TEST(BatchModel, WaitsThatEndForNoReasonChangeNothing) {
   EXPECT_EQ(fates, Fates{Fate::answered});
 }
 
-TEST(BatchModel, OneBadInputFailsAloneWhereFailuresAreIsolated) {
+TEST(BatchModel, OneBadInputFailsAloneWhenFailuresAreIsolated) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.isolate_failures = true}, {.bad = {2}});

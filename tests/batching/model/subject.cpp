@@ -14,7 +14,7 @@
 namespace vcap::model {
 namespace {
 
-/// What a bad input makes predict throw.
+/// The exception that predict throws at a bad input.
 struct BadInput final : std::domain_error {
   using domain_error::domain_error;
 };
@@ -57,11 +57,12 @@ Subject::Subject(Fates& all, BatchPolicy policy, Predicting predicting)
 Subject::~Subject() {
   if (executor_) {
     close(CloseMode::drain);
-    // Reading them takes longer than all the rest, and most schedules use up what they may.
+    // Reading the statistics takes longer than all the rest. Most schedules have no preemptions
+    // left here and skip it.
     if (Execution::current()->preemptions_left() > 0) compare_statistics();
     destroy();
   }
-  take_answers();  // of senders that the executor's destructor has let go
+  take_answers();  // of senders that the executor's destructor released
 }
 
 void Subject::run(int input, const RequestOptions& options) {
@@ -123,7 +124,7 @@ void Subject::await_arrival(std::size_t items) {
     std::size_t seen = 0, told = 0;
     for (const auto& [input, times] : seen_) seen += times;
     for (const auto& [fate, times] : fates_) told += times;
-    // Neither counts too many; what has been seen stays so.
+    // Neither value is too high, and the first never decreases.
     return std::max(seen, told + executor_->workload()) >= items;
   });
 }
@@ -192,7 +193,7 @@ void Subject::note(int input, std::size_t items, Fate fate, const RequestOptions
   expect(items > 1 || seen_[input] == 0, "predict has seen an input that is then told otherwise");
 }
 
-// Of all futures: whatever was accepted before the executor closed is answered by now.
+// Takes the answers of all futures: what was accepted before the close must be answered by now.
 void Subject::take_answers() {
   for (auto& [input, request] : std::exchange(requests_, {})) {
     expect(request.future.wait_for(std::chrono::seconds(0)) == std::future_status::ready,

@@ -15,32 +15,31 @@
 
 namespace vcap::model {
 
-/// What predict does besides doubling its inputs.
+/// What predict does, besides doubling its inputs.
 struct Predicting {
-  std::set<int> bad{};               ///< it throws where it sees one of these
-  std::chrono::nanoseconds takes{};  ///< of the execution's time
+  std::set<int> bad{};               ///< it throws if it sees one of these
+  std::chrono::nanoseconds takes{};  ///< how much of the execution's time it takes
   bool held = false;                 ///< it goes on only after release()
 };
 
-/// What became of an item.
+/// The outcome of an item.
 enum class Fate : std::uint8_t { answered, failed, cancelled, expired, full, closed };
 void PrintTo(Fate fate, std::ostream* out);  // for GoogleTest
 using Fates = std::set<Fate>;
 
-/// An executor, and all that the strands of a scenario send to it and get from it; each input is
-/// sent once. It fails the run where any of this does not hold:
+/// An executor, and everything that the strands of a scenario send to it and get from it. Each
+/// input is sent once. The run fails unless all of this holds:
 ///
-/// - Whoever sent gets the double of what it sent, or an error that it may get: cancelled only
-/// after
+/// - Each sender gets the double of its input, or an error that is possible: cancelled only after
 ///   its stop was requested, deadline_exceeded only after the deadline, closed only after a close.
-/// - What predict has seen, it has seen once, unless it isolates failures, and it is answered with
-///   what predict made of it.
-/// - When close returns, all that was accepted before it has been answered.
-/// - At the end nothing waits or runs, and the statistics are those of what the senders got (looked
-///   at in schedules with fewer preemptions than the limit).
+/// - Predict sees an input at most once, unless it isolates failures. An input that it has seen is
+///   answered with its result.
+/// - When close returns, everything that was accepted before has been answered.
+/// - At the end nothing waits or runs, and the statistics agree with the senders' results. This is
+///   checked in schedules with fewer preemptions than the limit.
 class Subject {
  public:
-  /// Adds to `all` what becomes of items.
+  /// Adds the outcomes of items to `all`.
   explicit Subject(Fates& all, BatchPolicy policy = {}, Predicting predicting = {});
   ~Subject();
   Subject(const Subject&) = delete;
@@ -53,14 +52,14 @@ class Subject {
   void close(CloseMode mode);
   void destroy();
   void release() { released_ = true; }
-  /// From now on senders may be told that the executor is closed: somebody closes it from outside.
+  /// From now on senders may get the error `closed`: the scenario closes the executor directly.
   void expect_closing() { closing_ = true; }
 
-  /// Returns when so many items have been accepted or refused, or later.
+  /// Returns when `items` items have been accepted or refused, or later.
   void await_arrival(std::size_t items);
   /// Returns when the future of a submit is ready.
   void await_answer(int input);
-  /// How many items came to that, of those whose sender knows by now.
+  /// How many items have this outcome, among those whose senders know it by now.
   std::size_t count(Fate fate) const;
   BatchExecutor<int, int>& executor() noexcept { return *executor_; }
 
@@ -84,10 +83,10 @@ class Subject {
   std::map<int, Request> requests_{};
   std::map<Fate, std::size_t> fates_{};
   std::size_t sent_ = 0;
-  bool shared_fates_ = false;  // run_all tells one for all
+  bool shared_fates_ = false;  // run_all gives one outcome for all its inputs
   bool closing_ = false;
   bool released_ = false;
-  std::unique_ptr<BatchExecutor<int, int>> executor_;  // the last: it uses the others
+  std::unique_ptr<BatchExecutor<int, int>> executor_;  // last, because it uses the other members
 };
 
 }  // namespace vcap::model

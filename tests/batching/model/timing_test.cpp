@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines, delays and the linger: waits that time may end.
+// Deadlines, delays and the linger: waits that may time out.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -42,7 +42,7 @@ TEST(BatchModel, ADeadlineEndsAWaitWhileEveryWorkerPredicts) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired}));
 }
 
-TEST(BatchModel, AnEarlierDeadlineWakesTheWatchThatSleepsUntilALaterOne) {
+TEST(BatchModel, AnEarlierDeadlineWakesTheThreadThatSleepsUntilALaterOne) {
   Fates fates;
   expect_holds({.preemptions = 2, .time_presses = false}, [&] {
     Subject subject(fates, {.max_batch_size = 1}, {.held = true});
@@ -59,7 +59,7 @@ TEST(BatchModel, AnEarlierDeadlineWakesTheWatchThatSleepsUntilALaterOne) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired}));
 }
 
-TEST(BatchModel, ADelayEndsByItsTimeOrByASecondRequest) {
+TEST(BatchModel, ADelayEndsAtItsTimeOrWithASecondRequest) {
   Fates fates;
   expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 2, .max_queue_delay = 5ms}, {.takes = 1ms});
@@ -71,9 +71,9 @@ TEST(BatchModel, ADelayEndsByItsTimeOrByASecondRequest) {
   EXPECT_EQ(fates, Fates{Fate::answered});
 }
 
-// Where time does not press, it passes only when all wait. So a wake-up that is lost, and made up
-// for by a wait's end, shows in the time that it took.
-TEST(BatchModel, AFullBatchWaitsForNoTime) {
+// Without `time_presses`, time passes only when all strands wait. A lost wake-up is then made up
+// for by a timeout, so it shows in the time that has passed.
+TEST(BatchModel, AFullBatchDoesNotWait) {
   Fates fates;
   expect_holds({.preemptions = 3, .time_presses = false}, [&] {
     Subject subject(fates, {.max_batch_size = 2, .max_queue_delay = 5ms});
@@ -86,7 +86,7 @@ TEST(BatchModel, AFullBatchWaitsForNoTime) {
   EXPECT_EQ(fates, Fates{Fate::answered});
 }
 
-TEST(BatchModel, CloseWaitsForNoDelayAndNoDeadline) {
+TEST(BatchModel, CloseDoesNotWaitForDelaysOrDeadlines) {
   Fates fates;
   expect_holds({.preemptions = 3, .time_presses = false}, [&] {
     Subject subject(fates, {.max_queue_delay = 5ms});
@@ -99,7 +99,7 @@ TEST(BatchModel, CloseWaitsForNoDelayAndNoDeadline) {
   EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
 }
 
-TEST(BatchModel, TheLingerEndsByItsTimeOrByThoseWhoComeBack) {
+TEST(BatchModel, TheLingerEndsAtItsTimeOrWhenCallersComeBack) {
   Fates fates;
   expect_holds({.preemptions = 1}, [&] {
     Subject subject(fates, {.max_batch_size = 2, .linger_share = 1}, {.takes = 1ms});

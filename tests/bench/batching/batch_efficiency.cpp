@@ -14,7 +14,7 @@
 namespace vcap::bench::batching {
 namespace {
 
-/// Items a second where every stream waits for its answer and then sends again.
+/// Items per second when every stream waits for its answer and then sends again.
 double closed_loop(BusyDevice device, int streams) {
   Executor executor([&](std::span<const int> inputs) {
     device.predict(inputs.size());
@@ -30,7 +30,7 @@ double closed_loop(BusyDevice device, int streams) {
   return window.rate();
 }
 
-/// Items a second where the streams meet at a barrier, and one of them predicts for all.
+/// Items per second when the streams meet at a barrier, and one of them predicts for all.
 double barrier_loop(BusyDevice device, int streams) {
   ItemWindow window(device, streams);
   std::atomic<bool> over{false};
@@ -48,13 +48,13 @@ double barrier_loop(BusyDevice device, int streams) {
   return window.rate();
 }
 
-/// Items a second of a barrier whose predict has a thread of its own, as an executor's has: the
-/// last stream to come wakes that thread, and it wakes the streams. Nothing else is done.
+/// Items per second of a barrier with its own thread for predict, as in an executor. The last
+/// stream to arrive wakes that thread, and the thread wakes the streams. There is no other work.
 double barrier_with_a_worker(BusyDevice device, int streams) {
   ItemWindow window(device, streams);
   std::atomic<bool> over{false};
   std::atomic<int> arrived{0};
-  std::atomic<int> full{0}, answered{0};  // counts of batches
+  std::atomic<int> full{0}, answered{0};  // numbers of batches
   std::vector<std::jthread> threads;
   threads.emplace_back([&] {
     for (int batch = 0; !over; ++batch) {

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kDrained = 16;  // items of a batch
+constexpr std::size_t kDrained = 16;  // items per batch
 constexpr int kDrainedBatches = 50;
 constexpr std::chrono::microseconds kDrainedTime = 2ms;
 
@@ -38,7 +38,8 @@ double drain() {
   return took;
 }
 
-/// The batches without an executor, the wake of the worker that was held, and that of the closer.
+/// The time of the batches without an executor, and of two wake-ups: of the held worker and the
+/// closer.
 double batches_and_wakes() {
   const double batches = seconds([] {
     for (int i = 0; i < kDrainedBatches; ++i) sleep_as_device(kDrainedTime);
@@ -47,9 +48,9 @@ double batches_and_wakes() {
 }
 
 constexpr auto kLastBatch = 20ms;
-constexpr int kCancelled = 1000;  // requests that wait behind it
+constexpr int kCancelled = 1000;  // requests that wait behind that batch
 
-/// How long close(cancel) takes to what is left of the batch that runs.
+/// The time of close(cancel), divided by the remaining time of the running batch.
 double cancel() {
   std::binary_semaphore begun{0};
   Clock::time_point end;

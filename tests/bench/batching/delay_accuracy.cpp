@@ -16,10 +16,10 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr int kWaits = 300;  // of one sample: three of them are beyond the 99th percentile
+constexpr int kWaits = 300;  // per sample; three of them are beyond the 99th percentile
 
-/// How late the predict of a lone request begins to how late a bare timer returns, each as the
-/// quantile `q` of waits in turn.
+/// How late predict begins for a lone request, divided by how late a bare timer returns. Both are
+/// quantiles `q`; the waits alternate.
 double overshoot(microseconds delay, double q) {
   Clock::time_point began;
   Executor executor(

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kDeadline = 10ms;
-constexpr int kDeadlines = 20;  // of one sample, within one batch that runs for some 400 ms
+constexpr int kDeadlines = 20;  // per sample, during one batch that runs for some 400 ms
 
 double bare_deadline() {
   double late = 0;
@@ -31,7 +31,7 @@ double bare_deadline() {
   return late;
 }
 
-/// How late the sender of a request that cannot run in time gets to know so, in seconds.
+/// How long after the deadline the sender learns that its request cannot run in time, in seconds.
 double failed_deadline(HeldExecutor& executor) {
   const auto deadline = Clock::now() + kDeadline;
   try {
@@ -54,16 +54,16 @@ double deadline_overshoot() {
   return quantile(std::move(failures), 0.5) / quantile(std::move(timers), 0.5);
 }
 
-constexpr int kIsolated = 40;  // requests of the batch that one of them spoils
+constexpr int kIsolated = 40;  // requests in the batch; one of them spoils it
 
 struct Isolation {
   int predicts;          // until all others have their answers
-  int with_the_culprit;  // of those, the ones that were given the culprit too: they nest
+  int with_the_culprit;  // those of them whose inputs contain the culprit; they nest
 };
 
 Isolation isolate(int culprit) {
   std::atomic<int> predicts{0}, with_the_culprit{0};
-  // The delay holds the batch back until all have been sent.
+  // The delay holds the batch back until all requests are sent.
   Executor executor(
       [&](std::span<const int> inputs) {
         ++predicts;

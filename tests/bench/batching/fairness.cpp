@@ -22,15 +22,15 @@ using namespace std::chrono_literals;
 constexpr std::size_t kBatch = 16;
 constexpr int kLightStreams = 7;
 constexpr std::chrono::microseconds kBatchTime = 1ms;
-constexpr auto kBusy = 500ms;  // of one sample
+constexpr auto kBusy = 500ms;  // per sample
 
 struct Share {
   double items_per_second;
-  double batch_seconds;  // from batch to batch, the executor's own time between them counted in
-  std::vector<double> latencies;  // of the light streams
+  double batch_seconds;           // from batch to batch, with the executor's own time between them
+  std::vector<double> latencies;  // only those of the light streams
 };
 
-/// One stream that keeps kWindow requests outstanding, beside so many that send one at a time.
+/// One stream keeps kWindow requests outstanding, beside `light_streams` that send one at a time.
 Share beside_a_hog(int light_streams) {
   std::atomic<std::size_t> items{0}, batches{0};
   Executor executor(
@@ -54,7 +54,7 @@ Share beside_a_hog(int light_streams) {
     for (std::size_t i = 0; i < latencies.size(); ++i)
       streams.emplace_back([&, i] {
         const BatchStreamScope scope("light " + std::to_string(i));
-        // Any moment of a batch is as likely as any other to be the one that a request comes in.
+        // With a random pause, a request arrives at any moment of a batch with equal probability.
         std::minstd_rand random(static_cast<unsigned>(i + 1));
         std::uniform_int_distribution<int> think(0, static_cast<int>(kBatchTime.count()));
         while (Clock::now() < end) {
@@ -74,7 +74,7 @@ Share beside_a_hog(int light_streams) {
 std::vector<Figure> fairness() {
   return {{.id = "batching.6",
            .what = "7 light streams beside a hog, p99 latency in batch times",
-           .target = 2,  // the rest of a batch that runs, and the next
+           .target = 2,  // the rest of the running batch, and the next one
            .sample =
                [] {
                  Share share = beside_a_hog(kLightStreams);

@@ -18,11 +18,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kFull = 32;  // items of a batch
+constexpr std::size_t kFull = 32;  // items per batch
 constexpr std::chrono::microseconds kFullTime = 2ms;
-constexpr auto kOverloaded = 400ms;  // of one sample
+constexpr auto kOverloaded = 400ms;  // per sample
 
-/// Items a second that the device can do.
+/// Items per second that the device can process.
 double capacity() {
   std::size_t items = 0;
   const double took = seconds([&] {
@@ -40,8 +40,8 @@ void send_or_be_rejected(Executor& executor) {
   }
 }
 
-/// Items a second that are answered where requests come at twice the rate that the device could do
-/// without a pause, whether they are answered or not: from the first batch's end to the last's.
+/// Answered items per second, from the end of the first batch to the end of the last. Requests come
+/// at twice the rate that the device can process without a pause, whether they are answered or not.
 double goodput() {
   const double rate = 2 * kFull / std::chrono::duration<double>(kFullTime).count();
   std::atomic<bool> loaded{true};
@@ -73,7 +73,7 @@ double goodput() {
 
 constexpr int kRejections = 20'000;
 
-/// What kRejections take, in seconds.
+/// The time of kRejections rejections, in seconds.
 double rejections() {
   HeldExecutor executor({.max_batch_size = 1, .max_queue_size = 1, .when_full = WhenFull::reject});
   executor.hold();

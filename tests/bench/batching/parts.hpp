@@ -5,22 +5,22 @@
 
 #include "support/figures.hpp"
 
-/// The parts of batching_bench, each a source of its own that gives its lines of the table.
+/// The parts of batching_bench. Each has its own source file and gives its lines of the table.
 namespace vcap::bench::batching {
 
 /// 1 and 2: what a request costs the processor.
 std::vector<Figure> request_cost();
 /// 3: how full batches get without tuning.
 std::vector<Figure> batch_efficiency();
-/// 4: the round trip of one caller; an executor that has nothing to do.
+/// 4: the round trip of one caller; an idle executor.
 std::vector<Figure> waiting();
 /// 5: how exactly max_queue_delay is kept.
 std::vector<Figure> delay_accuracy();
-/// 6: streams that send little beside one that sends much.
+/// 6: streams that send little, beside one that sends much.
 std::vector<Figure> fairness();
 /// 7: requests that fail.
 std::vector<Figure> failures();
-/// 8: more requests than can be carried; close(); statistics.
+/// 8: more requests than the device can process; close(); statistics.
 std::vector<Figure> overload();
 std::vector<Figure> closing();
 std::vector<Figure> statistics();

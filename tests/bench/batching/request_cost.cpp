@@ -50,7 +50,7 @@ double lone_queue_with_promises(int producers) {
   });
 }
 
-/// No answers at all: what handing numbers over costs.
+/// The cost of handing over numbers, without answers.
 double lone_queue(int producers) {
   std::atomic<long> sum{0};
   return seconds([&] {
@@ -65,11 +65,11 @@ double lone_queue(int producers) {
   });
 }
 
-/// The same where a producer learns that its items are done, once for each kWindow of them.
+/// The same, but a producer learns that its items are done, once per kWindow items.
 double lone_queue_that_answers(int producers) {
   struct Item {
     int input;
-    std::binary_semaphore* answered;  // of the last of a window
+    std::binary_semaphore* answered;  // set for the last item of a window
   };
   std::atomic<long> sum{0};
   return seconds([&] {
@@ -90,7 +90,7 @@ double lone_queue_that_answers(int producers) {
   });
 }
 
-// Callers that each have one request outstanding, so fewer requests in all.
+// Requests of callers that each have one request outstanding; so there are fewer requests.
 constexpr int kSingle = 5'000;
 
 template <class Call>
@@ -114,7 +114,7 @@ double unfused(int callers) {
   return one_at_a_time(callers, [](Executor& executor, int n) { executor.submit(n).get(); });
 }
 
-/// What blocking costs by itself: the callers on a lone queue, each with a semaphore to wait on.
+/// The cost of blocking alone: callers on a lone queue, each with a semaphore for its wait.
 double blocked_on_a_lone_queue(int callers) {
   struct Item {
     std::binary_semaphore* answered;
@@ -135,7 +135,7 @@ double blocked_on_a_lone_queue(int callers) {
   });
 }
 
-/// operator new per request; predict's own vector of results is not the executor's.
+/// Calls of operator new per request, without predict's own vector of results.
 template <class Call>
 double allocations_each(int requests, Call call) {
   std::atomic<std::size_t> of_predict{0};
@@ -209,7 +209,7 @@ std::vector<Figure> request_cost() {
        .sample = [] { return allocations_each(1, [](Executor& executor) { executor.run(1); }); }});
   figures.push_back({.id = "batching.2",
                      .what = "allocations for each request of run_all of 40, its vectors included",
-                     .target = 0.1,  // inputs, outputs, nodes: three vectors for all, and a rest
+                     .target = 0.1,  // three vectors for all (inputs, outputs, nodes), and a rest
                      .sample = [] {
                        return allocations_each(
                            40, [](Executor& executor) { executor.run_all(std::vector<int>(40)); });

@@ -18,11 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kQueued = 4096;  // so that of the most streams each has one waiting
+constexpr int kQueued = 4096;  // with the most streams, each has one waiting request
 constexpr int kFills = 10;
 
-/// Processor time of queueing kQueued requests, of so many streams in turn, and answering them,
-/// kFills times.
+/// Processor time to queue kQueued requests and answer them, kFills times. The streams take turns.
 double through_streams(int streams) {
   std::vector<std::string> ids;
   for (int i = 0; i < streams; ++i) ids.push_back("camera-" + std::to_string(i));
@@ -35,11 +34,12 @@ double through_streams(int streams) {
       answers[i] = executor->submit(0);
     }
     executor.release();
-    // The last to be answered: waiting for each would wake this thread now seldom, now often.
+    // Waits only for the last answer. With a wait for each, the number of wake-ups would differ
+    // much from run to run.
     answers.back().wait();
     for (auto& answer : answers) answer.get();
   };
-  fill();  // the queue's memory is there from here on
+  fill();  // from now on, the queue has its memory
   const std::clock_t before = std::clock();
   for (int i = 0; i < kFills; ++i) fill();
   return static_cast<double>(std::clock() - before);
@@ -47,7 +47,7 @@ double through_streams(int streams) {
 
 constexpr auto kCalling = 200ms;
 
-/// Requests a second of so many threads that each wait for their answer and then send again.
+/// Requests per second of `callers` threads; each waits for its answer and then sends again.
 double calls_a_second(int callers) {
   Executor executor(echo, large_batches());
   executor.run(0);

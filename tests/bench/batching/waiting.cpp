@@ -29,7 +29,7 @@ double latency_alone() {
   return quantile(std::move(trips), 0.5);
 }
 
-/// How often this process's threads have gone to sleep, and been woken again.
+/// How often the threads of this process have gone to sleep and been woken.
 long wake_ups() {
   long count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -53,11 +53,11 @@ double cpu_milliseconds() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-/// What `measure` counts up over 10 s in which an executor, used before, has nothing to do.
+/// How much `measure` grows in 10 s while an executor is idle; the executor was used before.
 double over_idle_time(const std::function<double()>& measure) {
   Executor executor(echo);
   executor.run(0);
-  std::this_thread::sleep_for(200ms);  // TBB's own threads come to rest
+  std::this_thread::sleep_for(200ms);  // until the threads of TBB are idle
   const double before = measure();
   std::this_thread::sleep_for(10s);
   return measure() - before;
@@ -70,7 +70,7 @@ std::vector<Figure> waiting() {
       {.id = "batching.4",
        .what = "one caller, median round trip, that of a ping-pong",
        .target = 1.15,
-       // Where the scheduler puts two threads makes a round trip short or long: many placements.
+       // A round trip depends on where the scheduler puts two threads, so there are many rounds.
        .sample =
            [] {
              return ratio(
@@ -79,7 +79,7 @@ std::vector<Figure> waiting() {
       {.id = "batching.4",
        .what = "wake-ups in 10 idle seconds, above those without an executor",
        .target = 0,
-       // The measuring thread's own sleep is one.
+       // One of them is the sleep of the measuring thread.
        .sample = [] { return over_idle_time([] { return double(wake_ups()); }) - 1; },
        .samples = 1},
       {.id = "batching.4",

@@ -9,7 +9,7 @@
 namespace vcap::bench::batching {
 namespace {
 
-constexpr int kHold = -1;  // the input whose predict waits for release()
+constexpr int kHold = -1;  // predict waits for release() on this input
 
 }  // namespace
 

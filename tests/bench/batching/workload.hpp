@@ -11,23 +11,23 @@
 
 #include "vcap/batching/batch_executor.hpp"
 
-/// What several parts of batching_bench give their executors to do.
+/// Work for executors that several parts of batching_bench share.
 namespace vcap::bench::batching {
 
 using Clock = std::chrono::steady_clock;
 using Executor = BatchExecutor<int, int>;
 
-// Requests of one sample: enough that starting threads does not count.
+// Requests per sample: so many that the start of threads does not matter.
 constexpr int kRequests = 100'000;
 constexpr std::size_t kWindow = 256;
-// Rounds of a sample that is to resolve some percent.
+// Rounds of a sample that must resolve a few percent.
 constexpr int kFineRounds = 11;
 
 std::vector<int> echo(std::span<const int> inputs);
 BatchPolicy large_batches();
 
-/// Keeps futures of `submit(i)` outstanding, so many at a time, for as long as `more(i)`; then
-/// waits for the rest.
+/// Keeps `window` futures of `submit(i)` outstanding while `more(i)` is true, and then waits for
+/// the rest.
 template <class More, class Submit>
 void windowed(std::size_t window, More more, Submit submit) {
   std::vector<std::future<int>> futures(window);
@@ -40,21 +40,21 @@ void windowed(std::size_t window, More more, Submit submit) {
     if (slot.valid()) slot.get();
 }
 
-/// Runs `work(n)` on so many threads at once, each with its share of kRequests.
+/// Runs `work(n)` in `threads` threads at once; n is the share of kRequests of each.
 void on_threads(int threads, const std::function<void(int)>& work);
 
-/// How long kRequests take in calls of run_all, in seconds.
+/// The time of kRequests in calls of run_all, in seconds.
 double through_run_all(int producers, const BatchPolicy& policy = large_batches());
 
-/// A device beside the processor: the thread sleeps meanwhile, and leaves the cores to the callers.
-/// The sleep is somewhat longer than asked for, so what it is held against sleeps as well.
+/// A device other than the processor: the thread sleeps, and leaves the cores to the callers. The
+/// sleep is somewhat longer than `time`, so baselines must sleep in the same way.
 void sleep_as_device(std::chrono::microseconds time);
 
-/// An executor whose worker can be held within predict, so that what is sent meanwhile queues.
-/// Thread safety: hold and release belong to one thread.
+/// An executor whose worker can be held inside predict, so that requests wait in the queue. Thread
+/// safety: call hold and release from one thread.
 class HeldExecutor {
  public:
-  /// `device` is what every other batch takes.
+  /// Each batch but the held one calls `device`.
   explicit HeldExecutor(
       const BatchPolicy& policy, std::function<void()> device = [] {});
   ~HeldExecutor();
@@ -62,7 +62,8 @@ class HeldExecutor {
   HeldExecutor& operator=(const HeldExecutor&) = delete;
 
   Executor* operator->() { return &executor_; }
-  /// Returns once the worker is within predict. Nothing is queued or running before.
+  /// Returns when the worker is inside predict. Before the call, no request may be queued or
+  /// running.
   void hold();
   void release();
 

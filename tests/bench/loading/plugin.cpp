@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capsule of no more code than it must have.
+// A capsule with the least code possible.
 #include "vcap/capsule.hpp"
 
 namespace {

@@ -23,12 +23,12 @@ namespace vcap::bench::models {
 namespace {
 
 ov::Core& core() {
-  // Never destroyed, as all that holds a compiled model here: OpenVINO's own statics may go first.
+  // Like all objects with a compiled model here, never destroyed: OpenVINO's statics may go first.
   static ov::Core& core = *new ov::Core;
   return core;
 }
 
-/// 8-bit BGR in, normalised within the model.
+/// The model with an 8-bit BGR input that it normalises itself.
 std::shared_ptr<ov::Model> with_pictures(const Network& network) {
   const PictureInput& input = network.spec.input;
   std::shared_ptr<ov::Model> model = core().read_model(network.file.native());
@@ -90,7 +90,7 @@ class ByHand::Impl {
         reader_(make_detection_reader(network.spec)) {
     for (const auto& port : std::as_const(compiled_).outputs())
       names_.push_back(port.get_node()->get_friendly_name());
-    // The names that the files give: what a reader finds outputs by.
+    // The names in the files, by which a reader finds outputs.
     for (std::size_t i = 0; i < names_.size(); ++i)
       names_[i] = names_[i].substr(0, names_[i].find("/sink_port"));
     const auto count = compiled_.get_property(ov::optimal_number_of_infer_requests);
@@ -122,8 +122,8 @@ class ByHand::Impl {
              {}});
   }
 
-  /// All requests in flight until the window is over; `next` makes one ready, after its first
-  /// completion too.
+  /// Keeps all requests in flight until the window is over. `next` prepares a request before each
+  /// start; its second argument says whether the request has completed before.
   Rate refill(Window& window, const std::function<void(ov::InferRequest&, bool done)>& next) {
     std::mutex mutex;
     std::condition_variable changed;
@@ -145,8 +145,8 @@ class ByHand::Impl {
     };
     start = [&](ov::InferRequest& request, bool done) {
       next(request, done);
-      // Each time anew: OpenVINO takes the callback out while it runs, and the request may complete
-      // again before it is put back.
+      // Set for each start: OpenVINO removes the callback while it runs, and the request may
+      // complete again before OpenVINO restores it.
       request.set_callback([&](std::exception_ptr error) { completed(request, error); });
       request.start_async();
     };

@@ -10,24 +10,24 @@
 
 namespace vcap::bench::models {
 
-/// How fast images went through. Thread safety: value.
+/// Rates of images. Thread safety: value.
 struct Rate {
-  double of_time = 0;  ///< images a second
-  double of_cpu = 0;   ///< images a second of processor time
+  double of_time = 0;  ///< images per second
+  double of_cpu = 0;   ///< images per second of processor time
 };
 
-/// Counts the images of a loop, and measures a given number of them once the loop has found its
-/// pace: from image to image, since one more or less in a span of time would be a jump of a
-/// percent. Thread safety: thread-safe.
+/// Counts the images of a loop, and measures a given number of them after a warm-up. It measures
+/// from image to image, since one image more or less in a fixed time would be a jump of a percent.
+/// Thread safety: thread-safe.
 class Window {
  public:
   explicit Window(long images, long warm_up = 0);
 
-  /// Whether nothing more counts.
+  /// Whether all images have been counted.
   bool over() const { return items_ >= end_after_; }
-  long images() const { return end_after_; }  ///< until it is over, the warm-up included
+  long images() const { return end_after_; }  ///< with the warm-up
   void count();
-  Rate rate() const;  ///< once all who count are done
+  Rate rate() const;  ///< call it when no thread counts any more
 
  private:
   struct Moment {
@@ -41,20 +41,20 @@ class Window {
   Moment begin_{}, end_{};
 };
 
-/// A network by OpenVINO's own interface, as a program without vcap runs it: pictures are fitted
-/// and outputs read by the same functions, and all else is OpenVINO's. Thread safety:
+/// A network with OpenVINO's own interface, as a program without vcap runs it. The functions that
+/// fit pictures and read outputs are vcap's; all else is OpenVINO. Thread safety:
 /// thread-compatible.
 class ByHand {
  public:
   ByHand(const Network& network, PerformanceGoal goal);
   ~ByHand();
 
-  /// All of the device's requests in flight: each one's completion reads its outputs, fits the next
-  /// picture into it, and starts it again.
+  /// Keeps all requests of the device in flight. The completion of each reads its outputs, fits the
+  /// next picture into it, and starts it again.
   Rate refill();
-  /// The same with tensors that were filled before, and outputs that nobody reads.
+  /// The same with tensors filled beforehand; the outputs are not read.
   Rate refill_ready(long images);
-  /// Fits the picture, waits for its result, and reads that.
+  /// Fits the picture, runs it, and reads its result.
   void run(const cv::Mat& picture);
 
  private:
@@ -62,21 +62,21 @@ class ByHand {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Seconds that a start takes by hand: reading and compiling, and importing what that exported.
+/// The seconds of a start by hand. Cold: read and compile. Warm: import the exported model.
 struct StartTimes {
   double cold = 0, warm = 0;
 };
 StartTimes start_by_hand(const Network& network);
 
-/// Two models of the same file in one core, each run once on each of its requests; they last until
-/// the result is gone.
+/// Two models of the same file in one core; each of their requests has run once. They exist until
+/// the result is destroyed.
 std::shared_ptr<void> compile_twice(const std::filesystem::path& file);
 
-/// The rate of four models of the same file, of the rate of one. Two threads in all run them, each
-/// `in_a_row` times before it goes on to the next model.
+/// The rate of four models of the same file, divided by the rate of one. Two threads run them; each
+/// runs a model `in_a_row` times before it goes on to the next one.
 double in_turns(const std::filesystem::path& file, int in_a_row);
 
-/// Writes the model as OpenVINO's own files, FOLDER/model.xml and model.bin.
+/// Writes the model in OpenVINO's format: FOLDER/model.xml and FOLDER/model.bin.
 void write_ir(const std::filesystem::path& file, const std::filesystem::path& folder);
 
 }  // namespace vcap::bench::models

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr double kMiB = 1 << 20;
 
-/// A line of /proc/self/NAME, in MiB.
+/// The value of one line of /proc/self/NAME, in MiB.
 double line_of(const char* name, const std::string& field) {
   std::ifstream file(std::string("/proc/self/") + name);
   for (std::string word; file >> word;)
@@ -51,8 +51,8 @@ double after_images_by_hand(PerformanceGoal goal) {
   return line_of("status", "VmRSS");
 }
 
-/// The large model in OpenVINO's own format, made once and found again by the processes that
-/// measure.
+/// The large model in OpenVINO's own format. It is made once; the measuring processes find it
+/// again.
 fs::path ir_folder() {
   const fs::path folder = large().parent_path() / "large";
   if (!fs::exists(folder / "model.bin")) {
@@ -67,8 +67,8 @@ fs::path ir_folder() {
 
 double weights_mib() { return static_cast<double>(fs::file_size(large())) / kMiB; }
 
-/// A capsule of two backends with that model, made once and found again by the processes that
-/// measure.
+/// A capsule with two backends and that model. It is made once; the measuring processes find it
+/// again.
 fs::path capsule_of(const std::map<std::string, fs::path>& files) {
   fs::path path = large().parent_path() / files.begin()->second.extension().string().substr(1);
   path += ".cap";
@@ -84,13 +84,13 @@ fs::path ir_capsule() {
 }
 
 double two_backends(const fs::path& path) {
-  pictures();  // as the other has them
+  pictures();  // the measurement by hand has them too
   const auto capsule = load_capsule(path, {.devices = {"CPU:0", "CPU:1"}});
   return line_of("smaps_rollup", "Pss");
 }
 
 double two_by_hand(const fs::path& file) {
-  pictures();  // as the other has them
+  pictures();  // the measurement of backends has them too
   const auto both = compile_twice(file);
   return line_of("smaps_rollup", "Pss");
 }
@@ -146,7 +146,7 @@ std::vector<Figure> memory() {
                        .target = 1,
                        .sample =
                            [=] {
-                             onnx_capsule(), ir_capsule();  // not within what is measured
+                             onnx_capsule(), ir_capsule();  // made before the measurement
                              return (in_new_process(format) - in_new_process(format + "-by-hand")) /
                                     weights_mib();
                            },

@@ -39,7 +39,7 @@ Network network(std::string name, const fs::path& file, nlohmann::json output,
   return network;
 }
 
-/// Read-only, and unmapped with the last copy of the files.
+/// Maps a file read-only. It is unmapped when the last copy of the second value is destroyed.
 std::pair<CapsuleFiles::Bytes, std::shared_ptr<const void>> mapped(const fs::path& path) {
   const std::size_t size = fs::file_size(path);
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -117,7 +117,7 @@ const std::vector<cv::Mat>& pictures() {
 }
 
 std::unique_ptr<DetectorBackend> make_backend(const Network& network, EngineSettings settings) {
-  // The files outlive the backend.
+  // As a base class, the files outlive the backend.
   class Backend final : private CapsuleFiles, public DetectorBackend {
    public:
     Backend(CapsuleFiles files, const ModelSpec& spec)

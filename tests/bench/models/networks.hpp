@@ -13,30 +13,30 @@
 
 namespace vcap::bench::models {
 
-/// A network that figures are taken with. Thread safety: value.
+/// A network for measurements. Thread safety: value.
 struct Network {
   std::string name{};
   std::filesystem::path file{};
   ModelSpec spec{};
-  long images = 0;  ///< of a sample: about a second's worth for two cores
+  long images = 0;  ///< per sample: about one second on two cores
 };
 
-Network pose();                   ///< MediaPipe's detector of persons, 224×224
-Network yunet(cv::Size size);     ///< YuNet, a small detector of faces
-Network yolo();                   ///< as large as YOLOv8n, 320×320, weights at random
+Network pose();                   ///< MediaPipe's person detector, 224×224
+Network yunet(cv::Size size);     ///< YuNet, a small face detector
+Network yolo();                   ///< as large as YOLOv8n, 320×320, random weights
 std::vector<Network> networks();  ///< pose, yunet 320×320 and 640×640, yolo
 std::filesystem::path large();    ///< 60 MB of weights, few operations
 
-/// What has to be there for the figures and is not, with the remedy; absent: all is there.
+/// What is missing for the measurements, and the remedy; nullopt if nothing is missing.
 std::optional<std::string> missing();
 
-/// The network's file, mapped into memory. Its name is that of the spec.
+/// The network's file, mapped into memory, under the name in the spec.
 CapsuleFiles files_of(const Network& network);
 
-/// Parts of frames of the footage, 384×288, each with memory of its own.
+/// Parts of frames of the footage, 384×288, each in its own memory.
 const std::vector<cv::Mat>& pictures();
 
-/// The network behind predict(), with all that a capsule has around it.
+/// The network behind predict(), with everything that a capsule adds.
 std::unique_ptr<DetectorBackend> make_backend(const Network& network, EngineSettings settings = {});
 
 }  // namespace vcap::bench::models

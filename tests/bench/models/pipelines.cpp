@@ -23,7 +23,7 @@ namespace {
 constexpr int kTile = 192;
 constexpr double kOverlap = 0.2;
 const cv::Size kFrame{768, 576};  // of the footage
-constexpr long kFrames = 60;      // of a sample
+constexpr long kFrames = 60;      // per sample
 
 long tiles() {
   const Tiling tiling{.tile = {kTile, kTile}, .overlap = kOverlap};
@@ -44,11 +44,11 @@ struct Detector {
                                         backend = made.get();
                                         return made;
                                       })) {}
-  DetectorBackend* backend = nullptr;  // the capsule's
+  DetectorBackend* backend = nullptr;  // owned by the capsule
   const std::shared_ptr<Capsule> capsule;
 };
 
-/// Frames that go from the footage through the capsules into a file of records for each stream.
+/// Runs frames of the footage through the capsules, into a file of records for each stream.
 Rate in_pipeline(const std::vector<std::shared_ptr<Capsule>>& capsules, int streams, long frames) {
   Window window(frames, frames / 10 + 2 * streams);
   const test::TemporaryFolder records;
@@ -72,19 +72,20 @@ Rate in_pipeline(const std::vector<std::shared_ptr<Capsule>>& capsules, int stre
   return window.rate();
 }
 
-/// The detector on tiles and the tracker.
+/// The detector on tiles, and the tracker.
 const std::vector<std::shared_ptr<Capsule>>& people() {
   static const auto& all = *new std::vector<std::shared_ptr<Capsule>>{
       Detector(pose_on_tiles()).capsule, load_capsule(VCAP_BENCH_TRACKER)};
   return all;
 }
 
-/// To the network alone, with tensors that are ready and outputs that nobody reads.
+/// The rate of the pipeline, divided by that of the network alone. For the latter, tensors are
+/// filled beforehand, and outputs are not read.
 Rate to_network_alone(int streams) {
   static ByHand& hand = *new ByHand(pose(), PerformanceGoal::throughput);
   static bool pipeline_first = false;
   pipeline_first = !pipeline_first;
-  // So many of each stream that what it has in flight at the end is a small part.
+  // So many frames per stream that the frames in flight at the end are a small part.
   const long frames = std::max(kFrames, 15L * streams);
   Rate by_pipeline;
   if (pipeline_first) by_pipeline = in_pipeline(people(), streams, frames);
@@ -95,7 +96,7 @@ Rate to_network_alone(int streams) {
           by_pipeline.of_cpu * of_frame / alone.of_cpu};
 }
 
-/// Pictures of a whole frame's size whose pixels were copied, for each frame.
+/// The share of frames whose pixels were copied, for a network of the size of the frame.
 double copies_of_frames() {
   constexpr long kWhole = 40;
   const Detector detector(yunet(kFrame));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capsule of two backends over the model that it is packed with: model.onnx, or model.xml and
-// model.bin. Each has run as many pictures as it has requests.
+// A capsule with two backends over its packed model: model.onnx, or model.xml and model.bin. When
+// it is loaded, each backend runs four pictures, so that each of its requests has run.
 #include <vcap/backends/model_spec.hpp>
 #include <vcap/capsule.hpp>
 

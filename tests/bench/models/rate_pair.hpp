@@ -9,8 +9,8 @@
 
 namespace vcap::bench::models {
 
-/// Two figures of one measurement: the second takes what the first has left for it. Thread safety:
-/// thread-compatible.
+/// Two figures of one measurement: of_time() measures, and of_cpu() takes the stored second value.
+/// Thread safety: thread-compatible.
 class RatePair {
  public:
   explicit RatePair(std::function<Rate()> measure) : measure_(std::move(measure)) {}

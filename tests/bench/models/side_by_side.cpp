@@ -12,7 +12,7 @@
 namespace vcap::bench::models {
 namespace {
 
-/// Images a second of `count` backends of the same network, 16 callers in all.
+/// Images per second of `count` backends of the same network, with 16 callers in total.
 double backends(int count, const Network& network = pose()) {
   constexpr int kCallers = 16;
   std::vector<std::unique_ptr<DetectorBackend>> all;
@@ -29,8 +29,8 @@ double backends(int count, const Network& network = pose()) {
   return window.rate().of_time;
 }
 
-/// Images a second of a fast network with 4 callers, while `neighbours` callers keep a network busy
-/// that takes some fifty times as long for a picture.
+/// Images per second of a fast network with 4 callers. Meanwhile, `neighbours` callers keep a slow
+/// network busy, which takes some fifty times as long per picture.
 double beside_a_slow_one(int neighbours) {
   static const auto& fast = *new std::unique_ptr<DetectorBackend>(make_backend(pose()));
   static const auto& slow =
@@ -71,7 +71,7 @@ std::vector<Figure> side_by_side() {
            [] {
              return ratio([] { return backends(4, yolo()); }, [] { return backends(1, yolo()); });
            }},
-      // Half of the device is the fast one's share.
+      // The fast network's share is half of the device.
       {.id = "models.5",
        .what = "pose 224, 4 callers, beside yunet 1920 with 4, rate of pose alone",
        .target = 0.45,

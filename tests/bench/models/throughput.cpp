@@ -17,7 +17,7 @@
 namespace vcap::bench::models {
 namespace {
 
-/// A network both ways, compiled once.
+/// A network by hand and in vcap, compiled once for each.
 struct Both {
   explicit Both(const Network& its_network, PerformanceGoal goal)
       : network(its_network), hand(network, goal), backend([&] {
@@ -38,7 +38,7 @@ Both& both(const Network& network, PerformanceGoal goal) {
   return *place;
 }
 
-/// Each caller sends its next picture when it has its last result.
+/// Each caller sends its next picture when it has its previous result.
 Rate by_callers(const Network& network, ModelBackend<Detections>& backend, int count) {
   Window window(network.images, network.images / 10);
   std::vector<std::jthread> callers;
@@ -52,8 +52,8 @@ Rate by_callers(const Network& network, ModelBackend<Detections>& backend, int c
   return window.rate();
 }
 
-/// A backend over the same runner with one worker fewer: none prepares the next picture while the
-/// device is busy with all that it runs at once.
+/// A backend with one worker fewer. So no worker prepares the next picture while all requests of
+/// the device are busy.
 class WithoutSpare final : private CapsuleFiles, public ModelBackend<Detections> {
  public:
   explicit WithoutSpare(const Network& network) : WithoutSpare(files_of(network), network.spec) {}
@@ -66,7 +66,7 @@ class WithoutSpare final : private CapsuleFiles, public ModelBackend<Detections>
   WithoutSpare(const CapsuleFiles& files, const ModelSpec& spec)
       : WithoutSpare(files, load_model(files, spec, "CPU"), spec) {}
   WithoutSpare(CapsuleFiles files, std::shared_ptr<ModelRunner> runner, const ModelSpec& spec)
-      : CapsuleFiles(std::move(files)),  // which outlive the runner
+      : CapsuleFiles(std::move(files)),  // they outlive the runner
         ModelBackend(runner, make_detection_reader(spec), policy(*runner)) {}
   static BatchPolicy policy(const ModelRunner& runner) {
     BatchPolicy policy = runner.batch_policy();
@@ -75,7 +75,7 @@ class WithoutSpare final : private CapsuleFiles, public ModelBackend<Detections>
   }
 };
 
-/// Of 16 callers.
+/// The rate of 16 callers, divided by their rate with one worker fewer.
 double without_spare(const Network& network) {
   static auto& all = *new std::map<std::string, std::unique_ptr<WithoutSpare>>;
   std::unique_ptr<WithoutSpare>& backend = all[network.name];
@@ -113,7 +113,7 @@ std::vector<Figure> throughput() {
       const auto pair = std::make_shared<RatePair>([=] { return to_refill(network, callers); });
       const std::string who =
           network.name + ", " + std::to_string(callers) + (callers == 1 ? " caller" : " callers");
-      // One caller leaves a device with several requests idle, and so may two.
+      // One caller, and maybe two, cannot keep a device with several requests busy.
       const double target = callers < 4 ? 0 : 0.97;
       figures.push_back({.id = "models.1",
                          .what = who + ", rate of a refill by hand",
@@ -153,7 +153,8 @@ std::vector<Figure> throughput() {
            .sample = [=] { return ratio(rate, [=] { return by_benchmark_app(network); }); },
            .samples = 5});
     };
-    // The first does no more than benchmark_app; the callers also fit pictures and read outputs.
+    // The first does the same work as benchmark_app; the callers also fit pictures and read
+    // outputs.
     add("ready tensors by hand", [=] {
       return both(network, PerformanceGoal::throughput).hand.refill_ready(network.images).of_time;
     });

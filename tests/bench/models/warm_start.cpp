@@ -18,10 +18,10 @@ double start(const Network& network, const std::filesystem::path& cache) {
   return seconds([&] { make_backend(network, settings); });
 }
 
-/// How many times as long a start takes that compiles than one that imports what was kept.
+/// The time of a start that compiles, divided by that of a start that imports from the cache.
 double cold_to_warm(const Network& network) {
   [[maybe_unused]] static const auto& engine =
-      *new std::shared_ptr<Engine>(find_engine("openvino"));  // loaded, and kept
+      *new std::shared_ptr<Engine>(find_engine("openvino"));  // loaded first, and kept
   const test::TemporaryFolder cache;
   const double cold = seconds([&] { make_backend(network); });
   start(network, cache.path());
@@ -29,7 +29,7 @@ double cold_to_warm(const Network& network) {
   return cold / start(network, cache.path());
 }
 
-/// The same of the engine alone.
+/// The same for the engine alone.
 double cold_to_warm_by_hand(const Network& network) {
   const StartTimes times = start_by_hand(network);
   return times.cold / times.warm;

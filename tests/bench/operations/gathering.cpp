@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kClipFrames = 1000;
 
-/// H.264 as x264 makes it by default, but with a keyframe in each fifty frames.
+/// H.264 with defaults of x264, but its preset is veryfast and every fiftieth frame is a keyframe.
 std::string clip() {
   static const test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "clip.mp4";
@@ -30,7 +30,7 @@ std::string clip() {
   return path;
 }
 
-/// One of each hundred, at a place of chance, so that keyframes are no likelier than others.
+/// One row of each hundred, at a random place, so that keyframes are as likely as other frames.
 std::vector<std::int64_t> lone_rows() {
   std::mt19937 random(2);
   std::vector<std::int64_t> rows;
@@ -45,7 +45,7 @@ std::vector<std::int64_t> evenly_spaced() {
   return rows;
 }
 
-/// Ten neighbours of each thousand, which lie midway in a group of pictures.
+/// Ten neighbouring rows of each thousand, in the middle of a group of pictures.
 std::vector<std::int64_t> neighbours() {
   std::vector<std::int64_t> rows;
   for (std::int64_t from = 520; from < kClipFrames; from += 1000)
@@ -53,7 +53,7 @@ std::vector<std::int64_t> neighbours() {
   return rows;
 }
 
-/// Of the frames that the sampler gives.
+/// The hashes of the frames that the sampler gives.
 std::vector<std::uint64_t> hashes(const Sampler& sampler) {
   std::vector<std::uint64_t> hashes;
   for (const test::SeenFrame& frame : test::read_frames(*open_source(clip(), {.sampler = sampler})))
@@ -61,7 +61,7 @@ std::vector<std::uint64_t> hashes(const Sampler& sampler) {
   return hashes;
 }
 
-/// Throws where the gathered frames are not those of the whole clip.
+/// Throws if the gathered frames differ from those of the whole clip.
 void check(const std::vector<std::int64_t>& rows) {
   static const std::vector<std::uint64_t> all = hashes(Sampler::all());
   std::vector<std::uint64_t> expected;
@@ -70,7 +70,7 @@ void check(const std::vector<std::int64_t>& rows) {
     throw std::runtime_error("gathered frames are not those of the clip");
 }
 
-/// With all that it takes: opening the clip, and looking through it for its keyframes.
+/// The time of a read, with opening the clip and indexing its keyframes.
 double reading(const Sampler& sampler) {
   return seconds([&] {
     const std::unique_ptr<Source> source = open_source(clip(), {.sampler = sampler});

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
 
-/// A folder of clips of H.264, made once: ten that differ, and copies of them.
+/// A folder of H.264 clips, made once: ten different clips, and copies of them.
 fs::path clips(int count, int frames, cv::Size size = {320, 240}) {
   static const test::TemporaryFolder folder;
   const fs::path clips = folder / (std::to_string(count) + "x" + std::to_string(frames) + "x" +
@@ -45,7 +45,7 @@ fs::path clips(int count, int frames, cv::Size size = {320, 240}) {
   return clips;
 }
 
-/// A job file over all of them, with its outputs beside it.
+/// A job file over all clips, with its outputs beside it.
 fs::path job(const fs::path& folder, const fs::path& clips, const nlohmann::json& slices = "auto") {
   fs::path file = folder / "job.json";
   std::ofstream(file) << nlohmann::json{{"schema", "vcap.job/1"},
@@ -60,7 +60,7 @@ std::vector<std::string> words_of(const fs::path& job) {
   return {VCAP_COMMAND, "run", "--job", job.string()};
 }
 
-/// The peak of the process's memory, in MiB.
+/// The peak memory of a job over the clips, in MiB.
 double memory_of(const fs::path& clips) {
   const test::TemporaryFolder folder;
   return run_process(words_of(job(folder.path(), clips)));
@@ -88,7 +88,7 @@ double by_job() {
   return took;
 }
 
-/// As a shell does it: one process for each clip, as many at once as there are cores.
+/// A shell loop: one process for each clip, as many at once as cores.
 double by_shell() {
   const test::TemporaryFolder folder;
   const std::string command =
@@ -102,7 +102,7 @@ double by_shell() {
   return took;
 }
 
-/// When the notes that videos are done were written.
+/// The times at which the notes of finished videos were written.
 std::map<std::string, fs::file_time_type> finished_in(const fs::path& out) {
   std::map<std::string, fs::file_time_type> notes;
   const fs::path folder = out / ".vcap-job" / "finished";
@@ -112,8 +112,8 @@ std::map<std::string, fs::file_time_type> finished_in(const fs::path& out) {
   return notes;
 }
 
-/// Kills such a job at 50 moments of chance, goes on with it each time, and gives how many outputs
-/// are not those of an undisturbed run, and how many videos that were done were done again.
+/// Kills such a job at 50 random moments and resumes it each time. Counts the outputs that differ
+/// from those of an undisturbed run, and the finished videos that were done again.
 double wrong_after_kills() {
   constexpr int kKills = 50;
   constexpr int kSlices = 2;
@@ -131,7 +131,7 @@ double wrong_after_kills() {
     for (bool is_done = false; !is_done;) {
       const auto before = finished_in(out);
       Process process(words_of(file));
-      // So that all of them fall into one run of the job, as far as chance has it.
+      // The times are short, so that all kills fall into one run of the job if possible.
       if (kills < kKills) {
         std::this_thread::sleep_for(std::chrono::duration<double>(
             std::uniform_real_distribution(0.0, 3 * undisturbed / kKills)(random)));

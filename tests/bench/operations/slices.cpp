@@ -30,13 +30,13 @@
 namespace vcap::bench::operations {
 namespace {
 
-constexpr std::size_t kBefore = 5;  // frames, of which each is compared with the median
+constexpr std::size_t kBefore = 5;  // a frame is compared with the median of so many before it
 constexpr std::int64_t kSlicedFrames = 795;
 
-/// The last frames of a stream, of which the median is the background.
+/// The last frames of a stream; their median is the background.
 class Recent final : public BaseStreamState {
  public:
-  /// How many of the frame's values differ from the median of the frames before, all in one thread.
+  /// How many values of the frame differ from the median of the frames before it. Uses one thread.
   int changed(const cv::Mat& image) {
     int count = 0;
     if (recent_.size() == kBefore)
@@ -79,7 +79,7 @@ std::shared_ptr<Capsule> median_capsule() {
   });
 }
 
-/// The stream's records, as they are written.
+/// The records of the stream, as lines of JSON.
 std::string records(std::size_t slices) {
   Pipeline pipeline({median_capsule()});
   std::string lines;
@@ -99,7 +99,7 @@ std::string records(std::size_t slices) {
   return lines;
 }
 
-/// Throws where the records are not those that the file has; writes it where there is none.
+/// Throws if the records differ from those in the file. If there is no file, writes them to it.
 void run_in_pipeline(std::size_t slices, const std::filesystem::path& file) {
   const std::string lines = records(slices);
   if (std::ifstream before(file); before) {
@@ -112,7 +112,7 @@ void run_in_pipeline(std::size_t slices, const std::filesystem::path& file) {
   std::filesystem::rename(part, file);
 }
 
-/// By hand: each core takes its part of the frames, with those before it, and a source of its own.
+/// By hand: each core has its own source and its part of the frames, with the frames before it.
 void run_by_threads(std::int64_t parts) {
   std::vector<std::jthread> threads;
   for (std::int64_t part = 0; part < parts; ++part)
@@ -126,7 +126,8 @@ void run_by_threads(std::int64_t parts) {
     });
 }
 
-/// Its rate by that of one go. It is run once for each core, so that both take about as long.
+/// The rate of `run`, divided by that of one go. It runs once per core, so that both take about as
+/// long.
 double rate(const std::function<void(const std::filesystem::path& records)>& run) {
   const test::TemporaryFolder folder;
   const std::filesystem::path file = folder / "records";

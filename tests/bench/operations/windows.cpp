@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kWindows = 65'536;
 
-/// Small frames, of which each has pixels of its own.
+/// Small frames; near frames do not share pixels.
 class OwnPixels final : public Source {
  public:
   explicit OwnPixels(const std::vector<cv::Mat>& images) : images_(images) {}
@@ -43,7 +43,7 @@ class OwnPixels final : public Source {
   std::int64_t next_ = 0;
 };
 
-/// Sees windows, or frames by themselves; finds nothing.
+/// Sees windows or single frames, and finds nothing.
 class Looking final : public Backend {
  public:
   explicit Looking(const std::vector<cv::Mat>& images) : images_(images) {}
@@ -59,7 +59,7 @@ class Looking final : public Backend {
     return DetectionNodes::all();
   }
 
-  /// Throws where the pixels are not those that the source gave.
+  /// Throws if the pixels are not those of the source.
   void check(const Frame& frame) const {
     if (frame.image.data != images_[static_cast<std::size_t>(frame.index) % images_.size()].data)
       throw std::logic_error("pixels of frame " + std::to_string(frame.index) + " were copied");
@@ -75,7 +75,7 @@ std::vector<cv::Mat> pictures() {
   return images;
 }
 
-/// Microseconds of processor time that a frame takes in a pipeline; without offsets: by itself.
+/// Microseconds of processor time per frame in a pipeline; without offsets, of single frames.
 double with(const std::vector<int>& offsets, std::size_t workers) {
   const std::vector<cv::Mat> images = pictures();
   CapsuleInfo info = test::finder_info("looking", "thing");
@@ -99,8 +99,8 @@ double with(const std::vector<int>& offsets, std::size_t workers) {
   return 1e6 * took / static_cast<double>(kWindows);
 }
 
-/// A hand-written loop in as many threads as there are cores, one frame each in turn: what it costs
-/// that they share frames, without steps, states, records or their order.
+/// A hand-written loop with one thread per core; they take frames in turn. It measures the cost of
+/// sharing frames alone, without steps, states, records or their order.
 class ByHand {
  public:
   explicit ByHand(const std::vector<int>& offsets)
@@ -108,7 +108,7 @@ class ByHand {
         back_(-std::ranges::min(offsets_)),
         ahead_(std::ranges::max(offsets_)) {}
 
-  /// Microseconds of processor time a frame.
+  /// Microseconds of processor time per frame.
   double run() {
     const double before = cpu_time();
     std::vector<std::jthread> threads;
@@ -123,7 +123,8 @@ class ByHand {
       for (const Frame& frame : *window) looking_.check(frame);
   }
 
-  /// Of the frame whose last one has come; the first and the last ones have less around them.
+  /// The next window; its last frame has been read. At both ends of the stream, the edge frame is
+  /// repeated.
   std::optional<std::vector<Frame>> next() {
     const std::lock_guard lock(mutex_);
     if (present_ == kWindows) return std::nullopt;
@@ -147,8 +148,8 @@ class ByHand {
   std::mutex mutex_;
   OwnPixels source_{images_};
   std::deque<Frame> frames_;
-  std::int64_t first_ = 0;    ///< of frames_
-  std::int64_t present_ = 0;  ///< whose window is the next
+  std::int64_t first_ = 0;    ///< the index of the first frame in frames_
+  std::int64_t present_ = 0;  ///< the frame of the next window
 };
 
 }  // namespace
@@ -159,8 +160,8 @@ std::vector<Figure> windows() {
            {"{-1, 0}", {-1, 0}}, {"{-1, 0, 1}", {-1, 0, 1}}, {"{-5 … 5}", {}}}) {
     std::vector<int> all = offsets;
     for (int offset = -5; offsets.empty() && offset <= 5; ++offset) all.push_back(offset);
-    // One worker has but to assemble windows; several, with nothing else to do, get into each
-    // other's way.
+    // One worker only assembles windows. Several workers without other work also compete with each
+    // other.
     for (const auto& [whose, workers] :
          {std::pair<std::string, std::size_t>{"one worker", 1}, {"all workers", 0}})
       figures.push_back(

@@ -36,7 +36,7 @@ class Batching final : public BaseBackend<int, int> {
   }
 };
 
-/// Gives small frames until enough have been counted.
+/// Gives small frames until the window is over.
 class Endless final : public Source {
  public:
   explicit Endless(const ItemWindow& window) : window_(window) {}
@@ -54,7 +54,7 @@ class Endless final : public Source {
   std::int64_t next_ = 0;
 };
 
-/// Frames a second; 0 frames in flight stand for the default.
+/// Frames per second; `frames_in_flight` 0 means the default.
 double in_pipeline_of_batches(std::size_t frames_in_flight) {
   ItemWindow window(kDevice, kStreams);
   Pipeline pipeline({test::program_capsule(
@@ -71,7 +71,7 @@ double in_pipeline_of_batches(std::size_t frames_in_flight) {
   return window.rate();
 }
 
-/// The same inputs from threads that call the executor, with no pipeline around it.
+/// The same inputs from threads that call the executor without a pipeline.
 double without_pipeline() {
   ItemWindow window(kDevice, kStreams);
   BatchExecutor<int, int> executor(

@@ -10,8 +10,8 @@
 
 namespace vcap::bench::streams {
 
-/// What a hand-written pipeline has between those who decode and those who detect. Thread safety:
-/// thread-safe.
+/// The queue of a hand-written pipeline between threads that decode and threads that detect. Thread
+/// safety: thread-safe.
 template <class Item>
 class BoundedQueue {
  public:
@@ -23,7 +23,7 @@ class BoundedQueue {
     items_.push_back(std::move(item));
     filled_.notify_one();
   }
-  /// Nothing once the queue is closed and empty.
+  /// Returns nullopt when the queue is closed and empty.
   std::optional<Item> pop() {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [this] { return closed_ || !items_.empty(); });

@@ -16,7 +16,7 @@
 namespace vcap::bench::streams {
 namespace {
 
-/// 720p of H.264 whose pictures are shown in another order than they are decoded in.
+/// H.264 with 720p and B-frames, so that the orders of decoding and showing differ.
 std::string clip_with_b_frames() {
   static const test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "b-frames.mp4";
@@ -34,7 +34,7 @@ double with_source(const std::string& clip) {
   return frames / took;
 }
 
-/// As programs read with OpenCV: each picture into the memory of the one before.
+/// The usual loop with OpenCV: each picture overwrites the memory of the one before.
 double with_opencv(const std::string& clip) {
   int frames = 0;
   const double took = seconds([&] {
@@ -44,7 +44,7 @@ double with_opencv(const std::string& clip) {
   return frames / took;
 }
 
-/// As a program has to that hands its frames on: each picture into memory of its own.
+/// The loop of a program that passes its frames on: each picture has its own memory.
 double with_opencv_to_keep(const std::string& clip) {
   int frames = 0;
   const double took = seconds([&] {

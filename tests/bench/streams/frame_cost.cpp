@@ -17,10 +17,10 @@
 namespace vcap::bench::streams {
 namespace {
 
-constexpr int kFrames = 65'536;  // of a sample, over all streams, whose number divides it
+constexpr int kFrames = 65'536;  // per sample, over all streams; their number divides it
 
-/// Holds streams back until all are open, and open until all is measured, so that neither their
-/// beginning nor their end counts.
+/// Holds streams back until all are open, and keeps them open until the measurement is over. So
+/// their begin and end do not count.
 struct Gates {
   explicit Gates(int streams) : arrived(streams) {}
   std::latch arrived;
@@ -77,7 +77,7 @@ std::vector<std::shared_ptr<Capsule>> empty_capsules(int count, bool stateful) {
   return capsules;
 }
 
-/// Microseconds of processor time that a frame takes in a pipeline.
+/// Microseconds of processor time per frame in a pipeline.
 double in_pipeline(int streams, int capsules, bool stateful) {
   Gates gates(streams);
   Pipeline pipeline(empty_capsules(capsules, stateful));
@@ -96,7 +96,7 @@ double in_pipeline(int streams, int capsules, bool stateful) {
   return 1e6 * took / kFrames;
 }
 
-/// The same in a loop that reads and writes, with no capsule: what is not the pipeline's.
+/// The same in a loop that only reads and writes: the part that is not the pipeline's.
 double in_bare_loop() {
   Gates gates(1);
   gates.begin.count_down();

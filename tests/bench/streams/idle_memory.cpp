@@ -59,7 +59,7 @@ double of_streams() {
   return used / kIdle;
 }
 
-/// What no program with a thread for each stream can do without.
+/// The least memory of any program with a thread for each stream.
 double of_threads() {
   std::latch arrived(kIdle), over(1);
   const double before = resident_kib();

@@ -29,16 +29,16 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kCameras = 64;
-constexpr int kOfEachFault = 8;             // dying ones, then as many silent ones
-constexpr int kThrown = 2 * kOfEachFault;   // a capsule throws on each of its frames
-constexpr int kFirstHealthy = kThrown + 1;  // from there on all are
+constexpr int kOfEachFault = 8;             // first the dying streams, then as many silent ones
+constexpr int kThrown = 2 * kOfEachFault;   // this stream: a capsule throws on each of its frames
+constexpr int kFirstHealthy = kThrown + 1;  // from here on, all streams are healthy
 constexpr std::int64_t kFramesOfEach = 40;  // 4 s
 constexpr Clock::duration kPeriod = 100ms;
 
 enum class Health { healthy, dying, silent };
 
-/// A live camera in memory: a frame somewhere in each period, so that frames of several cameras
-/// meet as often in one run as in another. A frame's pts is when it was read.
+/// A live camera in memory. Each period has one frame at a random moment, so that frames of several
+/// cameras coincide equally often in every run. The pts of a frame is the time of its read.
 class Camera final : public Source {
  public:
   Camera(int number, Health health, Clock::time_point begin)
@@ -72,7 +72,7 @@ class Camera final : public Source {
   }
 
  private:
-  /// For the next frame, if one will come; false where it was interrupted.
+  /// Waits for the next frame. Returns false if interrupted; a silent camera waits for that.
   bool wait() {
     const auto moment =
         period_begin_ + kPeriod * std::uniform_int_distribution(0, 99)(moments_) / 100;
@@ -96,7 +96,7 @@ class Camera final : public Source {
   bool interrupted_ = false;
 };
 
-/// Batches over all streams; throws on the frames of one whose option says so.
+/// Batches over all streams; throws on frames of the stream whose option "throws" is set.
 class Finder final : public BaseBackend<std::int64_t, std::int64_t> {
  public:
   DetectionNodes process_frame(const Frame& frame, DetectionNodes, const OptionValues& options,
@@ -115,7 +115,7 @@ class Finder final : public BaseBackend<std::int64_t, std::int64_t> {
   }
 };
 
-/// The frames that a stream's follower has seen: its results tell whether it lost one.
+/// The number of frames that the follower of a stream has seen. So its results show a lost frame.
 struct Seen final : BaseStreamState {
   int frames = 0;
 };
@@ -142,7 +142,7 @@ std::vector<std::shared_ptr<Capsule>> capsules() {
       })};
 }
 
-/// What came of one stream, but for its times.
+/// The latencies and results of one stream; the results contain no times.
 struct Outcome {
   std::vector<double> latencies{};  ///< in seconds
   std::vector<double> results{};
@@ -162,10 +162,10 @@ void note(Outcome& outcome, const FrameRecord& record, Clock::time_point begin) 
   }
 }
 
-using Outcomes = std::vector<Outcome>;  // of the streams that are healthy in either run
+using Outcomes = std::vector<Outcome>;  // of the streams that are healthy in both runs
 
 Outcomes run(bool with_faults) {
-  const Clock::time_point begin = Clock::now() + 200ms;  // all are open by then
+  const Clock::time_point begin = Clock::now() + 200ms;  // all streams are open by then
   Outcomes outcomes(kCameras);
   const std::vector<std::shared_ptr<Capsule>> lineup = capsules();
   Pipeline pipeline(lineup);

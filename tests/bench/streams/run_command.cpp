@@ -20,8 +20,8 @@
 namespace vcap::bench::streams {
 namespace {
 
-/// Frames of each stream: a run takes half a minute, of which the process's start, which an
-/// operator has once for a whole video, is to be a small part.
+/// The streams and the frames of each. A run takes half a minute, so that the start of the process,
+/// which an operator has once per video, is a small part.
 struct Load {
   int streams;
   int frames;
@@ -30,7 +30,7 @@ struct Load {
 
 unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-/// The settings of detector_person_hog.
+/// A detector with the settings of detector_person_hog.
 class Detector {
  public:
   Detector() { hog_.setSVMDetector(cv::HOGDescriptor::getDefaultPeopleDetector()); }
@@ -50,7 +50,7 @@ cv::Mat read(cv::VideoCapture& video) {
   return frame;
 }
 
-/// One stream after the other in one thread; the detector's own loop over scales is parallel.
+/// One stream after the other in one thread; only the detector's own loop over scales is parallel.
 void plain_loop(Load load) {
   for (int stream = 0; stream < load.streams; ++stream) {
     Detector detector;
@@ -79,13 +79,13 @@ void threads_for_frames(Load load) {
   frames.close();
 }
 
-/// The same without parallel loops within the detector.
+/// The same without parallel loops in the detector.
 void threads_for_frames_alone(Load load) {
-  cv::setNumThreads(1);  // of this process, which then ends
+  cv::setNumThreads(1);  // affects only this process, which ends after the run
   threads_for_frames(load);
 }
 
-/// As an operator runs it: loading, records and the process itself counted in.
+/// The command as an operator runs it, with loading, records and the start of the process.
 void by_command(Load load) {
   std::string command = "'" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "'";
   for (int stream = 0; stream < load.streams; ++stream) command += " --source '" + footage() + "'";
@@ -96,7 +96,7 @@ void by_command(Load load) {
     throw std::runtime_error("the command did not do the same work: " + command);
 }
 
-/// The fastest of the loops above, by a third of the load.
+/// The fastest of the loops above, measured with a third of the load.
 std::function<void(Load)> best_by_hand(Load load) {
   load.frames = (load.frames + 2) / 3;
   const std::vector<std::function<void(Load)>> loops = {plain_loop, threads_for_frames,
@@ -107,7 +107,7 @@ std::function<void(Load)> best_by_hand(Load load) {
   return loops[static_cast<std::size_t>(std::ranges::min_element(took) - took.begin())];
 }
 
-/// The command's frame rate by that of the best loop, which is chosen once.
+/// The frame rate of the command, divided by that of the best loop, which is chosen once.
 double rate(Load load) {
   static std::map<int, std::function<void(Load)>> chosen;
   std::function<void(Load)>& best = chosen[load.streams];

@@ -13,7 +13,7 @@ std::atomic<std::size_t> count{0};
 
 std::size_t vcap::bench::allocations() noexcept { return count.load(); }
 
-// The array and the nothrow forms end up here too.
+// The array and nothrow forms call this one too.
 void* operator new(std::size_t size) {
   count.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;

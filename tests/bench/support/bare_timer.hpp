@@ -5,8 +5,8 @@
 
 namespace vcap::bench {
 
-/// How much later than `time` a std::condition_variable::wait_until that nobody notifies returns,
-/// in seconds: the least that a wait with an end is late by on this machine.
+/// How much later than `time` a std::condition_variable::wait_until without a notification returns,
+/// in seconds. No timed wait on this machine is less late.
 double bare_timer(std::chrono::steady_clock::time_point time);
 
 }  // namespace vcap::bench

@@ -18,10 +18,10 @@ namespace {
 
 constexpr const char* kCounter = "figure";
 
-// Google Benchmark's name of a figure: unique, and its beginning is the id.
+// The name of a figure in Google Benchmark. It is unique and begins with the id.
 std::string name_of(const Figure& figure) { return figure.id + " " + figure.what; }
 
-/// Gathers each figure's samples, and prints its line once all are there.
+/// Collects the samples of each figure, and prints its line when all are there.
 class Table final : public benchmark::BenchmarkReporter {
  public:
   explicit Table(const std::vector<Figure>& figures) {

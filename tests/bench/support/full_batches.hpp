@@ -7,22 +7,22 @@
 
 namespace vcap::bench {
 
-/// A device that takes a + b·n microseconds for n inputs, and a core meanwhile.
+/// A device that takes a + b·n microseconds for n inputs, and keeps a core busy during that time.
 struct BusyDevice {
   int a, b;
   void predict(std::size_t n) const;
 };
 
-/// Counts the items of a loop, and takes the time of some hundred milliseconds' worth once the loop
-/// has found its pace. From item to item, not by the clock: a batch more or less in a span of time
-/// would be a jump of some percent. Thread-safe.
+/// Counts the items of a loop, and after a warm-up measures the time of so many items as take some
+/// hundred milliseconds. It measures from item to item: one batch more or less in a fixed time
+/// would be a jump of some percent. Thread safety: thread-safe.
 class ItemWindow {
  public:
   ItemWindow(BusyDevice device, int streams);
 
   bool over() const { return items_ >= end_after_; }
   void count(int items);
-  /// Items a second; once all who count have been joined.
+  /// Items per second. Call it when all counting threads have been joined.
   double rate() const;
 
  private:
@@ -32,7 +32,7 @@ class ItemWindow {
   std::chrono::steady_clock::time_point begin_{}, end_{};
 };
 
-/// Items a second of a loop that is always given full batches: one item of each stream.
+/// Items per second of a loop that always has full batches: one item of each stream.
 double full_batches(BusyDevice device, int streams);
 
 }  // namespace vcap::bench

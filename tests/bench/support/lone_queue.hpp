@@ -9,8 +9,8 @@
 
 namespace vcap::bench {
 
-/// The least that a hand-written batcher needs: a mutex, a condition variable, a vector that one
-/// thread swaps out. What batching figures are held against. Thread safety: push is thread-safe.
+/// The minimum of a hand-written batcher: a mutex, a condition variable, and a vector that one
+/// thread swaps out. It is the baseline of batching figures. Thread safety: push is thread-safe.
 template <class Item>
 class LoneQueue {
  public:

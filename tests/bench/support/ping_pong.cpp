@@ -12,7 +12,7 @@
 double vcap::bench::ping_pong(int trips) {
   std::mutex mutex;
   std::condition_variable there, back;
-  int turn = 0;  // 1: the partner's, 0: ours, -1: over
+  int turn = 0;  // 1: partner, 0: this thread, -1: end
   std::jthread partner([&] {
     std::unique_lock lock(mutex);
     for (;;) {

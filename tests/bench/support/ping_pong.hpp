@@ -3,8 +3,8 @@
 
 namespace vcap::bench {
 
-/// The median time there and back between two threads, over one mutex and one condition variable
-/// each way, in seconds: two wake-ups.
+/// The median time of a round trip between two threads, in seconds: two wake-ups. The threads share
+/// one mutex and have one condition variable for each way.
 double ping_pong(int trips);
 
 }  // namespace vcap::bench

@@ -8,17 +8,18 @@
 
 namespace vcap::bench {
 
-/// A program that runs beside this one, with nothing on its inputs and outputs. Killed and waited
-/// for at the end.
+/// A program that runs beside this one, with /dev/null as its input and outputs. The destructor
+/// kills it and waits for its end.
 class Process {
  public:
-  /// What became of it.
+  /// The end of the program.
   struct End {
-    int status = 0;       ///< as wait() gives it
-    double peak_mib = 0;  ///< the most memory that was resident
+    int status = 0;       ///< as wait() returns it
+    double peak_mib = 0;  ///< the peak of resident memory
   };
 
-  /// `words`: the program's path, and its arguments. Throws std::system_error.
+  /// `words`: the path of the program and its arguments. Throws std::system_error if it cannot
+  /// start.
   explicit Process(const std::vector<std::string>& words);
   ~Process();
   Process(const Process&) = delete;
@@ -31,7 +32,7 @@ class Process {
   pid_t id_ = 0;
 };
 
-/// Runs a program to its end, and gives its peak memory in MiB. Throws std::runtime_error where it
+/// Runs a program to its end, and returns its peak memory in MiB. Throws std::runtime_error if it
 /// fails.
 double run_process(const std::vector<std::string>& words);
 

@@ -5,8 +5,7 @@
 
 namespace vcap::bench {
 
-/// The value that a share `q` of the values lies below, between two of them in proportion. Not of
-/// none.
+/// The quantile `q` (0 to 1) of the values, with linear interpolation. `values` must not be empty.
 double quantile(std::vector<double> values, double q);
 
 }  // namespace vcap::bench

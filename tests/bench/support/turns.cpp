@@ -29,13 +29,13 @@ constexpr std::chrono::milliseconds kTurn{500};
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// A process that runs only in its turns, in a process group with its children.
+/// A process that runs only in its turns. It has a process group with its children.
 class Process {
  public:
   explicit Process(const std::function<void()>& run) : id_(::fork()) {
     if (id_ < 0) fail("fork");
     if (id_ == 0) work(run);
-    ::setpgid(id_, id_);  // as the child does: whoever comes first
+    ::setpgid(id_, id_);  // the child does it too; the first call counts
     int status = 0;
     ::waitpid(id_, &status, WUNTRACED);
     descriptor_ = WIFSTOPPED(status) ? ::pidfd_open(id_, 0) : -1;
@@ -85,7 +85,7 @@ class Process {
       std::fprintf(stderr, "%s\n", error.what());
       code = 1;
     }
-    ::_exit(code);  // not what the parent has registered to be done at its end
+    ::_exit(code);  // does not run the parent's exit handlers
   }
 
   const pid_t id_;

@@ -5,8 +5,8 @@
 
 namespace vcap::bench {
 
-/// The video that figures are taken on. Throws std::runtime_error where the environment variable
-/// VCAP_FOOTAGE names none.
+/// The video for measurements, which the environment variable VCAP_FOOTAGE names. Throws
+/// std::runtime_error if the variable is not set.
 std::string footage();
 
 }  // namespace vcap::bench

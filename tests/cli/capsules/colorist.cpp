@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls every person red, and encodes it.
+// Gives every person the color red and an encoding.
 #include "vcap/capsule.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends the process as soon as its library is loaded: proof that a command has run a capsule's code.
+// Ends the process as soon as its library is loaded. This proves that a command runs a capsule's
+// code.
 #include <cstdlib>
 
 namespace {
@@ -8,7 +9,7 @@ struct EndsTheProcess {
 } on_load;
 }  // namespace
 
-// Without it, the library would not be loaded at all.
+// Without this function, the library would not be loaded.
 extern "C" __attribute__((visibility("default"))) const void* vcap_capsule_plugin() {
   return nullptr;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a person at the same place in every frame, and fails in the ways that its config asks for:
+// Finds a person at the same place in every frame, and fails in the ways that its config sets:
 //   "throw_at": [7]        process_frame throws on these frames
-//   "extra_results": -1    batch_predict gives so many more results than it should
-//   "gate": PATH           from frame "gate_at" on, waits for a writer of the FIFO there
+//   "extra_results": -1    batch_predict gives this many results more than inputs
+//   "gate": PATH           from frame "gate_at" on, waits until the FIFO has a writer
 #include <algorithm>
 #include <fstream>
 #include <mutex>
@@ -39,7 +39,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
   }
 
  private:
-  /// Opening a FIFO to read waits for one that opens it to write; only the first comer needs to.
+  /// Opening a FIFO for reading waits until it is opened for writing. Only the first call does it.
   void pass_gate() {
     std::call_once(gate_passed_, [this] { std::ifstream waits(gate_); });
   }

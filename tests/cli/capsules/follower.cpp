@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes all persons of a stream for one and the same.
+// Gives all persons of a stream the same track id.
 #include <random>
 
 #include "vcap/capsule.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says how many frames it has seen: of the last three, as it declares, or, where its configuration
-// has it lie, of all.
+// Reports how many frames it has seen: at most three, as its declared warm-up says. If "lies" is
+// set, it counts all frames, which breaks its declaration.
 #include <algorithm>
 
 #include "vcap/capsule.hpp"

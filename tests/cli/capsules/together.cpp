@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes frames together, and gives the same for each, or, where its configuration has it lie, how
-// many there were.
+// Processes frames together, and gives the same result for each. If "lies" is set, the result is
+// the number of frames.
 #include <chrono>
 #include <thread>
 
@@ -21,7 +21,7 @@ class Backend final : public vcap::Backend {
   explicit Backend(bool lies) : lies_(lies) {}
   vcap::DetectionNodes process_frame(const vcap::Frame&, vcap::DetectionNodes,
                                      const vcap::OptionValues&, vcap::BaseStreamState&) override {
-    // So long that others come meanwhile.
+    // Takes so long that other frames arrive meanwhile.
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return found(1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads every engine of an installed vcap, by name.
+// Loads every engine of an installed vcap by its name.
 #include <iostream>
 #include <vcap/backends/engine.hpp>
 

@@ -44,8 +44,8 @@ TEST(ReadDirectory, GivesEntriesAsTheyAreInTheArchive) {
             test::deflated("aaaaaaaaaa"));
 }
 
-TEST(ReadDirectory, TakesASignatureBlockAsTheComment) {
-  // One slot is filled; what it says is not the archive's matter.
+TEST(ReadDirectory, AcceptsASignatureBlockAsTheComment) {
+  // One slot is filled; the archive's reader does not check its content.
   const std::string block = "vcapsig\x01" + std::string(72, 's') + std::string(80, '\0');
   EXPECT_EQ(read(zip_bytes({named("a")}, {.comment = block})).size(), 1u);
   for (const std::string& comment : {std::string("signed"), block.substr(1), block + '\0'})
@@ -54,7 +54,7 @@ TEST(ReadDirectory, TakesASignatureBlockAsTheComment) {
                                                  HasSubstr("no signature block")));
 }
 
-TEST(ReadDirectory, TakesAnArchiveOfNothing) { EXPECT_TRUE(read(zip_bytes({})).empty()); }
+TEST(ReadDirectory, AcceptsAnEmptyArchive) { EXPECT_TRUE(read(zip_bytes({})).empty()); }
 
 struct BrokenArchive {
   const char* title;
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrorCode::unsafe_entry, "\"a\" is a file and the folder of \"a/b\""}),
     name_of_case);
 
-TEST(ReadDirectory, TakesNamesOfOtherLettersThatAreMarkedAsUtf8) {
+TEST(ReadDirectory, AcceptsNonAsciiNamesThatAreMarkedAsUtf8) {
   const auto entries =
       read(zip_bytes({with(named("caf\xc3\xa9"), [](auto& e) { e.flags = 1 << 11; })}));
   EXPECT_EQ(entries.at(0).name, "caf\xc3\xa9");
@@ -231,7 +231,7 @@ struct LimitCase {
 
 class ReadDirectoryWithinLimits : public testing::TestWithParam<LimitCase> {};
 
-TEST_P(ReadDirectoryWithinLimits, RefusesWhatIsBeyondThem) {
+TEST_P(ReadDirectoryWithinLimits, RefusesAnArchiveThatExceedsThem) {
   const std::string bytes = zip_bytes({stored_entry("stored", std::string(1000, 'x')),
                                        deflated_entry("deflated", std::string(3000, 'x'))});
   EXPECT_NO_THROW(read(bytes));

@@ -27,7 +27,7 @@ const std::vector<Content>& contents() {
       {"empty", ""},
       {"page", std::string(4096, 'p')},
       {"nearly two pages", std::string(8191, 'q')},
-      // Names that bring the padding to and over the end of a page.
+      // Names that let the padding reach or cross the end of a page.
       {std::string(200, 'n') + "/" + std::string(255, 'm'), "x"},
       {"caf\xc3\xa9", "y"}};
   return all;
@@ -48,7 +48,8 @@ std::string written(std::uint64_t zip64_from) {
   return bytes;
 }
 
-/// From which size or offset on values go into zip64 records: never; some entries'; all.
+/// The parameter: the size or offset from which values go into zip64 records; never, for some
+/// entries, or for all.
 class WrittenArchive : public testing::TestWithParam<std::uint64_t> {
  protected:
   const std::string bytes_ = written(GetParam());
@@ -66,7 +67,7 @@ TEST_P(WrittenArchive, IsReadBackAsItWasGiven) {
   }
 }
 
-TEST_P(WrittenArchive, HasTheDataOfEachEntryOnAPageOfItsOwn) {
+TEST_P(WrittenArchive, AlignsTheDataOfEachEntryToAPage) {
   for (const ArchiveEntry& entry :
        read_directory(std::as_bytes(std::span(bytes_)), ArchiveLimits{}, "the archive"))
     EXPECT_EQ(entry.data_offset % 4096, 0u) << entry.name;

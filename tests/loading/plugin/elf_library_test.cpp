@@ -43,7 +43,7 @@ TEST(ElfLibrary, LeavesOutVersionsThatMayBeAbsent) {
   EXPECT_TRUE(library.needed.at(0).versions.empty());
 }
 
-TEST(ElfLibrary, IsSoundWhereALinkerMadeIt) {
+TEST(ElfLibrary, IsAcceptedIfALinkerMadeIt) {
   const ElfLibrary library = read_elf(test::read_file(VCAP_TEST_PLUGINS "/good.so"));
   EXPECT_THAT(library.needed, testing::Contains(Field(&ElfLibrary::Needed::name, "libc.so.6")));
 }

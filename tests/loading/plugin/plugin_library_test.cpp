@@ -16,8 +16,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A library that no other test of this process has loaded: what follows its last byte is not
-/// looked at, but is part of its digest.
+/// A library that no other test of this process has loaded: the linker ignores the bytes behind its
+/// end, but they change its digest.
 class FreshLibrary {
  public:
   FreshLibrary(const std::string& plugin, const std::string& tail)
@@ -27,7 +27,7 @@ class FreshLibrary {
     const auto bytes = std::as_bytes(std::span(bytes_));
     return {.bytes = bytes, .sha256 = sha256(bytes), .capsule = "fresh", .subject = "the library"};
   }
-  /// What the process's maps and descriptors call it.
+  /// Its name in the process's list of mappings and descriptors.
   std::string name() const { return "memfd:vcap-fresh-" + library().sha256.substr(0, 8); }
 
  private:
@@ -36,7 +36,7 @@ class FreshLibrary {
 
 int descriptor_of(const std::string& name) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the descriptor of this very listing
+    std::error_code gone;  // the descriptor of this listing is closed meanwhile
     const auto target = std::filesystem::read_symlink(entry.path(), gone);
     if (target.native().find(name) != std::string::npos)
       return std::stoi(entry.path().filename().native());
@@ -50,7 +50,7 @@ TEST(LoadPluginLibrary, GivesTheMappingANameThatADebuggerCanShow) {
   EXPECT_THAT(test::read_file("/proc/self/maps"), HasSubstr(fresh.name()));
 }
 
-TEST(LoadPluginLibrary, LoadsFromMemoryThatNobodyCanChange) {
+TEST(LoadPluginLibrary, LoadsFromSealedMemory) {
   const FreshLibrary fresh("good", "seal");
   load_plugin_library(fresh.library());
   const int fd = descriptor_of(fresh.name());
@@ -69,11 +69,12 @@ TEST(LoadPluginLibrary, RefusesBytesOfAnotherDigest) {
   EXPECT_THAT(test::read_file("/proc/self/maps"), Not(HasSubstr(fresh.name())));
 }
 
-TEST(LoadPluginLibrary, NoticesThatTheLinkerTookItForAnotherOne) {
+TEST(LoadPluginLibrary, DetectsThatTheLinkerConfusedItWithAnotherLibrary) {
   const FreshLibrary first("version_1", "first");
   const FreshLibrary second("version_2", "second");
   load_plugin_library(first.library());
-  // A host that closes what it does not know frees the number that the linker knows the first by.
+  // A host may close descriptors that it does not know. The linker identifies the first library by
+  // the freed number, which the second library now gets.
   ::close(descriptor_of(first.name()));
   EXPECT_THAT([&] { load_plugin_library(second.library()); },
               ThrowsError<CapsuleLoadError>(ErrorCode::invalid_library,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares what it can be configured with, and tells what it was.
+// Declares schemas of its configs, and reports the configs that it got.
 #include "fixture.hpp"
 
 namespace {

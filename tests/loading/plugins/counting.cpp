@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts how many were made since its library was loaded, and says so by its address.
+// Reports how many backends were made since its library was loaded, and the address of that
+// counter.
 #include "fixture.hpp"
 
 namespace {

@@ -8,8 +8,7 @@
 
 #include "vcap/capsule.hpp"
 
-/// What the plugins of these tests have in common. Each is a library of its own, so that names may
-/// repeat.
+/// Shared by the plugins of these tests. Each plugin is a separate library, so names may repeat.
 namespace fixture {
 
 inline vcap::CapsuleInfo info(std::string name, int version = 1) {
@@ -20,7 +19,7 @@ inline vcap::CapsuleInfo info(std::string name, int version = 1) {
           .options = {{"threshold", vcap::FloatOption{.default_value = 0.5, .min = 0, .max = 1}}}};
 }
 
-/// Gives a node for each file of the capsule, that says what the file is and where it lies.
+/// Gives a node for each file of the capsule, with the file's name, text and address.
 class Backend final : public vcap::Backend {
  public:
   Backend(vcap::CapsuleFiles files, std::string device, nlohmann::json config)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes what is the host's: the environment's VCAP_TEST_MEDDLE says where and what, such as
-// "info locale".
+// Changes state of the host. The environment variable VCAP_TEST_MEDDLE says where and what, such
+// as "info locale".
 #include <fenv.h>
 #include <locale.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// A thread of its own that never ends, and goes on using the library's code and data.
+/// Starts a thread that never ends and keeps using the library's code and data.
 void leave_thread() {
   static std::atomic<unsigned> rounds = 0;
   std::thread([] {

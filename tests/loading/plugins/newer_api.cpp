@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Its functions must not be reached, so there are none.
+// The host must refuse it before it calls its functions, so it has none.
 #include "vcap/capsule/plugin.hpp"
 
 extern "C" VCAP_EXPORT const vcap::CapsulePlugin* vcap_capsule_plugin() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Needs the resources that VCAP_TEST_RESOURCES lists as JSON: a test's server has a new port each
-// time. Its backends say in which order their hooks were called.
+// Needs the resources that VCAP_TEST_RESOURCES lists as JSON, since a test's server has a new port
+// each time. Its backends report what their hooks got.
 #include <cstdlib>
 
 #include "fixture.hpp"

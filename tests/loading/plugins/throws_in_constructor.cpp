@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throws what is no std::exception.
+// Throws an object that is no std::exception.
 #include "fixture.hpp"
 
 class Capsule final : public fixture::Capsule {

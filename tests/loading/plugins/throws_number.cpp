@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throws what is no std::exception, in the place that it is built for (FIXTURE_PLACE).
+// Throws an int, which is no std::exception, at the place that FIXTURE_PLACE names.
 #include "fixture.hpp"
 
 class Capsule final : public fixture::Capsule {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throws in the function that config's "where" names, what its "what" names.
+// Throws in the function that "where" of its config names. "what" chooses a number or an exception.
 #include <stdexcept>
 
 #include "fixture.hpp"
@@ -42,7 +42,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
   nlohmann::json config_;
 };
 
-/// Never batches, so that it has a drain() of its own.
+/// A backend without batches, so that it has its own drain().
 class Undrained final : public vcap::Backend {
  public:
   explicit Undrained(nlohmann::json config) : config_(std::move(config)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Needs a function that nobody has.
+// Needs a function that does not exist.
 #include "fixture.hpp"
 
 extern "C" int vcap_test_function_of_nobody();

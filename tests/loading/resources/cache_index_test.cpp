@@ -22,14 +22,14 @@ const std::string kA(64, 'a');
 const std::string kB(64, 'b');
 const std::string kC(64, 'c');
 
-TEST(CacheIndex, ComesBackAsItWasWritten) {
+TEST(CacheIndex, IsReadAsItWasWritten) {
   const CacheIndex index{.entries = {{kA, {.size = 7, .last_use = 3}},
                                      {kB, {.size = kLargestResource, .last_use = 0}}}};
   EXPECT_EQ(index_of(cache_index_text(index)), index);
   EXPECT_EQ(index_of(cache_index_text({})), CacheIndex{});
 }
 
-TEST(CacheIndex, ThatIsDamagedIsRefusedByName) {
+TEST(CacheIndex, IsRefusedWithItsFaultIfDamaged) {
   const std::string sound = cache_index_text({.entries = {{kA, {.size = 7, .last_use = 3}}}});
   const auto changed = [&sound](const std::string& from, const std::string& to) {
     std::string text = sound;
@@ -59,7 +59,7 @@ TEST(CacheIndex, ThatIsDamagedIsRefusedByName) {
         << text;
 }
 
-TEST(CacheIndex, ThatIsCutShortOrHasABitTurnedGivesOnlyErrorsOfVcap) {
+TEST(CacheIndex, GivesOnlyVcapErrorsIfTruncatedOrChangedByABit) {
   const std::string sound = cache_index_text(
       {.entries = {{kA, {.size = 7, .last_use = 3}}, {kB, {.size = 9, .last_use = 4}}}});
   const auto read = [](const std::string& text) {
@@ -78,7 +78,7 @@ TEST(CacheIndex, ThatIsCutShortOrHasABitTurnedGivesOnlyErrorsOfVcap) {
   }
 }
 
-TEST(CacheIndex, OrdersByUseEvenWhereTheClockGoesBack) {
+TEST(CacheIndex, OrdersByUseEvenIfTheClockGoesBack) {
   CacheIndex index;
   index.use(kA, 1, 100);
   index.use(kB, 1, 50);
@@ -88,7 +88,7 @@ TEST(CacheIndex, OrdersByUseEvenWhereTheClockGoesBack) {
   EXPECT_THAT(index.oldest_first(), ElementsAre(kB, kC, kA));
 }
 
-TEST(CacheIndex, IsOfWhatTheFolderHolds) {
+TEST(CacheIndex, IsReconciledWithTheFilesOfTheFolder) {
   const CacheIndex index{.entries = {{kA, {.size = 5, .last_use = 9}},
                                      {kB, {.size = 100, .last_use = 8}},
                                      {std::string(64, 'd'), {.size = 1, .last_use = 1}}}};

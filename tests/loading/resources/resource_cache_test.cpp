@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real HTTP server on loopback, which serves well and badly.
+// Fetches from a real HTTP server on loopback, which also behaves badly on request.
 #include "loading/resources/resource_cache.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::string text_of(const HeldResource& file) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Bytes that differ from place to place, so that a part in the wrong place shows.
+/// Bytes that differ by position, so that a part at a wrong position is detected.
 std::string numbers(std::size_t size) {
   std::string text;
   for (int i = 0; text.size() < size; ++i) text += std::to_string(i) + " ";
@@ -40,7 +40,7 @@ std::string numbers(std::size_t size) {
 
 class ResourceCacheTest : public testing::Test {
  protected:
-  /// The resource of a file of the server, under that behaviour.
+  /// A file of the server as a resource; the server shows that behaviour for it.
   Resource resource(const std::string& behaviour, const std::string& content = numbers(10'000)) {
     server.write("a.bin", content);
     return {.name = "a.bin",
@@ -54,7 +54,7 @@ class ResourceCacheTest : public testing::Test {
   std::shared_ptr<const HeldResource> obtain(const Resource& wanted) {
     return ResourceCache(options).obtain(wanted);
   }
-  /// What obtaining it fails with.
+  /// The error of obtaining it.
   ResourceFailure failure(const Resource& wanted) {
     try {
       obtain(wanted);
@@ -79,7 +79,7 @@ class ResourceCacheTest : public testing::Test {
       }};
 };
 
-TEST_F(ResourceCacheTest, FetchesOnceAndThenHasIt) {
+TEST_F(ResourceCacheTest, FetchesOnceAndThenReadsTheCache) {
   const Resource wanted = resource("ok");
   const auto first = obtain(wanted);
   const auto second = obtain(wanted);
@@ -94,14 +94,14 @@ TEST_F(ResourceCacheTest, FollowsARedirect) {
   EXPECT_EQ(text_of(*obtain(resource("moved"))), numbers(10'000));
 }
 
-TEST_F(ResourceCacheTest, FetchesAFileOfThisMachine) {
+TEST_F(ResourceCacheTest, FetchesALocalFile) {
   Resource wanted = resource("ok");
   wanted.url = "file://" + server.write("a.bin", numbers(10'000)).native();
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
   EXPECT_THAT(requests("ok"), IsEmpty());
 }
 
-TEST_F(ResourceCacheTest, SaysThatAFileOfThisMachineIsMissingWithoutTryingAgain) {
+TEST_F(ResourceCacheTest, ReportsAMissingLocalFileWithoutTryingAgain) {
   Resource wanted = resource("ok");
   wanted.url = "file:///nowhere/a.bin";
   const ResourceFailure thrown = failure(wanted);
@@ -110,18 +110,18 @@ TEST_F(ResourceCacheTest, SaysThatAFileOfThisMachineIsMissingWithoutTryingAgain)
   EXPECT_THAT(waits, IsEmpty());
 }
 
-TEST_F(ResourceCacheTest, GoesOnWhereATransferBrokeOff) {
+TEST_F(ResourceCacheTest, ResumesAnInterruptedTransfer) {
   EXPECT_EQ(text_of(*obtain(resource("cut"))), numbers(10'000));
   EXPECT_THAT(requests("cut"), ElementsAre("-", "bytes=5000-"));
   EXPECT_THAT(waits, ElementsAre(500ms));
 }
 
-TEST_F(ResourceCacheTest, StartsAnewWhereTheServerKnowsNoRanges) {
+TEST_F(ResourceCacheTest, StartsAgainIfTheServerDoesNotSupportRanges) {
   EXPECT_EQ(text_of(*obtain(resource("cut-no-ranges"))), numbers(10'000));
   EXPECT_THAT(requests("cut-no-ranges"), ElementsAre("-", "bytes=5000-"));
 }
 
-TEST_F(ResourceCacheTest, GoesOnInALaterLoad) {
+TEST_F(ResourceCacheTest, ResumesInALaterLoad) {
   Resource wanted = resource("always-cut");
   options.attempts = 1;
   EXPECT_EQ(failure(wanted).code(), ErrorCode::resource_unavailable);
@@ -131,56 +131,56 @@ TEST_F(ResourceCacheTest, GoesOnInALaterLoad) {
   EXPECT_THAT(requests("ok"), ElementsAre("bytes=5000-"));
 }
 
-TEST_F(ResourceCacheTest, StartsAnewWhereAnotherPartCame) {
+TEST_F(ResourceCacheTest, StartsAgainIfTheServerSendsAnotherRange) {
   EXPECT_EQ(text_of(*obtain(resource("other-range"))), numbers(10'000));
   EXPECT_THAT(waits, ElementsAre(500ms));
 }
 
-TEST_F(ResourceCacheTest, StartsAnewWhereThePartIsOfAnotherFile) {
+TEST_F(ResourceCacheTest, StartsAgainIfThePartIsOfAnotherFile) {
   const Resource wanted = resource("ok");
   put(wanted, ".part", std::string(3000, 'x'));
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
   EXPECT_THAT(requests("ok"), ElementsAre("bytes=3000-", "-"));
 }
 
-TEST_F(ResourceCacheTest, StartsAnewWhereThePartIsTooLong) {
+TEST_F(ResourceCacheTest, StartsAgainIfThePartIsTooLong) {
   const Resource wanted = resource("ok");
   put(wanted, ".part", std::string(10'001, 'x'));
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
   EXPECT_THAT(requests("ok"), ElementsAre("-"));
 }
 
-TEST_F(ResourceCacheTest, AsksNothingWhereThePartIsComplete) {
+TEST_F(ResourceCacheTest, SendsNoRequestIfThePartIsComplete) {
   const Resource wanted = resource("ok");
   put(wanted, ".part", numbers(10'000));
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
   EXPECT_THAT(requests("ok"), IsEmpty());
 }
 
-TEST_F(ResourceCacheTest, TriesAgainAfterAMishapOfTheServer) {
+TEST_F(ResourceCacheTest, TriesAgainAfterAServerError) {
   EXPECT_EQ(text_of(*obtain(resource("500-then-ok"))), numbers(10'000));
   EXPECT_THAT(requests("500-then-ok"), ElementsAre("-", "-"));
   EXPECT_THAT(waits, ElementsAre(500ms));
 }
 
-TEST_F(ResourceCacheTest, FetchesAnewWhatWasDamagedInTheCache) {
+TEST_F(ResourceCacheTest, FetchesADamagedFileAgain) {
   const Resource wanted = resource("ok");
   put(wanted, "", "damaged");
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
 }
 
-TEST_F(ResourceCacheTest, NoticesThatAFileChangedSinceItWasChecked) {
+TEST_F(ResourceCacheTest, DetectsThatAFileChangedSinceItWasChecked) {
   const Resource wanted = resource("ok");
   obtain(wanted);
   put(wanted, "", std::string(10'000, 'x'));
-  // Clocks of file systems tick slowly: without this, both could be of one tick.
+  // File systems have coarse clocks: without this, both files could have the same time.
   fs::last_write_time(in_cache(wanted), fs::last_write_time(in_cache(wanted)) + 1s);
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
   EXPECT_THAT(requests("ok"), ElementsAre("-", "-"));
 }
 
-// The failures. Each says why, tries again only where that may help, and leaves no file that could
-// be taken for the resource.
+// Failures. Each names its reason, tries again only if that may help, and leaves no file that could
+// be mistaken for the resource.
 
 struct Failing {
   const char* behaviour;
@@ -230,25 +230,25 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST_F(ResourceCacheTest, BreaksOffATransferThatDribbles) {
+TEST_F(ResourceCacheTest, AbortsATransferThatIsTooSlow) {
   options.attempts = 1;
   const ResourceFailure thrown = failure(resource("slow"));
   EXPECT_EQ(thrown.code(), ErrorCode::resource_unavailable);
   EXPECT_THAT(thrown.what(), HasSubstr("Operation too slow"));
 }
 
-TEST_F(ResourceCacheTest, BreaksOffATransferThatNeverBegins) {
+TEST_F(ResourceCacheTest, AbortsATransferThatNeverBegins) {
   options.attempts = 1;
   EXPECT_THAT(failure(resource("silent")).what(), HasSubstr("Operation too slow"));
 }
 
-TEST_F(ResourceCacheTest, WaitsTwiceAsLongEachTime) {
+TEST_F(ResourceCacheTest, DoublesTheWaitBeforeEachRetryUpToALimit) {
   options.attempts = 9;
   failure(resource("500"));
   EXPECT_THAT(waits, ElementsAre(500ms, 1000ms, 2000ms, 4000ms, 8000ms, 16000ms, 30000ms, 30000ms));
 }
 
-TEST_F(ResourceCacheTest, SaysThatNobodyListens) {
+TEST_F(ResourceCacheTest, NamesTheAddressIfNoServerListens) {
   Resource wanted = resource("ok");
   wanted.url = "http://127.0.0.1:1/a.bin";
   const ResourceFailure thrown = failure(wanted);
@@ -257,7 +257,7 @@ TEST_F(ResourceCacheTest, SaysThatNobodyListens) {
   EXPECT_THAT(waits, testing::SizeIs(2));
 }
 
-TEST_F(ResourceCacheTest, AsksTheMirrorInsteadOfTheUrl) {
+TEST_F(ResourceCacheTest, UsesTheMirrorInsteadOfTheUrl) {
   Resource wanted = resource("ok");
   server.write(wanted.sha256, numbers(10'000));
   options.mirror = server.root() + "/moved";
@@ -266,7 +266,7 @@ TEST_F(ResourceCacheTest, AsksTheMirrorInsteadOfTheUrl) {
   EXPECT_THAT(requests("ok"), IsEmpty());
 }
 
-TEST_F(ResourceCacheTest, GoesThroughTheProxyOfTheEnvironment) {
+TEST_F(ResourceCacheTest, UsesTheProxyOfTheEnvironment) {
   Resource wanted = resource("ok");
   wanted.url = "http://localhost:1/ok/a.bin";
   ::setenv("http_proxy", server.root().c_str(), 1);
@@ -275,7 +275,7 @@ TEST_F(ResourceCacheTest, GoesThroughTheProxyOfTheEnvironment) {
   EXPECT_THAT(server.log("proxied", "ok/a.bin"), ElementsAre("localhost:1"));
 }
 
-TEST_F(ResourceCacheTest, SaysOfflineWhichFileToPutWhere) {
+TEST_F(ResourceCacheTest, NamesTheMissingFileAndItsPathWhenOffline) {
   const Resource wanted = resource("ok");
   options.offline = true;
   const ResourceFailure thrown = failure(wanted);
@@ -290,7 +290,7 @@ TEST_F(ResourceCacheTest, SaysOfflineWhichFileToPutWhere) {
   EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
 }
 
-TEST_F(ResourceCacheTest, KeepsOfflineTheFileThatIsAnother) {
+TEST_F(ResourceCacheTest, KeepsAWrongFileWhenOffline) {
   const Resource wanted = resource("ok");
   options.offline = true;
   put(wanted, "", "another");
@@ -310,7 +310,7 @@ TEST_F(ResourceCacheTest, SaysThatItsFolderCannotBeMade) {
   EXPECT_THAT(requests("ok"), IsEmpty());
 }
 
-TEST_F(ResourceCacheTest, SaysThatThereIsNoRoomAndGoesOnOnceThereIs) {
+TEST_F(ResourceCacheTest, ReportsAFullDiskAndResumesOnceThereIsRoom) {
   const Resource wanted = resource("ok");
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
@@ -328,7 +328,7 @@ TEST_F(ResourceCacheTest, SaysThatThereIsNoRoomAndGoesOnOnceThereIs) {
   EXPECT_THAT(requests("ok"), ElementsAre("-", "bytes=6000-"));
 }
 
-TEST_F(ResourceCacheTest, ServesFromAFolderThatCannotBeWritten) {
+TEST_F(ResourceCacheTest, ServesFilesFromAReadOnlyFolder) {
   const Resource wanted = resource("ok");
   put(wanted, "", numbers(10'000));
   fs::permissions(options.cache / "resources", fs::perms::owner_read | fs::perms::owner_exec);
@@ -336,7 +336,7 @@ TEST_F(ResourceCacheTest, ServesFromAFolderThatCannotBeWritten) {
   fs::permissions(options.cache / "resources", fs::perms::owner_all);
 }
 
-TEST_F(ResourceCacheTest, MapsWhatItHolds) {
+TEST_F(ResourceCacheTest, MapsTheFilesThatItHolds) {
   const auto held = obtain(resource("ok"));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(held->content->bytes().data()) % 4096, 0u);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache's bound, and what several of its users have to do with each other. Two ResourceCaches
-// are to each other what two processes are: their locks are of open files, not of processes.
+// The bound of the cache, and the interaction of its users. Two ResourceCaches interact like two
+// processes, since their locks belong to open files and not to processes.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -45,7 +45,7 @@ class ResourceEviction : public testing::Test {
       .cache = folder / "cache", .cache_bytes = 2500, .attempts = 1, .wait = [](auto) {}};
 };
 
-TEST_F(ResourceEviction, RemovesWhatWasUsedLongestAgo) {
+TEST_F(ResourceEviction, RemovesTheLeastRecentlyUsedFile) {
   const Resource a = resource("a");
   const Resource b = resource("b");
   const Resource c = resource("c");
@@ -58,7 +58,7 @@ TEST_F(ResourceEviction, RemovesWhatWasUsedLongestAgo) {
   EXPECT_TRUE(has(c));
 }
 
-TEST_F(ResourceEviction, RemovesNothingThatIsHeld) {
+TEST_F(ResourceEviction, RemovesNoFileInUse) {
   const Resource a = resource("a");
   const Resource b = resource("b");
   const auto held = obtain(a);
@@ -68,7 +68,7 @@ TEST_F(ResourceEviction, RemovesNothingThatIsHeld) {
   EXPECT_FALSE(has(b));
 }
 
-TEST_F(ResourceEviction, RefusesWhatDoesNotFitBesideWhatIsHeld) {
+TEST_F(ResourceEviction, RefusesAFileThatDoesNotFitBesideFilesInUse) {
   auto a = obtain(resource("a"));
   const auto b = obtain(resource("b"));
   const Resource c = resource("c");
@@ -83,7 +83,7 @@ TEST_F(ResourceEviction, RefusesWhatDoesNotFitBesideWhatIsHeld) {
   EXPECT_NO_THROW(obtain(c));
 }
 
-TEST_F(ResourceEviction, RefusesWhatNeverFits) {
+TEST_F(ResourceEviction, RefusesAFileLargerThanTheCache) {
   const Resource a = resource("a");
   obtain(a);
   Resource large = resource("large");
@@ -94,7 +94,7 @@ TEST_F(ResourceEviction, RefusesWhatNeverFits) {
   EXPECT_TRUE(has(a));
 }
 
-TEST_F(ResourceEviction, CountsAndRemovesPartsThatNobodyFetches) {
+TEST_F(ResourceEviction, CountsAndRemovesAbandonedParts) {
   const Resource a = resource("a", "always-cut");
   EXPECT_THROW(obtain(a), ResourceFailure);
   EXPECT_TRUE(has(a, ".part"));
@@ -112,7 +112,7 @@ TEST_F(ResourceEviction, LeavesOtherFilesAlone) {
   EXPECT_TRUE(fs::exists(folder / "cache/resources/notes.txt"));
 }
 
-TEST_F(ResourceEviction, MakesADamagedIndexAnewFromTheFolder) {
+TEST_F(ResourceEviction, RebuildsADamagedIndexFromTheFolder) {
   const Resource a = resource("a");
   const Resource b = resource("b");
   obtain(a);
@@ -127,7 +127,7 @@ TEST_F(ResourceEviction, MakesADamagedIndexAnewFromTheFolder) {
   EXPECT_TRUE(has(b));
 }
 
-/// Tells when somebody waits for another one's fetch.
+/// Detects in the log that a user of the cache waits for another one's fetch.
 class WaitingSeen {
  public:
   WaitingSeen() {
@@ -146,7 +146,7 @@ class WaitingSeen {
   std::atomic<bool> seen_ = false;
 };
 
-TEST_F(ResourceEviction, FetchesOnceForTwoWhoWantIt) {
+TEST_F(ResourceEviction, FetchesOnceForTwoCallers) {
   const Resource a = resource("a", "gate");
   const WaitingSeen waiting;
   auto first = std::async(std::launch::async, [&] { return obtain(a); });
@@ -157,7 +157,7 @@ TEST_F(ResourceEviction, FetchesOnceForTwoWhoWantIt) {
   EXPECT_THAT(server.log("gate", "a"), ElementsAre("-"));
 }
 
-TEST_F(ResourceEviction, FailsForBothWhoWantIt) {
+TEST_F(ResourceEviction, FailsForBothCallers) {
   const Resource a = resource("a", "gate-404");
   const WaitingSeen waiting;
   const auto reason = [&] {
@@ -177,7 +177,7 @@ TEST_F(ResourceEviction, FailsForBothWhoWantIt) {
   EXPECT_EQ(first.get(), expected);
   EXPECT_EQ(second.get(), expected);
   EXPECT_THAT(server.log("gate-404", "a"), ElementsAre("-"));
-  // Who comes later tries again.
+  // A later caller tries again.
   EXPECT_EQ(reason(), expected);
   EXPECT_THAT(server.log("gate-404", "a"), ElementsAre("-", "-"));
 }

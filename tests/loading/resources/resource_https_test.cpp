@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resources by https, from a server of this machine's loopback.
+// Fetches resources by https from a server on loopback.
 #include <gmock/gmock.h>
 
 #include "files/digest.hpp"
@@ -39,17 +39,17 @@ class ResourceByHttps : public testing::Test {
       .cache = folder / "cache", .certificates = folder / "server.pem", .attempts = 1};
 };
 
-TEST_F(ResourceByHttps, IsFetchedFromAServerWhoseCertificateHolds) {
+TEST_F(ResourceByHttps, IsFetchedFromAServerWithATrustedCertificate) {
   EXPECT_EQ(ResourceCache(options).obtain(resource("moved"))->content->bytes().size(), 7u);
 }
 
-TEST_F(ResourceByHttps, IsNotTakenFromAStranger) {
+TEST_F(ResourceByHttps, IsNotFetchedFromAServerWithAnUntrustedCertificate) {
   const Resource wanted = resource("ok");
   options.certificates = new_certificate(folder / "other.pem");
   EXPECT_THAT([&] { ResourceCache(options).obtain(wanted); }, fails_with("certificate"));
 }
 
-TEST_F(ResourceByHttps, IsNotFollowedToHttpOrAFile) {
+TEST_F(ResourceByHttps, DoesNotFollowARedirectToHttpOrAFile) {
   const Resource to_http = resource("to-http");
   EXPECT_THAT([&] { ResourceCache(options).obtain(to_http); },
               fails_with("redirects from https to http://127.0.0.1:1/a.bin"));

@@ -22,7 +22,7 @@ ResourceOptions settled(ResourceOptions options,
   });
 }
 
-TEST(ResourceSettings, TakeTheCacheFromOptionsThenTheEnvironment) {
+TEST(ResourceSettings, ReadTheCacheFromOptionsThenTheEnvironment) {
   std::map<std::string, std::string> environment{
       {"VCAP_CACHE", "/v"}, {"XDG_CACHE_HOME", "/x"}, {"HOME", "/h"}};
   EXPECT_EQ(settled({.cache = "/o"}, environment).cache, "/o");
@@ -39,7 +39,7 @@ TEST(ResourceSettings, MakeTheCachesPathAbsolute) {
   EXPECT_EQ(settled({.cache = "here"}, {}).cache, std::filesystem::current_path() / "here");
 }
 
-TEST(ResourceSettings, TakeCertificatesFromOptionsThenTheEnvironment) {
+TEST(ResourceSettings, ReadCertificatesFromOptionsThenTheEnvironment) {
   EXPECT_EQ(settled({.cache = "/o"}, {}).certificates, "");
   EXPECT_EQ(settled({.cache = "/o"}, {{"SSL_CERT_FILE", "/e.pem"}}).certificates, "/e.pem");
   EXPECT_EQ(settled({.cache = "/o", .certificates = "/o.pem"}, {{"SSL_CERT_FILE", "/e.pem"}})
@@ -55,7 +55,7 @@ TEST(ResourceSettings, GoOfflineByOptionOrEnvironment) {
   EXPECT_FALSE(settled({.cache = "/o"}, {}).offline);
 }
 
-TEST(ResourceSettings, TakeAMirrorThatCanBeFetchedFrom) {
+TEST(ResourceSettings, AcceptAMirrorThatCanBeFetchedFrom) {
   EXPECT_EQ(settled({.cache = "/o"}, {{"VCAP_RESOURCE_MIRROR", "file:///srv/"}}).mirror,
             "file:///srv");
   EXPECT_EQ(settled({.cache = "/o", .mirror = "https://m.example"},
@@ -67,7 +67,7 @@ TEST(ResourceSettings, TakeAMirrorThatCanBeFetchedFrom) {
                                            HasSubstr("\"http://m.example\" is http://")));
 }
 
-TEST(ResourceSettings, RefuseNumbersThatMeanNothing) {
+TEST(ResourceSettings, RefuseInvalidNumbers) {
   using std::chrono_literals::operator""ms;
   using std::chrono_literals::operator""s;
   for (const ResourceOptions& options : {ResourceOptions{.cache = "/o", .connect_timeout = 0ms},

@@ -17,7 +17,7 @@ void wait_for_waiters(const SingleFlight<int>& flights, const std::string& key) 
   while (flights.waiting(key) < kWaiters) std::this_thread::yield();
 }
 
-TEST(SingleFlight, GivesOneResultToAllWhoWait) {
+TEST(SingleFlight, GivesOneResultToAllWaitingCallers) {
   SingleFlight<int> flights;
   std::atomic<int> runs = 0;
   std::atomic<int> sum = 0;
@@ -36,7 +36,7 @@ TEST(SingleFlight, GivesOneResultToAllWhoWait) {
   EXPECT_EQ(sum, 7 * static_cast<int>(kWaiters + 1));
 }
 
-TEST(SingleFlight, FailsForAllWhoWait) {
+TEST(SingleFlight, FailsForAllWaitingCallers) {
   SingleFlight<int> flights;
   std::atomic<int> runs = 0;
   std::atomic<std::size_t> failures = 0;
@@ -59,7 +59,7 @@ TEST(SingleFlight, FailsForAllWhoWait) {
   EXPECT_EQ(failures, kWaiters + 1);
 }
 
-TEST(SingleFlight, RunsAnewForWhoAsksLater) {
+TEST(SingleFlight, RunsAgainForALaterCaller) {
   SingleFlight<int> flights;
   int runs = 0;
   EXPECT_THROW(flights.run("a", [&]() -> int { throw std::runtime_error("no"); }),

@@ -8,7 +8,7 @@
 
 namespace vcap::model {
 
-/// Tells an object that lives from one whose end has come.
+/// Detects the use of an object after its destruction.
 class Alive {
  public:
   Alive() = default;
@@ -16,7 +16,7 @@ class Alive {
   Alive(const Alive&) = delete;
   Alive& operator=(const Alive&) = delete;
 
-  /// Fails the run unless it lives.
+  /// Fails the run if the object was destroyed.
   void check(const char* operation) const {
     if (mark_ != kMark)
       Execution::current()->fail(std::string(operation) + " after the end of what it is done to");
@@ -24,7 +24,7 @@ class Alive {
 
  private:
   static constexpr std::uint64_t kMark = 0x416C697665213F21;
-  // Volatile, or the compiler would not care for what is written last.
+  // Volatile: otherwise the compiler could drop the last write, which is in the destructor.
   volatile std::uint64_t mark_ = kMark;
 };
 

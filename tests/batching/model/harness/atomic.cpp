@@ -12,7 +12,7 @@ long futex(const Atomic<std::uint32_t>& word, int operation, std::uint32_t value
     execution.reach("futex wake", &word, where);
     if (value == 1) return execution.wake_one(&word) ? 1 : 0;
     execution.wake_all(&word);
-    return 0;  // vcap does not ask how many
+    return 0;  // vcap does not use the number
   }
   expect(operation == FUTEX_WAIT_PRIVATE, "a system call that the model does not know");
   execution.reach("futex wait", &word, where);

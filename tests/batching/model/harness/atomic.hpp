@@ -10,10 +10,10 @@
 
 namespace vcap::model {
 
-/// std::atomic for strands. A load or store in relaxed order, which orders nothing else, is no
-/// step; such a store must be made under a mutex, and so must a load that names no order, which is
-/// then no step either. All is sequentially consistent: an order that is too weak does not show.
-/// One of static storage has its first value again in each run.
+/// std::atomic for strands. A relaxed load or store is no step, because it orders nothing else. A
+/// relaxed store must be made under a mutex. A load without an order must be made under a mutex
+/// too, and is no step either. All operations are sequentially consistent, so an order that is too
+/// weak does not show. An atomic with static storage has its first value again in each run.
 template <class Value>
 class Atomic {
  public:
@@ -84,8 +84,8 @@ class Atomic {
   mutable std::uint64_t run_;
 };
 
-/// The system call of a futex: FUTEX_WAIT_PRIVATE, and FUTEX_WAKE_PRIVATE of one (gives how many it
-/// woke) or of all.
+/// The futex system call. It supports FUTEX_WAIT_PRIVATE, and FUTEX_WAKE_PRIVATE of one waiter
+/// (gives how many it woke) or of all.
 long futex(const Atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const Where& where);
 

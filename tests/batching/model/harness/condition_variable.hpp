@@ -9,9 +9,9 @@
 
 namespace vcap::model {
 
-/// std::condition_variable for strands. Which of those who wait is notified is the schedule's
-/// choice. Waiting is a step together with the locking before it, since nobody who may notify
-/// could tell; so is notifying under the mutex that those who wait use.
+/// std::condition_variable for strands. The schedule chooses which waiter is notified. A wait is
+/// one step with the lock before it, because a strand that may notify could not see a difference.
+/// So is a notification under the mutex that the waiters use.
 class ConditionVariable {
  public:
   ConditionVariable() = default;
@@ -45,7 +45,7 @@ class ConditionVariable {
 
   Alive alive_{};
   std::size_t waiting_ = 0;
-  const Mutex* mutex_ = nullptr;  // of those who have waited
+  const Mutex* mutex_ = nullptr;  // the mutex of the waiters
 };
 
 }  // namespace vcap::model

@@ -23,7 +23,7 @@ std::string_view file_of(const Where& where) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The name alone of a function that the compiler gives with its types.
+// The name of a function without its types, which the compiler gives too.
 std::string_view function_of(const Where& where) {
   std::string_view name = where.function_name();
   name = name.substr(0, name.find('('));
@@ -185,7 +185,7 @@ std::string Execution::story() const {
   return text.str();
 }
 
-// Chooses whose step comes next, and goes there. Returns when it is the caller's.
+// Chooses the strand that takes the next step, and switches to it. Returns at the caller's turn.
 void Execution::decide(bool pauses) {
   if (++decisions_ > limits_.steps)
     fail("no end after " + std::to_string(limits_.steps) + " steps");
@@ -212,7 +212,7 @@ void Execution::decide(bool pauses) {
   next.sleeps_on = nullptr;
   next.wakes_at = TimePoint::max();
   Strand& from = *std::exchange(running_, &next);
-  // The last act here, as above: a strand that has ended comes back as another run's.
+  // This must be the last action, as above: a strand that has ended returns here in a later run.
   if (&from != &next) switch_context(*from.context, *next.context);
 }
 
@@ -233,7 +233,7 @@ void Execution::find_options(bool pauses) {
       options_.push_back({&strand, Strand::Resumed::normally, cost});
   const bool idle = options_.empty();
   if (!idle && preemptions_ >= limits_.preemptions) return;
-  TimePoint latest = TimePoint::max();  // that time may pass to
+  TimePoint latest = TimePoint::max();  // time may pass up to this point
   if (!limits_.time_presses)
     for (std::size_t i = 0; i < used_; ++i)
       if (wakes_by_itself(strands_[i])) latest = std::min(latest, strands_[i].wakes_at);
@@ -261,7 +261,8 @@ std::uint64_t Execution::state() const {
   return hash;
 }
 
-// Notes that the search goes on from here, unless it has, with as many preemptions left.
+// Whether the search has already gone on from this state with as many preemptions left. If not,
+// records that it goes on from here.
 bool Execution::has_been_here(bool pauses) {
   const auto self = static_cast<std::uint64_t>(
       std::find_if(strands_.begin(), strands_.end(),
@@ -292,7 +293,7 @@ void Execution::end_strand() {
   decide(false);
 }
 
-// What those wait for that have not ended.
+// What the strands that have not ended wait for.
 std::string Execution::waiting() const {
   std::string text;
   for (std::size_t i = 0; i < used_; ++i) {

@@ -22,29 +22,31 @@ namespace vcap::model {
 using TimePoint = std::chrono::steady_clock::time_point;
 using Where = std::source_location;
 
-/// Which schedules belong to a search.
+/// The limits of a search: which schedules belong to it.
 struct Limits {
-  /// How often a strand is interrupted that could go on. Others go on for nothing whenever one has
-  /// to wait, ends, or says that it takes its time.
+  /// How often a strand may be interrupted although it could go on. A switch does not count when
+  /// the strand has to wait, ends, or calls pause().
   int preemptions = 2;
-  /// How many waits end for no reason, of those that the standard lets do so; each an interruption.
+  /// How many waits may end spuriously, if the standard allows it. Each counts as an interruption.
   int spurious = 0;
-  /// Whether a wait may end by its time although others could go on, which is an interruption too.
-  /// Where not, time passes only while nobody can go on, and to the first end of a wait.
+  /// Whether a wait may time out although others could go on; this counts as an interruption too.
+  /// If false, time passes only while no strand can go on, and only to the first end of a wait.
   bool time_presses = true;
-  /// One that takes more steps than this has no end.
+  /// A schedule with more steps than this counts as endless.
   std::size_t steps = 2000;
-  /// Whether a state that has been gone on from is gone on from again. That finds nothing new.
+  /// Whether the search goes on again from a state from which it has already gone on. That finds
+  /// nothing new.
   bool repeats = false;
 };
 
-/// The states that a search has gone on from, each with the preemptions that were left then.
+/// The states from which a search has gone on, each with the preemptions that were left then.
 using States = std::unordered_map<std::uint64_t, int>;
 
-/// What must hold for a strand to go on, asked again and again. Refers to what it is made of.
+/// The condition for a strand to go on, checked again and again. It refers to the callable that it
+/// is made from.
 class Condition {
  public:
-  Condition() = default;  // holds
+  Condition() = default;  // always holds
   template <class Holds>
   Condition(const Holds& holds) noexcept  // NOLINT: a lambda is one
       : what_(&holds),
@@ -57,7 +59,7 @@ class Condition {
   bool (*ask_)(const void*) = nullptr;
 };
 
-/// A thread of the execution that runs when it is chosen to.
+/// A thread of the execution. It runs when the schedule chooses it.
 struct Strand {
   enum class Resumed : std::uint8_t { normally, by_time, spuriously };
 
@@ -66,7 +68,7 @@ struct Strand {
   Context* context = nullptr;
   bool ended = false;
 
-  // What it is about to do, or waits for.
+  // Its next operation, or the one that it waits in.
   const char* operation = "";
   Where where{};
   Condition can_go_on{};
@@ -74,23 +76,24 @@ struct Strand {
   TimePoint wakes_at = TimePoint::max();
   Resumed resumed = Resumed::normally;
 
-  std::size_t locks = 0;      // that it holds
-  std::uint64_t arena = 0;    // whose predict it is in
-  std::uint64_t history = 0;  // a hash of all that it has done, and of all that may have told on it
+  std::size_t locks = 0;      // how many it holds
+  std::uint64_t arena = 0;    // the arena whose predict it runs
+  std::uint64_t history = 0;  // a hash of all that it has done and learnt
 };
 
-/// One run of a scenario, on one thread of the machine, under one schedule.
+/// One run of a scenario under one schedule, on one thread of the machine.
 ///
-/// The scenario runs as the first strand and starts others. All go from one step to the next and
-/// stop there, and whose step comes next is the schedule's choice; so between two steps nobody
-/// interferes. Time stands still but for waits that end by it.
+/// The scenario runs as the first strand and starts others. Each strand runs up to its next step
+/// and stops there. The schedule chooses which strand takes the next step, so nothing interferes
+/// between two steps. Time stands still, except when a wait times out.
 ///
-/// Steps on different objects may be swapped, and nobody could tell. So two runs are in one state
-/// where every strand has done the same, and every object has seen the same in the same order; what
-/// else strands share they must share under a mutex that is an object. Where a run comes to a state
-/// that an earlier one has gone on from, with as many preemptions left, it makes no more choices.
+/// Steps on different objects may be swapped without a visible difference. So two runs are in the
+/// same state if every strand has done the same, and every object has seen the same in the same
+/// order. Strands must share all other data under a mutex that is such an object. If a run reaches
+/// a state from which an earlier run has gone on with as many preemptions left, it makes no more
+/// choices.
 ///
-/// Used one run after another. Thread safety: thread-compatible.
+/// Can be used for one run after another. Thread safety: thread-compatible.
 class Execution {
  public:
   static constexpr TimePoint kStart{std::chrono::hours(1)};
@@ -99,50 +102,53 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Gives what went wrong, if anything, with the steps that led there. Not to be used again then.
+  /// Gives the failure, if any, with the steps that led to it. After a failure, do not use it
+  /// again.
   std::optional<std::string> run(const std::function<void()>& scenario, Choices& choices,
                                  States& states);
-  /// Of the run, which has ended: the state that it came to.
+  /// The state at the end of the run. The run must have ended.
   std::uint64_t state() const;
 
-  // For the strands, and what they call:
+  // For the strands, and for the code that they call:
 
-  /// The one that the caller is in; null outside of any.
+  /// The execution that the caller runs in; null outside of an execution.
   static Execution* current() noexcept;
 
-  /// Before a step on an object (null: on none) that others may see, or whose outcome others may
-  /// change: they may go first. Returns when the strand is to take it, and `can_go_on` holds.
+  /// Call it before a step on an object (null: on none) that others may see, or whose outcome
+  /// others may change: other strands may run first. Returns when the strand may take the step and
+  /// `can_go_on` holds.
   void reach(const char* operation, const void* object, const Where& where,
              Condition can_go_on = {});
-  /// A step that is one with what went before: it shows in the story, and nobody goes first.
+  /// Records a step that is one with the step before: it shows in the story, and no other strand
+  /// runs first.
   void note(const char* operation, const void* object, const Where& where);
-  /// What the strand has learnt from elsewhere than an object becomes part of its history.
+  /// Adds to the history of the strand what it has learnt from something other than an object.
   void learn(std::uint64_t what) noexcept;
-  /// Others may go on meanwhile, and it is no interruption: what the strand does takes its time.
+  /// Lets others go on, because the operation of the strand takes time. It is no interruption.
   void pause(const char* operation, const Where& where);
-  /// Waits until it is woken, or `time` has come, and then until `can_go_on` holds.
+  /// Waits until the strand is woken or `time` has come, and then until `can_go_on` holds.
   void sleep(const void* object, TimePoint time, const char* operation, const Where& where,
              Condition can_go_on = {});
-  /// Wakes one of those who sleep on the object, any of them, or all.
-  bool wake_one(const void* object);  // false: nobody sleeps there
+  /// Wakes any one of the strands that sleep on the object, or all of them.
+  bool wake_one(const void* object);  // false: no strand sleeps there
   void wake_all(const void* object);
 
   Strand& start(std::function<void()> body, const Where& where);
-  /// Tells this run from all others: what outlives a run is as new in the next.
+  /// Differs in each run. Data that outlives a run uses it to start afresh in the next run.
   std::uint64_t run_number() const noexcept { return run_number_; }
   /// 1, 2, 3 … in each run.
   std::uint64_t next_number() noexcept { return ++numbers_; }
   Strand& self() noexcept { return *running_; }
   int preemptions_left() const noexcept { return limits_.preemptions - preemptions_; }
-  /// For checks; strands that go by the time ask the ModelClock.
+  /// For checks. Strands whose behaviour depends on the time must ask the ModelClock.
   TimePoint now() const noexcept { return now_; }
   void advance(std::chrono::nanoseconds time) noexcept { now_ += time; }
 
-  /// Ends the run as one that went wrong. Objects of its strands are lost.
+  /// Ends the run as failed. The objects of its strands are lost.
   [[noreturn]] void fail(const std::string& what);
   /// How many decisions the run has taken so far.
   std::size_t decisions() const noexcept { return decisions_; }
-  /// The steps so far, one a line, and the decisions that lead here.
+  /// The steps so far, one per line, and the decisions that lead here.
   std::string story() const;
 
  private:
@@ -156,7 +162,7 @@ class Execution {
     const char* operation;
     Where where;
     Strand::Resumed resumed;
-    bool interrupted;  // somebody
+    bool interrupted;  // whether it interrupted another strand
   };
 
   void touch(const void* object);
@@ -170,7 +176,7 @@ class Execution {
   const Limits limits_;
   Choices* choices_ = nullptr;
   States* states_ = nullptr;
-  bool chooses_ = true;  // has come to no state where an earlier run has been
+  bool chooses_ = true;  // has not reached a state of an earlier run
   Context outside_{};
   std::deque<Fiber> fibers_{};    // one for each strand, kept from run to run
   std::deque<Strand> strands_{};  // the first used_ belong to this run
@@ -180,7 +186,7 @@ class Execution {
   int preemptions_ = 0;
   int spurious_ = 0;
   bool interrupted_ = false;
-  bool asks_ = false;  // who can go on, and what is read for that tells the running strand nothing
+  bool asks_ = false;  // while asking who can go on: the running strand learns nothing then
   std::vector<Option> options_{};
   std::vector<Strand*> sleepers_{};
   std::vector<Step> steps_{};
@@ -191,7 +197,7 @@ class Execution {
   std::optional<std::string> failure_{};
 };
 
-/// Where `holds` is false, the run went wrong.
+/// Fails the run if `holds` is false.
 inline void expect(bool holds, std::string_view what) {
   if (!holds) Execution::current()->fail(std::string(what));
 }

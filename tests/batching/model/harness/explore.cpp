@@ -17,8 +17,8 @@
 namespace vcap::model {
 namespace {
 
-// What ends the program (a failed assertion, an exception that nobody caught, memory that is gone)
-// shall name its schedule too.
+// A crash must name its schedule too: a failed assertion, an uncaught exception, or access to
+// memory that is gone.
 extern "C" void tell_story(int signal) {
   std::signal(signal, SIG_DFL);
   if (const Execution* execution = Execution::current())
@@ -27,7 +27,7 @@ extern "C" void tell_story(int signal) {
 }
 
 void tell_of_crashes() {
-  // A stack of its own: a strand's may be what has run out.
+  // The handler has its own stack, because the strand's stack may have overflowed.
   static std::byte stack[64 * 1024];
   stack_t alternative{};
   alternative.ss_sp = stack;
@@ -41,7 +41,7 @@ void tell_of_crashes() {
   }
 }
 
-// All with at most so many preemptions.
+// Runs all schedules with at most `limits.preemptions` preemptions.
 void explore_bound(const Limits& limits, const std::function<void()>& scenario,
                    Exploration& found) {
   Execution execution(limits);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
-// Of the fiber that is being made: makecontext passes no pointers.
+// The fiber that is being made. It is global, because makecontext passes no pointers.
 Fiber* newborn = nullptr;
 ucontext_t maker;
 
@@ -22,7 +22,7 @@ ucontext_t maker;
 
 void switch_context(Context& from, Context& to) noexcept {
   std::memcpy(from.exceptions.data(), abi::__cxa_get_globals(), from.exceptions.size());
-  // Not swapcontext, which asks the kernel for the signal mask each time: a search switches
+  // Not swapcontext: it asks the kernel for the signal mask each time, and a search switches
   // millions of times.
   if (_setjmp(from.registers) == 0) _longjmp(to.registers, 1);
   std::memcpy(abi::__cxa_get_globals(), from.exceptions.data(), from.exceptions.size());
@@ -34,7 +34,7 @@ Fiber::Fiber() {
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   memory_ = static_cast<std::byte*>(memory);
-  ::mprotect(memory_, page, PROT_NONE);  // an overflow shall not go unseen
+  ::mprotect(memory_, page, PROT_NONE);  // makes an overflow crash
 
   ucontext_t start;
   ::getcontext(&start);
@@ -52,7 +52,7 @@ void Fiber::enter() {
   Fiber* const self = newborn;
   if (_setjmp(self->context_.registers) == 0) ::setcontext(&maker);
   for (;;) {
-    // Of nobody's exceptions in the middle.
+    // A body begins without any exceptions in progress.
     std::memset(abi::__cxa_get_globals(), 0, self->context_.exceptions.size());
     self->body_();
   }

@@ -9,27 +9,27 @@
 
 namespace vcap::model {
 
-/// Where somebody who can be switched to has stopped: its registers, and the exceptions that it is
-/// in the middle of, which the C++ runtime keeps for each thread of the machine.
+/// The state of a stopped flow of control: its registers and its exceptions in progress. The C++
+/// runtime keeps these exceptions for each thread of the machine.
 struct Context {
   std::jmp_buf registers{};
-  // As the ABI has it: the ones caught, a list, and how many are not.
+  // The layout of the ABI: a list of the caught exceptions, and the number of the uncaught ones.
   std::array<std::byte, 2 * sizeof(void*)> exceptions{};
 };
 
-/// Stops here and goes on there. Returns when somebody switches back to `from`.
+/// Stops at `from` and goes on at `to`. Returns when something switches back to `from`.
 void switch_context(Context& from, Context& to) noexcept;
 
-/// A stack of its own, on which one body after another runs. Thread safety: thread-compatible.
+/// A stack on which one body after another runs. Thread safety: thread-compatible.
 class Fiber {
  public:
   Fiber();
-  ~Fiber();  ///< whatever still is on the stack is lost
+  ~Fiber();  ///< objects that are still on the stack are lost
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// What runs when context() is switched to for the first time from now on. The body of before has
-  /// ended, in that its last act was to switch away for good: this makes it return.
+  /// Sets the body that runs at the next switch to context(). The body before must have ended: its
+  /// last action was a switch away for good, and the next switch makes it return.
   void set_body(std::function<void()> body) { body_ = std::move(body); }
   Context& context() noexcept { return context_; }
 

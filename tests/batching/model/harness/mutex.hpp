@@ -8,8 +8,8 @@
 
 namespace vcap::model {
 
-/// std::mutex for strands. Unlocking it is no step of its own: until the strand's next step nobody
-/// could tell.
+/// std::mutex for strands. An unlock is no step of its own: no other strand could see it before the
+/// strand's next step.
 class Mutex {
  public:
   Mutex() = default;
@@ -48,7 +48,7 @@ class Mutex {
   const Strand* owner_ = nullptr;
 };
 
-/// std::lock_guard, which notes where it locks.
+/// std::lock_guard for strands. It records the place in the code where it locks.
 template <class Lockable>
 class LockGuard {
  public:
@@ -63,7 +63,7 @@ class LockGuard {
   Lockable& mutex_;
 };
 
-/// std::unique_lock, likewise.
+/// std::unique_lock for strands. It records the place in the code where it locks.
 template <class Lockable>
 class UniqueLock {
  public:

@@ -14,9 +14,9 @@
 namespace {
 
 constexpr int kRubbish = 0xDD;
-constexpr std::size_t kMostRubbish = 4096;  // of a block; beyond are only numbers
+constexpr std::size_t kMostRubbish = 4096;  // bytes of a block; beyond are only numbers
 
-/// What the beginning of a block in quarantine becomes.
+/// Replaces the beginning of a block in quarantine.
 struct Block {
   Block* next;
 };

@@ -3,8 +3,8 @@
 
 namespace vcap::model {
 
-/// While one lives, memory that is given back is filled with rubbish and handed out to nobody, so
-/// that whoever still uses it is found out. One at a time. Thread safety: thread-compatible.
+/// While a Quarantine lives, freed memory is filled with rubbish and is not reused, so that a use
+/// after free is found. Only one may live at a time. Thread safety: thread-compatible.
 class Quarantine {
  public:
   Quarantine() noexcept;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included before all else in the sources whose schedules are searched: what the standard library
-// has for threads becomes the model's.
+// Included before everything else in the sources whose schedules are searched. It replaces the
+// thread facilities of the standard library with those of the model.
 #pragma once
 
-// All of the standard library, and of the system, that these sources use. It keeps its own types.
+// All headers of the standard library and of the system that these sources use. They keep their own
+// types.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/prctl.h>
@@ -48,7 +49,8 @@
 #include "harness/stop_token.hpp"
 #include "harness/thread.hpp"
 
-// A macro cannot replace "std::mutex" but "mutex", which leaves the std. So the model's are there.
+// A macro cannot replace "std::mutex", only "mutex", and "std::" stays. So the model's types are
+// put into std.
 namespace std {  // NOLINT
 template <class Value>
 using model_atomic = vcap::model::Atomic<Value>;
@@ -73,7 +75,7 @@ inline long model_syscall(long, const vcap::model::Atomic<std::uint32_t>* word, 
 
 inline vcap::model::Strand* model_self() { return &vcap::model::Execution::current()->self(); }
 inline void model_setname(vcap::model::Strand* strand, const char* name) { strand->name = name; }
-// The program's own thread keeps its timers: the model has its own time.
+// Does nothing: the model has its own time, and the program's thread keeps its timers.
 inline void model_prctl(int, unsigned long) {}
 
 #define atomic model_atomic

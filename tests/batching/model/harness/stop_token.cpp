@@ -16,7 +16,7 @@ bool StopState::request(const Where& where) {
     callbacks_.erase(callbacks_.begin());
     called_ = &callback;
     execution.reach("call back", this, where);
-    callback.call();  // which may destroy itself
+    callback.call();  // may destroy the callback
     called_ = nullptr;
   }
   return true;

@@ -11,7 +11,7 @@
 
 namespace vcap::model {
 
-/// What std::stop_source, std::stop_token and std::stop_callback share.
+/// The state that std::stop_source, std::stop_token and std::stop_callback share.
 class StopState {
  public:
   class Callback {
@@ -23,9 +23,9 @@ class StopState {
   };
 
   bool request(const Where& where);
-  /// Calls it at once where a stop has been requested.
+  /// Calls it at once if a stop has been requested.
   void add(Callback& callback, const Where& where);
-  /// Waits while another strand is within it.
+  /// Waits while another strand runs it.
   void remove(Callback& callback, const Where& where);
 
   bool requested = false;
@@ -33,7 +33,7 @@ class StopState {
 
  private:
   std::vector<Callback*> callbacks_{};
-  const Callback* called_ = nullptr;  // now
+  const Callback* called_ = nullptr;  // the one that runs now
   const Strand* caller_ = nullptr;
 };
 

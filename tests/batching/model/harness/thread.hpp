@@ -8,13 +8,13 @@
 
 namespace vcap::model {
 
-/// std::thread for strands. Starting one takes its time: it may be well on its way by then.
+/// std::thread for strands. A start takes time: the new thread may have run far when it returns.
 class Thread {
  public:
   Thread() = default;
   template <class Body>
   explicit Thread(Body body, const Where& where = Where::current()) {
-    // What std::function holds must be copyable; a thread's body need not.
+    // std::function needs a copyable callable; a thread's body may be move-only.
     auto shared = std::make_shared<Body>(std::move(body));
     strand_ = &Execution::current()->start([shared] { (*shared)(); }, where);
     Execution::current()->pause("start a thread", where);
