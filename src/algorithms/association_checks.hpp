@@ -7,11 +7,11 @@
 
 namespace vcap {
 
-/// Throws InvalidArgument naming the setting that is outside its range.
+/// Throws InvalidArgument that names the setting that is outside its range.
 void check_association(const AssociationSettings& settings);
 
-/// Throws InvalidArgument naming the first track or detection with an encoding of another number of
-/// elements than those before it, or with one that has no direction.
+/// Throws InvalidArgument that names the first track or detection whose encoding has no direction,
+/// or another number of elements than the encodings before it.
 void check_encodings(std::span<const TrackView> tracks,
                      std::span<const TrackedDetection> detections);
 

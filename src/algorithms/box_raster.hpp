@@ -13,13 +13,14 @@
 
 namespace vcap {
 
-/// False if a box has x2 < x1 or y2 < y1, or a coordinate that is NaN.
+/// false for a box without area, with x2 < x1 or y2 < y1, or with a NaN coordinate.
 inline bool has_area(const BoundingBox& box) { return box.width() > 0 && box.height() > 0; }
 
 /// One axis of a raster over the boxes' left-top corners.
 class RasterAxis {
  public:
-  /// `begin` and `length` give those of a box on this axis; boxes without area do not count.
+  /// `begin` and `length` give the begin and length of a box on this axis. Boxes without area do
+  /// not count.
   template <class Begin, class Length>
   RasterAxis(std::span<const BoundingBox> boxes, std::span<const std::size_t> members,
              std::size_t cells, Begin begin, Length length)
@@ -35,16 +36,16 @@ class RasterAxis {
     cell_size_ = (last - first_) / static_cast<double>(cells);
   }
 
-  /// Never falls as x rises: a place between two others has a cell between theirs.
+  /// Never falls if x rises, so a place between two others has a cell between theirs.
   std::size_t cell(double x) const {
     const double place = (x - first_) / cell_size_;
     if (!(place > 0)) return 0;  // NaN too: from infinite boxes, or if all are at one place
     return place < static_cast<double>(cells_) ? static_cast<std::size_t>(place) : cells_ - 1;
   }
 
-  /// How far before a box of that length another one can begin whose IoU with it is above min_iou.
-  /// The other one must reach this one. An IoU is never above the ratio of the boxes' lengths, so
-  /// the other one is at most length / min_iou long. The factor covers rounding.
+  /// How far before a box of that length another box can begin if their IoU is above min_iou. The
+  /// other box must reach this one. An IoU is never above the ratio of the boxes' lengths, so the
+  /// other box is at most length / min_iou long. The factor covers rounding.
   double reach(double length, double min_iou) const {
     return std::min(longest_, length / min_iou) * (1 + 1e-9);
   }
@@ -56,12 +57,12 @@ class RasterAxis {
   double cell_size_ = 0;
 };
 
-/// Some of the members of a list of boxes, by their left-top corners, so that a box is compared
-/// only with those that are near enough. Takes boxes with an area only; no others overlap (see
-/// iou). Borrows the boxes. Thread safety: thread-compatible.
+/// A raster of some boxes of a list, by their left-top corners, so that a box is compared only with
+/// boxes that are near enough. Takes only boxes with an area, since no others overlap (see iou).
+/// Borrows the boxes. Thread safety: thread-compatible.
 class BoxRaster {
  public:
-  /// Holds nothing at first; only `members`, which index `boxes`, can be added.
+  /// Holds nothing at first. Only `members`, which are indices in `boxes`, can be added.
   BoxRaster(std::span<const BoundingBox> boxes, std::span<const std::size_t> members)
       : boxes_(boxes),
         // About one cell for each box.
@@ -73,8 +74,9 @@ class BoxRaster {
   void add(std::size_t index) { cell_of(index).push_back(index); }
   void remove(std::size_t index) { std::erase(cell_of(index), index); }
 
-  /// Whether `is_it(index)` is true for any box held whose IoU with `box` can be above `min_iou`;
-  /// it is called for some others too. With 0 it is called for all that touch the box.
+  /// Whether `is_it(index)` is true for any box held whose IoU with `box` can be above `min_iou`.
+  /// It is also called for some other boxes. With `min_iou` 0 it is called for all that touch
+  /// `box`.
   template <class Predicate>
   bool any_near(const BoundingBox& box, double min_iou, Predicate is_it) const {
     const std::size_t left = x_.cell(box.x1 - x_.reach(box.width(), min_iou));

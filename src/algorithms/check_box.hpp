@@ -10,7 +10,7 @@
 
 namespace vcap {
 
-/// Throws InvalidArgument unless a box can be followed: its coordinates are within ±1e9 and its
+/// Throws InvalidArgument if a box cannot be tracked. Its coordinates must be within ±1e9, and its
 /// sides within 1e-6 to 1e9, so that squares and sums of them neither overflow nor vanish.
 inline void check_box(const char* what, const BoundingBox& box) {
   const auto refuse = [&](const char* name, double value, const char* allowed) {

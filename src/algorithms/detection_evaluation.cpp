@@ -15,7 +15,7 @@
 namespace vcap {
 namespace {
 
-/// Computed as pycocotools does: the ninth is one rounding below 0.9.
+/// The values that pycocotools computes: the ninth is one rounding below 0.9.
 constexpr std::array<double, 10> kCocoIous{
     0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.8999999999999999, 0.95};
 constexpr std::size_t kAt50 = 0, kAt75 = 5;
@@ -35,7 +35,7 @@ constexpr std::array<AreaRange, 4> kRanges{
 double area_of(const TruthBox& truth) { return truth.area.value_or(truth.box.area()); }
 double area_of(const ScoredBox& found) { return found.area.value_or(found.box.area()); }
 
-/// The share of what was found that lies on the crowd.
+/// The share of the found box that lies on the crowd.
 double crowd_overlap(const BoundingBox& found, const BoundingBox& crowd) {
   const double width = std::min(found.x2, crowd.x2) - std::max(found.x1, crowd.x1);
   const double height = std::min(found.y2, crowd.y2) - std::max(found.y1, crowd.y1);
@@ -93,8 +93,8 @@ class FrameMatcher {
   std::size_t size() const { return order_.size(); }
   const ScoredBox& found(std::size_t rank) const { return frame_.found[order_[rank]]; }
 
-  /// Sets for which objects the next matches are: those outside need not be found. Gives how many
-  /// must be.
+  /// Sets the range of areas for the next matches. Objects outside the range need not be found.
+  /// Gives the number of objects that must be found.
   std::size_t choose(const AreaRange& range) {
     range_ = range;
     is_required_.clear();
@@ -120,7 +120,7 @@ class FrameMatcher {
   }
 
  private:
-  /// Of objects that fit equally well, the last.
+  /// Takes the object that fits best; of objects that fit equally well, the last.
   bool take_best(std::size_t rank, bool required, double least) {
     constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
     std::size_t best = none;
@@ -139,7 +139,7 @@ class FrameMatcher {
   const DetectionFrame& frame_;
   AreaRange range_ = kAnyArea;
   std::vector<std::size_t> order_;
-  std::vector<std::pair<std::size_t, double>> overlaps_;  ///< by rank: an object, and how much
+  std::vector<std::pair<std::size_t, double>> overlaps_;  ///< by rank: an object, and its overlap
   std::vector<std::size_t> first_overlap_;                ///< of each rank, and the end
   std::vector<bool> is_required_;
   std::vector<bool> is_taken_;
@@ -201,7 +201,7 @@ double mean_precision(const JudgedBoxes& judged, std::size_t iou) {
   return sum / kRecalls;
 }
 
-/// The mean over all IoUs, with at most that many boxes of each frame.
+/// The mean over all IoUs, with at most `most` boxes of each frame.
 std::optional<double> mean_recall(const JudgedBoxes& judged, std::size_t most) {
   if (judged.required == 0) return std::nullopt;
   double right = 0;
@@ -223,7 +223,7 @@ struct Counted {
   bool is_right;
 };
 
-/// The boxes that count, by falling score; gives how many objects must be found.
+/// Collects the boxes that count, by falling score. Gives the number of objects that must be found.
 std::int64_t count(std::span<const DetectionFrame> frames, double iou,
                    std::vector<Counted>& counted) {
   std::size_t required = 0;

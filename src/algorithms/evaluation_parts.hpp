@@ -13,7 +13,7 @@
 
 namespace vcap {
 
-/// Throws InvalidArgument unless it is above 0 and at most 1.
+/// Throws InvalidArgument unless `iou` is above 0 and at most 1.
 inline void check_iou(const char* function, double iou) {
   if (iou > 0 && iou <= 1) return;
   throw InvalidArgument(
@@ -33,7 +33,7 @@ inline void check_box(const char* function, std::size_t frame, const BoundingBox
                             "); give finite coordinates with x1 <= x2 and y1 <= y2");
 }
 
-/// Absent if the denominator is 0.
+/// part / whole; absent if `whole` is 0.
 inline std::optional<double> ratio(std::int64_t part, std::int64_t whole) {
   if (whole == 0) return std::nullopt;
   return static_cast<double>(part) / static_cast<double>(whole);

@@ -8,8 +8,8 @@
 namespace vcap {
 
 double iou(const BoundingBox& a, const BoundingBox& b) noexcept {
-  // Written so that a comparison with NaN ends in 0. Two negative sides would make a positive
-  // area, hence the sides and not the area.
+  // Comparisons with NaN are false here and give 0. Checks the sides, since two negative sides
+  // would make a positive area.
   const auto has_area = [](const BoundingBox& box) { return box.width() > 0 && box.height() > 0; };
   if (!has_area(a) || !has_area(b)) return 0;
   const double width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);

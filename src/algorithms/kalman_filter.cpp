@@ -39,8 +39,8 @@ void check_step(nanoseconds dt) {
                               " ns cannot pass; it must be 0 or above");
 }
 
-/// Integrals over a time t in which velocities fade away by the factor e every `fading` seconds;
-/// without fading, they are those of constant velocity.
+/// Integrals over a time t in which velocities fade away by the factor e every `fading` seconds.
+/// Without fading, they are the integrals of constant velocity.
 struct Transition {
   double velocity;    ///< the part of a velocity that remains
   double way;         ///< the distance that a velocity of 1 covers
@@ -172,8 +172,9 @@ void KalmanFilter::update(const BoundingBox& box, double noise) {
                           "KalmanFilter: a noise of " + number_text(noise) +
                               " times the usual is not a finite number above 0");
   // Errors that fade with the correlation's time constant are sampled every dt. Their mean is as
-  // uncertain as that of independent errors of (1 + r) / (1 − r) times the variance, r =
-  // e^(−dt/constant). Bounded, so that a second box at one time still counts a little.
+  // uncertain as that of independent errors of (1 + r) / (1 − r) times the variance, with r =
+  // e^(−dt/constant). The factor is bounded, so that a second box at one time still counts a
+  // little.
   constexpr double kMost = 100;
   const double x = in_seconds(since_update_) / (2 * in_seconds(motion_.correlation));
   const double repeated = x > 1 / kMost ? std::min(kMost, 1 / std::tanh(x)) : kMost;

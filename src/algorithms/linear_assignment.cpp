@@ -19,8 +19,8 @@ namespace {
 /// Far enough below the largest double that sums over a path cannot overflow.
 constexpr double kLargestCost = 1e300;
 
-/// A cost where pairs may be forbidden: each forbidden pair outweighs any sum of costs, which a
-/// large double in its place would do only at the price of the other costs' digits.
+/// A cost in a matrix with forbidden pairs. Each forbidden pair outweighs any sum of costs. A large
+/// double could do the same, but the other costs would lose digits.
 struct Penalised {
   std::int64_t forbidden = 0;
   double value = 0;
@@ -78,8 +78,8 @@ class Solver {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
-  /// Fills distance_ and previous_row_; gives the free column that is nearest to the row. The
-  /// columns scanned on the way, that one included, are columns_ from scanned_ on.
+  /// Fills distance_ and previous_row_. Gives the free column that is nearest to the row. The
+  /// columns scanned on the way, including that one, are columns_ from scanned_ on.
   std::size_t find_path(std::size_t start) {
     std::ranges::fill(distance_, kUnreached<Cost>);
     std::iota(columns_.begin(), columns_.end(), std::size_t{0});
@@ -95,8 +95,9 @@ class Solver {
     }
   }
 
-  /// Shortens the distances of all columns not scanned yet by way of the row; gives the place in
-  /// columns_ of the nearest, a free one first, as it ends the search.
+  /// Shortens the distances of all columns not scanned yet, by way of the row. Gives the index in
+  /// columns_ of the nearest column. Of equally near ones it prefers a free column, which ends the
+  /// search.
   std::size_t relax(std::size_t row, Cost travelled) {
     const double* costs = cost_[static_cast<int>(row)];
     const Cost base = travelled - row_duals_[row];
@@ -146,7 +147,7 @@ class Solver {
   std::size_t scanned_ = 0;
 };
 
-/// Whether a pair is forbidden; throws where a cost is not one that can be summed up.
+/// Whether any pair is forbidden. Throws InvalidArgument if a cost cannot be summed up.
 bool check(const cv::Mat1d& cost) {
   if (cost.dims > 2)
     throw InvalidArgument(ErrorCode::invalid_argument,

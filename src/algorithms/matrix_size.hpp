@@ -9,7 +9,7 @@
 
 namespace vcap {
 
-/// A count as one side of a cv::Mat; throws InvalidArgument where it is beyond an int.
+/// A count as one side of a cv::Mat. Throws InvalidArgument if it does not fit into an int.
 inline int matrix_side(std::size_t count, const char* what) {
   constexpr int limit = std::numeric_limits<int>::max();
   if (count > static_cast<std::size_t>(limit))

@@ -17,7 +17,8 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// The boxes of unsure detections, which are half covered or blurred, err about this much more.
+/// Unsure detections are half covered or blurred. The error of their boxes is about this many times
+/// as large.
 constexpr double kUnsureNoise = 2;
 
 void check_settings(const TrackerSettings& settings) {
@@ -51,8 +52,8 @@ std::vector<float> unit_vector(std::span<const double> vector) {
   return unit;
 }
 
-/// Mixes two vectors, both brought to length 1 before and after; the newer alone if they cancel
-/// each other out.
+/// Mixes two vectors, both scaled to length 1 before and after. Gives only the newer one if they
+/// cancel each other out.
 std::vector<float> mixed(std::span<const float> older, const std::vector<float>& newer,
                          double share_of_newer) {
   const std::vector<float> unit = unit_vector(std::vector<double>(newer.begin(), newer.end()));

@@ -17,10 +17,10 @@ namespace vcap {
 /// Throws InvalidArgument unless the value is within 0…1.
 void check_share(const char* function, const char* name, double value);
 
-/// Throws InvalidArgument unless there are as many as boxes; `what` is such as "scores".
+/// Throws InvalidArgument unless `count` is the number of boxes; `what` is such as "scores".
 void check_count(const char* function, const char* what, std::size_t count, std::size_t boxes);
 
-/// Throws InvalidArgument naming the first score that is NaN.
+/// Throws InvalidArgument that names the first score that is NaN.
 void check_scores(const char* function, std::span<const double> scores);
 
 /// 0 to n - 1 by falling score; of equal scores the earlier comes first.

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kSoftNms = "soft_non_max_suppression";
 
-/// The box of the greater score is the greater one; of equal scores the one of lower index.
+/// A box of lower score is worse; of equal scores the one of higher index.
 struct IsWorse {
   bool operator()(const SoftScore& a, const SoftScore& b) const {
     return std::tie(a.score, b.index) < std::tie(b.score, a.index);
@@ -41,14 +41,14 @@ void check(std::size_t boxes, std::span<const double> scores, const SoftSuppress
                         "; lowering needs finite scores of 0 or above, such as probabilities");
 }
 
-/// The lowered score of a box beside a better one.
+/// What the score of a box is multiplied by if a better box overlaps it.
 double decay_factor(double overlap, const SoftSuppression& settings) {
   if (settings.decay == SoftSuppression::Decay::gaussian)
     return std::exp(-overlap * overlap / settings.sigma);
   return overlap > settings.max_overlap ? 1 - overlap : 1;
 }
 
-/// `left` has each box's present score; −1 once it is in the result, or dropped.
+/// `left` has each box's current score; −1 after it is in the result or dropped.
 void suppress(std::span<const BoundingBox> boxes, std::vector<double>& left,
               std::span<const std::size_t> members, const SoftSuppression& settings,
               std::vector<SoftScore>& result) {
@@ -64,7 +64,7 @@ void suppress(std::span<const BoundingBox> boxes, std::vector<double>& left,
   while (!queue.empty()) {
     const SoftScore best = queue.top();
     queue.pop();
-    if (best.score != left[best.index]) continue;  // lowered since; it is in the queue again
+    if (best.score != left[best.index]) continue;  // lowered since then; it is queued again
     left[best.index] = -1;
     result.push_back(best);
     const BoundingBox& box = boxes[best.index];

@@ -39,8 +39,8 @@ void SparseMatcher::reset(std::size_t rows, std::size_t columns) {
   is_scanned_.assign(columns, false);
 }
 
-/// Shortens the distances of the columns that the row can have. The cost of a pair is minus its
-/// weight.
+/// Shortens the distances of the columns that the row may be matched with. The cost of a pair is
+/// minus its weight.
 void SparseMatcher::relax(std::size_t row, double travelled) {
   for (std::size_t i = first_pair_[row]; i < first_pair_[row + 1]; ++i) {
     const std::size_t column = pairs_[i].column;
@@ -56,8 +56,8 @@ void SparseMatcher::relax(std::size_t row, double travelled) {
   }
 }
 
-/// Dijkstra's algorithm over reduced costs, from the row to the nearest column that is free, or to
-/// the row that is best left alone instead.
+/// Dijkstra's algorithm over reduced costs, from the row to the nearest free column, or to a row
+/// that is better left alone.
 void SparseMatcher::add_row(std::size_t start) {
   touched_.clear();
   heap_.clear();

@@ -17,12 +17,12 @@ struct WeightedPair {
   double weight = 0;  ///< above 0
 };
 
-/// Matches rows with columns, each at most once, so that the weights of the pairs add up to the
-/// most. Only the given pairs are possible; a row or column may stay alone.
+/// Matches rows with columns, each at most once, so that the sum of the pairs' weights is the
+/// greatest. Only the given pairs are possible; a row or column may stay alone.
 ///
 /// linear_assignment() solves the same problem for a full matrix. Here most pairs are impossible
 /// (boxes that do not overlap, tracks that never meet). The time is at most of order rows · pairs ·
-/// log(columns), whatever rows · columns is.
+/// log(columns), and does not depend on rows · columns.
 ///
 /// Source: shortest augmenting paths (R. Jonker, A. Volgenant, "A shortest augmenting path
 /// algorithm for dense and sparse linear assignment problems", Computing 38, 1987), with a column
@@ -30,7 +30,7 @@ struct WeightedPair {
 /// Thread-compatible.
 class VCAP_EXPORT SparseMatcher {
  public:
-  /// The indices in `pairs` of the matched pairs, by rising row. `pairs` are sorted by row.
+  /// The indices in `pairs` of the matched pairs, by rising row. `pairs` must be sorted by row.
   std::vector<std::size_t> match(std::size_t rows, std::size_t columns,
                                  std::span<const WeightedPair> pairs);
 

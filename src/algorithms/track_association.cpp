@@ -37,7 +37,7 @@ class Groups {
     std::vector<int> rows, columns;
   };
 
-  /// The groups that have a row and a column, by their first rows.
+  /// The groups that have a row and a column.
   std::vector<Group> with_pairs() {
     std::vector<Group> groups(parent_.size());
     for (std::size_t i = 0; i < parent_.size(); ++i) {
@@ -80,7 +80,8 @@ BoundingBox grown(const BoundingBox& box, double x, double y) {
   return {box.x1 - x, box.y1 - y, box.x2 + x, box.y2 + y};
 }
 
-/// The IoU of both boxes grown by `deviation`, but by no more than that share of their sides.
+/// The IoU of both boxes, grown at each side by `deviation`, but by at most `max_growth` of the
+/// smaller width or height.
 double grown_iou(const BoundingBox& a, const BoundingBox& b, const cv::Vec2d& deviation,
                  double max_growth) {
   const double x = std::min(deviation[0], max_growth * std::min(a.width(), b.width()));
@@ -237,8 +238,9 @@ std::vector<std::pair<int, int>> assign_below(const cv::Mat1d& cost, double max_
 
   std::vector<std::pair<int, int>> pairs;
   for (const auto& [rows, columns] : Groups(cost, max_cost).with_pairs()) {
-    // A cost above max_cost counts as max_cost, as much as staying alone does. So each result is a
-    // part of a complete assignment, and the cheapest complete one holds the cheapest result.
+    // A cost above max_cost counts as max_cost, which is also the cost of staying alone. So each
+    // result is a part of a complete assignment, and the cheapest complete one holds the cheapest
+    // result.
     cv::Mat1d part(static_cast<int>(rows.size()), static_cast<int>(columns.size()));
     for (int i = 0; i < part.rows; ++i)
       for (int j = 0; j < part.cols; ++j)

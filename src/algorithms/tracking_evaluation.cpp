@@ -58,7 +58,8 @@ struct TrackPair {
   std::array<std::int64_t, kHotaIous + 1> matches{};
 };
 
-/// The boxes that overlap, by the first one's place. The others are sorted by their left sides.
+/// Calls `take` for each pair of boxes that overlap, by the place of the true box. To find them,
+/// the found boxes are sorted by their left sides.
 template <class Take>
 void for_each_overlap(const std::vector<BoundingBox>& truth, const std::vector<BoundingBox>& found,
                       Take take) {
@@ -249,7 +250,8 @@ class Sequence {
     for (const TrackPair& pair : pairs_) add_association(pair, counts);
   }
 
-  /// In each frame, the IoU of two boxes over that of all that either overlaps with.
+  /// Adds for each frame the IoU of two boxes, divided by the sum of the IoUs of all pairs that
+  /// have one of them.
   void add_likeness() {
     std::vector<double> of_truth, of_found;
     for (const FrameTracks& frame : frames_) {
@@ -275,7 +277,8 @@ class Sequence {
     return static_cast<double>(truth_lengths_[pair.truth] + found_lengths_[pair.found]);
   }
 
-  /// Each match of two tracks counts as much as they agree: their matches over all their frames.
+  /// Each match of two tracks counts by how well they agree: their matches divided by all their
+  /// frames.
   void add_association(const TrackPair& pair, TrackingCounts& counts) const {
     std::int64_t matches = 0;
     for (std::size_t i = kHotaIous; i-- > 0;) {

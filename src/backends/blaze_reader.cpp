@@ -11,7 +11,7 @@ namespace vcap {
 namespace {
 
 constexpr std::string_view kBlaze = "BlazeReader";
-/// MediaPipe bounds scores there before the sigmoid.
+/// MediaPipe bounds scores to ±this before the sigmoid.
 constexpr double kScoreBound = 100;
 
 double blaze_scale(const BlazeAnchors& anchors, std::size_t layer) {
@@ -21,7 +21,7 @@ double blaze_scale(const BlazeAnchors& anchors, std::size_t layer) {
          (anchors.max_scale - anchors.min_scale) * static_cast<double>(layer) / (layers - 1);
 }
 
-/// The sizes of a cell's anchors of one layer.
+/// Adds the sizes of the anchors that a cell has in one layer.
 void add_sizes(const BlazeAnchors& anchors, std::size_t layer, std::vector<cv::Size2d>& sizes) {
   const auto add = [&](double scale, double ratio) {
     if (anchors.fixed_size)

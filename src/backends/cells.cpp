@@ -9,13 +9,13 @@
 namespace vcap::reading {
 namespace {
 
-/// As a float, bounded to what one can hold. Requires a number.
+/// The value as a float, bounded to the range of floats. It must not be NaN.
 float bounded_float(double value) {
   constexpr double most = std::numeric_limits<float>::max();
   return static_cast<float>(std::clamp(value, -most, most));
 }
 
-/// A pixel's value is the sum of weight·value over its cells.
+/// A cell with its weight in a pixel. The pixel's value is the sum of weight·value over its cells.
 struct CellWeight {
   int cell;
   double weight;

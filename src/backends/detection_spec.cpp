@@ -17,7 +17,7 @@ namespace {
 
 using Reader = std::function<Detections(const ModelOutputs&)>;
 
-/// Candidates below it are dropped by the reader; a capsule's option "threshold" may be higher.
+/// The reader drops candidates below it. A capsule's option "threshold" may be higher.
 constexpr double kLeastConfidence = 0.05;
 
 class DetectionSpec {
@@ -46,7 +46,7 @@ class DetectionSpec {
   }
 
  private:
-  /// The settings of every detector, over those that the reader has by default.
+  /// The reader's defaults, with the settings that all detectors have in common.
   DetectionFilter filter(DetectionFilter filter) const {
     filter.threshold = kLeastConfidence;
     if (const auto least = json_.find("threshold")) filter.threshold = least->number();

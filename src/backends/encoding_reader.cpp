@@ -23,7 +23,7 @@ std::optional<std::vector<float>> EncodingReader::operator()(const ModelOutputs&
   if (!reading::all_finite(tensor.values)) return std::nullopt;
   std::vector<float> result(tensor.values.begin(), tensor.values.end());
   if (!settings_.normalized) return result;
-  double squares = 0;  // in doubles, so that no float is too large to be squared
+  double squares = 0;  // a double, since the square of a large float is beyond a float
   for (const double value : result) squares += value * value;
   const double norm = std::sqrt(squares);
   if (!(norm > 0)) return std::nullopt;

@@ -29,7 +29,7 @@ std::span<const float> certainties(const CertaintyOutput& certainty, const Model
   return tensor.values;
 }
 
-/// NaN of a number that is not finite.
+/// The certainty of an output's value; NaN if the value is not finite.
 double certainty_of(float value, bool sigmoid) {
   if (!std::isfinite(value)) return std::numeric_limits<double>::quiet_NaN();
   return sigmoid ? reading::sigmoid(value) : reading::probability(value);

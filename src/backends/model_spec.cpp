@@ -122,7 +122,7 @@ std::span<const std::byte> bytes_of(const CapsuleFiles& files, const std::string
   return files[name];
 }
 
-/// Of a capsule's config: what the host asks of the engine.
+/// Applies the settings of the engine that the host gives in the capsule's config.
 void apply(const Json& config, ModelSpec& spec) {
   if (!config.is_object() || !config.contains("engine")) return;
   spec::with_file("config", [&] {

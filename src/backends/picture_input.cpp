@@ -94,7 +94,7 @@ void fill_padding(cv::Mat& target, const cv::Rect& inside, double value) {
   target(cv::Range(inside.y, bottom), cv::Range(right, target.cols)).setTo(color);
 }
 
-/// Three channels of a picture that has one or four; others are passed on as they are.
+/// Converts a picture of one or four channels to three. Other pictures are returned as they are.
 cv::Mat as_bgr(const cv::Mat& picture) {
   if (picture.channels() == 3) return picture;
   cv::Mat bgr;
@@ -128,7 +128,7 @@ void validate(const PictureInput& input) {
 std::size_t choose_size(const std::vector<cv::Size>& sizes, cv::Size picture,
                         PictureInput::Fit fit) {
   if (fit == PictureInput::Fit::letterbox || fit == PictureInput::Fit::letterbox_corner) {
-    // The first whose height, filled by the picture, leaves room for the width at its aspect.
+    // The first size that is wide enough if the picture fills its height and keeps its aspect.
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const double width = double(picture.width) * sizes[i].height / picture.height;
       if (width <= sizes[i].width + 0.5) return i;

@@ -14,7 +14,7 @@
 namespace vcap::reading {
 namespace {
 
-/// The product of the lengths; nothing if it does not fit.
+/// The product of the lengths; `nullopt` if it overflows.
 std::optional<std::size_t> volume(const Shape& shape) {
   if (std::ranges::find(shape, std::size_t{0}) != shape.end()) return 0;
   std::size_t product = 1;
@@ -29,7 +29,7 @@ void sort_by_confidence(Detections& detections) {
   std::ranges::stable_sort(detections, std::greater<>{}, &Detection::confidence);
 }
 
-/// The indices that stay, by falling confidence.
+/// The indices of the detections that stay, by falling confidence.
 std::vector<std::size_t> best_of_heaps(const Detections& detections,
                                        const DetectionFilter& filter) {
   std::vector<BoundingBox> boxes;
@@ -44,8 +44,8 @@ std::vector<std::size_t> best_of_heaps(const Detections& detections,
                                : non_max_suppression(boxes, scores, labels, filter.max_overlap);
 }
 
-/// The mean of some detections, weighted by their confidence; label and confidence are the first
-/// one's.
+/// The mean of some detections, weighted by their confidence. Label and confidence are those of the
+/// first detection.
 Detection weighted_mean(const Detections& heap) {
   Detection mean = heap.front();
   double sum = 0;
@@ -67,7 +67,7 @@ Detection weighted_mean(const Detections& heap) {
   return mean;
 }
 
-/// Takes the best and what overlaps it, and gives their mean, until nothing is left.
+/// Replaces the best detection and those that overlap it by their mean, and repeats with the rest.
 Detections blended(const Detections& sorted, const DetectionFilter& filter) {
   std::vector<std::size_t> left(sorted.size()), rest;
   for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;

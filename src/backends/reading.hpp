@@ -32,16 +32,16 @@ void require_filter(std::string_view reader, const DetectionFilter& filter);
 [[noreturn]] void refuse_shape(std::string_view reader, const TensorView& tensor,
                                std::string_view wanted, std::string_view remedy);
 
-/// Throws EngineError (model_output): a confident candidate has a label that is not in the list.
+/// Throws EngineError (model_output) for a confident candidate whose label is not in the list.
 [[noreturn]] void refuse_label(std::string_view reader, double label, std::size_t classes,
                                std::string_view remedy);
 
-/// The output; throws EngineError (model_output) if there is none, or if it has another number of
-/// values than its shape says.
+/// The output. Throws EngineError (model_output) if it is absent, or if its number of values does
+/// not fit its shape.
 const TensorView& output(std::string_view reader, const ModelOutputs& outputs,
                          const OutputRef& ref);
 
-/// The shape without leading ones, down to `rank` dimensions; nothing if it has another rank.
+/// The shape without leading ones, down to `rank` dimensions; `nullopt` if it has another rank.
 std::optional<Shape> shape_of_rank(const TensorView& tensor, std::size_t rank);
 
 /// Whether all dimensions but one are 1, so that the values are a vector.
@@ -55,13 +55,13 @@ inline bool all_finite(std::span<const float> values) {
 
 inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// The probability, bounded to 0…1 against rounding. Requires a number.
+/// The value as a probability, bounded to 0…1 against rounding. It must not be NaN.
 inline double probability(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
 
-/// exp(v − max) over their sum. Requires finite values.
+/// exp(v − max), divided by the sum over all values. Requires finite values.
 std::vector<double> softmax(std::span<const float> values);
 
-/// The index of the greatest value; NaN are ignored. Requires values.
+/// The index of the greatest value; NaN values are ignored. There must be values.
 std::size_t greatest(std::span<const float> values);
 
 /// The box around a centre.
@@ -83,11 +83,11 @@ class Candidates {
   Candidates(const ModelOutputs& outputs, const DetectionFilter& filter)
       : outputs_(outputs), filter_(filter) {}
 
-  /// Whether add() considers a candidate of that confidence. Not for NaN.
+  /// Whether add() considers a candidate of that confidence. false for NaN.
   bool wants(double confidence) const { return confidence >= filter_.threshold; }
 
-  /// Takes a candidate in pixels of the model's input, if it is a box of numbers with an area and
-  /// confident enough.
+  /// Adds a candidate in pixels of the model's input, if all its numbers are finite, its box has an
+  /// area, and it is confident enough.
   void add(const BoundingBox& box, std::size_t label, double confidence,
            std::vector<Keypoint> keypoints = {});
 
@@ -105,7 +105,8 @@ class Candidates {
   Detections found_;
 };
 
-/// Cuts boxes to the picture, and drops those without area in it, unless the filter says otherwise.
+/// Cuts boxes to the picture if the filter says so. Then drops boxes without area, and all but the
+/// best `max_detections`.
 void clip(Detections& detections, const ModelOutputs& outputs, const DetectionFilter& filter);
 
 }  // namespace vcap::reading

@@ -19,7 +19,7 @@ namespace vcap::spec {
 /// ~/.cache; `nullopt` without a home folder.
 std::optional<std::filesystem::path> default_cache_folder();
 
-/// Complaints about JSON, with the name of the file, as EngineError (invalid_model_spec).
+/// Calls `read`. Errors in the JSON become EngineError (invalid_model_spec) with the file's name.
 template <class Read>
 auto with_file(const std::string& file, Read read) {
   try {
@@ -31,7 +31,7 @@ auto with_file(const std::string& file, Read read) {
   }
 }
 
-/// A whole number from `least` up that fits.
+/// A whole number of at least `least` that fits into an int.
 template <class Whole>
 Whole whole(const JsonView& json, std::int64_t least) {
   const std::int64_t value = json.integer();
@@ -40,7 +40,7 @@ Whole whole(const JsonView& json, std::int64_t least) {
   return static_cast<Whole>(value);
 }
 
-/// The value of that text.
+/// The value for the JSON's text.
 template <class Value>
 Value one_of(const JsonView& json,
              std::initializer_list<std::pair<std::string_view, Value>> values) {

@@ -30,7 +30,7 @@ BoundingBox scaled(const BoundingBox& relative, cv::Size input) {
           relative.y2 * input.height};
 }
 
-/// How many entries are valid by `count`; NaN counts as 0.
+/// The number of valid entries that the output gives, at most `most`; NaN counts as 0.
 std::size_t valid_entries(const ModelOutputs& outputs, const OutputRef& ref, std::size_t most) {
   const TensorView& tensor = reading::output(kTf, outputs, ref);
   if (tensor.values.size() != 1)

@@ -47,7 +47,7 @@ double mean_within(const cv::Mat1f& map, const cv::RotatedRect& rect) {
   return cv::mean(map(area), mask)[0];
 }
 
-/// The rectangle's corners in pixels of the picture, clockwise from the left top; nothing if no
+/// The rectangle's corners in pixels of the picture, clockwise from the left top; `nullopt` if no
 /// part of it is in the picture.
 std::optional<Coords> picture_corners(const cv::RotatedRect& rect, cv::Size cells,
                                       const ModelOutputs& outputs) {

@@ -25,8 +25,8 @@ struct YoloRows {
       if (!std::isfinite(at(row, column))) return false;
     return true;
   }
-  /// For each row the column in [begin, begin + columns) with the greatest value. It goes through
-  /// memory in its order: models of 8400 candidates have a plane of them for each class.
+  /// For each row, the column in [begin, begin + columns) with the greatest value. It reads memory
+  /// in order, since models of 8400 candidates have a plane of them for each class.
   std::vector<std::size_t> best(std::size_t begin, std::size_t columns) const {
     std::vector<std::size_t> found(count, begin);
     std::vector<float> most(count);

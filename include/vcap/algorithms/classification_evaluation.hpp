@@ -17,14 +17,14 @@ struct ClassifiedSample {
   std::optional<std::string> found{};  ///< absent: no label was found, which counts as wrong
 };
 
-/// How well the found labels agree with the true ones. A ratio without a denominator is absent.
+/// How well the found labels agree with the true ones. A ratio is absent if its denominator is 0.
 /// Thread safety: value.
 struct ClassificationScores {
   struct Class {
     std::string label{};
-    std::int64_t samples = 0;           ///< that show it
-    std::optional<double> precision{};  ///< share of the samples found as this class that are of it
-    std::optional<double> recall{};  ///< share of the samples of this class that were found as it
+    std::int64_t samples = 0;           ///< whose true label is this one
+    std::optional<double> precision{};  ///< share of right samples among those found as this class
+    std::optional<double> recall{};     ///< share of right samples among those of this class
     std::optional<double> f1{};
   };
   std::vector<Class> classes{};  ///< all labels, true or found, sorted

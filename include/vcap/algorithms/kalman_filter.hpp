@@ -12,8 +12,9 @@
 
 namespace vcap {
 
-/// How boxes move, and how well they are measured. Lengths are in heights of the box, since near
-/// things move by more pixels than far ones. The defaults suit people. Thread safety: value.
+/// How boxes move, and how well they are measured. The unit of length is the height of the box,
+/// since near things move by more pixels than far ones. The defaults suit people. Thread safety:
+/// value.
 struct BoxMotion {
   /// Standard deviation of a measured centre, width or height.
   double measurement = 0.03;
@@ -24,7 +25,7 @@ struct BoxMotion {
   double drift = 0.1;         ///< random walk of the centre and size after a second
   double acceleration = 1.0;  ///< random change of velocity after a second, in heights a second
   double speed = 1.0;         ///< standard deviation of a new box's velocity, in heights a second
-  /// Velocity and acceleration of width and height, as parts of the two above.
+  /// Velocity and acceleration of width and height, as shares of `speed` and `acceleration`.
   double growth = 0.3;
 
   bool operator==(const BoxMotion&) const = default;
@@ -56,14 +57,14 @@ class VCAP_EXPORT KalmanFilter {
   /// has a value that is negative or not finite, or a `measurement` of 0.
   explicit KalmanFilter(const BoundingBox& box, const BoxMotion& motion = {});
   /// Continues exactly from what save() gave; throws InvalidArgument (invalid_json) if it is of
-  /// another form. The motion is not part of what is saved.
+  /// another form. save() does not save the motion.
   static KalmanFilter restore(const nlohmann::json& saved, const BoxMotion& motion = {});
 
   /// The most likely box; its sides are above 0.
   BoundingBox box() const noexcept;
   /// (cx, cy, w, h) in pixels, and their velocities in pixels a second.
   cv::Vec<double, 8> state() const noexcept;
-  /// Of state(), in squared pixels and pixels a second.
+  /// The covariance of state(); its units are products of those of state().
   cv::Matx<double, 8, 8> covariance() const noexcept;
   /// Standard deviations of the centre's x and y, in pixels.
   cv::Vec2d centre_deviation() const noexcept;
@@ -71,18 +72,18 @@ class VCAP_EXPORT KalmanFilter {
   /// The squared Mahalanobis distance of a measured box from the predicted one, over centre, width
   /// and height; compare it with kGate.
   double gating_distance(const BoundingBox& box) const noexcept;
-  /// The same over the centre alone, which partial occlusion moves less than the size; compare it
-  /// with kCentreGate.
+  /// The same for the centre alone; compare it with kCentreGate. Partial occlusion moves the centre
+  /// less than it changes the size.
   double centre_gating_distance(const BoundingBox& box) const noexcept;
 
   /// Predicts the state `dt` later, at a nearly constant velocity. Throws InvalidArgument if `dt`
   /// is negative; 0 changes nothing.
   void predict(std::chrono::nanoseconds dt);
-  /// Predicts while nothing is measured: velocities fall by the factor e every `fading`. Those of
-  /// the size fall four times as fast, since a box shrinks while it is being covered, and the thing
-  /// in it does not. Throws InvalidArgument if `dt` is negative or `fading` is not above 0. Source
-  /// of the motion: the integrated Ornstein-Uhlenbeck process, as in L. D. Stone et al., "Bayesian
-  /// multiple target tracking", 2014.
+  /// Predicts while nothing is measured: velocities fall by the factor e every `fading`. Velocities
+  /// of the size fall four times as fast: a box shrinks while the thing in it is being covered, but
+  /// the thing does not shrink. Throws InvalidArgument if `dt` is negative or `fading` is not above
+  /// 0. Source of the motion: the integrated Ornstein-Uhlenbeck process, as in L. D. Stone et al.,
+  /// "Bayesian multiple target tracking", 2014.
   void coast(std::chrono::nanoseconds dt, std::chrono::nanoseconds fading);
 
   /// Corrects the state by a measured box, whose standard deviation is `noise` times the usual one.
@@ -92,7 +93,7 @@ class VCAP_EXPORT KalmanFilter {
   /// Uses another motion from now on; throws InvalidArgument as the constructor does.
   void set_motion(const BoxMotion& motion);
 
-  /// The state for restore(). Its numbers survive a dump as text exactly.
+  /// The state for restore(). Its numbers keep their exact values in JSON text.
   nlohmann::json save() const;
 
   bool operator==(const KalmanFilter&) const = default;

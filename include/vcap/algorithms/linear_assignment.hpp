@@ -10,18 +10,20 @@
 
 namespace vcap {
 
-/// Pairs rows with columns, each at most once, so that the pairs' costs add up to the least.
+/// Pairs rows with columns, each at most once, so that the sum of the pairs' costs is the least.
 ///
 /// Gives (row, column) pairs by rising row: as many as the shorter side has. Costs may be of either
-/// sign. A cost of +infinity forbids its pair; where that leaves no complete assignment, the result
-/// has as many pairs as can be had, and the least cost among the results with so many. A row or
-/// column that is in no pair stays unassigned: matching everything with everything forbidden is an
-/// empty result and no error, as a tracker's gate wants it.
+/// sign. A cost of +infinity forbids its pair. If that leaves no complete assignment, the result
+/// has as many pairs as possible, at the least cost for that number of pairs. The other rows and
+/// columns stay unassigned. If all pairs are forbidden, the result is empty and no error is thrown,
+/// since the gate of a tracker may forbid all pairs.
 ///
-/// The optimum is exact up to the rounding of sums of doubles; among several optima the choice is
-/// always the same one for the same matrix. The time is at most of order s²·l for sides s ≤ l.
+/// The optimum is exact up to the rounding of sums of doubles. If there are several optima, the
+/// choice is always the same for the same matrix. For sides s ≤ l, the time is at most of order
+/// s²·l.
 ///
-/// Throws InvalidArgument where a cost is NaN, −infinity, or beyond ±1e300, whose sums overflow.
+/// Throws InvalidArgument if a cost is NaN, −infinity, or finite and beyond ±1e300, since sums of
+/// such costs overflow.
 /// Source: shortest augmenting paths (R. Jonker, A. Volgenant, "A shortest augmenting path
 /// algorithm for dense and sparse linear assignment problems", Computing 38, 1987) in the form of
 /// D. F. Crouse, "On implementing 2D rectangular assignment algorithms", IEEE Transactions on

@@ -37,12 +37,12 @@ struct TrackerSettings {
   /// longer occlusions, but risks giving the id to somebody else.
   std::chrono::nanoseconds max_lost = std::chrono::milliseconds(1500);
   /// The time in which the velocity of a lost track falls to 37 %: above 0. People behind something
-  /// often slow down, and a track that runs on would leave them.
+  /// often slow down. A track that keeps its velocity would move away from them.
   std::chrono::nanoseconds lost_fading = std::chrono::seconds(1);
   /// For how long the predicted box of a confirmed track is given while it is not found; 0: never.
   std::chrono::nanoseconds emit_lost_for{0};
-  /// The time constant of a track's mean encoding: that of a detection has the weight 1 −
-  /// e^(−t/memory), t being the time since the last one. 0: only the last one counts.
+  /// The time constant of a track's mean encoding. A detection's encoding has the weight
+  /// 1 − e^(−t/memory), with the time t since the last encoding. 0: only the last encoding counts.
   std::chrono::nanoseconds encoding_memory = std::chrono::milliseconds(500);
 
   bool operator==(const TrackerSettings&) const = default;
@@ -51,27 +51,27 @@ struct TrackerSettings {
 /// Gives the same id to the same thing in all frames of a stream, from a detector's boxes, their
 /// confidences and, if there are any, encodings of how things look.
 ///
-/// Every frame, its tracks are predicted to the frame's time (KalmanFilter) and matched with the
-/// detections (associate_in_stages). What happens to a track:
+/// For every frame, its tracks are predicted to the frame's time (KalmanFilter) and matched with
+/// the detections (associate_in_stages). What happens to a track:
 ///
 ///     confident detection ─▶ tentative ─ confirmed ─▶ tracked ◀─ found ── lost
 ///                                │                       └─ not found ─▶   │
 ///             not found within confirm_within           not found within max_lost
 ///                                └──────▶ forgotten ◀──────────────────────┘
 ///
-/// A track has an id from its confirmation on. Earlier frames are not given again, so confirming
+/// A track gets its id when it is confirmed. Earlier frames are not given again, so confirming
 /// costs latency: none for confident detections (`confirm_at_once`), and one frame for others by
-/// default, in exchange for fewer false tracks.
+/// default. In exchange there are fewer false tracks.
 ///
-/// Times are the stream's, so results are about the same at any rate of frames. If frames are
-/// farther apart than `confirm_within` or `max_lost`, a track is still kept for one frame: it is
-/// not forgotten before a frame in which it could have been found. A frame at the same time as the
-/// one before (dt = 0) shows the same moment again: nothing moves, and its boxes have little
-/// weight.
+/// Times are the stream's, so results are about the same at any frame rate. If frames are farther
+/// apart than `confirm_within` or `max_lost`, a track is still kept for one frame: it is not
+/// forgotten before a frame in which it could have been found. A frame at the same time as the one
+/// before (dt = 0) shows the same moment again: nothing moves, and its boxes have little weight.
 ///
-/// Ids are drawn from the seed, so that a stored video has the same ids in every run; they are
-/// unique and never reused. The result depends on the seed, settings and calls alone. Memory is
-/// bounded by the detections within `max_lost`; time by tracks × detections of a frame.
+/// Ids come from a random generator with this seed, so that a stored video has the same ids in
+/// every run; they are unique and never reused. The result depends only on the seed, the settings
+/// and the calls. Memory is bounded by the detections within `max_lost`; time by tracks ×
+/// detections of a frame.
 ///
 /// Sources: the stages of ByteTrack (Y. Zhang et al., ECCV 2022), with the motion model of SORT (A.
 /// Bewley et al., ICIP 2016) in continuous time, and encodings as moving averages as in FairMOT (Y.
@@ -80,14 +80,14 @@ class VCAP_EXPORT MultiObjectTracker {
  public:
   /// The result for a detection.
   struct Found {
-    /// `nullopt` if no confirmed track has it: it is below `low_confidence`, or unsure and matched
-    /// with no track, or its track is tentative.
+    /// `nullopt` if the detection belongs to no confirmed track: it is below `low_confidence`, or
+    /// unsure and matched with no track, or its track is tentative.
     std::optional<Uuid> id{};
     BoundingBox box{};  ///< the track's, smoothed; without a track, the detection's own
 
     bool operator==(const Found&) const = default;
   };
-  /// A confirmed track that no detection was found for.
+  /// A confirmed track without a detection in this frame.
   struct Predicted {
     Uuid id{};
     BoundingBox box{};
@@ -103,7 +103,7 @@ class VCAP_EXPORT MultiObjectTracker {
     bool operator==(const Result&) const = default;
   };
 
-  /// Throws InvalidArgument naming the setting that is outside its range.
+  /// Throws InvalidArgument that names the setting that is outside its range.
   explicit MultiObjectTracker(const TrackerSettings& settings = {}, std::uint64_t seed = 0);
 
   /// Continues exactly from what save() gave, with these settings: the results are the same, to the
@@ -116,10 +116,10 @@ class VCAP_EXPORT MultiObjectTracker {
   ///
   /// Throws InvalidArgument and changes nothing if `pts` is before that of the last frame (make
   /// another tracker after a seek or a loop), or if a detection is wrong. The message has the
-  /// detection's index. Wrong are: a box as for KalmanFilter, a confidence outside 0…1, encodings
-  /// that differ in their number of elements, or one that is all zeros or not finite. If all
-  /// encodings have another number of elements than those of the frames before, the earlier ones
-  /// are forgotten.
+  /// detection's index. A detection is wrong if KalmanFilter would refuse its box, or if its
+  /// confidence is outside 0…1. It is also wrong if encodings differ in their number of elements,
+  /// or one is all zeros or not finite. If all encodings have another number of elements than those
+  /// of the frames before, the earlier ones are forgotten.
   Result update(std::chrono::nanoseconds pts, std::span<const TrackedDetection> detections);
 
   const TrackerSettings& settings() const noexcept { return settings_; }
@@ -129,7 +129,8 @@ class VCAP_EXPORT MultiObjectTracker {
   /// How many tracks are kept, lost and tentative ones included.
   std::size_t track_count() const noexcept { return tracks_.size(); }
 
-  /// All that restore() needs except the settings. It survives a dump as text exactly.
+  /// All that restore() needs except the settings. Its numbers keep their exact values in JSON
+  /// text.
   nlohmann::json save() const;
 
  private:

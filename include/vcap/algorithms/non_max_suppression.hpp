@@ -11,18 +11,18 @@
 
 namespace vcap {
 
-/// Keeps the best of each heap of boxes: goes through them by falling score and drops a box whose
-/// IoU with one that was kept before is above `max_overlap`.
+/// Keeps the best of boxes that overlap much. Takes the boxes by falling score, and drops a box if
+/// its IoU with a box that was kept before is above `max_overlap`.
 ///
 /// Gives the indices of the boxes that stay, by falling score; of equal scores the earlier box
-/// counts as the better. 0 lets no boxes overlap, 1 keeps them all; a box without area overlaps
-/// nothing and stays. The order, and with it the result, depends on the input alone.
+/// counts as the better. With 0 no boxes overlap, with 1 all boxes stay. A box without area
+/// overlaps nothing and stays. The result depends on the input alone.
 ///
-/// The time is of order n·log n plus the pairs of a box and a kept one near it: quadratic only
-/// where most boxes lie upon each other and all stay.
+/// The time is of order n·log n plus the number of pairs of a box and a kept box near it. It is
+/// quadratic only if most boxes overlap each other and all stay.
 ///
-/// Throws InvalidArgument where `max_overlap` is outside 0…1, the number of scores is not that of
-/// the boxes, or a score is NaN. Source: the greedy form of P. F. Felzenszwalb et al., "Object
+/// Throws InvalidArgument if `max_overlap` is outside 0…1, the number of scores is not that of the
+/// boxes, or a score is NaN. Source: the greedy form of P. F. Felzenszwalb et al., "Object
 /// detection with discriminatively trained part-based models", IEEE PAMI 32(9), 2010, section 7,
 /// with IoU as the overlap. Thread-safe.
 VCAP_EXPORT std::vector<std::size_t> non_max_suppression(std::span<const BoundingBox> boxes,
@@ -38,14 +38,14 @@ VCAP_EXPORT std::vector<std::size_t> non_max_suppression(std::span<const Boundin
                                                          std::span<const std::size_t> labels,
                                                          double max_overlap);
 
-/// The same over nodes and the boxes around them, names not regarded; nodes that stay come by
-/// falling score, and none or a single node stays what it is.
-/// Throws InvalidArgument as above, and where a node has no coords.
+/// The same for nodes and the boxes around them, whatever their names. In a list, nodes that stay
+/// are ordered by falling score. Nodes of another kind (none, or a single node) are not changed.
+/// Throws InvalidArgument as above, and if a node has no coords.
 VCAP_EXPORT DetectionNodes non_max_suppression(DetectionNodes nodes, std::span<const double> scores,
                                                double max_overlap);
 
-/// The same with each node's confidence() as its score; throws InvalidArgument (invalid_node)
-/// where a node of a list has none.
+/// The same with each node's confidence() as its score. Throws InvalidArgument (invalid_node) if a
+/// node of a list has no confidence.
 VCAP_EXPORT DetectionNodes non_max_suppression(DetectionNodes nodes, double max_overlap);
 
 }  // namespace vcap

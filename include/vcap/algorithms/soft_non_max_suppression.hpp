@@ -18,7 +18,7 @@ struct SoftSuppression {
 
   Decay decay = Decay::gaussian;
   double max_overlap = 0.3;  ///< of `linear`: 0…1
-  double sigma = 0.5;        ///< of `gaussian`: above 0; the smaller, the harder
+  double sigma = 0.5;        ///< of `gaussian`: above 0; smaller values lower scores more
   double min_score = 0.001;  ///< boxes whose score falls below it are dropped: 0 or above
 };
 
@@ -31,7 +31,7 @@ struct SoftScore {
 };
 
 /// Lowers the scores of boxes that overlap better ones instead of dropping them, so that people who
-/// stand close together keep a box each: takes the best box left, lowers the scores of the others
+/// stand close together keep a box each. Takes the best box left, lowers the scores of the others
 /// by their IoU with it, drops those below `min_score`, and repeats.
 ///
 /// Gives the boxes by falling lowered score; of equal scores the earlier box comes first. A box
@@ -46,7 +46,7 @@ VCAP_EXPORT std::vector<SoftScore> soft_non_max_suppression(std::span<const Boun
                                                             std::span<const double> scores,
                                                             const SoftSuppression& settings = {});
 
-/// The same within each label (see non_max_suppression); throws InvalidArgument also if the number
+/// The same within each label (see non_max_suppression). Also throws InvalidArgument if the number
 /// of labels is not that of the boxes.
 VCAP_EXPORT std::vector<SoftScore> soft_non_max_suppression(std::span<const BoundingBox> boxes,
                                                             std::span<const double> scores,

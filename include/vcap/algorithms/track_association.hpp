@@ -13,12 +13,13 @@
 #include "vcap/base/export.hpp"
 #include "vcap/model/bounding_box.hpp"
 
-// Which detection of a frame belongs to which track. MultiObjectTracker does this for whole
-// streams; these are its parts, for other kinds of trackers. All functions are thread-safe.
+// These functions decide which detection of a frame belongs to which track. MultiObjectTracker does
+// this for whole streams; other kinds of trackers can use these parts. All functions are
+// thread-safe.
 
 namespace vcap {
 
-/// What a detector found, as a tracker takes it. Thread safety: value.
+/// A detection as input of a tracker. Thread safety: value.
 struct TrackedDetection {
   BoundingBox box{};      ///< in pixels of the frame
   double confidence = 1;  ///< 0…1
@@ -27,7 +28,8 @@ struct TrackedDetection {
   std::size_t label = 0;  ///< only detections and tracks of one label belong together
 };
 
-/// A track, predicted to the time of the detections. Borrows what it names. Thread safety: value.
+/// A track, predicted to the time of the detections. Borrows the filter and the encoding. Thread
+/// safety: value.
 struct TrackView {
   enum class State {
     tentative,  ///< too young to be sure of
@@ -49,39 +51,44 @@ struct AssociationSettings {
   /// The least IoU of a confident detection and a confirmed track: 0…1. Boxes grow before it is
   /// measured, see `max_growth`.
   double min_iou = 0.25;
-  double min_iou_low = 0.5;        ///< of an unsure detection and a confirmed track, ungrown
+  double min_iou_low = 0.5;        ///< of an unsure detection and a confirmed track, without growth
   double min_iou_tentative = 0.3;  ///< of a confident detection and a tentative track
-  /// By how much of their width and height boxes grow at each side at most: 0 or above. Both grow
-  /// by the standard deviation of the track's predicted centre: much for tracks that are new or
-  /// lost and at few frames a second, and hardly otherwise.
+  /// The most by which a box grows at each side, as a share of its width and height: 0 or above.
+  /// Both boxes grow by the standard deviation of the track's predicted centre. That is much for
+  /// tracks that are new or lost and at few frames a second, and hardly anything otherwise.
   double max_growth = 0.5;
   /// The share of appearance in the cost, if track and detection have an encoding: 0…1.
   double appearance_weight = 0.4;
-  /// Encodings at a greater cosine distance count as different things: above 0 and at most 2. Such
-  /// a pair is forbidden, unless its boxes reach the least IoU without growing and would grow by
-  /// less than `max_growth`. With encodings nearer than that, a lost track is found again wherever
-  /// its centre can be (KalmanFilter::kCentreGate), even if the boxes do not overlap.
+  /// The greatest cosine distance between encodings of the same thing: above 0 and at most 2. A
+  /// pair at a greater distance is forbidden, unless its boxes reach the least IoU without growing
+  /// and would grow by less than `max_growth`. If the distance is not greater, a lost track is
+  /// found again wherever its centre can be (KalmanFilter::kCentreGate), even if the boxes do not
+  /// overlap.
   double max_appearance_distance = 0.25;
 
   bool operator==(const AssociationSettings&) const = default;
 };
 
-/// Pairs rows with columns at the least sum of costs. Rows and columns may stay alone: a pair is
-/// made only if it costs less than `max_cost`, and one good pair is preferred to two bad ones. In
-/// contrast, linear_assignment() makes as many pairs as it can. Gives (row, column) pairs by rising
-/// row, always the same for the same matrix.
+/// Pairs rows with columns so that the sum of costs is the least. Rows and columns may stay alone:
+/// a pair is made only if it costs less than `max_cost`, and one good pair is preferred to two bad
+/// ones. In contrast, linear_assignment() makes as many pairs as it can. Gives (row, column) pairs
+/// by rising row, always the same for the same matrix.
 ///
 /// The time is that of comparing all costs with `max_cost`, and of linear_assignment() for each
 /// group of rows and columns that allowed pairs connect. Throws InvalidArgument if a cost is NaN or
 /// below −1e300, or if `max_cost` is not within ±1e300.
 VCAP_EXPORT std::vector<std::pair<int, int>> assign_below(const cv::Mat1d& cost, double max_cost);
 
-/// The cost of each track (row) with each detection (column): 1 − IoU of the grown boxes, and, if
-/// both have an encoding, its mean, weighted by `appearance_weight`, with the cosine distance over
-/// twice `max_appearance_distance` and at most 1. Infinite if labels differ, the IoU is below
-/// `min_iou`, or appearance forbids it; in 0…1 elsewhere. Source of growing boxes: F. Yang et al.,
-/// "Hard to track objects with irregular motions and similar appearances? Make it easier by
-/// buffering the matching space", WACV 2023; here they grow by the prediction's standard deviation.
+/// The cost of each track (row) with each detection (column). If one of them has no encoding, it is
+/// 1 − IoU of the grown boxes. If both have one, it is the mean of that and of the cost of
+/// appearance, weighted by `appearance_weight`. The cost of appearance is the cosine distance
+/// divided by twice `max_appearance_distance`, and at most 1.
+///
+/// A cost is infinite if labels differ, the IoU is below `min_iou` (unless
+/// `max_appearance_distance` lets a lost track be found again), or appearance forbids the pair. All
+/// other costs are in 0…1. Source of growing boxes: F. Yang et al., "Hard to track objects with
+/// irregular motions and similar appearances? Make it easier by buffering the matching space", WACV
+/// 2023; here they grow by the prediction's standard deviation.
 ///
 /// Throws InvalidArgument if encodings differ in their number of elements, or one is all zeros or
 /// has an element that is not finite; or if a setting is outside its range.
@@ -89,13 +96,16 @@ VCAP_EXPORT cv::Mat1d track_cost_matrix(std::span<const TrackView> tracks,
                                         std::span<const TrackedDetection> detections,
                                         double min_iou, const AssociationSettings& settings = {});
 
-/// The index of the track that each detection belongs to, if there is one, no track twice.
+/// For each detection the index of its track, or `nullopt`; no track has two detections.
 ///
-/// Three stages, each with what the earlier ones left over: confident detections with confirmed
-/// tracks, tracked and lost; unsure detections with confirmed tracks, by IoU alone, since people
-/// who are half covered have low scores and look different; confident detections with tentative
-/// tracks. Throws as track_cost_matrix(). Source: Y. Zhang et al., "ByteTrack: multi-object
-/// tracking by associating every detection box", ECCV 2022.
+/// There are three stages. Each takes what the earlier ones left over:
+/// - confident detections with confirmed tracks, both tracked and lost;
+/// - unsure detections with confirmed tracks, by IoU alone, since people who are half covered have
+///   low scores and look different;
+/// - confident detections with tentative tracks.
+///
+/// Throws as track_cost_matrix(). Source: Y. Zhang et al., "ByteTrack: multi-object tracking by
+/// associating every detection box", ECCV 2022.
 VCAP_EXPORT std::vector<std::optional<std::size_t>> associate_in_stages(
     std::span<const TrackView> tracks, std::span<const TrackedDetection> detections,
     const AssociationSettings& settings = {});

@@ -39,14 +39,14 @@ struct TrackingFrame {
   std::vector<FoundTrackBox> found{};
 };
 
-/// What tracking_scores() needs to know of a sequence. Those of several sequences are added up.
-/// Thread safety: value.
+/// The counts of a sequence that tracking_scores() needs. Counts of several sequences can be added
+/// up. Thread safety: value.
 struct VCAP_EXPORT TrackingCounts {
   /// The matches of HOTA at one IoU.
   struct Localised {
     std::int64_t matches = 0;
     double iou_sum = 0;          ///< of the matches
-    double association_sum = 0;  ///< over the matches, of how well their two tracks agree
+    double association_sum = 0;  ///< sum over the matches of how well their two tracks agree
     double association_recall_sum = 0;
     double association_precision_sum = 0;
   };
@@ -70,8 +70,8 @@ struct VCAP_EXPORT TrackingCounts {
   TrackingCounts& operator+=(const TrackingCounts& other);
 };
 
-/// The figures, each 0 to 1 except MOTA, which may be below 0. A figure without a denominator is
-/// absent. Thread safety: value.
+/// The figures, each 0 to 1 except MOTA, which may be below 0. A figure is absent if its
+/// denominator is 0. Thread safety: value.
 struct TrackingScores {
   std::optional<double> mota{}, motp{};  ///< motp: the mean IoU of the matches
   std::optional<double> precision{}, recall{};
@@ -101,7 +101,7 @@ struct TrackingScores {
 /// multi-object tracking", International Journal of Computer Vision 129, 2021.
 VCAP_EXPORT TrackingCounts count_tracking(std::span<const TrackingFrame> frames, double iou = 0.5);
 
-/// The figures of what was counted, in one sequence or in several together. Thread-safe.
+/// The figures for the counts of one sequence, or of several together. Thread-safe.
 VCAP_EXPORT TrackingScores tracking_scores(const TrackingCounts& counts);
 
 }  // namespace vcap

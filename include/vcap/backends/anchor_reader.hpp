@@ -16,9 +16,9 @@ namespace vcap {
 
 /// The anchors of a feature pyramid. Thread safety: value.
 ///
-/// Level l has a grid of ⌈input / 2^l⌉ cells. Each cell has an anchor for each scale and ratio,
-/// with the area (size·2^l·scale)² and a height of ratio times its width. Anchors go by level, then
-/// by rows of the grid, then as `scales_first` says.
+/// Level l has a grid of ⌈input / 2^l⌉ cells. Each cell has an anchor for each scale and ratio. An
+/// anchor's area is (size·2^l·scale)², and its height is ratio times its width. Anchors are ordered
+/// by level, then by rows of the grid, then as `scales_first` says.
 struct PyramidAnchors {
   int first_level = 3, last_level = 7;
   double size = 4;  ///< of an anchor of scale 1, in cells
@@ -32,19 +32,19 @@ struct PyramidAnchors {
 
 /// How an AnchorReader reads. Thread safety: value.
 struct AnchorSettings {
-  /// What the four numbers of a candidate are, each multiplied with its variance.
+  /// The meaning of a candidate's four numbers. Each is multiplied by its variance.
   enum class Code {
     centre_size,  ///< moves the centre by dx·width, dy·height; sizes are multiplied by exp(dw),
                   ///< exp(dh)
-    corners,      ///< moves x1 by dx1·width, y1 by dy1·height, x2 and y2 alike
+    corners,      ///< moves x1 by dx1·width and y1 by dy1·height; x2 and y2 likewise
   };
 
   OutputRef boxes{"", 0};   ///< [1,N,4]
   OutputRef scores{"", 1};  ///< [1,N,C]
   std::size_t classes = 80;
-  bool sigmoid = false;  ///< whether scores are logits, and not probabilities
+  bool sigmoid = false;  ///< whether scores are logits instead of probabilities
   Code code = Code::centre_size;
-  bool y_first = false;  ///< whether y comes before x, and height before width: EfficientDet
+  bool y_first = false;  ///< whether y comes before x, and height before width, as in EfficientDet
   cv::Vec4d variances{1, 1, 1, 1};  ///< in the order of x, y, width, height, or x1, y1, x2, y2
   PyramidAnchors anchors{};
   DetectionFilter filter{};

@@ -14,11 +14,12 @@
 
 namespace vcap {
 
-/// The anchors of a single-shot detector in MediaPipe's way. Thread safety: value.
+/// The anchors of a single-shot detector, as MediaPipe defines them. Thread safety: value.
 ///
-/// Layers of the same stride that follow each other share a grid of ⌈input / stride⌉ cells. Each
-/// cell has, for each layer, an anchor of each aspect ratio and, if `interpolated_aspect_ratio`
-/// is > 0, one more of a scale between the layer's and the next. Anchors go by rows of the grid.
+/// Consecutive layers of the same stride share a grid of ⌈input / stride⌉ cells. For each layer, a
+/// cell has an anchor of each aspect ratio. If `interpolated_aspect_ratio` is > 0, it has one more,
+/// whose scale is between that of the layer and that of the next. Anchors are ordered by rows of
+/// the grid.
 struct BlazeAnchors {
   cv::Size input{128, 128};                 ///< the model's input in pixels
   std::vector<int> strides{8, 16, 16, 16};  ///< of each layer
@@ -39,10 +40,10 @@ struct BlazeSettings {
     network,    ///< the one that the network gives
     full_body,  ///< the square around keypoint 0 whose sides touch the circle through keypoint 1
   };
-  /// What becomes of boxes that overlap.
+  /// What happens to boxes that overlap.
   enum class Suppression {
     best,      ///< the most confident stays
-    weighted,  ///< they become their mean, weighted by confidence
+    weighted,  ///< they are replaced by their mean, weighted by confidence
   };
 
   OutputRef boxes{"", 0};   ///< [1,N,4 + 2K]: centre x, y, width, height, and K points
@@ -56,7 +57,7 @@ struct BlazeSettings {
   static VCAP_EXPORT BlazeSettings face_short_range();  ///< 128×128, 896 anchors, 6 keypoints
   static VCAP_EXPORT BlazeSettings face_full_range();   ///< 192×192, 2304 anchors, 6 keypoints
   static VCAP_EXPORT BlazeSettings palm();              ///< 192×192, 2016 anchors, 7 keypoints
-  /// 224×224, 2254 anchors, 4 keypoints; boxes are those of the full body, which may be cut to the
+  /// 224×224, 2254 anchors, 4 keypoints. Boxes are those of the full body, and may be cut to the
   /// picture.
   static VCAP_EXPORT BlazeSettings pose();
 };
@@ -72,8 +73,8 @@ class VCAP_EXPORT BlazeReader {
   /// Throws EngineError (invalid_model_spec) that names the setting at fault.
   explicit BlazeReader(BlazeSettings settings);
 
-  /// Detections of label 0. Throws EngineError (model_output) if the outputs have other shapes than
-  /// the anchors and keypoints ask for.
+  /// Detections of label 0. Throws EngineError (model_output) if the shapes of the outputs do not
+  /// fit the anchors and keypoints.
   Detections operator()(const ModelOutputs& outputs) const;
 
   std::size_t anchor_count() const noexcept { return anchors_.size(); }

@@ -18,7 +18,7 @@ struct CenterfaceSettings {
   OutputRef scale{"", 1};      ///< [1,2,H,W]: height and width, as logarithms, in cells
   OutputRef offset{"", 2};     ///< [1,2,H,W]: y and x of the centre in its cell
   OutputRef landmarks{"", 3};  ///< [1,2K,H,W]: y and x of each, relative to the box
-  int stride = 4;              ///< pixels of the input to a cell
+  int stride = 4;              ///< pixels of the input per cell
   std::vector<std::string> keypoints{"right_eye", "left_eye", "nose_tip", "right_mouth_corner",
                                      "left_mouth_corner"};
   DetectionFilter filter{.max_overlap = 0.3};

@@ -15,9 +15,9 @@ namespace vcap {
 
 /// One question that a classifier answers, such as the colour of a car. Thread safety: value.
 struct ClassificationHead {
-  /// What makes confidences of the model's scores.
+  /// How the model's scores become confidences.
   enum class Activation {
-    none,     ///< they are confidences
+    none,     ///< scores are confidences already
     softmax,  ///< logits of labels that exclude each other
     sigmoid,  ///< logits of labels that do not exclude each other
   };
@@ -25,7 +25,7 @@ struct ClassificationHead {
   std::string name{};  ///< such as "color"; the category of the attribute
   OutputRef output{};
   std::vector<std::string> labels{};  ///< of the scores, in their order
-  /// If set, the head is this score and the following ones of an output that several heads share.
+  /// If set, several heads share the output, and the scores of this head begin at this index.
   /// Otherwise the output has as many scores as there are labels.
   std::optional<std::size_t> first_score{};
   Activation activation = Activation::softmax;
@@ -42,21 +42,21 @@ struct ScoredLabel {
   bool operator==(const ScoredLabel&) const = default;
 };
 
-/// What a head found: labels by falling confidence, maybe none. Thread safety: value.
+/// What a head found: labels by falling confidence; the list may be empty. Thread safety: value.
 struct Classification {
-  std::string name{};  ///< the head's
+  std::string name{};  ///< the name of the head
   std::vector<ScoredLabel> labels{};
 
   bool operator==(const Classification&) const = default;
 };
 
-/// The best label of each classification that has one, as DetectionNode::attributes takes them.
+/// The best label of each classification that has one, in the form of DetectionNode::attributes.
 /// Thread-safe.
 VCAP_EXPORT std::map<std::string, std::string> attributes(
     const std::vector<Classification>& classifications);
 
-/// Reads classifiers of one or more heads. Scores that are NaN or infinite lose their label, and a
-/// softmax with one of them gives no label. Thread-safe.
+/// Reads classifiers of one or more heads. A label whose score is NaN or infinite is left out. A
+/// softmax with such a score gives no label. Thread-safe.
 class VCAP_EXPORT ClassificationReader {
  public:
   /// Throws EngineError (invalid_model_spec) that names the setting at fault.

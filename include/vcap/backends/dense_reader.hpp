@@ -9,25 +9,25 @@
 
 namespace vcap {
 
-/// How far each pixel is. The model defines the unit, and whether near things have greater or
-/// smaller numbers. Copies share their pixels, as those of cv::Mat do. Thread safety: value.
+/// How far away each pixel is. The model defines the unit, and whether near things have greater or
+/// smaller values. Copies share their pixels, as copies of cv::Mat do. Thread safety: value.
 struct VCAP_EXPORT DepthMap {
   cv::Mat1f values{};
 
-  /// The values put to 0…1 from the least to the greatest; all 0 if they are the same.
+  /// The values scaled to 0…1, from the least to the greatest; all 0 if they are equal.
   cv::Mat1f normalized() const;
-  /// The same in 0…255, rounded, such as for a picture of the depths.
+  /// The same scaled to 0…255 and rounded, such as to show the depths as a picture.
   cv::Mat1b normalized_8u() const;
 };
 
-/// How many things, such as heads, each pixel holds. Copies share their pixels, as those of cv::Mat
-/// do. Thread safety: value.
+/// How many things, such as heads, each pixel holds. Copies share their pixels, as copies of
+/// cv::Mat do. Thread safety: value.
 struct VCAP_EXPORT DensityMap {
   cv::Mat1f values{};
 
   /// The sum of all values, in doubles.
   double count() const;
-  /// The map in another size with the same count, up to the rounding of its floats: each value is
+  /// The map in another size with the same count, up to the rounding of its floats. Each value is
   /// spread evenly over its pixel. Throws InvalidArgument if the size is not positive or the map is
   /// empty.
   DensityMap resized(cv::Size size) const;
@@ -36,8 +36,8 @@ struct VCAP_EXPORT DensityMap {
 /// How a DepthReader reads. Thread safety: value.
 struct DepthSettings {
   OutputRef output{};  ///< [1,H,W], [1,1,H,W] or [1,H,W,1]
-  /// Whether values are those of the picture's pixels, linear between the cells. Otherwise they are
-  /// those of the output's cells, which cover the model's input.
+  /// true: one value for each pixel of the picture, interpolated linearly between cells. false: one
+  /// value for each cell of the output; the cells cover the model's input.
   bool picture_size = true;
 };
 
@@ -56,14 +56,14 @@ class VCAP_EXPORT DepthReader {
 /// How a DensityReader reads. Thread safety: value.
 struct DensitySettings {
   OutputRef output{};  ///< [1,H,W], [1,1,H,W] or [1,H,W,1]
-  /// What values are multiplied with: 0.01 for a model that was trained on hundredfold densities.
+  /// Values are multiplied by this: 0.01 for a model that was trained on densities times 100.
   double factor = 1;
-  /// Whether values are those of the picture's pixels; what lies outside the picture, in padding,
-  /// is not counted then. Otherwise they are those of the output's cells, which cover the input.
+  /// true: one value for each pixel of the picture; densities in the padding are not counted.
+  /// false: one value for each cell of the output; the cells cover the model's input.
   bool picture_size = true;
 };
 
-/// Reads density maps, by which crowds are counted. Values that are NaN or infinite become 0.
+/// Reads density maps, which are used to count crowds. Values that are NaN or infinite become 0.
 /// Source: V. Lempitsky, A. Zisserman, "Learning To Count Objects in Images", NIPS 2010.
 /// Thread-safe.
 class VCAP_EXPORT DensityReader {

@@ -17,8 +17,8 @@
 
 namespace vcap {
 
-/// The reader of detections that `spec.output` describes: its "reader" and the settings of that
-/// reader (docs/backends.md lists them). Its number of classes is that of the labels. Throws
+/// Makes the reader of detections that `spec.output` describes: its "reader" and the settings of
+/// that reader (docs/backends.md lists them). The number of classes is the number of labels. Throws
 /// EngineError (invalid_model_spec) that names the field, its value and what is allowed.
 VCAP_EXPORT std::function<Detections(const ModelOutputs&)> make_detection_reader(
     const ModelSpec& spec);
@@ -29,7 +29,7 @@ VCAP_EXPORT std::function<Detections(const ModelOutputs&)> make_detection_reader
 VCAP_EXPORT DetectionNodes to_nodes(const Detections& detections,
                                     const std::vector<std::string>& labels);
 
-/// A detector that is all data: a network, its ModelSpec and its labels.
+/// A detector that consists only of data: a network, its ModelSpec and its labels.
 ///
 ///     std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,
 ///                                                 const std::string& device) override {
@@ -38,8 +38,8 @@ VCAP_EXPORT DetectionNodes to_nodes(const Detections& detections,
 ///     }
 ///
 /// The capsule's option "threshold", if there is one, is the least confidence of the nodes. If
-/// `spec.output` has a "tiling", each frame is cut into tiles, which are requests of their own, and
-/// detections of several tiles are merged. Thread safety: as BaseBackend.
+/// `spec.output` has a "tiling", each frame is cut into tiles. Each tile is a request of its own,
+/// and the detections of all tiles are merged. Thread safety: as BaseBackend.
 class VCAP_EXPORT DetectorBackend : public ModelBackend<Detections> {
  public:
   /// Throws as load_model and make_detection_reader.
@@ -54,8 +54,8 @@ class VCAP_EXPORT DetectorBackend : public ModelBackend<Detections> {
   Detections detect(const cv::Mat& picture) { return this->predict(picture); }
   /// What it finds on the tiles of a picture, in pixels of the picture. [frame worker, concurrent]
   Detections detect(const cv::Mat& picture, const Tiling& tiling, const TileMerge& merge = {});
-  /// What it finds within each of those parts of a picture, in pixels of the picture. The parts lie
-  /// within it. [frame worker, concurrent]
+  /// What the model finds in each of the given parts of a picture, in pixels of the picture. The
+  /// parts must lie within the picture. [frame worker, concurrent]
   std::vector<Detections> detect(const cv::Mat& picture, std::span<const cv::Rect> parts);
 
   const std::vector<std::string>& labels() const noexcept { return labels_; }

@@ -13,7 +13,7 @@ namespace vcap {
 
 /// How a DetrReader reads. Thread safety: value.
 struct DetrSettings {
-  /// What makes confidences of the model's class scores.
+  /// How the model's class scores become confidences.
   enum class Scores {
     softmax,  ///< over C classes and, in the last place, "no object": DETR
     sigmoid,  ///< of each of C classes: Deformable DETR, RT-DETR
@@ -26,7 +26,7 @@ struct DetrSettings {
   DetectionFilter filter{.max_overlap = 1};  ///< such models give no duplicates
 };
 
-/// Reads transformers that detect by a fixed number of queries. A query has the label of its best
+/// Reads transformers that detect with a fixed number of queries. A query has the label of its best
 /// class.
 ///
 /// Source: N. Carion et al., "End-to-End Object Detection with Transformers", ECCV 2020; Y. Zhao et

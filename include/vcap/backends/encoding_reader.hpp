@@ -16,16 +16,16 @@ namespace vcap {
 struct EncodingSettings {
   OutputRef output{};
   std::size_t length = 0;  ///< how many numbers an encoding has; 0: as many as the model gives
-  bool normalized = true;  ///< whether it is divided by its Euclidean length, so that this is 1
+  bool normalized = true;  ///< whether the encoding is scaled to a Euclidean length of 1
 };
 
-/// Reads encodings, the vectors by which things are recognised again. Thread-safe.
+/// Reads encodings: vectors by which a thing can be recognised again. Thread-safe.
 class VCAP_EXPORT EncodingReader {
  public:
   explicit EncodingReader(EncodingSettings settings) : settings_(std::move(settings)) {}
 
-  /// `nullopt` if a number is NaN or infinite, or if a vector of length 0 is to be normalised.
-  /// Throws EngineError (model_output) if the output is no vector, or one of another length.
+  /// `nullopt` if a number is NaN or infinite, or if a vector of length 0 must be normalised.
+  /// Throws EngineError (model_output) if the output is not a vector or has another length.
   std::optional<std::vector<float>> operator()(const ModelOutputs& outputs) const;
 
  private:

@@ -22,16 +22,16 @@
 
 namespace vcap {
 
-/// A model as it lies in memory, usually views into the mapped capsule. What it points into
-/// outlives all that was compiled of it. Thread safety: value.
+/// A model in memory, usually as views into the mapped capsule. This memory must outlive every
+/// model that is compiled from it. Thread safety: value.
 struct ModelFile {
-  std::string name{};  ///< of the file; its ending tells the format: .xml, .onnx, .tflite, …
+  std::string name{};  ///< of the file; its ending gives the format: .xml, .onnx, .tflite, …
   std::span<const std::byte> bytes{};
-  /// Of formats that keep them in a file of their own (.bin).
+  /// The weights, for formats that keep them in a file of their own (.bin).
   std::span<const std::byte> weights{};
 };
 
-/// Whether many pictures a second or a short wait for each matters more.
+/// What matters more: many pictures a second, or a short wait for each picture.
 enum class PerformanceGoal {
   throughput,  ///< many requests at once, each on few cores: the most pictures a second
   latency      ///< one request at a time, on all cores
@@ -39,31 +39,33 @@ enum class PerformanceGoal {
 
 /// The element type that the device calculates with.
 enum class Precision {
-  fastest,  ///< what the device is fastest with, such as bf16; results differ in the third digit
+  fastest,  ///< the device's fastest type, such as bf16; results differ in the third digit
   f32       ///< for tests that compare numbers, and for networks that need it
 };
 
 /// How a model is compiled. The defaults are meant for a server that runs many streams.
 /// Thread safety: value.
 struct EngineSettings {
-  /// By the engine's names: CPU, GPU.0, AUTO, MULTI:GPU.0,CPU. vcap's CPU:0 and GPU:0 are accepted
-  /// too.
+  /// In the engine's names: CPU, GPU.0, AUTO, MULTI:GPU.0,CPU. vcap's names CPU:0 and GPU:0 are
+  /// accepted too.
   std::string device = "CPU";
   PerformanceGoal goal = PerformanceGoal::throughput;
   Precision precision = Precision::fastest;
   /// Requests that the device runs at the same time; 0: the engine's choice.
   std::size_t streams = 0;
   std::size_t threads = 0;  ///< cores that the model may use; 0: all that the process may run on
-  /// Where compiled models are kept for the next start; absent: nowhere.
+  /// The folder that keeps compiled models for the next start; absent: they are not kept.
   std::optional<std::filesystem::path> cache_folder{};
-  /// Bound of the folder; the least recently used models are deleted.
+  /// The largest size of that folder in bytes. Beyond it, the least recently used models are
+  /// deleted.
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;
-  /// Further inputs that are the same for every picture, by name.
+  /// Other inputs of the model, by name. Their values are the same for every picture.
   std::map<std::string, std::vector<float>> constants{};
 };
 
 /// One inference at a time: its input, its run, its outputs. Made by a CompiledModel, which must
-/// outlive it. Thread safety: thread-compatible; `done` is called by a thread of the engine.
+/// outlive it. Thread safety: thread-compatible. A thread of the engine calls `done`, or the thread
+/// that calls start().
 class VCAP_EXPORT InferenceRequest {
  public:
   using Done = std::function<void(std::exception_ptr)>;
@@ -76,18 +78,19 @@ class VCAP_EXPORT InferenceRequest {
   /// The engine's own memory for the picture: 8-bit BGR, of the model's size. Write it before
   /// start.
   virtual cv::Mat input() = 0;
-  /// Takes the pixels of a BGR picture of exactly the model's size where they lie; the picture must
-  /// not change until the request is done. false: not possible for this picture; nothing has
-  /// changed.
+  /// Uses the pixels of a BGR picture of exactly the model's size in place, without a copy. The
+  /// picture must not change until the request is done. Gives false if that is not possible for
+  /// this picture; then nothing has changed.
   virtual bool share_input(const cv::Mat& picture) = 0;
   /// Starts the inference. `done` is called exactly once, with the error or null, and not under a
   /// lock. The request must live until then. Throws EngineError (inference_failed) if it cannot
   /// start.
   virtual void start(Done done) = 0;
-  /// Runs in the calling thread and returns when the request is done; throws what `done` would get.
-  /// An engine that can do so saves the wake-up of a thread; the default starts and waits.
+  /// Runs in the calling thread and returns when the request is done. Throws the error that `done`
+  /// would get. The default starts the request and waits. An engine that runs it in the calling
+  /// thread saves waking another thread.
   virtual void run();
-  /// Valid from done until the next start or run.
+  /// Valid after the request is done, until the next start() or run().
   virtual std::span<const TensorView> outputs() = 0;
 };
 
@@ -101,7 +104,7 @@ class VCAP_EXPORT CompiledModel {
 
   virtual cv::Size input_size() const = 0;
   /// How many requests a ModelRunner should make: those that keep the device busy, and more that
-  /// are prepared or read meanwhile; at least 1.
+  /// are prepared or read in the meantime; at least 1.
   virtual std::size_t optimal_requests() const = 0;
   /// How many of them the device runs at the same time; at least 1. The default:
   /// optimal_requests().
@@ -111,7 +114,7 @@ class VCAP_EXPORT CompiledModel {
 };
 
 /// A library that runs networks. Implemented by engine libraries (`libvcap_engine_NAME.so`), or by
-/// whoever brings another; used by ModelRunner. Thread safety: thread-safe.
+/// code that brings its own engine; used by ModelRunner. Thread safety: thread-safe.
 class VCAP_EXPORT Engine {
  public:
   Engine() = default;
@@ -121,19 +124,19 @@ class VCAP_EXPORT Engine {
 
   virtual std::string name() const = 0;
   virtual std::string version() const = 0;
-  /// The devices that the engine finds, by its own names.
+  /// The devices that the engine finds, in the engine's names.
   virtual std::vector<std::string> devices() const = 0;
-  /// Compiles the model for pictures of `size`; nothing: the model's own size. Throws EngineError:
-  /// unreadable_model, unsupported_model (an operation that the device lacks, or an input that is
-  /// no picture), model_input (a size that does not fit); DeviceError (unknown_device) that lists
-  /// the devices. Messages name the model, the input and the remedy.
+  /// Compiles the model for pictures of `size`; `nullopt`: the model's own size. Throws
+  /// EngineError: unreadable_model; unsupported_model (an operation that the device lacks, or an
+  /// input that is not a picture); model_input (a size that does not fit). Throws DeviceError
+  /// (unknown_device) that lists the devices. Messages name the model, the input and what to do.
   virtual std::unique_ptr<CompiledModel> compile(const ModelFile& model, const PictureInput& input,
                                                  std::optional<cv::Size> size,
                                                  const EngineSettings& settings) = 0;
 };
 
-/// The engine of that name: "openvino" or "opencv_dnn", or another whose library is installed
-/// beside vcap's or in the linker's path. Loads its library the first time. Throws EngineError
+/// The engine of that name: "openvino", "opencv_dnn", or another whose library is installed beside
+/// vcap's or in the linker's path. The first call loads the library. Throws EngineError
 /// (engine_missing) that says how to get it. Thread-safe.
 VCAP_EXPORT std::shared_ptr<Engine> find_engine(std::string_view name);
 
@@ -142,7 +145,8 @@ VCAP_EXPORT std::vector<std::string> installed_engines();
 
 }  // namespace vcap
 
-/// What an engine's library defines, as `extern "C"`: gives a new engine to the caller.
+/// Defines the `extern "C"` function of an engine's library, which gives a new engine to the
+/// caller.
 #define VCAP_ENGINE(EngineType)                                                       \
   extern "C" VCAP_EXPORT void vcap_make_engine_1(std::shared_ptr<vcap::Engine>& out); \
   void vcap_make_engine_1(std::shared_ptr<vcap::Engine>& out) {                       \

@@ -8,12 +8,13 @@
 
 namespace vcap {
 
-/// Every device of the fastest kind that OpenVINO has: NPUs, else GPUs, else the first CPU. Asks
-/// the engine for its devices, so a GPU for which it has no plugin is not chosen. The mapper throws
-/// EngineError (engine_missing) if the engine is not installed.
+/// Chooses every device of the fastest kind that OpenVINO has: NPUs, else GPUs, else the first CPU.
+/// It asks the engine for its devices, so it does not choose a GPU without a plugin. The mapper
+/// throws EngineError (engine_missing) if the engine is not installed.
 VCAP_EXPORT DeviceMapper map_to_openvino_devices();
 
-/// The same for any engine. The mapper's name has the engine's: "map_to_engine_devices(NAME)".
+/// The same for any engine. The mapper's name contains that of the engine:
+/// "map_to_engine_devices(NAME)".
 VCAP_EXPORT DeviceMapper map_to_engine_devices(std::string engine);
 
 }  // namespace vcap

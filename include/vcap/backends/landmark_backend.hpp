@@ -13,16 +13,16 @@
 
 namespace vcap {
 
-/// A backend that gives a node the landmarks of what it shows, such as those of a face or a body,
-/// for capsules that take nodes one by one:
+/// A backend that adds landmarks, such as those of a face or a body, to the node that shows them.
+/// It is for capsules that take nodes one by one:
 ///
 ///     return std::make_unique<vcap::LandmarkBackend>(vcap::load_model(files, spec, device),
 ///                                                    reader(), around, "face_presence");
 ///
-/// The model sees the part of the frame that `around` gives, brought to its input's size. Its
-/// confidence that the thing is there goes into the node's extra_data; keypoints, in pixels of the
-/// frame, are added to those of the node. The capsule's option "threshold", if there is one, is the
-/// least confidence of a node that gets keypoints. Thread safety: as BaseBackend.
+/// The model gets the part of the frame that `around` gives, fitted to its input's size. Its
+/// confidence that the thing is there is written to the node's extra_data. Keypoints, in pixels of
+/// the frame, are added to those of the node. The capsule's option "threshold", if there is one, is
+/// the least confidence at which a node gets keypoints. Thread safety: as BaseBackend.
 class VCAP_EXPORT LandmarkBackend : public ModelBackend<std::optional<Landmarks>> {
  public:
   /// The part of the frame that shows a node. [frame worker, concurrent]

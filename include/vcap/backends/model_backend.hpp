@@ -16,18 +16,18 @@
 
 namespace vcap {
 
-/// A backend that runs pictures through a network: `predict(picture)` gives what its reader makes
-/// of the outputs.
+/// A backend that runs pictures through a network. `predict(picture)` gives the result that its
+/// reader makes from the outputs.
 ///
 ///     class Backend final : public vcap::ModelBackend<vcap::Detections> { … };
 ///
 /// Authors derive from it, give a runner (load_model) and a reader, and override process_frame.
-/// Pictures of all frames of all streams meet in the runner's requests; each is answered when its
+/// Pictures of all frames of all streams share the runner's requests. Each result is ready when its
 /// own request is done. Thread safety: as BaseBackend; the reader is called by several threads.
 template <class Result>
 class ModelBackend : public BaseStreamingBackend<cv::Mat, Result> {
  public:
-  /// Makes a result of one picture's outputs. Thread-safe; what it throws, predict throws.
+  /// Makes a result from one picture's outputs. Thread-safe. predict() throws what it throws.
   using Reader = std::function<Result(const ModelOutputs&)>;
 
   ModelBackend(std::shared_ptr<ModelRunner> runner, Reader reader)
@@ -42,7 +42,7 @@ class ModelBackend : public BaseStreamingBackend<cv::Mat, Result> {
     std::vector<std::optional<Result>> results(pictures.size());
     runner_->run(pictures, [&](std::size_t index, const ModelOutputs& model_outputs) {
       results[index] = reader_(model_outputs);
-      // Requests end in any order, and outputs go in the order of the pictures.
+      // Requests may end in any order; outputs are added in the order of the pictures.
       while (outputs.size() < results.size() && results[outputs.size()])
         outputs.add(std::move(*results[outputs.size()]));
     });

@@ -12,8 +12,8 @@
 
 namespace vcap {
 
-/// What a model gave for one picture, and how its coordinates map back. Made by a ModelRunner for
-/// the reader of its outputs, and valid during that call. Thread safety: value.
+/// What a model gave for one picture, and how its coordinates map back. A ModelRunner makes it for
+/// a call of the reader; it is valid during that call. Thread safety: value.
 struct VCAP_EXPORT ModelOutputs {
   std::span<const TensorView> tensors{};  ///< in the model's order
   cv::Size input{};                       ///< the size of the model's input in pixels

@@ -16,11 +16,11 @@ namespace vcap {
 
 /// Runs pictures through a model and keeps its device busy.
 ///
-/// Owns the compiled model, one for each of the input's sizes (the first at once, others when a
-/// picture first needs them), and a pool of requests for each. run() may be called by several
-/// threads at once: they share the pool, so that the end of one call overlaps the next. Made by
-/// ModelBackend or by whoever runs a model. Thread safety: thread-safe; the destructor does not
-/// wait, so no call of run() may be in progress.
+/// Owns a compiled model and a pool of requests for each of the input's sizes. It compiles the
+/// first size at once, and others when a picture first needs them. Several threads may call run()
+/// at the same time: they share the pool, so that the end of one call overlaps the next. Made by
+/// load_model(), or by code that runs a model itself. Thread safety: thread-safe; the destructor
+/// does not wait, so no call of run() may be in progress.
 class VCAP_EXPORT ModelRunner {
  public:
   /// Takes what the model gave for the picture at that index. The outputs are valid during the
@@ -33,8 +33,8 @@ class VCAP_EXPORT ModelRunner {
     std::size_t shared = 0;    ///< of these: used in place, without a copy of their pixels
   };
 
-  /// Compiles the model for its first size. `model` outlives this. Throws as Engine::compile and
-  /// validate(PictureInput).
+  /// Compiles the model for its first size. `model` must outlive this. Throws as Engine::compile
+  /// and validate(PictureInput).
   ModelRunner(std::shared_ptr<Engine> engine, ModelFile model, PictureInput input,
               EngineSettings settings);
   ~ModelRunner();
@@ -42,19 +42,20 @@ class VCAP_EXPORT ModelRunner {
   ModelRunner& operator=(const ModelRunner&) = delete;
 
   /// Runs all pictures, each as soon as a request is free, and hands over outputs as they complete,
-  /// in any order. If a picture fails, throws what the first failed one threw, after all that was
-  /// started is done. Throws EngineError (model_input) for a picture that cannot be an input.
+  /// in any order. If pictures fail, throws the error of the first that failed, after all started
+  /// requests are done. Throws EngineError (model_input) for a picture that cannot be an input.
   void run(std::span<const cv::Mat> pictures, const Read& read);
 
-  /// A policy for a BatchExecutor that feeds this: one picture a batch, and as many workers as keep
-  /// the device busy while others prepare and read. Why: docs/backends.md.
+  /// A policy for a BatchExecutor that feeds this runner: one picture a batch, and enough workers
+  /// to keep the device busy while others prepare and read. The reasons are in docs/backends.md.
   BatchPolicy batch_policy() const;
 
-  /// Requests in progress divided by those that keep the device busy. Never blocks.
+  /// The number of requests in progress divided by the number that keeps the device busy. Never
+  /// blocks.
   double workload() const noexcept;
   Counts counts() const noexcept;
   const PictureInput& input() const noexcept;
-  /// The size of the model's first input size, in pixels.
+  /// The model's first input size, in pixels.
   cv::Size input_size() const noexcept;
 
  private:

@@ -6,8 +6,8 @@
 
 namespace vcap {
 
-/// Which of a model's outputs a reader takes: the one of that name, or, if the name is empty, the
-/// one at that place. Thread safety: value.
+/// The output of a model that a reader takes: the one of that name or, if the name is empty, the
+/// one at that index. Thread safety: value.
 struct OutputRef {
   std::string name{};
   std::size_t index = 0;  ///< in the model's order, counted from 0

@@ -13,18 +13,18 @@
 
 namespace vcap {
 
-/// A label for each pixel of a picture. Copies share their pixels, as those of cv::Mat do.
-/// Thread safety: value.
+/// A label for each pixel of a picture. Copies share their pixels, as copies of cv::Mat do. Thread
+/// safety: value.
 struct VCAP_EXPORT Segmentation {
   cv::Mat labels{};  ///< CV_8U for up to 256 classes, otherwise CV_16U; indices into the list
 
-  /// A picture in BGR, CV_8UC3, that has the palette's color for each label. A label beyond the
-  /// palette's end counts from its beginning again. An empty palette is default_palette().
+  /// A picture in BGR, CV_8UC3, that has the palette's color for each label. If a label is beyond
+  /// the palette's end, the palette is repeated. An empty palette is default_palette().
   cv::Mat colored(std::span<const cv::Vec3b> palette = {}) const;
 
-  /// 256 colors in BGR that differ well for small labels, as PASCAL VOC's: the bits 0, 1 and 2 of a
-  /// label are the highest ones of red, green and blue, the bits 3, 4 and 5 the next. Label 0 is
-  /// black, 1 (0, 0, 128).
+  /// The 256 colors of PASCAL VOC in BGR, which differ well for small labels. The bits 0, 1 and 2
+  /// of a label are the highest bits of red, green and blue; the bits 3, 4 and 5 are the next.
+  /// Label 0 is black, label 1 is (0, 0, 128).
   static const std::vector<cv::Vec3b>& default_palette();
 };
 
@@ -40,17 +40,17 @@ struct SegmentationSettings {
   OutputRef output{};
   Form form = Form::planes;
   std::size_t classes = 21;  ///< C, up to 65536
-  /// With two classes, the output may have the scores of label 1 alone. A cell has label 1 if its
+  /// With two classes, the output may have only the scores of label 1. A cell has label 1 if its
   /// score is at least this: ½ for probabilities, 0 for logits.
   double threshold = 0.5;
-  /// Whether labels are those of the picture's pixels, each that of the nearest cell. Otherwise
-  /// they are those of the output's cells, which cover the model's input.
+  /// true: one label for each pixel of the picture, that of the nearest cell. false: one label for
+  /// each cell of the output; the cells cover the model's input.
   bool picture_size = true;
 };
 
-/// Reads semantic segmentation. A cell has the label of its greatest score, of equal ones the
-/// first; scores that are NaN or infinite do not count, and a cell without others has label 0.
-/// Thread-safe.
+/// Reads semantic segmentation. A cell has the label of its greatest score; of equal scores, the
+/// first label. Scores that are NaN or infinite do not count. A cell without other scores has label
+/// 0. Thread-safe.
 class VCAP_EXPORT SegmentationReader {
  public:
   /// Throws EngineError (invalid_model_spec) that names the setting at fault.

@@ -16,15 +16,15 @@ namespace vcap {
 struct SsdSettings {
   OutputRef output{};
   std::size_t classes = 1;  ///< how many labels the list has
-  /// Taken from the model's label to get the index into the list: 1 if label 0 is the background.
-  /// Labels below it are dropped.
+  /// Subtracted from the model's label to get the index into the list: 1 if label 0 is the
+  /// background. Detections with a smaller label are dropped.
   std::size_t label_offset = 0;
   DetectionFilter filter{.max_overlap = 1};  ///< such models suppress duplicates themselves
 };
 
-/// Reads detections that the model has decoded itself: [1,1,N,7] with the columns image number,
-/// label, confidence, x1, y1, x2, y2, the coordinates relative to the input. A row whose image
-/// number is negative ends the list. It is the layer DetectionOutput of OpenVINO and Caffe.
+/// Reads detections that the model has decoded itself, as in the layer DetectionOutput of OpenVINO
+/// and Caffe. The output is [1,1,N,7] with the columns image number, label, confidence, x1, y1, x2,
+/// y2. Coordinates are relative to the input. A row with a negative image number ends the list.
 ///
 /// Source: W. Liu et al., "SSD: Single Shot MultiBox Detector", ECCV 2016. Thread-safe.
 class VCAP_EXPORT SsdReader {

@@ -12,7 +12,7 @@
 
 namespace vcap {
 
-/// A line of text that was found in a picture, not yet read. Thread safety: value.
+/// A line of text that was found in a picture but is not read yet. Thread safety: value.
 struct TextBox {
   Coords corners{};  ///< four, clockwise from the left top, in pixels of the picture and within it
   double confidence = 0;  ///< in 0…1
@@ -25,8 +25,8 @@ struct TextBoxSettings {
   OutputRef output{};           ///< [1,1,H,W]: the probability that a cell belongs to text
   double cell_threshold = 0.3;  ///< the probability above which a cell counts as text, in 0…1
   double threshold = 0.6;       ///< the least mean probability within a box, in 0…1
-  double unclip_ratio = 1.5;    ///< how far boxes grow, in 0…100: area·ratio / perimeter a side
-  double min_side = 3;          ///< the least shorter side of a box in cells, before it grows
+  double unclip_ratio = 1.5;  ///< growth of boxes, in 0…100: area·ratio / perimeter at each side
+  double min_side = 3;        ///< least length of a box's shorter side in cells, before it grows
   std::size_t max_candidates = 1000;  ///< how many boxes are examined, > 0
 };
 
@@ -53,7 +53,7 @@ class VCAP_EXPORT TextBoxReader {
 /// A text that was read. Thread safety: value.
 struct RecognizedText {
   std::string text{};     ///< UTF-8 if the dictionary is
-  double confidence = 0;  ///< the mean of the characters', in 0…1; 0 for an empty text
+  double confidence = 0;  ///< the mean of the characters' confidences, in 0…1; 0 for an empty text
 
   bool operator==(const RecognizedText&) const = default;
 };
@@ -61,16 +61,16 @@ struct RecognizedText {
 /// How a TextLineReader reads. Thread safety: value.
 struct TextLineSettings {
   OutputRef output{};  ///< [1,T,C] or [T,1,C]: a score for each step and character
-  /// The characters in the order of their scores, without the blank: C − 1. A space is one of them
+  /// The C − 1 characters in the order of their scores, without the blank. A space is one of them
   /// if the model has it.
   std::vector<std::string> dictionary{};
-  std::size_t blank = 0;  ///< the place of the blank among the scores: 0 or, often, the last
-  bool logits = false;    ///< whether scores are logits, and not probabilities
+  std::size_t blank = 0;  ///< the index of the blank among the scores; often 0 or the last
+  bool logits = false;    ///< whether scores are logits instead of probabilities
 };
 
-/// Reads a line of text by greedy CTC decoding: the best character of each step; runs of one
-/// character become a single one, and blanks are left out. A character's confidence is that of its
-/// run's first step. A step with a NaN or infinite score counts as a blank.
+/// Reads a line of text by greedy CTC decoding. It takes the best character of each step, makes one
+/// character of each run, and leaves out blanks. A character's confidence is that of its run's
+/// first step. A step with a NaN or infinite score counts as a blank.
 ///
 /// Source: A. Graves et al., "Connectionist Temporal Classification", ICML 2006, section 3.2 (best
 /// path decoding). Thread-safe.

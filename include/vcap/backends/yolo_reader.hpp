@@ -14,7 +14,7 @@
 namespace vcap {
 
 /// How a YOLO model writes its candidates. Coordinates are pixels of the model's input, and scores
-/// are probabilities. C is the number of classes, K that of keypoints.
+/// are probabilities. C is the number of classes, K the number of keypoints.
 enum class YoloForm {
   v5,          ///< [1,N,5 + C]: centre x, y, width, height, objectness, class scores; v7 too
   v8,          ///< [1,4 + C + 3K,N]: the same without objectness, then x, y, confidence; v9, v11
@@ -35,8 +35,8 @@ struct YoloSettings {
 /// Reads the YOLO family. A candidate has the label of its best class; its confidence is that
 /// class's score, times the objectness if there is one.
 ///
-/// An output of the form v8 may also be transposed, [1,N,4 + C + 3K]; it is recognised by the
-/// length of its dimensions. If both have that length, it counts as not transposed.
+/// An output of the form v8 may also be transposed: [1,N,4 + C + 3K]. The reader recognises it by
+/// the length of its dimensions. If both have that length, it counts as not transposed.
 ///
 /// Source: G. Jocher et al., YOLOv5 (2020) and YOLOv8 (2023); A. Wang et al., "YOLOv10: Real-Time
 /// End-to-End Object Detection", 2024; Z. Ge et al., "YOLOX: Exceeding YOLO Series in 2021", 2021.

@@ -14,8 +14,9 @@ namespace vcap {
 /// How a YunetReader reads. Thread safety: value.
 struct YunetSettings {
   std::vector<int> strides{8, 16, 32};
-  /// Whether outputs are found by name: cls_8, obj_8, bbox_8, kps_8, cls_16 and so on. Otherwise by
-  /// their place: the class scores of all strides, then objectness, boxes and keypoints.
+  /// Whether outputs are found by name: cls_8, obj_8, bbox_8, kps_8, cls_16 and so on. Otherwise
+  /// they are found by index: the class scores of all strides, then objectness, boxes and
+  /// keypoints.
   bool by_name = true;
   std::vector<std::string> keypoints{"right_eye", "left_eye", "nose_tip", "right_mouth_corner",
                                      "left_mouth_corner"};

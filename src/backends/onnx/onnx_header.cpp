@@ -17,7 +17,7 @@ namespace {
 constexpr int kDeepestGraph = 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;
 
-/// Thrown with what is wrong; read_onnx_header adds the model's name.
+/// Says what is wrong with the file; read_onnx_header adds the model's name.
 struct Fault {
   std::string what;
 };
@@ -93,8 +93,8 @@ void add_numbers(const Field& field, std::vector<std::int64_t>& numbers) {
   while (!packed.empty()) numbers.push_back(static_cast<std::int64_t>(packed.varint()));
 }
 
-/// How many inputs an operation of ONNX's own takes at least, in the oldest version that readers
-/// know: https://github.com/onnx/onnx/blob/main/docs/Operators.md
+/// The least number of inputs of an operation of ONNX itself, in the oldest version that readers
+/// support: https://github.com/onnx/onnx/blob/main/docs/Operators.md
 std::size_t least_inputs(std::string_view operation) {
   static const std::map<std::string_view, std::size_t> least{
       {"Constant", 0},
@@ -160,7 +160,8 @@ std::size_t least_inputs(std::string_view operation) {
   return found != least.end() ? found->second : 1;
 }
 
-/// Bytes of an element in raw_data; 0: the type has none there, or has less than a byte.
+/// The size of an element in raw_data in bytes; 0 if raw_data cannot hold the type, or if the type
+/// is smaller than a byte.
 std::int64_t size_of_type(std::uint64_t type) {
   switch (type) {
     case 2:  // uint8
@@ -244,7 +245,7 @@ std::string check_tensor(std::string_view bytes) {
   if (elements == 0 && shape.size() > 1)
     throw Fault{"tensor \"" + name + "\" has no elements in " + std::to_string(shape.size()) +
                 " dimensions"};
-  if (size_of_type(type) == 0) return name;  // the engine knows the type, or refuses it
+  if (size_of_type(type) == 0) return name;  // the engine supports the type, or refuses it
   if (raw) values = static_cast<std::int64_t>(raw->size());
   const std::int64_t needed = raw ? elements * size_of_type(type) : elements;
   if (values != needed)
@@ -324,7 +325,7 @@ void check_node(std::string_view bytes, Names& known, int depth) {
   known.insert(outputs.begin(), outputs.end());
 }
 
-/// `known`: the names of the graphs around it.
+/// `known`: the names in the graphs around it.
 OnnxHeader check_graph(std::string_view bytes, Names known, int depth) {
   if (depth > kDeepestGraph) throw Fault{"graphs lie within graphs too deep"};
   OnnxHeader header;
@@ -334,7 +335,7 @@ OnnxHeader check_graph(std::string_view bytes, Names known, int depth) {
   while (const auto field = graph.next()) {
     if (field->number == 1) nodes.push_back(bytes_of(*field));
     if (field->number == 5) weights.insert(check_tensor(bytes_of(*field)));
-    if (field->number == 15) {  // a sparse tensor: its values have the name
+    if (field->number == 15) {  // a sparse tensor: the name is that of its values
       Message sparse(bytes_of(*field));
       while (const auto part = sparse.next())
         if (part->number == 1) weights.insert(check_tensor(bytes_of(*part)));

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As validate(PictureInput) allows.
+/// The limit that validate(PictureInput) has.
 constexpr std::int64_t kLongestSide = 1 << 14;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& name, const std::string& what) {
@@ -55,7 +55,7 @@ cv::dnn::Net read(const ModelFile& file) {
          "the engine openvino");
 }
 
-/// The shape of each input that is no picture, by name.
+/// The shape of each input that is not a picture, by name.
 using Shapes = std::map<std::string, std::vector<int>>;
 
 std::string text(const OnnxHeader::Input& input) {
@@ -171,7 +171,7 @@ class Normalization {
       : input_(input), channels_(input.colors == PictureInput::Colors::gray ? 1 : 3) {}
 
   cv::Mat blob(const cv::Mat& bgr) const {
-    // In floats, as other engines do, which do not round a gray value to a whole number.
+    // In floats, so that a gray value is not rounded to a whole number. Other engines do the same.
     cv::Mat colors;
     bgr.convertTo(colors, CV_32F);
     if (input_.colors == PictureInput::Colors::rgb) cv::cvtColor(colors, colors, cv::COLOR_BGR2RGB);
@@ -209,7 +209,8 @@ class Normalization {
 
 class Request final : public InferenceRequest {
  public:
-  /// `outputs` of the model in its order; empty: those that nothing in the model takes.
+  /// `outputs`: the names of the model's outputs, in its order. If empty, the outputs are those
+  /// that no layer of the model uses.
   Request(std::string name, cv::dnn::Net net, const PictureInput& input, cv::Size size,
           const Shapes& shapes, const std::vector<std::string>& outputs,
           const std::map<std::string, std::vector<float>>& constants)
@@ -284,7 +285,7 @@ class Request final : public InferenceRequest {
   std::vector<TensorView> outputs_{};
 };
 
-/// Reads the network for each request anew, since one network runs one picture at a time.
+/// Reads the network again for each request, since one network runs one picture at a time.
 class Model final : public CompiledModel {
  public:
   Model(const ModelFile& file, const PictureInput& input, std::optional<cv::Size> size,
@@ -326,7 +327,7 @@ class Model final : public CompiledModel {
       throw;
     } catch (const std::exception& error) {
       const std::string why = reason(error);
-      // The header was sound, so a node that OpenCV cannot make a layer of is one that it lacks.
+      // The header is valid, so if OpenCV cannot make a layer of a node, it lacks the operation.
       if (why.find("Can't create layer") != std::string::npos)
         refuse(ErrorCode::unsupported_model, file_.name,
                "has an operation that OpenCV lacks: " + why + "; try the engine openvino");

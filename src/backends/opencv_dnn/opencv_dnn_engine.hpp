@@ -6,9 +6,9 @@
 namespace vcap {
 
 /// The engine "opencv_dnn": OpenCV's own networks, on the CPU. Reads ONNX, frozen TensorFlow graphs
-/// (.pb), Darknet (.cfg, weights) and Caffe (.prototxt, weights); all of them copy the weights. One
-/// request at a time, which runs on all cores, in the thread that starts it. Thread safety:
-/// thread-safe.
+/// (.pb), Darknet (.cfg, weights) and Caffe (.prototxt, weights). OpenCV copies the weights of all
+/// these formats. One request runs at a time, on all cores, in the thread that starts it. Thread
+/// safety: thread-safe.
 class OpenCvDnnEngine final : public Engine {
  public:
   std::string name() const override { return "opencv_dnn"; }

@@ -10,19 +10,19 @@ namespace {
 
 using Constant = ov::op::v0::Constant;
 
-/// The operations by which readers of OpenVINO express compressed weights and their layout.
+/// Whether OpenVINO's readers use such a node to express compressed weights and their layout.
 bool decompresses(const ov::Node& node) {
   return ov::is_type<ov::op::v0::Convert>(&node) || ov::is_type<ov::op::v1::Subtract>(&node) ||
          ov::is_type<ov::op::v1::Multiply>(&node) || ov::is_type<ov::op::v1::Reshape>(&node) ||
          ov::is_type<ov::op::v1::Transpose>(&node);
 }
 
-/// The value of a tree of such operations over constants; null if it is anything else.
+/// The value of a tree of such nodes over constants; null if it is anything else.
 std::shared_ptr<Constant> value_of(const ov::Output<ov::Node>& source) {
   const std::shared_ptr<ov::Node> node = source.get_node_shared_ptr();
   if (auto constant = ov::as_type_ptr<Constant>(node)) return constant;
   if (!decompresses(*node) || source.get_partial_shape().is_dynamic()) return nullptr;
-  std::vector<std::shared_ptr<Constant>> values;  // which `inputs` point into
+  std::vector<std::shared_ptr<Constant>> values;  // `inputs` points into them
   ov::TensorVector inputs;
   for (const ov::Output<ov::Node>& input : node->input_values()) {
     const std::shared_ptr<Constant>& value = values.emplace_back(value_of(input));
@@ -42,7 +42,7 @@ bool is_convolution(const ov::Node& node) {
          ov::is_type<ov::op::v1::GroupConvolutionBackpropData>(&node);
 }
 
-/// Quantized inputs come out of a FakeQuantize, or of the conversion, shift and scale after one.
+/// A quantized input comes from a FakeQuantize, or from the conversion, shift and scale after one.
 bool is_quantized(const ov::Node& producer) {
   if (ov::is_type<ov::op::v0::FakeQuantize>(&producer)) return true;
   if (!ov::is_type<ov::op::v1::Multiply>(&producer)) return false;

@@ -32,7 +32,7 @@ class Sha256 {
   void add(const void* bytes, std::size_t size) {
     if (EVP_DigestUpdate(context_.get(), bytes, size) != 1) fail();
   }
-  /// With its length, so that two fields never run into each other.
+  /// Adds the length too, so that two fields cannot be mistaken for each other.
   void add_field(const void* bytes, std::size_t size) {
     const std::uint64_t length = size;
     add(&length, sizeof length);
@@ -55,7 +55,7 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-/// Of the key too, so that a file under another's name is not taken.
+/// Includes the key, so that a file under another key's name is not used.
 std::string digest_of(const std::string& key, const std::string& bytes) {
   Sha256 digest;
   digest.add_field(key.data(), key.size());
@@ -112,7 +112,7 @@ std::string ModelCache::key_of(const ModelFile& model, const PictureInput& input
                static_cast<std::uint64_t>(own.width), static_cast<std::uint64_t>(own.height),
                static_cast<std::uint64_t>(settings.goal),
                static_cast<std::uint64_t>(settings.precision), settings.streams, settings.threads});
-  // Their values go in with each request, and only their lengths into the model.
+  // Each request gets their values; only their lengths become part of the model.
   for (const auto& [name, values] : settings.constants) {
     add_text(name);
     add_numbers({values.size()});
@@ -147,7 +147,7 @@ std::optional<std::string> ModelCache::find(const std::string& key) const noexce
       refuse(key, "its digest is not that of its content");
       return std::nullopt;
     }
-    fs::last_write_time(path, fs::file_time_type::clock::now(), failed);  // used last
+    fs::last_write_time(path, fs::file_time_type::clock::now(), failed);  // marks it as used last
     return blob;
   } catch (const std::exception& error) {
     refuse(key, error.what());
@@ -164,7 +164,7 @@ void ModelCache::keep(const std::string& key,
     if (bytes > max_bytes_) return;
     fs::create_directories(folder_);
     make_room(bytes);
-    // Random, since processes in two containers may have one folder and the same number.
+    // Random, since processes in two containers may share a folder and have the same process id.
     staged = folder_ / (".staged-" + std::to_string(::getpid()) + "-" +
                         std::to_string(std::random_device{}()) + "-" +
                         std::to_string(std::random_device{}()));
@@ -198,7 +198,7 @@ void ModelCache::make_room(std::uint64_t bytes) const {
     fs::remove(model.path, ignored);
     total -= model.bytes;
   }
-  // What a process that died left behind.
+  // Files that a process left behind when it died.
   const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
   for (const auto& entry : fs::directory_iterator(folder_, ignored))
     if (entry.path().filename().string().starts_with(".staged-") &&

@@ -11,27 +11,28 @@
 
 namespace vcap {
 
-/// Compiled models in a folder, by the digest of all that they were made of.
+/// Compiled models in a folder. The key of a model is the digest of all that it was made from.
 ///
-/// A cache can only make a start faster: what cannot be read, is damaged, or cannot be written (a
-/// full disk, a folder without permission) is logged and compiled anew. The models that were used
-/// longest ago go when the folder is larger than its bound. Several processes may share a folder.
+/// A cache only makes a start faster. A model that cannot be read or is damaged is logged and
+/// compiled anew. A model that cannot be written (a full disk, a folder without permission) is
+/// logged. If the folder grows beyond its bound, the least recently used models are deleted.
+/// Several processes may share a folder.
 /// Thread safety: thread-safe.
 class ModelCache {
  public:
   ModelCache(std::filesystem::path folder, std::uint64_t max_bytes);
 
-  /// Of the model's bytes, its input, the settings that change how it is compiled, and `engine`:
-  /// name, version and device. 64 hexadecimal digits.
+  /// The digest of the model's bytes, its input, the settings that change how it is compiled, and
+  /// `engine`: name, version and device. 64 hexadecimal digits.
   static std::string key_of(const ModelFile& model, const PictureInput& input,
                             std::optional<cv::Size> size, const EngineSettings& settings,
                             const std::string& engine);
 
-  /// What was kept under the key, as it was; nothing if it is not there or not whole.
+  /// The bytes that were kept under the key; `nullopt` if they are absent or damaged.
   std::optional<std::string> find(const std::string& key) const noexcept;
-  /// Keeps what `make_blob` gives, unless it is larger than the bound.
+  /// Keeps the bytes that `make_blob` gives, unless they are more than the bound.
   void keep(const std::string& key, const std::function<std::string()>& make_blob) const noexcept;
-  /// Removes what the engine did not take.
+  /// Removes an entry that the engine did not accept.
   void refuse(const std::string& key, const std::string& why) const noexcept;
 
  private:

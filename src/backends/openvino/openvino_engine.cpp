@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks by OpenVINO (Apache-2.0). One core for all models of the process.
+// Runs networks with OpenVINO (Apache-2.0). All models of the process share one ov::Core.
 #include "backends/openvino/openvino_engine.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 namespace vcap {
 namespace {
 
-/// Goes up when the same model is compiled into something else, so that what older versions kept is
-/// not used.
+/// Increase it if the same model is now compiled into something else. Models that older versions
+/// kept are then not used.
 constexpr const char* kRevision = "2";
 
-/// "GPU" of "GPU.0", "MULTI" of "MULTI:GPU.0,CPU".
+/// The kind of a device: "GPU" for "GPU.0", "MULTI" for "MULTI:GPU.0,CPU".
 std::string kind_of(const std::string& device) {
   return device.substr(0, device.find_first_of(".:"));
 }
@@ -28,14 +28,14 @@ std::string joined(const std::vector<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-/// The devices that a name stands for: GPU.0 and CPU of "MULTI:GPU.0(4),CPU", none of "AUTO".
+/// The devices in a name: GPU.0 and CPU for "MULTI:GPU.0(4),CPU"; an empty list for "AUTO".
 std::vector<std::string> parts_of(const std::string& device) {
   const std::string kind = kind_of(device);
   if (kind != "AUTO" && kind != "MULTI" && kind != "HETERO" && kind != "BATCH") return {device};
   std::vector<std::string> parts;
   for (std::size_t at = device.find(':'); at != std::string::npos; at = device.find(',', at + 1)) {
     std::string part = device.substr(at + 1, device.find(',', at + 1) - at - 1);
-    if (part.starts_with('-')) part.erase(0, 1);  // AUTO:-GPU is all but that
+    if (part.starts_with('-')) part.erase(0, 1);  // AUTO:-GPU means all but GPU
     parts.push_back(part.substr(0, part.find('(')));
   }
   return parts;
@@ -51,14 +51,14 @@ std::string engine_device(const std::string& device) {
   return kind == "GPU" ? kind + "." + number : kind;
 }
 
-/// Asks the plugin of that kind alone: a list of all devices loads the plugins of all of them,
-/// which costs 25 MB and, with video hardware, its drivers.
+/// Asks only the plugin of that kind. A list of all devices would load all plugins. That costs 25
+/// MB and, with video hardware, loads its drivers.
 bool has_device(const ov::Core& core, const std::string& device) {
   const std::string kind = kind_of(device);
   std::vector<std::string> ids;
   try {
     ids = core.get_property(kind, ov::available_devices);
-  } catch (const std::exception&) {  // no plugin of that name, or one that cannot be loaded here
+  } catch (const std::exception&) {  // no plugin of that name, or it cannot be loaded here
     return false;
   }
   if (device == kind) return !ids.empty();
@@ -71,17 +71,17 @@ ov::AnyMap properties(const EngineSettings& settings, const std::string& device)
                                                     : ov::hint::PerformanceMode::THROUGHPUT)};
   const auto set = [&](auto property) { map.insert(property); };
   if (settings.precision == Precision::f32) set(ov::hint::inference_precision(ov::element::f32));
-  // Not on what spreads over several devices: each has words of its own.
+  // Only for the CPU: devices that spread a model over several others have properties of their own.
   if (kind_of(device) != "CPU") return map;
   if (settings.streams > 0) set(ov::num_streams(static_cast<std::int32_t>(settings.streams)));
   if (settings.threads > 0)
     set(ov::inference_num_threads(static_cast<std::int32_t>(settings.threads)));
-  // Several models pinned to the same cores would wait for each other while others are idle.
+  // Several models pinned to the same cores would wait for each other while other cores are idle.
   set(ov::hint::enable_cpu_pinning(false));
   return map;
 }
 
-/// The devices' full names and what they can calculate with, as far as they tell it.
+/// The devices' full names and capabilities, as far as the devices report them.
 std::string described(const ov::Core& core, const std::vector<std::string>& devices) {
   std::string text;
   for (const std::string& device : devices) try {
@@ -125,7 +125,7 @@ std::unique_ptr<CompiledModel> OpenVinoEngine::compile(const ModelFile& model,
   std::string key;
   if (settings.cache_folder) {
     cache.emplace(*settings.cache_folder, settings.cache_bytes);
-    // A folder may be shared with another machine: what is compiled depends on its processor.
+    // Another machine may share the folder, and a compiled model depends on the processor.
     key = ModelCache::key_of(model, input, size, settings,
                              kRevision + std::string(" openvino ") + version() + " " + device +
                                  " " + described(impl_->core, parts.empty() ? devices() : parts));

@@ -7,10 +7,10 @@
 
 namespace vcap {
 
-/// The engine "openvino". Reads IR (its weights in place), ONNX (parsed from the view; the parser
-/// keeps its own constants until the model is compiled) and TensorFlow Lite (its reader takes a
-/// path only, so the model stands in memory twice while it is compiled). Thread safety:
-/// thread-safe.
+/// The engine "openvino". Reads IR (uses its weights in place) and ONNX (parsed from the view; the
+/// parser keeps its own constants until the model is compiled). Also reads TensorFlow Lite and
+/// frozen TensorFlow graphs (.pb). Their readers take only a path, so the model is in memory twice
+/// while it is compiled. Thread safety: thread-safe.
 class OpenVinoEngine final : public Engine {
  public:
   OpenVinoEngine();

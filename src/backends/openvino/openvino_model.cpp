@@ -18,17 +18,18 @@ namespace {
 
 using Model = std::shared_ptr<ov::Model>;
 
-/// No tensor of a sane model is larger; one that is would end the process when it is allocated.
+/// No tensor of a normal model is larger, in bytes. A larger one would end the process when it is
+/// allocated.
 constexpr std::size_t kLargestTensor = std::size_t{1} << 31;
 
-/// The alignment of OpenVINO's bytes within a kept model, whose weights are used in place.
+/// The alignment of OpenVINO's bytes within a kept model, since its weights are used in place.
 constexpr std::size_t kBlobAlignment = 64;
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& name, const std::string& what) {
   throw EngineError(code, "model " + name + ": " + what);
 }
 
-/// The first line of what OpenVINO says; the others are places in its sources.
+/// The line of OpenVINO's message that has the reason. Other lines are places in its sources.
 std::string reason(const std::exception& error) {
   std::string text = error.what(), last;
   std::istringstream lines(text);
@@ -37,7 +38,7 @@ std::string reason(const std::exception& error) {
   return last.empty() ? text : last;
 }
 
-/// Those that OpenVINO's readers list, in their words; empty if something else is wrong.
+/// The operations that OpenVINO's readers list as missing; empty if something else is wrong.
 std::string lacking_operations(const std::exception& error) {
   constexpr std::string_view kList = "No conversion rule found for operations: ";
   const std::string text = error.what();
@@ -51,8 +52,8 @@ std::string name_of(const ov::Output<const ov::Node>& port) {
   return port.get_names().empty() ? port.get_node()->get_friendly_name() : port.get_any_name();
 }
 
-/// The name that the model's file has for an output. OpenVINO keeps a set of all names that a
-/// tensor ever had, and a result's own name, which may end with the number of a port.
+/// The name of an output in the model's file. OpenVINO keeps all names that a tensor ever had, and
+/// the own name of a result, which may end with the number of a port.
 std::string output_name(const ov::Output<const ov::Node>& port) {
   const std::string own = port.get_node()->get_friendly_name();
   const std::string plain = own.substr(0, own.find("/sink_port"));
@@ -101,7 +102,7 @@ bool may_be_channels(const ov::Dimension& dimension) {
   return dimension.is_static() && (dimension.get_length() == 1 || dimension.get_length() == 3);
 }
 
-/// true: NHWC.
+/// true: NHWC, false: NCHW.
 bool is_channels_last(const ov::Output<ov::Node>& port, const ov::PartialShape& shape,
                       const std::string& file, const PictureInput& input) {
   if (input.layout != PictureInput::Layout::automatic)
@@ -119,7 +120,7 @@ bool is_channels_last(const ov::Output<ov::Node>& port, const ov::PartialShape& 
              " does not tell where its channels are; give \"layout\", nchw or nhwc");
 }
 
-/// The size of the model's input for one picture, all its dimensions known.
+/// The shape of the model's input for one picture; all dimensions are known.
 ov::PartialShape fixed_shape(const ov::PartialShape& shape, bool channels_last,
                              const std::string& file, std::optional<cv::Size> size,
                              const PictureInput& input) {
@@ -206,7 +207,7 @@ void check_tensors(const Model& model, const std::string& file) {
     }
 }
 
-/// Devices that combine others, such as HETERO, may not tell; they are for throughput.
+/// Devices that combine others, such as HETERO, may not report it; they count as throughput.
 bool is_for_latency(const ov::CompiledModel& compiled) {
   const auto names = compiled.get_property(ov::supported_properties);
   return std::ranges::find(names, ov::hint::performance_mode.name()) != names.end() &&
@@ -217,8 +218,8 @@ std::vector<float> channels(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-/// Pictures go in as they are: 8-bit BGR. What is left of the way to the model's input becomes a
-/// part of the model.
+/// Makes the rest of the preprocessing a part of the model, so that pictures go in as they are:
+/// 8-bit BGR.
 Model with_preprocessing(const Model& model, std::size_t picture, bool channels_last,
                          const PictureInput& input) {
   ov::preprocess::PrePostProcessor processor(model);
@@ -261,11 +262,11 @@ OpenVinoModel::OpenVinoModel(std::string name, ov::CompiledModel compiled,
 
 std::size_t OpenVinoModel::optimal_requests() const {
   const std::size_t running = parallel_requests();
-  // While these run, others are prepared and wait, so that a stream whose request ends has the next
-  // one without a thread's wake-up. Two at least: with one, a model that shares the device often
-  // had no request ready during its turn. They cost no processor time that could be measured, and
-  // the memory of an input and the outputs. For latency there is none: preparing would take cores
-  // from the picture that runs.
+  // More requests than run at the same time: the others are prepared and wait. So a stream whose
+  // request ends has the next one without waking a thread. There are at least two: with one, a
+  // model that shares the device often had no request ready during its turn. They cost no processor
+  // time that could be measured, and the memory of an input and the outputs. For latency there are
+  // no such requests: preparing them would take cores from the picture that runs.
   constexpr std::size_t kFewest = 2;
   return is_for_latency(compiled_) ? running : running + std::max(kFewest, (running + 5) / 6);
 }
@@ -285,7 +286,7 @@ std::unique_ptr<InferenceRequest> OpenVinoModel::make_request() {
 
 std::string OpenVinoModel::exported() const {
   std::ostringstream blob;
-  // Before OpenVINO's own bytes: which of the inputs is the picture, and the outputs' names.
+  // Before OpenVINO's own bytes: the index of the picture input, and the names of the outputs.
   std::string head =
       nlohmann::json{{"picture_input", picture_input_}, {"outputs", outputs_}}.dump();
   head.append((kBlobAlignment - 1) - head.size() % kBlobAlignment, ' ');
@@ -342,7 +343,7 @@ std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, std::string
   const nlohmann::json head = nlohmann::json::parse(blob.substr(0, end));
   const ov::Tensor bytes(ov::element::u8, {blob.size() - end - 1}, blob.data() + end + 1);
   ov::CompiledModel compiled = core.import_model(bytes, device, properties);
-  // Moving the string moves none of its bytes.
+  // Moving the string does not move its bytes.
   return std::make_unique<OpenVinoModel>(
       model.name, std::move(compiled), head.at("picture_input").get<std::size_t>(),
       head.at("outputs").get<std::vector<std::string>>(), settings.constants, std::move(blob));

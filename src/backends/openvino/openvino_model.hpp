@@ -10,7 +10,7 @@ namespace vcap {
 /// A model that OpenVINO has compiled. Thread safety: thread-safe.
 class OpenVinoModel final : public CompiledModel {
  public:
-  /// `blob`: what `compiled` was imported from, whose weights it uses in place.
+  /// `blob`: the bytes that `compiled` was imported from; it uses their weights in place.
   OpenVinoModel(std::string name, ov::CompiledModel compiled, std::size_t picture_input,
                 std::vector<std::string> outputs,
                 std::map<std::string, std::vector<float>> constants, std::string blob = {});
@@ -20,7 +20,7 @@ class OpenVinoModel final : public CompiledModel {
   std::size_t parallel_requests() const override;
   std::unique_ptr<InferenceRequest> make_request() override;
 
-  /// For the cache: what import_openvino_model takes.
+  /// The bytes for the cache, which import_openvino_model takes.
   std::string exported() const;
 
  private:
@@ -38,7 +38,8 @@ std::unique_ptr<OpenVinoModel> compile_openvino_model(
     ov::Core& core, const ModelFile& model, const PictureInput& input, std::optional<cv::Size> size,
     const EngineSettings& settings, const std::string& device, const ov::AnyMap& properties);
 
-/// Of what exported() gave. Throws what OpenVINO throws if it does not take it.
+/// Makes a model from the result of exported(). Throws what OpenVINO throws if it does not accept
+/// it.
 std::unique_ptr<OpenVinoModel> import_openvino_model(ov::Core& core, std::string blob,
                                                      const ModelFile& model,
                                                      const EngineSettings& settings,

@@ -45,10 +45,10 @@ OpenVinoRequest::OpenVinoRequest(const std::string& model, ov::InferRequest requ
 }
 
 OpenVinoRequest::~OpenVinoRequest() {
-  // The callback must not come after the members that it uses.
+  // Waits, since the callback uses the members.
   try {
     request_.wait();
-  } catch (...) {  // told already
+  } catch (...) {  // `done` got the error already
   }
 }
 
@@ -74,8 +74,8 @@ bool OpenVinoRequest::share_input(const cv::Mat& picture) {
 
 void OpenVinoRequest::start(Done done) {
   try {
-    // Each time anew: OpenVINO takes the callback out while it runs, and whoever it tells may start
-    // the request again before it is put back.
+    // Set for each start: OpenVINO takes the callback out while it runs, and `done` may start the
+    // request again before OpenVINO puts it back.
     request_.set_callback([model = model_, done = std::move(done)](std::exception_ptr error) {
       done(error ? described(model, std::move(error)) : nullptr);
     });

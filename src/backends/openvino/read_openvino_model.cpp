@@ -25,12 +25,12 @@ namespace fs = std::filesystem;
 }
 
 ov::Tensor view(std::span<const std::byte> bytes) {
-  // OpenVINO reads the weights only; its tensors know no const.
+  // OpenVINO only reads the weights, but its tensors cannot be const.
   return {ov::element::u8, {bytes.size()}, const_cast<std::byte*>(bytes.data())};
 }
 
-/// A path to bytes in memory, with a file name that ends as the model's does: some readers of
-/// OpenVINO take a path only and look at its ending. Gone with this object.
+/// A path to bytes in memory, with the ending of the model's file name. Some readers of OpenVINO
+/// take only a path and look at its ending. The destructor removes the path.
 class MemoryPath {
  public:
   MemoryPath(const ModelFile& file, const std::string& ending) {
@@ -52,7 +52,7 @@ class MemoryPath {
   const fs::path& path() const { return link_; }
 
  private:
-  /// For the link alone, so any place will do.
+  /// The folder holds only the link, so its place does not matter.
   void make_folder(const ModelFile& file) {
     std::error_code failed;
     const fs::path temporary = fs::temp_directory_path(failed);  // TMPDIR
@@ -117,7 +117,7 @@ std::shared_ptr<ov::Model> read(ov::Core& core, const ModelFile& file) {
     return core.read_model(text, view(file.weights));
   }
   if (ending == ".onnx") {
-    read_onnx_header(file);  // what OpenVINO's reader takes on trust
+    read_onnx_header(file);  // checks what OpenVINO's reader does not check
     return core.read_model(text, ov::Tensor());
   }
   if (ending == ".tflite" || ending == ".pb")

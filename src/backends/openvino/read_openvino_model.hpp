@@ -9,7 +9,7 @@
 
 namespace vcap {
 
-/// The model in the file, whose weights the result may point into. Throws EngineError
+/// Reads the model in the file. The result may point into the file's weights. Throws EngineError
 /// (unreadable_model), or what OpenVINO throws.
 std::shared_ptr<ov::Model> read_openvino_model(ov::Core& core, const ModelFile& file);
 
