@@ -3,7 +3,7 @@
 # vcap_add_capsule(<name>
 #   SOURCES <file>...            the plugin's sources
 #   [FILES <path>|<name>=<path>...]  what else goes into the capsule, under its own or that name
-#   [LIBRARIES <target>...])     what the plugin links besides vcap::vcap
+#   [LIBRARIES <target>...])     what the plugin links besides vcap::core
 #
 # Builds the plugin <name> and packs it into ${CMAKE_CURRENT_BINARY_DIR}/<name>.cap. The property
 # VCAP_CAPSULE_FILE of the target <name> holds that path; the target <name>_cap makes it.
@@ -15,7 +15,7 @@ function(vcap_add_capsule name)
   endif()
 
   add_library(${name} MODULE ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE vcap::vcap ${arg_LIBRARIES})
+  target_link_libraries(${name} PRIVATE vcap::core ${arg_LIBRARIES})
   target_compile_features(${name} PRIVATE cxx_std_20)
   set_target_properties(${name} PROPERTIES
     PREFIX "" OUTPUT_NAME capsule

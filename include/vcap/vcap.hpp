@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file Everything that a host application needs.
+/// @file Everything that a host needs that runs capsules on videos: the library vcap::vcap.
 #pragma once
 
-#include "vcap/base/error.hpp"
-#include "vcap/base/log.hpp"
-#include "vcap/base/version.hpp"
+#include "vcap/core.hpp"
 #include "vcap/jobs/bulk.hpp"
 #include "vcap/jobs/task_queue.hpp"
-#include "vcap/loading/encrypt_capsule.hpp"
-#include "vcap/loading/fetch_resources.hpp"
-#include "vcap/loading/load_capsule.hpp"
-#include "vcap/loading/manifest.hpp"
-#include "vcap/loading/package_capsule.hpp"
-#include "vcap/loading/sign_capsule.hpp"
 #include "vcap/observe/trace.hpp"
 #include "vcap/pipeline/metrics_server.hpp"
 #include "vcap/pipeline/pipeline.hpp"

@@ -11,6 +11,7 @@
 #include <set>
 #include <system_error>
 
+#include "files/library_folder.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/version.hpp"
 
@@ -26,14 +27,7 @@ std::string suffix() {
 }
 
 /// The folder of this library, in which engines' libraries are installed.
-fs::path own_folder() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)
-    return {};
-  std::error_code ignored;
-  const fs::path real = fs::canonical(info.dli_fname, ignored);
-  return ignored ? fs::path(info.dli_fname).parent_path() : real.parent_path();
-}
+fs::path own_folder() { return folder_of_library(reinterpret_cast<const void*>(&own_folder)); }
 
 std::string remedy_for(std::string_view name) {
   if (name == "openvino")

@@ -6,7 +6,7 @@
 namespace vcap::detail {
 
 /// The machine's monotonic clock. Thread safety: thread-safe.
-class SteadyClock final : public Clock {
+class VCAP_EXPORT SteadyClock final : public Clock {
  public:
   time_point now() const noexcept override;
   void wait_until(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "capsule/fifo_mutex.hpp"
+#include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule_info.hpp"
 #include "vcap/capsule/stream_state.hpp"
 #include "vcap/model/frame.hpp"
@@ -83,6 +84,6 @@ class StreamStates {
 };
 
 /// The seed of a stream without a given one: the same for the same id on every machine.
-std::uint64_t seed_of(std::string_view stream_id) noexcept;
+VCAP_EXPORT std::uint64_t seed_of(std::string_view stream_id) noexcept;
 
 }  // namespace vcap::detail

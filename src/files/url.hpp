@@ -8,7 +8,7 @@
 
 namespace vcap {
 
-bool is_url(std::string_view text);
+VCAP_EXPORT bool is_url(std::string_view text);
 
 /// The URL for messages and logs, which must not contain a camera's password. Leaves out the
 /// password before the host and the values of query parameters such as ?pwd=….

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <opencv2/imgproc.hpp>
-#include <opencv2/videoio.hpp>
 
 #include "files/output_file.hpp"
 #include "media/av_log.hpp"
+#include "media/opencv_io.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/image/draw_nodes.hpp"
@@ -21,12 +21,12 @@ namespace {
 /// The rate of a clip if the source's rate is unknown.
 constexpr double kDefaultRate = 25;
 
-int codec_of(const std::filesystem::path& path) {
+OpenCvIo::Codec codec_of(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (extension == ".mp4") return cv::VideoWriter::fourcc('m', 'p', '4', 'v');
-  if (extension == ".avi") return cv::VideoWriter::fourcc('M', 'J', 'P', 'G');
+  if (extension == ".mp4") return OpenCvIo::Codec::mpeg4;
+  if (extension == ".avi") return OpenCvIo::Codec::mjpeg;
   throw OutputError(ErrorCode::output_open, "output " + path.string() +
                                                 ": the form of a clip is told by its extension, "
                                                 "which must be .mp4 or .avi");
@@ -75,7 +75,7 @@ class AnnotatedVideoSink final : public Sink {
     // size that a frame may take and a reserve for the index. close() checks the rest.
     try {
       file_.check_space(image.total() * image.elemSize() + kReserve);
-      writer_.write(image);
+      clip_->write(image);
     } catch (const cv::Exception& error) {
       fail("cannot be written further: " + error.err);
     } catch (const OutputError&) {
@@ -95,7 +95,7 @@ class AnnotatedVideoSink final : public Sink {
   void close() override {
     const std::lock_guard lock(mutex_);
     if (std::exchange(closed_, true)) return;
-    writer_.release();
+    clip_.reset();
     if (broken_) fail("is incomplete, since writing it failed; it was not kept");
     if (frames_ == 0) {
       log(LogLevel::warning,
@@ -117,12 +117,8 @@ class AnnotatedVideoSink final : public Sink {
   void open(cv::Size size) {
     size_ = size;
     take_av_log();  // OpenCV writes through libav
-    try {
-      writer_.open(file_.written_at().string(), cv::CAP_FFMPEG, codec_, rate_, size);
-    } catch (const cv::Exception&) {
-      // The exception adds nothing: writer_.isOpened() is false.
-    }
-    if (!writer_.isOpened())
+    clip_ = opencv_io().open_clip(file_.written_at(), codec_, rate_, size);
+    if (!clip_)
       fail("cannot be encoded: no clip of " + std::to_string(size.width) + " × " +
            std::to_string(size.height) + " pixels at " + std::to_string(rate_) +
            " frames a second can be made; try .avi or another rate");
@@ -140,26 +136,16 @@ class AnnotatedVideoSink final : public Sink {
 
   /// Checks the written clip: it must have all frames, and the last one must be decodable.
   void check_result() {
-    cv::VideoCapture clip;
-    try {
-      clip.open(file_.written_at().string(), cv::CAP_FFMPEG);
-    } catch (const cv::Exception&) {
-    }
-    cv::Mat last;
-    const bool whole = clip.isOpened() &&
-                       std::llround(clip.get(cv::CAP_PROP_FRAME_COUNT)) == frames_ &&
-                       clip.set(cv::CAP_PROP_POS_FRAMES, static_cast<double>(frames_ - 1)) &&
-                       clip.read(last) && !last.empty();
-    if (!whole)
+    if (!opencv_io().is_whole(file_.written_at(), frames_))
       fail("came out damaged: not all of its " + std::to_string(frames_) +
            " frames are there; check the disk's space; it was not kept");
   }
 
-  const int codec_;
+  const OpenCvIo::Codec codec_;
   const double rate_;
   std::mutex mutex_;
   OutputFile file_;
-  cv::VideoWriter writer_;
+  std::unique_ptr<ClipWriter> clip_;
   cv::Size size_;
   cv::Mat last_;  ///< as it was written
   std::int64_t frames_ = 0;

@@ -9,8 +9,9 @@
 #include <stop_token>
 #include <utility>
 
-#include <opencv2/imgcodecs.hpp>
+#include <opencv2/core.hpp>
 
+#include "media/opencv_io.hpp"
 #include "sources/file_list.hpp"
 #include "sources/stored_source.hpp"
 #include "vcap/base/error.hpp"
@@ -29,8 +30,7 @@ constexpr std::int64_t kImagesPerSecond = 25;
 cv::Mat load_image(const fs::path& file) {
   std::string reason = "it is broken, or no image of a known form";
   try {
-    // 8 bit and BGR, whatever the file holds.
-    cv::Mat image = cv::imread(file.string(), cv::IMREAD_COLOR);
+    cv::Mat image = opencv_io().read_image(file);
     if (!image.empty()) return image;
   } catch (const cv::Exception& error) {
     reason = error.err;

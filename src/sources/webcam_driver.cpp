@@ -2,62 +2,27 @@
 #include "sources/webcam_driver.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <string>
 #include <system_error>
-#include <utility>
 
-#include <opencv2/videoio.hpp>
+#include "media/opencv_io.hpp"
 
 namespace vcap {
 namespace {
 
 namespace fs = std::filesystem;
 
-class CaptureDevice final : public WebcamDevice {
- public:
-  explicit CaptureDevice(cv::VideoCapture capture) : capture_(std::move(capture)) {}
-
-  cv::Size size() const override {
-    return {static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_WIDTH)),
-            static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_HEIGHT))};
-  }
-  double frames_per_second() const override { return capture_.get(cv::CAP_PROP_FPS); }
-  cv::Mat read() override {
-    // A new Mat each time: the driver's picture is then copied into new memory, and frames that
-    // were given keep their pixels.
-    cv::Mat image;
-    return capture_.read(image) ? image : cv::Mat();
-  }
-  std::optional<std::chrono::nanoseconds> time() const override {
-    const double ms = capture_.get(cv::CAP_PROP_POS_MSEC);
-    if (!(ms > 0 && ms < 9e12)) return std::nullopt;
-    return std::chrono::nanoseconds(std::llround(ms * 1e6));
-  }
-
- private:
-  cv::VideoCapture capture_;
-};
-
 class CaptureDriver final : public WebcamDriver {
  public:
   std::vector<Webcam> list() const override { return list_webcams(); }
   std::unique_ptr<WebcamDevice> open(int index) const override {
-    cv::VideoCapture capture;
-    try {
-      capture.open(index, cv::CAP_V4L2);
-    } catch (const cv::Exception&) {
-      // The exception adds nothing: capture.isOpened() is false.
-    }
-    if (!capture.isOpened()) return nullptr;
-    return std::make_unique<CaptureDevice>(std::move(capture));
+    return opencv_io().open_webcam(index);
   }
 };
 
 }  // namespace
 
-WebcamDevice::~WebcamDevice() = default;
 WebcamDriver::~WebcamDriver() = default;
 
 std::shared_ptr<const WebcamDriver> make_webcam_driver() {

@@ -2,10 +2,10 @@
 //
 //   LD_PRELOAD=fault_interposer.so fault_driver SCENARIO allocation|files PLUGIN
 //
-// Runs a scenario with the first call failing, then the second, and so on until it runs through
-// without a fault. Each run is a child of its own, since a library is loaded once in a process. A
-// run must succeed, or throw a std::exception and leave nothing behind; two more runs in the same
-// child must succeed, and then hold the same memory and descriptors as if nothing had failed.
+// Runs a scenario in which the first call fails, then the second, and so on, until no call fails.
+// Each run has its own child process, since a process loads a library once. A run must succeed, or
+// throw a std::exception and leave nothing behind. Two more runs in the same child must succeed.
+// They must then hold the same memory and descriptors as if nothing had failed.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ struct Interposer {
   faults::FailedStack failed_stack = interposed<faults::FailedStack>("fault_failed_stack");
 };
 
-/// Whether the failed call was made, by whatever way, in a function whose mangled name has `part`.
+/// Whether the failed call has a direct or indirect caller whose mangled name contains `part`.
 bool has_failed_in(const Interposer& interposer, const char* part) {
   void** callers = nullptr;
   const int count = interposer.failed_stack(callers);
@@ -64,12 +64,12 @@ bool has_failed_in(const Interposer& interposer, const char* part) {
   return false;
 }
 
-/// Whether the failed call was made by a function of nlohmann::json, through the standard library
-/// at most.
+/// Whether a function of nlohmann::json made the failed call, directly or through the standard
+/// library.
 bool has_failed_in_json(const Interposer& interposer) {
   void** callers = nullptr;
   const int count = interposer.failed_stack(callers);
-  for (int i = 2; i < count; ++i) {  // after two of the interposer's
+  for (int i = 2; i < count; ++i) {  // skips two functions of the interposer
     const std::string name = faults::function_at(callers[i]);
     const auto begins = [&name](const char* start) { return name.starts_with(start); };
     if (begins("_ZNSt") || begins("_ZNKSt") || begins("_ZSt") || begins("_ZN9__gnu_cxx")) continue;
@@ -78,19 +78,24 @@ bool has_failed_in_json(const Interposer& interposer) {
   return false;
 }
 
-/// The destructor of nlohmann::json asks for memory, and so ends the process where there is none;
-/// where memory fails while a value changes its type, what is left of it cannot be destroyed.
-/// Nothing that uses it can do anything about either.
+/// The destructor of nlohmann::json allocates memory, so it ends the process if there is none. If
+/// an allocation fails while a value changes its type, the rest of the value cannot be destroyed.
+/// Code that uses the library can prevent neither.
 constexpr int kExcused = 77;
+
+void print_failed_stack(const Interposer& interposer) {
+  void** callers = nullptr;
+  const int count = interposer.failed_stack(callers);
+  for (int i = 0; i < count; ++i)
+    std::fprintf(stderr, "  %s\n", faults::function_at(callers[i]).c_str());
+}
+
 void exit_where_json_ended_the_process(int signal) {
   std::signal(signal, SIG_DFL);
   const Interposer interposer;
   interposer.disarm();
   if (has_failed_in_json(interposer)) ::_exit(kExcused);
-  void** callers = nullptr;
-  const int count = interposer.failed_stack(callers);
-  for (int i = 0; i < count; ++i)
-    std::fprintf(stderr, "  %s\n", faults::function_at(callers[i]).c_str());
+  print_failed_stack(interposer);
   std::raise(signal);
 }
 
@@ -98,7 +103,7 @@ long count_of(const char* folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
 }
 
-/// What a finished run holds on to: libraries, caches.
+/// What a finished run still holds, such as libraries and caches.
 struct Holdings {
   long allocations = 0;
   long descriptors = 0;
@@ -106,7 +111,7 @@ struct Holdings {
 };
 
 struct Scenario {
-  std::function<void()> prepare{};  ///< before each run, unfaulted
+  std::function<void()> prepare{};  ///< before each run, without faults
   std::function<void()> run{};
 };
 
@@ -122,7 +127,7 @@ void load_run_close(const fs::path& capsule_file) {
   capsule->close();
 }
 
-/// In a child of its own, since it loads the plugin.
+/// Calls it in a child process, since it loads the plugin.
 void in_child(const std::function<void()>& call) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -134,13 +139,13 @@ void in_child(const std::function<void()>& call) {
     throw std::runtime_error("the preparation failed");
 }
 
-/// In the working folder, which holds "words.txt" already.
+/// The scenario of that name. Works in the current folder, which already has "words.txt".
 Scenario scenario_of(const std::string& name, const fs::path& plugin) {
   const auto pack = [plugin] { vcap::package_capsule(contents_of(plugin), "a.cap"); };
   in_child(pack);
-  // OpenSSL sets itself up at its first use, once: where that fails, it stays failed for the life
-  // of the process. So it is used before any fault, by what loads no plugin.
-  // It also keeps a list of errors, for each thread, from the first one on.
+  // OpenSSL initialises itself once, at its first use. If that fails, it stays unusable until the
+  // process ends. So a call that loads no plugin uses OpenSSL before any fault.
+  // From its first error on, it also keeps a list of errors for each thread.
   vcap::verify_capsule("a.cap");
   ERR_raise(ERR_LIB_USER, ERR_R_MALLOC_FAILURE);
   ERR_clear_error();
@@ -156,7 +161,7 @@ class Sweep {
  public:
   Sweep(Scenario scenario, faults::Kind kind) : scenario_(std::move(scenario)), kind_(kind) {}
 
-  /// How many ended in the destructor of nlohmann::json.
+  /// How many runs ended in the destructor of nlohmann::json.
   long excused() const { return excused_; }
 
   /// The number of faults tried.
@@ -178,7 +183,7 @@ class Sweep {
     const pid_t child = ::fork();
     if (child == 0) {
       ::alarm(kHangSeconds);
-      std::set_terminate(std::abort);  // without a word about it
+      std::set_terminate(std::abort);  // prints no message
       std::signal(SIGABRT, exit_where_json_ended_the_process);
       std::signal(SIGSEGV, exit_where_json_ended_the_process);
       const Report report = faulted_run(nth);
@@ -204,9 +209,9 @@ class Sweep {
     return report;
   }
 
-  /// In the child.
+  /// Runs in the child.
   Report faulted_run(long nth) {
-    char failure[500] = "";  // not a std::string, which would count as held
+    char failure[500] = "";  // a std::string would count as held memory
     scenario_.prepare();
     const long files = count_of(".");
     interposer_.arm(kind_, nth);
@@ -249,13 +254,13 @@ class Sweep {
   }
 
   Holdings now() const {
-    ERR_clear_error();  // OpenSSL's list of its last errors
+    ERR_clear_error();  // frees OpenSSL's list of errors
     const long allocations = interposer_.outstanding();
     return {.allocations = allocations, .descriptors = count_of("/proc/self/fd")};
   }
 
-  /// Before 3.11.3, the constructors of nlohmann::json drop what they have made so far where memory
-  /// fails in the middle, be it in vcap's to_json, which they call.
+  /// Before 3.11.3, the constructors of nlohmann::json leak the parts that they have made if an
+  /// allocation fails in the middle. This includes allocations in vcap's to_json, which they call.
   bool is_leak_of_json(const Holdings& holdings) const {
     constexpr int kVersion = NLOHMANN_JSON_VERSION_MAJOR * 10000 +
                              NLOHMANN_JSON_VERSION_MINOR * 100 + NLOHMANN_JSON_VERSION_PATCH;
@@ -272,6 +277,7 @@ class Sweep {
     const char* const call = interposer_.failed_call();
     std::fprintf(stderr, "fault %ld (%s) %s\n", nth, call != nullptr ? call : "none",
                  fault.c_str());
+    print_failed_stack(interposer_);
     ::_exit(1);
   }
 
@@ -287,7 +293,7 @@ class Sweep {
 int main(int count, char** arguments) try {
   if (count != 4) throw std::runtime_error("usage: fault_driver SCENARIO allocation|files PLUGIN");
   const std::string kind = arguments[2];
-  // Forking is sound only while there is one thread.
+  // fork() is safe only while there is one thread.
   if (count_of("/proc/self/task") != 1) throw std::runtime_error("a library has started a thread");
   std::string folder = (fs::temp_directory_path() / "vcap-faults-XXXXXX").native();
   if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A layer includes only layers under it, and public headers show no other library than OpenCV's
-// core and nlohmann_json (docs/architecture.md). Read from every #include of the tree.
+// core and nlohmann_json (docs/architecture.md). The tests read every #include of the tree.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Texts = std::vector<std::string>;
 
-/// Each layer with those right under it; what these may include, it may too.
+/// Each layer with the layers directly under it. It may also include what these may include.
 const std::map<std::string, std::set<std::string>> kLayers = {
     {"base", {}},
     {"model", {"base"}},
@@ -35,9 +35,10 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"loading/plugin", {"files", "capsule"}},
     {"loading/resources", {"files", "capsule"}},
     {"loading", {"loading/archive", "loading/plugin", "loading/resources"}},
-    {"backends", {"capsule", "image", "algorithms"}},
+    {"backends", {"files", "capsule", "image", "algorithms"}},
     {"media", {"files", "model"}},
     {"sources", {"media"}},
+    {"opencv_io", {"media"}},
     {"records", {"media", "image", "algorithms"}},
     {"plan", {"capsule"}},
     {"workers", {"base"}},
@@ -49,8 +50,8 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"cli", {"testing", "jobs", "backends", "algorithms"}},
 };
 
-/// The headers in include/vcap itself: made for users, and not for layers but the command.
-const std::set<std::string> kUmbrellas = {"vcap/vcap.hpp", "vcap/capsule.hpp"};
+/// The headers in include/vcap itself. They are for users and the command, not for other layers.
+const std::set<std::string> kUmbrellas = {"vcap/vcap.hpp", "vcap/core.hpp", "vcap/capsule.hpp"};
 
 bool may_include(const std::string& layer, const std::string& other) {
   if (layer == other) return true;
@@ -61,7 +62,7 @@ bool may_include(const std::string& layer, const std::string& other) {
 }
 
 struct File {
-  std::string path;  ///< from the tree's root: "src/model/uuid.cpp"
+  std::string path;  ///< relative to the tree's root, such as "src/model/uuid.cpp"
   Texts lines;
 
   bool is_public() const { return path.starts_with("include/"); }
@@ -71,8 +72,8 @@ struct File {
 };
 
 struct Include {
-  std::string place;   ///< "src/model/uuid.cpp:3"
-  std::string target;  ///< what stands between the quotes or brackets
+  std::string place;   ///< such as "src/model/uuid.cpp:3"
+  std::string target;  ///< the text between the quotes or brackets
   bool quoted;
 };
 
@@ -87,9 +88,10 @@ std::vector<Include> includes_of(const File& file) {
   return includes;
 }
 
-/// "model" of "include/vcap/model/uuid.hpp", "src/model/json_view.hpp" and of the same without
-/// their first folders, "loading/crypto" of "src/loading/crypto/encryption.hpp"; "" if no folder
-/// tells it. A folder within a layer that is none itself belongs to that layer.
+/// The layer of a file: "model" for "include/vcap/model/uuid.hpp", "src/model/json_view.hpp" and
+/// these paths without their first folders; "loading/crypto" for
+/// "src/loading/crypto/encryption.hpp"; "" for a path without a folder. A folder in a layer that is
+/// no layer belongs to that layer.
 std::string layer_of(std::string path) {
   for (const std::string prefix : {"include/", "src/", "vcap/"}) {
     if (path.starts_with(prefix)) path.erase(0, prefix.size());
@@ -100,7 +102,7 @@ std::string layer_of(std::string path) {
   return kLayers.contains(within) ? within : path.substr(0, first);
 }
 
-/// What is wrong with an #include of the project's own; nothing where it is right.
+/// What is wrong with an #include of the project's own headers; nullopt if it is valid.
 std::optional<std::string> broken_layer_rule(const File& file, const Include& include) {
   const bool own = include.quoted || include.target.starts_with("vcap/");
   if (!own || file.is_umbrella()) return std::nullopt;
@@ -118,11 +120,11 @@ std::optional<std::string> broken_layer_rule(const File& file, const Include& in
   return "layer " + layer + " may not include " + other + " (" + include.target + ")";
 }
 
-/// What is wrong with an #include of another library in a public header.
+/// What is wrong with an #include of another library in a public header; nullopt if it is valid.
 std::optional<std::string> broken_library_rule(const File& file, const Include& include) {
   const std::string& target = include.target;
   if (!file.is_public() || include.quoted || target.starts_with("vcap/")) return std::nullopt;
-  // The standard library's headers have neither folder nor extension.
+  // Headers of the standard library have no folder and no extension.
   const bool standard = target.find_first_of("/.") == std::string::npos;
   if (standard || target.starts_with("nlohmann/") || target.starts_with("opencv2/core/") ||
       target == "opencv2/core.hpp") {
@@ -166,7 +168,7 @@ const std::vector<File>& tree() {
   return files;
 }
 
-TEST(Tree, HasFilesOfKnownLayersAlone) {
+TEST(Tree, HasFilesOnlyInKnownLayers) {
   std::set<std::string> layers;
   std::size_t includes = 0;
   for (const File& file : tree()) {
@@ -175,13 +177,13 @@ TEST(Tree, HasFilesOfKnownLayersAlone) {
     EXPECT_TRUE(kLayers.contains(layer_of(file.path))) << file.path << " is in no layer's folder";
     layers.insert(layer_of(file.path));
   }
-  // So that a wrong folder or expression cannot pass for a tree without faults.
+  // This fails if a wrong folder or expression finds no files or no includes.
   EXPECT_THAT(layers, testing::IsSupersetOf(
                           {"base", "model", "batching", "capsule", "loading", "streams", "cli"}));
   EXPECT_GT(includes, tree().size());
 }
 
-TEST(Tree, IncludesOnlyLayersUnderTheOneThatIncludes) {
+TEST(Tree, IncludesOnlyLowerLayers) {
   EXPECT_THAT(complaints(tree(), broken_layer_rule), IsEmpty());
 }
 
@@ -189,7 +191,7 @@ TEST(Tree, ShowsNoOtherLibraryInPublicHeaders) {
   EXPECT_THAT(complaints(tree(), broken_library_rule), IsEmpty());
 }
 
-/// What the layer rule says of one file with these lines.
+/// The complaints of the layer rule about one file with these lines.
 Texts layer_complaints(const std::string& path, const Texts& lines) {
   return complaints({File{path, lines}}, broken_layer_rule);
 }
@@ -201,7 +203,7 @@ TEST(LayerRule, NamesFileLineAndLayersOfAnUpwardInclude) {
                           "(vcap/capsule/backend.hpp)"));
 }
 
-TEST(LayerRule, SeesEveryWayToWriteAnInclude) {
+TEST(LayerRule, FindsEveryWayToWriteAnInclude) {
   for (const char* const line : {"#include \"vcap/plan/plan.hpp\"", "#include <vcap/plan/plan.hpp>",
                                  "  #  include \"plan/plan_graph.hpp\"  // for the graph",
                                  "#include\"plan/plan_graph.hpp\""}) {
@@ -220,7 +222,7 @@ TEST(LayerRule, RefusesLayersSideBySide) {
               ElementsAre(HasSubstr("plan may not include algorithms")));
 }
 
-TEST(LayerRule, TellsLayersWithinALayerApart) {
+TEST(LayerRule, DistinguishesLayersWithinALayer) {
   EXPECT_THAT(layer_complaints("src/loading/crypto/encryption.hpp",
                                {"#include \"loading/archive/archive.hpp\""}),
               ElementsAre(HasSubstr("loading/crypto may not include loading/archive")));

@@ -126,14 +126,14 @@ void ElfImage::read_dynamic(const Elf64_Phdr& segment) {
                   " entries");
 }
 
-const std::vector<std::uint64_t>& ElfImage::all(std::int64_t tag) const noexcept {
-  static const std::vector<std::uint64_t> kNone;
+std::span<const std::uint64_t> ElfImage::all(std::int64_t tag) const noexcept {
   const auto found = dynamic_.find(tag);
-  return found == dynamic_.end() ? kNone : found->second;
+  if (found == dynamic_.end()) return {};
+  return found->second;
 }
 
 std::optional<std::uint64_t> ElfImage::one(std::int64_t tag) const {
-  const auto& values = all(tag);
+  const auto values = all(tag);
   if (values.size() > 1)
     invalid_library("is damaged: its dynamic section has entry " + std::to_string(tag) + " twice");
   return values.empty() ? std::nullopt : std::optional(values.front());

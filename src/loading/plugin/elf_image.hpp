@@ -45,7 +45,7 @@ class ElfImage {
   ElfImage(Bytes file, std::optional<unsigned> machine);
 
   /// The dynamic section's values with this tag, in order.
-  const std::vector<std::uint64_t>& all(std::int64_t tag) const noexcept;
+  std::span<const std::uint64_t> all(std::int64_t tag) const noexcept;
   /// The value of a tag that may occur once. Throws if it occurs more often.
   std::optional<std::uint64_t> one(std::int64_t tag) const;
   bool has(std::int64_t tag) const noexcept { return !all(tag).empty(); }

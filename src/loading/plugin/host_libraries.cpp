@@ -6,12 +6,11 @@
 #include <link.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include "base/text.hpp"
+#include "files/library_folder.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -65,14 +64,9 @@ class LoadedLibrary {
 /// same folder as this one, which the linker does not search for a plugin's libraries. Null if
 /// there is no such library.
 void* load_own_library(const std::string& name) {
-  Dl_info info{};
-  if (!name.starts_with("libvcap_") ||
-      ::dladdr(reinterpret_cast<void*>(&load_own_library), &info) == 0)
-    return nullptr;
-  std::error_code failed;
-  const std::filesystem::path self = std::filesystem::canonical(info.dli_fname, failed);
-  if (failed) return nullptr;
-  return ::dlopen((self.parent_path() / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (!name.starts_with("libvcap_")) return nullptr;
+  const auto folder = folder_of_library(reinterpret_cast<const void*>(&load_own_library));
+  return ::dlopen((folder / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
 }
 
 }  // namespace
