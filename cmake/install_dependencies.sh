@@ -35,7 +35,10 @@ tests=(
   gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # the same, by a script
 )
-bench=(libbenchmark-dev python3-onnx)
+bench=(
+  libbenchmark-dev python3-onnx
+  ffmpeg                                    # whose start vcap's own is compared with
+)
 fuzz=(clang libclang-rt-dev)                # libFuzzer
 for group in "$@"; do
   case $group in

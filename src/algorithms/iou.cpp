@@ -17,8 +17,9 @@ double iou(const BoundingBox& a, const BoundingBox& b) noexcept {
   if (!(width > 0) || !(height > 0)) return 0;
   const double intersection = width * height;
   // Rounding is monotone, so neither the sum nor the quotient leaves 0…1, and a box gives exactly
-  // 1 with itself.
-  return intersection / (a.area() + b.area() - intersection);
+  // 1 with itself. Infinite areas have no quotient.
+  const double result = intersection / (a.area() + b.area() - intersection);
+  return result <= 1 ? result : 0;
 }
 
 cv::Mat1d iou_cost_matrix(std::span<const BoundingBox> rows, std::span<const BoundingBox> columns) {

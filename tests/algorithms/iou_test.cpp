@@ -53,6 +53,14 @@ TEST(Iou, IsZeroWithABoxWithoutArea) {
   }
 }
 
+TEST(Iou, IsZeroIfBothAreasAreInfinite) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const BoundingBox all{-infinite, -infinite, infinite, infinite}, huge{0, 0, 1e200, 1e200};
+  EXPECT_EQ(iou(all, all), 0);
+  EXPECT_EQ(iou(huge, huge), 0);
+  EXPECT_EQ(iou(all, {0, 0, 10, 10}), 0);
+}
+
 TEST(Iou, IsSymmetricAndWithinZeroAndOne) {
   const std::vector<BoundingBox> boxes = random_boxes(60);
   int overlapping = 0;

@@ -95,8 +95,9 @@ TEST_F(ExampleHosts, MinimalHostNamesAMissingFile) {
 
 TEST_F(ExampleHosts, MultiStreamHostSumsUpEveryStream) {
   const std::string twice = folder_.string() + "/*.png";
-  const Outcome outcome = run("multi_stream_host", {cap("tracker_person"), cap("detector_person_hog"),
-                                                    folder_.string(), twice});
+  const Outcome outcome =
+      run("multi_stream_host",
+          {cap("tracker_person"), cap("detector_person_hog"), folder_.string(), twice});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("0 " + folder_.string() + ": 3 frames"));
   EXPECT_THAT(outcome.output, HasSubstr("1 " + twice + ": 3 frames"));

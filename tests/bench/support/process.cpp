@@ -5,8 +5,10 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <stdexcept>
 #include <system_error>
@@ -39,7 +41,9 @@ void Process::kill() const { ::kill(id_, SIGKILL); }
 Process::End Process::wait() {
   End end;
   rusage used{};
-  ::wait4(std::exchange(id_, 0), &end.status, 0, &used);
+  const pid_t id = std::exchange(id_, 0);
+  while (::wait4(id, &end.status, 0, &used) != id)
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "wait4");
   end.peak_mib = static_cast<double>(used.ru_maxrss) / 1024;
   return end;
 }

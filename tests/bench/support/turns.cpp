@@ -37,8 +37,8 @@ class Process {
     if (id_ == 0) work(run);
     ::setpgid(id_, id_);  // the child does it too; the first call counts
     int status = 0;
-    ::waitpid(id_, &status, WUNTRACED);
-    descriptor_ = WIFSTOPPED(status) ? ::pidfd_open(id_, 0) : -1;
+    const bool has_waited = ::waitpid(id_, &status, WUNTRACED) == id_;
+    descriptor_ = has_waited && WIFSTOPPED(status) ? ::pidfd_open(id_, 0) : -1;
     if (descriptor_ >= 0) return;
     end();
     throw std::runtime_error("no process could be started and stopped");

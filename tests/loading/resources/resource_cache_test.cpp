@@ -12,6 +12,7 @@
 
 #include "files/digest.hpp"
 #include "loading/resources/resource_failure.hpp"
+#include "support/as_nobody.hpp"
 #include "support/resource_server.hpp"
 
 namespace vcap {
@@ -331,9 +332,11 @@ TEST_F(ResourceCacheTest, ReportsAFullDiskAndResumesOnceThereIsRoom) {
 TEST_F(ResourceCacheTest, ServesFilesFromAReadOnlyFolder) {
   const Resource wanted = resource("ok");
   put(wanted, "", numbers(10'000));
-  fs::permissions(options.cache / "resources", fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000));
-  fs::permissions(options.cache / "resources", fs::perms::owner_all);
+  constexpr auto kReadOnly = static_cast<fs::perms>(0555);
+  const std::vector<fs::path> folders{folder.path(), options.cache, options.cache / "resources"};
+  for (const fs::path& each : folders) fs::permissions(each, kReadOnly);
+  test::as_nobody([&] { EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000)); });
+  for (const fs::path& each : folders) fs::permissions(each, fs::perms::owner_all);
 }
 
 TEST_F(ResourceCacheTest, MapsTheFilesThatItHolds) {

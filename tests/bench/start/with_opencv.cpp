@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json_fwd.hpp>
+#include <opencv2/core.hpp>
