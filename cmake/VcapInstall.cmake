@@ -11,11 +11,12 @@ function(vcap_install component)
   install(EXPORT vcap-${component}-targets NAMESPACE vcap:: DESTINATION ${package_dir}
     COMPONENT ${component})
 endfunction()
-set_target_properties(vcap vcap_opencv_io vcap_backends vcap_engine_opencv_dnn PROPERTIES
+set_target_properties(vcap vcap_download vcap_opencv_io vcap_backends vcap_engine_opencv_dnn PROPERTIES
   INSTALL_RPATH "$ORIGIN")
 vcap_install(core vcap_core)
 vcap_install(vcap vcap)
 vcap_install(backends vcap_backends)
+install(TARGETS vcap_download LIBRARY COMPONENT core NAMELINK_SKIP)
 install(TARGETS vcap_opencv_io LIBRARY COMPONENT vcap NAMELINK_SKIP)
 install(TARGETS vcap_engine_opencv_dnn LIBRARY COMPONENT backends)
 if(TARGET vcap_engine_openvino)

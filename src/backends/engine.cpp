@@ -11,23 +11,15 @@
 #include <set>
 #include <system_error>
 
-#include "files/library_folder.hpp"
+#include "files/own_library.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/base/version.hpp"
 
 namespace vcap {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "libvcap_engine_";
-
-std::string suffix() {
-  return ".so." + std::to_string(VCAP_VERSION_MAJOR) + "." + std::to_string(VCAP_VERSION_MINOR);
-}
-
-/// The folder of this library, in which engines' libraries are installed.
-fs::path own_folder() { return folder_of_library(reinterpret_cast<const void*>(&own_folder)); }
+constexpr std::string_view kPrefix = "engine_";
 
 std::string remedy_for(std::string_view name) {
   if (name == "openvino")
@@ -54,7 +46,7 @@ std::shared_ptr<Engine> load(std::string_view name) {
   // The name is used in a path.
   if (!std::regex_match(name.begin(), name.end(), std::regex("[a-z0-9_]+")))
     missing(name, "a name has only small letters, digits and _");
-  const std::string file = std::string(kPrefix) + std::string(name) + suffix();
+  const std::string file = own_library(std::string(kPrefix) + std::string(name));
   const fs::path beside = own_folder() / file;
   std::error_code ignored;
   const std::string path = fs::exists(beside, ignored) ? beside.string() : file;
@@ -103,12 +95,18 @@ std::shared_ptr<Engine> find_engine(std::string_view name) {
 }
 
 std::vector<std::string> installed_engines() {
+  // What stands before and after the name.
+  const std::string file_of_x = own_library(std::string(kPrefix) + "X");
+  const std::size_t x = file_of_x.find('X');
+  const std::string_view before = std::string_view(file_of_x).substr(0, x);
+  const std::string_view after = std::string_view(file_of_x).substr(x + 1);
   std::set<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(own_folder(), ignored)) {
     const std::string file = entry.path().filename().string();
-    if (file.starts_with(kPrefix) && file.ends_with(suffix()))
-      names.insert(file.substr(kPrefix.size(), file.size() - kPrefix.size() - suffix().size()));
+    if (file.size() > before.size() + after.size() && file.starts_with(before) &&
+        file.ends_with(after))
+      names.insert(file.substr(before.size(), file.size() - before.size() - after.size()));
   }
   return {names.begin(), names.end()};
 }

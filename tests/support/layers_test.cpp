@@ -34,6 +34,7 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"loading/archive", {"loading/crypto"}},
     {"loading/plugin", {"files", "capsule"}},
     {"loading/resources", {"files", "capsule"}},
+    {"download", {"loading/resources"}},
     {"loading", {"loading/archive", "loading/plugin", "loading/resources"}},
     {"backends", {"files", "capsule", "image", "algorithms"}},
     {"media", {"files", "model"}},

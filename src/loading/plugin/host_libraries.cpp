@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
-#include "files/library_folder.hpp"
+#include "files/own_library.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -65,8 +65,7 @@ class LoadedLibrary {
 /// there is no such library.
 void* load_own_library(const std::string& name) {
   if (!name.starts_with("libvcap_")) return nullptr;
-  const auto folder = folder_of_library(reinterpret_cast<const void*>(&load_own_library));
-  return ::dlopen((folder / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  return ::dlopen((own_folder() / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
 }
 
 }  // namespace
