@@ -14,7 +14,7 @@ packages=(
   nlohmann-json3-dev                        # manifests, records, options
   libvalijson-dev                           # configs against the schemas that capsules declare
   libzip-dev                                # the .cap file
-  libssl-dev                                # SHA-256
+  nettle-dev                                # SHA-256
   libsodium-dev                             # signatures and encryption of .cap files
   libutf8proc-dev                           # names in a .cap file: their normal form
   libcurl4-openssl-dev                      # resources that capsules fetch
@@ -29,6 +29,7 @@ packages=(
 tests=(
   libgtest-dev libgmock-dev
   json-schema-test-suite                    # what a schema of draft 7 takes, by its makers
+  libssl-dev                                # certificates, and digests by another library
   libarchive-dev python3                    # a .cap file as two other readers see it
   python3-onnx                              # writes models for the inference engines
   zlib1g-dev                                # packed files in a .cap file
@@ -36,6 +37,7 @@ tests=(
   python3-gi                                # the same, by a script
 )
 bench=(
+  libssl-dev                                # loading by hand
   libbenchmark-dev python3-onnx
   ffmpeg                                    # whose start vcap's own is compared with
 )

@@ -2,44 +2,39 @@
 #include "files/digest.hpp"
 
 #include <libdeflate.h>
-#include <openssl/evp.h>
+#include <nettle/sha2.h>
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <new>
 
 namespace vcap {
-namespace {
 
-/// SHA-256 by OpenSSL; fails only if memory is short.
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    if (context_ == nullptr || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
-      throw std::bad_alloc();
-  }
-
-  void update(std::span<const std::byte> bytes) {
-    if (EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) != 1) throw std::bad_alloc();
-  }
-
-  std::string hexadecimal() {
-    std::array<unsigned char, 32> digest{};
-    if (EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) != 1) throw std::bad_alloc();
-    std::string text;
-    text.reserve(2 * digest.size());
-    for (const unsigned char byte : digest) {
-      constexpr char kDigits[] = "0123456789abcdef";
-      text += kDigits[byte >> 4];
-      text += kDigits[byte & 15];
-    }
-    return text;
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+struct Sha256::State {
+  sha256_ctx context{};
 };
+
+Sha256::Sha256() : state_(std::make_unique<State>()) { sha256_init(&state_->context); }
+Sha256::~Sha256() = default;
+
+void Sha256::update(std::span<const std::byte> bytes) {
+  sha256_update(&state_->context, bytes.size(),
+                reinterpret_cast<const std::uint8_t*>(bytes.data()));
+}
+
+std::string Sha256::hexadecimal() {
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};
+  sha256_digest(&state_->context, digest.size(), digest.data());
+  std::string text;
+  text.reserve(2 * digest.size());
+  for (const std::uint8_t byte : digest) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+namespace {
 
 std::uint32_t continue_crc32(std::uint32_t crc, std::span<const std::byte> bytes) {
   return libdeflate_crc32(crc, bytes.data(), bytes.size());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/openvino/model_cache.hpp"
 
-#include <openssl/evp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,9 +9,11 @@
 #include <initializer_list>
 #include <memory>
 #include <random>
+#include <span>
 #include <system_error>
 #include <vector>
 
+#include "files/digest.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -24,43 +25,19 @@ namespace fs = std::filesystem;
 constexpr std::string_view kEnding = ".model";
 constexpr std::size_t kDigestLength = 64;
 
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    if (!context_ || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) fail();
-  }
-  void add(const void* bytes, std::size_t size) {
-    if (EVP_DigestUpdate(context_.get(), bytes, size) != 1) fail();
-  }
-  /// Adds the length too, so that two fields cannot be mistaken for each other.
-  void add_field(const void* bytes, std::size_t size) {
-    const std::uint64_t length = size;
-    add(&length, sizeof length);
-    add(bytes, size);
-  }
-  std::string hex() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned int size = 0;
-    if (EVP_DigestFinal_ex(context_.get(), digest.data(), &size) != 1) fail();
-    std::string text;
-    for (unsigned int i = 0; i < size; ++i)
-      for (const int digit : {digest[i] >> 4, digest[i] & 15}) text += "0123456789abcdef"[digit];
-    return text;
-  }
-
- private:
-  [[noreturn]] static void fail() {
-    throw EngineError(ErrorCode::inference_failed, "model cache: SHA-256 is not available");
-  }
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-};
+/// Adds the length too, so that two fields cannot be mistaken for each other.
+void add_field(Sha256& digest, const void* bytes, std::size_t size) {
+  const std::uint64_t length = size;
+  digest.update(std::as_bytes(std::span(&length, 1)));
+  digest.update({static_cast<const std::byte*>(bytes), size});
+}
 
 /// Includes the key, so that a file under another key's name is not used.
 std::string digest_of(const std::string& key, const std::string& bytes) {
   Sha256 digest;
-  digest.add_field(key.data(), key.size());
-  digest.add_field(bytes.data(), bytes.size());
-  return digest.hex();
+  add_field(digest, key.data(), key.size());
+  add_field(digest, bytes.data(), bytes.size());
+  return digest.hexadecimal();
 }
 
 struct Kept {
@@ -91,16 +68,16 @@ std::string ModelCache::key_of(const ModelFile& model, const PictureInput& input
                                std::optional<cv::Size> size, const EngineSettings& settings,
                                const std::string& engine) {
   Sha256 digest;
-  digest.add_field(model.bytes.data(), model.bytes.size());
-  digest.add_field(model.weights.data(), model.weights.size());
+  add_field(digest, model.bytes.data(), model.bytes.size());
+  add_field(digest, model.weights.data(), model.weights.size());
   const auto add_text = [&](const std::string& text) {
-    digest.add_field(text.data(), text.size());
+    add_field(digest, text.data(), text.size());
   };
   const auto add_numbers = [&](std::initializer_list<std::uint64_t> numbers) {
-    digest.add_field(numbers.begin(), numbers.size() * sizeof(std::uint64_t));
+    add_field(digest, numbers.begin(), numbers.size() * sizeof(std::uint64_t));
   };
   const auto add_values = [&](const std::vector<double>& values) {
-    digest.add_field(values.data(), values.size() * sizeof(double));
+    add_field(digest, values.data(), values.size() * sizeof(double));
   };
   add_text(fs::path(model.name).extension().string());
   add_text(engine);
@@ -117,7 +94,7 @@ std::string ModelCache::key_of(const ModelFile& model, const PictureInput& input
     add_text(name);
     add_numbers({values.size()});
   }
-  return digest.hex();
+  return digest.hexadecimal();
 }
 
 fs::path ModelCache::path_of(const std::string& key) const {
