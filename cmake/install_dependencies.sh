@@ -13,7 +13,6 @@ packages=(
   libtbb-dev                                # the arenas in which batches run
   nlohmann-json3-dev                        # manifests, records, options
   libvalijson-dev                           # configs against the schemas that capsules declare
-  libzip-dev                                # the .cap file
   nettle-dev                                # SHA-256
   libsodium-dev                             # signatures and encryption of .cap files
   libutf8proc-dev                           # names in a .cap file: their normal form
@@ -30,7 +29,7 @@ tests=(
   libgtest-dev libgmock-dev
   json-schema-test-suite                    # what a schema of draft 7 takes, by its makers
   libssl-dev                                # certificates, and digests by another library
-  libarchive-dev python3                    # a .cap file as two other readers see it
+  libzip-dev libarchive-dev python3         # a .cap file as three other readers see it
   python3-onnx                              # writes models for the inference engines
   zlib1g-dev                                # packed files in a .cap file
   gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares vcap with other readers on mutated archives: if vcap accepts one, libarchive (by the
-// directory and as a stream) and Python's zipfile read the same content, or refuse it.
+// Compares vcap with other readers on mutated archives: if vcap accepts one, libzip, libarchive (by
+// the directory and as a stream) and Python's zipfile read the same content, or refuse it.
 #include <archive.h>
 #include <archive_entry.h>
 #include <gtest/gtest.h>
+#include <zip.h>
 
 #include <algorithm>
 #include <clocale>
@@ -76,6 +77,31 @@ std::optional<Contents> as_libarchive_sees(const std::string& bytes, bool as_str
   return contents;
 }
 
+std::optional<Contents> as_libzip_sees(const std::string& bytes) {
+  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, nullptr);
+  zip_t* const opened = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, nullptr);
+  if (opened == nullptr) {
+    zip_source_free(source);
+    return {};
+  }
+  const std::unique_ptr<zip_t, decltype(&zip_discard)> archive(opened, &zip_discard);
+  Contents contents;
+  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0));
+  for (zip_uint64_t i = 0; i < count; ++i) {
+    zip_stat_t status;
+    const std::unique_ptr<zip_file_t, decltype(&zip_fclose)> file(
+        zip_fopen_index(archive.get(), i, 0), &zip_fclose);
+    if (zip_stat_index(archive.get(), i, ZIP_FL_ENC_RAW, &status) != 0 || !file) return {};
+    std::string content(status.size, '\0');
+    if (zip_fread(file.get(), content.data(), content.size()) !=
+        static_cast<zip_int64_t>(content.size()))
+      return {};
+    contents.emplace_back(status.name, sha256(as_bytes(content)));
+  }
+  std::sort(contents.begin(), contents.end());
+  return contents;
+}
+
 /// Reads many archives at once, since starting Python takes longer than reading one.
 std::vector<std::optional<Contents>> as_python_sees(const std::vector<std::string>& archives) {
   const test::TemporaryFolder folder;
@@ -124,11 +150,16 @@ TEST(MutatedArchive, HasTheSameContentForEveryOtherReaderIfAccepted) {
   const std::vector<std::string> sound = originals();
   std::vector<std::string> accepted;
   std::vector<Contents> seen;
-  int refused_by_seeking = 0, refused_by_streaming = 0, refused_by_python = 0;
+  int refused_by_libzip = 0, refused_by_seeking = 0, refused_by_streaming = 0,
+      refused_by_python = 0;
   for (unsigned seed = 0; seed < kArchives; ++seed) {
     const std::string bytes = test::Mutator(seed)(sound[seed % sound.size()]);
     const auto contents = as_vcap_sees(bytes);
     if (!contents) continue;
+    if (const auto other = as_libzip_sees(bytes); !other)
+      ++refused_by_libzip;
+    else
+      ASSERT_EQ(*contents, *other) << "libzip, seed " << seed;
     if (const auto other = as_libarchive_sees(bytes, false); !other)
       ++refused_by_seeking;
     else
@@ -149,11 +180,13 @@ TEST(MutatedArchive, HasTheSameContentForEveryOtherReaderIfAccepted) {
       ASSERT_EQ(seen[i], *others[i]) << "Python's zipfile, accepted archive " << i;
   }
   std::printf(
-      "of %u mutated archives %zu were accepted; of these others refused: libarchive %d, "
-      "as a stream %d, Python %d\n",
-      kArchives, accepted.size(), refused_by_seeking, refused_by_streaming, refused_by_python);
+      "of %u mutated archives %zu were accepted; of these others refused: libzip %d, "
+      "libarchive %d, as a stream %d, Python %d\n",
+      kArchives, accepted.size(), refused_by_libzip, refused_by_seeking, refused_by_streaming,
+      refused_by_python);
   EXPECT_GT(accepted.size(), kArchives / 100) << "too few to tell anything";
-  for (const int refused : {refused_by_seeking, refused_by_streaming, refused_by_python})
+  for (const int refused :
+       {refused_by_libzip, refused_by_seeking, refused_by_streaming, refused_by_python})
     EXPECT_LT(refused, static_cast<int>(accepted.size()) / 10);
 }
 

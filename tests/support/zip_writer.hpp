@@ -29,6 +29,7 @@ struct ZipEntry {
   std::optional<std::string> local_name{};
   std::optional<std::uint16_t> local_method{};
   std::optional<std::uint32_t> local_crc{};
+  std::uint16_t local_version = 20, local_date = 33;
   std::optional<std::uint32_t> offset{};       ///< in the directory
   std::optional<std::uint32_t> packed_size{};  ///< in both headers, instead of the right one
 };
@@ -94,8 +95,8 @@ inline ZipEntry deflated_entry(std::string name, const std::string& content) {
 
 inline std::string local_header(const ZipEntry& entry) {
   const std::string name = entry.local_name.value_or(entry.name);
-  return "PK\x03\x04" + u16(20) + u16(entry.flags) +
-         u16(entry.local_method.value_or(entry.method)) + u16(0) + u16(33) +
+  return "PK\x03\x04" + u16(entry.local_version) + u16(entry.flags) +
+         u16(entry.local_method.value_or(entry.method)) + u16(0) + u16(entry.local_date) +
          u32(entry.local_crc.value_or(entry.crc)) +
          u32(entry.packed_size.value_or(static_cast<std::uint32_t>(entry.packed.size()))) +
          u32(entry.size) + u16(name.size()) + u16(entry.extra.size() + entry.local_extra.size()) +

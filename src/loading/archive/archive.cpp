@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/archive/archive.hpp"
 
-#include <zip.h>
-
 #include <algorithm>
 #include <map>
-#include <new>
 #include <numeric>
 #include <utility>
 
@@ -21,18 +18,6 @@ struct Archive::Storage {
   std::map<std::string, std::unique_ptr<std::byte[]>> unpacked{};  ///< by entry name
 };
 
-namespace {
-
-std::string take_message(zip_error_t& error) {
-  std::string text = zip_error_strerror(&error);
-  zip_error_fini(&error);
-  return text;
-}
-
-}  // namespace
-
-void Archive::CloseZip::operator()(struct zip* archive) const noexcept { zip_discard(archive); }
-
 Archive::Archive(std::shared_ptr<const MappedFile> file, const ArchiveLimits& limits,
                  std::string capsule)
     : capsule_(std::move(capsule)),
@@ -42,48 +27,10 @@ Archive::Archive(std::shared_ptr<const MappedFile> file, const ArchiveLimits& li
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
   std::ranges::sort(by_name_, {},
                     [this](std::size_t i) -> std::string_view { return entries_[i].name; });
-  open_zip();
 }
 
 Archive::Archive(Archive&&) noexcept = default;
 Archive::~Archive() = default;
-
-void Archive::open_zip() {
-  const Bytes bytes = storage_->file->bytes();
-  zip_error_t error;
-  zip_error_init(&error);
-  zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-  if (source == nullptr) {
-    zip_error_fini(&error);
-    throw std::bad_alloc();
-  }
-  zip_.reset(zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error));
-  if (zip_ == nullptr) {
-    zip_source_free(source);
-    if (zip_error_code_zip(&error) == ZIP_ER_MEMORY) {
-      zip_error_fini(&error);
-      throw std::bad_alloc();
-    }
-    throw InvalidCapsuleError(ErrorCode::not_an_archive,
-                              capsule_ + " is not a sound zip archive: " + take_message(error) +
-                                  "; make it anew with `vcap pack`");
-  }
-  zip_error_fini(&error);
-
-  if (zip_get_num_entries(zip_.get(), 0) != static_cast<zip_int64_t>(entries_.size()))
-    throw InvalidCapsuleError(ErrorCode::ambiguous_archive,
-                              capsule_ + " has another count of entries to another reader");
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    zip_stat_t status;
-    if (zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &status) != 0 ||
-        entries_[i].name != status.name || entries_[i].size != status.size ||
-        entries_[i].packed_size != status.comp_size || entries_[i].crc32 != status.crc)
-      throw InvalidCapsuleError(ErrorCode::ambiguous_archive,
-                                capsule_ + ": entry " + quote(entries_[i].name) +
-                                    " is another to another reader; make it anew with `vcap pack`",
-                                entries_[i].name);
-  }
-}
 
 void Archive::damaged(const ArchiveEntry& entry, const std::string& fault) const {
   throw InvalidCapsuleError(ErrorCode::damaged_entry,
@@ -111,7 +58,6 @@ Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
   return bytes;
 }
 
-// Without libzip, which does not report extra bytes after the end of the data.
 std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   const Bytes packed = storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
   // Not zeroed, so that memory is used only as far as data is really unpacked.

@@ -12,15 +12,12 @@
 #include "loading/archive/archive_directory.hpp"
 #include "vcap/loading/archive/archive_limits.hpp"
 
-struct zip;
-
 namespace vcap {
 
 /// The files in a zip archive.
 ///
-/// vcap's own strict reader reads the directory first: libzip accepts much that a capsule must not
-/// have, and allocates memory before it can be stopped. Then libzip must see the same entries.
-/// Entries are unpacked with libdeflate. Thread safety: thread-compatible.
+/// Why vcap has a reader of its own: docs/adr/0001-own-reader-and-writer-of-archives.md. Entries
+/// are unpacked with libdeflate. Thread safety: thread-compatible.
 class VCAP_EXPORT Archive {
  public:
   using Bytes = std::span<const std::byte>;
@@ -49,11 +46,7 @@ class VCAP_EXPORT Archive {
 
  private:
   struct Storage;
-  struct CloseZip {
-    void operator()(struct zip* archive) const noexcept;
-  };
 
-  void open_zip();
   [[noreturn]] void damaged(const ArchiveEntry& entry, const std::string& fault) const;
   std::unique_ptr<std::byte[]> unpack(const ArchiveEntry& entry) const;
 
@@ -61,7 +54,6 @@ class VCAP_EXPORT Archive {
   std::vector<ArchiveEntry> entries_;
   std::vector<std::size_t> by_name_;  ///< indices of entries_, sorted by their names
   std::shared_ptr<Storage> storage_;
-  std::unique_ptr<struct zip, CloseZip> zip_;  // reads from storage_
 };
 
 }  // namespace vcap

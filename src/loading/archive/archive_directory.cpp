@@ -30,6 +30,7 @@ struct End {
 struct Header {
   std::uint16_t flags = 0;
   std::uint16_t method = 0;
+  std::uint32_t time = 0;
   std::uint32_t crc32 = 0;
   std::uint64_t packed_size = 0;
   std::uint64_t size = 0;
@@ -229,6 +230,7 @@ class DirectoryReader {
     const Bytes name = take(name_at, u16(at + 20));
     return {.flags = u16(at),
             .method = u16(at + 2),
+            .time = u32(at + 4),
             .crc32 = u32(at + 8),
             .packed_size = u32(at + 12),
             .size = u32(at + 16),
@@ -248,6 +250,7 @@ class DirectoryReader {
     if (u16(at + 34) != 0)
       fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
 
+    const std::uint16_t version = u16(at + 6);
     std::uint64_t offset = u32(at + 42);
     read_extra(extra_at, extra_size, header, &offset);
     check_kind(at, header);
@@ -258,7 +261,7 @@ class DirectoryReader {
             .packed_size = header.packed_size,
             .size = header.size,
             .header_offset = offset,
-            .data_offset = find_data(offset, header)};
+            .data_offset = find_data(offset, header, version)};
   }
 
   void check_kind(std::uint64_t at, const Header& header) const {
@@ -289,14 +292,17 @@ class DirectoryReader {
   }
 
   /// The position of the data, after checking that the local header agrees with the directory.
-  std::uint64_t find_data(std::uint64_t at, const Header& expected) const {
+  std::uint64_t find_data(std::uint64_t at, const Header& expected,
+                          std::uint16_t expected_version) const {
     if (u32(at) != zip::kLocalHeader)
       broken("there is no header of " + quote(expected.name) + " at " + std::to_string(at));
     Header header = read_header(at + 6, at + zip::kLocalHeaderSize);
     const std::uint64_t extra_at = at + zip::kLocalHeaderSize + header.name.size();
     const std::uint64_t extra_size = u16(at + 28);
     read_extra(extra_at, extra_size, header, nullptr);
-    if (header != expected)
+    // The directory's header may need a newer version, for an offset beyond 4 GiB.
+    const bool is_newer = u16(at + 4) > expected_version;
+    if (header != expected || is_newer)
       ambiguous("the two headers of " + quote(expected.name) + " differ", expected.name);
     const std::uint64_t data_at = extra_at + extra_size;
     static_cast<void>(take(data_at, expected.packed_size));

@@ -154,6 +154,12 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenArchive{"AnotherLocalChecksum",
                       zip_bytes({with(named("a"), [](auto& e) { e.local_crc = 8; })}),
                       ErrorCode::ambiguous_archive, "two headers of \"a\" differ"},
+        BrokenArchive{"AnotherLocalDate",
+                      zip_bytes({with(named("a"), [](auto& e) { e.local_date = 34; })}),
+                      ErrorCode::ambiguous_archive, "two headers of \"a\" differ"},
+        BrokenArchive{"ANewerLocalVersion",
+                      zip_bytes({with(named("a"), [](auto& e) { e.local_version = 45; })}),
+                      ErrorCode::ambiguous_archive, "two headers of \"a\" differ"},
         BrokenArchive{
             "ExtraCutShort",
             zip_bytes({with(named("a"), [](auto& e) { e.local_extra = u16(1) + u16(9); })}),
