@@ -18,6 +18,10 @@ cmake -S "$here/project" -B "$work/cmake" -G Ninja -DCMAKE_CXX_COMPILER="$compil
 cmake --build "$work/cmake"
 "$work/prefix/bin/vcap" inspect --verify "$work/cmake/brightness.cap"
 "$work/cmake/host" "$work/cmake/brightness.cap" | tee "$work/by_cmake"
+"$work/cmake/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
+if ldd "$work/cmake/core_host" | grep -E 'libvcap\.so|libavcodec|libcurl|opencv_videoio'; then
+  echo "a host of vcap::core links what only videos need"; exit 1
+fi
 "$work/cmake/engines" | tee "$work/engines"
 grep -q '^opencv_dnn CPU' "$work/engines"
 [ "$without_networks" = 1 ] || grep -q '^openvino CPU' "$work/engines" ||
@@ -57,6 +61,27 @@ export PKG_CONFIG_PATH=$libraries
 
 grep -qx 'bright=200' "$work/by_cmake"
 cmp "$work/by_cmake" "$work/by_pkg_config"
+
+echo "-- the component core by itself"
+cmake --install "$build" --component core --prefix "$work/core" >"$work/install.log"
+mkdir "$work/alone"
+cp "$here/project/core_host.cpp" "$work/alone"
+configure_alone() {  # COMPONENT
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.24)' 'project(alone LANGUAGES CXX)' \
+    "find_package(vcap 0.1 REQUIRED COMPONENTS $1)" 'add_executable(core_host core_host.cpp)' \
+    'target_link_libraries(core_host PRIVATE vcap::core)' >"$work/alone/CMakeLists.txt"
+  CMAKE_PREFIX_PATH=$work/core cmake -S "$work/alone" -B "$work/alone/build" -G Ninja \
+    -DCMAKE_CXX_COMPILER="$compiler" >"$work/alone.log" 2>&1
+}
+if configure_alone vcap; then echo "the component vcap was found and is not installed"; exit 1; fi
+configure_alone core || { cat "$work/alone.log"; exit 1; }
+cmake --build "$work/alone/build"
+"$work/alone/build/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
+libraries=$(dirname "$(find "$work/core" -name vcap-core.pc)")
+"$compiler" -std=c++20 "$here/project/core_host.cpp" \
+  $(PKG_CONFIG_PATH=$libraries pkg-config --cflags --libs vcap-core) \
+  -Wl,-rpath,"$(PKG_CONFIG_PATH=$libraries pkg-config --variable=libdir vcap-core)" -o "$work/core_host"
+"$work/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
 
 echo "-- the version that find_package is asked for"
 mkdir "$work/old"
