@@ -186,6 +186,39 @@ Rate ByHand::refill() {
   });
 }
 
+Rate ByHand::serve(int callers) {
+  const std::vector<cv::Mat>& all = pictures();
+  Window window(impl_->network().images, impl_->network().images / 10);
+  std::mutex mutex;
+  std::condition_variable returned;
+  std::vector<ov::InferRequest*> free;
+  for (ov::InferRequest& request : impl_->requests()) free.push_back(&request);
+  std::vector<std::jthread> threads;
+  for (int caller = 0; caller < callers; ++caller)
+    threads.emplace_back([&, caller] {
+      for (auto i = static_cast<std::size_t>(caller); !window.over(); ++i, window.count()) {
+        ov::InferRequest* request = nullptr;
+        {
+          std::unique_lock lock(mutex);
+          returned.wait(lock, [&] { return !free.empty(); });
+          request = free.back();
+          free.pop_back();
+        }
+        impl_->fill(*request, all[i % all.size()]);
+        request->start_async();
+        request->wait();
+        impl_->read(*request, all[i % all.size()]);
+        {
+          const std::lock_guard lock(mutex);
+          free.push_back(request);
+        }
+        returned.notify_one();
+      }
+    });
+  threads.clear();
+  return window.rate();
+}
+
 Rate ByHand::refill_ready(long images) {
   for (ov::InferRequest& request : impl_->requests()) impl_->fill(request, pictures().front());
   Window window(images, images / 10);

@@ -52,7 +52,10 @@ class ByHand {
   /// Keeps all requests of the device in flight. The completion of each reads its outputs, fits the
   /// next picture into it, and starts it again.
   Rate refill();
-  /// The same with tensors filled beforehand; the outputs are not read.
+  /// Callers who wait for their own results: each takes a free request, fits its picture, waits for
+  /// the result and reads it. No other threads are involved but those of OpenVINO.
+  Rate serve(int callers);
+  /// refill() with tensors that are filled before, and outputs that are not read.
   Rate refill_ready(long images);
   /// Fits the picture, runs it, and reads its result.
   void run(const cv::Mat& picture);

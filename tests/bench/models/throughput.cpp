@@ -85,15 +85,15 @@ double without_spare(const Network& network) {
                [&] { return by_callers(network, *backend, 16).of_time; });
 }
 
-Rate to_refill(const Network& network, int callers) {
-  Both& ways = both(network, PerformanceGoal::throughput);
+/// What `callers` give, as multiples of what a refill by hand gives.
+Rate to_refill(ByHand& hand, const std::function<Rate()>& callers) {
   static bool callers_first = false;
   callers_first = !callers_first;
-  Rate by_vcap, by_hand;
-  if (callers_first) by_vcap = by_callers(network, *ways.backend, callers);
-  by_hand = ways.hand.refill();
-  if (!callers_first) by_vcap = by_callers(network, *ways.backend, callers);
-  return {by_vcap.of_time / by_hand.of_time, by_vcap.of_cpu / by_hand.of_cpu};
+  Rate by_callers, by_hand;
+  if (callers_first) by_callers = callers();
+  by_hand = hand.refill();
+  if (!callers_first) by_callers = callers();
+  return {by_callers.of_time / by_hand.of_time, by_callers.of_cpu / by_hand.of_cpu};
 }
 
 double latency_of(const std::function<void(const cv::Mat&)>& detect, long images) {
@@ -109,12 +109,12 @@ double latency_of(const std::function<void(const cv::Mat&)>& detect, long images
 std::vector<Figure> throughput() {
   std::vector<Figure> figures;
   for (const Network& network : networks()) {
-    for (const int callers : {1, 2, 4, 16, 32}) {
-      const auto pair = std::make_shared<RatePair>([=] { return to_refill(network, callers); });
-      const std::string who =
-          network.name + ", " + std::to_string(callers) + (callers == 1 ? " caller" : " callers");
-      // One caller, and maybe two, cannot keep a device with several requests busy.
-      const double target = callers < 4 ? 0 : 0.97;
+    const auto add_pair = [&](const std::string& who, double target,
+                              const std::function<Rate(Both&)>& callers) {
+      const auto pair = std::make_shared<RatePair>([=] {
+        Both& ways = both(network, PerformanceGoal::throughput);
+        return to_refill(ways.hand, [&] { return callers(ways); });
+      });
       figures.push_back({.id = "models.1",
                          .what = who + ", rate of a refill by hand",
                          .target = target,
@@ -127,7 +127,17 @@ std::vector<Figure> throughput() {
                          .better = Better::higher,
                          .sample = [=] { return pair->of_cpu(); },
                          .samples = 5});
+    };
+    for (const int callers : {1, 2, 4, 16, 32}) {
+      // One caller leaves a device with several requests idle, and so may two.
+      add_pair(
+          network.name + ", " + std::to_string(callers) + (callers == 1 ? " caller" : " callers"),
+          callers < 4 ? 0 : 0.97,
+          [=](Both& ways) { return by_callers(network, *ways.backend, callers); });
     }
+    for (const int callers : {4, 16})
+      add_pair("floor: " + network.name + ", " + std::to_string(callers) + " callers by hand", 0,
+               [=](Both& ways) { return ways.hand.serve(callers); });
     figures.push_back({.id = "models.1",
                        .what = network.name + ", rate of 32 callers to that of 1",
                        .target = 1,
