@@ -76,9 +76,10 @@ def convolution(values=None):
     return model([layer], [info("picture", PICTURE)], [info("values", [1, 2, HEIGHT, WIDTH])], [weights])
 
 
-def of_pixels(compressed):
+def of_pixels(compressed, flat=False):
     """A convolution of single pixels, times two; compressed: its weights have 8 bits, and a scale for each
-    output. A product, which activations are too, does not make its input quantized."""
+    output. A product, which activations are too, does not make its input quantized. flat: they lack the
+    dimensions of the kernel, which the model adds."""
     weights, shape = weights_of_conv(3, 32, 1), [1, 32, HEIGHT, WIDTH]
     product = node("Mul", ["picture", "two"], ["doubled"])
     layers = [product, node("Conv", ["doubled", "weights"], ["values"], kernel_shape=[1, 1])]
@@ -87,6 +88,11 @@ def of_pixels(compressed):
         layers.insert(1, node("DequantizeLinear", ["small_weights", "scales", "zeros"], ["weights"], axis=0))
         values[1:] = [tensor("small_weights", 2 * weights, np.int8), tensor("scales", [0.5] * 32),
                       tensor("zeros", [0] * 32, np.int8)]
+    if flat:
+        layers[1] = node("DequantizeLinear", ["small_weights", "scales", "zeros"], ["flat_weights"], axis=0)
+        layers.insert(2, node("Unsqueeze", ["flat_weights", "kernel"], ["weights"]))
+        values[1] = tensor("small_weights", (2 * weights).reshape(32, 3), np.int8)
+        values.append(tensor("kernel", [2, 3], np.int64))
     return model(layers, [info("picture", PICTURE)], [info("values", shape)], values, operations=13)
 
 
@@ -226,6 +232,7 @@ MODELS = {
     "convolution.onnx": convolution(),
     "of_pixels.onnx": of_pixels(False),
     "of_pixels_compressed.onnx": of_pixels(True),
+    "of_pixels_compressed_flat.onnx": of_pixels(True, flat=True),
     "nan_weights.onnx": nan_weights(),
     "two_outputs.onnx": two_outputs(),
     "flat_constant.onnx": with_constant([1, 4], False),

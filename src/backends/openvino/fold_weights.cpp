@@ -10,18 +10,14 @@ namespace {
 
 using Constant = ov::op::v0::Constant;
 
-/// Whether OpenVINO's readers use such a node to express compressed weights and their layout.
-bool decompresses(const ov::Node& node) {
-  return ov::is_type<ov::op::v0::Convert>(&node) || ov::is_type<ov::op::v1::Subtract>(&node) ||
-         ov::is_type<ov::op::v1::Multiply>(&node) || ov::is_type<ov::op::v1::Reshape>(&node) ||
-         ov::is_type<ov::op::v1::Transpose>(&node);
-}
-
-/// The value of a tree of such nodes over constants; null if it is anything else.
+/// The value of a tree of operations over constants, by which OpenVINO's readers express compressed
+/// weights and their layout; null if it depends on an input or cannot be evaluated.
 std::shared_ptr<Constant> value_of(const ov::Output<ov::Node>& source) {
   const std::shared_ptr<ov::Node> node = source.get_node_shared_ptr();
   if (auto constant = ov::as_type_ptr<Constant>(node)) return constant;
-  if (!decompresses(*node) || source.get_partial_shape().is_dynamic()) return nullptr;
+  if (node->get_input_size() == 0 || node->get_output_size() != 1 ||
+      source.get_partial_shape().is_dynamic())
+    return nullptr;
   std::vector<std::shared_ptr<Constant>> values;  // `inputs` points into them
   ov::TensorVector inputs;
   for (const ov::Output<ov::Node>& input : node->input_values()) {

@@ -79,6 +79,9 @@ std::string ModelCache::key_of(const ModelFile& model, const PictureInput& input
   const auto add_values = [&](const std::vector<double>& values) {
     add_field(digest, values.data(), values.size() * sizeof(double));
   };
+  // Raised whenever vcap compiles another model of the same file.
+  constexpr std::uint64_t kTransformations = 2;
+  add_numbers({kTransformations});
   add_text(fs::path(model.name).extension().string());
   add_text(engine);
   add_text(input.name);
