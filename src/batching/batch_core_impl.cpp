@@ -95,7 +95,7 @@ void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options
   // Calls that arrive one after the other are likely to share a batch.
   const std::uint64_t group =
       parked_.fetch_add(call.size_, std::memory_order_relaxed) / kItemsOfASpot;
-  BatchParking& parking = BatchParking::spot(number_, group);
+  ParkingLot& parking = ParkingLot::spot(number_, group);
   call.parking_ = &parking;
   if (!options.cancellation.stop_possible()) {
     send(call, options, false);
@@ -146,7 +146,7 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
 // executor destroyed.
 void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now) {
   if (closing_) throw closed_error();
-  if ((only_if_room || policy_.when_full == WhenFull::reject) && call.size_ > room()) {
+  if ((only_if_room || policy_.overflow == QueueOverflowPolicy::reject) && call.size_ > room()) {
     recorder_.count_rejected(call.size_);
     throw queue_full_error(policy_.max_queue_size, call.size_);
   }
@@ -221,7 +221,7 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& ch
     if (chunk.deadline <= now)
       return {std::make_exception_ptr(deadline_error(queue_.size(), running_)), Count::expired};
     if (room() > 0) return {};
-    if (policy_.when_full == WhenFull::drop_oldest) {
+    if (policy_.overflow == QueueOverflowPolicy::drop_oldest) {
       BatchChunk& oldest = *queue_.first_to_drop();
       if (oldest.level > chunk.level) {
         if (!chunk.call->accepted_) recorder_.count_rejected(chunk.call->size_);
@@ -349,7 +349,7 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
   if (!finished.first) return;
   const std::size_t count = finished.count;
   lock.unlock();
-  answer(release(finished, [](BatchParking& parking) { parking.wake_all(); }));
+  answer(release(finished, [](ParkingLot& parking) { parking.wake_all(); }));
   lock.lock();
   unanswered_ -= count;
   if (closing_ && unanswered_ == 0) all_answered_.notify_all();
@@ -360,8 +360,8 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
 void BatchCoreImpl::tell_in_passing(Finished& finished) noexcept {
   BatchCall* others = nullptr;
   {
-    BatchParking::Chain chain;
-    others = release(finished, [&chain](BatchParking& parking) { chain.add(parking); });
+    ParkingLot::Chain chain;
+    others = release(finished, [&chain](ParkingLot& parking) { chain.add(parking); });
   }
   answer(others);
 }
@@ -371,10 +371,10 @@ template <class Wake>
 BatchCall* BatchCoreImpl::release(Finished& finished, Wake&& wake) noexcept {
   BatchCall* others = nullptr;
   BatchCall** last = &others;
-  BatchParking* parking = nullptr;
+  ParkingLot* parking = nullptr;
   for (BatchCall* call = finished.first; call;) {
     BatchCall* next = call->next_finished_;
-    if (BatchParking* its = call->parking_) {
+    if (ParkingLot* its = call->parking_) {
       call->open_.store(1, std::memory_order_release);  // the sender may now destroy the call
       if (parking && parking != its) wake(*parking);
       parking = its;

@@ -12,9 +12,9 @@
 
 #include "batching/adaptive_linger.hpp"
 #include "batching/batch_observer.hpp"
-#include "batching/batch_parking.hpp"
 #include "batching/batch_queue.hpp"
 #include "batching/batch_recorder.hpp"
+#include "batching/parking_lot.hpp"
 #include "batching/predict_arena.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/batching/batch_core.hpp"

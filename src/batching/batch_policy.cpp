@@ -38,9 +38,10 @@ void validate(const BatchPolicy& policy) {
           "max_queue_delay", text(policy.max_queue_delay), "within 0 to 1 hour");
   require(policy.linger_share > 0 && policy.linger_share <= 1, "linger_share", policy.linger_share,
           "above 0 and at most 1; to wait for nobody, set adaptive_linger to false");
-  require(policy.when_full == WhenFull::block || policy.when_full == WhenFull::reject ||
-              policy.when_full == WhenFull::drop_oldest,
-          "when_full", static_cast<int>(policy.when_full), "block, reject or drop_oldest");
+  require(policy.overflow == QueueOverflowPolicy::wait ||
+              policy.overflow == QueueOverflowPolicy::reject ||
+              policy.overflow == QueueOverflowPolicy::drop_oldest,
+          "overflow", static_cast<int>(policy.overflow), "block, reject or drop_oldest");
   require(policy.priority_aging > std::chrono::nanoseconds(0), "priority_aging",
           text(policy.priority_aging), "above 0");
   require(policy.workers >= 1 && policy.workers <= kMostThreads, "workers", policy.workers,

@@ -10,11 +10,11 @@ namespace vcap::detail {
 /// that one system call wakes them all; a caller woken in vain sleeps again. Spots are never
 /// destroyed: a caller may start to sleep after its executor has answered and is destroyed. Thread
 /// safety: thread-safe.
-class alignas(64) BatchParking {  // a cache line each
+class alignas(64) ParkingLot {  // a cache line each
  public:
   /// One of a fixed number of spots for all executors. Callers with equal arguments share a spot;
   /// others may share it too.
-  static BatchParking& spot(std::uint64_t executor, std::uint64_t group) noexcept;
+  static ParkingLot& spot(std::uint64_t executor, std::uint64_t group) noexcept;
 
   /// Sleeps until `open` is not 0.
   void wait(const std::atomic<std::uint32_t>& open) noexcept;
@@ -31,16 +31,16 @@ class alignas(64) BatchParking {  // a cache line each
     Chain(const Chain&) = delete;
     Chain& operator=(const Chain&) = delete;
     /// Call it after setting the values that all sleepers at that spot wait for.
-    void add(BatchParking& spot) noexcept;
+    void add(ParkingLot& spot) noexcept;
 
    private:
-    BatchParking* first_ = nullptr;  ///< leads to the others by next_
+    ParkingLot* first_ = nullptr;  ///< leads to the others by next_
   };
 
  private:
-  static void wake(BatchParking* first) noexcept;
+  static void wake(ParkingLot* first) noexcept;
   bool wake_one() noexcept;
-  BatchParking* take_next() noexcept;
+  ParkingLot* take_next() noexcept;
   void pass_on() noexcept;
 
   std::atomic<std::uint32_t> wakes_{0};

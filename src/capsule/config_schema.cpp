@@ -14,8 +14,8 @@
 #include <valijson/validator.hpp>
 
 #include "base/text.hpp"
+#include "capsule/describe_schema.hpp"
 #include "capsule/schema_expansion.hpp"
-#include "capsule/schema_words.hpp"
 #include "model/json_view.hpp"
 #include "vcap/base/error.hpp"
 
@@ -100,7 +100,7 @@ bool has_type_of(const json& schema, const json& value) {
                             : std::ranges::find(*types, json(name)) != types->end();
 }
 
-/// Whether schema_words() covers everything that can be wrong with the value.
+/// Whether describe_schema() covers everything that can be wrong with the value.
 bool words_tell(const json* schema, const json& value) {
   if (!schema) return false;
   if (value.is_structured() && has_type_of(*schema, value) && !schema->contains("const") &&
@@ -130,11 +130,11 @@ std::string fault_text(const json& schema, const json& root, const Pointer& plac
   if (const auto name = missing_property(text)) {
     const json* const inner = own ? step_into(*own, value, *name) : nullptr;
     return (place / *name).to_string() + " is missing, but " +
-           (words_tell(inner, nullptr) ? schema_words(*inner) + " is " : "") + "needed";
+           (words_tell(inner, nullptr) ? describe_schema(*inner) + " is " : "") + "needed";
   }
   const std::string what = (place.empty() ? "it" : place.to_string()) + " is " + brief(value);
   if (own && takes_nothing(*own)) return what + ", but nothing of that name or place is known";
-  if (words_tell(own, value)) return what + ", but " + schema_words(*own) + " is needed";
+  if (words_tell(own, value)) return what + ", but " + describe_schema(*own) + " is needed";
   return place.empty() ? lowered(text) : what + ": " + lowered(text);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capsule/operation_words.hpp"
+#include "capsule/describe_operation.hpp"
 
 namespace vcap::detail {
 namespace {
@@ -15,7 +15,7 @@ std::string frames(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " frame" : " frames");
 }
 
-const char* edge_words(StencilEdge edge) {
+const char* describe_edge(StencilEdge edge) {
   switch (edge) {
     case StencilEdge::repeat:
       return "the nearest one beyond an edge";
@@ -29,7 +29,7 @@ const char* edge_words(StencilEdge edge) {
 
 }  // namespace
 
-std::string state_words(const CapsuleInfo& info) {
+std::string describe_state(const CapsuleInfo& info) {
   if (!info.stream_state) return "stateless";
   std::string text =
       info.warmup ? "bounded state, warm-up of " + frames(*info.warmup) : "unbounded state";
@@ -39,25 +39,25 @@ std::string state_words(const CapsuleInfo& info) {
   return text;
 }
 
-std::string stencil_words(const Stencil& stencil) {
+std::string describe_stencil(const Stencil& stencil) {
   std::string text = "frames " +
                      listed(stencil.offsets, [](int offset) { return std::to_string(offset); }) +
-                     " together, " + edge_words(stencil.edge);
+                     " together, " + describe_edge(stencil.edge);
   if (stencil.ahead() > 0) text += "; records wait for " + frames(stencil.ahead()) + " more";
   return text;
 }
 
-std::string batch_words(const BatchSizes& batch) {
+std::string describe_batch(const BatchSizes& batch) {
   std::string text = "up to " + std::to_string(batch.maximum) + " inputs at once";
   if (batch.preferred > 0) text += ", " + std::to_string(batch.preferred) + " at best";
   return text;
 }
 
-std::vector<std::string> operation_words(const CapsuleInfo& info) {
+std::vector<std::string> describe_operation(const CapsuleInfo& info) {
   std::vector<std::string> words;
-  if (info.stream_state) words.push_back(state_words(info));
-  if (info.stencil) words.push_back(stencil_words(*info.stencil));
-  if (info.batch) words.push_back(batch_words(*info.batch));
+  if (info.stream_state) words.push_back(describe_state(info));
+  if (info.stencil) words.push_back(describe_stencil(*info.stencil));
+  if (info.batch) words.push_back(describe_batch(*info.batch));
   return words;
 }
 

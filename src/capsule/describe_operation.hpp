@@ -11,17 +11,17 @@ namespace vcap::detail {
 
 /// The kind of a capsule's state, for people: "stateless", "unbounded state", "bounded state,
 /// warm-up of 299 frames; outlives gap, seek". Thread-safe.
-VCAP_EXPORT std::string state_words(const CapsuleInfo& info);
+VCAP_EXPORT std::string describe_state(const CapsuleInfo& info);
 
 /// "frames -1, 0, 1 together, the nearest one beyond an edge; records wait for 1 frame more".
 /// Thread-safe.
-VCAP_EXPORT std::string stencil_words(const Stencil& stencil);
+VCAP_EXPORT std::string describe_stencil(const Stencil& stencil);
 
 /// "up to 32 inputs at once, 8 at best". Thread-safe.
-VCAP_EXPORT std::string batch_words(const BatchSizes& batch);
+VCAP_EXPORT std::string describe_batch(const BatchSizes& batch);
 
 /// What a capsule sees of a stream besides a single frame, one phrase each; empty if there is
 /// nothing else. Thread-safe.
-VCAP_EXPORT std::vector<std::string> operation_words(const CapsuleInfo& info);
+VCAP_EXPORT std::vector<std::string> describe_operation(const CapsuleInfo& info);
 
 }  // namespace vcap::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capsule/schema_words.hpp"
+#include "capsule/describe_schema.hpp"
 
 #include <map>
 #include <string_view>
@@ -53,19 +53,19 @@ std::string number_range(const json& schema) {
   return text;
 }
 
-std::string array_words(const json& schema) {
+std::string describe_array(const json& schema) {
   std::string text = "an array" + range(find(schema, "minItems"), find(schema, "maxItems"));
   const json* const items = find(schema, "items");
-  if (items && items->is_object() && !items->empty()) text += ", each " + schema_words(*items);
+  if (items && items->is_object() && !items->empty()) text += ", each " + describe_schema(*items);
   return text;
 }
 
-std::string type_words(const std::string& type, const json& schema) {
+std::string describe_type(const std::string& type, const json& schema) {
   if (type == "integer") return "a whole number" + number_range(schema);
   if (type == "number") return "a number" + number_range(schema);
   if (type == "string") return "a string" + length(schema);
   if (type == "boolean") return "true or false";
-  if (type == "array") return array_words(schema);
+  if (type == "array") return describe_array(schema);
   return type == "object" ? "an object" : "null";
 }
 
@@ -77,13 +77,13 @@ std::vector<std::string> choices(const json& schema) {
     return words;
   }
   if (const json* types = find(schema, "type")) {
-    if (types->is_string()) return {type_words(types->get<std::string>(), schema)};
-    for (const json& type : *types) words.push_back(type_words(type.get<std::string>(), schema));
+    if (types->is_string()) return {describe_type(types->get<std::string>(), schema)};
+    for (const json& type : *types) words.push_back(describe_type(type.get<std::string>(), schema));
     return words;
   }
   for (const char* const keyword : {"anyOf", "oneOf"})
     if (const json* alternatives = find(schema, keyword)) {
-      for (const json& alternative : *alternatives) words.push_back(schema_words(alternative));
+      for (const json& alternative : *alternatives) words.push_back(describe_schema(alternative));
       return words;
     }
   return words;
@@ -91,12 +91,12 @@ std::vector<std::string> choices(const json& schema) {
 
 }  // namespace
 
-std::string schema_words(const json& schema) {
+std::string describe_schema(const json& schema) {
   if (takes_nothing(schema)) return "nothing";
   if (const json* other = find(schema, "not")) {
     json rest = schema;
     rest.erase("not");
-    return schema_words(rest) + ", but not " + schema_words(*other);
+    return describe_schema(rest) + ", but not " + describe_schema(*other);
   }
   if (const auto words = choices(schema); !words.empty()) return any_of(words);
   if (schema.contains("properties")) return "an object";

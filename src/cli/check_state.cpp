@@ -16,7 +16,7 @@
 #include <system_error>
 #include <vector>
 
-#include "capsule/operation_words.hpp"
+#include "capsule/describe_operation.hpp"
 #include "cli/access_options.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/commands.hpp"
@@ -175,7 +175,7 @@ class StateCheck {
   int run() {
     const CapsuleInfo& info = infos_.front();
     std::cout << "capsule " << info.name << " version " << info.version << ": "
-              << detail::state_words(info) << '\n';
+              << detail::describe_state(info) << '\n';
     const auto alone = load(BatchSizes{.maximum = 1});
     record_reference(*alone);
     require_tolerated_fields();

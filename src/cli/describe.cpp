@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "capsule/describe_schema.hpp"
 #include "capsule/schema_expansion.hpp"
-#include "capsule/schema_words.hpp"
 #include "vcap/capsule/device.hpp"
 
 namespace vcap::cli {
@@ -59,7 +59,7 @@ void add_properties(const nlohmann::json& schema, const std::string& place,
   const nlohmann::json properties = schema.value("properties", nlohmann::json::object());
   for (const auto& [name, property] : properties.items()) {
     const auto own = nlohmann::json::json_pointer(place) / name;
-    std::string line = own.to_string() + ": " + detail::schema_words(property);
+    std::string line = own.to_string() + ": " + detail::describe_schema(property);
     if (property.contains("default"))
       line += ", " + property["default"].dump() + " unless set";
     else if (std::ranges::find(required, nlohmann::json(name)) != required.end())

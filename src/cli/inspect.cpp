@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "capsule/operation_words.hpp"
+#include "capsule/describe_operation.hpp"
 #include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
@@ -65,9 +65,9 @@ void print(const Manifest& manifest, std::ostream& out) {
   if (!info.description.empty()) out << info.description << '\n';
   out << "takes     " << describe(info.input_type) << '\n'
       << "gives     " << describe(info.output_type) << '\n'
-      << "state     " << detail::state_words(info) << '\n';
-  if (info.stencil) out << "window    " << detail::stencil_words(*info.stencil) << '\n';
-  if (info.batch) out << "batches   " << detail::batch_words(*info.batch) << '\n';
+      << "state     " << detail::describe_state(info) << '\n';
+  if (info.stencil) out << "window    " << detail::describe_stencil(*info.stencil) << '\n';
+  if (info.batch) out << "batches   " << detail::describe_batch(*info.batch) << '\n';
   out << "devices   " << devices_of(info) << '\n';
   if (info.recognition_threshold)
     out << "matches   up to a distance of " << *info.recognition_threshold << '\n';

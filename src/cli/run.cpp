@@ -265,7 +265,7 @@ void add_run(CLI::App& app, Action& chosen) {
       ->add_option_function<std::string>(
           "--when-output-fails",
           [arguments](const std::string& what) {
-            if (what == "skip") arguments->outputs.when_failed = WhenSinkFails::skip;
+            if (what == "skip") arguments->outputs.failure = SinkFailurePolicy::skip;
           },
           "What happens where --jsonl or --video cannot be written: end (the default) ends the "
           "streams that write there; skip goes on without the records that are lost, and counts "
@@ -276,7 +276,7 @@ void add_run(CLI::App& app, Action& chosen) {
       ->add_option_function<std::string>(
           "--when-output-slow",
           [arguments](const std::string& what) {
-            if (what == "drop") arguments->outputs.when_slow = WhenSinkFull::drop_oldest;
+            if (what == "drop") arguments->outputs.when_slow = SinkOverflowPolicy::drop_oldest;
           },
           "What happens where --jsonl or --video takes records more slowly than they come, or not "
           "at all: wait (the default) holds up the streams; drop goes on without the oldest of "

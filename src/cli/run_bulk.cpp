@@ -165,9 +165,9 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources,
   JobLog log(job.videos.size());
   StopSignal stop;
   std::stop_source stopping;
-  const BulkSettings settings{.load = access,
-                              .on_record = [&log](const FrameRecord&) { log.add_frame(); },
-                              .on_video = [&log](const auto& video) { log.add(video); }};
+  const JobSettings settings{.load = access,
+                             .on_record = [&log](const FrameRecord&) { log.add_frame(); },
+                             .on_video = [&log](const auto& video) { log.add(video); }};
   JobReport report;
   watch_over([&] { report = run_job(job, settings, stopping.get_token()); }, stop,
              {.on_stop =

@@ -63,9 +63,9 @@ std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string
 }
 
 std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_ptr<Sink> sink) {
-  if (paths_.when_failed == WhenSinkFails::skip || paths_.when_slow != WhenSinkFull::wait)
+  if (paths_.failure == SinkFailurePolicy::skip || paths_.when_slow != SinkOverflowPolicy::wait)
     sink = make_buffered_sink(std::move(sink),
-                              {.when_full = paths_.when_slow, .when_failed = paths_.when_failed});
+                              {.overflow = paths_.when_slow, .failure = paths_.failure});
   outputs_.push_back({path, sink});
   return sink;
 }

@@ -18,8 +18,8 @@ struct OutputPaths {
   std::string video;
   std::string summary;
   std::string trace;
-  WhenSinkFails when_failed = WhenSinkFails::end_stream;
-  WhenSinkFull when_slow = WhenSinkFull::wait;
+  SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
+  SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
 };
 
 /// The files of a run. They are opened before the run begins, so that a wrong path is found early,

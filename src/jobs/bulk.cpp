@@ -9,7 +9,7 @@
 
 namespace vcap {
 
-JobReport run_job(const Job& job, const BulkSettings& settings, std::stop_token stop) {
+JobReport run_job(const Job& job, const JobSettings& settings, std::stop_token stop) {
   // Checks what the manifests say before any code of a capsule runs.
   std::vector<Manifest> manifests;
   std::vector<CapsuleInfo> infos;

@@ -48,16 +48,16 @@ std::string task_of(const std::string& video, std::size_t slice) {
 }  // namespace
 
 BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,
-                 BulkSettings settings)
+                 JobSettings settings)
     : job_(job),
       capsules_(std::move(capsules)),
       settings_(std::move(settings)),
       workers_(workers_of(job)),
       clock_(settings_.clock ? settings_.clock : std::make_shared<detail::SteadyClock>()),
       queue_(settings_.queue ? settings_.queue : make_in_process_queue({job.attempts, clock_})),
-      lineup_(slots_of(capsules_, clock_), UnfitPolicy::refuse),
+      capsule_set_(slots_of(capsules_, clock_), UnfitPolicy::refuse),
       setting_{.job = job_,
-               .lineup = lineup_,
+               .capsule_set = capsule_set_,
                .folder = folder,
                .parts_wanted = parts_wanted(job, workers_),
                .decoder_threads = decoder_threads(job, workers_),
@@ -153,7 +153,7 @@ void BulkRun::attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
                       const std::stop_token& stop) {
   std::string reason;
   {
-    const LeaseKeeper::Hold hold(keeper_, lease);
+    const LeaseRenewer::Hold hold(keeper_, lease);
     try {
       if (carry_out(lease, video, pipeline, stop))
         queue_->complete(lease, nullptr);

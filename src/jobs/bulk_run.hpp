@@ -13,7 +13,7 @@
 
 #include "jobs/job_folder.hpp"
 #include "jobs/job_video.hpp"
-#include "jobs/lease_keeper.hpp"
+#include "jobs/lease_renewer.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/jobs/bulk.hpp"
 
@@ -29,7 +29,7 @@ class VCAP_EXPORT BulkRun {
  public:
   /// Throws PlanError, CapsuleLoadError, InvalidArgument for invalid settings.
   BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,
-          BulkSettings settings);
+          JobSettings settings);
 
   /// Call once.
   JobReport run(const std::stop_token& stop);
@@ -53,13 +53,13 @@ class VCAP_EXPORT BulkRun {
 
   const Job& job_;
   const std::vector<std::shared_ptr<Capsule>> capsules_;
-  const BulkSettings settings_;
+  const JobSettings settings_;
   const std::size_t workers_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<TaskQueue> queue_;
-  const Lineup lineup_;
+  const CapsuleSet capsule_set_;
   const JobSetting setting_;
-  LeaseKeeper keeper_;
+  LeaseRenewer keeper_;
   std::map<std::string, const Job::Video*> by_id_;
   std::stop_source ending_;  ///< ends the workers
 

@@ -79,8 +79,8 @@ std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
 nlohmann::json JobVideo::plan() {
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
-  const auto program = setting_.lineup.program_for(video_.capsules);
-  const SliceNeeds needs(*program);
+  const auto compiled_plan = setting_.capsule_set.compile_for(video_.capsules);
+  const SliceNeeds needs(*compiled_plan);
   if (job.slices == 1 || job.outputs.video || needs.unbounded()) return in_one;
   const auto count = [&](std::int64_t frames) {
     std::string why;
@@ -185,7 +185,7 @@ StreamConfig JobVideo::stream_of(const Part& part) {
                       .capsules = video_.capsules,
                       .config = video_.config};
   if (part) config.select = Sampler::ranges({*part});
-  for (const std::shared_ptr<CapsuleSlot>& slot : setting_.lineup.slots)
+  for (const std::shared_ptr<CapsuleSlot>& slot : setting_.capsule_set.slots)
     if (const auto given = video_.options.find(slot->name()); given != video_.options.end())
       config.options.emplace(slot->name(), slot->capsule->default_options())
           .first->second.merge(given->second);

@@ -11,7 +11,7 @@
 
 #include "jobs/job_folder.hpp"
 #include "records/record_counts.hpp"
-#include "streams/lineup.hpp"
+#include "streams/capsule_set.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 #include "vcap/sources/random_access.hpp"
@@ -22,7 +22,7 @@ namespace vcap {
 /// What all videos of a job share. They borrow it.
 struct JobSetting {
   const Job& job;
-  const Lineup& lineup;
+  const CapsuleSet& capsule_set;
   JobFolder& folder;
   std::size_t parts_wanted = 1;  ///< of a video that is cut; enough for all workers
   int decoder_threads = 0;       ///< for one video (SourceOptions::decoder_threads)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jobs/lease_keeper.hpp"
+#include "jobs/lease_renewer.hpp"
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
@@ -7,22 +7,22 @@
 
 namespace vcap {
 
-LeaseKeeper::Hold::Hold(LeaseKeeper& keeper, const TaskQueue::Lease& lease) : keeper_(keeper) {
+LeaseRenewer::Hold::Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease) : keeper_(keeper) {
   const std::lock_guard lock(keeper_.mutex_);
   if (keeper_.held_.empty()) keeper_.next_ = keeper_.clock_.now() + keeper_.time_ / 3;
   place_ = keeper_.held_.insert(keeper_.held_.end(), lease);
   keeper_.changed_.notify_all();
 }
 
-LeaseKeeper::Hold::~Hold() {
+LeaseRenewer::Hold::~Hold() {
   const std::lock_guard lock(keeper_.mutex_);
   keeper_.held_.erase(place_);
 }
 
-LeaseKeeper::LeaseKeeper(TaskQueue& queue, Clock& clock, Clock::duration time)
+LeaseRenewer::LeaseRenewer(TaskQueue& queue, Clock& clock, Clock::duration time)
     : queue_(queue), clock_(clock), time_(time), thread_([this] { run(); }) {}
 
-LeaseKeeper::~LeaseKeeper() {
+LeaseRenewer::~LeaseRenewer() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -31,7 +31,7 @@ LeaseKeeper::~LeaseKeeper() {
   thread_.join();
 }
 
-void LeaseKeeper::run() {
+void LeaseRenewer::run() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
     if (held_.empty())
@@ -45,7 +45,7 @@ void LeaseKeeper::run() {
 
 /// Requires `mutex_`. To renew a lease that is no longer valid does no harm: the first worker to
 /// complete the task counts.
-void LeaseKeeper::renew_all() {
+void LeaseRenewer::renew_all() {
   next_ = clock_.now() + time_ / 3;
   for (const TaskQueue::Lease& lease : held_) {
     try {

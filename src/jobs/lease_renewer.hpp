@@ -14,26 +14,26 @@ namespace vcap {
 
 /// Renews the leases of workers that are at work, at the latest a third of their duration after
 /// they were taken or renewed. Borrows the queue and the clock. Thread safety: thread-safe.
-class VCAP_EXPORT LeaseKeeper {
+class VCAP_EXPORT LeaseRenewer {
  public:
   /// Keeps one lease renewed for as long as the object lives. Thread-compatible.
   class VCAP_EXPORT Hold {
    public:
-    Hold(LeaseKeeper& keeper, const TaskQueue::Lease& lease);
+    Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease);
     ~Hold();
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
    private:
-    LeaseKeeper& keeper_;
+    LeaseRenewer& keeper_;
     std::list<TaskQueue::Lease>::iterator place_;
   };
 
   /// `time`: the duration for which leases are taken and renewed.
-  LeaseKeeper(TaskQueue& queue, Clock& clock, Clock::duration time);
-  ~LeaseKeeper();
-  LeaseKeeper(const LeaseKeeper&) = delete;
-  LeaseKeeper& operator=(const LeaseKeeper&) = delete;
+  LeaseRenewer(TaskQueue& queue, Clock& clock, Clock::duration time);
+  ~LeaseRenewer();
+  LeaseRenewer(const LeaseRenewer&) = delete;
+  LeaseRenewer& operator=(const LeaseRenewer&) = delete;
 
  private:
   void run();

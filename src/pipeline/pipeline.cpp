@@ -12,14 +12,14 @@
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "capsule/stream_states.hpp"
-#include "streams/lineup.hpp"
-#include "streams/program.hpp"
+#include "streams/capsule_set.hpp"
+#include "streams/compiled_plan.hpp"
 #include "streams/replaced_capsules.hpp"
 #include "streams/slice_plan.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
-#include "workers/flight_limit.hpp"
+#include "workers/in_flight_limiter.hpp"
 #include "workers/watchdog.hpp"
 #include "workers/work_pool.hpp"
 
@@ -47,10 +47,10 @@ std::size_t automatic_frames_in_flight(const SourceInfo& info) {
 
 /// The frames in flight with which whole batches of a stored stream go to a capsule: one batch in
 /// progress and one that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
-std::size_t batched_frames_in_flight(const SourceInfo& info, const Program& program) {
+std::size_t batched_frames_in_flight(const SourceInfo& info, const CompiledPlan& compiled_plan) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   std::size_t largest = 0;
-  for (const ProgramStep& step : program)
+  for (const CompiledStep& step : compiled_plan)
     if (const auto& batch = step.slot->capsule->info().batch; batch && !info.live)
       largest = std::max(largest, batch->maximum);
   return std::min(2 * largest, kBytes / frame_bytes(info));
@@ -86,9 +86,9 @@ struct Pipeline::Impl {
   std::shared_ptr<PipelineStream> find(const std::string& id) const;
   std::shared_ptr<PipelineStream> find_to_pull(const std::string& id) const;
   std::vector<std::shared_ptr<PipelineStream>> open_streams() const;
-  StepOptions options_of(const Program& program,
+  StepOptions options_of(const CompiledPlan& compiled_plan,
                          const std::map<std::string, OptionValues>& given) const;
-  StreamRules rules_of(const StreamConfig& config, const Program& program) const;
+  StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_plan) const;
   void start(std::vector<StreamConfig> configs);
   std::shared_ptr<PipelineStream> prepare(StreamConfig config,
                                           std::shared_ptr<const RandomAccess> access);
@@ -102,7 +102,7 @@ struct Pipeline::Impl {
   std::shared_ptr<PipelineStream> make_stream(StreamConfig config,
                                               std::shared_ptr<const RandomAccess> access,
                                               StreamRules rules,
-                                              std::shared_ptr<const Program> program,
+                                              std::shared_ptr<const CompiledPlan> compiled_plan,
                                               StepOptions options);
   PipelineStats stats() const;
 
@@ -114,14 +114,14 @@ struct Pipeline::Impl {
   /// Held while streams are opened or capsules change, so that these do not overlap.
   std::mutex changing;
   mutable std::mutex mutex;  ///< guards what follows
-  std::shared_ptr<const Lineup> lineup;
+  std::shared_ptr<const CapsuleSet> capsule_set;
   /// By name: the capsules replaced by those on trial.
   std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};
   mutable ReplacedCapsules replaced{};
   std::map<std::string, std::shared_ptr<PipelineStream>> streams{};
 
   // Last, so that they are destroyed first: they work for the streams.
-  FlightLimit flights;
+  InFlightLimiter flights;
   WorkPool pool;
   Watchdog watchdog;
 };
@@ -141,7 +141,7 @@ Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Sett
                                 std::to_string(slots.size() + 1) + ": the pointer is empty");
     slots.push_back(make_slot(capsule));
   }
-  lineup = std::make_shared<const Lineup>(std::move(slots), settings.unfit);
+  capsule_set = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
   for (const std::shared_ptr<Capsule>& capsule : capsules) refuse_without_backend(*capsule);
 }
 
@@ -181,10 +181,10 @@ std::vector<std::shared_ptr<PipelineStream>> Pipeline::Impl::open_streams() cons
   return open;
 }
 
-StepOptions Pipeline::Impl::options_of(const Program& program,
+StepOptions Pipeline::Impl::options_of(const CompiledPlan& compiled_plan,
                                        const std::map<std::string, OptionValues>& given) const {
   StepOptions options;
-  for (const ProgramStep& step : program) {
+  for (const CompiledStep& step : compiled_plan) {
     options.push_back(step.slot->capsule->default_options());
     const auto own = given.find(step.slot->name());
     if (own == given.end() || own->second.declared().empty()) continue;  // keeps the defaults
@@ -201,22 +201,23 @@ StepOptions Pipeline::Impl::options_of(const Program& program,
 /// faster than the capsules would sleep after each frame; with many streams, every source would.
 /// Half of the frames are left to work on meanwhile. If frames or records pass through a thread of
 /// the host, it is one: that thread may be waiting for the next frame.
-std::size_t room_to_read(const StreamConfig& config, const SourceInfo& info,
-                         std::size_t in_flight) {
+std::size_t resume_threshold(const StreamConfig& config, const SourceInfo& info,
+                             std::size_t in_flight) {
   return config.pull || info.fed ? 1 : std::max<std::size_t>(1, in_flight / 2);
 }
 
-StreamRules Pipeline::Impl::rules_of(const StreamConfig& config, const Program& program) const {
+StreamRules Pipeline::Impl::rules_of(const StreamConfig& config,
+                                     const CompiledPlan& compiled_plan) const {
   const SourceInfo info = config.source->info();
   const std::size_t frames_in_flight =
-      config.frames_in_flight > 0
-          ? config.frames_in_flight
-          : std::max(automatic_frames_in_flight(info), batched_frames_in_flight(info, program));
+      config.frames_in_flight > 0 ? config.frames_in_flight
+                                  : std::max(automatic_frames_in_flight(info),
+                                             batched_frames_in_flight(info, compiled_plan));
   return {.overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
                       : info.live                                  ? OverflowPolicy::drop_oldest
                                                                    : OverflowPolicy::wait,
           .frames_in_flight = frames_in_flight,
-          .room_to_read = room_to_read(config, info, frames_in_flight),
+          .resume_threshold = resume_threshold(config, info, frames_in_flight),
           .keep_every = config.keep_every,
           .max_frames = config.max_frames,
           .pull = config.pull,
@@ -229,27 +230,27 @@ StreamRules Pipeline::Impl::rules_of(const StreamConfig& config, const Program& 
 
 std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
     StreamConfig config, std::shared_ptr<const RandomAccess> access, StreamRules rules,
-    std::shared_ptr<const Program> program, StepOptions options) {
+    std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
   const StreamServices services{pool, watchdog, flights, trace};
   if (asks_for_slices(config)) {
-    auto plan = plan_slices(config, std::move(access), *program, cores());
+    auto plan = plan_slices(config, std::move(access), *compiled_plan, cores());
     if (auto* sliced = std::get_if<SlicedStream::Plan>(&plan))
       return std::make_shared<SlicedStream>(
           config.id, std::move(config.source), std::move(config.sinks), std::move(rules), services,
-          std::move(program), std::move(options), std::move(*sliced));
+          std::move(compiled_plan), std::move(options), std::move(*sliced));
     rules.not_sliced = std::get<std::string>(std::move(plan));
     log(LogLevel::info, "stream " + config.id + " is not cut into slices: " + rules.not_sliced);
   }
   auto stream = std::make_shared<Stream>(config.id, std::move(config.source),
                                          std::move(config.sinks), std::move(rules), services);
-  stream->set_out(std::move(program), std::move(options));
+  stream->init_route(std::move(compiled_plan), std::move(options));
   return stream;
 }
 
 /// For a stream that opens its states one after the other while it runs: checks all before the
 /// first.
-void check_configs(const Program& program, const StreamConfig& config) {
-  for (const ProgramStep& step : program) {
+void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config) {
+  for (const CompiledStep& step : compiled_plan) {
     const CapsuleInfo& info = step.slot->capsule->info();
     const auto check_own = [&](const std::map<std::string, nlohmann::json>& configs) {
       const auto own = configs.find(info.name);
@@ -322,21 +323,23 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
 /// Requires `changing`.
 std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
     StreamConfig config, std::shared_ptr<const RandomAccess> access) {
-  const std::shared_ptr<const Program> program = lineup->program_for(config.capsules);
-  for (const auto& [capsule, values] : config.options) place_of(lineup->slots, capsule, "options");
+  const std::shared_ptr<const CompiledPlan> compiled_plan =
+      capsule_set->compile_for(config.capsules);
+  for (const auto& [capsule, values] : config.options)
+    place_of(capsule_set->slots, capsule, "options");
   for (const auto& [capsule, json] : config.config)
-    place_of(lineup->slots, capsule, "configuration");
+    place_of(capsule_set->slots, capsule, "configuration");
   for (const StreamGroup& group : config.groups)
     for (const auto& [capsule, json] : group.config)
-      place_of(lineup->slots, capsule, "a group's configuration");
-  if (asks_for_slices(config)) check_configs(*program, config);
-  StepOptions options = options_of(*program, config.options);
+      place_of(capsule_set->slots, capsule, "a group's configuration");
+  if (asks_for_slices(config)) check_configs(*compiled_plan, config);
+  StepOptions options = options_of(*compiled_plan, config.options);
   {
     const std::lock_guard lock(mutex);
     if (streams.contains(config.id)) refuse_duplicate(config.id);
   }
-  StreamRules rules = rules_of(config, *program);
-  return make_stream(std::move(config), std::move(access), std::move(rules), program,
+  StreamRules rules = rules_of(config, *compiled_plan);
+  return make_stream(std::move(config), std::move(access), std::move(rules), compiled_plan,
                      std::move(options));
 }
 
@@ -362,9 +365,10 @@ void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
 }
 
 /// A replacement may change what one capsule does, but not which capsules are in the plan.
-void refuse_other_steps(const Lineup& before, const Lineup& after, const std::string& replaced) {
-  const auto has = [](const Lineup& lineup, const std::string& name) {
-    return std::ranges::any_of(lineup.plan.steps(),
+void refuse_other_steps(const CapsuleSet& before, const CapsuleSet& after,
+                        const std::string& replaced) {
+  const auto has = [](const CapsuleSet& capsule_set, const std::string& name) {
+    return std::ranges::any_of(capsule_set.plan.steps(),
                                [&](const Plan::Step& step) { return step.name == name; });
   };
   for (const Plan::LeftOut& one : after.plan.left_out())
@@ -380,18 +384,18 @@ void refuse_other_steps(const Lineup& before, const Lineup& after, const std::st
 std::map<std::string, std::int64_t> Pipeline::Impl::replace(
     const std::shared_ptr<CapsuleSlot>& slot, bool keep_state) {
   const std::string& name = slot->name();
-  Slots slots = lineup->slots;
+  Slots slots = capsule_set->slots;
   std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
   const std::shared_ptr<CapsuleSlot> before = std::exchange(place, slot);
-  auto next = std::make_shared<const Lineup>(std::move(slots), settings.unfit);
-  refuse_other_steps(*lineup, *next, name);
+  auto next = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
+  refuse_other_steps(*capsule_set, *next, name);
 
   std::vector<Stream::Replacement> ready;
   try {
     for (const std::shared_ptr<PipelineStream>& open : open_streams()) {
       const std::shared_ptr<Stream> stream = open->changeable();
       if (!stream) continue;
-      if (auto one = stream->prepare(next->program_for(stream->rules().capsules), name, keep_state))
+      if (auto one = stream->prepare(next->compile_for(stream->rules().capsules), name, keep_state))
         ready.push_back(*std::move(one));
     }
   } catch (...) {
@@ -404,7 +408,7 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(
     first_frames.emplace(stream->id(), stream->apply(std::move(one)));
   }
   const std::lock_guard lock(mutex);
-  lineup = std::move(next);
+  capsule_set = std::move(next);
   replaced.add(before);
   return first_frames;
 }
@@ -471,14 +475,14 @@ PipelineStats Pipeline::Impl::stats() const {
       add_to(devices, backend);
   };
   std::vector<std::shared_ptr<CapsuleSlot>> old;
-  std::shared_ptr<const Lineup> now_running;
+  std::shared_ptr<const CapsuleSet> now_running;
   {
     const std::lock_guard lock(mutex);
-    now_running = lineup;
-    old = replaced.at_work(lineup->slots);
+    now_running = capsule_set;
+    old = replaced.at_work(capsule_set->slots);
     devices = replaced.past();
   }
-  for (const ProgramStep& step : *now_running->program) add(*step.slot, false);
+  for (const CompiledStep& step : *now_running->compiled_plan) add(*step.slot, false);
   for (const std::shared_ptr<CapsuleSlot>& slot : old) add(*slot, true);
   for (auto& [name, device] : devices) stats.devices.push_back(std::move(device));
   return stats;
@@ -512,7 +516,7 @@ Pipeline::~Pipeline() {
 
 Plan Pipeline::plan() const {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->lineup->plan;
+  return impl_->capsule_set->plan;
 }
 
 void Pipeline::open_stream(StreamConfig config) {
@@ -529,7 +533,7 @@ void Pipeline::open_streams(std::vector<StreamConfig> configs) {
 std::int64_t Pipeline::set_option(const std::string& stream_id, const std::string& capsule,
                                   const std::string& option, OptionValue value) {
   const std::lock_guard change(impl_->changing);
-  place_of(impl_->lineup->slots, capsule, "option \"" + option + "\"");
+  place_of(impl_->capsule_set->slots, capsule, "option \"" + option + "\"");
   return impl_->find(stream_id)->set_option(capsule, option, std::move(value));
 }
 
@@ -546,7 +550,7 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
   const std::string name = capsule->name();
   const std::lock_guard change(impl_->changing);
   const std::shared_ptr<CapsuleSlot> before =
-      impl_->lineup->slots[place_of(impl_->lineup->slots, name, "replacement")];
+      impl_->capsule_set->slots[place_of(impl_->capsule_set->slots, name, "replacement")];
   if (before->capsule == capsule)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "capsule " + name + " cannot replace itself; load the new one");

@@ -8,16 +8,16 @@
 #include <string_view>
 #include <utility>
 
-#include "capsule/operation_words.hpp"
+#include "capsule/describe_operation.hpp"
 #include "plan/plan_member.hpp"
-#include "plan/plan_words.hpp"
+#include "plan/plan_phrases.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {
 
-using plan_words::in_words;
-using plan_words::Names;
+using plan_phrases::describe;
+using plan_phrases::Names;
 using Members = std::vector<PlanMember>;
 
 /// The member that does not fit into the plan, and why.
@@ -29,7 +29,7 @@ struct PlanFault {
 
 /// The `names` that an input with the list `wanted` takes; without a list it takes any.
 Names taken(const Names& wanted, const Names& names) {
-  return wanted.empty() ? names : plan_words::common(wanted, names);
+  return wanted.empty() ? names : plan_phrases::common(wanted, names);
 }
 
 /// Everything in `gives` that `needs` asks for. Attribute values must overlap: a category provides
@@ -40,22 +40,23 @@ NodeDescription provided(const NodeDescription& gives, const NodeDescription& ne
   for (const auto& [category, allowed] : needs.attributes) {
     const auto given = gives.attributes.find(category);
     if (given == gives.attributes.end()) continue;
-    Names values = plan_words::common(given->second, allowed);
+    Names values = plan_phrases::common(given->second, allowed);
     if (!values.empty() || allowed.empty()) found.attributes.emplace(category, std::move(values));
   }
   found.encoded = needs.encoded && gives.encoded;
   found.tracked = needs.tracked && gives.tracked;
-  found.keypoints = plan_words::common(needs.keypoints, gives.keypoints);
-  found.extra_data = plan_words::common(needs.extra_data, gives.extra_data);
+  found.keypoints = plan_phrases::common(needs.keypoints, gives.keypoints);
+  found.extra_data = plan_phrases::common(needs.extra_data, gives.extra_data);
   return found;
 }
 
 /// What one member provides to another; may be empty.
-NodeDescription gift_of(const PlanMember& giver, const PlanMember& taker) {
-  const bool takes_nodes = taker.info->input_type.size != NodeDescription::Size::none;
-  // A property reaches the taker only on nodes whose name both know.
-  if (!takes_nodes || giver.place == taker.place || names_between(giver, taker).empty()) return {};
-  return provided(giver.adds, taker.info->input_type);
+NodeDescription supply_of(const PlanMember& provider, const PlanMember& consumer) {
+  const bool takes_nodes = consumer.info->input_type.size != NodeDescription::Size::none;
+  // A property reaches the consumer only on nodes whose name both know.
+  if (!takes_nodes || provider.place == consumer.place || names_between(provider, consumer).empty())
+    return {};
+  return provided(provider.adds, consumer.info->input_type);
 }
 
 Members members_of(const std::vector<CapsuleInfo>& capsules) {
@@ -73,11 +74,11 @@ Members members_of(const std::vector<CapsuleInfo>& capsules) {
 }
 
 void connect(Members& members) {
-  for (PlanMember& taker : members) {
-    taker.fed_by.clear();
-    for (std::size_t giver = 0; giver < members.size(); ++giver) {
-      NodeDescription gift = gift_of(members[giver], taker);
-      if (!in_words(gift).empty()) taker.fed_by.emplace(giver, std::move(gift));
+  for (PlanMember& consumer : members) {
+    consumer.fed_by.clear();
+    for (std::size_t provider = 0; provider < members.size(); ++provider) {
+      NodeDescription supply = supply_of(members[provider], consumer);
+      if (!describe(supply).empty()) consumer.fed_by.emplace(provider, std::move(supply));
     }
   }
 }
@@ -102,63 +103,64 @@ std::string with_values(const NodeDescription& needs, const std::string& propert
   constexpr std::string_view kAttribute = "attribute ";
   if (property.rfind(kAttribute, 0) != 0) return property;
   return property + " (" +
-         plan_words::join(needs.attributes.at(property.substr(kAttribute.size()))) + ")";
+         plan_phrases::join(needs.attributes.at(property.substr(kAttribute.size()))) + ")";
 }
 
-/// The first thing that a member needs and that no gift has: a property, or "" for nodes of its
+/// The first thing that a member needs and that no supply has: a property, or "" for nodes of its
 /// names. `nullopt` if nothing is missing.
-std::optional<std::string> missing_in(const std::map<std::size_t, NodeDescription>& gifts,
+std::optional<std::string> missing_in(const std::map<std::size_t, NodeDescription>& supplies,
                                       const NodeDescription& needs) {
   if (needs.size == NodeDescription::Size::none) return std::nullopt;
   bool named = false;
   std::set<std::string> found;
-  for (const auto& [giver, gift] : gifts) {
-    named = named || !gift.detections.empty();
-    for (std::string& property : plan_words::properties(gift)) found.insert(std::move(property));
+  for (const auto& [provider, supply] : supplies) {
+    named = named || !supply.detections.empty();
+    for (std::string& property : plan_phrases::properties(supply))
+      found.insert(std::move(property));
   }
   if (!named) return "";
-  for (std::string& property : plan_words::properties(needs))
+  for (std::string& property : plan_phrases::properties(needs))
     if (!found.contains(property)) return std::move(property);
   return std::nullopt;
 }
 
-bool has(const NodeDescription& gift, const std::string& missing) {
-  return missing.empty() ? !gift.detections.empty()
-                         : plan_words::contains(plan_words::properties(gift), missing);
+bool has(const NodeDescription& supply, const std::string& missing) {
+  return missing.empty() ? !supply.detections.empty()
+                         : plan_phrases::contains(plan_phrases::properties(supply), missing);
 }
 
 /// What the other members offer instead, and which left-out member would have provided it.
-std::string offers_to(const PlanMember& taker, const std::string& missing, const Members& members,
-                      const Members& left_out) {
+std::string offers_to(const PlanMember& consumer, const std::string& missing,
+                      const Members& members, const Members& left_out) {
   std::string offers;
-  for (const PlanMember& giver : members) {
-    if (giver.place == taker.place) continue;
-    const std::string words = in_words(giver.adds);
+  for (const PlanMember& provider : members) {
+    if (provider.place == consumer.place) continue;
+    const std::string words = describe(provider.adds);
     if (!words.empty())
-      offers += (offers.empty() ? "" : "; ") + giver.info->name + " provides " + words;
+      offers += (offers.empty() ? "" : "; ") + provider.info->name + " provides " + words;
   }
   if (offers.empty()) offers = "the others provide nothing";
-  for (const PlanMember& giver : left_out)
-    if (has(gift_of(giver, taker), missing))
-      offers += "; " + giver.info->name + ", which would, is left out";
+  for (const PlanMember& provider : left_out)
+    if (has(supply_of(provider, consumer), missing))
+      offers += "; " + provider.info->name + ", which would, is left out";
   return offers;
 }
 
 std::optional<PlanFault> find_unsatisfied(const Members& members, const Members& left_out) {
   for (std::size_t position = 0; position < members.size(); ++position) {
-    const PlanMember& taker = members[position];
-    const NodeDescription& needs = taker.info->input_type;
-    const std::optional<std::string> missing = missing_in(taker.fed_by, needs);
+    const PlanMember& consumer = members[position];
+    const NodeDescription& needs = consumer.info->input_type;
+    const std::optional<std::string> missing = missing_in(consumer.fed_by, needs);
     if (!missing) continue;
     const std::string nodes = needs.detections.empty()
                                   ? "nodes of any name"
-                                  : "nodes named " + plan_words::join(needs.detections, " or ");
+                                  : "nodes named " + plan_phrases::join(needs.detections, " or ");
     return PlanFault{
         ErrorCode::unsatisfied_input, position,
-        "capsule " + taker.info->name + " needs " +
+        "capsule " + consumer.info->name + " needs " +
             (missing->empty() ? nodes : with_values(needs, *missing) + " on " + nodes) +
-            ", which no other capsule provides (" + offers_to(taker, *missing, members, left_out) +
-            "); add a capsule that provides it"};
+            ", which no other capsule provides (" +
+            offers_to(consumer, *missing, members, left_out) + "); add a capsule that provides it"};
   }
   return std::nullopt;
 }
@@ -198,22 +200,22 @@ std::optional<PlanFault> find_ring(const Members& members) {
           return !is_placed(feeder.first);
         })->first;
   }
-  // The path goes from taker to giver; the message goes from giver to taker.
+  // The path goes from consumer to provider; the message goes from provider to consumer.
   std::string ring = members[at].info->name;
-  std::string gifts;
+  std::string supplies;
   std::size_t last_given = at;
-  std::size_t giver = at;
+  std::size_t provider = at;
   for (auto back = way.rbegin(); back != way.rend(); ++back) {
-    const PlanMember& taker = members[*back];
-    ring += " → " + taker.info->name;
-    gifts += (gifts.empty() ? "" : "; ") + taker.info->name + " needs " +
-             in_words(taker.fed_by.at(giver)) + " of " + members[giver].info->name;
-    giver = *back;
-    last_given = std::max(last_given, giver);
-    if (giver == at) break;
+    const PlanMember& consumer = members[*back];
+    ring += " → " + consumer.info->name;
+    supplies += (supplies.empty() ? "" : "; ") + consumer.info->name + " needs " +
+                describe(consumer.fed_by.at(provider)) + " of " + members[provider].info->name;
+    provider = *back;
+    last_given = std::max(last_given, provider);
+    if (provider == at) break;
   }
   return PlanFault{ErrorCode::plan_cycle, last_given,
-                   "the capsules feed each other in a ring: " + ring + " (" + gifts +
+                   "the capsules feed each other in a ring: " + ring + " (" + supplies +
                        "); leave one of them out"};
 }
 
@@ -229,22 +231,22 @@ Plan::Step step_of(const PlanMember& member, const Members& members) {
                   .name = member.info->name,
                   .needs = member.info->input_type,
                   .adds = member.adds,
-                  .over_time = detail::operation_words(*member.info)};
+                  .over_time = detail::describe_operation(*member.info)};
   if (step.needs.size == NodeDescription::Size::none)
     step.reasons.emplace_back("It needs nothing but the frame.");
-  for (const auto& [giver, gift] : member.fed_by) {
-    step.fed_by.push_back(members[giver].place);
-    step.gifts.push_back(in_words(gift));
-    step.reasons.push_back("It comes after " + members[giver].info->name + ", which provides " +
-                           step.gifts.back() + ".");
+  for (const auto& [provider, supply] : member.fed_by) {
+    step.fed_by.push_back(members[provider].place);
+    step.supplies.push_back(describe(supply));
+    step.reasons.push_back("It comes after " + members[provider].info->name + ", which provides " +
+                           step.supplies.back() + ".");
   }
   return step;
 }
 
 }  // namespace
 
-Names names_between(const PlanMember& giver, const PlanMember& taker) {
-  return taken(taker.info->input_type.detections, giver.info->output_type.detections);
+Names names_between(const PlanMember& provider, const PlanMember& consumer) {
+  return taken(consumer.info->input_type.detections, provider.info->output_type.detections);
 }
 
 Plan::Plan(const std::vector<CapsuleInfo>& capsules, UnfitPolicy unfit) {

@@ -2,12 +2,12 @@
 #include <utility>
 
 #include "plan/plan_member.hpp"
-#include "plan/plan_words.hpp"
+#include "plan/plan_phrases.hpp"
 
 namespace vcap {
 namespace {
 
-using plan_words::Names;
+using plan_phrases::Names;
 
 bool is_detector(const PlanMember& member) {
   return member.info->input_type.size == NodeDescription::Size::none;
@@ -33,24 +33,24 @@ class Comparison {
   const std::string& second() const { return second_.info->name; }
 
   void compare_finds() {
-    const Names names = plan_words::common(first_.info->output_type.detections,
-                                           second_.info->output_type.detections);
+    const Names names = plan_phrases::common(first_.info->output_type.detections,
+                                             second_.info->output_type.detections);
     if (!names.empty())
       sentences_.push_back(first() + " and " + second() + " both find nodes named " +
-                           plan_words::join(names, " and ") + ": what both find is there twice.");
+                           plan_phrases::join(names, " and ") + ": what both find is there twice.");
   }
 
   void compare_properties() {
     // Only a node that the second one takes and returns can lose what the first one gave it.
     const Names names =
-        plan_words::common(names_between(first_, second_), second_.info->output_type.detections);
+        plan_phrases::common(names_between(first_, second_), second_.info->output_type.detections);
     if (names.empty()) return;
-    const std::string nodes = " nodes named " + plan_words::join(names, " and ");
+    const std::string nodes = " nodes named " + plan_phrases::join(names, " and ");
     // What the second one needs and gives again, it refines.
     const Names replaced =
-        plan_words::without(plan_words::common(plan_words::properties(first_.adds),
-                                               plan_words::properties(second_.adds)),
-                            plan_words::properties(second_.info->input_type));
+        plan_phrases::without(plan_phrases::common(plan_phrases::properties(first_.adds),
+                                                   plan_phrases::properties(second_.adds)),
+                              plan_phrases::properties(second_.info->input_type));
     for (const std::string& property : replaced) {
       const std::string deed = property == "tracked"   ? "track"
                                : property == "encoded" ? "encode"
@@ -65,16 +65,16 @@ class Comparison {
   Names sentences_;
 };
 
-/// Attribute values that the giver may give but the taker's input does not list.
-Names strange_values(const PlanMember& giver, const PlanMember& taker,
-                     const NodeDescription& gift) {
+/// Attribute values that the provider may give but the consumer's input does not list.
+Names strange_values(const PlanMember& provider, const PlanMember& consumer,
+                     const NodeDescription& supply) {
   Names sentences;
-  for (const auto& [category, met] : gift.attributes) {
-    const Names strange = plan_words::without(giver.adds.attributes.at(category), met);
+  for (const auto& [category, met] : supply.attributes) {
+    const Names strange = plan_phrases::without(provider.adds.attributes.at(category), met);
     if (!strange.empty() && !met.empty())
-      sentences.push_back("Nodes to which " + giver.info->name + " gives attribute " + category +
-                          " " + plan_words::join(strange, " or ") + " fail at " + taker.info->name +
-                          ": its input does not list that.");
+      sentences.push_back("Nodes to which " + provider.info->name + " gives attribute " + category +
+                          " " + plan_phrases::join(strange, " or ") + " fail at " +
+                          consumer.info->name + ": its input does not list that.");
   }
   return sentences;
 }
@@ -89,8 +89,8 @@ std::vector<Plan::Conflict> conflicts_of(const std::vector<PlanMember>& members,
     for (auto first = order.begin(); first != second; ++first) {
       const PlanMember& earlier = members[*first];
       Names sentences = Comparison(earlier, later).sentences();
-      if (const auto gift = later.fed_by.find(*first); gift != later.fed_by.end())
-        for (std::string& sentence : strange_values(earlier, later, gift->second))
+      if (const auto supply = later.fed_by.find(*first); supply != later.fed_by.end())
+        for (std::string& sentence : strange_values(earlier, later, supply->second))
           sentences.push_back(std::move(sentence));
       for (std::string& sentence : sentences)
         conflicts.push_back({earlier.place, later.place, std::move(sentence)});

@@ -20,8 +20,8 @@ struct PlanMember {
   std::map<std::size_t, NodeDescription> fed_by{};
 };
 
-/// The node names that `giver` outputs and `taker` takes; without a list it takes any.
-std::vector<std::string> names_between(const PlanMember& giver, const PlanMember& taker);
+/// The node names that `provider` outputs and `consumer` takes; without a list it takes any.
+std::vector<std::string> names_between(const PlanMember& provider, const PlanMember& consumer);
 
 /// The conflicts between the results of two capsules; `order`: positions of members.
 std::vector<Plan::Conflict> conflicts_of(const std::vector<PlanMember>& members,

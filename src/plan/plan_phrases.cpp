@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/plan_words.hpp"
+#include "plan/plan_phrases.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-namespace vcap::plan_words {
+namespace vcap::plan_phrases {
 
 bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -45,16 +45,16 @@ Names properties(const NodeDescription& description) {
   return words;
 }
 
-std::string in_words(const NodeDescription& description) {
+std::string describe(const NodeDescription& description) {
   Names words = description.detections;
   for (std::string& word : properties(description)) words.push_back(std::move(word));
   return join(words);
 }
 
-std::string needs_in_words(const NodeDescription& needs) {
+std::string describe_needs(const NodeDescription& needs) {
   NodeDescription shown = needs;
   if (shown.detections.empty()) shown.detections.emplace_back("any node");
-  const std::string words = in_words(shown);
+  const std::string words = describe(shown);
   switch (needs.size) {
     case NodeDescription::Size::none:
       return "the frame alone";
@@ -66,4 +66,4 @@ std::string needs_in_words(const NodeDescription& needs) {
   return {};
 }
 
-}  // namespace vcap::plan_words
+}  // namespace vcap::plan_phrases

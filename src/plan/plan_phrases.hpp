@@ -8,7 +8,7 @@
 #include "vcap/model/node_description.hpp"
 
 /// Words for node descriptions in plans.
-namespace vcap::plan_words {
+namespace vcap::plan_phrases {
 
 using Names = std::vector<std::string>;
 
@@ -22,8 +22,8 @@ std::string join(const Names& names, std::string_view between = ", ");
 /// The properties of a description, without names: "attribute upper_color", "tracked", ….
 Names properties(const NodeDescription& description);
 /// Names and properties of a description; empty if it has none.
-std::string in_words(const NodeDescription& description);
+std::string describe(const NodeDescription& description);
 /// An input type in words: "one node at a time: person, tracked".
-std::string needs_in_words(const NodeDescription& needs);
+std::string describe_needs(const NodeDescription& needs);
 
-}  // namespace vcap::plan_words
+}  // namespace vcap::plan_phrases

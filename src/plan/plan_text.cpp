@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/plan_words.hpp"
+#include "plan/plan_phrases.hpp"
 #include "vcap/plan/plan.hpp"
 
 namespace vcap {
@@ -30,8 +30,8 @@ std::string dot_text(std::string_view text, std::size_t width = 40) {
   return quoted + '"';
 }
 
-std::string adds_in_words(const Plan::Step& step) {
-  const std::string adds = plan_words::in_words(step.adds);
+std::string describe_additions(const Plan::Step& step) {
+  const std::string adds = plan_phrases::describe(step.adds);
   return adds.empty() ? "nothing new" : adds;
 }
 
@@ -45,8 +45,8 @@ std::string Plan::explain() const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     text << i + 1 << ". " << step.name << '\n'
-         << "   needs  " << plan_words::needs_in_words(step.needs) << '\n'
-         << "   adds   " << adds_in_words(step) << '\n';
+         << "   needs  " << plan_phrases::describe_needs(step.needs) << '\n'
+         << "   adds   " << describe_additions(step) << '\n';
     for (const std::string& words : step.over_time) text << "   time   " << words << '\n';
     for (const std::string& reason : step.reasons) text << "   why    " << reason << '\n';
     for (const Conflict& conflict : conflicts_)
@@ -66,12 +66,13 @@ std::string Plan::to_dot() const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     text << "  " << box(step.capsule) << " [label="
-         << dot_text(std::to_string(i + 1) + ". " + step.name + "\nadds " + adds_in_words(step))
+         << dot_text(std::to_string(i + 1) + ". " + step.name + "\nadds " +
+                     describe_additions(step))
          << "];\n";
     if (step.fed_by.empty()) text << "  frame -> " << box(step.capsule) << ";\n";
     for (std::size_t j = 0; j < step.fed_by.size(); ++j)
       text << "  " << box(step.fed_by[j]) << " -> " << box(step.capsule)
-           << " [label=" << dot_text(step.gifts[j]) << "];\n";
+           << " [label=" << dot_text(step.supplies[j]) << "];\n";
   }
   for (const Conflict& conflict : conflicts_)
     text << "  " << box(conflict.first) << " -> " << box(conflict.second)

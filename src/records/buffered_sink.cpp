@@ -43,7 +43,7 @@ class BufferedSink final : public Sink {
   void write(const FrameRecord& record) override {
     FrameRecord taken = record;  // destroyed after unlocking; by then it may hold a dropped record
     std::unique_lock lock(mutex_);
-    if (policy_.when_full == WhenSinkFull::wait)
+    if (policy_.overflow == SinkOverflowPolicy::wait)
       room_.wait(lock, [this] { return queue_.size() < policy_.queue || failure_ || closing_; });
     if (failure_) std::rethrow_exception(failure_);
     if (closing_)
@@ -53,7 +53,7 @@ class BufferedSink final : public Sink {
     if (is_paused()) return lose_to_failure(1);
     const bool full = queue_.size() >= policy_.queue;
     if (full) ++stats_.lost[kLostFull];
-    if (full && policy_.when_full == WhenSinkFull::drop_newest) return;
+    if (full && policy_.overflow == SinkOverflowPolicy::drop_newest) return;
     queue_.push_back(std::move(taken));
     if (full) {
       taken = std::move(queue_.front());
@@ -128,7 +128,7 @@ class BufferedSink final : public Sink {
 
   std::string note_failure(const std::exception_ptr& thrown, std::deque<FrameRecord>& given_up) {
     stats_.last_failure = exception_text(thrown);
-    const bool skips = policy_.when_failed == WhenSinkFails::skip;
+    const bool skips = policy_.failure == SinkFailurePolicy::skip;
     if (skips)
       retry_at_ = policy_.clock->now() + policy_.retry_after;
     else
@@ -183,13 +183,13 @@ void require_policy(bool right, const std::string& value, const std::string& all
 
 void validate(const SinkPolicy& policy) {
   require_policy(policy.queue >= 1, "queue: 0", "at least 1");
+  require_policy(policy.overflow >= SinkOverflowPolicy::wait &&
+                     policy.overflow <= SinkOverflowPolicy::drop_newest,
+                 "overflow: " + std::to_string(static_cast<int>(policy.overflow)),
+                 "wait, drop_oldest or drop_newest");
   require_policy(
-      policy.when_full >= WhenSinkFull::wait && policy.when_full <= WhenSinkFull::drop_newest,
-      "when_full: " + std::to_string(static_cast<int>(policy.when_full)),
-      "wait, drop_oldest or drop_newest");
-  require_policy(
-      policy.when_failed == WhenSinkFails::end_stream || policy.when_failed == WhenSinkFails::skip,
-      "when_failed: " + std::to_string(static_cast<int>(policy.when_failed)), "end_stream or skip");
+      policy.failure == SinkFailurePolicy::end_stream || policy.failure == SinkFailurePolicy::skip,
+      "failure: " + std::to_string(static_cast<int>(policy.failure)), "end_stream or skip");
   require_policy(
       policy.retry_after >= std::chrono::nanoseconds(0) && policy.retry_after <= kLongestPause,
       "retry_after: " + std::to_string(policy.retry_after.count()) + " ns", "within 0 to 1 day");
@@ -201,7 +201,7 @@ std::unique_ptr<Sink> make_buffered_sink(std::shared_ptr<Sink> sink, SinkPolicy 
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "a buffered sink was given no sink to write to; give one");
   if (!policy.clock) policy.clock = std::make_shared<detail::SteadyClock>();
-  if (policy.when_failed == WhenSinkFails::skip) sink->allow_losses();
+  if (policy.failure == SinkFailurePolicy::skip) sink->allow_losses();
   return std::make_unique<BufferedSink>(std::move(sink), std::move(policy));
 }
 

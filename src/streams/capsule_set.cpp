@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "streams/lineup.hpp"
+#include "streams/capsule_set.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,16 +16,16 @@ std::vector<CapsuleInfo> infos_of(const Slots& slots) {
   return infos;
 }
 
-Program program_of(const Plan& plan, const Slots& slots) {
-  Program program;
+CompiledPlan compile(const Plan& plan, const Slots& slots) {
+  CompiledPlan compiled_plan;
   std::map<std::string, std::string> givers;
   for (const Plan::Step& step : plan.steps()) {
     const std::shared_ptr<CapsuleSlot>& slot = slots[step.capsule];
-    program.push_back({.slot = slot, .needs = step.needs, .attribute_givers = givers});
+    compiled_plan.push_back({.slot = slot, .needs = step.needs, .attribute_providers = givers});
     for (const auto& [category, values] : slot->capsule->info().output_type.attributes)
       givers[category] = step.name;
   }
-  return program;
+  return compiled_plan;
 }
 
 std::string names_of(const Slots& slots) {
@@ -46,20 +46,20 @@ std::size_t place_of(const Slots& slots, const std::string& capsule, const std::
   return static_cast<std::size_t>(found - slots.begin());
 }
 
-Lineup::Lineup(Slots given, UnfitPolicy unfit)
+CapsuleSet::CapsuleSet(Slots given, UnfitPolicy unfit)
     : slots(std::move(given)),
       plan(infos_of(slots), unfit),
-      program(std::make_shared<const Program>(program_of(plan, slots))) {}
+      compiled_plan(std::make_shared<const CompiledPlan>(compile(plan, slots))) {}
 
-std::shared_ptr<const Program> Lineup::program_for(
+std::shared_ptr<const CompiledPlan> CapsuleSet::compile_for(
     const std::optional<std::vector<std::string>>& capsules) const {
-  if (!capsules) return program;
+  if (!capsules) return compiled_plan;
   std::vector<bool> chosen(slots.size(), false);
   for (const std::string& name : *capsules) chosen[place_of(slots, name, "stream's choice")] = true;
   Slots some;
   for (std::size_t place = 0; place < slots.size(); ++place)
     if (chosen[place]) some.push_back(slots[place]);
-  return std::make_shared<const Program>(program_of(Plan(infos_of(some)), some));
+  return std::make_shared<const CompiledPlan>(compile(Plan(infos_of(some)), some));
 }
 
 }  // namespace vcap

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "streams/program.hpp"
+#include "streams/compiled_plan.hpp"
 #include "vcap/plan/plan.hpp"
 
 namespace vcap {
@@ -17,18 +17,18 @@ namespace vcap {
 std::size_t place_of(const Slots& slots, const std::string& capsule, const std::string& what);
 
 /// The capsules that a pipeline's streams go through at present. Thread safety: value.
-struct Lineup {
+struct CapsuleSet {
   /// Throws PlanError.
-  Lineup(Slots given, UnfitPolicy unfit);
+  CapsuleSet(Slots given, UnfitPolicy unfit);
 
-  /// The program for a stream that goes through these capsules only. Throws InvalidArgument,
+  /// The plan for a stream that goes through these capsules only. Throws InvalidArgument,
   /// PlanError.
-  std::shared_ptr<const Program> program_for(
+  std::shared_ptr<const CompiledPlan> compile_for(
       const std::optional<std::vector<std::string>>& capsules) const;
 
   Slots slots;  ///< in the host's order
   Plan plan;
-  std::shared_ptr<const Program> program;
+  std::shared_ptr<const CompiledPlan> compiled_plan;
 };
 
 }  // namespace vcap

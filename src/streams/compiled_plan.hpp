@@ -67,11 +67,11 @@ inline CapsuleSlot::~CapsuleSlot() {
 using Slots = std::vector<std::shared_ptr<CapsuleSlot>>;
 
 /// A step of the plan, ready to run. Thread safety: value; read-only once a stream uses it.
-struct ProgramStep {
+struct CompiledStep {
   std::shared_ptr<CapsuleSlot> slot{};
   NodeDescription needs{};
   /// By attribute category that the input lists: the last capsule before this one that provides it.
-  std::map<std::string, std::string> attribute_givers{};
+  std::map<std::string, std::string> attribute_providers{};
 
   const std::optional<Stencil>& stencil() const noexcept { return slot->capsule->info().stencil; }
   /// Whether its windows hold nodes of other frames.
@@ -81,8 +81,8 @@ struct ProgramStep {
   bool takes_nodes() const noexcept { return needs.size != NodeDescription::Size::none; }
 };
 
-using Program = std::vector<ProgramStep>;
-/// The options of every step for one frame, in the program's order.
+using CompiledPlan = std::vector<CompiledStep>;
+/// The options of every step for one frame, in the plan's order.
 using StepOptions = std::vector<OptionValues>;
 
 }  // namespace vcap

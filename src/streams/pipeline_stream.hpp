@@ -17,7 +17,7 @@
 #include "vcap/observe/pipeline_stats.hpp"
 #include "vcap/streams/stream_config.hpp"
 #include "vcap/streams/stream_report.hpp"
-#include "workers/flight_limit.hpp"
+#include "workers/in_flight_limiter.hpp"
 #include "workers/watchdog.hpp"
 #include "workers/work_pool.hpp"
 
@@ -30,7 +30,7 @@ struct StreamRules {
   OverflowPolicy overflow = OverflowPolicy::wait;  ///< never `automatic`
   std::size_t frames_in_flight = 1;
   /// A source that waits is woken once so many more frames have room
-  std::size_t room_to_read = 1;
+  std::size_t resume_threshold = 1;
   std::int64_t keep_every = 1;
   std::optional<std::int64_t> max_frames{};
   bool pull = false;
@@ -54,7 +54,7 @@ struct StreamRules {
 struct StreamServices {
   WorkPool& pool;
   Watchdog& watchdog;
-  FlightLimit& flights;
+  InFlightLimiter& flights;
   std::shared_ptr<TraceLog> trace{};  ///< null if no trace is wanted
 };
 

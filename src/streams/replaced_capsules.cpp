@@ -29,11 +29,11 @@ void ReplacedCapsules::add(const std::shared_ptr<CapsuleSlot>& slot) {
   replaced_.push_back({slot, slot->backends_at_end()});
 }
 
-Slots ReplacedCapsules::at_work(const Slots& lineup) {
+Slots ReplacedCapsules::at_work(const Slots& capsule_set) {
   Slots slots;
   for (const Replaced& one : replaced_)
     if (std::shared_ptr<CapsuleSlot> slot = one.slot.lock();
-        slot && std::ranges::find(lineup, slot) == lineup.end())
+        slot && std::ranges::find(capsule_set, slot) == capsule_set.end())
       slots.push_back(std::move(slot));
   fold_past();
   return slots;

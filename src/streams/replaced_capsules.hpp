@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "streams/program.hpp"
+#include "streams/compiled_plan.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
 
@@ -21,9 +21,9 @@ void add_to(DevicesByName& devices, const BackendStatistics& backend);
 class VCAP_EXPORT ReplacedCapsules {
  public:
   void add(const std::shared_ptr<CapsuleSlot>& slot);
-  /// Replaced capsules that are still in use, without those that are back in `lineup`. May wait for
-  /// one that is being destroyed.
-  Slots at_work(const Slots& lineup);
+  /// Replaced capsules that are still in use, without those that are back in `capsule_set`. May
+  /// wait for one that is being destroyed.
+  Slots at_work(const Slots& capsule_set);
   /// What the destroyed ones did, as of the last add() or at_work().
   const DevicesByName& past() const noexcept { return past_; }
 

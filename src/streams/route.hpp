@@ -12,8 +12,8 @@
 
 #include "sources/discontinuities.hpp"
 #include "sources/rows.hpp"
+#include "streams/compiled_plan.hpp"
 #include "streams/frame_history.hpp"
-#include "streams/program.hpp"
 #include "streams/quarantine.hpp"
 #include "streams/state_keeper.hpp"
 #include "vcap/records/frame_record.hpp"
@@ -24,8 +24,8 @@ struct FrameJob;
 
 /// What one stream keeps for one capsule, and for the capsules that replace it and continue its
 /// state.
-struct Station {
-  Station(StreamInfo info, bool apart) : states(std::move(info), apart) {}
+struct CapsuleLane {
+  CapsuleLane(StreamInfo info, bool apart) : states(std::move(info), apart) {}
 
   /// Lets frames through to a stateful capsule in the order of their tickets.
   struct Gate {
@@ -64,8 +64,8 @@ struct StepWindow {
 };
 
 /// How one version of a capsule has served one stream.
-struct Conduct {
-  explicit Conduct(const QuarantinePolicy& policy) : quarantine(policy) {}
+struct CapsuleHealth {
+  explicit CapsuleHealth(const QuarantinePolicy& policy) : quarantine(policy) {}
 
   std::atomic<std::size_t> hung{0};  ///< calls that were given up and have not returned
   Quarantine quarantine;             ///< guarded by the stream's mutex
@@ -75,14 +75,14 @@ struct Conduct {
 /// read-only once a frame has it.
 struct Route {
   struct Stop {
-    std::shared_ptr<Station> station;
-    std::shared_ptr<Conduct> conduct;
+    std::shared_ptr<CapsuleLane> lane;
+    std::shared_ptr<CapsuleHealth> health;
     std::shared_ptr<Arrivals> arrivals;
     std::uint64_t state_number = 0;  ///< for a stateful capsule: StateKeeper::open()
     /// The slice's rows that the capsule is called for; null: all frames.
     const Rows* called = nullptr;
   };
-  std::shared_ptr<const Program> program;
+  std::shared_ptr<const CompiledPlan> compiled_plan;
   std::vector<Stop> stops;  ///< by step
   StepOptions options;      ///< by step
   std::size_t run = 0;      ///< number of the slice's run
@@ -91,7 +91,7 @@ struct Route {
 /// A frame that is being processed.
 struct FrameJob {
   std::uint64_t ticket = 0;  ///< its number among the stream's frames that have begun
-  std::size_t step = 0;      ///< the next step of the program
+  std::size_t step = 0;      ///< the next step of the plan
   FrameRecord record{};
   Discontinuities discontinuities{};  ///< its own, and those of frames dropped before it
   std::shared_ptr<const Route> route{};
@@ -99,17 +99,17 @@ struct FrameJob {
   std::uint64_t trace_frame = 0;  ///< StreamTrace::read()
   bool left_out = false;          ///< the capsule was not called
   bool alone = false;  ///< the capsule is called for this frame by itself, not together with others
-  bool holds_call = false;                  ///< it counts in Station::Gathering::calls
+  bool holds_call = false;                  ///< it counts in CapsuleLane::Gathering::calls
   bool leads = false;                       ///< it is to take the frames that wait there with it
   std::optional<std::size_t> arrived_at{};  ///< the step whose Arrivals have its nodes
   /// The frame whose nodes its window waits for; absent: it waits for later frames to begin.
   std::optional<std::uint64_t> waits_for{};
   std::optional<StepWindow> window{};  ///< the step's window, once it is complete
 
-  const ProgramStep& program_step() const { return (*route->program)[step]; }
-  Station& station() const { return *route->stops[step].station; }
+  const CompiledStep& program_step() const { return (*route->compiled_plan)[step]; }
+  CapsuleLane& lane() const { return *route->stops[step].lane; }
   Arrivals& arrivals() const { return *route->stops[step].arrivals; }
-  Conduct& conduct() const { return *route->stops[step].conduct; }
+  CapsuleHealth& health() const { return *route->stops[step].health; }
   const std::optional<Stencil>& stencil() const { return program_step().stencil(); }
   /// Whether the step is for this frame. False if a slice reads the frame only for other capsules.
   bool is_in_step() const {
@@ -123,7 +123,7 @@ struct FrameJob {
   }
   bool lacks_window() const { return stencil() && is_for_capsule() && !window; }
   bool is_at_gate() const { return program_step().slot->stateful; }
-  bool has_passed_all() const noexcept { return step == route->program->size(); }
+  bool has_passed_all() const noexcept { return step == route->compiled_plan->size(); }
 };
 
 }  // namespace vcap

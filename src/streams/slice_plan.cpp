@@ -130,8 +130,8 @@ bool asks_for_slices(const StreamConfig& config) noexcept {
 }
 
 std::variant<SlicedStream::Plan, std::string> plan_slices(
-    const StreamConfig& config, std::shared_ptr<const RandomAccess> access, const Program& program,
-    std::size_t cores) {
+    const StreamConfig& config, std::shared_ptr<const RandomAccess> access,
+    const CompiledPlan& compiled_plan, std::size_t cores) {
   if (!config.groups.empty() && (config.select || config.slices != 1))
     refuse(config, "groups are given beside slices or a selection; leave out one or the other");
   if (std::string why = obstacle(config); !why.empty()) {
@@ -157,7 +157,7 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
                       });
   plan.records_kept = records_kept(config, plan.keeps_pixels, cores);
 
-  const SliceNeeds needs(program);
+  const SliceNeeds needs(compiled_plan);
   if (!config.groups.empty()) {
     plan.slices = groups_of(config, needs, plan.frames);
     plan.at_once = std::min(cores, plan.slices.size());

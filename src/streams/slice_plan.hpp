@@ -27,7 +27,7 @@ bool asks_for_slices(const StreamConfig& config) noexcept;
 /// How to cut the stream, or why it is better not cut. Throws InvalidArgument for a request that
 /// cannot be met; SourceError.
 std::variant<SlicedStream::Plan, std::string> plan_slices(
-    const StreamConfig& config, std::shared_ptr<const RandomAccess> access, const Program& program,
-    std::size_t cores);
+    const StreamConfig& config, std::shared_ptr<const RandomAccess> access,
+    const CompiledPlan& compiled_plan, std::size_t cores);
 
 }  // namespace vcap

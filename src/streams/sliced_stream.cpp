@@ -35,13 +35,14 @@ Rows moved(const Rows& rows, std::int64_t by) {
 
 SlicedStream::SlicedStream(std::string id, std::unique_ptr<Source> source,
                            std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules,
-                           StreamServices services, std::shared_ptr<const Program> program,
-                           StepOptions options, Plan plan)
+                           StreamServices services,
+                           std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options,
+                           Plan plan)
     : PipelineStream(std::move(id), std::move(rules)),
       sinks_(std::move(sinks)),
       source_name_(source->info().description),
       services_(std::move(services)),
-      program_(std::move(program)),
+      compiled_plan_(std::move(compiled_plan)),
       options_(std::move(options)),
       plan_(std::move(plan)),
       in_order_(std::move(source)) {
@@ -146,7 +147,7 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
   rules.pull = false;
   rules.max_frames.reset();
   rules.frames_in_flight = std::max<std::size_t>(4, rules_.frames_in_flight / plan_.at_once);
-  rules.room_to_read = std::min(rules_.room_to_read, rules.frames_in_flight / 2);
+  rules.resume_threshold = std::min(rules_.resume_threshold, rules.frames_in_flight / 2);
   std::optional<std::int64_t> group_begin;
   if (slice.group) {
     group_begin = begin;
@@ -171,7 +172,7 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
   auto stream = std::make_shared<Stream>(
       id_, std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin),
       std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
-  stream->set_out(program_, options_);
+  stream->init_route(compiled_plan_, options_);
   stream->start();
   return stream;
 }
@@ -261,7 +262,7 @@ void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
   plan_.slices.clear();
   if (left.empty()) return;       // the damage is only in frames that were read ahead
   plan_.nulls.is_null = nullptr;  // row numbers are different now
-  plan_.slices = {SliceNeeds(*program_).slice(std::move(left), kEndlessRows, plan_.nulls)};
+  plan_.slices = {SliceNeeds(*compiled_plan_).slice(std::move(left), kEndlessRows, plan_.nulls)};
 }
 
 /// Ends all open slices. `reason`: why their records are dropped; null if they will be made again.

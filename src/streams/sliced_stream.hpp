@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/call_meter.hpp"
+#include "streams/compiled_plan.hpp"
 #include "streams/pipeline_stream.hpp"
-#include "streams/program.hpp"
 #include "vcap/sources/random_access.hpp"
 
 namespace vcap {
@@ -44,7 +44,7 @@ class SlicedStream final : public PipelineStream {
 
   SlicedStream(std::string id, std::unique_ptr<Source> source,
                std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules, StreamServices services,
-               std::shared_ptr<const Program> program, StepOptions options, Plan plan);
+               std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options, Plan plan);
   ~SlicedStream() override;
 
   void start() override;
@@ -90,7 +90,7 @@ class SlicedStream final : public PipelineStream {
   const std::vector<std::shared_ptr<Sink>> sinks_;
   const std::string source_name_;
   const StreamServices services_;
-  const std::shared_ptr<const Program> program_;
+  const std::shared_ptr<const CompiledPlan> compiled_plan_;
   const StepOptions options_;
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs

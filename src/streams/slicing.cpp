@@ -17,7 +17,7 @@ bool meet(const std::vector<std::string>& given, const std::vector<std::string>&
 
 /// Whether the earlier step can change what the later one gets. A capsule that takes nodes may
 /// change them, and the nodes below them.
-bool may_feed(const ProgramStep& earlier, const ProgramStep& later) {
+bool may_feed(const CompiledStep& earlier, const CompiledStep& later) {
   return later.takes_nodes() &&
          (earlier.takes_nodes() ||
           meet(earlier.slot->capsule->info().output_type.detections, later.needs.detections));
@@ -59,9 +59,9 @@ Rows Slice::fed() const {
   return fed;
 }
 
-SliceNeeds::SliceNeeds(const Program& program) {
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const CapsuleInfo& info = program[i].slot->capsule->info();
+SliceNeeds::SliceNeeds(const CompiledPlan& compiled_plan) {
+  for (std::size_t i = 0; i < compiled_plan.size(); ++i) {
+    const CapsuleInfo& info = compiled_plan[i].slot->capsule->info();
     Step& step = steps_.emplace_back();
     step.keeps_together = info.stream_state || info.stencil;
     step.has_state = static_cast<bool>(info.stream_state);
@@ -70,10 +70,10 @@ SliceNeeds::SliceNeeds(const Program& program) {
     if (info.stencil) {
       step.back = info.stencil->back();
       step.ahead = info.stencil->ahead();
-      step.takes_neighbours = program[i].needs.size == NodeDescription::Size::all;
+      step.takes_neighbours = compiled_plan[i].needs.size == NodeDescription::Size::all;
     }
     for (std::size_t j = 0; j < i; ++j)
-      if (may_feed(program[j], program[i])) step.takes_from.push_back(j);
+      if (may_feed(compiled_plan[j], compiled_plan[i])) step.takes_from.push_back(j);
     if (step.is_unbounded && !unbounded_) unbounded_ = &info.name;
   }
   constexpr std::int64_t kMiddle = kEndlessRows / 2;

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sources/rows.hpp"
-#include "streams/program.hpp"
+#include "streams/compiled_plan.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/sources/sampler.hpp"
 
@@ -63,10 +63,10 @@ struct NullRows {
 ///   results of the capsules before for these frames.
 ///
 /// So warm-ups and windows add up if one capsule takes the results of another; otherwise they do
-/// not. Thread safety: value; borrows the program.
+/// not. Thread safety: value; borrows the compiled plan.
 class VCAP_EXPORT SliceNeeds {
  public:
-  explicit SliceNeeds(const Program& program);
+  explicit SliceNeeds(const CompiledPlan& compiled_plan);
 
   /// The first capsule whose state is unbounded; null if there is none.
   const std::string* unbounded() const noexcept { return unbounded_; }

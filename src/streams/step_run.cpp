@@ -58,7 +58,7 @@ void note_all(FrameRecord& record, std::vector<std::optional<CapsuleError>> erro
 }
 
 /// "capsule X gave it", for the first attribute whose value the input does not list.
-std::string giver_of_bad_attribute(const ProgramStep& step,
+std::string giver_of_bad_attribute(const CompiledStep& step,
                                    const std::vector<DetectionNode>& nodes) {
   for (const DetectionNode& node : nodes) {
     for (const auto& [category, allowed] : step.needs.attributes) {
@@ -66,8 +66,8 @@ std::string giver_of_bad_attribute(const ProgramStep& step,
       if (value == node.attributes.end() ||
           std::find(allowed.begin(), allowed.end(), value->second) != allowed.end())
         continue;
-      const auto giver = step.attribute_givers.find(category);
-      if (giver == step.attribute_givers.end())
+      const auto giver = step.attribute_providers.find(category);
+      if (giver == step.attribute_providers.end())
         return "; no capsule before it declares attribute " + category;
       return "; attribute " + category + " is what capsule " + giver->second + " provides";
     }
@@ -79,7 +79,7 @@ std::string giver_of_bad_attribute(const ProgramStep& step,
 /// The nodes for a step. `nullopt`, with an error in the record, if an attribute has a value that
 /// the input does not list.
 template <class Nodes>
-std::optional<Nodes> find_nodes(const ProgramStep& step, FrameRecord& record) {
+std::optional<Nodes> find_nodes(const CompiledStep& step, FrameRecord& record) {
   std::optional<Nodes> nodes;
   if (const auto thrown = thrown_by([&] { nodes.emplace(record.objects, step.needs); })) {
     CapsuleError error = error_of(thrown, step.slot->name());
@@ -106,7 +106,7 @@ CapsuleError overdue_error(const std::string& capsule, std::chrono::nanoseconds 
 
 std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
                                         StreamHandle state, std::optional<StepWindow> window) {
-  const ProgramStep& step = job->program_step();
+  const CompiledStep& step = job->program_step();
   if (window && window->missing) {
     job->record.errors.push_back(edge_error(step.slot->name(), *window->missing));
     return nullptr;
@@ -171,7 +171,7 @@ std::optional<StepRun::Call> StepRun::begin_call(std::optional<DetectionNodes>& 
   });
   if (thrown) {
     nodes.reset();
-    errors_[call.number] = error_of(thrown, (*route_->program)[step_].slot->name());
+    errors_[call.number] = error_of(thrown, (*route_->compiled_plan)[step_].slot->name());
   }
   return call;
 }
@@ -191,7 +191,7 @@ StepRun::Help StepRun::end_call(const Call& call, std::vector<DetectionNode> ret
 }
 
 std::vector<DetectionNode> StepRun::call(DetectionNodes nodes) const {
-  const CapsuleSlot& slot = *(*route_->program)[step_].slot;
+  const CapsuleSlot& slot = *(*route_->compiled_plan)[step_].slot;
   Capsule& capsule = *slot.capsule;
   std::optional<CapsuleTrace::Call> traced;
   if (slot.trace) traced.emplace(*slot.trace, stream_id_, frame_.index, trace_frame_);
@@ -211,7 +211,7 @@ DetectionNodes StepRun::call_on_window(Capsule& capsule, DetectionNodes nodes,
 }
 
 StepRun::Help StepRun::help() {
-  const ProgramStep& step = (*route_->program)[step_];
+  const CompiledStep& step = (*route_->compiled_plan)[step_];
   for (;;) {
     std::optional<DetectionNodes> nodes;
     const std::optional<Call> call = begin_call(nodes);
@@ -230,7 +230,8 @@ StepRun::Help StepRun::help() {
 
 /// Requires `mutex_`.
 void StepRun::note_overdue() {
-  job_->record.errors.push_back(overdue_error((*route_->program)[step_].slot->name(), *overdue_));
+  job_->record.errors.push_back(
+      overdue_error((*route_->compiled_plan)[step_].slot->name(), *overdue_));
 }
 
 bool StepRun::next_round() {
@@ -268,7 +269,8 @@ std::unique_ptr<FrameJob> StepRun::take_job() {
   else if (auto* taken = std::get_if<TakenNodes>(&nodes_); taken && !failed)
     thrown = thrown_by([&] { std::move(*taken).put_back(std::move(returned_)); });
   note_all(record, std::move(errors_));
-  if (thrown) record.errors.push_back(error_of(thrown, (*route_->program)[step_].slot->name()));
+  if (thrown)
+    record.errors.push_back(error_of(thrown, (*route_->compiled_plan)[step_].slot->name()));
   return std::move(job_);
 }
 

@@ -76,7 +76,7 @@ class Stream final : public Lane,
 
   /// Makes the first route, and opens the states. Throws what Capsule::open_stream() throws; then
   /// no state is open.
-  void set_out(std::shared_ptr<const Program> program, StepOptions options);
+  void init_route(std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options);
   void start() override;
   void stop() noexcept override;
   std::optional<FrameRecord> next() override;
@@ -98,12 +98,12 @@ class Stream final : public Lane,
     bool is_open = false;  ///< whether its state was opened
     Change change{};
   };
-  /// Prepares the replacement of this stream's capsule named `capsule` by the one in `program`, and
-  /// opens its state. With `keep_state`, the old state goes over to it. `nullopt` if the stream has
-  /// ended or has no capsule of that name. Throws OptionError if the new capsule does not accept an
-  /// option that was set, and what Capsule::open_stream() throws. Must be followed by apply() or
-  /// cancel().
-  std::optional<Replacement> prepare(std::shared_ptr<const Program> program,
+  /// Prepares the replacement of this stream's capsule named `capsule` by the one in
+  /// `plan`, and opens its state. With `keep_state`, the old state goes over to it.
+  /// `nullopt` if the stream has ended or has no capsule of that name. Throws OptionError if the
+  /// new capsule does not accept an option that was set, and what Capsule::open_stream() throws.
+  /// Must be followed by apply() or cancel().
+  std::optional<Replacement> prepare(std::shared_ptr<const CompiledPlan> compiled_plan,
                                      const std::string& capsule, bool keep_state);
   /// Uses the new capsule from the next frame on; returns the lowest index that this frame can
   /// have.
@@ -155,19 +155,19 @@ class Stream final : public Lane,
   std::shared_ptr<StepRun> begin_step(std::unique_ptr<FrameJob>& job);
   bool gathers(const FrameJob& job) const;
   std::unique_ptr<FrameJob> gather(std::unique_ptr<FrameJob> job);
-  void end_call(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock);
-  void wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock);
+  void end_call(CapsuleLane::Gathering& gathering, std::unique_lock<std::mutex>& lock);
+  void wake_one(CapsuleLane::Gathering& gathering, std::unique_lock<std::mutex>& lock);
   void pass_turn(FrameJob& job);
-  Batch take_batch(Station::Gathering& gathering) const;
+  Batch take_batch(CapsuleLane::Gathering& gathering) const;
   void run_together(Batch& batch) const;
   bool call_together(std::span<FrameJob* const> jobs) const;
   std::unique_ptr<FrameJob> help(const std::shared_ptr<StepRun>& run);
   void leave_step(FrameJob& job);
-  void note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord& record);
+  void note_outcome(CapsuleSlot& slot, CapsuleHealth& health, const FrameRecord& record);
   bool is_passed_by(FrameJob& job);
   bool is_left_out(FrameJob& job);
-  bool enter(Station& station, std::unique_ptr<FrameJob>& job);
-  void leave(Station& station, bool is_last);
+  bool enter(CapsuleLane& lane, std::unique_ptr<FrameJob>& job);
+  void leave(CapsuleLane& lane, bool is_last);
   void call_helpers(const std::shared_ptr<StepRun>& run);
   void watch(const std::shared_ptr<StepRun>& run);
   void give_up(const std::shared_ptr<StepRun>& run);
@@ -193,16 +193,16 @@ class Stream final : public Lane,
   std::size_t most_in_flight() const noexcept { return rules_.frames_in_flight + look_ahead_; }
   bool takes_slot();
   void settle_slots();
-  void look_around(const Program& program);
+  void look_around(const CompiledPlan& compiled_plan);
   void release_windows();
   void release_windows(std::optional<std::uint64_t> waiting_for);
   void end_windows_if_last();
   void post_released(std::unique_lock<std::mutex>& lock);
   // Any thread. close_states() locks `mutex_`; the other two do not need it.
   void close_states() noexcept;
-  std::shared_ptr<const Route> make_route(std::shared_ptr<const Program> program,
+  std::shared_ptr<const Route> make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
                                           StepOptions options, std::size_t run) const;
-  Route::Stop make_stop(const ProgramStep& step) const;
+  Route::Stop make_stop(const CompiledStep& step) const;
   // Source thread; requires `mutex_`.
   void enter_run(const Frame& frame);
 
@@ -222,12 +222,12 @@ class Stream final : public Lane,
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable room_;
   std::condition_variable over_;
-  std::condition_variable pulled_;               ///< for next(): a record is complete, or the end
-  std::shared_ptr<const Route> route_;           ///< for the next frame that is read
-  std::vector<std::weak_ptr<Station>> retired_;  ///< stations that no new frame passes
+  std::condition_variable pulled_;      ///< for next(): a record is complete, or the end
+  std::shared_ptr<const Route> route_;  ///< for the next frame that is read
+  std::vector<std::weak_ptr<CapsuleLane>> retired_;  ///< lanes that no new frame passes
   /// By the index of the first frame.
   std::vector<std::pair<std::int64_t, Change>> untold_changes_;
-  FlightLimit::Waiter slot_waiter_;
+  InFlightLimiter::Waiter slot_waiter_;
   std::size_t slots_ = 0;       ///< slots of the flight limit that this stream has
   bool slot_reserved_ = false;  ///< one slot is reserved for the frame that is being read
   std::int64_t last_index_ = -1;

@@ -15,7 +15,7 @@ namespace vcap {
 /// Whether the frame may wait to go with others. Live frames go on at once. With a deadline, each
 /// frame is called by itself.
 bool Stream::gathers(const FrameJob& job) const {
-  const ProgramStep& step = job.program_step();
+  const CompiledStep& step = job.program_step();
   const auto& batch = step.slot->capsule->info().batch;
   return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() && !job.alone &&
          step.needs.size != NodeDescription::Size::single &&
@@ -34,7 +34,7 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   }
   job->leads = false;
   const std::shared_ptr<const Route> route = job->route;  // keeps `gathering` alive
-  Station::Gathering& gathering = job->station().gathering;
+  CapsuleLane::Gathering& gathering = job->lane().gathering;
   const std::size_t most_calls = job->program_step().slot->backends;
   Batch batch;
   {
@@ -64,14 +64,14 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
 }
 
 /// Requires `mutex_`; temporarily releases it.
-void Stream::end_call(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock) {
+void Stream::end_call(CapsuleLane::Gathering& gathering, std::unique_lock<std::mutex>& lock) {
   --gathering.calls;
   wake_one(gathering, lock);
 }
 
 /// Posts one of the waiting frames, which then takes the others with it. Requires `mutex_`;
 /// temporarily releases it.
-void Stream::wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex>& lock) {
+void Stream::wake_one(CapsuleLane::Gathering& gathering, std::unique_lock<std::mutex>& lock) {
   if (gathering.waiting.empty()) return;
   auto first = gathering.waiting.extract(gathering.waiting.begin());
   first.mapped()->leads = true;
@@ -84,12 +84,12 @@ void Stream::wake_one(Station::Gathering& gathering, std::unique_lock<std::mutex
 void Stream::pass_turn(FrameJob& job) {
   if (!std::exchange(job.leads, false)) return;
   std::unique_lock lock = adaptive_lock(mutex_);
-  wake_one(job.station().gathering, lock);
+  wake_one(job.lane().gathering, lock);
 }
 
 /// Requires `mutex_`. Takes waiting frames of one route, and so with the same options; their number
 /// suits the model (BatchSizes).
-Stream::Batch Stream::take_batch(Station::Gathering& gathering) const {
+Stream::Batch Stream::take_batch(CapsuleLane::Gathering& gathering) const {
   auto& waiting = gathering.waiting;
   const FrameJob& first = *waiting.begin()->second;
   const BatchSizes sizes = *first.program_step().slot->capsule->info().batch;
@@ -115,7 +115,7 @@ void Stream::run_together(Batch& batch) const {
 /// False if the call failed, or if the backend lacks `process_frames()`. The records are then
 /// unchanged.
 bool Stream::call_together(std::span<FrameJob* const> jobs) const {
-  const ProgramStep& step = jobs.front()->program_step();
+  const CompiledStep& step = jobs.front()->program_step();
   CapsuleSlot& slot = *step.slot;
   const auto begin = std::chrono::steady_clock::now();
   bool called = false;

@@ -10,10 +10,10 @@
 namespace vcap {
 namespace {
 
-std::size_t step_of(const Program& program, const std::string& capsule) {
+std::size_t step_of(const CompiledPlan& compiled_plan, const std::string& capsule) {
   const auto found = std::ranges::find_if(
-      program, [&](const ProgramStep& step) { return step.slot->name() == capsule; });
-  return static_cast<std::size_t>(found - program.begin());
+      compiled_plan, [&](const CompiledStep& step) { return step.slot->name() == capsule; });
+  return static_cast<std::size_t>(found - compiled_plan.begin());
 }
 
 /// The new capsule's options, with the values that were set for the old one.
@@ -34,25 +34,25 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
 
 }  // namespace
 
-void Stream::set_out(std::shared_ptr<const Program> program, StepOptions options) {
-  auto route = make_route(std::move(program), std::move(options), 0);
+void Stream::init_route(std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
+  auto route = make_route(std::move(compiled_plan), std::move(options), 0);
   const std::lock_guard lock(mutex_);
-  look_around(*route->program);
+  look_around(*route->compiled_plan);
   route_ = std::move(route);
 }
 
-std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const Program> program,
+std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
                                                 StepOptions options, std::size_t run) const {
   auto route = std::make_shared<Route>();
-  for (const ProgramStep& step : *program) {
+  for (const CompiledStep& step : *compiled_plan) {
     Route::Stop& stop = route->stops.emplace_back(make_stop(step));
     if (rules_.slice) stop.called = &rules_.slice->runs[run].called[route->stops.size() - 1];
   }
   // States are opened only once all stops are known to be valid.
-  for (std::size_t i = 0; i < program->size(); ++i)
-    if (const CapsuleSlot& slot = *(*program)[i].slot; slot.stateful)
-      route->stops[i].state_number = route->stops[i].station->states.open(slot.capsule, false);
-  route->program = std::move(program);
+  for (std::size_t i = 0; i < compiled_plan->size(); ++i)
+    if (const CapsuleSlot& slot = *(*compiled_plan)[i].slot; slot.stateful)
+      route->stops[i].state_number = route->stops[i].lane->states.open(slot.capsule, false);
+  route->compiled_plan = std::move(compiled_plan);
   route->options = std::move(options);
   route->run = run;
   return route;
@@ -65,19 +65,19 @@ void Stream::enter_run(const Frame& frame) {
   std::size_t run = route_->run;
   while (run + 1 < runs.size() && frame.index >= runs[run + 1].fed.hull().begin) ++run;
   if (run == route_->run) return;
-  for (const Route::Stop& stop : route_->stops) retired_.push_back(stop.station);
-  std::erase_if(retired_, [](const auto& station) { return station.expired(); });
-  route_ = make_route(route_->program, route_->options, run);
+  for (const Route::Stop& stop : route_->stops) retired_.push_back(stop.lane);
+  std::erase_if(retired_, [](const auto& lane) { return lane.expired(); });
+  route_ = make_route(route_->compiled_plan, route_->options, run);
 }
 
-Route::Stop Stream::make_stop(const ProgramStep& step) const {
+Route::Stop Stream::make_stop(const CompiledStep& step) const {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
     info.config = own->second;
   // Checks the config before any state is opened, also for a capsule without state.
   static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
-  return {.station = std::make_shared<Station>(std::move(info), rules_.slice != nullptr),
-          .conduct = std::make_shared<Conduct>(rules_.quarantine),
+  return {.lane = std::make_shared<CapsuleLane>(std::move(info), rules_.slice != nullptr),
+          .health = std::make_shared<CapsuleHealth>(rules_.quarantine),
           .arrivals = std::make_shared<Arrivals>()};
 }
 
@@ -85,8 +85,8 @@ std::int64_t Stream::set_option(const std::string& capsule, const std::string& o
                                 OptionValue value) {
   std::shared_ptr<const Route> old;  // released after the lock
   const std::lock_guard lock(mutex_);
-  const std::size_t step = step_of(*route_->program, capsule);
-  if (step == route_->program->size())
+  const std::size_t step = step_of(*route_->compiled_plan, capsule);
+  if (step == route_->compiled_plan->size())
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "option \"" + option + "\" of capsule " + capsule + ": stream " + id_ +
                               " does not go through that capsule (StreamConfig::capsules)");
@@ -98,22 +98,23 @@ std::int64_t Stream::set_option(const std::string& capsule, const std::string& o
   return last_index_ + 1;
 }
 
-std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program> program,
-                                                   const std::string& capsule, bool keep_state) {
+std::optional<Stream::Replacement> Stream::prepare(
+    std::shared_ptr<const CompiledPlan> compiled_plan, const std::string& capsule,
+    bool keep_state) {
   std::shared_ptr<const Route> old;
   {
     const std::lock_guard lock(mutex_);
     if (report_.ended) return std::nullopt;
     old = route_;
   }
-  const std::size_t old_place = step_of(*old->program, capsule);
-  if (old_place == old->program->size()) return std::nullopt;
-  const CapsuleSlot& before = *(*old->program)[old_place].slot;
+  const std::size_t old_place = step_of(*old->compiled_plan, capsule);
+  if (old_place == old->compiled_plan->size()) return std::nullopt;
+  const CapsuleSlot& before = *(*old->compiled_plan)[old_place].slot;
 
   Replacement replacement{.stream = shared_from_this()};
   auto route = std::make_shared<Route>();
-  for (const ProgramStep& step : *program) {
-    const std::size_t place = step_of(*old->program, step.slot->name());
+  for (const CompiledStep& step : *compiled_plan) {
+    const std::size_t place = step_of(*old->compiled_plan, step.slot->name());
     if (step.slot->name() != capsule) {
       route->stops.push_back(old->stops[place]);
       route->options.push_back(old->options[place]);
@@ -121,11 +122,11 @@ std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program
     }
     // If only one of the two keeps a state, there is no state to continue from.
     Route::Stop stop = make_stop(step);
-    if (step.slot->stateful && before.stateful) stop.station = old->stops[place].station;
+    if (step.slot->stateful && before.stateful) stop.lane = old->stops[place].lane;
     route->options.push_back(
         carried_over(old->options[place], step.slot->capsule->default_options(), id_));
     if (step.slot->stateful) {
-      stop.state_number = stop.station->states.open(step.slot->capsule, keep_state);
+      stop.state_number = stop.lane->states.open(step.slot->capsule, keep_state);
       replacement.is_open = true;
     }
     replacement.stop = stop;
@@ -134,7 +135,7 @@ std::optional<Stream::Replacement> Stream::prepare(std::shared_ptr<const Program
                           .to_version = step.slot->capsule->info().version};
     route->stops.push_back(std::move(stop));
   }
-  route->program = std::move(program);
+  route->compiled_plan = std::move(compiled_plan);
   replacement.route = std::move(route);
   return replacement;
 }
@@ -149,30 +150,30 @@ std::int64_t Stream::apply(Replacement replacement) {
     cancel(replacement);
     return next;
   }
-  const std::size_t place = step_of(*route_->program, replacement.change.capsule);
-  if (route_->stops[place].station != replacement.stop.station) {
-    std::erase_if(retired_, [](const auto& station) { return station.expired(); });
-    retired_.push_back(route_->stops[place].station);
+  const std::size_t place = step_of(*route_->compiled_plan, replacement.change.capsule);
+  if (route_->stops[place].lane != replacement.stop.lane) {
+    std::erase_if(retired_, [](const auto& lane) { return lane.expired(); });
+    retired_.push_back(route_->stops[place].lane);
   }
   old = std::exchange(route_, std::move(replacement.route));
-  look_around(*route_->program);
+  look_around(*route_->compiled_plan);
   untold_changes_.emplace_back(last_index_ + 1, std::move(replacement.change));
   return last_index_ + 1;
 }
 
 void Stream::cancel(const Replacement& replacement) noexcept {
-  if (replacement.is_open) replacement.stop.station->states.cancel(replacement.stop.state_number);
+  if (replacement.is_open) replacement.stop.lane->states.cancel(replacement.stop.state_number);
 }
 
 void Stream::close_states() noexcept {
-  std::vector<std::shared_ptr<Station>> stations;
+  std::vector<std::shared_ptr<CapsuleLane>> lanes;
   {
     const std::lock_guard lock(mutex_);
-    for (const Route::Stop& stop : route_->stops) stations.push_back(stop.station);
-    for (const std::weak_ptr<Station>& retired : retired_)
-      if (auto station = retired.lock()) stations.push_back(std::move(station));
+    for (const Route::Stop& stop : route_->stops) lanes.push_back(stop.lane);
+    for (const std::weak_ptr<CapsuleLane>& retired : retired_)
+      if (auto lane = retired.lock()) lanes.push_back(std::move(lane));
   }
-  for (const std::shared_ptr<Station>& station : stations) station->states.close();
+  for (const std::shared_ptr<CapsuleLane>& lane : lanes) lane->states.close();
 }
 
 }  // namespace vcap

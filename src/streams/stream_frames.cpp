@@ -67,7 +67,7 @@ std::unique_ptr<FrameJob> Stream::begin_pending() {
   ++begun_;
   tell_changes(job->record);
   for (const Route::Stop& stop : job->route->stops)
-    if (!stop.station->gate.next) stop.station->gate.next = job->ticket;
+    if (!stop.lane->gate.next) stop.lane->gate.next = job->ticket;
   if (look_back_) begin_windows(*job);
   return job;
 }
@@ -95,7 +95,7 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
 /// one, or null.
 std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
   if (job->hands_in_nodes() || job->lacks_window()) return await_window(std::move(job));
-  if (job->is_at_gate() && !enter(job->station(), job)) return nullptr;
+  if (job->is_at_gate() && !enter(job->lane(), job)) return nullptr;
   if (gathers(*job)) return gather(std::move(job));
   pass_turn(*job);
   const std::shared_ptr<StepRun> run = begin_step(job);
@@ -108,8 +108,8 @@ std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
 
 /// Null if the capsule is not called; `job` then keeps the frame.
 std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
-  const ProgramStep& step = job->program_step();
-  Station& station = job->station();
+  const CompiledStep& step = job->program_step();
+  CapsuleLane& lane = job->lane();
   Discontinuity seen = job->record.frame.discontinuity;
   StreamHandle state;
   job->left_out = is_passed_by(*job);
@@ -117,21 +117,21 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
     // A frame of a slice that this capsule is not called for lies before its state begins, or
     // begins anew.
     if (job->is_in_step())
-      station.gate.owed.add(job->discontinuities);
+      lane.gate.owed.add(job->discontinuities);
     else if (!job->record.frame.is_null)
-      station.gate.owed.clear();
+      lane.gate.owed.clear();
     const CapsuleInfo& info = step.slot->capsule->info();
-    seen = station.gate.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
-    if (!job->record.frame.is_null) station.gate.owed.pass_frame();
-    state = station.states.serve(job->route->stops[job->step].state_number);
+    seen = lane.gate.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
+    if (!job->record.frame.is_null) lane.gate.owed.pass_frame();
+    state = lane.states.serve(job->route->stops[job->step].state_number);
     // For the capsule, a frame that it was left out of is a gap.
-    if (job->left_out && job->is_for_capsule()) station.gate.owed.add(Discontinuity::gap);
+    if (job->left_out && job->is_for_capsule()) lane.gate.owed.add(Discontinuity::gap);
   }
   if (job->left_out) return nullptr;
   std::shared_ptr<StepRun> run =
       StepRun::begin(job, seen, std::move(state), std::exchange(job->window, {}));
   if (!run) return nullptr;
-  if (step.slot->stateful) station.gate.owed.clear();
+  if (step.slot->stateful) lane.gate.owed.clear();
   watch(run);
   if (!step.slot->stateful) call_helpers(run);
   return run;
@@ -146,7 +146,7 @@ bool Stream::is_passed_by(FrameJob& job) {
 /// Whether the capsule is left out of this frame; if so, notes that in the record.
 bool Stream::is_left_out(FrameJob& job) {
   const CapsuleSlot& slot = *job.program_step().slot;
-  if (job.conduct().hung > 0) {
+  if (job.health().hung > 0) {
     job.record.errors.push_back(
         {.capsule = slot.name(),
          .code = std::string(to_string(ErrorCode::deadline_exceeded)),
@@ -157,7 +157,7 @@ bool Stream::is_left_out(FrameJob& job) {
   if (!held && rules_.quarantine.failures == 0) return false;
   {
     const std::lock_guard lock(mutex_);
-    held = held || job.conduct().quarantine.holds(job.record.frame.pts);
+    held = held || job.health().quarantine.holds(job.record.frame.pts);
     if (!held) return false;
     ++report_.quarantined[slot.name()];
   }
@@ -173,17 +173,17 @@ void Stream::leave_step(FrameJob& job) {
   const std::size_t step = job.step++;
   job.alone = false;
   job.window.reset();
-  CapsuleSlot& slot = *(*route->program)[step].slot;
+  CapsuleSlot& slot = *(*route->compiled_plan)[step].slot;
   const Route::Stop& stop = route->stops[step];
-  if (!std::exchange(job.left_out, false)) note_outcome(slot, *stop.conduct, job.record);
-  if (slot.stateful) leave(*stop.station, job.has_passed_all());
+  if (!std::exchange(job.left_out, false)) note_outcome(slot, *stop.health, job.record);
+  if (slot.stateful) leave(*stop.lane, job.has_passed_all());
   if (std::exchange(job.holds_call, false)) {
     std::unique_lock lock(mutex_);
-    end_call(stop.station->gathering, lock);
+    end_call(stop.lane->gathering, lock);
   }
 }
 
-void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord& record) {
+void Stream::note_outcome(CapsuleSlot& slot, CapsuleHealth& health, const FrameRecord& record) {
   const auto error =
       std::ranges::find(record.errors, slot.name(), &FrameRecord::CapsuleError::capsule);
   const bool failed = error != record.errors.end();
@@ -197,26 +197,26 @@ void Stream::note_outcome(CapsuleSlot& slot, Conduct& conduct, const FrameRecord
   if (rules_.quarantine.failures == 0) return;
   {
     const std::unique_lock lock = adaptive_lock(mutex_);
-    if (!conduct.quarantine.note(record.frame.pts, failed)) return;
+    if (!health.quarantine.note(record.frame.pts, failed)) return;
   }
   tell("stream " + id_, rules_.quarantine);
 }
 
 /// False if the frame was parked; the frame before it posts it.
-bool Stream::enter(Station& station, std::unique_ptr<FrameJob>& job) {
+bool Stream::enter(CapsuleLane& lane, std::unique_ptr<FrameJob>& job) {
   const std::unique_lock lock = adaptive_lock(mutex_);
-  if (station.gate.next == job->ticket) return true;
+  if (lane.gate.next == job->ticket) return true;
   const std::uint64_t ticket = job->ticket;
-  station.gate.parked.emplace(ticket, std::move(job));
+  lane.gate.parked.emplace(ticket, std::move(job));
   return false;
 }
 
 /// `is_last`: this worker has only to deliver its frame before it returns to the pool.
-void Stream::leave(Station& station, bool is_last) {
+void Stream::leave(CapsuleLane& lane, bool is_last) {
   bool takes_next = false;
   {
     const std::unique_lock lock = adaptive_lock(mutex_);
-    Station::Gate& gate = station.gate;
+    CapsuleLane::Gate& gate = lane.gate;
     ++*gate.next;
     if (gate.parked.empty() || gate.parked.begin()->first != gate.next) return;
     work_.emplace_back(std::move(gate.parked.extract(gate.parked.begin()).mapped()));
@@ -240,7 +240,7 @@ std::unique_ptr<FrameJob> Stream::help(const std::shared_ptr<StepRun>& run) {
         return nullptr;
       case StepRun::Help::finished:
         if (run->next_round()) {
-          if (!(*run->route()->program)[run->step()].slot->stateful) call_helpers(run);
+          if (!(*run->route()->compiled_plan)[run->step()].slot->stateful) call_helpers(run);
           continue;
         }
         std::unique_ptr<FrameJob> job = run->take_job();
@@ -277,9 +277,9 @@ void Stream::give_up(const std::shared_ptr<StepRun>& run) {
   StepRun::GivenUp left = run->give_up(rules_.deadline);
   if (!left.job) return;
   log(LogLevel::error, work_of(*run, left.calls));
-  left.job->conduct().hung += left.calls.size();
+  left.job->health().hung += left.calls.size();
   for (const StepRun::Call& call : left.calls) services_.pool.replace(call.worker);
-  if (left.job->is_at_gate()) left.job->station().gate.owed.add(Discontinuity::gap);
+  if (left.job->is_at_gate()) left.job->lane().gate.owed.add(Discontinuity::gap);
   leave_step(*left.job);
   {
     const std::lock_guard lock(mutex_);
@@ -292,13 +292,13 @@ void Stream::give_up(const std::shared_ptr<StepRun>& run) {
 /// Text for the log about calls that do not return: the stream, frame, step, threads, backends and
 /// batches.
 std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>& calls) const {
-  const CapsuleSlot& slot = *(*run.route()->program)[run.step()].slot;
-  std::string text = "stream " + id_ + ": frame " + std::to_string(run.frame().index) +
-                     ": capsule " + slot.name() + " version " +
-                     std::to_string(slot.capsule->info().version) + " (step " +
-                     std::to_string(run.step() + 1) + " of " +
-                     std::to_string(run.route()->program->size()) + ") has taken longer than " +
-                     number_text(seconds(rules_.deadline)) + " s; the frame goes on without it";
+  const CapsuleSlot& slot = *(*run.route()->compiled_plan)[run.step()].slot;
+  std::string text =
+      "stream " + id_ + ": frame " + std::to_string(run.frame().index) + ": capsule " +
+      slot.name() + " version " + std::to_string(slot.capsule->info().version) + " (step " +
+      std::to_string(run.step() + 1) + " of " + std::to_string(run.route()->compiled_plan->size()) +
+      ") has taken longer than " + number_text(seconds(rules_.deadline)) +
+      " s; the frame goes on without it";
   const auto now = std::chrono::steady_clock::now();
   for (const StepRun::Call& call : calls)
     text += "; call " + std::to_string(call.number + 1) + " of " + std::to_string(run.calls()) +
@@ -317,9 +317,9 @@ std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>
 /// Called when a call that was given up has returned. The stream, and even the pipeline, may have
 /// ended.
 void Stream::note_return(const StepRun& run) {
-  --run.route()->stops[run.step()].conduct->hung;
+  --run.route()->stops[run.step()].health->hung;
   log(LogLevel::info, "stream " + run.stream_id() + ": frame " + std::to_string(run.frame().index) +
-                          ": capsule " + (*run.route()->program)[run.step()].slot->name() +
+                          ": capsule " + (*run.route()->compiled_plan)[run.step()].slot->name() +
                           " has come back from a call that was given up");
 }
 
@@ -367,7 +367,7 @@ std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lo
   }
   --begun_;
   settle_slots();
-  if (in_flight() + rules_.room_to_read <= most_in_flight()) room_.notify_one();
+  if (in_flight() + rules_.resume_threshold <= most_in_flight()) room_.notify_one();
   // With `drop_oldest`, a frame may wait for this room: when it was posted, there was none.
   if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
     services_.pool.post(shared_from_this());

@@ -12,7 +12,7 @@ namespace {
 
 /// All nodes of a frame that a capsule takes. Empty if they do not fit its input type; that frame's
 /// own record has the error.
-std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRecord& record) {
+std::shared_ptr<const DetectionNodes> nodes_for(const CompiledStep& step, FrameRecord& record) {
   try {
     return std::make_shared<DetectionNodes>(TakenNodes(record.objects, step.needs).copy());
   } catch (...) {
@@ -22,10 +22,10 @@ std::shared_ptr<const DetectionNodes> nodes_for(const ProgramStep& step, FrameRe
 
 }  // namespace
 
-/// Requires `mutex_`. Extends the reach of the stream's windows to those of the program.
-void Stream::look_around(const Program& program) {
+/// Requires `mutex_`. Extends the reach of the stream's windows to those of the plan.
+void Stream::look_around(const CompiledPlan& compiled_plan) {
   std::int64_t ahead = 0;
-  for (const ProgramStep& step : program) {
+  for (const CompiledStep& step : compiled_plan) {
     if (!step.stencil()) continue;
     ahead += step.stencil()->ahead();
     look_back_ =
@@ -48,7 +48,7 @@ void Stream::begin_windows(const FrameJob& job) {
       if (!goes_on && stop.arrivals->begun) stop.arrivals->bounds.end = job.ticket;
     }
   for (std::size_t i = 0; i < job.route->stops.size(); ++i) {
-    const ProgramStep& step = (*job.route->program)[i];
+    const CompiledStep& step = (*job.route->compiled_plan)[i];
     if (!step.sees_nodes_of_others()) continue;
     Arrivals& arrivals = *job.route->stops[i].arrivals;
     if (!std::exchange(arrivals.begun, true)) arrivals.bounds.first = job.ticket;
@@ -160,7 +160,7 @@ bool Stream::has_whole_window(FrameJob& job) const {
 
 /// Requires `mutex_`, and a complete window.
 StepWindow Stream::window_of(const FrameJob& job) const {
-  const ProgramStep& step = job.program_step();
+  const CompiledStep& step = job.program_step();
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
   const bool has_nodes = step.sees_nodes_of_others();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workers/flight_limit.hpp"
+#include "workers/in_flight_limiter.hpp"
 
 #include <algorithm>
 
 namespace vcap {
 
-bool FlightLimit::try_take() {
+bool InFlightLimiter::try_take() {
   if (!bounded_) return true;
   const std::lock_guard lock(mutex_);
   if (free_ == 0 || !waiting_.empty()) return false;
@@ -13,7 +13,7 @@ bool FlightLimit::try_take() {
   return true;
 }
 
-bool FlightLimit::wait(Waiter& waiter) {
+bool InFlightLimiter::wait(Waiter& waiter) {
   if (!bounded_) return true;
   std::unique_lock lock(mutex_);
   if (waiter.released_) return false;
@@ -28,20 +28,20 @@ bool FlightLimit::wait(Waiter& waiter) {
   return waiter.granted_;
 }
 
-void FlightLimit::release(Waiter& waiter) {
+void InFlightLimiter::release(Waiter& waiter) {
   if (!bounded_) return;
   const std::lock_guard lock(mutex_);
   waiter.released_ = true;
   waiter.woken_.notify_all();
 }
 
-void FlightLimit::reset(Waiter& waiter) {
+void InFlightLimiter::reset(Waiter& waiter) {
   if (!bounded_) return;
   const std::lock_guard lock(mutex_);
   waiter.released_ = false;
 }
 
-void FlightLimit::give_back(std::size_t slots) {
+void InFlightLimiter::give_back(std::size_t slots) {
   if (!bounded_) return;
   const std::lock_guard lock(mutex_);
   free_ += slots;

@@ -14,19 +14,19 @@ namespace vcap {
 /// takes a slot, except the first of each stream and those that wait for later frames (stencils).
 /// So a stream that keeps its frames can slow other streams down, but cannot stop them. Thread
 /// safety: thread-safe.
-class VCAP_EXPORT FlightLimit {
+class VCAP_EXPORT InFlightLimiter {
  public:
   /// One stream's wait for a slot.
   class Waiter {
    private:
-    friend class FlightLimit;
+    friend class InFlightLimiter;
     std::condition_variable woken_;
     bool granted_ = false;
     bool released_ = false;
   };
 
   /// `slots` 0: no bound.
-  explicit FlightLimit(std::size_t slots) : bounded_(slots > 0), free_(slots) {}
+  explicit InFlightLimiter(std::size_t slots) : bounded_(slots > 0), free_(slots) {}
 
   /// False if no slot is free, or if others already wait for one.
   bool try_take();

@@ -38,7 +38,7 @@ class BatchLimits : public testing::Test {
 };
 
 TEST_F(BatchLimits, AFullQueueThatRejectsThrows) {
-  const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::reject});
+  const auto executor = held({.max_queue_size = 2, .overflow = QueueOverflowPolicy::reject});
   auto first = executor->submit(1);
   auto second = executor->submit(2);
   expect_batch_error(ErrorCode::queue_full, "max_queue_size is 2", [&] { executor->submit(3); });
@@ -49,7 +49,7 @@ TEST_F(BatchLimits, AFullQueueThatRejectsThrows) {
 }
 
 TEST_F(BatchLimits, AFullQueueThatRejectsTakesNoPartOfRunAll) {
-  const auto executor = held({.max_queue_size = 4, .when_full = WhenFull::reject});
+  const auto executor = held({.max_queue_size = 4, .overflow = QueueOverflowPolicy::reject});
   auto first = executor->submit(1);
   auto second = executor->submit(2);
   expect_batch_error(ErrorCode::queue_full, "no room for 3 requests", [&] {
@@ -59,10 +59,11 @@ TEST_F(BatchLimits, AFullQueueThatRejectsTakesNoPartOfRunAll) {
   predictor.release();
 }
 
-class BatchTrySubmit : public BatchLimits, public testing::WithParamInterface<WhenFull> {};
+class BatchTrySubmit : public BatchLimits,
+                       public testing::WithParamInterface<QueueOverflowPolicy> {};
 
 TEST_P(BatchTrySubmit, GivesNulloptWhenTheQueueIsFull) {
-  const auto executor = held({.max_queue_size = 1, .when_full = GetParam()});
+  const auto executor = held({.max_queue_size = 1, .overflow = GetParam()});
   int input = 1;
   auto queued = executor->try_submit(std::move(input));
   ASSERT_TRUE(queued.has_value());
@@ -75,7 +76,8 @@ TEST_P(BatchTrySubmit, GivesNulloptWhenTheQueueIsFull) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, BatchTrySubmit,
-                         testing::Values(WhenFull::block, WhenFull::reject, WhenFull::drop_oldest));
+                         testing::Values(QueueOverflowPolicy::wait, QueueOverflowPolicy::reject,
+                                         QueueOverflowPolicy::drop_oldest));
 
 TEST(BatchTrySubmitUnique, LeavesTheInputUnmovedWhenItIsRefused) {
   test::Predictor predictor;
@@ -105,7 +107,7 @@ TEST(BatchTrySubmitUnique, LeavesTheInputUnmovedWhenItIsRefused) {
 }
 
 TEST_F(BatchLimits, AFullQueueThatDropsFailsTheOldest) {
-  const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::drop_oldest});
+  const auto executor = held({.max_queue_size = 2, .overflow = QueueOverflowPolicy::drop_oldest});
   auto first = executor->submit(1);
   auto second = executor->submit(2);
   auto third = executor->submit(3);
@@ -115,7 +117,7 @@ TEST_F(BatchLimits, AFullQueueThatDropsFailsTheOldest) {
 }
 
 TEST_F(BatchLimits, AFullQueueThatDropsKeepsHigherPriorities) {
-  const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::drop_oldest});
+  const auto executor = held({.max_queue_size = 2, .overflow = QueueOverflowPolicy::drop_oldest});
   auto high = executor->submit(1, {.priority = RequestPriority::high});
   auto normal = executor->submit(2);
   auto other = executor->submit(3, {.priority = RequestPriority::high});
@@ -127,7 +129,7 @@ TEST_F(BatchLimits, AFullQueueThatDropsKeepsHigherPriorities) {
 }
 
 TEST_F(BatchLimits, RunAllMayDropItsOwnInputs) {
-  const auto executor = held({.max_queue_size = 2, .when_full = WhenFull::drop_oldest});
+  const auto executor = held({.max_queue_size = 2, .overflow = QueueOverflowPolicy::drop_oldest});
   std::jthread many([&] {
     expect_batch_error(ErrorCode::queue_full, "dropped", [&] { executor->run_all({1, 2, 3, 4}); });
   });

@@ -110,7 +110,8 @@ BatchPolicy random_policy(std::mt19937& random) {
   return {.max_batch_size = pick(std::size_t{1}, std::size_t{3}, std::size_t{40}),
           .max_queue_delay = pick(0us, 0us, 20us),
           .max_queue_size = pick(std::size_t{0}, std::size_t{0}, std::size_t{2}),
-          .when_full = pick(WhenFull::block, WhenFull::reject, WhenFull::drop_oldest),
+          .overflow = pick(QueueOverflowPolicy::wait, QueueOverflowPolicy::reject,
+                           QueueOverflowPolicy::drop_oldest),
           .isolate_failures = random() % 2 == 0,
           .workers = pick(std::size_t{1}, std::size_t{1}, std::size_t{2}),
           .concurrency = 2};

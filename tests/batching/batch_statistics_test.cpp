@@ -93,7 +93,7 @@ TEST_F(BatchStatisticsTest, CountItemsByTheirOutcome) {
       {.max_batch_size = 2,
        .adaptive_linger = false,
        .max_queue_size = 4,
-       .when_full = WhenFull::drop_oldest,
+       .overflow = QueueOverflowPolicy::drop_oldest,
        .clock = clock});
   hold_first_batch(executor);
   std::stop_source stop;

@@ -88,7 +88,7 @@ class BulkTest : public testing::Test {
     job_.videos.push_back({.id = id, .source = folder_.write(id + ".mp4", "no video")});
   }
 
-  JobReport run(const Capsules& capsules, BulkSettings settings = {},
+  JobReport run(const Capsules& capsules, JobSettings settings = {},
                 const std::stop_token& stop = {}) {
     JobFolder folder(job_.outputs.folder, {{"job", "test"}});
     return BulkRun(job_, capsules, folder, std::move(settings)).run(stop);

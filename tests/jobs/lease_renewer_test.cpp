@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jobs/lease_keeper.hpp"
+#include "jobs/lease_renewer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,10 +20,10 @@ class LeaseKeeperTest : public testing::Test {
 };
 
 TEST_F(LeaseKeeperTest, RenewsALeaseAsLongAsItIsHeld) {
-  LeaseKeeper keeper(*queue_, *clock_, 30s);
+  LeaseRenewer keeper(*queue_, *clock_, 30s);
   const auto lease = queue_->try_lease(30s);
   {
-    const LeaseKeeper::Hold hold(keeper, *lease);
+    const LeaseRenewer::Hold hold(keeper, *lease);
     for (int i = 0; i < 10; ++i) {
       clock_->await_sleeper(clock_->now() + 10s);
       clock_->advance(10s);
@@ -36,9 +36,9 @@ TEST_F(LeaseKeeperTest, RenewsALeaseAsLongAsItIsHeld) {
 }
 
 TEST_F(LeaseKeeperTest, StopsRenewingALeaseThatIsNotValidAnyMore) {
-  LeaseKeeper keeper(*queue_, *clock_, 30s);
+  LeaseRenewer keeper(*queue_, *clock_, 30s);
   const auto lease = queue_->try_lease(30s);
-  const LeaseKeeper::Hold hold(keeper, *lease);
+  const LeaseRenewer::Hold hold(keeper, *lease);
   clock_->await_sleeper(clock_->now() + 10s);
   EXPECT_TRUE(queue_->complete(*lease, "result"));
   clock_->advance(10s);

@@ -243,7 +243,7 @@ TEST(MetricsServer, CountsDropsAndLossesByReason) {
   const MetricsServer server(pipeline, kLoopback);
   const std::shared_ptr<Sink> broken = make_buffered_sink(
       make_callback_sink([](const FrameRecord&) { throw std::runtime_error("no"); }),
-      {.when_failed = WhenSinkFails::skip});
+      {.failure = SinkFailurePolicy::skip});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .sinks = {broken}, .pull = true});
   for (int i = 0; i < 3; ++i) {

@@ -148,7 +148,7 @@ TEST(BufferedSink, HoldsUpNoStreamWhenItBlocks) {
 TEST(BufferedSink, KeepsTheOldestRecordsIfTheNewestAreDropped) {
   const auto blocked = std::make_shared<TestSink>();
   const auto sink =
-      make_buffered_sink(blocked, {.queue = 3, .when_full = WhenSinkFull::drop_newest});
+      make_buffered_sink(blocked, {.queue = 3, .overflow = SinkOverflowPolicy::drop_newest});
   sink->write(numbered(0));
   until([&] { return blocked->calls == 1; });
   for (int i = 1; i < 10; ++i) sink->write(numbered(i));
@@ -162,7 +162,7 @@ TEST(BufferedSink, KeepsTheOldestRecordsIfTheNewestAreDropped) {
 TEST(BufferedSink, LosesNothingIfTheStreamWaits) {
   const auto blocked = std::make_shared<TestSink>();
   const std::shared_ptr<Sink> sink =
-      make_buffered_sink(blocked, {.queue = 1, .when_full = WhenSinkFull::wait});
+      make_buffered_sink(blocked, {.queue = 1, .overflow = SinkOverflowPolicy::wait});
   Pipeline pipeline({});
   pipeline.open_stream({.id = "a", .source = make_source(30), .sinks = {sink}});
   until([&] { return blocked->calls == 1; });
@@ -174,7 +174,7 @@ TEST(BufferedSink, LosesNothingIfTheStreamWaits) {
 
 TEST(BufferedSink, RefusesWaitingWritersWhenItIsClosed) {
   const auto blocked = std::make_shared<TestSink>();
-  const auto sink = make_buffered_sink(blocked, {.queue = 1, .when_full = WhenSinkFull::wait});
+  const auto sink = make_buffered_sink(blocked, {.queue = 1, .overflow = SinkOverflowPolicy::wait});
   sink->write(numbered(0));
   until([&] { return blocked->calls == 1; });
   sink->write(numbered(1));
@@ -205,7 +205,8 @@ TEST(BufferedSink, EndsTheStreamsThatWriteToItWhenItFails) {
   const auto failing = open_sink();
   failing->fails = [](std::int64_t index) { return index == 3; };
   // The policy is to wait, so that record 3 is not dropped before it fails.
-  const std::shared_ptr<Sink> sink = make_buffered_sink(failing, {.when_full = WhenSinkFull::wait});
+  const std::shared_ptr<Sink> sink =
+      make_buffered_sink(failing, {.overflow = SinkOverflowPolicy::wait});
   Pipeline pipeline({});
   pipeline.open_stream({.id = "ends",
                         .source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = -1}),
@@ -239,7 +240,7 @@ TEST(BufferedSink, ReportsAFailureAfterTheLastRecordWhenItIsClosed) {
 TEST(BufferedSink, WakesWaitingWritersWhenItFails) {
   const auto failing = std::make_shared<TestSink>();
   failing->fails = [](std::int64_t) { return true; };
-  const auto sink = make_buffered_sink(failing, {.queue = 1, .when_full = WhenSinkFull::wait});
+  const auto sink = make_buffered_sink(failing, {.queue = 1, .overflow = SinkOverflowPolicy::wait});
   sink->write(numbered(0));
   until([&] { return failing->calls == 1; });
   sink->write(numbered(1));
@@ -260,7 +261,7 @@ class SkippingSink : public testing::Test {
   ~SkippingSink() override { set_log_hook({}); }
 
   SinkPolicy skip() const {
-    return {.when_failed = WhenSinkFails::skip, .retry_after = 5s, .clock = clock_};
+    return {.failure = SinkFailurePolicy::skip, .retry_after = 5s, .clock = clock_};
   }
   std::vector<std::string> log() {
     const std::lock_guard lock(mutex_);
@@ -343,8 +344,8 @@ TEST_F(SkippingSink, LetsItsStreamsGoOn) {
     // [policy]
     vcap::Pipeline pipeline({make_detector("people", "person")});
     const std::shared_ptr<vcap::Sink> share =
-        vcap::make_buffered_sink(disk, {.when_full = vcap::WhenSinkFull::drop_oldest,
-                                        .when_failed = vcap::WhenSinkFails::skip,
+        vcap::make_buffered_sink(disk, {.overflow = vcap::SinkOverflowPolicy::drop_oldest,
+                                        .failure = vcap::SinkFailurePolicy::skip,
                                         .retry_after = std::chrono::seconds(10)});
     const std::shared_ptr<vcap::Sink> alarms = vcap::make_callback_sink(
         [&](const vcap::FrameRecord& record) { others.push_back(record.frame.index); });
@@ -411,8 +412,8 @@ TEST(SinkPolicy, NamesTheWrongField) {
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(text)));
   };
   refusal({.queue = 0}, "SinkPolicy::queue: 0 is not at least 1");
-  refusal({.when_full = WhenSinkFull(7)}, "when_full: 7");
-  refusal({.when_failed = WhenSinkFails(7)}, "when_failed: 7");
+  refusal({.overflow = SinkOverflowPolicy(7)}, "overflow: 7");
+  refusal({.failure = SinkFailurePolicy(7)}, "failure: 7");
   refusal({.retry_after = -1ns}, "retry_after: -1 ns is not within 0 to 1 day");
   refusal({.retry_after = 25h}, "retry_after");
   EXPECT_THAT([] { make_buffered_sink(nullptr); },
@@ -468,8 +469,8 @@ void play_sink_round(unsigned seed) {
   const auto clock = std::make_shared<ManualClock>();
   auto sink = make_buffered_sink(
       disk, {.queue = 1 + dice() % 5,
-             .when_full = static_cast<WhenSinkFull>(dice() % 3),
-             .when_failed = dice() % 3 == 0 ? WhenSinkFails::end_stream : WhenSinkFails::skip,
+             .overflow = static_cast<SinkOverflowPolicy>(dice() % 3),
+             .failure = dice() % 3 == 0 ? SinkFailurePolicy::end_stream : SinkFailurePolicy::skip,
              .retry_after = std::chrono::milliseconds(dice() % 4),
              .clock = clock});
   std::array<RandomWriter, 3> writers;

@@ -106,54 +106,54 @@ CapsuleInfo with_stencil(CapsuleInfo info, std::vector<int> offsets) {
   return info;
 }
 
-/// A program of these capsules in the given order, which must be that of a plan.
-Program program_of(std::vector<CapsuleInfo> infos) {
-  Program program;
+/// The compiled plan of these capsules in the given order, which must be that of a plan.
+CompiledPlan compile(std::vector<CapsuleInfo> infos) {
+  CompiledPlan compiled_plan;
   for (CapsuleInfo& info : infos) {
     const NodeDescription needs = info.input_type;
     auto capsule = make_capsule(std::move(info), give_back);
-    program.push_back({.slot = std::make_shared<CapsuleSlot>(std::move(capsule), QuarantinePolicy{},
-                                                             nullptr, 0, nullptr),
-                       .needs = needs});
+    compiled_plan.push_back({.slot = std::make_shared<CapsuleSlot>(
+                                 std::move(capsule), QuarantinePolicy{}, nullptr, 0, nullptr),
+                             .needs = needs});
   }
-  return program;
+  return compiled_plan;
 }
 
-SliceRun only_run(const Program& program, Rows wanted, std::int64_t frames = 1000) {
-  const Slice slice = SliceNeeds(program).slice(wanted, frames);
+SliceRun only_run(const CompiledPlan& compiled_plan, Rows wanted, std::int64_t frames = 1000) {
+  const Slice slice = SliceNeeds(compiled_plan).slice(wanted, frames);
   EXPECT_EQ(slice.results, wanted);
   EXPECT_EQ(slice.runs.size(), 1u);
   return slice.runs.at(0);
 }
 
 TEST(SliceNeeds, AreEmptyForStatelessCapsules) {
-  const Program program = program_of({detector_info("d", "x"), all_info("a", "x")});
-  const SliceRun run = only_run(program, rows_between({{10, 20}, {40, 41}}));
+  const CompiledPlan compiled_plan = compile({detector_info("d", "x"), all_info("a", "x")});
+  const SliceRun run = only_run(compiled_plan, rows_between({{10, 20}, {40, 41}}));
   EXPECT_EQ(run.fed, rows_between({{10, 20}, {40, 41}})) << "nothing is kept from one to the other";
   EXPECT_EQ(run.called[0], run.fed);
-  EXPECT_EQ(SliceNeeds(program).lead(), 0);
+  EXPECT_EQ(SliceNeeds(compiled_plan).lead(), 0);
 }
 
 TEST(SliceNeeds, AddUpIfCapsulesDependOnEachOther) {
-  const Program program =
-      program_of({with_warmup(detector_info("d", "x"), 5), with_warmup(all_info("a", "x"), 7),
-                  with_stencil(all_info("s", "x"), {-2, 0, 3})});
-  const SliceRun run = only_run(program, Rows({100, 110}));
+  const CompiledPlan compiled_plan =
+      compile({with_warmup(detector_info("d", "x"), 5), with_warmup(all_info("a", "x"), 7),
+               with_stencil(all_info("s", "x"), {-2, 0, 3})});
+  const SliceRun run = only_run(compiled_plan, Rows({100, 110}));
   EXPECT_EQ(run.called[2], Rows({100, 110}));
   EXPECT_EQ(run.called[1], Rows({100 - 2 - 7, 110 + 3})) << "what the stencil sees, and a warm-up";
   EXPECT_EQ(run.called[0], Rows({100 - 2 - 7 - 5, 113}));
   EXPECT_EQ(run.fed, run.called[0]);
-  const SliceNeeds needs(program);
+  const SliceNeeds needs(compiled_plan);
   EXPECT_EQ(needs.lead(), 14);
   EXPECT_EQ(needs.trail(), 3);
   EXPECT_EQ(needs.unbounded(), nullptr);
 }
 
 TEST(SliceNeeds, DoNotAddUpForIndependentCapsules) {
-  const Program program = program_of(
+  const CompiledPlan compiled_plan = compile(
       {detector_info("slow", "x"), with_warmup(detector_info("d", "y"), 50),
        with_stencil(detector_info("s", "z"), {-1, 0, 4}), with_warmup(all_info("a", "x"), 20)});
-  const SliceRun run = only_run(program, Rows({100, 110}));
+  const SliceRun run = only_run(compiled_plan, Rows({100, 110}));
   EXPECT_EQ(run.called[0], Rows({80, 110})) << "not for the warm-up of who does not see it";
   EXPECT_EQ(run.called[1], Rows({50, 110}));
   EXPECT_EQ(run.called[2], Rows({100, 110}));
@@ -162,26 +162,26 @@ TEST(SliceNeeds, DoNotAddUpForIndependentCapsules) {
 }
 
 TEST(SliceNeeds, EndAtTheEndOfTheStream) {
-  const Program program =
-      program_of({with_stencil(with_warmup(detector_info("d", "x"), 30), {-5, 5})});
-  EXPECT_EQ(only_run(program, Rows({10, 20}), 22).fed, Rows({0, 22}));
+  const CompiledPlan compiled_plan =
+      compile({with_stencil(with_warmup(detector_info("d", "x"), 30), {-5, 5})});
+  EXPECT_EQ(only_run(compiled_plan, Rows({10, 20}), 22).fed, Rows({0, 22}));
 }
 
 TEST(SliceNeeds, AreAllFramesBeforeForUnboundedState) {
-  const Program program = program_of({detector_info("d", "y"), detector_info("e", "x"),
-                                      with_warmup(all_info("tracker", "x"), std::nullopt)});
-  const SliceRun run = only_run(program, rows_between({{50, 51}, {90, 91}}));
+  const CompiledPlan compiled_plan = compile({detector_info("d", "y"), detector_info("e", "x"),
+                                              with_warmup(all_info("tracker", "x"), std::nullopt)});
+  const SliceRun run = only_run(compiled_plan, rows_between({{50, 51}, {90, 91}}));
   EXPECT_EQ(run.fed, Rows({0, 91}));
   EXPECT_EQ(run.called[0], rows_between({{50, 51}, {90, 91}}));
   EXPECT_EQ(run.called[1], Rows({0, 91}));
-  ASSERT_NE(SliceNeeds(program).unbounded(), nullptr);
-  EXPECT_EQ(*SliceNeeds(program).unbounded(), "tracker");
+  ASSERT_NE(SliceNeeds(compiled_plan).unbounded(), nullptr);
+  EXPECT_EQ(*SliceNeeds(compiled_plan).unbounded(), "tracker");
 }
 
 TEST(SliceNeeds, AreSeparateRunsIfFramesBetweenAreNotFed) {
-  const Program program = program_of({with_warmup(detector_info("d", "x"), 3)});
+  const CompiledPlan compiled_plan = compile({with_warmup(detector_info("d", "x"), 3)});
   const Slice slice =
-      SliceNeeds(program).slice(rows_of(Sampler::gather({0, 10, 14, 25, 26, 27}), 40), 40);
+      SliceNeeds(compiled_plan).slice(rows_of(Sampler::gather({0, 10, 14, 25, 26, 27}), 40), 40);
   ASSERT_EQ(slice.runs.size(), 3u);
   EXPECT_EQ(slice.runs[0].fed, Rows({0, 1}));
   EXPECT_EQ(slice.runs[1].fed, Rows({7, 15}));

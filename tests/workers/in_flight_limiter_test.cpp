@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workers/flight_limit.hpp"
+#include "workers/in_flight_limiter.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@
 namespace vcap::test {
 namespace {
 
-TEST(FlightLimit, GivesAsManySlotsAsItHas) {
-  FlightLimit limit(2);
+TEST(InFlightLimiter, GivesAsManySlotsAsItHas) {
+  InFlightLimiter limit(2);
   EXPECT_TRUE(limit.try_take());
   EXPECT_TRUE(limit.try_take());
   EXPECT_FALSE(limit.try_take());
@@ -20,16 +20,16 @@ TEST(FlightLimit, GivesAsManySlotsAsItHas) {
   EXPECT_TRUE(limit.try_take());
 }
 
-TEST(FlightLimit, BoundsNothingIfItIsZero) {
-  FlightLimit limit(0);
-  FlightLimit::Waiter waiter;
+TEST(InFlightLimiter, BoundsNothingIfItIsZero) {
+  InFlightLimiter limit(0);
+  InFlightLimiter::Waiter waiter;
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(limit.try_take() && limit.wait(waiter));
 }
 
-TEST(FlightLimit, ReleasesAWaiterWithoutASlot) {
-  FlightLimit limit(1);
+TEST(InFlightLimiter, ReleasesAWaiterWithoutASlot) {
+  InFlightLimiter limit(1);
   ASSERT_TRUE(limit.try_take());
-  FlightLimit::Waiter waiter;
+  InFlightLimiter::Waiter waiter;
   limit.release(waiter);
   EXPECT_FALSE(limit.wait(waiter)) << "a release before the wait counts";
   limit.reset(waiter);
@@ -42,10 +42,10 @@ TEST(FlightLimit, ReleasesAWaiterWithoutASlot) {
   EXPECT_TRUE(limit.try_take()) << "nobody waits any more";
 }
 
-TEST(FlightLimit, ServesWaitersBeforeNewcomers) {
-  FlightLimit limit(1);
+TEST(InFlightLimiter, ServesWaitersBeforeNewcomers) {
+  InFlightLimiter limit(1);
   ASSERT_TRUE(limit.try_take());
-  FlightLimit::Waiter waiter;
+  InFlightLimiter::Waiter waiter;
   std::atomic<bool> granted = false;
   std::thread waiting([&] { granted = limit.wait(waiter); });
   // try_take() fails only when the waiter is in line and has got the slot.

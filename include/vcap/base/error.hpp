@@ -159,8 +159,8 @@ class VCAP_EXPORT DeviceError : public Error {
 /// The stages of loading a capsule; docs/capsule-format.md says what each stage checks.
 enum class LoadStage {
   open,
-  trust,
   decryption,
+  trust,
   archive,
   manifest,
   digests,

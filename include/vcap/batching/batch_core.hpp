@@ -22,7 +22,7 @@ namespace vcap::detail {
 
 class BatchCall;
 class BatchCoreImpl;
-class BatchParking;
+class ParkingLot;
 struct BatchGroup;
 struct BatchLane;
 
@@ -93,7 +93,7 @@ class VCAP_EXPORT BatchCall {
   std::size_t failed_ = 0;   // index of the item whose error is error_
   bool accepted_ = false;
   bool cancelled_ = false;
-  BatchParking* parking_ = nullptr;     // where the sender waits, if it does
+  ParkingLot* parking_ = nullptr;       // where the sender waits, if it does
   std::atomic<std::uint32_t> open_{0};  // 1: the sender may return, which destroys the call
   BatchCall* next_finished_ = nullptr;
   std::optional<std::stop_callback<Cancel>> on_stop_{};

@@ -78,10 +78,10 @@ class BatchExecutor {
 
   /// Queues one input; the future gives its output or throws its error. Throws BatchError (closed,
   /// queue_full, reentrant_submit) if the request is not accepted. Blocks only if the queue is full
-  /// and the policy is WhenFull::block.
+  /// and the policy is QueueOverflowPolicy::wait.
   std::future<Output> submit(Input input, RequestOptions options = {});
   /// Like submit(), but never waits. If the queue is full, returns `nullopt` and leaves the input
-  /// unchanged, whatever BatchPolicy::when_full says. This is far cheaper than an exception. For
+  /// unchanged, whatever BatchPolicy::overflow says. This is far cheaper than an exception. For
   /// callers that shed load.
   std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
   /// Submits and waits, without allocation. Never call it on a TBB worker.

@@ -15,8 +15,8 @@
 namespace vcap {
 
 /// What happens to a request when the queue is full.
-enum class WhenFull {
-  block,       ///< the sender waits for room
+enum class QueueOverflowPolicy {
+  wait,        ///< the sender waits for room
   reject,      ///< the sender gets BatchError (queue_full); run_all is accepted whole or not at all
   drop_oldest  ///< of the queued requests of lowest priority, the one that waits longest fails with
                ///< BatchError (queue_full); if all queued requests have a higher priority than the
@@ -46,7 +46,7 @@ struct BatchPolicy {
   double linger_share = 0.1;
   /// How many requests may be queued; 0: unlimited.
   std::size_t max_queue_size = 0;
-  WhenFull when_full = WhenFull::block;
+  QueueOverflowPolicy overflow = QueueOverflowPolicy::wait;
   /// The priority of a waiting request rises by one level each time this passes, so that no request
   /// starves; above 0.
   std::chrono::nanoseconds priority_aging = std::chrono::milliseconds(100);

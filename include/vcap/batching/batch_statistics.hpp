@@ -20,7 +20,7 @@ struct BatchStatistics {
   std::uint64_t accepted = 0;
   std::uint64_t answered = 0;   ///< got their output
   std::uint64_t failed = 0;     ///< predict threw, or gave a wrong number of outputs
-  std::uint64_t dropped = 0;    ///< removed by WhenFull::drop_oldest
+  std::uint64_t dropped = 0;    ///< removed by QueueOverflowPolicy::drop_oldest
   std::uint64_t expired = 0;    ///< their deadline passed
   std::uint64_t cancelled = 0;  ///< stopped by their stop token
   std::uint64_t closed = 0;     ///< failed by close(CloseMode::cancel)

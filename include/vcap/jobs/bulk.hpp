@@ -43,7 +43,7 @@ struct JobReport {
 };
 
 /// How run_job() works, and its callbacks. Thread safety: value.
-struct BulkSettings {
+struct JobSettings {
   /// How capsules are loaded; the config comes from the job.
   LoadOptions load{};
   /// Hands out the slices. Null: a queue in this process, with the job's attempts. Another queue
@@ -84,7 +84,7 @@ struct BulkSettings {
 /// or has files with the names of the outputs that this job did not make. Throws OutputError if
 /// another process works there, or if the folder cannot be written. Throws as load_capsule().
 /// During the run, throws what `queue` throws. Thread-safe.
-VCAP_EXPORT JobReport run_job(const Job& job, const BulkSettings& settings = {},
+VCAP_EXPORT JobReport run_job(const Job& job, const JobSettings& settings = {},
                               std::stop_token stop = {});
 
 }  // namespace vcap

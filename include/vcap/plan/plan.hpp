@@ -30,11 +30,11 @@ class VCAP_EXPORT Plan {
   struct Step {
     std::size_t capsule = 0;  ///< index in the given list
     std::string name{};
-    NodeDescription needs{};             ///< its input type
-    NodeDescription adds{};              ///< its capability
-    std::vector<std::size_t> fed_by{};   ///< indexes of the capsules that it comes after
-    std::vector<std::string> gifts{};    ///< what each of these provides, in words
-    std::vector<std::string> reasons{};  ///< one sentence each
+    NodeDescription needs{};              ///< its input type
+    NodeDescription adds{};               ///< its capability
+    std::vector<std::size_t> fed_by{};    ///< indexes of the capsules that it comes after
+    std::vector<std::string> supplies{};  ///< what each of these provides, in words
+    std::vector<std::string> reasons{};   ///< one sentence each
     /// What it uses of a stream beyond the single frame, in words: its state, window and batches.
     std::vector<std::string> over_time{};
   };

@@ -12,14 +12,14 @@
 namespace vcap {
 
 /// What happens to a record when the queue of a sink is full.
-enum class WhenSinkFull {
+enum class SinkOverflowPolicy {
   wait,         ///< the stream waits for room; no record is lost
   drop_oldest,  ///< the oldest waiting record is lost to this sink, with reason "full"
   drop_newest   ///< the new record is lost to this sink, with reason "full"
 };
 
 /// What happens when a sink's write() throws.
-enum class WhenSinkFails {
+enum class SinkFailurePolicy {
   end_stream,  ///< the streams that write to it end with the exception
   skip         ///< records are lost to this sink, with reason "failed", until it works again
 };
@@ -29,8 +29,8 @@ struct SinkPolicy {
   /// The number of records that may wait while one is written, at least 1; each holds its frame's
   /// pixels.
   std::size_t queue = 64;
-  WhenSinkFull when_full = WhenSinkFull::drop_oldest;
-  WhenSinkFails when_failed = WhenSinkFails::end_stream;
+  SinkOverflowPolicy overflow = SinkOverflowPolicy::drop_oldest;
+  SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   /// With `skip`: after a failure the sink is not tried for this long, and records that wait or
   /// arrive are lost to it. The next record after that is tried. From 0 to 1 day.
   std::chrono::nanoseconds retry_after = std::chrono::seconds(5);

@@ -46,18 +46,18 @@ std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
                                           std::string_view name) {
   const std::uint64_t buckets = word(table, 0);
   const std::uint64_t first_symbol = word(table, 1);
-  const std::uint64_t filter_words = word(table, 2);  // of 64 bits
+  const std::uint64_t describe_filter = word(table, 2);  // of 64 bits
   const std::uint32_t shift = word(table, 3);
   // glibc stops the process if the filter's size is not a power of two, and divides by `buckets`.
-  if (buckets == 0 || !std::has_single_bit(filter_words))
+  if (buckets == 0 || !std::has_single_bit(describe_filter))
     damaged_symbols("has an empty hash table");
   constexpr std::uint64_t kHeader = 4;  // words
-  const std::uint64_t buckets_at = kHeader + 2 * filter_words;
+  const std::uint64_t buckets_at = kHeader + 2 * describe_filter;
   const std::uint64_t chains_at = buckets_at + buckets;
 
   const std::uint32_t hash = gnu_hash(name);
   const auto filter = ElfImage::record<std::uint64_t>(
-      table, (kHeader + 2 * (hash / 64 & (filter_words - 1))) * kWord, "hash table of symbols");
+      table, (kHeader + 2 * (hash / 64 & (describe_filter - 1))) * kWord, "hash table of symbols");
   if ((filter >> hash % 64 & 1u) == 0 || (filter >> (hash >> shift % 32) % 64 & 1u) == 0)
     return std::nullopt;
   std::uint64_t index = word(table, buckets_at + hash % buckets);

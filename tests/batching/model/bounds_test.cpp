@@ -105,8 +105,9 @@ TEST(BatchModel, ADeadlineEndsAWaitForRoom) {
 TEST(BatchModel, ANewRequestDropsTheOldest) {
   Fates fates;
   expect_holds({.preemptions = 1}, [&] {
-    Subject subject(fates,
-                    {.max_batch_size = 1, .max_queue_size = 1, .when_full = WhenFull::drop_oldest});
+    Subject subject(
+        fates,
+        {.max_batch_size = 1, .max_queue_size = 1, .overflow = QueueOverflowPolicy::drop_oldest});
     std::thread first([&] { subject.run(1); });
     std::thread second([&] {
       subject.submit(2);

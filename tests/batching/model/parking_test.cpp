@@ -8,25 +8,25 @@
 #include <thread>
 #include <vector>
 
-#include "batching/batch_parking.hpp"
+#include "batching/parking_lot.hpp"
 #include "harness/explore.hpp"
 
 namespace vcap::model {
 namespace {
 
-using detail::BatchParking;
+using detail::ParkingLot;
 
 using Open = std::atomic<std::uint32_t>;
 
-BatchParking& first_spot() { return BatchParking::spot(1, 0); }
+ParkingLot& first_spot() { return ParkingLot::spot(1, 0); }
 
-BatchParking& second_spot() {
+ParkingLot& second_spot() {
   std::uint64_t group = 1;
-  while (&BatchParking::spot(1, group) == &first_spot()) ++group;
-  return BatchParking::spot(1, group);
+  while (&ParkingLot::spot(1, group) == &first_spot()) ++group;
+  return ParkingLot::spot(1, group);
 }
 
-std::thread sleeper(BatchParking& spot, const Open& open) {
+std::thread sleeper(ParkingLot& spot, const Open& open) {
   return std::thread([&] { spot.wait(open); });
 }
 
@@ -37,7 +37,7 @@ TEST(BatchParkingModel, AllWaitersAtOneSpotWake) {
     std::thread b = sleeper(first_spot(), two);
     std::thread c = sleeper(first_spot(), three);
     {
-      BatchParking::Chain chain;
+      ParkingLot::Chain chain;
       one.store(1);
       two.store(1);
       three.store(1);
@@ -56,7 +56,7 @@ TEST(BatchParkingModel, AllWaitersAtTheNextSpotsWakeToo) {
     std::thread b = sleeper(second_spot(), two);
     std::thread c = sleeper(second_spot(), three);
     {
-      BatchParking::Chain chain;
+      ParkingLot::Chain chain;
       one.store(1);
       chain.add(first_spot());
       two.store(1);
@@ -75,7 +75,7 @@ TEST(BatchParkingModel, AWaiterWokenInVainSleepsAgainAndLosesNoWakeUp) {
     std::thread late = sleeper(first_spot(), two);
     std::thread a = sleeper(second_spot(), one);
     {
-      BatchParking::Chain chain;
+      ParkingLot::Chain chain;
       one.store(1);
       chain.add(second_spot());
       chain.add(first_spot());  // for example, of another executor
@@ -93,7 +93,7 @@ TEST(BatchParkingModel, ALateWaiterDoesNotTakeTheWakeUpOfAnother) {
     std::thread a = sleeper(first_spot(), one);
     std::thread late = sleeper(first_spot(), two);
     {
-      BatchParking::Chain chain;
+      ParkingLot::Chain chain;
       one.store(1);
       chain.add(first_spot());
     }
@@ -111,13 +111,13 @@ TEST(BatchParkingModel, TwoThreadsThatAnswerAtTheSameSpotsWakeAllWaiters) {
     std::thread b = sleeper(second_spot(), two);
     std::thread c = sleeper(first_spot(), three);
     std::thread other([&] {
-      BatchParking::Chain chain;
+      ParkingLot::Chain chain;
       three.store(1);
       chain.add(first_spot());
       chain.add(second_spot());
     });
     {
-      BatchParking::Chain chain;
+      ParkingLot::Chain chain;
       two.store(1);
       chain.add(second_spot());
       one.store(1);

@@ -58,7 +58,9 @@ double goodput() {
           items += inputs.size();
         return echo(inputs);
       },
-      {.max_batch_size = kFull, .max_queue_size = 2 * kFull, .when_full = WhenFull::reject});
+      {.max_batch_size = kFull,
+       .max_queue_size = 2 * kFull,
+       .overflow = QueueOverflowPolicy::reject});
   const auto start = Clock::now();
   double sent = 0;
   for (auto now = start; now < start + kOverloaded; now = Clock::now()) {
@@ -75,7 +77,8 @@ constexpr int kRejections = 20'000;
 
 /// The time of kRejections rejections, in seconds.
 double rejections() {
-  HeldExecutor executor({.max_batch_size = 1, .max_queue_size = 1, .when_full = WhenFull::reject});
+  HeldExecutor executor(
+      {.max_batch_size = 1, .max_queue_size = 1, .overflow = QueueOverflowPolicy::reject});
   executor.hold();
   executor->submit(0);
   return seconds([&] {
