@@ -15,9 +15,12 @@ using Constant = ov::op::v0::Constant;
 std::shared_ptr<Constant> value_of(const ov::Output<ov::Node>& source) {
   const std::shared_ptr<ov::Node> node = source.get_node_shared_ptr();
   if (auto constant = ov::as_type_ptr<Constant>(node)) return constant;
-  if (node->get_input_size() == 0 || node->get_output_size() != 1 ||
-      source.get_partial_shape().is_dynamic())
-    return nullptr;
+  if (node->get_input_size() == 0) return nullptr;
+  ov::TensorVector outputs;
+  for (const ov::Output<ov::Node>& output : node->outputs()) {
+    if (output.get_partial_shape().is_dynamic()) return nullptr;
+    outputs.emplace_back(output.get_element_type(), output.get_shape());
+  }
   std::vector<std::shared_ptr<Constant>> values;  // `inputs` points into them
   ov::TensorVector inputs;
   for (const ov::Output<ov::Node>& input : node->input_values()) {
@@ -26,9 +29,8 @@ std::shared_ptr<Constant> value_of(const ov::Output<ov::Node>& source) {
     inputs.emplace_back(value->get_element_type(), value->get_shape(),
                         const_cast<void*>(value->get_data_ptr()));  // read only
   }
-  ov::TensorVector outputs{ov::Tensor(source.get_element_type(), source.get_shape())};
   if (!node->evaluate(outputs, inputs)) return nullptr;
-  return std::make_shared<Constant>(outputs.front());
+  return std::make_shared<Constant>(outputs[source.get_index()]);
 }
 
 bool is_convolution(const ov::Node& node) {
