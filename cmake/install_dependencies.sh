@@ -3,7 +3,7 @@
 #
 # Installs those Debian packages that vcap needs and that are missing. Needs root (or sudo) only then.
 #   cmake/install_dependencies.sh [GROUP …]
-# Groups: build (always), tests, bench, fuzz. What each package is for stands beside it.
+# Groups: build (always), tests, bench, fuzz, format. What each package is for stands beside it.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
@@ -41,13 +41,15 @@ bench=(
   ffmpeg                                    # whose start vcap's own is compared with
 )
 fuzz=(clang libclang-rt-dev)                # libFuzzer
+format=(clang-format)
 for group in "$@"; do
   case $group in
     build) ;;
     tests) packages+=("${tests[@]}") ;;
     bench) packages+=("${bench[@]}") ;;
     fuzz) packages+=("${fuzz[@]}") ;;
-    *) echo "no group of packages $group; there are: build, tests, bench, fuzz" >&2; exit 2 ;;
+    format) packages+=("${format[@]}") ;;
+    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format" >&2; exit 2 ;;
   esac
 done
 

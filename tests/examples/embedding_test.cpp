@@ -139,7 +139,8 @@ TEST(Embedding, ChangesAnOptionWhileAStreamRuns) {
                         })},
                         .max_frames = 12});
   // [set-option]
-  const std::int64_t from = pipeline.set_option("entrance", "detector_person_hog", "threshold", 1.0);
+  const std::int64_t from =
+      pipeline.set_option("entrance", "detector_person_hog", "threshold", 1.0);
   std::cout << "nobody is found from frame " << from << " on\n";
   // [/set-option]
   EXPECT_EQ(pipeline.wait("entrance").frames, 12);

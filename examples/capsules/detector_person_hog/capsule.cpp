@@ -86,7 +86,8 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
     hog_.detectMultiScale(image, boxes, margins, hit_threshold, {stride, stride},
                           {padding, padding}, scale, group_threshold);
     People people;
-    for (std::size_t i = 0; i < boxes.size(); ++i) people.push_back({person_within(boxes[i]), margins[i]});
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      people.push_back({person_within(boxes[i]), margins[i]});
     // OpenCV searches the scales in parallel, so the order of its results is not fixed.
     std::ranges::sort(people, {}, [](const Person& person) {
       return std::tuple(-person.margin, person.box.x, person.box.y, person.box.width);

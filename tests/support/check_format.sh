@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Fails if a C++ file is not as clang-format (Debian 12's, 14) writes it. To mend:
+#   git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cmake/install_dependencies.sh format
+git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format --dry-run -Werror
+echo "$(git ls-files '*.cpp' '*.hpp' | wc -l) files are formatted"
