@@ -144,7 +144,7 @@ class Call {
     return take();
   }
 
-  /// For a call of which a flight waits for its turn.
+  /// For a call that has a flight waiting for its turn.
   Event wait(DeviceTurns& turns) {
     std::unique_lock lock(mutex_);
     while (events_.empty()) {
