@@ -62,7 +62,7 @@ BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules,
                .parts_wanted = parts_wanted(job, workers_),
                .decoder_threads = decoder_threads(job, workers_),
                .on_record = settings_.on_record},
-      keeper_(*queue_, *clock_, settings_.lease) {
+      renewer_(*queue_, *clock_, settings_.lease) {
   for (const Job::Video& video : job_.videos) by_id_.emplace(video.id, &video);
 }
 
@@ -153,7 +153,7 @@ void BulkRun::attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
                       const std::stop_token& stop) {
   std::string reason;
   {
-    const LeaseRenewer::Hold hold(keeper_, lease);
+    const LeaseRenewer::Hold hold(renewer_, lease);
     try {
       if (carry_out(lease, video, pipeline, stop))
         queue_->complete(lease, nullptr);

@@ -59,7 +59,7 @@ class VCAP_EXPORT BulkRun {
   const std::shared_ptr<TaskQueue> queue_;
   const CapsuleSet capsule_set_;
   const JobSetting setting_;
-  LeaseRenewer keeper_;
+  LeaseRenewer renewer_;
   std::map<std::string, const Job::Video*> by_id_;
   std::stop_source ending_;  ///< ends the workers
 

@@ -7,16 +7,16 @@
 
 namespace vcap {
 
-LeaseRenewer::Hold::Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease) : keeper_(keeper) {
-  const std::lock_guard lock(keeper_.mutex_);
-  if (keeper_.held_.empty()) keeper_.next_ = keeper_.clock_.now() + keeper_.time_ / 3;
-  place_ = keeper_.held_.insert(keeper_.held_.end(), lease);
-  keeper_.changed_.notify_all();
+LeaseRenewer::Hold::Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease) : renewer_(keeper) {
+  const std::lock_guard lock(renewer_.mutex_);
+  if (renewer_.held_.empty()) renewer_.next_ = renewer_.clock_.now() + renewer_.time_ / 3;
+  place_ = renewer_.held_.insert(renewer_.held_.end(), lease);
+  renewer_.changed_.notify_all();
 }
 
 LeaseRenewer::Hold::~Hold() {
-  const std::lock_guard lock(keeper_.mutex_);
-  keeper_.held_.erase(place_);
+  const std::lock_guard lock(renewer_.mutex_);
+  renewer_.held_.erase(place_);
 }
 
 LeaseRenewer::LeaseRenewer(TaskQueue& queue, Clock& clock, Clock::duration time)

@@ -25,7 +25,7 @@ class VCAP_EXPORT LeaseRenewer {
     Hold& operator=(const Hold&) = delete;
 
    private:
-    LeaseRenewer& keeper_;
+    LeaseRenewer& renewer_;
     std::list<TaskQueue::Lease>::iterator place_;
   };
 

@@ -18,12 +18,12 @@ std::vector<CapsuleInfo> infos_of(const Slots& slots) {
 
 CompiledPlan compile(const Plan& plan, const Slots& slots) {
   CompiledPlan compiled_plan;
-  std::map<std::string, std::string> givers;
+  std::map<std::string, std::string> providers;
   for (const Plan::Step& step : plan.steps()) {
     const std::shared_ptr<CapsuleSlot>& slot = slots[step.capsule];
-    compiled_plan.push_back({.slot = slot, .needs = step.needs, .attribute_providers = givers});
+    compiled_plan.push_back({.slot = slot, .needs = step.needs, .attribute_providers = providers});
     for (const auto& [category, values] : slot->capsule->info().output_type.attributes)
-      givers[category] = step.name;
+      providers[category] = step.name;
   }
   return compiled_plan;
 }

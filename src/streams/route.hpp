@@ -106,11 +106,11 @@ struct FrameJob {
   std::optional<std::uint64_t> waits_for{};
   std::optional<StepWindow> window{};  ///< the step's window, once it is complete
 
-  const CompiledStep& program_step() const { return (*route->compiled_plan)[step]; }
+  const CompiledStep& compiled_step() const { return (*route->compiled_plan)[step]; }
   CapsuleLane& lane() const { return *route->stops[step].lane; }
   Arrivals& arrivals() const { return *route->stops[step].arrivals; }
   CapsuleHealth& health() const { return *route->stops[step].health; }
-  const std::optional<Stencil>& stencil() const { return program_step().stencil(); }
+  const std::optional<Stencil>& stencil() const { return compiled_step().stencil(); }
   /// Whether the step is for this frame. False if a slice reads the frame only for other capsules.
   bool is_in_step() const {
     const Rows* called = route->stops[step].called;
@@ -119,10 +119,10 @@ struct FrameJob {
   bool is_for_capsule() const { return !record.frame.is_null && is_in_step(); }
   /// Whether the frame has to store its nodes for the windows of this step.
   bool hands_in_nodes() const {
-    return program_step().sees_nodes_of_others() && !record.frame.is_null && arrived_at != step;
+    return compiled_step().sees_nodes_of_others() && !record.frame.is_null && arrived_at != step;
   }
   bool lacks_window() const { return stencil() && is_for_capsule() && !window; }
-  bool is_at_gate() const { return program_step().slot->stateful; }
+  bool is_at_gate() const { return compiled_step().slot->stateful; }
   bool has_passed_all() const noexcept { return step == route->compiled_plan->size(); }
 };
 

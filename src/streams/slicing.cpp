@@ -93,8 +93,8 @@ SliceRun SliceNeeds::run_for(const Rows& wanted, std::int64_t frames, const Null
       called = with_warmup(called, step.warmup, frames, nulls);
     const Rows seen = called.widened(step.back, step.ahead, frames);
     run.fed.add(seen);
-    for (const std::size_t giver : step.takes_from)
-      run.called[giver].add(step.takes_neighbours ? seen : called);
+    for (const std::size_t provider : step.takes_from)
+      run.called[provider].add(step.takes_neighbours ? seen : called);
   }
   return run;
 }

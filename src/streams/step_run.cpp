@@ -58,20 +58,21 @@ void note_all(FrameRecord& record, std::vector<std::optional<CapsuleError>> erro
 }
 
 /// "capsule X gave it", for the first attribute whose value the input does not list.
-std::string giver_of_bad_attribute(const CompiledStep& step,
-                                   const std::vector<DetectionNode>& nodes) {
+std::string provider_of_bad_attribute(const CompiledStep& step,
+                                      const std::vector<DetectionNode>& nodes) {
   for (const DetectionNode& node : nodes) {
     for (const auto& [category, allowed] : step.needs.attributes) {
       const auto value = node.attributes.find(category);
       if (value == node.attributes.end() ||
           std::find(allowed.begin(), allowed.end(), value->second) != allowed.end())
         continue;
-      const auto giver = step.attribute_providers.find(category);
-      if (giver == step.attribute_providers.end())
+      const auto provider = step.attribute_providers.find(category);
+      if (provider == step.attribute_providers.end())
         return "; no capsule before it declares attribute " + category;
-      return "; attribute " + category + " is what capsule " + giver->second + " provides";
+      return "; attribute " + category + " is what capsule " + provider->second + " provides";
     }
-    if (std::string text = giver_of_bad_attribute(step, node.children); !text.empty()) return text;
+    if (std::string text = provider_of_bad_attribute(step, node.children); !text.empty())
+      return text;
   }
   return {};
 }
@@ -83,7 +84,7 @@ std::optional<Nodes> find_nodes(const CompiledStep& step, FrameRecord& record) {
   std::optional<Nodes> nodes;
   if (const auto thrown = thrown_by([&] { nodes.emplace(record.objects, step.needs); })) {
     CapsuleError error = error_of(thrown, step.slot->name());
-    error.message += giver_of_bad_attribute(step, record.objects);
+    error.message += provider_of_bad_attribute(step, record.objects);
     record.errors.push_back(std::move(error));
     return std::nullopt;
   }
@@ -106,7 +107,7 @@ CapsuleError overdue_error(const std::string& capsule, std::chrono::nanoseconds 
 
 std::shared_ptr<StepRun> StepRun::begin(std::unique_ptr<FrameJob>& job, Discontinuity discontinuity,
                                         StreamHandle state, std::optional<StepWindow> window) {
-  const CompiledStep& step = job->program_step();
+  const CompiledStep& step = job->compiled_step();
   if (window && window->missing) {
     job->record.errors.push_back(edge_error(step.slot->name(), *window->missing));
     return nullptr;

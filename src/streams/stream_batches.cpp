@@ -15,7 +15,7 @@ namespace vcap {
 /// Whether the frame may wait to go with others. Live frames go on at once. With a deadline, each
 /// frame is called by itself.
 bool Stream::gathers(const FrameJob& job) const {
-  const CompiledStep& step = job.program_step();
+  const CompiledStep& step = job.compiled_step();
   const auto& batch = step.slot->capsule->info().batch;
   return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() && !job.alone &&
          step.needs.size != NodeDescription::Size::single &&
@@ -35,7 +35,7 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   job->leads = false;
   const std::shared_ptr<const Route> route = job->route;  // keeps `gathering` alive
   CapsuleLane::Gathering& gathering = job->lane().gathering;
-  const std::size_t most_calls = job->program_step().slot->backends;
+  const std::size_t most_calls = job->compiled_step().slot->backends;
   Batch batch;
   {
     const std::unique_lock lock = adaptive_lock(mutex_);
@@ -92,7 +92,7 @@ void Stream::pass_turn(FrameJob& job) {
 Stream::Batch Stream::take_batch(CapsuleLane::Gathering& gathering) const {
   auto& waiting = gathering.waiting;
   const FrameJob& first = *waiting.begin()->second;
-  const BatchSizes sizes = *first.program_step().slot->capsule->info().batch;
+  const BatchSizes sizes = *first.compiled_step().slot->capsule->info().batch;
   std::size_t count = 0;
   for (auto one = waiting.begin();
        one != waiting.end() && count < sizes.maximum && one->second->route == first.route; ++one)
@@ -115,7 +115,7 @@ void Stream::run_together(Batch& batch) const {
 /// False if the call failed, or if the backend lacks `process_frames()`. The records are then
 /// unchanged.
 bool Stream::call_together(std::span<FrameJob* const> jobs) const {
-  const CompiledStep& step = jobs.front()->program_step();
+  const CompiledStep& step = jobs.front()->compiled_step();
   CapsuleSlot& slot = *step.slot;
   const auto begin = std::chrono::steady_clock::now();
   bool called = false;

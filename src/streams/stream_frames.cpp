@@ -108,7 +108,7 @@ std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
 
 /// Null if the capsule is not called; `job` then keeps the frame.
 std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
-  const CompiledStep& step = job->program_step();
+  const CompiledStep& step = job->compiled_step();
   CapsuleLane& lane = job->lane();
   Discontinuity seen = job->record.frame.discontinuity;
   StreamHandle state;
@@ -145,7 +145,7 @@ bool Stream::is_passed_by(FrameJob& job) {
 
 /// Whether the capsule is left out of this frame; if so, notes that in the record.
 bool Stream::is_left_out(FrameJob& job) {
-  const CapsuleSlot& slot = *job.program_step().slot;
+  const CapsuleSlot& slot = *job.compiled_step().slot;
   if (job.health().hung > 0) {
     job.record.errors.push_back(
         {.capsule = slot.name(),

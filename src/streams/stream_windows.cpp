@@ -102,7 +102,7 @@ void Stream::post_released(std::unique_lock<std::mutex>& lock) {
 /// complete, or else another frame that can continue, or null.
 std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
   std::shared_ptr<const DetectionNodes> nodes;
-  if (job->hands_in_nodes()) nodes = nodes_for(job->program_step(), job->record);
+  if (job->hands_in_nodes()) nodes = nodes_for(job->compiled_step(), job->record);
   std::unique_lock lock = adaptive_lock(mutex_);
   if (nodes) {
     job->arrivals().nodes.emplace(job->ticket, std::move(nodes));
@@ -148,7 +148,7 @@ bool Stream::has_whole_window(FrameJob& job) const {
   const Arrivals& arrivals = job.arrivals();
   job.waits_for.reset();
   if (!history_.reaches(job.ticket, stencil.ahead(), arrivals.bounds)) return false;
-  if (!job.program_step().sees_nodes_of_others()) return true;
+  if (!job.compiled_step().sees_nodes_of_others()) return true;
   for (const int offset : stencil.offsets) {
     const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
     if (!other || arrivals.nodes.contains(*other)) continue;
@@ -160,7 +160,7 @@ bool Stream::has_whole_window(FrameJob& job) const {
 
 /// Requires `mutex_`, and a complete window.
 StepWindow Stream::window_of(const FrameJob& job) const {
-  const CompiledStep& step = job.program_step();
+  const CompiledStep& step = job.compiled_step();
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
   const bool has_nodes = step.sees_nodes_of_others();
