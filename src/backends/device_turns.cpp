@@ -23,6 +23,7 @@ class DeviceTurns::Model {
   const double share;                                 // of the device, for each running request
   std::chrono::steady_clock::duration typical_run{};  // from the start of a request to its end
   std::deque<Waiting> waiting{};
+  std::deque<TimePoint> kept{};  // until when places are kept for its next requests
 };
 
 std::shared_ptr<DeviceTurns> DeviceTurns::of_device(const std::string& name) {
@@ -64,6 +65,7 @@ bool DeviceTurns::ask(Place& place, TimePoint now, Granted granted) {
   std::vector<Waiting> started;
   {
     const std::lock_guard lock(mutex_);
+    take_kept(*place.model);
     if (!place.model->takes_turns() && place.model->waiting.empty()) {
       start(place, now);
       return true;
@@ -83,15 +85,20 @@ bool DeviceTurns::ask(Place& place, TimePoint now, Granted granted) {
 
 void DeviceTurns::start_at_once(Place& place, TimePoint now) {
   const std::lock_guard lock(mutex_);
+  take_kept(*place.model);
   start(place, now);
 }
 
-void DeviceTurns::done(Place& place, TimePoint now) {
+void DeviceTurns::done(Place& place, TimePoint now, bool next_follows) {
   std::vector<Waiting> started;
   {
     const std::lock_guard lock(mutex_);
     std::erase(running_, &place);
     place.model->took(now - place.started);
+    if (!next_follows)
+      place.model->kept.clear();
+    else if (place.model == holder_ && holder_->waiting.empty())
+      holder_->kept.push_back(now + holder_->typical_run / kShareKept);
     started = start_waiting(now);
   }
   for (const Waiting& one : started) one.granted();
@@ -104,10 +111,13 @@ std::optional<DeviceTurns::TimePoint> DeviceTurns::grant_due(TimePoint now) {
     const std::lock_guard lock(mutex_);
     started = start_waiting(now);
     // A place becomes free when the earliest request that still counts no longer does.
-    if (std::ranges::any_of(models_, [](const Model* model) { return !model->waiting.empty(); }))
-      for (const Place* place : running_)
-        if (const TimePoint end = place->started + kTurn; end > now && (!again || end < *again))
-          again = end;
+    if (std::ranges::any_of(models_, [](const Model* model) { return !model->waiting.empty(); })) {
+      const auto counts_until = [&](TimePoint end) {
+        if (end > now && (!again || end < *again)) again = end;
+      };
+      for (const Place* place : running_) counts_until(place->started + kTurn);
+      if (holder_) std::ranges::for_each(holder_->kept, counts_until);
+    }
   }
   for (const Waiting& one : started) one.granted();
   return again;
@@ -128,6 +138,7 @@ std::vector<DeviceTurns::Waiting> DeviceTurns::start_waiting(TimePoint now) {
 /// has ended. Requires mutex_.
 DeviceTurns::Model* DeviceTurns::choose(TimePoint now) {
   const bool ended = holder_ == nullptr || now >= turn_end_;
+  if (ended && holder_) holder_->kept.clear();
   if (!ended && !holder_->waiting.empty()) return holder_;
   // In a round: those behind the holder, and it last.
   const auto holder = std::ranges::find(models_, holder_);
@@ -152,11 +163,20 @@ void DeviceTurns::start(Place& place, TimePoint now) {
   running_.push_back(&place);
 }
 
-/// Whether the running requests leave a part of the device idle. Requires mutex_.
+/// The model's next request takes over the place that was kept for it. Requires mutex_.
+void DeviceTurns::take_kept(Model& model) {
+  if (!model.kept.empty()) model.kept.pop_front();
+}
+
+/// Whether running requests and kept places leave a part of the device idle. Requires mutex_.
 bool DeviceTurns::has_room(TimePoint now) const {
   double used = 0;
-  for (const Place* place : running_)
-    if (place->model->takes_turns() && now < place->started + kTurn) used += place->model->share;
+  const auto count = [&](const Model& model, TimePoint until) {
+    if (model.takes_turns() && now < until) used += model.share;
+  };
+  for (const Place* place : running_) count(*place->model, place->started + kTurn);
+  if (holder_)
+    for (const TimePoint until : holder_->kept) count(*holder_, until);
   constexpr double kRounding = 1e-9;  // of a sum such as 3 · ⅓
   return used < 1 - kRounding;
 }

@@ -18,9 +18,10 @@ namespace vcap {
 /// One model at a time has the turn, for kTurn while others wait: its weights stay in the
 /// processor's caches, and the device does not run the requests of all models at once. The holder
 /// starts all its requests; another model starts one only while the device has a place to spare, so
-/// no core is idle for the sake of a turn. A request that has run for kTurn no longer counts, so a
-/// slow or hanging model does not hold up the others for longer. A lone model never waits.
-/// Why: docs/benchmark-reasons.md.
+/// no core is idle for the sake of a turn. A place is not to spare while the holder's next request
+/// is about to follow. A request that has run for kTurn no longer counts, so a slow or hanging
+/// model does not hold up the others for longer. A lone model never waits. Why:
+/// docs/benchmark-reasons.md.
 ///
 /// Passive: it has no thread and no clock; callers pass the time. Used by ModelRunner.
 /// Thread safety: thread-safe.
@@ -31,6 +32,7 @@ class DeviceTurns {
   /// A model whose requests typically run for longer takes no turns: it always may start, and does
   /// not count.
   static constexpr std::chrono::milliseconds kLongestRun{25};
+  static constexpr int kShareKept = 4;
 
   /// A compiled model on the device. None of its requests runs or waits when it is destroyed.
   class Model;
@@ -62,8 +64,10 @@ class DeviceTurns {
   bool ask(Place& place, TimePoint now, Granted granted);
   /// The request starts, whoever has the turn.
   void start_at_once(Place& place, TimePoint now);
-  /// The request that had started is done, or could not start.
-  void done(Place& place, TimePoint now);
+  /// The request that had started is done, or could not start. `next_follows`: its model is about
+  /// to ask again; if it has the turn, its place is kept for a short while (1/kShareKept of the
+  /// model's typical run). If false, all places kept for the model become free.
+  void done(Place& place, TimePoint now, bool next_follows = false);
   /// Grants what may start because time has passed. Returns when to call it again; nullopt if no
   /// request waits.
   std::optional<TimePoint> grant_due(TimePoint now);
@@ -76,6 +80,7 @@ class DeviceTurns {
   Model* choose(TimePoint now);
   std::vector<Waiting> start_waiting(TimePoint now);
   void start(Place& place, TimePoint now);
+  static void take_kept(Model& model);
   bool has_room(TimePoint now) const;
   void remove(Model* model);
 

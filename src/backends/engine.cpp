@@ -78,6 +78,7 @@ void InferenceRequest::run() {
 
 CompiledModel::~CompiledModel() = default;
 std::size_t CompiledModel::parallel_requests() const { return optimal_requests(); }
+bool CompiledModel::runs_on_host() const { return false; }
 
 Engine::~Engine() = default;
 

@@ -18,17 +18,6 @@ namespace {
 
 DeviceTurns::TimePoint now() { return std::chrono::steady_clock::now(); }
 
-/// A picture in flight.
-struct Flight {
-  std::size_t index = 0;
-  RequestPool* pool = nullptr;
-  std::unique_ptr<PooledRequest> pooled{};
-  PictureMap map{};
-
-  InferenceRequest& request() const { return *pooled->request; }
-  void done() const { pool->turns().done(pooled->place, now()); }
-};
-
 }  // namespace
 
 class ModelRunner::Impl {
@@ -80,28 +69,6 @@ class ModelRunner::Impl {
     return map;
   }
 
-  /// For the goal latency: the calling thread does all of it, and no other has to be woken. It does
-  /// not wait for other models.
-  void run_alone(const cv::Mat& picture, const Read& read) {
-    RequestPool& pool = pool_for(picture);
-    std::unique_ptr<PooledRequest> pooled = pool.take();
-    InferenceRequest& request = *pooled->request;
-    std::exception_ptr failed;
-    in_progress_.fetch_add(1, std::memory_order_relaxed);
-    turns_->start_at_once(pooled->place, now());
-    try {
-      const PictureMap map = fill(request, picture);
-      request.run();
-      read(0, ModelOutputs{request.outputs(), pool.input_size(), picture.size(), map});
-    } catch (...) {
-      failed = std::current_exception();
-    }
-    turns_->done(pooled->place, now());
-    in_progress_.fetch_sub(1, std::memory_order_relaxed);
-    pool.give_back(std::move(pooled));
-    if (failed) std::rethrow_exception(failed);
-  }
-
   const std::shared_ptr<Engine> engine_;
   const ModelFile model_;
   const PictureInput input_;
@@ -118,11 +85,48 @@ class ModelRunner::Impl {
   const RequestPool* first_ = nullptr;
 };
 
-namespace {
-
-/// One call of run, which waits for the turns and the results of its flights.
-class Call {
+/// One call of run(): keeps as many pictures in flight as it gets requests. The calling
+/// thread waits for the outputs of several; it runs a single one, which costs fewer wake-ups.
+class ModelRunner::Call {
  public:
+  Call(Impl& runner, std::span<const cv::Mat> pictures, const Read& read)
+      : runner_(runner), pictures_(pictures), read_(read), alone_(pictures.size() == 1) {}
+
+  /// Throws the error of the first failed picture, once nothing is in flight.
+  void run() {
+    while (next_ < pictures_.size() || in_flight_ > 0) {
+      if (next_ < pictures_.size() && !failed_) {
+        RequestPool* pool = nullptr;
+        try {
+          pool = &runner_.pool_for(pictures_[next_]);
+        } catch (...) {
+          fail(next_++, std::current_exception());
+          continue;
+        }
+        // Waits for another call's request only while nothing of this call's own can come back.
+        if (auto request = in_flight_ > 0 ? pool->try_take() : pool->take()) {
+          prepare(*pool, std::move(request));
+          continue;
+        }
+      } else if (in_flight_ == 0) {
+        break;
+      }
+      handle(waiting_ > 0 ? wait(runner_.turns()) : wait());
+    }
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+ private:
+  /// A picture in flight.
+  struct Flight {
+    std::size_t index = 0;
+    RequestPool* pool = nullptr;
+    std::unique_ptr<PooledRequest> pooled{};
+    PictureMap map{};
+
+    InferenceRequest& request() const { return *pooled->request; }
+  };
+
   struct Event {
     enum class Kind { may_start, landed };
     Kind kind{};
@@ -130,6 +134,92 @@ class Call {
     std::exception_ptr error{};  // of a landed one
   };
 
+  /// Prepares the next picture on a request, and starts it when its model has the turn.
+  void prepare(RequestPool& pool, std::unique_ptr<PooledRequest> pooled) {
+    const auto flight = std::make_shared<Flight>(Flight{next_++, &pool, std::move(pooled)});
+    runner_.in_progress_.fetch_add(1, std::memory_order_relaxed);
+    ++in_flight_;
+    try {
+      flight->map = runner_.fill(flight->request(), pictures_[flight->index]);
+    } catch (...) {
+      return finish(*flight, std::current_exception());
+    }
+    if (may_start(flight))
+      start(flight);
+    else
+      ++waiting_;
+  }
+
+  bool may_start(const std::shared_ptr<Flight>& flight) {
+    DeviceTurns& turns = runner_.turns();
+    if (alone_ && runner_.settings_.goal == PerformanceGoal::latency) {
+      turns.start_at_once(flight->pooled->place, now());
+      return true;
+    }
+    return turns.ask(flight->pooled->place, now(), [this, flight] {
+      tell({Event::Kind::may_start, flight});
+    });
+  }
+
+  void start(const std::shared_ptr<Flight>& flight) {
+    std::exception_ptr error;
+    try {
+      if (!alone_) {
+        flight->request().start([this, flight](std::exception_ptr why) {
+          done(*flight);
+          tell({Event::Kind::landed, flight, std::move(why)});
+        });
+        return;
+      }
+      flight->request().run();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done(*flight);
+    land(*flight, std::move(error));
+  }
+
+  void handle(Event event) {
+    if (event.kind == Event::Kind::may_start) {
+      --waiting_;
+      start(event.flight);
+    } else {
+      land(*event.flight, std::move(event.error));
+    }
+  }
+
+  /// Others in progress: so the callers keep sending, and the next request follows at once.
+  /// [any thread]
+  void done(Flight& flight) {
+    runner_.turns().done(flight.pooled->place, now(), runner_.in_progress_.load() > 1);
+  }
+
+  void land(Flight& flight, std::exception_ptr error) {
+    if (!error) {
+      try {
+        read_(flight.index, ModelOutputs{flight.request().outputs(), flight.pool->input_size(),
+                                         pictures_[flight.index].size(), flight.map});
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    finish(flight, std::move(error));
+  }
+
+  void finish(Flight& flight, std::exception_ptr error) {
+    --in_flight_;
+    runner_.in_progress_.fetch_sub(1, std::memory_order_relaxed);
+    flight.pool->give_back(std::move(flight.pooled));
+    if (error) fail(flight.index, std::move(error));
+  }
+
+  void fail(std::size_t index, std::exception_ptr why) {
+    if (failed_ && failed_index_ < index) return;
+    failed_ = std::move(why);
+    failed_index_ = index;
+  }
+
+  /// [any thread]
   void tell(Event event) {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
@@ -160,19 +250,26 @@ class Call {
     return take();
   }
 
- private:
   Event take() {
     Event event = std::move(events_.back());
     events_.pop_back();
     return event;
   }
 
+  Impl& runner_;
+  const std::span<const cv::Mat> pictures_;
+  const Read& read_;
+  const bool alone_;
+  std::size_t next_ = 0;       // index of the picture that is prepared next
+  std::size_t in_flight_ = 0;  // prepared and not finished
+  std::size_t waiting_ = 0;    // of those in flight: not started
+  std::exception_ptr failed_{};
+  std::size_t failed_index_ = 0;
+
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Event> events_;
+  std::vector<Event> events_;  // guarded by mutex_
 };
-
-}  // namespace
 
 ModelRunner::ModelRunner(std::shared_ptr<Engine> engine, ModelFile model, PictureInput input,
                          EngineSettings settings)
@@ -182,104 +279,19 @@ ModelRunner::ModelRunner(std::shared_ptr<Engine> engine, ModelFile model, Pictur
 ModelRunner::~ModelRunner() = default;
 
 void ModelRunner::run(std::span<const cv::Mat> pictures, const Read& read) {
-  if (pictures.size() == 1 && impl_->settings_.goal == PerformanceGoal::latency)
-    return impl_->run_alone(pictures.front(), read);
-  Call call;
-  std::size_t next = 0, in_flight = 0, waiting = 0;
-  std::exception_ptr failed;
-  std::size_t failed_index = 0;
-  const auto fail = [&](std::size_t index, std::exception_ptr why) {
-    if (failed && failed_index < index) return;
-    failed = std::move(why);
-    failed_index = index;
-  };
-
-  const auto finish = [&](Flight& flight, std::exception_ptr error) {
-    --in_flight;
-    impl_->in_progress_.fetch_sub(1, std::memory_order_relaxed);
-    flight.pool->give_back(std::move(flight.pooled));
-    if (error) fail(flight.index, std::move(error));
-  };
-
-  const auto start = [&](const std::shared_ptr<Flight>& flight) {
-    try {
-      flight->request().start([&call, flight](std::exception_ptr error) {
-        flight->done();
-        call.tell({Call::Event::Kind::landed, flight, std::move(error)});
-      });
-    } catch (...) {  // it has not started: nothing will complete
-      flight->done();
-      finish(*flight, std::current_exception());
-    }
-  };
-
-  // Prepares the next picture on a request, and starts it when its model has the turn.
-  const auto prepare = [&](RequestPool& pool, std::unique_ptr<PooledRequest> pooled) {
-    const auto flight = std::make_shared<Flight>(Flight{next++, &pool, std::move(pooled)});
-    impl_->in_progress_.fetch_add(1, std::memory_order_relaxed);
-    ++in_flight;
-    try {
-      flight->map = impl_->fill(flight->request(), pictures[flight->index]);
-    } catch (...) {
-      return finish(*flight, std::current_exception());
-    }
-    const auto granted = [&call, flight] { call.tell({Call::Event::Kind::may_start, flight}); };
-    if (pool.turns().ask(flight->pooled->place, now(), granted))
-      start(flight);
-    else
-      ++waiting;
-  };
-
-  const auto land = [&](Flight& flight, std::exception_ptr error) {
-    if (!error) {
-      try {
-        read(flight.index, ModelOutputs{flight.request().outputs(), flight.pool->input_size(),
-                                        pictures[flight.index].size(), flight.map});
-      } catch (...) {
-        error = std::current_exception();
-      }
-    }
-    finish(flight, std::move(error));
-  };
-
-  while (next < pictures.size() || in_flight > 0) {
-    if (next < pictures.size() && !failed) {
-      RequestPool* pool = nullptr;
-      try {
-        pool = &impl_->pool_for(pictures[next]);
-      } catch (...) {
-        fail(next++, std::current_exception());
-        continue;
-      }
-      // Waits for another call's request only while nothing of this call's own can come back.
-      if (auto request = in_flight > 0 ? pool->try_take() : pool->take()) {
-        prepare(*pool, std::move(request));
-        continue;
-      }
-    } else if (in_flight == 0) {
-      break;
-    }
-    Call::Event event = waiting > 0 ? call.wait(impl_->turns()) : call.wait();
-    if (event.kind == Call::Event::Kind::may_start) {
-      --waiting;
-      start(event.flight);
-    } else {
-      land(*event.flight, std::move(event.error));
-    }
-  }
-  if (failed) std::rethrow_exception(failed);
+  Call(*impl_, pictures, read).run();
 }
 
 BatchPolicy ModelRunner::batch_policy() const {
   BatchPolicy policy;
   policy.max_batch_size = 1;
-  policy.workers = impl_->first().size();
+  policy.workers = impl_->first().feeders();
   return policy;
 }
 
 double ModelRunner::workload() const noexcept {
   return static_cast<double>(impl_->in_progress_.load(std::memory_order_relaxed)) /
-         static_cast<double>(impl_->first().size());
+         static_cast<double>(impl_->first().feeders());
 }
 
 ModelRunner::Counts ModelRunner::counts() const noexcept {

@@ -25,7 +25,8 @@ class RequestPool {
       : model_(std::move(model)),
         turns_(std::move(turns)),
         turns_model_(turns_->add_model(model_->parallel_requests())),
-        size_(model_->optimal_requests()) {
+        size_(model_->optimal_requests()),
+        feeders_(model_->runs_on_host() ? model_->parallel_requests() : size_) {
     for (std::size_t i = 0; i < size_; ++i)
       free_.push_back(std::make_unique<PooledRequest>(
           PooledRequest{model_->make_request(), {turns_model_.get()}}));
@@ -33,6 +34,8 @@ class RequestPool {
 
   cv::Size input_size() const { return model_->input_size(); }
   std::size_t size() const noexcept { return size_; }
+  /// How many threads should feed the device, each with one picture at a time.
+  std::size_t feeders() const noexcept { return feeders_; }
   DeviceTurns& turns() const noexcept { return *turns_; }
 
   /// nullptr if none is free.
@@ -64,6 +67,7 @@ class RequestPool {
   const std::shared_ptr<DeviceTurns> turns_;
   const DeviceTurns::ModelHandle turns_model_;
   const std::size_t size_;
+  const std::size_t feeders_;
   std::mutex mutex_;
   std::condition_variable returned_;
   std::vector<std::unique_ptr<PooledRequest>> free_;  // destroyed before the model

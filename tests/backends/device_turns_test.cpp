@@ -42,9 +42,9 @@ class DeviceTurnsTest : public testing::Test {
     request.started = turns.ask(request.place, now, [&request] { request.started = true; });
     return request.started;
   }
-  void done(Request& request) {
+  void done(Request& request, bool next_follows = false) {
     request.started = false;
-    turns.done(request.place, now);
+    turns.done(request.place, now, next_follows);
   }
 
   DeviceTurns turns;
@@ -174,6 +174,56 @@ TEST_F(DeviceTurnsTest, CountsARequestThatStartedOutOfTurn) {
   done(*second.requests[0]);
 }
 
+TEST_F(DeviceTurnsTest, KeepsThePlaceOfTheHolderWhoseNextRequestFollows) {
+  OneModel holder = model(), other = model();
+  for (int i : {0, 1}) ask(*holder.requests[i]);
+  EXPECT_FALSE(ask(*other.requests[0]));
+  for (int run = 0; run < 5; ++run) {
+    now += 1ms;
+    done(*holder.requests[0], true);
+    EXPECT_FALSE(other.requests[0]->started);
+    EXPECT_TRUE(ask(*holder.requests[0]));
+    EXPECT_EQ(turns.grant_due(now), TimePoint(1s) + kTurn) << "of the request that still runs";
+  }
+  done(*holder.requests[0], true);
+  done(*holder.requests[1], false);
+  EXPECT_TRUE(other.requests[0]->started) << "nothing follows after all";
+  done(*other.requests[0]);
+}
+
+TEST_F(DeviceTurnsTest, KeepsAPlaceForAShareOfTheTypicalRun) {
+  OneModel holder = model(1), other = model(1);
+  for (int run = 0; run < 100; ++run) {  // which make 10 ms typical
+    ask(*holder.requests[0]);
+    now += 10ms;
+    done(*holder.requests[0]);
+  }
+  now += kTurn;
+  ask(*holder.requests[0]);
+  EXPECT_FALSE(ask(*other.requests[0]));
+  now += 10ms;
+  done(*holder.requests[0], true);
+  const auto until = turns.grant_due(now);
+  ASSERT_TRUE(until);
+  EXPECT_LE(std::chrono::abs(*until - now - 10000us / DeviceTurns::kShareKept), 1us);
+  EXPECT_FALSE(other.requests[0]->started);
+  now = *until;
+  EXPECT_EQ(turns.grant_due(now), std::nullopt);
+  EXPECT_TRUE(other.requests[0]->started);
+  done(*other.requests[0]);
+}
+
+TEST_F(DeviceTurnsTest, KeepsNoPlaceForAModelWithoutTheTurn) {
+  OneModel holder = model(), other = model(), third = model();
+  ask(*holder.requests[0]);
+  EXPECT_TRUE(ask(*other.requests[0])) << "half of the device is idle";
+  EXPECT_FALSE(ask(*third.requests[0]));
+  done(*other.requests[0], true);
+  EXPECT_TRUE(third.requests[0]->started);
+  done(*third.requests[0]);
+  done(*holder.requests[0]);
+}
+
 TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
   OneModel first = model(), second = model();
   {
@@ -188,7 +238,7 @@ TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
   done(*second.requests[0]);
 }
 
-TEST_F(DeviceTurnsTest, StartsEachRequestOnceAndIdlesForNobodyInThousandsOfRandomRounds) {
+TEST_F(DeviceTurnsTest, StartsEachRequestOnceInThousandsOfRandomRounds) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     struct Running {
@@ -230,7 +280,11 @@ TEST_F(DeviceTurnsTest, StartsEachRequestOnceAndIdlesForNobodyInThousandsOfRando
         running.erase(next);
         for (std::size_t of = 0; of < count; ++of)
           if (request->place.model == models[of].handle.get()) idle.emplace_back(request, of);
-        done(*request);
+        done(*request, random() % 3 == 0);  // which may turn out to be wrong
+      } else if (!waiting.empty()) {        // for a place that is kept
+        const auto due = turns.grant_due(now);
+        if (due) now = *due;
+        turns.grant_due(now);
       }
       std::erase_if(waiting, [&](const auto& one) {
         if (!one.first->started) return false;
@@ -238,7 +292,8 @@ TEST_F(DeviceTurnsTest, StartsEachRequestOnceAndIdlesForNobodyInThousandsOfRando
         run(*one.first, one.second);
         return true;
       });
-      ASSERT_TRUE(waiting.empty() || !running.empty()) << "the device idles";
+      // Only a kept place may leave the device idle.
+      ASSERT_TRUE(waiting.empty() || !running.empty() || turns.grant_due(now));
     }
     EXPECT_EQ(started, asked);
     EXPECT_EQ(turns.grant_due(now), std::nullopt);

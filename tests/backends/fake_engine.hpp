@@ -25,7 +25,9 @@ namespace vcap::test {
 /// The settings of a FakeEngine, and its counts. Thread safety: thread-safe, except for the
 /// settings, which must be set before a model is compiled.
 struct FakePlan {
-  std::size_t requests = 4;           ///< optimal number for each model
+  std::size_t requests = 4;                        ///< optimal number for each model
+  std::optional<std::size_t> parallel_requests{};  ///< nullopt: as many as requests
+  bool runs_on_host = false;
   cv::Size own_size{4, 4};            ///< if no size is given
   bool shares = true;                 ///< uses pictures of its size without a copy
   int fail_start = 0, fail_done = 0;  ///< first pixel value of requests that fail; 0: none
@@ -188,6 +190,10 @@ class FakeEngine final : public Engine {
         : plan_(std::move(plan)), queue_(std::move(queue)), size_(size) {}
     cv::Size input_size() const override { return size_; }
     std::size_t optimal_requests() const override { return plan_->requests; }
+    std::size_t parallel_requests() const override {
+      return plan_->parallel_requests.value_or(plan_->requests);
+    }
+    bool runs_on_host() const override { return plan_->runs_on_host; }
     std::unique_ptr<InferenceRequest> make_request() override {
       return std::make_unique<Request>(plan_, queue_, size_);
     }

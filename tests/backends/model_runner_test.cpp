@@ -84,32 +84,34 @@ TEST_F(ModelRunnerTest, CopiesPicturesThatTheEngineDoesNotShareAndGivesTheWayBac
   EXPECT_EQ(runner->counts().shared, 0u);
 }
 
-TEST_F(ModelRunnerTest, RunsSinglePicturesForLatencyWithTheSameResultsAndErrors) {
+TEST_F(ModelRunnerTest, RunsSinglePicturesWithTheSameResultsAndErrors) {
   plan->fail_start = 50;
   plan->fail_done = 60;
-  const auto runner = make(PerformanceGoal::latency);
-  const auto pictures = pictures_of(200);
-  std::atomic<std::size_t> next{0}, read{0}, failed{0};
-  std::vector<std::future<void>> callers;
-  for (int caller = 0; caller < 8; ++caller)
-    callers.push_back(std::async(std::launch::async, [&] {
-      for (std::size_t i = next++; i < pictures.size(); i = next++) try {
-          runner->run({&pictures[i], 1}, [&](std::size_t index, const ModelOutputs& outputs) {
-            EXPECT_EQ(index, 0u);
-            EXPECT_EQ(outputs.at(0).values[0], static_cast<float>(i + 1));
-            ++read;
-          });
-        } catch (const std::runtime_error& error) {
-          EXPECT_STREQ(error.what(), i + 1 == 50 ? "start 50" : "done 60");
-          ++failed;
-        }
-    }));
-  for (auto& caller : callers) caller.get();
-  EXPECT_EQ(read, 198u);
-  EXPECT_EQ(failed, 2u);
-  EXPECT_EQ(runner->workload(), 0);
-  EXPECT_EQ(runner->counts().pictures, 200u);
-  EXPECT_LE(plan->most_in_flight, plan->requests);
+  for (const auto goal : {PerformanceGoal::throughput, PerformanceGoal::latency}) {
+    const auto runner = make(goal);
+    const auto pictures = pictures_of(200);
+    std::atomic<std::size_t> next{0}, read{0}, failed{0};
+    std::vector<std::future<void>> callers;
+    for (int caller = 0; caller < 8; ++caller)
+      callers.push_back(std::async(std::launch::async, [&] {
+        for (std::size_t i = next++; i < pictures.size(); i = next++) try {
+            runner->run({&pictures[i], 1}, [&](std::size_t index, const ModelOutputs& outputs) {
+              EXPECT_EQ(index, 0u);
+              EXPECT_EQ(outputs.at(0).values[0], static_cast<float>(i + 1));
+              ++read;
+            });
+          } catch (const std::runtime_error& error) {
+            EXPECT_STREQ(error.what(), i + 1 == 50 ? "start 50" : "done 60");
+            ++failed;
+          }
+      }));
+    for (auto& caller : callers) caller.get();
+    EXPECT_EQ(read, 198u);
+    EXPECT_EQ(failed, 2u);
+    EXPECT_EQ(runner->workload(), 0);
+    EXPECT_EQ(runner->counts().pictures, 200u);
+    EXPECT_LE(plan->most_in_flight, plan->requests);
+  }
 }
 
 TEST_F(ModelRunnerTest, ThrowsWhatTheFirstFailedPictureThrewAndReturnsAllRequests) {
@@ -278,6 +280,14 @@ TEST_F(ModelRunnerTest, TellsTheBatchPolicyHowManyWorkersKeepTheDeviceBusy) {
   EXPECT_EQ(policy.workers, 7u);
   EXPECT_NO_THROW(validate(policy));
   EXPECT_EQ(runner->input_size(), cv::Size(4, 4));
+}
+
+TEST_F(ModelRunnerTest, AsksForNoMoreWorkersThanRequestsThatRunOnTheHostsCores) {
+  plan->requests = 7;
+  plan->parallel_requests = 5;
+  EXPECT_EQ(make()->batch_policy().workers, 7u) << "two prepare the next pictures";
+  plan->runs_on_host = true;
+  EXPECT_EQ(make()->batch_policy().workers, 5u);
 }
 
 TEST_F(ModelRunnerTest, RefusesAWrongInputBeforeItCompiles) {

@@ -140,10 +140,15 @@ struct Slippery {
 
 TEST(BatchPredict, AnInputWhoseMoveThrowsFailsAlone) {
   std::vector<std::size_t> sizes;
-  BatchExecutor<Slippery, int> executor([&](std::span<const Slippery> inputs) {
-    sizes.push_back(inputs.size());
-    return std::vector<int>(inputs.size(), 1);
-  });
+  BatchPolicy policy;
+  policy.max_batch_size = 2;
+  policy.max_queue_delay = std::chrono::hours(1);  // so both are in one batch
+  BatchExecutor<Slippery, int> executor(
+      [&](std::span<const Slippery> inputs) {
+        sizes.push_back(inputs.size());
+        return std::vector<int>(inputs.size(), 1);
+      },
+      policy);
   auto bad = executor.submit(Slippery(true));
   auto good = executor.submit(Slippery(false));
   EXPECT_THROW(bad.get(), std::length_error);

@@ -109,6 +109,10 @@ class VCAP_EXPORT CompiledModel {
   /// How many of them the device runs at the same time; at least 1. The default:
   /// optimal_requests().
   virtual std::size_t parallel_requests() const;
+  /// Whether it runs on the processor cores that also prepare pictures. Then parallel_requests()
+  /// threads keep them busy; for other devices, more threads prepare the next pictures meanwhile.
+  /// The default: false.
+  virtual bool runs_on_host() const;
   /// Throws EngineError (inference_failed).
   virtual std::unique_ptr<InferenceRequest> make_request() = 0;
 };

@@ -47,7 +47,7 @@ class VCAP_EXPORT ModelRunner {
   void run(std::span<const cv::Mat> pictures, const Read& read);
 
   /// A policy for a BatchExecutor that feeds this runner: one picture a batch, and enough workers
-  /// to keep the device busy while others prepare and read. The reasons are in docs/backends.md.
+  /// to keep the device busy. The reasons are in docs/backends.md.
   BatchPolicy batch_policy() const;
 
   /// The number of requests in progress divided by the number that keeps the device busy. Never
@@ -59,6 +59,7 @@ class VCAP_EXPORT ModelRunner {
   cv::Size input_size() const noexcept;
 
  private:
+  class Call;
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -310,6 +310,7 @@ class Model final : public CompiledModel {
   }
   cv::Size input_size() const override { return size_; }
   std::size_t optimal_requests() const override { return 1; }
+  bool runs_on_host() const override { return true; }
   std::unique_ptr<InferenceRequest> make_request() override {
     {
       const std::lock_guard lock(mutex_);

@@ -207,10 +207,14 @@ void check_tensors(const Model& model, const std::string& file) {
     }
 }
 
+bool has_property(const ov::CompiledModel& compiled, const char* name) {
+  const auto names = compiled.get_property(ov::supported_properties);
+  return std::ranges::find(names, name) != names.end();
+}
+
 /// Devices that combine others, such as HETERO, may not report it; they count as throughput.
 bool is_for_latency(const ov::CompiledModel& compiled) {
-  const auto names = compiled.get_property(ov::supported_properties);
-  return std::ranges::find(names, ov::hint::performance_mode.name()) != names.end() &&
+  return has_property(compiled, ov::hint::performance_mode.name()) &&
          compiled.get_property(ov::hint::performance_mode) == ov::hint::PerformanceMode::LATENCY;
 }
 
@@ -262,17 +266,21 @@ OpenVinoModel::OpenVinoModel(std::string name, ov::CompiledModel compiled,
 
 std::size_t OpenVinoModel::optimal_requests() const {
   const std::size_t running = parallel_requests();
-  // More requests than run at the same time: the others are prepared and wait. So a stream whose
-  // request ends has the next one without waking a thread. There are at least two: with one, a
-  // model that shares the device often had no request ready during its turn. They cost no processor
-  // time that could be measured, and the memory of an input and the outputs. For latency there are
-  // no such requests: preparing them would take cores from the picture that runs.
+  // More requests than run at the same time: for batches of several pictures, the others are
+  // prepared and wait. So a stream whose request ends has the next one without waking a thread.
+  // They cost the memory of an input and the outputs. For latency there are no such requests:
+  // preparing them would take cores from the picture that runs.
   constexpr std::size_t kFewest = 2;
   return is_for_latency(compiled_) ? running : running + std::max(kFewest, (running + 5) / 6);
 }
 
 std::size_t OpenVinoModel::parallel_requests() const {
   return std::max(1u, compiled_.get_property(ov::optimal_number_of_infer_requests));
+}
+
+// Only the processor's plugin has this property.
+bool OpenVinoModel::runs_on_host() const {
+  return has_property(compiled_, ov::inference_num_threads.name());
 }
 
 std::unique_ptr<InferenceRequest> OpenVinoModel::make_request() {

@@ -18,6 +18,7 @@ class OpenVinoModel final : public CompiledModel {
   cv::Size input_size() const override { return size_; }
   std::size_t optimal_requests() const override;
   std::size_t parallel_requests() const override;
+  bool runs_on_host() const override;
   std::unique_ptr<InferenceRequest> make_request() override;
 
   /// The bytes for the cache, which import_openvino_model takes.

@@ -54,6 +54,25 @@ double beside_a_slow_one(int neighbours) {
   return window.rate().of_time;
 }
 
+/// The same by hand, with a refill of each network: what the caches and the kernel leave.
+double by_hand_beside_a_slow_one(bool neighbour) {
+  static auto& fast = *new ByHand(pose(), PerformanceGoal::throughput);
+  static auto& slow = *new ByHand(
+      [] {
+        Network network = yunet({1920, 1920});
+        network.images = 4;
+        return network;
+      }(),
+      PerformanceGoal::throughput);
+  std::atomic<bool> over{!neighbour};
+  const std::jthread refill([&] {
+    while (!over) slow.refill();
+  });
+  const double rate = fast.refill().of_time;
+  over = true;
+  return rate;
+}
+
 }  // namespace
 
 std::vector<Figure> side_by_side() {
@@ -74,10 +93,19 @@ std::vector<Figure> side_by_side() {
       // The fast network's share is half of the device.
       {.id = "models.5",
        .what = "pose 224, 4 callers, beside yunet 1920 with 4, rate of pose alone",
-       .target = 0.45,
+       .target = 0.4,
+       .better = Better::higher,
+       .sample =
+           [] {
+             return ratio([] { return beside_a_slow_one(4); }, [] { return beside_a_slow_one(0); });
+           }},
+      {.id = "models.5",
+       .what = "floor: the same by hand",
+       .target = 0,
        .better = Better::higher,
        .sample = [] {
-         return ratio([] { return beside_a_slow_one(4); }, [] { return beside_a_slow_one(0); });
+         return ratio([] { return by_hand_beside_a_slow_one(true); },
+                      [] { return by_hand_beside_a_slow_one(false); });
        }}};
   for (const int in_a_row : {1, 4, 16, 64})
     figures.push_back({.id = "models.5",

@@ -52,34 +52,33 @@ Rate by_callers(const Network& network, ModelBackend<Detections>& backend, int c
   return window.rate();
 }
 
-/// A backend with one worker fewer. So no worker prepares the next picture while all requests of
-/// the device are busy.
-class WithoutSpare final : private CapsuleFiles, public ModelBackend<Detections> {
+/// A backend with one worker more, which prepares the next picture while the others run theirs.
+class OneWorkerMore final : private CapsuleFiles, public ModelBackend<Detections> {
  public:
-  explicit WithoutSpare(const Network& network) : WithoutSpare(files_of(network), network.spec) {}
+  explicit OneWorkerMore(const Network& network) : OneWorkerMore(files_of(network), network.spec) {}
   DetectionNodes process_frame(const Frame&, DetectionNodes nodes, const OptionValues&,
                                BaseStreamState&) override {
     return nodes;
   }
 
  private:
-  WithoutSpare(const CapsuleFiles& files, const ModelSpec& spec)
-      : WithoutSpare(files, load_model(files, spec, "CPU"), spec) {}
-  WithoutSpare(CapsuleFiles files, std::shared_ptr<ModelRunner> runner, const ModelSpec& spec)
+  OneWorkerMore(const CapsuleFiles& files, const ModelSpec& spec)
+      : OneWorkerMore(files, load_model(files, spec, "CPU"), spec) {}
+  OneWorkerMore(CapsuleFiles files, std::shared_ptr<ModelRunner> runner, const ModelSpec& spec)
       : CapsuleFiles(std::move(files)),  // they outlive the runner
         ModelBackend(runner, make_detection_reader(spec), policy(*runner)) {}
   static BatchPolicy policy(const ModelRunner& runner) {
     BatchPolicy policy = runner.batch_policy();
-    if (policy.workers > 1) --policy.workers;
+    ++policy.workers;
     return policy;
   }
 };
 
-/// The rate of 16 callers, divided by their rate with one worker fewer.
-double without_spare(const Network& network) {
-  static auto& all = *new std::map<std::string, std::unique_ptr<WithoutSpare>>;
-  std::unique_ptr<WithoutSpare>& backend = all[network.name];
-  if (!backend) backend = std::make_unique<WithoutSpare>(network);
+/// The rate of 16 callers, divided by their rate with one worker more.
+double to_one_worker_more(const Network& network) {
+  static auto& all = *new std::map<std::string, std::unique_ptr<OneWorkerMore>>;
+  std::unique_ptr<OneWorkerMore>& backend = all[network.name];
+  if (!backend) backend = std::make_unique<OneWorkerMore>(network);
   Both& ways = both(network, PerformanceGoal::throughput);
   return ratio([&] { return by_callers(network, *ways.backend, 16).of_time; },
                [&] { return by_callers(network, *backend, 16).of_time; });
@@ -149,10 +148,10 @@ std::vector<Figure> throughput() {
                              [&] { return by_callers(network, *ways.backend, 1).of_time; });
                        }});
     figures.push_back({.id = "models.1",
-                       .what = network.name + ", 16 callers, rate of one request fewer",
-                       .target = 1,
+                       .what = network.name + ", 16 callers, rate of one worker more",
+                       .target = 0.97,
                        .better = Better::higher,
-                       .sample = [=] { return without_spare(network); }});
+                       .sample = [=] { return to_one_worker_more(network); }});
     if (!has_python()) continue;
     const auto add = [&](const std::string& what, const std::function<double()>& rate) {
       figures.push_back(
