@@ -10,8 +10,9 @@ namespace vcap {
 
 class DeviceTurns::Model {
  public:
-  explicit Model(std::size_t parallel_requests)
-      : share(1 / static_cast<double>(std::max<std::size_t>(1, parallel_requests))) {}
+  Model(std::size_t parallel_requests, const void* its_owner)
+      : share(1 / static_cast<double>(std::max<std::size_t>(1, parallel_requests))),
+        owner(its_owner) {}
 
   /// Turns of models with long runs would bring them nothing, and make the others wait.
   bool takes_turns() const { return typical_run < kLongestRun; }
@@ -20,10 +21,12 @@ class DeviceTurns::Model {
     typical_run += (run - typical_run) / kMemory;
   }
 
-  const double share;                                 // of the device, for each running request
+  const double share;  // of the device, for each running request
+  const void* const owner;
   std::chrono::steady_clock::duration typical_run{};  // from the start of a request to its end
   std::deque<Waiting> waiting{};
-  std::deque<TimePoint> kept{};  // until when places are kept for its next requests
+  std::size_t kept = 0;  // places that are kept for its next requests
+  TimePoint kept_until{};
 };
 
 std::shared_ptr<DeviceTurns> DeviceTurns::of_device(const std::string& name) {
@@ -44,8 +47,8 @@ DeviceTurns::DeviceTurns() = default;
 
 DeviceTurns::~DeviceTurns() { assert(models_.empty()); }
 
-DeviceTurns::ModelHandle DeviceTurns::add_model(std::size_t parallel_requests) {
-  ModelHandle handle(new Model(parallel_requests), [this](Model* model) {
+DeviceTurns::ModelHandle DeviceTurns::add_model(std::size_t parallel_requests, const void* owner) {
+  ModelHandle handle(new Model(parallel_requests, owner), [this](Model* model) {
     remove(model);
     delete model;
   });
@@ -89,16 +92,13 @@ void DeviceTurns::start_at_once(Place& place, TimePoint now) {
   start(place, now);
 }
 
-void DeviceTurns::done(Place& place, TimePoint now, bool next_follows) {
+void DeviceTurns::done(Place& place, TimePoint now) {
   std::vector<Waiting> started;
   {
     const std::lock_guard lock(mutex_);
     std::erase(running_, &place);
     place.model->took(now - place.started);
-    if (!next_follows)
-      place.model->kept.clear();
-    else if (place.model == holder_ && holder_->waiting.empty())
-      holder_->kept.push_back(now + holder_->typical_run / kShareKept);
+    keep_place(*place.model, now);
     started = start_waiting(now);
   }
   for (const Waiting& one : started) one.granted();
@@ -116,7 +116,7 @@ std::optional<DeviceTurns::TimePoint> DeviceTurns::grant_due(TimePoint now) {
         if (end > now && (!again || end < *again)) again = end;
       };
       for (const Place* place : running_) counts_until(place->started + kTurn);
-      if (holder_) std::ranges::for_each(holder_->kept, counts_until);
+      if (holder_ && holder_->kept > 0) counts_until(holder_->kept_until);
     }
   }
   for (const Waiting& one : started) one.granted();
@@ -138,7 +138,7 @@ std::vector<DeviceTurns::Waiting> DeviceTurns::start_waiting(TimePoint now) {
 /// has ended. Requires mutex_.
 DeviceTurns::Model* DeviceTurns::choose(TimePoint now) {
   const bool ended = holder_ == nullptr || now >= turn_end_;
-  if (ended && holder_) holder_->kept.clear();
+  if (ended && holder_) holder_->kept = 0;
   if (!ended && !holder_->waiting.empty()) return holder_;
   // In a round: those behind the holder, and it last.
   const auto holder = std::ranges::find(models_, holder_);
@@ -149,7 +149,7 @@ DeviceTurns::Model* DeviceTurns::choose(TimePoint now) {
     next = std::find_if(models_.begin(), behind, waits);
     if (next == behind) return nullptr;
   }
-  if (*next != holder_ && !has_room(now)) return nullptr;
+  if (*next != holder_ && !has_room(**next, now)) return nullptr;
   if (ended) {
     holder_ = *next;
     turn_end_ = now + kTurn;
@@ -165,18 +165,32 @@ void DeviceTurns::start(Place& place, TimePoint now) {
 
 /// The model's next request takes over the place that was kept for it. Requires mutex_.
 void DeviceTurns::take_kept(Model& model) {
-  if (!model.kept.empty()) model.kept.pop_front();
+  if (model.kept > 0) --model.kept;
 }
 
-/// Whether running requests and kept places leave a part of the device idle. Requires mutex_.
-bool DeviceTurns::has_room(TimePoint now) const {
+/// Keeps the place of a request that has just ended, if the holder's next one is about to follow:
+/// callers still send to it. Nobody is woken when it expires, so it is kept only while another
+/// request of the holder runs, whose end tells. Requires mutex_.
+void DeviceTurns::keep_place(Model& model, TimePoint now) {
+  const bool runs =
+      std::ranges::any_of(running_, [&](const Place* running) { return running->model == &model; });
+  if (!runs) {
+    model.kept = 0;
+  } else if (&model == holder_ && model.takes_turns() && model.waiting.empty()) {
+    ++model.kept;
+    model.kept_until = now + model.typical_run / kPartKept;
+  }
+}
+
+/// Whether running requests, and places kept by others, leave a part of the device idle for the
+/// model. Requires mutex_.
+bool DeviceTurns::has_room(const Model& model, TimePoint now) const {
   double used = 0;
-  const auto count = [&](const Model& model, TimePoint until) {
-    if (model.takes_turns() && now < until) used += model.share;
-  };
-  for (const Place* place : running_) count(*place->model, place->started + kTurn);
-  if (holder_)
-    for (const TimePoint until : holder_->kept) count(*holder_, until);
+  for (const Place* place : running_)
+    if (place->model->takes_turns() && now < place->started + kTurn) used += place->model->share;
+  const bool of_owner = holder_ && holder_->owner && holder_->owner == model.owner;
+  if (holder_ && !of_owner && now < holder_->kept_until)
+    used += static_cast<double>(holder_->kept) * holder_->share;
   constexpr double kRounding = 1e-9;  // of a sum such as 3 · ⅓
   return used < 1 - kRounding;
 }

@@ -32,7 +32,8 @@ class DeviceTurns {
   /// A model whose requests typically run for longer takes no turns: it always may start, and does
   /// not count.
   static constexpr std::chrono::milliseconds kLongestRun{25};
-  static constexpr int kShareKept = 4;
+  /// A place is kept for this part of the model's typical run.
+  static constexpr int kPartKept = 4;
 
   /// A compiled model on the device. None of its requests runs or waits when it is destroyed.
   class Model;
@@ -43,8 +44,8 @@ class DeviceTurns {
     Model* model = nullptr;
     TimePoint started{};
   };
-  /// Tells that the request may start. Called once, without a lock, by the thread of another
-  /// request; must neither block nor throw.
+  /// Tells that the request may start. Called once, without a lock, within a call of done(), ask()
+  /// or grant_due() of any thread; must neither block nor throw.
   using Granted = std::function<void()>;
 
   /// The turns of the device of that name, shared by the whole process. CPU and CPU:0 are the same,
@@ -56,18 +57,17 @@ class DeviceTurns {
   DeviceTurns(const DeviceTurns&) = delete;
   DeviceTurns& operator=(const DeviceTurns&) = delete;
 
-  /// `parallel_requests`: how many of the model's requests keep the device busy; at least 1. The
-  /// model must be destroyed before this.
-  ModelHandle add_model(std::size_t parallel_requests);
+  /// `parallel_requests`: how many of the model's requests keep the device busy; at least 1.
+  /// `owner`: models of one owner, such as those for several sizes of pictures, keep no places from
+  /// each other. The model must be destroyed before this.
+  ModelHandle add_model(std::size_t parallel_requests, const void* owner = nullptr);
 
   /// true: the request may start now. false: it waits, and `granted` will tell.
   bool ask(Place& place, TimePoint now, Granted granted);
   /// The request starts, whoever has the turn.
   void start_at_once(Place& place, TimePoint now);
-  /// The request that had started is done, or could not start. `next_follows`: its model is about
-  /// to ask again; if it has the turn, its place is kept for a short while (1/kShareKept of the
-  /// model's typical run). If false, all places kept for the model become free.
-  void done(Place& place, TimePoint now, bool next_follows = false);
+  /// The request that had started is done, or could not start.
+  void done(Place& place, TimePoint now);
   /// Grants what may start because time has passed. Returns when to call it again; nullopt if no
   /// request waits.
   std::optional<TimePoint> grant_due(TimePoint now);
@@ -81,7 +81,8 @@ class DeviceTurns {
   std::vector<Waiting> start_waiting(TimePoint now);
   void start(Place& place, TimePoint now);
   static void take_kept(Model& model);
-  bool has_room(TimePoint now) const;
+  bool has_room(const Model& model, TimePoint now) const;
+  void keep_place(Model& model, TimePoint now);
   void remove(Model* model);
 
   std::mutex mutex_;

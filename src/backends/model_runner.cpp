@@ -48,7 +48,7 @@ class ModelRunner::Impl {
               model_, input_,
               input_.sizes.empty() ? std::nullopt : std::optional<cv::Size>(input_.sizes[size]),
               settings_),
-          turns_);
+          turns_, this);
     return *of_size.pool;
   }
 
@@ -134,8 +134,9 @@ class ModelRunner::Call {
     std::exception_ptr error{};  // of a landed one
   };
 
-  /// Prepares the next picture on a request, and starts it when its model has the turn.
-  void prepare(RequestPool& pool, std::unique_ptr<PooledRequest> pooled) {
+  /// Prepares the next picture on a request, and starts it when its model has the turn. Ends the
+  /// process if there is no memory for its own few bytes: the engine may hold other flights.
+  void prepare(RequestPool& pool, std::unique_ptr<PooledRequest> pooled) noexcept {
     const auto flight = std::make_shared<Flight>(Flight{next_++, &pool, std::move(pooled)});
     runner_.in_progress_.fetch_add(1, std::memory_order_relaxed);
     ++in_flight_;
@@ -188,11 +189,8 @@ class ModelRunner::Call {
     }
   }
 
-  /// Others in progress: so the callers keep sending, and the next request follows at once.
   /// [any thread]
-  void done(Flight& flight) {
-    runner_.turns().done(flight.pooled->place, now(), runner_.in_progress_.load() > 1);
-  }
+  void done(Flight& flight) noexcept { runner_.turns().done(flight.pooled->place, now()); }
 
   void land(Flight& flight, std::exception_ptr error) {
     if (!error) {
@@ -220,7 +218,7 @@ class ModelRunner::Call {
   }
 
   /// [any thread]
-  void tell(Event event) {
+  void tell(Event event) noexcept {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
     // Under the lock: once it is released, the call may return and this object be destroyed.

@@ -21,10 +21,12 @@ struct PooledRequest {
 /// The requests of one compiled model. Thread safety: thread-safe.
 class RequestPool {
  public:
-  RequestPool(std::unique_ptr<CompiledModel> model, std::shared_ptr<DeviceTurns> turns)
+  /// `owner`: see DeviceTurns::add_model.
+  RequestPool(std::unique_ptr<CompiledModel> model, std::shared_ptr<DeviceTurns> turns,
+              const void* owner)
       : model_(std::move(model)),
         turns_(std::move(turns)),
-        turns_model_(turns_->add_model(model_->parallel_requests())),
+        turns_model_(turns_->add_model(model_->parallel_requests(), owner)),
         size_(model_->optimal_requests()),
         feeders_(model_->runs_on_host() ? model_->parallel_requests() : size_) {
     for (std::size_t i = 0; i < size_; ++i)

@@ -29,8 +29,9 @@ class DeviceTurnsTest : public testing::Test {
     std::vector<std::unique_ptr<Request>> requests{};
   };
 
-  OneModel model(std::size_t parallel_requests = 2, std::size_t requests = 4) {
-    OneModel made{turns.add_model(parallel_requests)};
+  OneModel model(std::size_t parallel_requests = 2, std::size_t requests = 4,
+                 const void* owner = nullptr) {
+    OneModel made{turns.add_model(parallel_requests, owner)};
     for (std::size_t i = 0; i < requests; ++i) {
       made.requests.push_back(std::make_unique<Request>());
       made.requests.back()->place.model = made.handle.get();
@@ -42,9 +43,18 @@ class DeviceTurnsTest : public testing::Test {
     request.started = turns.ask(request.place, now, [&request] { request.started = true; });
     return request.started;
   }
-  void done(Request& request, bool next_follows = false) {
+  void done(Request& request) {
     request.started = false;
-    turns.done(request.place, now, next_follows);
+    turns.done(request.place, now);
+  }
+  /// Makes 10 ms the model's typical run.
+  void run_often(OneModel& model) {
+    for (int run = 0; run < 100; ++run) {
+      ask(*model.requests[0]);
+      now += 10ms;
+      done(*model.requests[0]);
+    }
+    now += kTurn;
   }
 
   DeviceTurns turns;
@@ -174,54 +184,77 @@ TEST_F(DeviceTurnsTest, CountsARequestThatStartedOutOfTurn) {
   done(*second.requests[0]);
 }
 
-TEST_F(DeviceTurnsTest, KeepsThePlaceOfTheHolderWhoseNextRequestFollows) {
+TEST_F(DeviceTurnsTest, KeepsAPlaceOfTheHolderWhileAnotherOfItsRequestsRuns) {
   OneModel holder = model(), other = model();
+  run_often(holder);
   for (int i : {0, 1}) ask(*holder.requests[i]);
   EXPECT_FALSE(ask(*other.requests[0]));
+  const TimePoint start = now;
   for (int run = 0; run < 5; ++run) {
     now += 1ms;
-    done(*holder.requests[0], true);
+    done(*holder.requests[0]);
     EXPECT_FALSE(other.requests[0]->started);
     EXPECT_TRUE(ask(*holder.requests[0]));
-    EXPECT_EQ(turns.grant_due(now), TimePoint(1s) + kTurn) << "of the request that still runs";
+    EXPECT_EQ(turns.grant_due(now), start + kTurn) << "of the request that still runs";
   }
-  done(*holder.requests[0], true);
-  done(*holder.requests[1], false);
-  EXPECT_TRUE(other.requests[0]->started) << "nothing follows after all";
+  done(*holder.requests[0]);
+  EXPECT_FALSE(other.requests[0]->started);
+  done(*holder.requests[1]);
+  EXPECT_TRUE(other.requests[0]->started) << "at once: none of the holder runs any more";
+  EXPECT_TRUE(ask(*other.requests[1])) << "both places are free";
   done(*other.requests[0]);
+  done(*other.requests[1]);
 }
 
-TEST_F(DeviceTurnsTest, KeepsAPlaceForAShareOfTheTypicalRun) {
-  OneModel holder = model(1), other = model(1);
-  for (int run = 0; run < 100; ++run) {  // which make 10 ms typical
-    ask(*holder.requests[0]);
-    now += 10ms;
-    done(*holder.requests[0]);
-  }
-  now += kTurn;
-  ask(*holder.requests[0]);
-  EXPECT_FALSE(ask(*other.requests[0]));
+TEST_F(DeviceTurnsTest, KeepsAPlaceForAPartOfTheTypicalRun) {
+  OneModel holder = model(), other = model();
+  run_often(holder);
+  for (int i : {0, 1}) ask(*holder.requests[i]);
   now += 10ms;
-  done(*holder.requests[0], true);
+  done(*holder.requests[0]);
+  EXPECT_FALSE(ask(*other.requests[0]));
   const auto until = turns.grant_due(now);
   ASSERT_TRUE(until);
-  EXPECT_LE(std::chrono::abs(*until - now - 10000us / DeviceTurns::kShareKept), 1us);
-  EXPECT_FALSE(other.requests[0]->started);
+  EXPECT_LE(std::chrono::abs(*until - now - 10000us / DeviceTurns::kPartKept), 1us);
   now = *until;
   EXPECT_EQ(turns.grant_due(now), std::nullopt);
   EXPECT_TRUE(other.requests[0]->started);
   done(*other.requests[0]);
+  done(*holder.requests[1]);
 }
 
 TEST_F(DeviceTurnsTest, KeepsNoPlaceForAModelWithoutTheTurn) {
-  OneModel holder = model(), other = model(), third = model();
-  ask(*holder.requests[0]);
-  EXPECT_TRUE(ask(*other.requests[0])) << "half of the device is idle";
+  OneModel holder = model(4), other = model(4), third = model(4);
+  run_often(other);
+  for (int i : {0, 1}) ask(*holder.requests[i]);
+  for (int i : {0, 1}) EXPECT_TRUE(ask(*other.requests[i])) << "half of the device is idle";
   EXPECT_FALSE(ask(*third.requests[0]));
-  done(*other.requests[0], true);
+  done(*other.requests[0]);
   EXPECT_TRUE(third.requests[0]->started);
   done(*third.requests[0]);
+  done(*other.requests[1]);
+  for (int i : {0, 1}) done(*holder.requests[i]);
+}
+
+TEST_F(DeviceTurnsTest, KeepsNoPlaceFromModelsOfTheSameOwner) {
+  const int owner = 0;
+  OneModel holder = model(2, 4, &owner), sibling = model(2, 4, &owner), stranger = model();
+  run_often(holder);
+  for (int i : {0, 1}) ask(*holder.requests[i]);
+  now += 10ms;
   done(*holder.requests[0]);
+  EXPECT_FALSE(ask(*stranger.requests[0]));
+  EXPECT_TRUE(turns.grant_due(now));
+  done(*holder.requests[1]);
+  EXPECT_TRUE(stranger.requests[0]->started);
+  done(*stranger.requests[0]);
+
+  for (int i : {0, 1}) ask(*holder.requests[i]);
+  now += 10ms;
+  done(*holder.requests[0]);
+  EXPECT_TRUE(ask(*sibling.requests[0]));
+  done(*sibling.requests[0]);
+  done(*holder.requests[1]);
 }
 
 TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
@@ -238,7 +271,7 @@ TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
   done(*second.requests[0]);
 }
 
-TEST_F(DeviceTurnsTest, StartsEachRequestOnceInThousandsOfRandomRounds) {
+TEST_F(DeviceTurnsTest, StartsEachRequestOnceAndIdlesForNobodyInThousandsOfRandomRounds) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     struct Running {
@@ -280,8 +313,8 @@ TEST_F(DeviceTurnsTest, StartsEachRequestOnceInThousandsOfRandomRounds) {
         running.erase(next);
         for (std::size_t of = 0; of < count; ++of)
           if (request->place.model == models[of].handle.get()) idle.emplace_back(request, of);
-        done(*request, random() % 3 == 0);  // which may turn out to be wrong
-      } else if (!waiting.empty()) {        // for a place that is kept
+        done(*request);
+      } else if (!waiting.empty()) {  // for a place that is kept
         const auto due = turns.grant_due(now);
         if (due) now = *due;
         turns.grant_due(now);
@@ -292,8 +325,7 @@ TEST_F(DeviceTurnsTest, StartsEachRequestOnceInThousandsOfRandomRounds) {
         run(*one.first, one.second);
         return true;
       });
-      // Only a kept place may leave the device idle.
-      ASSERT_TRUE(waiting.empty() || !running.empty() || turns.grant_due(now));
+      ASSERT_TRUE(waiting.empty() || !running.empty()) << "the device idles";
     }
     EXPECT_EQ(started, asked);
     EXPECT_EQ(turns.grant_due(now), std::nullopt);

@@ -75,10 +75,12 @@ bool OpenVinoRequest::share_input(const cv::Mat& picture) {
 void OpenVinoRequest::start(Done done) {
   try {
     // Set for each start: OpenVINO takes the callback out while it runs, and `done` may start the
-    // request again before OpenVINO puts it back.
-    request_.set_callback([model = model_, done = std::move(done)](std::exception_ptr error) {
-      done(error ? described(model, std::move(error)) : nullptr);
-    });
+    // request again before OpenVINO puts it back. Then it may also be called a second time.
+    request_.set_callback(
+        [model = model_, once = std::move(done)](std::exception_ptr error) mutable {
+          if (const Done first = std::exchange(once, nullptr))
+            first(error ? described(model, std::move(error)) : nullptr);
+        });
     request_.start_async();
   } catch (const std::exception& error) {
     std::rethrow_exception(failure(model_, std::string("cannot be started: ") + error.what()));
