@@ -165,7 +165,7 @@ TEST_F(BatchLimits, AFullQueueDoesNotDelayAnother) {
 }
 
 TEST_F(BatchLimits, HigherPrioritiesGoFirst) {
-  const auto executor = held({.max_batch_size = 1});
+  const auto executor = held({.max_batch_size = 1, .priority_aging = std::chrono::hours(1)});
   std::vector<std::future<int>> futures;
   futures.push_back(executor->submit(1, {.priority = RequestPriority::low}));
   futures.push_back(executor->submit(2));

@@ -384,7 +384,7 @@ TEST(MetricsServer, EndsWhileItIsScraped) {
       threads.emplace_back([&scrapes, port](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
           try {
-            if (http_get(port, "/metrics").status == 200) ++scrapes;
+            if (http_get(port, "/metrics", 3).status == 200) ++scrapes;
           } catch (const std::system_error&) {
             return;  // the server has ended
           }

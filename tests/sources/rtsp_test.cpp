@@ -32,7 +32,7 @@ using testing::Not;
 constexpr ReconnectPolicy kAgain{
     .first_delay = milliseconds(50), .max_delay = milliseconds(100), .max_attempts = 400};
 constexpr SourceOptions kPatient{.reconnect = kAgain};
-constexpr SourceOptions kWatchful{.reconnect = kAgain, .silence_limit = milliseconds(1500)};
+constexpr SourceOptions kWatchful{.reconnect = kAgain, .silence_limit = milliseconds(3000)};
 
 /// Reads `count` more frames.
 std::vector<Frame> read_some(Source& source, int count) {
@@ -147,9 +147,9 @@ TEST_F(RtspSource, ReconnectsToAServerThatFroze) {
   const auto frozen = std::chrono::steady_clock::now();
   server.freeze();
   auto reading = std::async(std::launch::async, [&] { return read_past_reconnection(*source); });
-  EXPECT_TRUE(log_.wait_for("it was silent for 1.5 s"));
+  EXPECT_TRUE(log_.wait_for("it was silent for 3.0 s"));
   EXPECT_GE(std::chrono::steady_clock::now() - frozen, kWatchful.silence_limit - milliseconds(100));
-  EXPECT_LT(std::chrono::steady_clock::now() - frozen, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - frozen, std::chrono::seconds(15));
   server.thaw();
   expect_one_reconnection(std::move(before), reading.get());
 }
@@ -161,7 +161,7 @@ TEST_F(RtspSource, ReconnectsWhenAFrozenServerIsRestarted) {
   std::vector<Frame> before = read_some(*source, 5);
   server->freeze();
   auto reading = std::async(std::launch::async, [&] { return read_past_reconnection(*source); });
-  EXPECT_TRUE(log_.wait_for("it was silent for 1.5 s"));
+  EXPECT_TRUE(log_.wait_for("it was silent for 3.0 s"));
   server.reset();
   server = std::make_unique<RtspServer>(port);
   expect_one_reconnection(std::move(before), reading.get());

@@ -2,6 +2,7 @@
 // Frames of a stored stream that go to a capsule together.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -42,7 +43,7 @@ class FramesTogether : public testing::Test {
       for (const Frame& frame : frames) results.push_back(numbered(frame));
       const std::lock_guard lock(mutex_);
       sizes_.push_back(frames.size());
-      firsts_.push_back(frames.front().index);
+      in_order_ = in_order_ && std::ranges::is_sorted(frames, {}, &Frame::index);
       return std::optional(std::move(results));
     };
   }
@@ -74,7 +75,7 @@ class FramesTogether : public testing::Test {
 
   std::mutex mutex_;
   std::vector<std::size_t> sizes_;
-  std::vector<std::int64_t> firsts_;
+  bool in_order_ = true;  // within each batch
   std::atomic<int> alone_ = 0;
   std::atomic<bool> first_waits_ = false;
   Latch all_read_;
@@ -89,7 +90,7 @@ TEST_F(FramesTogether, GoAsWholeBatches) {
   EXPECT_LE(calls(), 8u) << "5, where all have come in time";
   EXPECT_THAT(sizes_, Each(Le(8u)));
   EXPECT_THAT(sizes_, Contains(8u));
-  EXPECT_TRUE(std::ranges::is_sorted(firsts_)) << "in the order of the stream";
+  EXPECT_TRUE(in_order_);
 }
 
 TEST_F(FramesTogether, GoInPreferredSizesIfTheLargestIsNotFilled) {
@@ -101,7 +102,7 @@ TEST_F(FramesTogether, GoInPreferredSizesIfTheLargestIsNotFilled) {
 }
 
 TEST_F(FramesTogether, GoOneByOneIfTheBackendTakesOnlySingleFrames) {
-  int asked = 0;
+  std::atomic<int> asked = 0;
   const auto none = [&asked](auto, auto) {
     ++asked;
     return std::optional<std::vector<DetectionNodes>>();
@@ -109,7 +110,7 @@ TEST_F(FramesTogether, GoOneByOneIfTheBackendTakesOnlySingleFrames) {
   const auto records = run_all_at_once(capsule({.maximum = 8}, none), 20);
   expect_own_results(records);
   EXPECT_EQ(alone_, 20);
-  EXPECT_EQ(asked, 1) << "it will not change its mind";
+  EXPECT_LE(asked, 2) << "once by each worker: it will not change its mind";
 }
 
 TEST_F(FramesTogether, FailOneByOne) {

@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <map>
+
 #include "support/manual_clock.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
@@ -148,8 +151,11 @@ TEST(StreamQuarantine, LeavesTheOtherStreamsAlone) {
   FrameFeed bad, good;
   for (const auto& [id, feed] : {std::pair("bad", &bad), std::pair("good", &good)})
     pipeline.open_stream({.id = id, .source = feed->source(), .pull = true, .quarantine = kShort});
-  const auto push = [&pipeline](const std::string& id, FrameFeed& feed, int value) {
-    feed.push(cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(value)));
+  // The pause is measured in the frames' times, which do not depend on how long the test takes.
+  std::map<std::string, int> pushed;
+  const auto push = [&](const std::string& id, FrameFeed& feed, int value) {
+    feed.push(cv::Mat(12, 16, CV_8UC3, cv::Scalar::all(value)),
+              std::chrono::milliseconds(40 * pushed[id]++));
     return pipeline.next(id)->errors;
   };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(push("bad", bad, 7).at(0).code, "exception");

@@ -25,10 +25,11 @@ struct HttpAnswer {
 /// A connection to a port of 127.0.0.1.
 class LoopbackConnection {
  public:
-  explicit LoopbackConnection(std::uint16_t port)
+  /// Reading ends after `seconds` without an answer: a server that is ending may keep a connection
+  /// that it has just accepted, and never answer.
+  explicit LoopbackConnection(std::uint16_t port, int seconds = 60)
       : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    // A server that is ending may keep a connection that it has just accepted, and never answer.
-    const timeval patience{.tv_sec = 3, .tv_usec = 0};
+    const timeval patience{.tv_sec = seconds, .tv_usec = 0};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -60,8 +61,8 @@ class LoopbackConnection {
 };
 
 /// Throws std::system_error if no server listens on the port.
-inline HttpAnswer http_get(std::uint16_t port, const std::string& path) {
-  const LoopbackConnection connection(port);
+inline HttpAnswer http_get(std::uint16_t port, const std::string& path, int seconds = 60) {
+  const LoopbackConnection connection(port, seconds);
   connection.send("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
   const std::string text = connection.read_all();
   const std::size_t end = text.find("\r\n\r\n");

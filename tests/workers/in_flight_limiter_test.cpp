@@ -87,7 +87,9 @@ TEST(PipelineFramesInFlight, AreBoundedOverAllStreams) {
                           .frames_in_flight = 16});
   for (int i = 0; i < kStreams; ++i) EXPECT_EQ(pipeline.wait(std::to_string(i)).frames, 200);
   // One frame of each stream needs no slot. While a record is written, the next frame is read.
-  EXPECT_LE(widest, kBound + kStreams);
+  // stats() looks at one stream after another, and a slot may go from one to the next meanwhile; so
+  // only each stream's part is bounded. Without a bound, it is 16.
+  EXPECT_LE(widest, kStreams * (kBound + 2));
   EXPECT_LE(most, static_cast<int>(kBound) + kStreams);
 }
 

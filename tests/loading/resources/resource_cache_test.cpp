@@ -74,10 +74,9 @@ class ResourceCacheTest : public testing::Test {
   const test::ResourceServer server;
   const test::TemporaryFolder folder;
   Waits waits;
-  ResourceOptions options{
-      .cache = folder / "cache", .stall_timeout = 1s, .attempts = 3, .wait = [this](auto pause) {
-        waits.push_back(pause);
-      }};
+  ResourceOptions options{.cache = folder / "cache", .attempts = 3, .wait = [this](auto pause) {
+                            waits.push_back(pause);
+                          }};
 };
 
 TEST_F(ResourceCacheTest, FetchesOnceAndThenReadsTheCache) {
@@ -232,6 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST_F(ResourceCacheTest, AbortsATransferThatIsTooSlow) {
+  options.stall_timeout = 1s;
   options.attempts = 1;
   const ResourceFailure thrown = failure(resource("slow"));
   EXPECT_EQ(thrown.code(), ErrorCode::resource_unavailable);
@@ -239,6 +239,7 @@ TEST_F(ResourceCacheTest, AbortsATransferThatIsTooSlow) {
 }
 
 TEST_F(ResourceCacheTest, AbortsATransferThatNeverBegins) {
+  options.stall_timeout = 1s;
   options.attempts = 1;
   EXPECT_THAT(failure(resource("silent")).what(), HasSubstr("Operation too slow"));
 }
