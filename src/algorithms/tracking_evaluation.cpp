@@ -20,7 +20,8 @@ constexpr std::size_t kNoTrack = std::numeric_limits<std::size_t>::max();
 /// A value this little below a limit counts as reaching it.
 constexpr double kRounding = std::numeric_limits<double>::epsilon();
 constexpr double kDistractorIou = 0.5;
-/// Greater than any sum of IoUs of a frame, so that matches of the frame before are kept.
+/// As in TrackEval: above the sum of IoUs of a frame with up to 1000 matches, so that the matches
+/// of the frame before are kept.
 constexpr double kKept = 1000;
 
 double hota_iou(std::size_t i) { return 0.05 * static_cast<double>(i + 1); }
