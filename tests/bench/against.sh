@@ -5,7 +5,8 @@
 # same settings. Each round runs both, in turns, so that a change of the machine affects both.
 #   tests/bench/against.sh COMMIT GROUP[.NUMBER] [--rounds N]
 # Prints for each figure the ratio of the working tree to the commit: the median of N rounds (5), and
-# the lowest and highest. Sources of the commit that must differ, for it to build or to measure the
+# the lowest and highest. From five rounds on it says whether all of them were on one side of 1, which
+# happens by chance in one of sixteen figures. Sources of the commit that must differ, for it to build or to measure the
 # same, are kept as tests/bench/patches/COMMIT.patch. Measure on a machine that does nothing else.
 set -euo pipefail
 
@@ -15,7 +16,7 @@ given=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --rounds) rounds=${2:?--rounds needs a number}; shift 2 ;;
-    -h | --help) sed -n '4,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '4,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "unknown option $1; see tests/bench/against.sh --help" >&2; exit 2 ;;
     *) given+=("$1"); shift ;;
   esac
@@ -114,7 +115,9 @@ for key, values in new.items():
         continue
     ratios = sorted(now / before for before, now in pairs)
     change = "within the spread"
-    if ratios[0] > 1 or ratios[-1] < 1:
+    if len(ratios) < 5:
+        change = "too few rounds"
+    elif ratios[0] > 1 or ratios[-1] < 1:
         change = "better" if (ratios[-1] < 1) == (better[key] == "lower") else "WORSE"
     spread = f"{ratios[0]:.3f} … {ratios[-1]:.3f}"
     print(f"{key[0]:14} {key[1]:72} {statistics.median(ratios):20.3f} {spread:>18}  {better[key]:7} {change}")
