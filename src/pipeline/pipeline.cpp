@@ -86,6 +86,7 @@ struct Pipeline::Impl {
   std::shared_ptr<PipelineStream> find(const std::string& id) const;
   std::shared_ptr<PipelineStream> find_to_pull(const std::string& id) const;
   std::vector<std::shared_ptr<PipelineStream>> open_streams() const;
+  std::shared_ptr<PipelineStream> stream_after(const PipelineStream* stream) const noexcept;
   StepOptions options_of(const CompiledPlan& compiled_plan,
                          const std::map<std::string, OptionValues>& given) const;
   StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_plan) const;
@@ -179,6 +180,14 @@ std::vector<std::shared_ptr<PipelineStream>> Pipeline::Impl::open_streams() cons
   std::vector<std::shared_ptr<PipelineStream>> open;
   for (const auto& [id, stream] : streams) open.push_back(stream);
   return open;
+}
+
+/// The open stream whose id comes after that of `stream`; null after the last. Allocates nothing.
+std::shared_ptr<PipelineStream> Pipeline::Impl::stream_after(
+    const PipelineStream* stream) const noexcept {
+  const std::lock_guard lock(mutex);
+  const auto next = stream ? streams.upper_bound(stream->id()) : streams.begin();
+  return next == streams.end() ? nullptr : next->second;
 }
 
 StepOptions Pipeline::Impl::options_of(const CompiledPlan& compiled_plan,
@@ -589,17 +598,17 @@ StreamReport Pipeline::wait(const std::string& stream_id) {
 }
 
 std::vector<StreamReport> Pipeline::reports() const {
-  const std::lock_guard lock(impl_->mutex);
   std::vector<StreamReport> reports;
-  for (const auto& [id, stream] : impl_->streams) reports.push_back(stream->report());
+  for (const std::shared_ptr<PipelineStream>& stream : impl_->open_streams())
+    reports.push_back(stream->report());
   return reports;
 }
 
 PipelineStats Pipeline::stats() const { return impl_->stats(); }
 
 void Pipeline::stop() noexcept {
-  const std::lock_guard lock(impl_->mutex);
-  for (const auto& [id, stream] : impl_->streams) stream->stop();
+  std::shared_ptr<PipelineStream> stream = impl_->stream_after(nullptr);
+  for (; stream; stream = impl_->stream_after(stream.get())) stream->stop();
 }
 
 }  // namespace vcap

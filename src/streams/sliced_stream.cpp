@@ -45,9 +45,10 @@ SlicedStream::SlicedStream(std::string id, std::unique_ptr<Source> source,
       compiled_plan_(std::move(compiled_plan)),
       options_(std::move(options)),
       plan_(std::move(plan)),
-      in_order_(std::move(source)) {
-  report_.id = id_;
-  if (plan_.slices.size() > 1) report_.slices = static_cast<std::int64_t>(plan_.slices.size());
+      in_order_(std::move(source)),
+      account_(id_) {
+  if (plan_.slices.size() > 1)
+    account_.own().slices = static_cast<std::int64_t>(plan_.slices.size());
 }
 
 SlicedStream::~SlicedStream() { join(); }
@@ -55,7 +56,7 @@ SlicedStream::~SlicedStream() { join(); }
 void SlicedStream::start() {
   {
     const std::lock_guard lock(mutex_);
-    opened_ = std::chrono::steady_clock::now();
+    account_.start(std::chrono::steady_clock::now());
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -66,8 +67,8 @@ void SlicedStream::stop() noexcept {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (const auto& [number, part] : parts_)
-      if (part->stream) streams.push_back(part->stream);
-    changed_.notify_all();
+      if (part.stream) streams.push_back(part.stream);
+    inbox_->changed.notify_all();
   }
   for (const std::shared_ptr<Stream>& stream : streams) stream->stop();
 }
@@ -76,10 +77,9 @@ void SlicedStream::run() {
   Lock lock(mutex_);
   while (step(lock)) {
   }
-  close_parts(lock, report_.failure ? kDropStreamFailed : kDropClosed);
+  close_parts(lock, account_.has_failed() ? kDropStreamFailed : kDropClosed);
   in_order_.reset();
-  report_.elapsed = std::chrono::steady_clock::now() - opened_;
-  report_.ended = true;
+  account_.end(std::chrono::steady_clock::now());
   over_.notify_all();
   offer_.notify_all();
 }
@@ -90,50 +90,46 @@ bool SlicedStream::step(Lock& lock) {
     open_next(lock);
     return true;
   }
-  const auto found = parts_.find(head_);
-  if (found == parts_.end()) return false;
-  const std::shared_ptr<Part> head = found->second;
-  if (!head->records.empty()) return deliver_one(lock, *head);
-  if (head->ended) return end_head(lock);
-  changed_.wait(lock);
+  if (!parts_.contains(head_)) return false;
+  const Inbox::Slot& head = inbox_->slots[head_];
+  if (!head.records.empty()) return deliver_one(lock);
+  if (head.ended) return end_head(lock);
+  inbox_->changed.wait(lock);
   return true;
 }
 
 bool SlicedStream::can_open() const {
   if (stopping_ || next_slice_ == plan_.slices.size()) return false;
   const auto at_work =
-      std::ranges::count_if(parts_, [](const auto& entry) { return !entry.second->ended; });
+      std::ranges::count_if(inbox_->slots, [](const auto& entry) { return !entry.second.ended; });
   return static_cast<std::size_t>(at_work) < plan_.at_once &&
          next_slice_ < head_ + 2 * plan_.at_once;
 }
 
 void SlicedStream::open_next(Lock& lock) {
   const std::size_t number = next_slice_++;
-  const auto part = std::make_shared<Part>();
-  parts_.emplace(number, part);
+  inbox_->slots[number] = {};
+  const Slice slice = plan_.slices[number];
   lock.unlock();
-  std::shared_ptr<Stream> stream;
-  std::exception_ptr failure;
+  Part part;
   try {
-    stream = open(plan_.slices[number], *part);
+    part = open(number, slice);
   } catch (...) {
-    failure = std::current_exception();
+    part.failure = std::current_exception();
   }
   lock.lock();
-  part->stream = stream;
-  if (failure) {
-    part->failure = failure;
-    part->ended = true;
-    return;
-  }
+  if (part.failure) inbox_->slots[number].ended = true;
   const bool stopping = stopping_;
+  const std::shared_ptr<Stream> stream = part.stream;
+  parts_.emplace(number, std::move(part));
+  if (!stopping || !stream) return;
   lock.unlock();
-  if (stopping) stream->stop();
+  stream->stop();
   lock.lock();
 }
 
-/// `part` outlives the stream's callbacks: it is released only after the last of them.
-std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
+SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
+  Part part;
   const std::int64_t begin = slice.group ? slice.group->begin : 0;
   Rows fed = moved(slice.fed(), begin);
   std::unique_ptr<Source> frames;
@@ -154,43 +150,44 @@ std::shared_ptr<Stream> SlicedStream::open(const Slice& slice, Part& part) {
     rules.seed = detail::seed_of(id_ + "/" + std::to_string(slice.group->number));
     for (const auto& [capsule, config] : slice.group->config) rules.config[capsule] = config;
   }
-  rules.hand_over = [this, &part, keeps_pixels = plan_.keeps_pixels](FrameRecord record,
-                                                                     time_point read_at) {
+  rules.hand_over = [inbox = inbox_, gate = part.gate, number, keeps_pixels = plan_.keeps_pixels](
+                        FrameRecord record, time_point read_at) {
     if (!keeps_pixels) record.frame.image.release();
-    part.gate->add();
+    gate->add();
     {
-      const std::lock_guard lock(mutex_);
-      part.records.emplace_back(std::move(record), read_at);
+      const std::lock_guard lock(inbox->mutex);
+      inbox->slots[number].records.emplace_back(std::move(record), read_at);
     }
-    changed_.notify_all();
+    inbox->changed.notify_all();
   };
-  rules.on_end = [this, &part] {
-    const std::lock_guard lock(mutex_);
-    part.ended = true;
-    changed_.notify_all();
+  rules.on_end = [inbox = inbox_, number] {
+    const std::lock_guard lock(inbox->mutex);
+    inbox->slots[number].ended = true;
+    inbox->changed.notify_all();
   };
-  auto stream = std::make_shared<Stream>(
+  part.stream = std::make_shared<Stream>(
       id_, std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin),
       std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
-  stream->init_route(compiled_plan_, options_);
-  stream->start();
-  return stream;
+  part.stream->init_route(compiled_plan_, options_);
+  part.stream->start();
+  return part;
 }
 
 /// Delivers the head's next record, which must be there, to the sinks or to a thread that pulls.
-bool SlicedStream::deliver_one(Lock& lock, Part& head) {
-  auto [record, read_at] = std::move(head.records.front());
-  head.records.pop_front();
-  head.gate->take();
+bool SlicedStream::deliver_one(Lock& lock) {
+  auto& records = inbox_->slots[head_].records;
+  auto [record, read_at] = std::move(records.front());
+  records.pop_front();
+  parts_.at(head_).gate->take();
   if (rules_.pull && !discarding_) {
     offered_.emplace(std::move(record), read_at);
     offer_.notify_all();
-    changed_.wait(lock, [this] { return !delivering_ && (!offered_ || discarding_); });
-    if (!offered_) return !report_.failure;
+    inbox_->changed.wait(lock, [this] { return !delivering_ && (!offered_ || discarding_); });
+    if (!offered_) return !account_.has_failed();
     record = std::move(std::exchange(offered_, {})->first);
   }
   if (discarding_) {
-    note_drop(kDropClosed, 1);
+    account_.add_drops(kDropClosed, 1);
     return true;
   }
   lock.unlock();
@@ -209,27 +206,25 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
   }
   Lock lock(mutex_);
   if (failure) {
-    note_drop(kDropStreamFailed, 1);
+    account_.add_drops(kDropStreamFailed, 1);
     fail(lock, failure);
     return false;
   }
   last_index_ = record.frame.index;
-  ++report_.frames;
-  if (!record.errors.empty()) ++report_.errors;
+  account_.add_record(!record.errors.empty(), read_at, std::chrono::steady_clock::now());
   for (const FrameRecord::CapsuleError& error : record.errors)
-    if (error.code == kQuarantined) ++report_.quarantined[error.capsule];
-  latency_.add(read_at, std::chrono::steady_clock::now(), false);
+    if (error.code == kQuarantined) account_.add_quarantined(error.capsule);
   return true;
 }
 
 /// Called after the head's last record. Goes on to the next slice if this one is complete.
 bool SlicedStream::end_head(Lock& lock) {
-  const std::shared_ptr<Part> head = parts_.at(head_);
-  std::exception_ptr failure = head->failure;
-  if (head->stream) {
+  const Part head = parts_.at(head_);
+  std::exception_ptr failure = head.failure;
+  if (head.stream) {
     lock.unlock();
-    head->stream->join();
-    failure = head->stream->report().failure_cause;
+    head.stream->join();
+    failure = head.stream->report().failure_cause;
     lock.lock();
   }
   const Slice& slice = plan_.slices[head_];
@@ -239,6 +234,7 @@ bool SlicedStream::end_head(Lock& lock) {
   }
   const bool is_whole = !failure && last_index_ >= slice.results.hull().end - 1;
   if (slice.group) last_index_ = -1;
+  inbox_->slots.erase(head_);
   parts_.erase(head_++);
   if (failure && !stopping_) fail(lock, failure);
   // After an incomplete slice, no later record is delivered.
@@ -270,38 +266,30 @@ void SlicedStream::close_parts(Lock& lock, const char* reason) {
   const Parts parts = std::exchange(parts_, {});
   lock.unlock();
   for (const auto& [number, part] : parts)
-    if (part->stream) part->stream->stop();
+    if (part.stream) part.stream->stop();
   for (const auto& [number, part] : parts)
-    if (part->stream) {
-      part->stream->wait_until_ended();
-      part->stream->join();
+    if (part.stream) {
+      part.stream->wait_until_ended();
+      part.stream->join();
     }
   lock.lock();
-  if (!reason) return;
-  for (const auto& [number, part] : parts)
-    note_drop(reason, static_cast<std::int64_t>(part->records.size()));
+  for (const auto& [number, slot] : std::exchange(inbox_->slots, {}))
+    if (reason) account_.add_drops(reason, static_cast<std::int64_t>(slot.records.size()));
 }
 
 /// Stores the first failure, which ends the stream. Requires `mutex_`; temporarily releases it.
 void SlicedStream::fail(Lock& lock, const std::exception_ptr& cause) {
   stopping_ = true;
-  if (report_.failure_cause) return;
-  const std::string text = exception_text(cause);
-  report_.failure = text;
-  report_.failure_cause = cause;
+  if (!account_.fail(cause)) return;
   lock.unlock();
-  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + text);
+  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
   lock.lock();
-}
-
-void SlicedStream::note_drop(const char* reason, std::int64_t frames) {
-  if (frames > 0) report_.drops[reason] += frames;
 }
 
 std::optional<FrameRecord> SlicedStream::next() {
   for (;;) {
     Lock lock(mutex_);
-    offer_.wait(lock, [this] { return offered_ || report_.ended; });
+    offer_.wait(lock, [this] { return offered_ || account_.has_ended(); });
     if (!offered_) return {};
     if (auto record = take_offered(lock)) return record;
   }
@@ -321,7 +309,7 @@ std::optional<FrameRecord> SlicedStream::take_offered(Lock& lock) {
   const bool delivered = deliver(record, read_at);
   lock.lock();
   delivering_ = false;
-  changed_.notify_all();
+  inbox_->changed.notify_all();
   if (!delivered) return {};
   return record;
 }
@@ -330,12 +318,12 @@ void SlicedStream::discard_records() {
   const std::lock_guard lock(mutex_);
   if (!rules_.pull) return;
   discarding_ = true;
-  changed_.notify_all();
+  inbox_->changed.notify_all();
 }
 
 void SlicedStream::wait_until_ended() {
   Lock lock(mutex_);
-  over_.wait(lock, [this] { return report_.ended; });
+  over_.wait(lock, [this] { return account_.has_ended(); });
 }
 
 void SlicedStream::join() {
@@ -353,36 +341,24 @@ std::int64_t SlicedStream::set_option(const std::string& capsule, const std::str
 
 StreamReport SlicedStream::report() const {
   const std::lock_guard lock(mutex_);
-  StreamReport report = report_;
-  if (!report.ended) report.elapsed = std::chrono::steady_clock::now() - opened_;
-  return report;
+  return account_.report(std::chrono::steady_clock::now());
 }
 
 StreamStats SlicedStream::stats() const {
-  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take long
-  for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
-  const auto now = std::chrono::steady_clock::now();
+  StreamStats stats{.id = id_, .source = source_name_};
+  // Without the lock: a host's sink may take long.
+  for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const std::lock_guard lock(mutex_);
-  StreamStats stats{.id = id_,
-                    .source = source_name_,
-                    .read = report_.frames,
-                    .recorded = report_.frames,
-                    .drops = report_.drops,
-                    .errors = report_.errors,
-                    .quarantined = report_.quarantined,
-                    .frames_per_second = latency_.per_second(now, opened_),
-                    .latency_ns = latency_.times_ns(),
-                    .sinks = std::move(sinks),
-                    .ended = report_.ended,
-                    .failure = report_.failure};
+  account_.describe(stats, std::chrono::steady_clock::now());
+  stats.read = stats.recorded;
+  for (const auto& [number, slot] : inbox_->slots) stats.in_flight += slot.records.size();
   for (const auto& [number, part] : parts_) {
-    stats.in_flight += part->records.size();
-    if (!part->stream) continue;
-    const StreamStats own = part->stream->stats();
+    if (!part.stream) continue;
+    const StreamStats own = part.stream->stats();
     stats.in_flight += own.in_flight;
     stats.waiting += own.waiting;
   }
-  for (const auto& [reason, count] : report_.drops) stats.read += count;
+  for (const auto& [reason, count] : stats.drops) stats.read += count;
   stats.read += static_cast<std::int64_t>(stats.in_flight);
   return stats;
 }

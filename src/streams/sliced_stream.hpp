@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/call_meter.hpp"
 #include "streams/compiled_plan.hpp"
 #include "streams/pipeline_stream.hpp"
+#include "streams/stream_account.hpp"
 #include "vcap/sources/random_access.hpp"
 
 namespace vcap {
@@ -62,30 +62,38 @@ class SlicedStream final : public PipelineStream {
 
  private:
   using time_point = std::chrono::steady_clock::time_point;
+  /// What the streams of slices hand over. It outlives them and this object: their callbacks hold
+  /// it.
+  struct Inbox {
+    struct Slot {
+      std::deque<std::pair<FrameRecord, time_point>> records{};
+      bool ended = false;
+    };
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::size_t, Slot> slots{};  ///< of slices that are open, by number
+  };
   /// A slice that was opened.
   struct Part {
-    std::shared_ptr<Stream> stream{};
+    std::shared_ptr<Stream> stream{};  ///< null if it could not be opened
     std::shared_ptr<SliceGate> gate{};
-    std::deque<std::pair<FrameRecord, time_point>> records{};  ///< guarded by the stream's mutex
-    bool ended = false;                                        ///< guarded by the stream's mutex
-    std::exception_ptr failure{};                              ///< why it could not be opened
+    std::exception_ptr failure{};  ///< why it could not be opened
   };
-  using Parts = std::map<std::size_t, std::shared_ptr<Part>>;
+  using Parts = std::map<std::size_t, Part>;
   using Lock = std::unique_lock<std::mutex>;
 
   void run();
   bool step(Lock& lock);
   bool can_open() const;
   void open_next(Lock& lock);
-  std::shared_ptr<Stream> open(const Slice& slice, Part& part);
-  bool deliver_one(Lock& lock, Part& head);
+  Part open(std::size_t number, const Slice& slice);
+  bool deliver_one(Lock& lock);
   bool deliver(const FrameRecord& record, time_point read_at);
   std::optional<FrameRecord> take_offered(Lock& lock);
   bool end_head(Lock& lock);
   void go_on_in_order(Lock& lock, const std::exception_ptr& why);
   void close_parts(Lock& lock, const char* reason);
   void fail(Lock& lock, const std::exception_ptr& cause);
-  void note_drop(const char* reason, std::int64_t frames);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
   const std::string source_name_;
@@ -95,8 +103,8 @@ class SlicedStream final : public PipelineStream {
   std::mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
-  mutable std::mutex mutex_;  ///< guards what follows
-  std::condition_variable changed_;
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::mutex& mutex_ = inbox_->mutex;  ///< guards the inbox and what follows
   std::condition_variable over_;
   std::condition_variable offer_;  ///< for next(): a record is offered, or the end
   Plan plan_;
@@ -109,9 +117,7 @@ class SlicedStream final : public PipelineStream {
   bool discarding_ = false;
   bool delivering_ = false;  ///< a thread that pulls is delivering
   std::optional<std::pair<FrameRecord, time_point>> offered_;  ///< for next() to take
-  StreamReport report_;
-  CallMeter latency_;
-  time_point opened_ = std::chrono::steady_clock::now();
+  StreamAccount account_;
 };
 
 }  // namespace vcap

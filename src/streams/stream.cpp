@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// A stream's control, its source thread and its end.
 #include "streams/stream.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/adaptive_lock.hpp"
@@ -18,9 +18,13 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
       source_name_(source->info().description),
       services_(std::move(services)),
       trace_(StreamTrace::make(services_.trace, id_)),
-      source_(std::move(source)) {
-  report_.id = id_;
-  report_.not_sliced = rules_.not_sliced;
+      source_(std::move(source)),
+      account_(id_),
+      intake_({.overflow = rules_.overflow,
+               .frames_in_flight = rules_.frames_in_flight,
+               .keep_every = rules_.keep_every},
+              services_.flights, account_, trace_.get()) {
+  account_.own().not_sliced = rules_.not_sliced;
 }
 
 Stream::~Stream() { join(); }
@@ -28,7 +32,7 @@ Stream::~Stream() { join(); }
 void Stream::start() {
   {
     const std::lock_guard lock(mutex_);
-    opened_ = std::chrono::steady_clock::now();
+    account_.start(std::chrono::steady_clock::now());
   }
   thread_ = std::thread([this] { read_frames(); });
 }
@@ -40,41 +44,34 @@ void Stream::stop() noexcept {
     const std::lock_guard lock(mutex_);
     room_.notify_all();
   }
-  services_.flights.release(slot_waiter_);
-  const std::lock_guard lock(source_mutex_);
-  if (source_) source_->interrupt();
-}
-
-std::optional<FrameRecord> Stream::next() {
-  std::unique_lock lock(mutex_);
-  std::optional<FrameRecord> record;
-  while (!record) {
-    pulled_.wait(lock, [this] { return report_.ended || (has_completed() && !delivering_); });
-    if (report_.ended) return {};
-    record = deliver_next(lock);
-    after_pull(lock);
+  services_.flights.release(intake_.slots().waiter());
+  Source* source = nullptr;
+  {
+    const std::lock_guard lock(source_mutex_);
+    if (!source_) return;
+    source = source_.get();
+    ++interrupts_;
   }
-  return record;
-}
-
-std::optional<FrameRecord> Stream::try_next() {
-  std::unique_lock lock(mutex_);
-  if (delivering_ || !has_completed()) return {};
-  std::optional<FrameRecord> record = deliver_next(lock);
-  after_pull(lock);
-  return record;
+  source->interrupt();
+  const std::lock_guard lock(source_mutex_);
+  --interrupts_;
+  interrupted_.notify_all();
 }
 
 void Stream::discard_records() {
-  std::unique_lock lock(mutex_);
-  if (!rules_.pull) return;
-  discarding_ = true;
-  if (!delivering_) deliver_completed(lock);
+  std::unique_ptr<FrameJob> job;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!rules_.pull) return;
+    discarding_ = true;
+    job = records_.begin_delivery();
+  }
+  if (job) deliver_all(std::move(job));
 }
 
 void Stream::wait_until_ended() {
   std::unique_lock lock(mutex_);
-  over_.wait(lock, [this] { return report_.ended; });
+  over_.wait(lock, [this] { return account_.has_ended(); });
 }
 
 void Stream::join() {
@@ -84,36 +81,26 @@ void Stream::join() {
 
 StreamReport Stream::report() const {
   const std::lock_guard lock(mutex_);
-  StreamReport report = report_;
-  if (!report.ended) report.elapsed = std::chrono::steady_clock::now() - opened_;
-  return report;
+  return account_.report(std::chrono::steady_clock::now());
 }
 
 StreamStats Stream::stats() const {
-  const auto now = std::chrono::steady_clock::now();
-  std::vector<std::optional<SinkStats>> sinks;  // outside the lock: a host's sink may take long
-  for (const std::shared_ptr<Sink>& sink : sinks_) sinks.push_back(sink->stats());
+  StreamStats stats{.id = id_, .source = source_name_};
+  // Without the lock: a host's sink may take long.
+  for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const std::lock_guard lock(mutex_);
-  std::int64_t done = report_.frames;
-  for (const auto& [reason, count] : report_.drops) done += count;
-  return {.id = id_,
-          .source = source_name_,
-          .read = frames_read_,
-          .recorded = report_.frames,
-          .drops = report_.drops,
-          .errors = report_.errors,
-          .quarantined = report_.quarantined,
-          .overdue = overdue_,
-          .waiting = pending_.size(),
-          .in_flight = static_cast<std::size_t>(frames_read_ - done),
-          .frames_per_second = latency_.per_second(now, opened_),
-          .latency_ns = latency_.times_ns(),
-          .sinks = std::move(sinks),
-          .ended = report_.ended,
-          .failure = report_.failure};
+  account_.describe(stats, std::chrono::steady_clock::now());
+  stats.read = intake_.frames_read();
+  stats.overdue = overdue_;
+  stats.waiting = intake_.waiting();
+  std::int64_t done = stats.recorded;
+  for (const auto& [reason, count] : stats.drops) done += count;
+  stats.in_flight = static_cast<std::size_t>(stats.read - done);
+  return stats;
 }
 
 void Stream::read_frames() {
+  std::exception_ptr failure;
   try {
     while (wait_for_room()) {
       const auto begin = std::chrono::steady_clock::now();
@@ -124,64 +111,44 @@ void Stream::read_frames() {
     }
   } catch (...) {
     // Many sources can be interrupted only by making their read fail.
-    bool failed = false;
-    {
-      const std::lock_guard lock(mutex_);
-      failed = !stopping_ && fail(std::current_exception());
-    }
-    if (failed) tell_failure(std::current_exception());
+    const std::lock_guard lock(mutex_);
+    if (!stopping_ && account_.fail(std::current_exception())) failure = std::current_exception();
   }
+  if (failure) tell_failure(failure);
   std::unique_ptr<Source> done;
   {
-    const std::lock_guard lock(source_mutex_);
+    std::unique_lock lock(source_mutex_);
+    interrupted_.wait(lock, [this] { return interrupts_ == 0; });
     done = std::move(source_);
   }
   done.reset();
-  std::unique_lock lock(mutex_);
-  source_done_ = true;
-  slot_reserved_ = false;
-  settle_slots();
-  end_windows_if_last();
-  post_released(lock);
-  finish_if_over(lock);
+  std::size_t posts = 0;
+  bool over = false;
+  {
+    const std::lock_guard lock(mutex_);
+    intake_.close();
+    if (intake_.is_exhausted()) posts = add_work(windows_.end());
+    over = begins_finishing();
+  }
+  post(posts);
+  if (over) finish();
 }
 
 bool Stream::wait_for_room() {
   std::unique_lock lock = adaptive_lock(mutex_);
-  if (rules_.max_frames && frames_read_ >= *rules_.max_frames) return false;
+  if (rules_.max_frames && intake_.frames_read() >= *rules_.max_frames) return false;
   if (rules_.overflow != OverflowPolicy::wait) return !stopping_;
   for (;;) {
-    room_.wait(lock, [this] { return stopping_ || in_flight() < most_in_flight(); });
+    room_.wait(lock, [this] { return stopping_ || intake_.has_room(); });
     if (stopping_) return false;
-    if (takes_slot()) {
-      slot_reserved_ = true;
-      return true;
-    }
-    services_.flights.reset(slot_waiter_);
+    if (intake_.reserve()) return true;
+    InFlightLimiter::Waiter& waiter = intake_.slots().waiter();
+    services_.flights.reset(waiter);
     lock.unlock();
-    const bool granted = services_.flights.wait(slot_waiter_);
+    const bool granted = services_.flights.wait(waiter);
     lock = adaptive_lock(mutex_);
-    if (granted) ++slots_;
+    if (granted) intake_.slots().add();
   }
-}
-
-/// Requires `mutex_`. Whether the pipeline's flight limit allows one more frame; takes a slot if
-/// one is needed. The stream's first frame needs no slot, and neither do frames that wait for later
-/// frames.
-bool Stream::takes_slot() {
-  if (slots_ + look_ahead_ >= in_flight()) return true;
-  if (!services_.flights.try_take()) return false;
-  ++slots_;
-  return true;
-}
-
-/// Requires `mutex_`. Called after frames have left: gives back their slots.
-void Stream::settle_slots() {
-  const std::size_t frames = in_flight() + (slot_reserved_ ? 1 : 0);
-  const std::size_t free = look_ahead_ + 1;
-  const std::size_t kept = frames > free ? frames - free : 0;
-  if (slots_ > kept) services_.flights.give_back(slots_ - std::exchange(slots_, kept));
-  if (frames < free) services_.flights.release(slot_waiter_);  // the next frame needs no slot
 }
 
 void Stream::check(const Frame& frame) const {
@@ -200,92 +167,23 @@ void Stream::check(const Frame& frame) const {
 /// False if no further frame is wanted.
 bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   const auto read_at = std::chrono::steady_clock::now();
+  std::shared_ptr<const Route> route = route_of_run(frame);  // later the old one
+  Intake::Outcome outcome{};
   {
     const std::unique_lock lock = adaptive_lock(mutex_);
-    slot_reserved_ = false;
     check(frame);
-    if (frames_read_ == 0 && frame.discontinuity == Discontinuity::none && !rules_.slice)
+    if (intake_.frames_read() == 0 && frame.discontinuity == Discontinuity::none && !rules_.slice)
       frame.discontinuity = Discontinuity::start;
-    if (rules_.slice) enter_run(frame);
-    const bool is_kept = frames_read_++ % rules_.keep_every == 0;
+    if (route) set_route(route);
     last_index_ = frame.index;
-    if (abandoned_) {
-      drop(frame, kDropStreamFailed, between_);
-      return false;
-    }
-    if (!is_kept) {
-      drop(frame, kDropSkipped, between_);
-      return true;
-    }
-    if (!make_room()) {
-      drop(frame, kDropOverload, between_);
-      return true;
-    }
-    pending_.push_back(
-        {std::move(frame), route_, read_at, trace_frame, std::exchange(between_, {})});
+    outcome = intake_.accept({.frame = std::move(frame),
+                              .route = changes_.route(),
+                              .read_at = read_at,
+                              .trace_frame = trace_frame,
+                              .before = {}});
   }
-  services_.pool.post(shared_from_this());
-  return true;
-}
-
-/// Requires `mutex_`. Makes room for the frame that was read, if OverflowPolicy drops frames. False
-/// if that frame is the one to drop. A frame that has begun cannot be dropped; so with
-/// `drop_oldest` one frame, the newest, may wait beyond the bound.
-bool Stream::make_room() {
-  if (rules_.overflow == OverflowPolicy::wait) return true;
-  if (rules_.overflow == OverflowPolicy::drop_newest)
-    return in_flight() < most_in_flight() && takes_slot();
-  while (!pending_.empty() && in_flight() >= most_in_flight()) drop_oldest();
-  if (takes_slot()) return true;
-  if (pending_.empty()) return false;
-  drop_oldest();
-  return true;
-}
-
-void Stream::drop_oldest() {
-  Pending oldest = std::move(pending_.front());
-  pending_.pop_front();
-  slot_reserved_ = true;  // the new frame gets its slot
-  // The next frame's record lists this drop, and what the dropped frame's record would have listed.
-  Dropped& next = pending_.empty() ? between_ : pending_.front().before;
-  const Dropped later = std::exchange(next, std::move(oldest.before));
-  drop(oldest.frame, kDropOverload, next);
-  next.add(later);
-  slot_reserved_ = false;
-}
-
-void Stream::drop(const Frame& frame, const char* reason, Dropped& before_next) {
-  ++report_.drops[reason];
-  before_next.add(FrameRecord::Drop{.frame_index = frame.index, .reason = reason});
-  before_next.discontinuities.add(frame.discontinuity);
-  if (trace_) trace_->dropped(frame.index, reason);
-  settle_slots();
-}
-
-void Stream::Dropped::add(FrameRecord::Drop drop) {
-  if (drops.size() >= kMostDropsTold) {
-    const auto same =
-        std::find_if(drops.rbegin(), drops.rend(),
-                     [&drop](const FrameRecord::Drop& one) { return one.reason == drop.reason; });
-    if (same != drops.rend()) {
-      same->count += drop.count;
-      return;
-    }
-  }
-  drops.push_back(std::move(drop));
-}
-
-void Stream::Dropped::add(const Dropped& later) {
-  for (const FrameRecord::Drop& drop : later.drops) add(drop);
-  discontinuities.add(later.discontinuities);
-}
-
-/// Requires `mutex_`. True for the first failure; the caller then logs it without the lock.
-bool Stream::fail(const std::exception_ptr& cause) {
-  if (report_.failure_cause) return false;
-  report_.failure = exception_text(cause);
-  report_.failure_cause = cause;
-  return true;
+  if (outcome == Intake::Outcome::kept) post(1);
+  return outcome != Intake::Outcome::refused;
 }
 
 void Stream::tell_failure(const std::exception_ptr& cause) const {
@@ -293,22 +191,45 @@ void Stream::tell_failure(const std::exception_ptr& cause) const {
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }
 
-/// Finalizes the stream once the source has ended and nothing is in flight. Requires `mutex_`;
-/// temporarily releases it.
-void Stream::finish_if_over(std::unique_lock<std::mutex>& lock) {
-  if (!source_done_ || !pending_.empty() || begun_ > 0 || delivering_ || finishing_) return;
+/// Requires `mutex_`. True once nothing is in flight and the source has ended: the caller must then
+/// call finish() without the lock.
+bool Stream::begins_finishing() {
+  if (!intake_.is_exhausted() || intake_.begun() > 0 || records_.is_delivering() || finishing_)
+    return false;
   finishing_ = true;
   work_.clear();  // requests for helpers that are no longer needed
-  history_ = {};
-  lock.unlock();
+  windows_.forget();
+  return true;
+}
+
+void Stream::finish() {
   close_states();
-  // Before `ended` is set: after that, the object that on_end() notifies may be gone.
+  // Before the end is noted: after that, the object that on_end() notifies may be gone.
   if (rules_.on_end) rules_.on_end();
-  lock.lock();
-  report_.elapsed = std::chrono::steady_clock::now() - opened_;
-  report_.ended = true;
+  const std::lock_guard lock(mutex_);
+  account_.end(std::chrono::steady_clock::now());
   over_.notify_all();
   pulled_.notify_all();
+}
+
+void Stream::close_states() noexcept {
+  std::vector<std::shared_ptr<CapsuleLane>> lanes;
+  {
+    const std::lock_guard lock(mutex_);
+    lanes = changes_.lanes();
+  }
+  for (const std::shared_ptr<CapsuleLane>& lane : lanes) lane->states.close();
+}
+
+/// Requires `mutex_`. Returns the number of pieces to post once the lock is released.
+std::size_t Stream::add_work(ReadyJobs ready) {
+  for (std::unique_ptr<FrameJob>& job : ready) work_.emplace_back(std::move(job));
+  return ready.size();
+}
+
+/// Without the lock.
+void Stream::post(std::size_t pieces) {
+  for (std::size_t i = 0; i < pieces; ++i) services_.pool.post(shared_from_this());
 }
 
 }  // namespace vcap

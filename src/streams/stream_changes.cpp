@@ -35,10 +35,16 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
 }  // namespace
 
 void Stream::init_route(std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
-  auto route = make_route(std::move(compiled_plan), std::move(options), 0);
+  std::shared_ptr<const Route> route = make_route(std::move(compiled_plan), std::move(options), 0);
   const std::lock_guard lock(mutex_);
-  look_around(*route->compiled_plan);
-  route_ = std::move(route);
+  set_route(route);
+}
+
+/// Requires `mutex_`. Swaps: afterwards `route` is the old route, to be released without the lock.
+void Stream::set_route(std::shared_ptr<const Route>& route) {
+  windows_.extend(*route->compiled_plan);
+  intake_.set_look_ahead(windows_.look_ahead());
+  route = changes_.set(std::move(route));
 }
 
 std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
@@ -58,16 +64,20 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPl
   return route;
 }
 
-/// Requires `mutex_`. Called before a frame of a slice is accepted. If the frame begins a run, the
-/// states begin anew.
-void Stream::enter_run(const Frame& frame) {
+/// The route for a frame that begins a run of a slice, in which the states begin anew; null for
+/// other frames. Source thread.
+std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) const {
+  if (!rules_.slice) return nullptr;
+  std::shared_ptr<const Route> now;
+  {
+    const std::lock_guard lock(mutex_);
+    now = changes_.route();
+  }
   const std::vector<SliceRun>& runs = rules_.slice->runs;
-  std::size_t run = route_->run;
+  std::size_t run = now->run;
   while (run + 1 < runs.size() && frame.index >= runs[run + 1].fed.hull().begin) ++run;
-  if (run == route_->run) return;
-  for (const Route::Stop& stop : route_->stops) retired_.push_back(stop.lane);
-  std::erase_if(retired_, [](const auto& lane) { return lane.expired(); });
-  route_ = make_route(route_->compiled_plan, route_->options, run);
+  if (run == now->run) return nullptr;
+  return make_route(now->compiled_plan, now->options, run);
 }
 
 Route::Stop Stream::make_stop(const CompiledStep& step) const {
@@ -76,25 +86,29 @@ Route::Stop Stream::make_stop(const CompiledStep& step) const {
     info.config = own->second;
   // Checks the config before any state is opened, also for a capsule without state.
   static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
-  return {.lane = std::make_shared<CapsuleLane>(std::move(info), rules_.slice != nullptr),
+  const CapsuleSlot& slot = *step.slot;
+  return {.lane = std::make_shared<CapsuleLane>(std::move(info), rules_.slice != nullptr,
+                                                slot.capsule->info().batch.value_or(BatchSizes{}),
+                                                slot.backends),
           .health = std::make_shared<CapsuleHealth>(rules_.quarantine),
           .arrivals = std::make_shared<Arrivals>()};
 }
 
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
                                 OptionValue value) {
-  std::shared_ptr<const Route> old;  // released after the lock
+  std::shared_ptr<const Route> route;  // in the end the old one, released after the lock
   const std::lock_guard lock(mutex_);
-  const std::size_t step = step_of(*route_->compiled_plan, capsule);
-  if (step == route_->compiled_plan->size())
+  const Route& now = *changes_.route();
+  const std::size_t step = step_of(*now.compiled_plan, capsule);
+  if (step == now.compiled_plan->size())
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "option \"" + option + "\" of capsule " + capsule + ": stream " + id_ +
                               " does not go through that capsule (StreamConfig::capsules)");
-  auto changed = std::make_shared<Route>(*route_);
+  auto changed = std::make_shared<Route>(now);
   changed->options[step].set(option, value);
-  untold_changes_.emplace_back(last_index_ + 1,
-                               Change{.capsule = capsule, .option = option, .value = value});
-  old = std::exchange(route_, std::move(changed));
+  route = std::move(changed);
+  set_route(route);
+  changes_.add(last_index_ + 1, {.capsule = capsule, .option = option, .value = value});
   return last_index_ + 1;
 }
 
@@ -104,8 +118,8 @@ std::optional<Stream::Replacement> Stream::prepare(
   std::shared_ptr<const Route> old;
   {
     const std::lock_guard lock(mutex_);
-    if (report_.ended) return std::nullopt;
-    old = route_;
+    if (account_.has_ended()) return std::nullopt;
+    old = changes_.route();
   }
   const std::size_t old_place = step_of(*old->compiled_plan, capsule);
   if (old_place == old->compiled_plan->size()) return std::nullopt;
@@ -141,39 +155,22 @@ std::optional<Stream::Replacement> Stream::prepare(
 }
 
 std::int64_t Stream::apply(Replacement replacement) {
-  std::shared_ptr<const Route> old;  // released after the lock
-  std::unique_lock lock(mutex_);
-  if (finishing_) {
-    // The stream has ended meanwhile, and nothing else would close the state that was opened.
-    const std::int64_t next = last_index_ + 1;
-    lock.unlock();
-    cancel(replacement);
-    return next;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!finishing_) {
+      set_route(replacement.route);
+      changes_.add(last_index_ + 1, std::move(replacement.change));
+      return last_index_ + 1;
+    }
   }
-  const std::size_t place = step_of(*route_->compiled_plan, replacement.change.capsule);
-  if (route_->stops[place].lane != replacement.stop.lane) {
-    std::erase_if(retired_, [](const auto& lane) { return lane.expired(); });
-    retired_.push_back(route_->stops[place].lane);
-  }
-  old = std::exchange(route_, std::move(replacement.route));
-  look_around(*route_->compiled_plan);
-  untold_changes_.emplace_back(last_index_ + 1, std::move(replacement.change));
+  // The stream has ended meanwhile, and nothing else would close the state that was opened.
+  cancel(replacement);
+  const std::lock_guard lock(mutex_);
   return last_index_ + 1;
 }
 
 void Stream::cancel(const Replacement& replacement) noexcept {
   if (replacement.is_open) replacement.stop.lane->states.cancel(replacement.stop.state_number);
-}
-
-void Stream::close_states() noexcept {
-  std::vector<std::shared_ptr<CapsuleLane>> lanes;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Route::Stop& stop : route_->stops) lanes.push_back(stop.lane);
-    for (const std::weak_ptr<CapsuleLane>& retired : retired_)
-      if (auto lane = retired.lock()) lanes.push_back(std::move(lane));
-  }
-  for (const std::shared_ptr<CapsuleLane>& lane : lanes) lane->states.close();
 }
 
 }  // namespace vcap

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How frame workers process a stream's frames.
+// The way of a frame through the steps of its route. Frame workers run this.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/adaptive_lock.hpp"
 #include "base/text.hpp"
+#include "streams/batch_call.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -16,98 +16,181 @@ namespace {
 /// Somewhat more than the cost of waking a worker. It is not worth waking one for a shorter time.
 constexpr std::chrono::microseconds kQuick{100};
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
+void log_quarantine(const std::string& whom, const std::string& capsule,
+                    const QuarantinePolicy& policy, const std::string& message) {
+  log(LogLevel::warning, whom + ": capsule " + capsule + " keeps failing and is left out for " +
+                             number_text(std::chrono::duration<double>(policy.pause).count()) +
+                             " s; the last time: " + message);
 }
 
 }  // namespace
 
 void Stream::run_one() {
+  std::optional<Work> work;
   std::unique_ptr<FrameJob> job;
-  std::shared_ptr<StepRun> run;
+  std::size_t posts = 0;
   {
-    std::unique_lock lock = adaptive_lock(mutex_);
+    const std::unique_lock lock = adaptive_lock(mutex_);
     // Frames that have begun go first: they hold memory, and others wait for them.
     if (!work_.empty()) {
-      Work work = std::move(work_.front());
+      work = std::move(work_.front());
       work_.pop_front();
-      if (auto* resumed = std::get_if<std::unique_ptr<FrameJob>>(&work))
-        job = std::move(*resumed);
-      else
-        run = std::get<std::shared_ptr<StepRun>>(std::move(work));
     } else {
-      job = begin_pending();
-      if (job && !job->has_passed_all() && !job->hands_in_nodes())
-        job = with_window(std::move(job));
-      post_released(lock);
+      job = begin_frame(posts);
     }
   }
-  if (run) job = help(run);
+  post(posts);
+  if (work) job = resume(*std::move(work));
   if (job) advance(std::move(job));
 }
 
-/// Requires `mutex_`.
-std::unique_ptr<FrameJob> Stream::begin_pending() {
-  if (pending_.empty() || begun_ >= most_in_flight()) return nullptr;
+/// Requires `mutex_`. Null if there is no frame to begin, or if it waits for its window. Adds to
+/// `posts`.
+std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
+  std::optional<ReadFrame> read = intake_.begin();
+  if (!read) return nullptr;
   auto job = std::make_unique<FrameJob>();
   job->ticket = next_ticket_++;
   job->record.stream_id = id_;
-  job->record.frame = std::move(pending_.front().frame);
+  job->record.frame = std::move(read->frame);
   job->record.resolution = job->record.frame.image.size();
   if (rules_.slice && rules_.slice->group) job->record.group = rules_.slice->group->number;
-  job->route = std::move(pending_.front().route);
-  job->read_at = pending_.front().read_at;
-  job->trace_frame = pending_.front().trace_frame;
-  job->record.drops = std::move(pending_.front().before.drops);
+  job->route = std::move(read->route);
+  job->read_at = read->read_at;
+  job->trace_frame = read->trace_frame;
+  job->record.drops = std::move(read->before.drops);
   // The discontinuities of dropped frames apply to the next frame.
-  job->discontinuities = pending_.front().before.discontinuities;
+  job->discontinuities = read->before.discontinuities;
   job->discontinuities.add(job->record.frame.discontinuity);
   job->record.frame.discontinuity = job->discontinuities.foremost();
-  pending_.pop_front();
-  ++begun_;
-  tell_changes(job->record);
-  for (const Route::Stop& stop : job->route->stops)
-    if (!stop.lane->gate.next) stop.lane->gate.next = job->ticket;
-  if (look_back_) begin_windows(*job);
+  changes_.list(job->record);
+  for (const Route::Stop& stop : job->route->stops) stop.lane->gate.open(job->ticket);
+  posts += add_work(windows_.begin(*job, records_.next()));
+  if (intake_.is_exhausted()) posts += add_work(windows_.end());
+  if (!job->has_passed_all() && !job->hands_in_nodes()) job = windows_.await(std::move(job));
   return job;
 }
 
-/// Requires `mutex_`.
-void Stream::tell_changes(FrameRecord& record) {
-  while (!untold_changes_.empty() && untold_changes_.front().first <= record.frame.index) {
-    Change change = std::move(untold_changes_.front().second);
-    untold_changes_.erase(untold_changes_.begin());
-    if (!change.option.empty())
-      record.option_changes.push_back(
-          {std::move(change.capsule), std::move(change.option), std::move(change.value)});
-    else
-      record.replacements.push_back(
-          {std::move(change.capsule), change.from_version, change.to_version});
+/// Returns the frame that this worker continues with, or null.
+std::unique_ptr<FrameJob> Stream::resume(Work work) {
+  if (auto* job = std::get_if<std::unique_ptr<FrameJob>>(&work)) return std::move(*job);
+  if (auto* run = std::get_if<std::shared_ptr<StepRun>>(&work)) return join_run(*run);
+  const BatchTurn turn = std::get<BatchTurn>(std::move(work));
+  FrameBatches::Batch batch;
+  {
+    const std::unique_lock lock = adaptive_lock(mutex_);
+    batch = turn.route->stops[turn.step].lane->batches.begin_call();
   }
+  return run_batch(turn, std::move(batch));
 }
 
+/// Takes the frame as far as it goes. A step may return another frame to continue with.
 void Stream::advance(std::unique_ptr<FrameJob> job) {
-  while (job && !job->has_passed_all()) job = run_step(std::move(job));
+  while (job && !job->has_passed_all()) {
+    if (job->hands_in_nodes() || job->lacks_window())
+      job = await_window(std::move(job));
+    else if (job->is_at_gate() && !job->inside_gate)
+      job = enter_gate(std::move(job));
+    else if (gathers(*job))
+      job = gather(std::move(job));
+    else
+      job = call_capsule(std::move(job));
+  }
   if (job) complete(std::move(job));
 }
 
-/// Runs the job's next step. Returns a job that this worker continues with, which may be another
-/// one, or null.
-std::unique_ptr<FrameJob> Stream::run_step(std::unique_ptr<FrameJob> job) {
-  if (job->hands_in_nodes() || job->lacks_window()) return await_window(std::move(job));
-  if (job->is_at_gate() && !enter(job->lane(), job)) return nullptr;
-  if (gathers(*job)) return gather(std::move(job));
-  pass_turn(*job);
-  const std::shared_ptr<StepRun> run = begin_step(job);
-  if (!run) {
+/// Stores the frame's nodes for the windows of other frames. Returns the frame if its own window is
+/// complete, or else another frame that can continue, or null.
+std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
+  std::shared_ptr<const DetectionNodes> nodes;
+  if (job->hands_in_nodes()) nodes = StencilWindows::nodes_of(*job);
+  std::size_t posts = 0;
+  {
+    const std::unique_lock lock = adaptive_lock(mutex_);
+    ReadyJobs ready;
+    if (nodes) ready = windows_.hand_in(*job, std::move(nodes));
+    job = windows_.await(std::move(job));
+    if (!job && !ready.empty()) {
+      job = std::move(ready.front());
+      ready.erase(ready.begin());
+    }
+    posts = add_work(std::move(ready));
+  }
+  post(posts);
+  return job;
+}
+
+/// Null if the frame was parked; the frame before it posts it.
+std::unique_ptr<FrameJob> Stream::enter_gate(std::unique_ptr<FrameJob> job) {
+  const std::unique_lock lock = adaptive_lock(mutex_);
+  StatefulGate& gate = job->lane().gate;
+  job = gate.enter(std::move(job));
+  if (job) job->inside_gate = true;
+  return job;
+}
+
+/// Whether the frame may wait to go with others. Live frames go on at once. With a deadline, each
+/// frame is called by itself.
+bool Stream::gathers(const FrameJob& job) const {
+  const CompiledStep& step = job.compiled_step();
+  const auto& batch = step.slot->capsule->info().batch;
+  return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() && !job.alone &&
+         step.needs.size != NodeDescription::Size::single &&
+         rules_.overflow == OverflowPolicy::wait && rules_.deadline.count() == 0 &&
+         step.slot->takes_together;
+}
+
+/// Adds the frame to those that wait, or takes it to the capsule with them.
+std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
+  job->left_out = is_passed_by(*job);
+  if (job->left_out) {
     leave_step(*job);
     return job;
   }
-  return help(run);
+  const BatchTurn turn{job->route, job->step};
+  FrameBatches::Batch batch;
+  {
+    const std::unique_lock lock = adaptive_lock(mutex_);
+    FrameBatches& batches = turn.route->stops[turn.step].lane->batches;
+    batches.add(std::move(job));
+    batch = batches.begin_call();
+  }
+  return run_batch(turn, std::move(batch));
 }
 
-/// Null if the capsule is not called; `job` then keeps the frame.
-std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
+/// Takes the frames of a batch to the capsule, if there are any. Those that it has failed for are
+/// then called one by one, which shows the frame at fault and its error.
+std::unique_ptr<FrameJob> Stream::run_batch(const BatchTurn& turn, FrameBatches::Batch batch) {
+  if (batch.empty()) return nullptr;
+  if (batch.size() == 1) {
+    batch.front()->alone = batch.front()->holds_call = true;
+    return std::move(batch.front());
+  }
+  // Another batch may just have shown that the backend does not take them together.
+  const bool done =
+      turn.route->compiled_plan->at(turn.step).slot->takes_together && call_together(batch, id_);
+  for (const std::unique_ptr<FrameJob>& one : batch) {
+    one->alone = !done;
+    if (done) leave_step(*one);
+  }
+  std::unique_ptr<FrameJob> first = std::move(batch.front());
+  batch.erase(batch.begin());
+  std::size_t posts = 0;
+  {
+    const std::unique_lock lock = adaptive_lock(mutex_);
+    posts = add_work(std::move(batch));
+    if (turn.route->stops[turn.step].lane->batches.end_call()) {
+      work_.emplace_back(turn);
+      ++posts;
+    }
+  }
+  post(posts);
+  return first;
+}
+
+/// Runs the frame's step, unless the capsule is left out. Null if another worker continues with the
+/// frame.
+std::unique_ptr<FrameJob> Stream::call_capsule(std::unique_ptr<FrameJob> job) {
   const CompiledStep& step = job->compiled_step();
   CapsuleLane& lane = job->lane();
   Discontinuity seen = job->record.frame.discontinuity;
@@ -117,24 +200,33 @@ std::shared_ptr<StepRun> Stream::begin_step(std::unique_ptr<FrameJob>& job) {
     // A frame of a slice that this capsule is not called for lies before its state begins, or
     // begins anew.
     if (job->is_in_step())
-      lane.gate.owed.add(job->discontinuities);
+      lane.owed.add(job->discontinuities);
     else if (!job->record.frame.is_null)
-      lane.gate.owed.clear();
+      lane.owed.clear();
     const CapsuleInfo& info = step.slot->capsule->info();
-    seen = lane.gate.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
-    if (!job->record.frame.is_null) lane.gate.owed.pass_frame();
+    seen = lane.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
+    if (!job->record.frame.is_null) lane.owed.pass_frame();
     state = lane.states.serve(job->route->stops[job->step].state_number);
     // For the capsule, a frame that it was left out of is a gap.
-    if (job->left_out && job->is_for_capsule()) lane.gate.owed.add(Discontinuity::gap);
+    if (job->left_out && job->is_for_capsule()) lane.owed.add(Discontinuity::gap);
   }
-  if (job->left_out) return nullptr;
-  std::shared_ptr<StepRun> run =
-      StepRun::begin(job, seen, std::move(state), std::exchange(job->window, {}));
-  if (!run) return nullptr;
-  if (step.slot->stateful) lane.gate.owed.clear();
+  std::optional<StepCalls> calls = job->left_out ? std::nullopt : StepCalls::begin(*job);
+  if (!calls) {
+    leave_step(*job);
+    return job;
+  }
+  if (step.slot->stateful) lane.owed.clear();
+  StepContext context(*job, seen, std::move(state));
+  if (calls->is_one_call() && rules_.deadline.count() == 0) {
+    run_alone(*calls, context, job->record);
+    leave_step(*job);
+    return job;
+  }
+  const std::size_t first_calls = calls->calls();
+  const auto run = std::make_shared<StepRun>(std::move(job), *std::move(calls), std::move(context));
   watch(run);
-  if (!step.slot->stateful) call_helpers(run);
-  return run;
+  if (!step.slot->stateful) call_helpers(run, first_calls);
+  return join_run(run);
 }
 
 /// Whether the step is skipped for this frame.
@@ -159,274 +251,97 @@ bool Stream::is_left_out(FrameJob& job) {
     const std::lock_guard lock(mutex_);
     held = held || job.health().quarantine.holds(job.record.frame.pts);
     if (!held) return false;
-    ++report_.quarantined[slot.name()];
+    account_.add_quarantined(slot.name());
   }
   job.record.errors.push_back(
       {.capsule = slot.name(), .code = kQuarantined, .message = "left out: it kept failing"});
   return true;
 }
 
-/// Notes the outcome of the step and goes on to the next step. Only then may the next frame enter,
-/// so that failures are counted in the same order in every run.
-void Stream::leave_step(FrameJob& job) {
-  const std::shared_ptr<const Route> route = job.route;
-  const std::size_t step = job.step++;
-  job.alone = false;
-  job.window.reset();
-  CapsuleSlot& slot = *(*route->compiled_plan)[step].slot;
-  const Route::Stop& stop = route->stops[step];
-  if (!std::exchange(job.left_out, false)) note_outcome(slot, *stop.health, job.record);
-  if (slot.stateful) leave(*stop.lane, job.has_passed_all());
-  if (std::exchange(job.holds_call, false)) {
-    std::unique_lock lock(mutex_);
-    end_call(stop.lane->gathering, lock);
-  }
+/// Gets other workers to share the calls of a run. Borrows both.
+class Stream::RunHelpers final : public StepRun::Helpers {
+ public:
+  RunHelpers(Stream& stream, const std::shared_ptr<StepRun>& run) : stream_(stream), run_(run) {}
+  void help(std::size_t calls) override { stream_.call_helpers(run_, calls); }
+
+ private:
+  Stream& stream_;
+  const std::shared_ptr<StepRun>& run_;
+};
+
+/// Makes calls of the run. Returns the frame, one step further, if this worker ends the last call.
+/// Otherwise returns null, and the worker that ends the last call continues with the frame.
+std::unique_ptr<FrameJob> Stream::join_run(const std::shared_ptr<StepRun>& run) {
+  RunHelpers helpers(*this, run);
+  StepRun::Outcome outcome = run->run(run->context().step().slot->stateful ? nullptr : &helpers);
+  if (outcome.too_late) note_return(*run);
+  if (outcome.job) leave_step(*outcome.job);
+  return std::move(outcome.job);
 }
 
-void Stream::note_outcome(CapsuleSlot& slot, CapsuleHealth& health, const FrameRecord& record) {
-  const auto error =
-      std::ranges::find(record.errors, slot.name(), &FrameRecord::CapsuleError::capsule);
-  const bool failed = error != record.errors.end();
-  slot.trial.note(failed);
-  const auto tell = [&](const std::string& whom, const QuarantinePolicy& policy) {
-    log(LogLevel::warning, whom + ": capsule " + slot.name() + " keeps failing and is left out " +
-                               "for " + number_text(seconds(policy.pause)) +
-                               " s; the last time: " + error->message);
-  };
-  if (slot.quarantine.note(failed)) tell("all streams", slot.quarantine.policy());
-  if (rules_.quarantine.failures == 0) return;
-  {
-    const std::unique_lock lock = adaptive_lock(mutex_);
-    if (!health.quarantine.note(record.frame.pts, failed)) return;
-  }
-  tell("stream " + id_, rules_.quarantine);
-}
-
-/// False if the frame was parked; the frame before it posts it.
-bool Stream::enter(CapsuleLane& lane, std::unique_ptr<FrameJob>& job) {
-  const std::unique_lock lock = adaptive_lock(mutex_);
-  if (lane.gate.next == job->ticket) return true;
-  const std::uint64_t ticket = job->ticket;
-  lane.gate.parked.emplace(ticket, std::move(job));
-  return false;
-}
-
-/// `is_last`: this worker has only to deliver its frame before it returns to the pool.
-void Stream::leave(CapsuleLane& lane, bool is_last) {
-  bool takes_next = false;
-  {
-    const std::unique_lock lock = adaptive_lock(mutex_);
-    CapsuleLane::Gate& gate = lane.gate;
-    ++*gate.next;
-    if (gate.parked.empty() || gate.parked.begin()->first != gate.next) return;
-    work_.emplace_back(std::move(gate.parked.extract(gate.parked.begin()).mapped()));
-    takes_next = is_last && (rules_.pull || slowest_delivery_ < kQuick);
-  }
-  if (takes_next)
-    services_.pool.post_before_return(shared_from_this());
-  else
-    services_.pool.post(shared_from_this());
-}
-
-/// Makes calls of the run. If this worker ends the last call, returns the job, one step further.
-/// Otherwise returns null, and the worker that ends the last call continues with the job.
-std::unique_ptr<FrameJob> Stream::help(const std::shared_ptr<StepRun>& run) {
-  for (;;) {
-    switch (run->help()) {
-      case StepRun::Help::nothing:
-        return nullptr;
-      case StepRun::Help::too_late:
-        note_return(*run);
-        return nullptr;
-      case StepRun::Help::finished:
-        if (run->next_round()) {
-          if (!(*run->route()->compiled_plan)[run->step()].slot->stateful) call_helpers(run);
-          continue;
-        }
-        std::unique_ptr<FrameJob> job = run->take_job();
-        if (job) leave_step(*job);
-        return job;
-    }
-  }
-}
-
-void Stream::call_helpers(const std::shared_ptr<StepRun>& run) {
-  if (run->calls() < 2) return;
-  const std::size_t helpers = std::min(run->calls(), services_.pool.limit()) - 1;
+void Stream::call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls) {
+  if (calls < 2) return;
+  const std::size_t helpers = std::min(calls, services_.pool.limit()) - 1;
   {
     const std::unique_lock lock = adaptive_lock(mutex_);
     for (std::size_t i = 0; i < helpers; ++i) work_.emplace_back(run);
   }
-  for (std::size_t i = 0; i < helpers; ++i) services_.pool.post(shared_from_this());
+  post(helpers);
 }
 
-/// Called before the run makes any call.
-void Stream::watch(const std::shared_ptr<StepRun>& run) {
-  if (rules_.deadline.count() == 0) return;
-  run->set_watch(services_.watchdog.watch(rules_.deadline,
-                                          [stream = weak_from_this(), run = std::weak_ptr(run)] {
-                                            const auto live_stream = stream.lock();
-                                            const auto live_run = run.lock();
-                                            if (live_stream && live_run)
-                                              live_stream->give_up(live_run);
-                                          }));
-}
+/// Notes the outcome of the step and goes on to the next one. Only then may the next frame enter,
+/// so that failures are counted in the same order in every run.
+void Stream::leave_step(FrameJob& job) {
+  const std::shared_ptr<const Route> route = job.route;
+  const std::size_t step = job.step++;
+  CapsuleSlot& slot = *(*route->compiled_plan)[step].slot;
+  const Route::Stop& stop = route->stops[step];
+  const bool was_called = !std::exchange(job.left_out, false);
+  const bool is_inside = std::exchange(job.inside_gate, false);
+  const bool holds_call = std::exchange(job.holds_call, false);
+  job.alone = false;
+  job.window.reset();
 
-/// [watchdog's thread]
-void Stream::give_up(const std::shared_ptr<StepRun>& run) {
-  StepRun::GivenUp left = run->give_up(rules_.deadline);
-  if (!left.job) return;
-  log(LogLevel::error, work_of(*run, left.calls));
-  left.job->health().hung += left.calls.size();
-  for (const StepRun::Call& call : left.calls) services_.pool.replace(call.worker);
-  if (left.job->is_at_gate()) left.job->lane().gate.owed.add(Discontinuity::gap);
-  leave_step(*left.job);
-  {
-    const std::lock_guard lock(mutex_);
-    ++overdue_;
-    work_.emplace_back(std::move(left.job));
+  const FrameRecord::CapsuleError* error = nullptr;
+  if (was_called) {
+    const auto found =
+        std::ranges::find(job.record.errors, slot.name(), &FrameRecord::CapsuleError::capsule);
+    if (found != job.record.errors.end()) error = &*found;
+    slot.trial.note(error != nullptr);
+    if (slot.quarantine.note(error != nullptr))
+      log_quarantine("all streams", slot.name(), slot.quarantine.policy(), error->message);
   }
-  services_.pool.post(shared_from_this());
-}
+  const bool notes_own = was_called && rules_.quarantine.failures > 0;
+  if (!notes_own && !is_inside && !holds_call) return;
 
-/// Text for the log about calls that do not return: the stream, frame, step, threads, backends and
-/// batches.
-std::string Stream::work_of(const StepRun& run, const std::vector<StepRun::Call>& calls) const {
-  const CapsuleSlot& slot = *(*run.route()->compiled_plan)[run.step()].slot;
-  std::string text =
-      "stream " + id_ + ": frame " + std::to_string(run.frame().index) + ": capsule " +
-      slot.name() + " version " + std::to_string(slot.capsule->info().version) + " (step " +
-      std::to_string(run.step() + 1) + " of " + std::to_string(run.route()->compiled_plan->size()) +
-      ") has taken longer than " + number_text(seconds(rules_.deadline)) +
-      " s; the frame goes on without it";
-  const auto now = std::chrono::steady_clock::now();
-  for (const StepRun::Call& call : calls)
-    text += "; call " + std::to_string(call.number + 1) + " of " + std::to_string(run.calls()) +
-            " for " + number_text(std::round(seconds(now - call.since) * 1000) / 1000) +
-            " s in thread " + std::to_string(call.thread);
-  for (const BackendStatistics& backend : slot.capsule->backends()) {
-    text += "; backend on " + backend.device + ": " + std::to_string(backend.running) +
-            " calls in progress";
-    if (backend.batches)
-      text += ", batch of " + std::to_string(backend.batches->running) + " in predict, " +
-              std::to_string(backend.batches->queued) + " inputs queued";
-  }
-  return text;
-}
-
-/// Called when a call that was given up has returned. The stream, and even the pipeline, may have
-/// ended.
-void Stream::note_return(const StepRun& run) {
-  --run.route()->stops[run.step()].health->hung;
-  log(LogLevel::info, "stream " + run.stream_id() + ": frame " + std::to_string(run.frame().index) +
-                          ": capsule " + (*run.route()->compiled_plan)[run.step()].slot->name() +
-                          " has come back from a call that was given up");
-}
-
-void Stream::complete(std::unique_ptr<FrameJob> job) {
-  std::unique_lock lock = adaptive_lock(mutex_);
-  const std::uint64_t ticket = job->ticket;
-  completed_.emplace(ticket, std::move(job));
-  // The thread that delivers checks for completed records again afterwards, and finds this one.
-  if (delivering_) return;
-  if (rules_.pull && !discarding_) {
-    pulled_.notify_one();
-    return;
-  }
-  deliver_completed(lock);
-}
-
-/// Requires `mutex_`. Whether the next record in order is complete.
-bool Stream::has_completed() const {
-  return !completed_.empty() && completed_.begin()->first == next_delivery_;
-}
-
-/// Requires `mutex_`; temporarily releases it. Delivers all records that are complete and next in
-/// order.
-void Stream::deliver_completed(std::unique_lock<std::mutex>& lock) {
-  while (has_completed()) deliver_next(lock);
-  finish_if_over(lock);
-}
-
-/// Delivers the next record in order, which must be complete; no other thread may be delivering.
-/// Returns the record if it is pulled; `nullopt` if it was dropped. Requires `mutex_`; releases it
-/// during delivery.
-std::optional<FrameRecord> Stream::deliver_next(std::unique_lock<std::mutex>& lock) {
-  std::unique_ptr<FrameJob> job = std::move(completed_.extract(completed_.begin()).mapped());
-  ++next_delivery_;
-  std::optional<FrameRecord> record;
-  if (discarding_) {
-    drop(job->record.frame, kDropClosed, between_);
-  } else {
-    delivering_ = true;
-    lock.unlock();
-    if (deliver(*job) && rules_.pull) record = std::move(job->record);
-    job.reset();  // frees the pixels before the frame's room is given away
-    lock = adaptive_lock(mutex_);
-    delivering_ = false;
-  }
-  --begun_;
-  settle_slots();
-  if (in_flight() + rules_.resume_threshold <= most_in_flight()) room_.notify_one();
-  // With `drop_oldest`, a frame may wait for this room: when it was posted, there was none.
-  if (rules_.overflow == OverflowPolicy::drop_oldest && !pending_.empty())
-    services_.pool.post(shared_from_this());
-  return record;
-}
-
-/// Requires `mutex_`; temporarily releases it. Called after deliver_next() by a thread that pulls:
-/// wakes what waits for the change.
-void Stream::after_pull(std::unique_lock<std::mutex>& lock) {
-  if (discarding_) return deliver_completed(lock);
-  if (has_completed()) pulled_.notify_one();
-  finish_if_over(lock);
-}
-
-bool Stream::is_warm_up(const Frame& frame) const {
-  return rules_.slice && !rules_.slice->results.contains(frame.index);
-}
-
-void Stream::write(FrameJob& job) {
-  if (is_warm_up(job.record.frame)) return;
-  for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
-  if (rules_.hand_over) rules_.hand_over(std::move(job.record), job.read_at);
-}
-
-/// False if the record was dropped.
-bool Stream::deliver(FrameJob& job) {
-  const auto begin = std::chrono::steady_clock::now();
-  const bool has_errors = !job.record.errors.empty();
-  const std::int64_t index = job.record.frame.index;
-  try {
-    if (!abandoned_) write(job);
-  } catch (...) {
-    abandoned_ = true;
-    bool failed = false;
-    {
-      std::unique_lock lock(mutex_);
-      failed = fail(std::current_exception());
-      for (const Pending& waiting : std::exchange(pending_, {}))
-        drop(waiting.frame, kDropStreamFailed, between_);
-      end_windows_if_last();
-      post_released(lock);
-    }
-    if (failed) tell_failure(std::current_exception());
-    stop();
-  }
-  const auto now = std::chrono::steady_clock::now();
+  bool begins_pause = false;
+  bool takes_next = false;
+  std::size_t posts = 0;
   {
     const std::unique_lock lock = adaptive_lock(mutex_);
-    if (abandoned_) {
-      drop(job.record.frame, kDropStreamFailed, between_);
-      return false;
+    if (notes_own)
+      begins_pause = stop.health->quarantine.note(job.record.frame.pts, error != nullptr);
+    if (is_inside) {
+      if (std::unique_ptr<FrameJob> next = stop.lane->gate.leave()) {
+        next->inside_gate = true;
+        work_.emplace_back(std::move(next));
+        ++posts;
+        // After its last step this worker has only to deliver before it returns to the pool.
+        takes_next = job.has_passed_all() && (rules_.pull || slowest_delivery_ < kQuick);
+      }
+      if (!job.has_passed_all() && job.is_at_gate() && !job.lacks_window() && !job.hands_in_nodes())
+        job.inside_gate = job.lane().gate.is_turn_of(job.ticket);
     }
-    ++report_.frames;
-    slowest_delivery_ = std::max(now - begin, slowest_delivery_ - slowest_delivery_ / 4);
-    latency_.add(job.read_at, now, false);
-    if (has_errors) ++report_.errors;
+    if (holds_call && stop.lane->batches.end_call()) {
+      work_.emplace_back(BatchTurn{route, step});
+      ++posts;
+    }
   }
-  if (trace_) trace_->recorded(begin, index, job.trace_frame);
-  return true;
+  if (takes_next)
+    services_.pool.post_before_return(shared_from_this());
+  else
+    post(posts);
+  if (begins_pause) log_quarantine("stream " + id_, slot.name(), rules_.quarantine, error->message);
 }
 
 }  // namespace vcap

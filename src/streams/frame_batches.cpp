@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "streams/frame_batches.hpp"
+
+#include <utility>
+
+#include "streams/frame_job.hpp"
+
+namespace vcap {
+
+FrameBatches::~FrameBatches() = default;
+
+void FrameBatches::add(std::unique_ptr<FrameJob> job) {
+  const std::uint64_t ticket = job->ticket;
+  waiting_.emplace(ticket, std::move(job));
+}
+
+FrameBatches::Batch FrameBatches::begin_call() {
+  if (waiting_.empty() || calls_ == most_calls_) return {};
+  ++calls_;
+  const std::shared_ptr<const Route>& route = waiting_.begin()->second->route;
+  std::size_t count = 0;
+  for (auto one = waiting_.begin();
+       one != waiting_.end() && count < sizes_.maximum && one->second->route == route; ++one)
+    ++count;
+  if (sizes_.preferred > 0 && count > sizes_.preferred && count < sizes_.maximum)
+    count -= count % sizes_.preferred;
+  Batch batch;
+  for (; count > 0; --count)
+    batch.push_back(std::move(waiting_.extract(waiting_.begin()).mapped()));
+  return batch;
+}
+
+bool FrameBatches::end_call() noexcept {
+  --calls_;
+  return !waiting_.empty();
+}
+
+}  // namespace vcap

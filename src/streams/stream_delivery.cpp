@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// How completed frames become records, in order. Frame workers run this, or threads that pull.
+#include <algorithm>
+#include <utility>
+
+#include "base/adaptive_lock.hpp"
+#include "streams/stream.hpp"
+
+namespace vcap {
+
+void Stream::complete(std::unique_ptr<FrameJob> job) {
+  {
+    const std::unique_lock lock = adaptive_lock(mutex_);
+    records_.add(std::move(job));
+    if (rules_.pull && !discarding_) {
+      if (records_.has_next()) pulled_.notify_one();
+      return;
+    }
+    // If another thread delivers, it finds this frame when it is done.
+    job = records_.begin_delivery();
+  }
+  deliver_all(std::move(job));
+}
+
+/// Delivers a frame of ReorderBuffer::begin_delivery(), and those that are complete after it.
+void Stream::deliver_all(std::unique_ptr<FrameJob> job) {
+  while (job) job = deliver(std::move(job)).following;
+}
+
+std::optional<FrameRecord> Stream::next() {
+  for (;;) {
+    std::unique_ptr<FrameJob> job;
+    {
+      std::unique_lock lock(mutex_);
+      pulled_.wait(lock, [this] { return account_.has_ended() || records_.has_next(); });
+      if (account_.has_ended()) return {};
+      job = records_.begin_delivery();
+    }
+    if (auto record = pull(std::move(job))) return record;
+  }
+}
+
+std::optional<FrameRecord> Stream::try_next() {
+  std::unique_ptr<FrameJob> job;
+  {
+    const std::lock_guard lock(mutex_);
+    job = records_.begin_delivery();
+  }
+  if (!job) return {};
+  return pull(std::move(job));
+}
+
+/// `nullopt` if the record was dropped.
+std::optional<FrameRecord> Stream::pull(std::unique_ptr<FrameJob> job) {
+  Delivered delivered = deliver(std::move(job));
+  deliver_all(std::move(delivered.following));
+  return std::move(delivered.record);
+}
+
+bool Stream::is_warm_up(const Frame& frame) const {
+  return rules_.slice && !rules_.slice->results.contains(frame.index);
+}
+
+void Stream::write(FrameJob& job) {
+  if (is_warm_up(job.record.frame)) return;
+  for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(job.record);
+  if (rules_.hand_over) rules_.hand_over(std::move(job.record), job.read_at);
+}
+
+/// Writes the record, or counts the frame as dropped. Called without the lock, by one thread at a
+/// time (ReorderBuffer).
+Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool has_errors = !job->record.errors.empty();
+  const std::int64_t index = job->record.frame.index;
+  const Discontinuity discontinuity = job->record.frame.discontinuity;
+  const auto read_at = job->read_at;
+  const std::uint64_t trace_frame = job->trace_frame;
+  const char* dropped = discarding_ ? kDropClosed : abandoned_ ? kDropStreamFailed : nullptr;
+  std::exception_ptr failure;
+  Delivered delivered;
+  if (!dropped) {
+    try {
+      write(*job);
+      if (rules_.pull) delivered.record = std::move(job->record);
+    } catch (...) {
+      failure = std::current_exception();
+      dropped = kDropStreamFailed;
+      abandoned_ = true;
+    }
+  }
+  job.reset();  // frees the pixels before the frame's room is given away
+  const auto now = std::chrono::steady_clock::now();
+  std::size_t posts = 0;
+  bool is_first_failure = false;
+  bool over = false;
+  {
+    const std::unique_lock lock = adaptive_lock(mutex_);
+    if (failure) {
+      is_first_failure = account_.fail(failure);
+      intake_.fail();
+      if (intake_.is_exhausted()) posts += add_work(windows_.end());
+    }
+    if (dropped) {
+      intake_.drop_begun(index, discontinuity, dropped);
+    } else {
+      account_.add_record(has_errors, read_at, now);
+      slowest_delivery_ = std::max(now - begin, slowest_delivery_ - slowest_delivery_ / 4);
+    }
+    records_.end_delivery();
+    intake_.end();
+    if (intake_.has_room_for(rules_.resume_threshold)) room_.notify_one();
+    // With `drop_oldest`, a frame may wait for this room: when it was posted, there was none.
+    if (rules_.overflow == OverflowPolicy::drop_oldest && !intake_.is_empty()) ++posts;
+    if (!rules_.pull || discarding_)
+      delivered.following = records_.begin_delivery();
+    else if (records_.has_next())
+      pulled_.notify_one();
+    over = begins_finishing();
+  }
+  post(posts);
+  if (is_first_failure) tell_failure(failure);
+  if (failure) stop();
+  if (trace_ && !dropped) trace_->recorded(begin, index, trace_frame);
+  if (over) finish();
+  return delivered;
+}
+
+}  // namespace vcap
