@@ -15,7 +15,7 @@ bool StreamSlots::take(std::size_t in_flight) {
 void StreamSlots::settle(std::size_t frames) {
   const std::size_t free = look_ahead_ + 1;
   const std::size_t kept = frames > free ? frames - free : 0;
-  if (slots_ > kept) limiter_.give_back(slots_ - std::exchange(slots_, kept));
+  if (slots_ > kept) limiter_.give_back(std::exchange(slots_, kept) - kept);
   if (frames < free) limiter_.release(waiter_);
 }
 

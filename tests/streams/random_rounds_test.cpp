@@ -24,9 +24,9 @@ constexpr unsigned kRounds = 500;
 #endif
 
 /// Random numbers that threads may share. Which thread gets which number does not matter.
-class Dice {
+class RoundDice {
  public:
-  explicit Dice(unsigned seed) : engine_(seed) {}
+  explicit RoundDice(unsigned seed) : engine_(seed) {}
   int upto(int most) {
     const std::lock_guard lock(mutex_);
     return std::uniform_int_distribution<int>(0, most)(engine_);
@@ -39,7 +39,7 @@ class Dice {
 };
 
 /// Throws at random, and at random returns no nodes.
-Process moody(Dice& dice) {
+Process moody(RoundDice& dice) {
   return [&dice](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState& state) {
     if (auto* counting = dynamic_cast<CountingState*>(&state)) ++counting->frames;
     if (dice.one_in(10)) throw std::runtime_error("moody");
@@ -71,7 +71,7 @@ class BatchingCapsule final : public BaseCapsule {
   }
 };
 
-std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
+std::vector<std::shared_ptr<Capsule>> random_capsules(RoundDice& dice) {
   std::vector<std::shared_ptr<Capsule>> capsules;
   const auto maybe_stateful = [&](CapsuleInfo info) {
     if (dice.one_in(2)) info.stream_state = make_stream_state<CountingState>();
@@ -96,7 +96,7 @@ std::vector<std::shared_ptr<Capsule>> random_capsules(Dice& dice) {
 }
 
 /// A new version of one of the round's capsules; at random, one that does not fit.
-std::shared_ptr<Capsule> random_successor(const std::shared_ptr<Capsule>& before, Dice& dice) {
+std::shared_ptr<Capsule> random_successor(const std::shared_ptr<Capsule>& before, RoundDice& dice) {
   CapsuleInfo info = before->info();
   info.version = before->info().version + 1;
   info.stream_state = {};
@@ -113,8 +113,8 @@ std::shared_ptr<Capsule> random_successor(const std::shared_ptr<Capsule>& before
 }
 
 /// Replaces capsules while the streams run and end.
-void replace_some(Pipeline& pipeline, std::vector<std::shared_ptr<Capsule>> capsules, Dice& dice,
-                  std::vector<std::shared_ptr<Capsule>>& all) {
+void replace_some(Pipeline& pipeline, std::vector<std::shared_ptr<Capsule>> capsules,
+                  RoundDice& dice, std::vector<std::shared_ptr<Capsule>>& all) {
   for (int i = dice.upto(3); i > 0; --i) {
     std::shared_ptr<Capsule>& place =
         capsules[static_cast<std::size_t>(dice.upto(static_cast<int>(capsules.size()) - 1))];
@@ -143,7 +143,7 @@ struct Watched {
   bool tells_all = false;  ///< no drop can come after the last record
 };
 
-StreamConfig random_stream(const std::string& id, Dice& dice, Watched& watched) {
+StreamConfig random_stream(const std::string& id, RoundDice& dice, Watched& watched) {
   const bool endless = dice.one_in(4);
   const int length = dice.upto(25);
   watched.sink_fails = dice.one_in(6);
@@ -213,7 +213,7 @@ void pull_all(Pipeline& pipeline, const std::string& id) {
 
 void play_round(unsigned seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  Dice dice(seed);
+  RoundDice dice(seed);
   constexpr int kMostStreams = 4;
   std::array<Watched, kMostStreams> watched;
   std::vector<StreamReport> reports;

@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "harness/choices.hpp"
 #include "harness/fiber.hpp"
+#include "support/choices.hpp"
 
 namespace vcap::model {
+
+using test::Choices;
 
 using TimePoint = std::chrono::steady_clock::time_point;
 using Where = std::source_location;

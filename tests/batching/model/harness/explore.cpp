@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "harness/choices.hpp"
+#include "support/choices.hpp"
 
 namespace vcap::model {
 namespace {
