@@ -2,7 +2,6 @@
 #include "vcap/pipeline/pipeline.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <random>
 #include <set>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/cores.hpp"
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "capsule/config_schema.hpp"
 #include "capsule/stream_states.hpp"
 #include "streams/capsule_set.hpp"
@@ -85,6 +85,7 @@ struct Pipeline::Impl {
                                          std::int64_t trial_frames = 0);
   std::shared_ptr<PipelineStream> find(const std::string& id) const;
   std::shared_ptr<PipelineStream> find_to_pull(const std::string& id) const;
+  std::shared_ptr<const CapsuleSet> capsules() const;
   std::vector<std::shared_ptr<PipelineStream>> open_streams() const;
   std::shared_ptr<PipelineStream> stream_after(const PipelineStream* stream) const noexcept;
   StepOptions options_of(const CompiledPlan& compiled_plan,
@@ -92,10 +93,11 @@ struct Pipeline::Impl {
   StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_plan) const;
   void start(std::vector<StreamConfig> configs);
   std::shared_ptr<PipelineStream> prepare(StreamConfig config,
-                                          std::shared_ptr<const RandomAccess> access);
-  void enter(const std::shared_ptr<PipelineStream>& stream);
+                                          std::shared_ptr<const RandomAccess> access)
+      VCAP_REQUIRES(changing);
+  void enter(const std::shared_ptr<PipelineStream>& stream) VCAP_REQUIRES(changing);
   std::map<std::string, std::int64_t> replace(const std::shared_ptr<CapsuleSlot>& slot,
-                                              bool keep_state);
+                                              bool keep_state) VCAP_REQUIRES(changing);
   bool is_on_trial(const std::string& capsule) const;
   void set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before);
   void end_trial(const std::string& capsule, bool passed);
@@ -112,14 +114,15 @@ struct Pipeline::Impl {
   const std::shared_ptr<TraceLog> trace;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
-  /// Held while streams are opened or capsules change, so that these do not overlap.
-  std::mutex changing;
-  mutable std::mutex mutex;  ///< guards what follows
-  std::shared_ptr<const CapsuleSet> capsule_set;
+  /// Held while streams are opened or capsules change, so that these do not overlap. Capsules open
+  /// their states meanwhile.
+  Mutex changing;
+  mutable Mutex mutex;
+  std::shared_ptr<const CapsuleSet> capsule_set VCAP_GUARDED_BY(mutex);
   /// By name: the capsules replaced by those on trial.
-  std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial{};
-  mutable ReplacedCapsules replaced{};
-  std::map<std::string, std::shared_ptr<PipelineStream>> streams{};
+  std::map<std::string, std::shared_ptr<CapsuleSlot>> on_trial VCAP_GUARDED_BY(mutex){};
+  mutable ReplacedCapsules replaced VCAP_GUARDED_BY(mutex){};
+  std::map<std::string, std::shared_ptr<PipelineStream>> streams VCAP_GUARDED_BY(mutex){};
 
   // Last, so that they are destroyed first: they work for the streams.
   InFlightLimiter flights;
@@ -158,7 +161,7 @@ std::shared_ptr<CapsuleSlot> Pipeline::Impl::make_slot(std::shared_ptr<Capsule> 
 }
 
 std::shared_ptr<PipelineStream> Pipeline::Impl::find(const std::string& id) const {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto found = streams.find(id);
   if (found == streams.end())
     throw SourceError(ErrorCode::unknown_stream, "stream " + id + " is not open");
@@ -175,8 +178,13 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::find_to_pull(const std::string& 
   return stream;
 }
 
+std::shared_ptr<const CapsuleSet> Pipeline::Impl::capsules() const {
+  const MutexLock lock(mutex);
+  return capsule_set;
+}
+
 std::vector<std::shared_ptr<PipelineStream>> Pipeline::Impl::open_streams() const {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   std::vector<std::shared_ptr<PipelineStream>> open;
   for (const auto& [id, stream] : streams) open.push_back(stream);
   return open;
@@ -185,7 +193,7 @@ std::vector<std::shared_ptr<PipelineStream>> Pipeline::Impl::open_streams() cons
 /// The open stream whose id comes after that of `stream`; null after the last. Allocates nothing.
 std::shared_ptr<PipelineStream> Pipeline::Impl::stream_after(
     const PipelineStream* stream) const noexcept {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto next = stream ? streams.upper_bound(stream->id()) : streams.begin();
   return next == streams.end() ? nullptr : next->second;
 }
@@ -307,7 +315,7 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   std::vector<std::shared_ptr<const RandomAccess>> accesses;
   for (const StreamConfig& config : configs)
     accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
-  std::unique_lock change(changing);
+  MutexLock change(changing);
   std::set<std::string> ids;
   std::vector<std::shared_ptr<PipelineStream>> prepared;
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -329,22 +337,19 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   }
 }
 
-/// Requires `changing`.
 std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
     StreamConfig config, std::shared_ptr<const RandomAccess> access) {
-  const std::shared_ptr<const CompiledPlan> compiled_plan =
-      capsule_set->compile_for(config.capsules);
-  for (const auto& [capsule, values] : config.options)
-    place_of(capsule_set->slots, capsule, "options");
-  for (const auto& [capsule, json] : config.config)
-    place_of(capsule_set->slots, capsule, "configuration");
+  const std::shared_ptr<const CapsuleSet> now = capsules();
+  const std::shared_ptr<const CompiledPlan> compiled_plan = now->compile_for(config.capsules);
+  for (const auto& [capsule, values] : config.options) place_of(now->slots, capsule, "options");
+  for (const auto& [capsule, json] : config.config) place_of(now->slots, capsule, "configuration");
   for (const StreamGroup& group : config.groups)
     for (const auto& [capsule, json] : group.config)
-      place_of(capsule_set->slots, capsule, "a group's configuration");
+      place_of(now->slots, capsule, "a group's configuration");
   if (asks_for_slices(config)) check_configs(*compiled_plan, config);
   StepOptions options = options_of(*compiled_plan, config.options);
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (streams.contains(config.id)) refuse_duplicate(config.id);
   }
   StreamRules rules = rules_of(config, *compiled_plan);
@@ -352,10 +357,9 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
                      std::move(options));
 }
 
-/// Requires `changing`.
 void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (settings.workers == 0) {
       std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
       for (const auto& [other, open] : streams)
@@ -367,7 +371,7 @@ void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
   try {
     stream->start();
   } catch (...) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     streams.erase(stream->id());
     throw;
   }
@@ -389,15 +393,16 @@ void refuse_other_steps(const CapsuleSet& before, const CapsuleSet& after,
                           " fits in, which was left out so far; make a new pipeline of them");
 }
 
-/// Requires `changing`. Replaces the capsule in all streams or in none.
+/// Replaces the capsule in all streams or in none.
 std::map<std::string, std::int64_t> Pipeline::Impl::replace(
     const std::shared_ptr<CapsuleSlot>& slot, bool keep_state) {
   const std::string& name = slot->name();
-  Slots slots = capsule_set->slots;
+  const std::shared_ptr<const CapsuleSet> now = capsules();
+  Slots slots = now->slots;
   std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
   const std::shared_ptr<CapsuleSlot> before = std::exchange(place, slot);
   auto next = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
-  refuse_other_steps(*capsule_set, *next, name);
+  refuse_other_steps(*now, *next, name);
 
   std::vector<Stream::Replacement> ready;
   try {
@@ -416,20 +421,20 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(
     const std::shared_ptr<Stream> stream = one.stream;
     first_frames.emplace(stream->id(), stream->apply(std::move(one)));
   }
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   capsule_set = std::move(next);
   replaced.add(before);
   return first_frames;
 }
 
 bool Pipeline::Impl::is_on_trial(const std::string& capsule) const {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   return on_trial.contains(capsule);
 }
 
 /// `before`: the capsule that was replaced; null ends the trial.
 void Pipeline::Impl::set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (before)
     on_trial[capsule] = std::move(before);
   else
@@ -438,10 +443,10 @@ void Pipeline::Impl::set_trial(const std::string& capsule, std::shared_ptr<Capsu
 
 /// [frame worker]
 void Pipeline::Impl::end_trial(const std::string& capsule, bool passed) {
-  const std::lock_guard change(changing);
+  const MutexLock change(changing);
   std::shared_ptr<CapsuleSlot> before;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     const auto found = on_trial.find(capsule);
     if (found == on_trial.end()) return;
     before = std::move(found->second);
@@ -486,7 +491,7 @@ PipelineStats Pipeline::Impl::stats() const {
   std::vector<std::shared_ptr<CapsuleSlot>> old;
   std::shared_ptr<const CapsuleSet> now_running;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     now_running = capsule_set;
     old = replaced.at_work(capsule_set->slots);
     devices = replaced.past();
@@ -500,7 +505,7 @@ PipelineStats Pipeline::Impl::stats() const {
 StreamReport Pipeline::Impl::end(const std::shared_ptr<PipelineStream>& stream) {
   stream->wait_until_ended();
   stream->join();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   // Another thread may also have ended the stream, and the id may be in use again.
   const auto found = streams.find(stream->id());
   if (found != streams.end() && found->second == stream) streams.erase(found);
@@ -523,10 +528,7 @@ Pipeline::~Pipeline() {
   }
 }
 
-Plan Pipeline::plan() const {
-  const std::lock_guard lock(impl_->mutex);
-  return impl_->capsule_set->plan;
-}
+Plan Pipeline::plan() const { return impl_->capsules()->plan; }
 
 void Pipeline::open_stream(StreamConfig config) {
   std::vector<StreamConfig> one;
@@ -541,8 +543,8 @@ void Pipeline::open_streams(std::vector<StreamConfig> configs) {
 
 std::int64_t Pipeline::set_option(const std::string& stream_id, const std::string& capsule,
                                   const std::string& option, OptionValue value) {
-  const std::lock_guard change(impl_->changing);
-  place_of(impl_->capsule_set->slots, capsule, "option \"" + option + "\"");
+  const MutexLock change(impl_->changing);
+  place_of(impl_->capsules()->slots, capsule, "option \"" + option + "\"");
   return impl_->find(stream_id)->set_option(capsule, option, std::move(value));
 }
 
@@ -557,9 +559,9 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
                               std::to_string(policy.trial_frames) + " is not 0 or more");
   refuse_without_backend(*capsule);
   const std::string name = capsule->name();
-  const std::lock_guard change(impl_->changing);
-  const std::shared_ptr<CapsuleSlot> before =
-      impl_->capsule_set->slots[place_of(impl_->capsule_set->slots, name, "replacement")];
+  const MutexLock change(impl_->changing);
+  const Slots slots = impl_->capsules()->slots;
+  const std::shared_ptr<CapsuleSlot> before = slots[place_of(slots, name, "replacement")];
   if (before->capsule == capsule)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "capsule " + name + " cannot replace itself; load the new one");

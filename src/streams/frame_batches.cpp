@@ -7,6 +7,8 @@
 
 namespace vcap {
 
+FrameBatches::FrameBatches(const BatchSizes& sizes, std::size_t most_calls)
+    : sizes_(sizes), most_calls_(most_calls) {}
 FrameBatches::~FrameBatches() = default;
 
 void FrameBatches::add(std::unique_ptr<FrameJob> job) {

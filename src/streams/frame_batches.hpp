@@ -23,8 +23,7 @@ class FrameBatches {
   using Batch = std::vector<std::unique_ptr<FrameJob>>;
 
   /// `sizes`: what suits the model. `most_calls`: at least 1.
-  FrameBatches(const BatchSizes& sizes, std::size_t most_calls)
-      : sizes_(sizes), most_calls_(most_calls) {}
+  FrameBatches(const BatchSizes& sizes, std::size_t most_calls);
   ~FrameBatches();
   FrameBatches(const FrameBatches&) = delete;
   FrameBatches& operator=(const FrameBatches&) = delete;

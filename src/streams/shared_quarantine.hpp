@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/thread_annotations.hpp"
 #include "streams/quarantine.hpp"
 #include "vcap/base/clock.hpp"
 
@@ -20,13 +20,13 @@ class SharedQuarantine {
   const QuarantinePolicy& policy() const noexcept { return policy_; }
   bool holds() const {
     if (policy_.failures == 0) return false;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return quarantine_.holds(now());
   }
   /// True if that begins a pause.
   bool note(bool failed) {
     if (policy_.failures == 0) return false;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return quarantine_.note(now(), failed);
   }
 
@@ -35,8 +35,8 @@ class SharedQuarantine {
 
   const std::shared_ptr<Clock> clock_;
   const QuarantinePolicy policy_;
-  mutable std::mutex mutex_;
-  Quarantine quarantine_;
+  mutable Mutex mutex_;
+  Quarantine quarantine_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

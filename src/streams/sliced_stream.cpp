@@ -55,7 +55,7 @@ SlicedStream::~SlicedStream() { join(); }
 
 void SlicedStream::start() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(inbox_->mutex);
     account_.start(std::chrono::steady_clock::now());
   }
   thread_ = std::thread([this] { run(); });
@@ -64,7 +64,7 @@ void SlicedStream::start() {
 void SlicedStream::stop() noexcept {
   std::vector<std::shared_ptr<Stream>> streams;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(inbox_->mutex);
     stopping_ = true;
     for (const auto& [number, part] : parts_)
       if (part.stream) streams.push_back(part.stream);
@@ -74,27 +74,30 @@ void SlicedStream::stop() noexcept {
 }
 
 void SlicedStream::run() {
-  Lock lock(mutex_);
-  while (step(lock)) {
+  const MutexLock lock(inbox_->mutex);
+  while (step()) {
   }
-  close_parts(lock, account_.has_failed() ? kDropStreamFailed : kDropClosed);
-  in_order_.reset();
+  close_parts(account_.has_failed() ? kDropStreamFailed : kDropClosed);
+  {
+    const MutexUnlock unlock(inbox_->mutex);
+    in_order_.reset();
+  }
   account_.end(std::chrono::steady_clock::now());
   over_.notify_all();
   offer_.notify_all();
 }
 
 /// Does one thing, or waits for something to do; false if nothing is left.
-bool SlicedStream::step(Lock& lock) {
+bool SlicedStream::step() {
   if (can_open()) {
-    open_next(lock);
+    open_next();
     return true;
   }
   if (!parts_.contains(head_)) return false;
   const Inbox::Slot& head = inbox_->slots[head_];
-  if (!head.records.empty()) return deliver_one(lock);
-  if (head.ended) return end_head(lock);
-  inbox_->changed.wait(lock);
+  if (!head.records.empty()) return deliver_one();
+  if (head.ended) return end_head();
+  inbox_->changed.wait(inbox_->mutex);
   return true;
 }
 
@@ -106,26 +109,26 @@ bool SlicedStream::can_open() const {
          next_slice_ < head_ + 2 * plan_.at_once;
 }
 
-void SlicedStream::open_next(Lock& lock) {
+void SlicedStream::open_next() {
   const std::size_t number = next_slice_++;
   inbox_->slots[number] = {};
   const Slice slice = plan_.slices[number];
-  lock.unlock();
   Part part;
-  try {
-    part = open(number, slice);
-  } catch (...) {
-    part.failure = std::current_exception();
+  {
+    const MutexUnlock unlock(inbox_->mutex);
+    try {
+      part = open(number, slice);
+    } catch (...) {
+      part.failure = std::current_exception();
+    }
   }
-  lock.lock();
   if (part.failure) inbox_->slots[number].ended = true;
   const bool stopping = stopping_;
   const std::shared_ptr<Stream> stream = part.stream;
   parts_.emplace(number, std::move(part));
   if (!stopping || !stream) return;
-  lock.unlock();
+  const MutexUnlock unlock(inbox_->mutex);
   stream->stop();
-  lock.lock();
 }
 
 SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
@@ -155,13 +158,13 @@ SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
     if (!keeps_pixels) record.frame.image.release();
     gate->add();
     {
-      const std::lock_guard lock(inbox->mutex);
+      const MutexLock lock(inbox->mutex);
       inbox->slots[number].records.emplace_back(std::move(record), read_at);
     }
     inbox->changed.notify_all();
   };
   rules.on_end = [inbox = inbox_, number] {
-    const std::lock_guard lock(inbox->mutex);
+    const MutexLock lock(inbox->mutex);
     inbox->slots[number].ended = true;
     inbox->changed.notify_all();
   };
@@ -174,7 +177,7 @@ SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
 }
 
 /// Delivers the head's next record, which must be there, to the sinks or to a thread that pulls.
-bool SlicedStream::deliver_one(Lock& lock) {
+bool SlicedStream::deliver_one() {
   auto& records = inbox_->slots[head_].records;
   auto [record, read_at] = std::move(records.front());
   records.pop_front();
@@ -182,7 +185,9 @@ bool SlicedStream::deliver_one(Lock& lock) {
   if (rules_.pull && !discarding_) {
     offered_.emplace(std::move(record), read_at);
     offer_.notify_all();
-    inbox_->changed.wait(lock, [this] { return !delivering_ && (!offered_ || discarding_); });
+    inbox_->changed.wait(inbox_->mutex, [this]() VCAP_REQUIRES(inbox_->mutex) {
+      return !delivering_ && (!offered_ || discarding_);
+    });
     if (!offered_) return !account_.has_failed();
     record = std::move(std::exchange(offered_, {})->first);
   }
@@ -190,10 +195,8 @@ bool SlicedStream::deliver_one(Lock& lock) {
     account_.add_drops(kDropClosed, 1);
     return true;
   }
-  lock.unlock();
-  const bool delivered = deliver(record, read_at);
-  lock.lock();
-  return delivered;
+  const MutexUnlock unlock(inbox_->mutex);
+  return deliver(record, read_at);
 }
 
 /// Called without the lock. False if a sink failed, which ends the stream.
@@ -204,10 +207,10 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
   } catch (...) {
     failure = std::current_exception();
   }
-  Lock lock(mutex_);
+  const MutexLock lock(inbox_->mutex);
   if (failure) {
     account_.add_drops(kDropStreamFailed, 1);
-    fail(lock, failure);
+    fail(failure);
     return false;
   }
   last_index_ = record.frame.index;
@@ -218,36 +221,37 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
 }
 
 /// Called after the head's last record. Goes on to the next slice if this one is complete.
-bool SlicedStream::end_head(Lock& lock) {
+bool SlicedStream::end_head() {
   const Part head = parts_.at(head_);
   std::exception_ptr failure = head.failure;
   if (head.stream) {
-    lock.unlock();
+    const MutexUnlock unlock(inbox_->mutex);
     head.stream->join();
     failure = head.stream->report().failure_cause;
-    lock.lock();
   }
   const Slice& slice = plan_.slices[head_];
   if (failure && !stopping_ && in_order_ && !slice.group && is_not_as_indexed(failure)) {
-    go_on_in_order(lock, failure);
+    go_on_in_order(failure);
     return true;
   }
   const bool is_whole = !failure && last_index_ >= slice.results.hull().end - 1;
   if (slice.group) last_index_ = -1;
   inbox_->slots.erase(head_);
   parts_.erase(head_++);
-  if (failure && !stopping_) fail(lock, failure);
+  if (failure && !stopping_) fail(failure);
   // After an incomplete slice, no later record is delivered.
   return is_whole || (!failure && !stopping_);
 }
 
 /// Which frames are damaged is only known after decoding everything before them.
-void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
-  lock.unlock();
-  log(LogLevel::warning, "stream " + id_ + " goes on in one go from frame " +
-                             std::to_string(last_index_ + 1) + " on: " + exception_text(why));
-  lock.lock();
-  close_parts(lock, nullptr);
+void SlicedStream::go_on_in_order(const std::exception_ptr& why) {
+  const std::string text = "stream " + id_ + " goes on in one go from frame " +
+                           std::to_string(last_index_ + 1) + " on: " + exception_text(why);
+  {
+    const MutexUnlock unlock(inbox_->mutex);
+    log(LogLevel::warning, text);
+  }
+  close_parts(nullptr);
   Rows left;
   for (std::size_t i = head_; i < plan_.slices.size(); ++i)
     for (const RowRange& range : plan_.slices[i].results.ranges())
@@ -262,52 +266,55 @@ void SlicedStream::go_on_in_order(Lock& lock, const std::exception_ptr& why) {
 }
 
 /// Ends all open slices. `reason`: why their records are dropped; null if they will be made again.
-void SlicedStream::close_parts(Lock& lock, const char* reason) {
+void SlicedStream::close_parts(const char* reason) {
   const Parts parts = std::exchange(parts_, {});
-  lock.unlock();
-  for (const auto& [number, part] : parts)
-    if (part.stream) part.stream->stop();
-  for (const auto& [number, part] : parts)
-    if (part.stream) {
-      part.stream->wait_until_ended();
-      part.stream->join();
-    }
-  lock.lock();
+  {
+    const MutexUnlock unlock(inbox_->mutex);
+    for (const auto& [number, part] : parts)
+      if (part.stream) part.stream->stop();
+    for (const auto& [number, part] : parts)
+      if (part.stream) {
+        part.stream->wait_until_ended();
+        part.stream->join();
+      }
+  }
   for (const auto& [number, slot] : std::exchange(inbox_->slots, {}))
     if (reason) account_.add_drops(reason, static_cast<std::int64_t>(slot.records.size()));
 }
 
-/// Stores the first failure, which ends the stream. Requires `mutex_`; temporarily releases it.
-void SlicedStream::fail(Lock& lock, const std::exception_ptr& cause) {
+/// Stores the first failure, which ends the stream. Temporarily releases the lock.
+void SlicedStream::fail(const std::exception_ptr& cause) {
   stopping_ = true;
   if (!account_.fail(cause)) return;
-  lock.unlock();
+  const MutexUnlock unlock(inbox_->mutex);
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
-  lock.lock();
 }
 
 std::optional<FrameRecord> SlicedStream::next() {
   for (;;) {
-    Lock lock(mutex_);
-    offer_.wait(lock, [this] { return offered_ || account_.has_ended(); });
+    const MutexLock lock(inbox_->mutex);
+    offer_.wait(inbox_->mutex,
+                [this]() VCAP_REQUIRES(inbox_->mutex) { return offered_ || account_.has_ended(); });
     if (!offered_) return {};
-    if (auto record = take_offered(lock)) return record;
+    if (auto record = take_offered()) return record;
   }
 }
 
 std::optional<FrameRecord> SlicedStream::try_next() {
-  Lock lock(mutex_);
-  return offered_ ? take_offered(lock) : std::nullopt;
+  const MutexLock lock(inbox_->mutex);
+  return offered_ ? take_offered() : std::nullopt;
 }
 
 /// Takes the offered record and writes it to the sinks; the stream's thread then goes on. `nullopt`
 /// if a sink fails.
-std::optional<FrameRecord> SlicedStream::take_offered(Lock& lock) {
+std::optional<FrameRecord> SlicedStream::take_offered() {
   auto [record, read_at] = *std::exchange(offered_, {});
   delivering_ = true;
-  lock.unlock();
-  const bool delivered = deliver(record, read_at);
-  lock.lock();
+  bool delivered = false;
+  {
+    const MutexUnlock unlock(inbox_->mutex);
+    delivered = deliver(record, read_at);
+  }
   delivering_ = false;
   inbox_->changed.notify_all();
   if (!delivered) return {};
@@ -315,19 +322,19 @@ std::optional<FrameRecord> SlicedStream::take_offered(Lock& lock) {
 }
 
 void SlicedStream::discard_records() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(inbox_->mutex);
   if (!rules_.pull) return;
   discarding_ = true;
   inbox_->changed.notify_all();
 }
 
 void SlicedStream::wait_until_ended() {
-  Lock lock(mutex_);
-  over_.wait(lock, [this] { return account_.has_ended(); });
+  const MutexLock lock(inbox_->mutex);
+  over_.wait(inbox_->mutex, [this]() VCAP_REQUIRES(inbox_->mutex) { return account_.has_ended(); });
 }
 
 void SlicedStream::join() {
-  const std::lock_guard lock(join_mutex_);
+  const MutexLock lock(join_mutex_);
   if (thread_.joinable()) thread_.join();
 }
 
@@ -340,7 +347,7 @@ std::int64_t SlicedStream::set_option(const std::string& capsule, const std::str
 }
 
 StreamReport SlicedStream::report() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(inbox_->mutex);
   return account_.report(std::chrono::steady_clock::now());
 }
 
@@ -348,7 +355,7 @@ StreamStats SlicedStream::stats() const {
   StreamStats stats{.id = id_, .source = source_name_};
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(inbox_->mutex);
   account_.describe(stats, std::chrono::steady_clock::now());
   stats.read = stats.recorded;
   for (const auto& [number, slot] : inbox_->slots) stats.in_flight += slot.records.size();

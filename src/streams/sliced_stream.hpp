@@ -2,18 +2,17 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "streams/compiled_plan.hpp"
 #include "streams/pipeline_stream.hpp"
 #include "streams/stream_account.hpp"
@@ -69,9 +68,9 @@ class SlicedStream final : public PipelineStream {
       std::deque<std::pair<FrameRecord, time_point>> records{};
       bool ended = false;
     };
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::map<std::size_t, Slot> slots{};  ///< of slices that are open, by number
+    Mutex mutex;
+    CondVar changed;
+    std::map<std::size_t, Slot> slots VCAP_GUARDED_BY(mutex){};  ///< of open slices, by number
   };
   /// A slice that was opened.
   struct Part {
@@ -80,44 +79,48 @@ class SlicedStream final : public PipelineStream {
     std::exception_ptr failure{};  ///< why it could not be opened
   };
   using Parts = std::map<std::size_t, Part>;
-  using Lock = std::unique_lock<std::mutex>;
 
   void run();
-  bool step(Lock& lock);
-  bool can_open() const;
-  void open_next(Lock& lock);
+  // These require the lock. Those that are not const may release it in between.
+  bool step() VCAP_REQUIRES(inbox_->mutex);
+  bool can_open() const VCAP_REQUIRES(inbox_->mutex);
+  void open_next() VCAP_REQUIRES(inbox_->mutex);
+  bool deliver_one() VCAP_REQUIRES(inbox_->mutex);
+  std::optional<FrameRecord> take_offered() VCAP_REQUIRES(inbox_->mutex);
+  bool end_head() VCAP_REQUIRES(inbox_->mutex);
+  void go_on_in_order(const std::exception_ptr& why) VCAP_REQUIRES(inbox_->mutex);
+  void close_parts(const char* reason) VCAP_REQUIRES(inbox_->mutex);
+  void fail(const std::exception_ptr& cause) VCAP_REQUIRES(inbox_->mutex);
+  // These must not have it.
   Part open(std::size_t number, const Slice& slice);
-  bool deliver_one(Lock& lock);
-  bool deliver(const FrameRecord& record, time_point read_at);
-  std::optional<FrameRecord> take_offered(Lock& lock);
-  bool end_head(Lock& lock);
-  void go_on_in_order(Lock& lock, const std::exception_ptr& why);
-  void close_parts(Lock& lock, const char* reason);
-  void fail(Lock& lock, const std::exception_ptr& cause);
+  bool deliver(const FrameRecord& record, time_point read_at) VCAP_EXCLUDES(inbox_->mutex);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
   const std::string source_name_;
   const StreamServices services_;
   const std::shared_ptr<const CompiledPlan> compiled_plan_;
   const StepOptions options_;
-  std::mutex join_mutex_;
+  Mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::mutex& mutex_ = inbox_->mutex;  ///< guards the inbox and what follows
-  std::condition_variable over_;
-  std::condition_variable offer_;  ///< for next(): a record is offered, or the end
-  Plan plan_;
-  std::unique_ptr<Source> in_order_;  ///< not read yet; for damaged videos; null once used
-  Parts parts_;                       ///< slices that are not done, by number
-  std::size_t head_ = 0;              ///< the number of the first part; its records come next
-  std::size_t next_slice_ = 0;
-  std::int64_t last_index_ = -1;  ///< of the last delivered record
-  bool stopping_ = false;
-  bool discarding_ = false;
-  bool delivering_ = false;  ///< a thread that pulls is delivering
-  std::optional<std::pair<FrameRecord, time_point>> offered_;  ///< for next() to take
-  StreamAccount account_;
+  // Its mutex also guards what follows.
+  CondVar over_;
+  CondVar offer_;  ///< for next(): a record is offered, or the end
+  Plan plan_;      ///< changed only by the stream's thread, with the lock
+  /// Not read yet; for damaged videos; null once used. Only the stream's thread uses it.
+  std::unique_ptr<Source> in_order_;
+  Parts parts_ VCAP_GUARDED_BY(inbox_->mutex);  ///< slices that are not done, by number
+  /// The number of the first part; its records come next.
+  std::size_t head_ VCAP_GUARDED_BY(inbox_->mutex) = 0;
+  std::size_t next_slice_ VCAP_GUARDED_BY(inbox_->mutex) = 0;
+  std::int64_t last_index_ VCAP_GUARDED_BY(inbox_->mutex) = -1;  ///< of the last delivered record
+  bool stopping_ VCAP_GUARDED_BY(inbox_->mutex) = false;
+  bool discarding_ VCAP_GUARDED_BY(inbox_->mutex) = false;
+  bool delivering_ VCAP_GUARDED_BY(inbox_->mutex) = false;  ///< a thread that pulls is delivering
+  /// For next() to take.
+  std::optional<std::pair<FrameRecord, time_point>> offered_ VCAP_GUARDED_BY(inbox_->mutex);
+  StreamAccount account_ VCAP_GUARDED_BY(inbox_->mutex);
 };
 
 }  // namespace vcap

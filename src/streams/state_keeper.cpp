@@ -11,14 +11,13 @@
 
 namespace vcap {
 
-/// Requires `mutex_`.
 bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
   return std::ranges::any_of(places_,
                              [&](const Place& place) { return place.capsule.get() == &capsule; });
 }
 
 std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // A state is already open if a capsule comes back before its last frame has passed.
   const auto found = std::ranges::find(places_, capsule, &Place::capsule);
   StreamHandle handle = found == places_.end() ? open_in(*capsule, info_) : found->handle;
@@ -27,7 +26,7 @@ std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues
 }
 
 void StateKeeper::cancel(std::uint64_t number) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::ranges::find(places_, number, &Place::number);
   if (found == places_.end()) return;
   const Place place = *found;
@@ -36,7 +35,7 @@ void StateKeeper::cancel(std::uint64_t number) noexcept {
 }
 
 StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (places_.empty()) return nullptr;
   if (places_.front().number == number) return places_.front().handle;
   const auto now = std::ranges::find(places_, number, &Place::number);
@@ -64,7 +63,7 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
 }
 
 void StateKeeper::close() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Place& place : places_) forget(place);
   places_.clear();
 }

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
 
@@ -48,15 +48,16 @@ class VCAP_EXPORT StateKeeper {
   };
   nlohmann::json saved_state_of(const Capsule& capsule) const noexcept;
   StreamHandle open_in(Capsule& capsule, StreamInfo info) const;
-  void reopen(Capsule& capsule, StreamInfo info) noexcept;
+  void reopen(Capsule& capsule, StreamInfo info) noexcept VCAP_REQUIRES(mutex_);
   void forget(const Place& place) const noexcept;
-  bool is_open_in(const Capsule& capsule) const noexcept;
+  bool is_open_in(const Capsule& capsule) const noexcept VCAP_REQUIRES(mutex_);
 
   const StreamInfo info_;
   const bool apart_;
-  std::mutex mutex_;
-  std::uint64_t next_ = 0;
-  std::vector<Place> places_;  ///< in the order of serving; the first one serves
+  Mutex mutex_;
+  std::uint64_t next_ VCAP_GUARDED_BY(mutex_) = 0;
+  std::vector<Place> places_
+      VCAP_GUARDED_BY(mutex_);  ///< in the order of serving; the first one serves
 };
 
 }  // namespace vcap

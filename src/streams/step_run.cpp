@@ -36,7 +36,7 @@ StepRun::Outcome StepRun::run(Helpers* helpers) {
 /// another thread. `failed`: the call's result if copying fails.
 std::optional<StepRun::Call> StepRun::begin_call(std::optional<StepContext::Result>& failed,
                                                  DetectionNodes& nodes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!job_) return std::nullopt;
   const std::optional<std::size_t> number = calls_.begin_call();
   if (!number) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<StepRun::Call> StepRun::begin_call(std::optional<StepContext::Resu
 /// True if this thread has no more to do here. `next_calls`: the calls of a round that has begun.
 bool StepRun::end_call(const Call& call, StepContext::Result result, Outcome& outcome,
                        std::size_t& next_calls) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!job_) return outcome.too_late = true;
   std::erase_if(in_progress_, [&](const Call& one) { return one.number == call.number; });
   if (!calls_.end_call(call.number, std::move(result))) return false;
@@ -71,12 +71,12 @@ bool StepRun::end_call(const Call& call, StepContext::Result result, Outcome& ou
 }
 
 void StepRun::set_watch(Watchdog::Watch watch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (job_) watch_ = std::move(watch);
 }
 
 StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!job_) return {};
   watch_.end();
   job_->record.errors.push_back(

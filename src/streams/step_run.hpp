@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "streams/step_calls.hpp"
 #include "workers/watchdog.hpp"
 
@@ -75,11 +75,11 @@ class StepRun {
   const StepContext context_;
   std::atomic<std::size_t> round_calls_;
 
-  std::mutex mutex_;
-  std::unique_ptr<FrameJob> job_;  ///< null once the run has ended
-  StepCalls calls_;
-  std::vector<Call> in_progress_{};
-  Watchdog::Watch watch_{};
+  Mutex mutex_;
+  std::unique_ptr<FrameJob> job_ VCAP_GUARDED_BY(mutex_);  ///< null once the run has ended
+  StepCalls calls_ VCAP_GUARDED_BY(mutex_);
+  std::vector<Call> in_progress_ VCAP_GUARDED_BY(mutex_){};
+  Watchdog::Watch watch_ VCAP_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vcap

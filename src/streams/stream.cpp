@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "base/adaptive_lock.hpp"
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -31,7 +30,7 @@ Stream::~Stream() { join(); }
 
 void Stream::start() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     account_.start(std::chrono::steady_clock::now());
   }
   thread_ = std::thread([this] { read_frames(); });
@@ -41,19 +40,19 @@ void Stream::stop() noexcept {
   stopping_ = true;
   {
     // The reader holds the lock from its check of the flag until it waits, so it cannot miss this.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     room_.notify_all();
+    services_.flights.release(intake_.slots().waiter());
   }
-  services_.flights.release(intake_.slots().waiter());
   Source* source = nullptr;
   {
-    const std::lock_guard lock(source_mutex_);
+    const MutexLock lock(source_mutex_);
     if (!source_) return;
     source = source_.get();
     ++interrupts_;
   }
   source->interrupt();
-  const std::lock_guard lock(source_mutex_);
+  const MutexLock lock(source_mutex_);
   --interrupts_;
   interrupted_.notify_all();
 }
@@ -61,7 +60,7 @@ void Stream::stop() noexcept {
 void Stream::discard_records() {
   std::unique_ptr<FrameJob> job;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!rules_.pull) return;
     discarding_ = true;
     job = records_.begin_delivery();
@@ -70,17 +69,17 @@ void Stream::discard_records() {
 }
 
 void Stream::wait_until_ended() {
-  std::unique_lock lock(mutex_);
-  over_.wait(lock, [this] { return account_.has_ended(); });
+  MutexLock lock(mutex_);
+  over_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return account_.has_ended(); });
 }
 
 void Stream::join() {
-  const std::lock_guard lock(join_mutex_);
+  const MutexLock lock(join_mutex_);
   if (thread_.joinable()) thread_.join();
 }
 
 StreamReport Stream::report() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return account_.report(std::chrono::steady_clock::now());
 }
 
@@ -88,7 +87,7 @@ StreamStats Stream::stats() const {
   StreamStats stats{.id = id_, .source = source_name_};
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   account_.describe(stats, std::chrono::steady_clock::now());
   stats.read = intake_.frames_read();
   stats.overdue = overdue_;
@@ -111,21 +110,22 @@ void Stream::read_frames() {
     }
   } catch (...) {
     // Many sources can be interrupted only by making their read fail.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!stopping_ && account_.fail(std::current_exception())) failure = std::current_exception();
   }
   if (failure) tell_failure(failure);
   std::unique_ptr<Source> done;
   {
-    std::unique_lock lock(source_mutex_);
-    interrupted_.wait(lock, [this] { return interrupts_ == 0; });
+    MutexLock lock(source_mutex_);
+    interrupted_.wait(source_mutex_,
+                      [this]() VCAP_REQUIRES(source_mutex_) { return interrupts_ == 0; });
     done = std::move(source_);
   }
   done.reset();
   std::size_t posts = 0;
   bool over = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     intake_.close();
     if (intake_.is_exhausted()) posts = add_work(windows_.end());
     over = begins_finishing();
@@ -135,18 +135,18 @@ void Stream::read_frames() {
 }
 
 bool Stream::wait_for_room() {
-  std::unique_lock lock = adaptive_lock(mutex_);
+  MutexLock lock(mutex_, kAdaptive);
   if (rules_.max_frames && intake_.frames_read() >= *rules_.max_frames) return false;
   if (rules_.overflow != OverflowPolicy::wait) return !stopping_;
   for (;;) {
-    room_.wait(lock, [this] { return stopping_ || intake_.has_room(); });
+    room_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return stopping_ || intake_.has_room(); });
     if (stopping_) return false;
     if (intake_.reserve()) return true;
     InFlightLimiter::Waiter& waiter = intake_.slots().waiter();
     services_.flights.reset(waiter);
     lock.unlock();
     const bool granted = services_.flights.wait(waiter);
-    lock = adaptive_lock(mutex_);
+    lock.lock(kAdaptive);
     if (granted) intake_.slots().add();
   }
 }
@@ -170,7 +170,7 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   std::shared_ptr<const Route> route = route_of_run(frame);  // later the old one
   Intake::Outcome outcome{};
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     check(frame);
     if (intake_.frames_read() == 0 && frame.discontinuity == Discontinuity::none && !rules_.slice)
       frame.discontinuity = Discontinuity::start;
@@ -191,7 +191,7 @@ void Stream::tell_failure(const std::exception_ptr& cause) const {
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }
 
-/// Requires `mutex_`. True once nothing is in flight and the source has ended: the caller must then
+/// True once nothing is in flight and the source has ended: the caller must then
 /// call finish() without the lock.
 bool Stream::begins_finishing() {
   if (!intake_.is_exhausted() || intake_.begun() > 0 || records_.is_delivering() || finishing_)
@@ -206,7 +206,7 @@ void Stream::finish() {
   close_states();
   // Before the end is noted: after that, the object that on_end() notifies may be gone.
   if (rules_.on_end) rules_.on_end();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   account_.end(std::chrono::steady_clock::now());
   over_.notify_all();
   pulled_.notify_all();
@@ -215,19 +215,18 @@ void Stream::finish() {
 void Stream::close_states() noexcept {
   std::vector<std::shared_ptr<CapsuleLane>> lanes;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lanes = changes_.lanes();
   }
   for (const std::shared_ptr<CapsuleLane>& lane : lanes) lane->states.close();
 }
 
-/// Requires `mutex_`. Returns the number of pieces to post once the lock is released.
+/// Returns the number of pieces to post once the lock is released.
 std::size_t Stream::add_work(ReadyJobs ready) {
   for (std::unique_ptr<FrameJob>& job : ready) work_.emplace_back(std::move(job));
   return ready.size();
 }
 
-/// Without the lock.
 void Stream::post(std::size_t pieces) {
   for (std::size_t i = 0; i < pieces; ++i) services_.pool.post(shared_from_this());
 }

@@ -3,13 +3,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -17,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "observe/stream_trace.hpp"
 #include "streams/frame_job.hpp"
 #include "streams/intake.hpp"
@@ -105,11 +104,11 @@ class Stream final : public Lane,
   void read_frames();
   bool wait_for_room();
   bool accept(Frame frame, std::uint64_t trace_frame);
-  void check(const Frame& frame) const;
+  void check(const Frame& frame) const VCAP_REQUIRES(mutex_);
   std::shared_ptr<const Route> route_of_run(const Frame& frame) const;
 
   // Frame workers: the way of a frame.
-  std::unique_ptr<FrameJob> begin_frame(std::size_t& posts);
+  std::unique_ptr<FrameJob> begin_frame(std::size_t& posts) VCAP_REQUIRES(mutex_);
   std::unique_ptr<FrameJob> resume(Work work);
   void advance(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> await_window(std::unique_ptr<FrameJob> job);
@@ -144,7 +143,7 @@ class Stream final : public Lane,
 
   // The end.
   void tell_failure(const std::exception_ptr& cause) const;
-  bool begins_finishing();
+  bool begins_finishing() VCAP_REQUIRES(mutex_);
   void finish();
   void close_states() noexcept;
 
@@ -152,44 +151,49 @@ class Stream final : public Lane,
   std::shared_ptr<const Route> make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
                                           StepOptions options, std::size_t run) const;
   Route::Stop make_stop(const CompiledStep& step) const;
-  void set_route(std::shared_ptr<const Route>& route);
+  void set_route(std::shared_ptr<const Route>& route) VCAP_REQUIRES(mutex_);
 
-  std::size_t add_work(ReadyJobs ready);
-  void post(std::size_t pieces);
+  std::size_t add_work(ReadyJobs ready) VCAP_REQUIRES(mutex_);
+  void post(std::size_t pieces) VCAP_EXCLUDES(mutex_);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
   const std::string source_name_;
   StreamServices services_;
   const std::unique_ptr<StreamTrace> trace_;
-  std::mutex join_mutex_;
+  Mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
-  std::mutex source_mutex_;  ///< guards what follows
-  std::condition_variable interrupted_;
+  Mutex source_mutex_;
+  CondVar interrupted_;
+  /// The source thread uses it without the lock; others, only between these two counts.
   std::unique_ptr<Source> source_;
-  std::size_t interrupts_ = 0;  ///< calls of interrupt() in progress; the source waits for them
+  /// Calls of interrupt() in progress; the end of the source waits for them.
+  std::size_t interrupts_ VCAP_GUARDED_BY(source_mutex_) = 0;
 
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoned_{false};   ///< records cannot be written any more; steps are skipped
   std::atomic<bool> discarding_{false};  ///< no thread pulls any more
 
-  mutable std::mutex mutex_;  ///< guards what follows
-  std::condition_variable room_;
-  std::condition_variable over_;
-  std::condition_variable pulled_;  ///< for next(): a record is complete, or the end
-  StreamAccount account_;
-  Intake intake_;
-  RouteChanges changes_;
-  StencilWindows windows_;
-  ReorderBuffer records_;
-  std::deque<Work> work_;  ///< each has a call of run_one() posted, or about to be
-  std::int64_t last_index_ = -1;
-  std::uint64_t next_ticket_ = 0;
+  mutable Mutex mutex_;
+  CondVar room_;
+  CondVar over_;
+  CondVar pulled_;  ///< for next(): a record is complete, or the end
+  StreamAccount account_ VCAP_GUARDED_BY(mutex_);
+  Intake intake_ VCAP_GUARDED_BY(mutex_);
+  RouteChanges changes_ VCAP_GUARDED_BY(mutex_);
+  StencilWindows windows_ VCAP_GUARDED_BY(mutex_);
+  ReorderBuffer records_ VCAP_GUARDED_BY(mutex_);
+  /// Each has a call of run_one() posted, or about to be.
+  std::deque<Work> work_ VCAP_GUARDED_BY(mutex_);
+  std::int64_t last_index_ VCAP_GUARDED_BY(mutex_) = -1;
+  std::uint64_t next_ticket_ VCAP_GUARDED_BY(mutex_) = 0;
   /// Decaying maximum of delivery times. The start value counts as slow, so no delivery is assumed
   /// quick before the first ones are measured.
-  std::chrono::steady_clock::duration slowest_delivery_ = std::chrono::milliseconds(1);
-  bool finishing_ = false;
-  std::int64_t overdue_ = 0;  ///< frames that went on without a capsule past its deadline
+  std::chrono::steady_clock::duration slowest_delivery_ VCAP_GUARDED_BY(mutex_) =
+      std::chrono::milliseconds(1);
+  bool finishing_ VCAP_GUARDED_BY(mutex_) = false;
+  /// Frames that went on without a capsule past its deadline.
+  std::int64_t overdue_ VCAP_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace vcap

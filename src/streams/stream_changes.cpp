@@ -36,11 +36,11 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
 
 void Stream::init_route(std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
   std::shared_ptr<const Route> route = make_route(std::move(compiled_plan), std::move(options), 0);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   set_route(route);
 }
 
-/// Requires `mutex_`. Swaps: afterwards `route` is the old route, to be released without the lock.
+/// Swaps: afterwards `route` is the old route, to be released without the lock.
 void Stream::set_route(std::shared_ptr<const Route>& route) {
   windows_.extend(*route->compiled_plan);
   intake_.set_look_ahead(windows_.look_ahead());
@@ -70,7 +70,7 @@ std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) const {
   if (!rules_.slice) return nullptr;
   std::shared_ptr<const Route> now;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     now = changes_.route();
   }
   const std::vector<SliceRun>& runs = rules_.slice->runs;
@@ -97,7 +97,7 @@ Route::Stop Stream::make_stop(const CompiledStep& step) const {
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
                                 OptionValue value) {
   std::shared_ptr<const Route> route;  // in the end the old one, released after the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Route& now = *changes_.route();
   const std::size_t step = step_of(*now.compiled_plan, capsule);
   if (step == now.compiled_plan->size())
@@ -117,7 +117,7 @@ std::optional<Stream::Replacement> Stream::prepare(
     bool keep_state) {
   std::shared_ptr<const Route> old;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (account_.has_ended()) return std::nullopt;
     old = changes_.route();
   }
@@ -156,7 +156,7 @@ std::optional<Stream::Replacement> Stream::prepare(
 
 std::int64_t Stream::apply(Replacement replacement) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!finishing_) {
       set_route(replacement.route);
       changes_.add(last_index_ + 1, std::move(replacement.change));
@@ -165,7 +165,7 @@ std::int64_t Stream::apply(Replacement replacement) {
   }
   // The stream has ended meanwhile, and nothing else would close the state that was opened.
   cancel(replacement);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return last_index_ + 1;
 }
 

@@ -39,7 +39,7 @@ void Stream::give_up(const std::shared_ptr<StepRun>& run) {
   if (left.job->is_at_gate()) left.job->lane().owed.add(Discontinuity::gap);
   leave_step(*left.job);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++overdue_;
     work_.emplace_back(std::move(left.job));
   }

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/adaptive_lock.hpp"
 #include "streams/stream.hpp"
 
 namespace vcap {
 
 void Stream::complete(std::unique_ptr<FrameJob> job) {
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     records_.add(std::move(job));
     if (rules_.pull && !discarding_) {
       if (records_.has_next()) pulled_.notify_one();
@@ -31,8 +30,10 @@ std::optional<FrameRecord> Stream::next() {
   for (;;) {
     std::unique_ptr<FrameJob> job;
     {
-      std::unique_lock lock(mutex_);
-      pulled_.wait(lock, [this] { return account_.has_ended() || records_.has_next(); });
+      MutexLock lock(mutex_);
+      pulled_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) {
+        return account_.has_ended() || records_.has_next();
+      });
       if (account_.has_ended()) return {};
       job = records_.begin_delivery();
     }
@@ -43,7 +44,7 @@ std::optional<FrameRecord> Stream::next() {
 std::optional<FrameRecord> Stream::try_next() {
   std::unique_ptr<FrameJob> job;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     job = records_.begin_delivery();
   }
   if (!job) return {};
@@ -95,7 +96,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
   bool is_first_failure = false;
   bool over = false;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     if (failure) {
       is_first_failure = account_.fail(failure);
       intake_.fail();

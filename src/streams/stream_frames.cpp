@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/adaptive_lock.hpp"
 #include "base/text.hpp"
 #include "streams/batch_call.hpp"
 #include "streams/stream.hpp"
@@ -30,7 +29,7 @@ void Stream::run_one() {
   std::unique_ptr<FrameJob> job;
   std::size_t posts = 0;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     // Frames that have begun go first: they hold memory, and others wait for them.
     if (!work_.empty()) {
       work = std::move(work_.front());
@@ -44,7 +43,7 @@ void Stream::run_one() {
   if (job) advance(std::move(job));
 }
 
-/// Requires `mutex_`. Null if there is no frame to begin, or if it waits for its window. Adds to
+/// Null if there is no frame to begin, or if it waits for its window. Adds to
 /// `posts`.
 std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
   std::optional<ReadFrame> read = intake_.begin();
@@ -78,7 +77,7 @@ std::unique_ptr<FrameJob> Stream::resume(Work work) {
   const BatchTurn turn = std::get<BatchTurn>(std::move(work));
   FrameBatches::Batch batch;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     batch = turn.route->stops[turn.step].lane->batches.begin_call();
   }
   return run_batch(turn, std::move(batch));
@@ -106,7 +105,7 @@ std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
   if (job->hands_in_nodes()) nodes = StencilWindows::nodes_of(*job);
   std::size_t posts = 0;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     ReadyJobs ready;
     if (nodes) ready = windows_.hand_in(*job, std::move(nodes));
     job = windows_.await(std::move(job));
@@ -122,7 +121,7 @@ std::unique_ptr<FrameJob> Stream::await_window(std::unique_ptr<FrameJob> job) {
 
 /// Null if the frame was parked; the frame before it posts it.
 std::unique_ptr<FrameJob> Stream::enter_gate(std::unique_ptr<FrameJob> job) {
-  const std::unique_lock lock = adaptive_lock(mutex_);
+  const MutexLock lock(mutex_, kAdaptive);
   StatefulGate& gate = job->lane().gate;
   job = gate.enter(std::move(job));
   if (job) job->inside_gate = true;
@@ -150,7 +149,7 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   const BatchTurn turn{job->route, job->step};
   FrameBatches::Batch batch;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     FrameBatches& batches = turn.route->stops[turn.step].lane->batches;
     batches.add(std::move(job));
     batch = batches.begin_call();
@@ -177,7 +176,7 @@ std::unique_ptr<FrameJob> Stream::run_batch(const BatchTurn& turn, FrameBatches:
   batch.erase(batch.begin());
   std::size_t posts = 0;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     posts = add_work(std::move(batch));
     if (turn.route->stops[turn.step].lane->batches.end_call()) {
       work_.emplace_back(turn);
@@ -248,7 +247,7 @@ bool Stream::is_left_out(FrameJob& job) {
   bool held = slot.quarantine.holds();
   if (!held && rules_.quarantine.failures == 0) return false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held = held || job.health().quarantine.holds(job.record.frame.pts);
     if (!held) return false;
     account_.add_quarantined(slot.name());
@@ -283,7 +282,7 @@ void Stream::call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls
   if (calls < 2) return;
   const std::size_t helpers = std::min(calls, services_.pool.limit()) - 1;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     for (std::size_t i = 0; i < helpers; ++i) work_.emplace_back(run);
   }
   post(helpers);
@@ -318,7 +317,7 @@ void Stream::leave_step(FrameJob& job) {
   bool takes_next = false;
   std::size_t posts = 0;
   {
-    const std::unique_lock lock = adaptive_lock(mutex_);
+    const MutexLock lock(mutex_, kAdaptive);
     if (notes_own)
       begins_pause = stop.health->quarantine.note(job.record.frame.pts, error != nullptr);
     if (is_inside) {
