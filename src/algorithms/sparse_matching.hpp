@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// A row and a column that may be matched, and the weight of that match.
@@ -28,7 +26,7 @@ struct WeightedPair {
 /// algorithm for dense and sparse linear assignment problems", Computing 38, 1987), with a column
 /// of weight 0 for each row, which stands for staying alone. Keeps its memory from call to call.
 /// Thread-compatible.
-class VCAP_EXPORT SparseMatcher {
+class SparseMatcher {
  public:
   /// The indices in `pairs` of the matched pairs, by rising row. `pairs` must be sorted by row.
   std::vector<std::size_t> match(std::size_t rows, std::size_t columns,

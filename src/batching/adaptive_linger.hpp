@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "vcap/base/clock.hpp"
-#include "vcap/base/export.hpp"
 
 namespace vcap::detail {
 
@@ -17,7 +16,7 @@ namespace vcap::detail {
 /// counted too, it would wait for callers that cannot come. The wait ends at a share of the
 /// measured predict time. How many callers return within it is learnt from every batch, even
 /// without a wait, so that slow callers cost nothing. Thread safety: thread-compatible.
-class VCAP_EXPORT AdaptiveLinger {
+class AdaptiveLinger {
  public:
   using time_point = Clock::time_point;
   using duration = Clock::duration;

@@ -17,7 +17,7 @@
 #include "batching/parking_lot.hpp"
 #include "batching/predict_arena.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/batching/batch_core.hpp"
+#include "vcap/batching/detail/batch_core.hpp"
 
 namespace vcap::detail {
 

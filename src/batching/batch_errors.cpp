@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "vcap/batching/batch_core.hpp"
+#include "vcap/batching/detail/batch_core.hpp"
 
 namespace vcap::detail {
 

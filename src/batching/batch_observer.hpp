@@ -26,7 +26,7 @@ class VCAP_EXPORT BatchObserver {
 /// Sets, for its lifetime, the observer for requests from this thread. Each executor that gets such
 /// a request reports its batches to this observer, until it gets a request with another observer or
 /// with none. Scopes nest. Thread safety: thread-compatible.
-class VCAP_EXPORT BatchObserverScope {
+class BatchObserverScope {
  public:
   using Observer = std::shared_ptr<BatchObserver>;
 

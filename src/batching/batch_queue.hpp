@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "vcap/batching/batch_core.hpp"
+#include "vcap/batching/detail/batch_core.hpp"
 
 namespace vcap::detail {
 
@@ -25,7 +25,7 @@ struct BatchLane {
 };
 
 /// The queued items of one key, which may share a batch.
-struct VCAP_EXPORT BatchGroup {
+struct BatchGroup {
   using time_point = BatchChunk::time_point;
   struct Level {
     BatchChunk* oldest = nullptr;
@@ -48,7 +48,7 @@ struct VCAP_EXPORT BatchGroup {
 /// Chunks are linked, not owned. Every operation is O(1) in items, chunks and streams, and O(log n)
 /// in chunks with a deadline; finding a key is O(queued keys). Allocates only if more streams, keys
 /// or deadlines are queued than ever before. Thread safety: thread-compatible.
-class VCAP_EXPORT BatchQueue {
+class BatchQueue {
  public:
   using time_point = BatchChunk::time_point;
   static constexpr std::size_t kLevels = 3;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "vcap/batching/batch_core.hpp"
+#include "vcap/batching/detail/batch_core.hpp"
 
 namespace vcap::detail {
 

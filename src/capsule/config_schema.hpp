@@ -14,7 +14,7 @@ namespace vcap::detail {
 /// InvalidArgument (invalid_json), which names the wrong place by its JSON pointer, such as
 /// /config_schema/properties/line/minimum. It throws if expanded_schema() does, if the schema
 /// accepts no object, or if one of its defaults does not fit. Thread-safe.
-VCAP_EXPORT void check_config_schema(const nlohmann::json& schema, const std::string& name);
+void check_config_schema(const nlohmann::json& schema, const std::string& name);
 
 /// The config given at load, completed with the schema's defaults: in objects, including those in
 /// arrays; within a default, only in objects. Throws InvalidArgument (invalid_config), which lists

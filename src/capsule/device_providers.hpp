@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/export.hpp"
 #include "vcap/capsule/device.hpp"
 
 // The providers that discover_devices() starts with. Each takes the path that it reads, so that
@@ -14,7 +13,7 @@
 namespace vcap::detail {
 
 /// CPU:0, described by the first "model name" of a file like /proc/cpuinfo.
-class VCAP_EXPORT CpuProvider final : public DeviceProvider {
+class CpuProvider final : public DeviceProvider {
  public:
   explicit CpuProvider(std::filesystem::path cpuinfo = "/proc/cpuinfo",
                        std::filesystem::path nodes = "/sys/devices/system/node");
@@ -28,7 +27,7 @@ class VCAP_EXPORT CpuProvider final : public DeviceProvider {
 
 /// GPU:0… in the order of their PCI addresses, like the numbers of CUDA_DEVICE_ORDER=PCI_BUS_ID.
 /// Reads the folders of NVIDIA's kernel driver, without linking any of its libraries.
-class VCAP_EXPORT NvidiaProvider final : public DeviceProvider {
+class NvidiaProvider final : public DeviceProvider {
  public:
   explicit NvidiaProvider(std::filesystem::path gpus = "/proc/driver/nvidia/gpus");
   std::string name() const override;
@@ -39,7 +38,7 @@ class VCAP_EXPORT NvidiaProvider final : public DeviceProvider {
 };
 
 /// NPU:0… for every accelerator of the kernel's accel class that Intel's driver serves.
-class VCAP_EXPORT IntelNpuProvider final : public DeviceProvider {
+class IntelNpuProvider final : public DeviceProvider {
  public:
   explicit IntelNpuProvider(std::filesystem::path accel = "/sys/class/accel");
   std::string name() const override;

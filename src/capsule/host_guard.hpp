@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap::detail {
 
 /// Per-thread state that code may change: signal mask, locale, floating-point modes.
@@ -34,7 +32,7 @@ class ThreadState {
 /// itself makes meanwhile on another thread, and restores those too; so the host should change
 /// these before it loads capsules, or between. Costs some tens of microseconds. Thread safety: one
 /// thread makes and destroys it; any number may exist at once.
-class VCAP_EXPORT HostGuard {
+class HostGuard {
  public:
   explicit HostGuard(std::string_view subject) noexcept;
   HostGuard(const HostGuard&) = delete;

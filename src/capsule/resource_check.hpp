@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kLargestResource = std::uint64_t{1} << 40;
 
 /// Whether it is 64 lower-case hexadecimal digits; such a text is also a safe file name.
 /// Thread-safe.
-VCAP_EXPORT bool is_sha256(std::string_view text);
+bool is_sha256(std::string_view text);
 
 /// What is wrong with the URL of a resource, such as `is of the scheme "ftp"; …`; empty if it is
 /// valid. Thread-safe.
@@ -23,6 +23,6 @@ VCAP_EXPORT std::string resource_url_fault(std::string_view url);
 
 /// What is wrong with a resource by itself, with the remedy: `url "…" is …`; empty if it is valid.
 /// Thread-safe.
-VCAP_EXPORT std::string resource_fault(const Resource& resource);
+std::string resource_fault(const Resource& resource);
 
 }  // namespace vcap

@@ -35,13 +35,13 @@ VCAP_EXPORT std::string sha256(std::span<const std::byte> bytes);
 VCAP_EXPORT std::string sha256(std::span<const std::byte> head, std::span<const std::byte> tail);
 
 /// The CRC-32 that zip uses. Thread-safe.
-VCAP_EXPORT std::uint32_t crc32(std::span<const std::byte> bytes);
+std::uint32_t crc32(std::span<const std::byte> bytes);
 
 /// SHA-256 and CRC-32, computed in one pass over the bytes. Thread-safe.
 struct Fingerprint {
   std::string sha256{};
   std::uint32_t crc32 = 0;
 };
-VCAP_EXPORT Fingerprint fingerprint(std::span<const std::byte> bytes);
+Fingerprint fingerprint(std::span<const std::byte> bytes);
 
 }  // namespace vcap

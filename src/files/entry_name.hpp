@@ -20,10 +20,10 @@ VCAP_EXPORT std::string entry_name_fault(std::string_view name);
 /// The fault of valid names together: two that some file system considers equal, or a file that is
 /// also a folder of another name. Empty if there is none. Case is folded by Unicode's rules.
 /// Thread-safe.
-VCAP_EXPORT std::string entry_names_fault(const std::vector<std::string_view>& names);
+std::string entry_names_fault(const std::vector<std::string_view>& names);
 
 /// The same text for all names that some file system considers equal: case-folded, in NFC. Requires
 /// a valid name. Thread-safe.
-VCAP_EXPORT std::string folded_name(std::string_view name);
+std::string folded_name(std::string_view name);
 
 }  // namespace vcap

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "files/file_descriptor.hpp"
-#include "vcap/base/export.hpp"
 
 namespace vcap {
 
@@ -17,7 +16,7 @@ namespace vcap {
 /// Every step uses the descriptor of the containing folder and follows no symbolic link. So nothing
 /// is written or removed outside, whatever other processes put into the unfinished folder. All
 /// functions throw OutputError. Thread safety: thread-compatible.
-class VCAP_EXPORT StagedFolder {
+class StagedFolder {
  public:
   /// Throws (output_open) if `target` exists and is not an empty folder, or its parent is not
   /// writable.

@@ -16,6 +16,6 @@ namespace vcap {
 VCAP_EXPORT nlohmann::json parse_strictly(std::string_view text);
 
 /// `pointer` extended by `key`, escaped as RFC 6901 requires. Thread-safe.
-VCAP_EXPORT std::string extend_pointer(std::string_view pointer, std::string_view key);
+std::string extend_pointer(std::string_view pointer, std::string_view key);
 
 }  // namespace vcap

@@ -14,7 +14,6 @@
 #include "jobs/job_folder.hpp"
 #include "jobs/job_video.hpp"
 #include "jobs/lease_renewer.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/jobs/bulk.hpp"
 
 namespace vcap {
@@ -25,7 +24,7 @@ namespace vcap {
 /// puts the first slice of the next video; the worker that gets this slice puts the video's other
 /// slices. The worker that stores a video's last slice makes its outputs. Borrows the job and the
 /// folder. Thread safety: thread-compatible.
-class VCAP_EXPORT BulkRun {
+class BulkRun {
  public:
   /// Throws PlanError, CapsuleLoadError, InvalidArgument for invalid settings.
   BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,

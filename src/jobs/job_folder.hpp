@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include "files/file_descriptor.hpp"
-#include "vcap/base/export.hpp"
 
 namespace vcap {
 
@@ -40,11 +39,11 @@ namespace vcap {
 /// with the same bytes. A finished video stays finished as long as its outputs and its file do not
 /// change. Functions throw OutputError. Thread safety: thread-safe, if only one thread at a time
 /// begins, joins or finishes the same video.
-class VCAP_EXPORT JobFolder {
+class JobFolder {
  public:
   /// The folder in which the result of one slice is written; removed unless committed.
   /// Thread-compatible.
-  class VCAP_EXPORT StagedResult {
+  class StagedResult {
    public:
     StagedResult(const StagedResult&) = delete;
     StagedResult& operator=(const StagedResult&) = delete;

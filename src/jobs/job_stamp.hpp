@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "vcap/base/export.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -18,11 +17,11 @@ namespace vcap {
 /// work is done are left out too. "videos" holds, by id, what each video's outputs depend on.
 /// `manifests` are those of the capsules, in their order. Throws SourceError (source_open).
 /// Thread-safe.
-VCAP_EXPORT nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
+nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
 
 /// The first difference between two stamps, or between two stamps of one video, with its JSON
 /// pointer: `/outputs/video was false, and is true`. If a video's file differs, only says so. Empty
 /// if the stamps are equal. Thread-safe.
-VCAP_EXPORT std::string stamp_difference(const nlohmann::json& before, const nlohmann::json& now);
+std::string stamp_difference(const nlohmann::json& before, const nlohmann::json& now);
 
 }  // namespace vcap

@@ -7,17 +7,16 @@
 #include <thread>
 
 #include "vcap/base/clock.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/jobs/task_queue.hpp"
 
 namespace vcap {
 
 /// Renews the leases of workers that are at work, at the latest a third of their duration after
 /// they were taken or renewed. Borrows the queue and the clock. Thread safety: thread-safe.
-class VCAP_EXPORT LeaseRenewer {
+class LeaseRenewer {
  public:
   /// Keeps one lease renewed for as long as the object lives. Thread-compatible.
-  class VCAP_EXPORT Hold {
+  class Hold {
    public:
     Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease);
     ~Hold();

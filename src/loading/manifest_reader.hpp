@@ -20,7 +20,6 @@ bool is_platform_name(std::string_view name);
 /// have another form. Logs fields that this library does not know. `capsule` appears in messages.
 /// Throws InvalidCapsuleError (invalid_manifest, invalid_capsule_info) and IncompatibleCapsuleError
 /// (unsupported_format_version, unsupported_api_version). Thread-safe.
-VCAP_EXPORT Manifest read_manifest_text(std::span<const std::byte> text,
-                                        const std::string& capsule);
+Manifest read_manifest_text(std::span<const std::byte> text, const std::string& capsule);
 
 }  // namespace vcap

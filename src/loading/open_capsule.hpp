@@ -10,7 +10,6 @@
 
 #include "files/mapped_file.hpp"
 #include "loading/opened_capsule.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/loading/sign_capsule.hpp"
 
 namespace vcap {
@@ -28,10 +27,8 @@ struct AdmittedFile {
 /// key of the options. Throws InvalidCapsuleError (capsule_not_found, not_an_archive,
 /// limit_exceeded), UntrustedCapsuleError, and what decrypt() throws; each has its stage.
 /// Thread-safe.
-VCAP_EXPORT AdmittedFile admit_capsule(const std::filesystem::path& path,
-                                       const LoadOptions& options);
-VCAP_EXPORT AdmittedFile admit_capsule(std::span<const std::byte> bytes,
-                                       const LoadOptions& options);
+AdmittedFile admit_capsule(const std::filesystem::path& path, const LoadOptions& options);
+AdmittedFile admit_capsule(std::span<const std::byte> bytes, const LoadOptions& options);
 
 /// Admits a file that is to be rewritten, no matter who signed it. Throws as admit_capsule does. If
 /// the file is encrypted, throws UntrustedCapsuleError (encrypted_capsule) with `fault` in its
@@ -41,10 +38,8 @@ AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const Archiv
 
 /// Like admit_capsule; also reads archive and manifest. options.trust must accept the manifest's
 /// version, otherwise version_rollback. Also throws as OpenedCapsule does.
-VCAP_EXPORT OpenedCapsule open_capsule(const std::filesystem::path& path,
-                                       const LoadOptions& options);
-VCAP_EXPORT OpenedCapsule open_capsule(std::span<const std::byte> bytes,
-                                       const LoadOptions& options);
+OpenedCapsule open_capsule(const std::filesystem::path& path, const LoadOptions& options);
+OpenedCapsule open_capsule(std::span<const std::byte> bytes, const LoadOptions& options);
 
 /// Options with these limits, and otherwise the defaults.
 LoadOptions options_with(const ArchiveLimits& limits);

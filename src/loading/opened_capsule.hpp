@@ -13,7 +13,7 @@ namespace vcap {
 
 /// The result of the first stages: a capsule whose archive and manifest have been read, but nothing
 /// else. Loading, verifying and unpacking share it. Thread safety: thread-compatible.
-class VCAP_EXPORT OpenedCapsule {
+class OpenedCapsule {
  public:
   /// For a file that open_capsule() has accepted. `name` appears in messages, such as `capsule file
   /// "a.cap"`. Throws what Archive and read_manifest_text throw; InvalidCapsuleError (no_manifest).

@@ -22,9 +22,9 @@ struct NamedResource {
 /// once is fetched once; a failure goes to all of them. `capsule` appears in messages. Throws
 /// ResourceError, whose entry() is the resource's name, and InvalidArgument if the options are
 /// wrong. Thread-safe.
-VCAP_EXPORT std::vector<NamedResource> obtain_resources(const std::vector<Resource>& resources,
-                                                        const std::string& capsule,
-                                                        const ResourceOptions& options);
+std::vector<NamedResource> obtain_resources(const std::vector<Resource>& resources,
+                                            const std::string& capsule,
+                                            const ResourceOptions& options);
 
 /// The capsule's own files and the resources, by name. Thread-safe.
 CapsuleFiles with_resources(const CapsuleFiles& shipped, std::vector<NamedResource> resources);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule_info.hpp"
 #include "vcap/loading/sign_capsule.hpp"
 #include "vcap/loading/trust_policy.hpp"
@@ -20,9 +19,9 @@ bool checks_signatures(const TrustPolicy& policy) noexcept;
 /// signatures, computes its digest, but reads nothing of the archive. Returns the signatures of an
 /// accepted file. `capsule` appears in messages. Throws UntrustedCapsuleError (unsigned_capsule,
 /// bad_signature, unknown_key, revoked_key). Thread-safe.
-VCAP_EXPORT std::vector<CapsuleSignature> check_signatures(std::span<const std::byte> file,
-                                                           const TrustPolicy& policy,
-                                                           const std::string& capsule);
+std::vector<CapsuleSignature> check_signatures(std::span<const std::byte> file,
+                                               const TrustPolicy& policy,
+                                               const std::string& capsule);
 
 /// Throws UntrustedCapsuleError (version_rollback) if the capsule is older than the policy accepts.
 void check_minimum_version(const CapsuleInfo& info, const TrustPolicy& policy,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// Redirects libav's log to vcap's log, at level debug, from the first call on. libav then no
 /// longer writes to standard error; vcap's own errors and warnings have what matters. Passwords in
 /// URLs are left out. libav has one log callback for the whole process; a later av_log_set_callback
 /// replaces this one. Thread-safe.
-VCAP_EXPORT void take_av_log();
+void take_av_log();
 
 }  // namespace vcap

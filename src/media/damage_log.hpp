@@ -4,15 +4,13 @@
 #include <cstdint>
 #include <set>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// Finds which picture follows one that could not be decoded. A decoder reports damage in decoding
 /// order, and not for which picture; pictures come out in the order of their times. So a missing
 /// picture is known by the time of a packet whose picture never came out. Thread safety:
 /// thread-compatible.
-class VCAP_EXPORT DamageLog {
+class DamageLog {
  public:
   /// A packet was sent to the decoder; its time is AV_NOPTS_VALUE if it has none.
   void went_in(std::int64_t time);

@@ -5,7 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "vcap/base/export.hpp"
 #include "vcap/model/detection_node.hpp"
 #include "vcap/model/detection_nodes.hpp"
 #include "vcap/model/node_description.hpp"
@@ -16,7 +15,7 @@ namespace vcap {
 ///
 /// The tree does not change until put_back(), so a capsule that throws has changed nothing. Thread
 /// safety: thread-compatible; the tree is borrowed and must not change until put_back().
-class VCAP_EXPORT TakenNodes {
+class TakenNodes {
  public:
   /// Finds the nodes that `description` describes, anywhere in the tree. Such a node is taken with
   /// everything below it. Throws what NodeDescription::describes() throws.
@@ -49,7 +48,7 @@ class VCAP_EXPORT TakenNodes {
 /// Calls come in rounds. A node below another such node is in an earlier round, so that the upper
 /// node contains the result for the lower one. Calls of a round are independent. Thread safety:
 /// thread-compatible; copy() and set() of different calls may run at once.
-class VCAP_EXPORT SingleNodes {
+class SingleNodes {
  public:
   /// Throws what NodeDescription::describes() throws.
   SingleNodes(std::vector<DetectionNode>& roots, const NodeDescription& description);

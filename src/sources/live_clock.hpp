@@ -5,12 +5,10 @@
 #include <memory>
 #include <stop_token>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// The clock and random numbers of live sources. Tests inject their own.
-class VCAP_EXPORT LiveClock {
+class LiveClock {
  public:
   virtual ~LiveClock();
   virtual std::chrono::steady_clock::time_point now() = 0;

@@ -13,7 +13,6 @@
 
 #include "sources/live_clock.hpp"
 #include "sources/live_times.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/sources/source.hpp"
 
 namespace vcap {
@@ -27,7 +26,7 @@ struct LivePicture {
 };
 
 /// One connection to a camera. Thread safety: thread-compatible.
-class VCAP_EXPORT LiveFeed {
+class LiveFeed {
  public:
   LiveFeed() = default;
   LiveFeed(const LiveFeed&) = delete;
@@ -42,7 +41,7 @@ class VCAP_EXPORT LiveFeed {
 
 /// A camera: delivers pictures whether they are read or not, and is reconnected when it is lost.
 /// Thread safety: as Source.
-class VCAP_EXPORT LiveSource final : public Source {
+class LiveSource final : public Source {
  public:
   /// Opens a connection. Throws SourceError. [source thread]
   using Connect = std::function<std::unique_ptr<LiveFeed>(const std::stop_token&)>;

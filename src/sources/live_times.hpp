@@ -4,14 +4,12 @@
 #include <chrono>
 #include <optional>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// The times of a live stream, from its first picture on. By the camera's clock if it has one,
 /// aligned with this machine's clock at the start of each connection; otherwise by arrival. They
 /// rise strictly. Thread safety: thread-compatible.
-class VCAP_EXPORT LiveTimes {
+class LiveTimes {
  public:
   using nanoseconds = std::chrono::nanoseconds;
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "vcap/base/export.hpp"
 #include "vcap/sources/row_range.hpp"
 
 namespace vcap {
@@ -15,7 +14,7 @@ namespace vcap {
 inline constexpr std::int64_t kEndlessRows = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// A set of rows, as ascending ranges that do not touch. Thread safety: value.
-class VCAP_EXPORT Rows {
+class Rows {
  public:
   Rows() = default;
   explicit Rows(RowRange range) { add(range); }

@@ -7,14 +7,13 @@
 #include <optional>
 
 #include "sources/rows.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/sources/source.hpp"
 
 namespace vcap {
 
 /// Reads a source from its beginning and gives the frames of some rows, unchanged. Thread safety:
 /// as Source.
-class VCAP_EXPORT RowsSource final : public Source {
+class RowsSource final : public Source {
  public:
   /// `needed`: the rows that must exist; if the source ends before them, read() throws SourceError
   /// (source_read). Rows up to kEndlessRows mean all that there are.

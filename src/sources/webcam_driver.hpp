@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "media/webcam_device.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/sources/webcam.hpp"
 
 namespace vcap {
 
 /// Lists and opens the machine's webcams. Tests inject their own. Thread safety: thread-safe.
-class VCAP_EXPORT WebcamDriver {
+class WebcamDriver {
  public:
   virtual ~WebcamDriver();
   virtual std::vector<Webcam> list() const = 0;
@@ -25,7 +24,7 @@ std::shared_ptr<const WebcamDriver> make_webcam_driver();
 
 /// The webcams among the entries of `devices`, usually /dev, by index. Their names are in
 /// `classes`, usually /sys/class/video4linux.
-VCAP_EXPORT std::vector<Webcam> webcams_in(const std::filesystem::path& devices,
-                                           const std::filesystem::path& classes);
+std::vector<Webcam> webcams_in(const std::filesystem::path& devices,
+                               const std::filesystem::path& classes);
 
 }  // namespace vcap

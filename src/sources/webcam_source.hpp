@@ -11,7 +11,7 @@ namespace vcap {
 
 /// A camera of this machine, live. Throws SourceError, which lists the webcams if there is no such
 /// index, and InvalidArgument.
-VCAP_EXPORT std::unique_ptr<Source> open_webcam(
+std::unique_ptr<Source> open_webcam(
     int index, const SourceOptions& options,
     std::shared_ptr<const WebcamDriver> driver = make_webcam_driver(),
     std::unique_ptr<LiveClock> clock = nullptr);

@@ -41,7 +41,7 @@ class FrameBatches {
   const BatchSizes sizes_;
   const std::size_t most_calls_;
   std::size_t calls_ = 0;  ///< in progress
-  std::map<std::uint64_t, std::unique_ptr<FrameJob>> waiting_{};
+  std::map<std::uint64_t, std::unique_ptr<FrameJob>> waiting_;
 };
 
 }  // namespace vcap

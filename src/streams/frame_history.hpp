@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include "vcap/base/export.hpp"
 #include "vcap/capsule/stencil.hpp"
 #include "vcap/model/frame.hpp"
 
@@ -16,7 +15,7 @@ namespace vcap {
 /// The frames of a stream that have begun, as far back as a window can reach, and which of them
 /// follow each other. A frame is known by its ticket; tickets rise by one. Thread safety:
 /// thread-compatible.
-class VCAP_EXPORT FrameHistory {
+class FrameHistory {
  public:
   /// The tickets that a window must stay within.
   struct Bounds {

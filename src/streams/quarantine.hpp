@@ -5,7 +5,6 @@
 #include <deque>
 #include <optional>
 
-#include "vcap/base/export.hpp"
 #include "vcap/streams/stream_config.hpp"
 
 namespace vcap {
@@ -15,7 +14,7 @@ namespace vcap {
 /// Times are frame times, so a stored video gives the same records in each run. After a pause, the
 /// first failure of the capsule begins the next pause, and the first success ends the quarantine.
 /// Thread safety: thread-compatible.
-class VCAP_EXPORT Quarantine {
+class Quarantine {
  public:
   explicit Quarantine(const QuarantinePolicy& policy) : policy_(policy) {}
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "streams/compiled_plan.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
 
 namespace vcap {
@@ -18,7 +17,7 @@ void add_to(DevicesByName& devices, const BackendStatistics& backend);
 
 /// The replaced capsules of a pipeline. Keeps what they did on each device after they are gone.
 /// Thread safety: thread-compatible.
-class VCAP_EXPORT ReplacedCapsules {
+class ReplacedCapsules {
  public:
   void add(const std::shared_ptr<CapsuleSlot>& slot);
   /// Replaced capsules that are still in use, without those that are back in `capsule_set`. May

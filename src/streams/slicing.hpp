@@ -28,7 +28,7 @@ struct SliceRun {
 /// A part of a stored stream that runs by itself. Its records are those of a run over the whole
 /// stream. For a group, they are those of a run over the group, with rows counted from 0. Thread
 /// safety: value.
-struct VCAP_EXPORT Slice {
+struct Slice {
   struct Group {
     std::int64_t number = 0;
     std::int64_t begin = 0;                          ///< the row of the stream that counts as 0
@@ -64,7 +64,7 @@ struct NullRows {
 ///
 /// So warm-ups and windows add up if one capsule takes the results of another; otherwise they do
 /// not. Thread safety: value; borrows the compiled plan.
-class VCAP_EXPORT SliceNeeds {
+class SliceNeeds {
  public:
   explicit SliceNeeds(const CompiledPlan& compiled_plan);
 
@@ -99,9 +99,9 @@ class VCAP_EXPORT SliceNeeds {
 
 /// The rows that a sampler selects out of `frames` rows. Throws InvalidArgument as Sampler::size(),
 /// and if the sampler repeats rows.
-VCAP_EXPORT Rows rows_of(const Sampler& sampler, std::int64_t frames);
+Rows rows_of(const Sampler& sampler, std::int64_t frames);
 
 /// The rows in `parts` parts of about the same size; fewer if parts would be empty.
-VCAP_EXPORT std::vector<Rows> cut(const Rows& rows, std::size_t parts);
+std::vector<Rows> cut(const Rows& rows, std::size_t parts);
 
 }  // namespace vcap

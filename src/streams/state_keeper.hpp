@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/thread_annotations.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
 
 namespace vcap {
@@ -16,7 +15,7 @@ namespace vcap {
 /// open() until the capsule's last frame has passed.
 ///
 /// Thread safety: thread-safe; but serve() is called for one frame at a time, in order.
-class VCAP_EXPORT StateKeeper {
+class StateKeeper {
  public:
   /// `apart`: opens states beside others with the stream's id (Capsule::open_apart).
   explicit StateKeeper(StreamInfo info, bool apart = false)

@@ -29,8 +29,8 @@ class StatefulGate {
   std::unique_ptr<FrameJob> leave();
 
  private:
-  std::optional<std::uint64_t> next_{};  ///< absent until open()
-  std::map<std::uint64_t, std::unique_ptr<FrameJob>> parked_{};
+  std::optional<std::uint64_t> next_;  ///< absent until open()
+  std::map<std::uint64_t, std::unique_ptr<FrameJob>> parked_;
 };
 
 }  // namespace vcap

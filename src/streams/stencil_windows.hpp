@@ -73,7 +73,7 @@ class StencilWindows {
   std::optional<std::uint64_t> look_back_{};  ///< of the longest window; absent: no windows
   FrameHistory history_{};
   std::shared_ptr<const Route> last_begun_{};
-  std::map<std::uint64_t, std::unique_ptr<FrameJob>> awaiting_{};  ///< by ticket
+  std::map<std::uint64_t, std::unique_ptr<FrameJob>> awaiting_;  ///< by ticket
 };
 
 }  // namespace vcap

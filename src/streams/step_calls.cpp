@@ -67,29 +67,17 @@ CapsuleError current_capsule_error(const std::string& capsule) {
   }
 }
 
-StepContext::StepContext(FrameJob& job, Discontinuity discontinuity, StreamHandle state)
-    : route_(job.route),
-      step_(job.step),
-      stream_id_(job.record.stream_id),
-      state_(std::move(state)),
-      window_(std::exchange(job.window, {})),
-      trace_frame_(job.trace_frame),
-      frame_(job.record.frame) {
-  frame_.discontinuity = discontinuity;
-  if (window_ && window_->present) window_->frames[*window_->present].discontinuity = discontinuity;
-}
-
 StepContext::Result StepContext::call(DetectionNodes nodes) const {
   CapsuleSlot& slot = *step().slot;
   const auto begin = std::chrono::steady_clock::now();
   try {
     std::optional<CapsuleTrace::Call> traced;
-    if (slot.trace) traced.emplace(*slot.trace, stream_id_, frame_.index, trace_frame_);
-    const StreamRef stream = state_ ? StreamRef(state_) : StreamRef(stream_id_);
+    if (slot.trace) traced.emplace(*slot.trace, *stream_id, frame->index, trace_frame);
+    const StreamRef stream = state ? StreamRef(state) : StreamRef(*stream_id);
     std::vector<DetectionNode> returned =
-        (window_ ? call_on_window(std::move(nodes), stream)
-                 : slot.capsule->process_frame(frame_, std::move(nodes), route_->options[step_],
-                                               stream))
+        (window ? call_on_window(std::move(nodes), stream)
+                : slot.capsule->process_frame(*frame, std::move(nodes), route->options[number],
+                                              stream))
             .take();
     slot.meter.add(begin, std::chrono::steady_clock::now(), false);
     return returned;
@@ -100,13 +88,13 @@ StepContext::Result StepContext::call(DetectionNodes nodes) const {
 }
 
 DetectionNodes StepContext::call_on_window(DetectionNodes nodes, StreamRef stream) const {
-  std::vector<DetectionNodes> all_nodes(window_->frames.size());
-  if (!window_->nodes.empty())
+  std::vector<DetectionNodes> all_nodes(window->frames.size());
+  if (!window->nodes.empty())
     for (std::size_t i = 0; i < all_nodes.size(); ++i)
-      all_nodes[i] = window_->nodes[i] ? *window_->nodes[i] : DetectionNodes::all();
-  if (window_->present) all_nodes[*window_->present] = std::move(nodes);
-  return step().slot->capsule->process_window(frame_, window_->frames, all_nodes,
-                                              route_->options[step_], stream);
+      all_nodes[i] = window->nodes[i] ? *window->nodes[i] : DetectionNodes::all();
+  if (window->present) all_nodes[*window->present] = std::move(nodes);
+  return step().slot->capsule->process_window(*frame, window->frames, all_nodes,
+                                              route->options[number], stream);
 }
 
 std::optional<StepCalls> StepCalls::begin(FrameJob& job) {

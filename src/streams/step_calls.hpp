@@ -15,35 +15,28 @@
 
 namespace vcap {
 
-/// What the calls of one step need besides the nodes. Thread safety: value; call() is thread-safe.
-class StepContext {
- public:
+/// What the calls of one step need besides the nodes. Borrows what it points to. Thread safety:
+/// thread-safe once it is made.
+struct StepContext {
   using Result = std::variant<std::vector<DetectionNode>, FrameRecord::CapsuleError>;
 
-  /// For the job's next step. `discontinuity` is what the capsule sees, `state` is for a stateful
-  /// capsule.
-  StepContext(FrameJob& job, Discontinuity discontinuity, StreamHandle state);
+  const Route* route = nullptr;
+  std::size_t number = 0;  ///< of the step
+  const std::string* stream_id = nullptr;
+  const Frame* frame = nullptr;  ///< with the discontinuity that the capsule sees
+  std::uint64_t trace_frame = 0;
+  StreamHandle state{};                ///< null for a stateless capsule
+  std::optional<StepWindow> window{};  ///< absent without a stencil
 
-  const CompiledStep& step() const { return (*route_->compiled_plan)[step_]; }
-  const Route::Stop& stop() const { return route_->stops[step_]; }
-  std::size_t number() const noexcept { return step_; }
-  std::size_t steps() const noexcept { return route_->compiled_plan->size(); }
-  const std::string& stream_id() const noexcept { return stream_id_; }
-  const Frame& frame() const noexcept { return frame_; }
+  const CompiledStep& step() const { return (*route->compiled_plan)[number]; }
+  const Route::Stop& stop() const { return route->stops[number]; }
+  std::size_t steps() const noexcept { return route->compiled_plan->size(); }
 
   /// Calls the capsule, and counts the call. What the capsule throws becomes an error.
   Result call(DetectionNodes nodes) const;
 
  private:
   DetectionNodes call_on_window(DetectionNodes nodes, StreamRef stream) const;
-
-  std::shared_ptr<const Route> route_;  ///< also used by calls that were given up
-  std::size_t step_;
-  std::string stream_id_;
-  StreamHandle state_;                ///< null for a stateless capsule
-  std::optional<StepWindow> window_;  ///< absent without a stencil
-  std::uint64_t trace_frame_;
-  Frame frame_;
 };
 
 /// The calls that one frame needs from one capsule: one call with all nodes or none, or one call

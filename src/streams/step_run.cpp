@@ -12,8 +12,23 @@
 
 namespace vcap {
 
+namespace {
+
+StepContext moved_to(StepContext context, const Route& route, const std::string& stream_id,
+                     const Frame& frame) {
+  context.route = &route;
+  context.stream_id = &stream_id;
+  context.frame = &frame;
+  return context;
+}
+
+}  // namespace
+
 StepRun::StepRun(std::unique_ptr<FrameJob> job, StepCalls calls, StepContext context)
-    : context_(std::move(context)),
+    : route_(job->route),
+      stream_id_(*context.stream_id),
+      frame_(*context.frame),
+      context_(moved_to(std::move(context), *route_, stream_id_, frame_)),
       round_calls_(calls.calls()),
       job_(std::move(job)),
       calls_(std::move(calls)) {}

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/thread_annotations.hpp"
@@ -53,6 +54,7 @@ class StepRun {
     ~Helpers() = default;
   };
 
+  /// Copies what `context` points to, since late calls use it after the frame has gone on.
   StepRun(std::unique_ptr<FrameJob> job, StepCalls calls, StepContext context);
 
   /// Makes calls until none is left to begin. `helpers`: informed of each further round; null if
@@ -72,6 +74,9 @@ class StepRun {
   bool end_call(const Call& call, StepContext::Result result, Outcome& outcome,
                 std::size_t& next_calls);
 
+  const std::shared_ptr<const Route> route_;
+  const std::string stream_id_;
+  const Frame frame_;
   const StepContext context_;
   std::atomic<std::size_t> round_calls_;
 

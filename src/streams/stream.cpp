@@ -102,7 +102,7 @@ void Stream::read_frames() {
   std::exception_ptr failure;
   try {
     while (wait_for_room()) {
-      const auto begin = std::chrono::steady_clock::now();
+      const auto begin = trace_ ? std::chrono::steady_clock::now() : StreamAccount::time_point();
       std::optional<Frame> frame = source_->read();
       if (!frame) break;
       const std::uint64_t trace_frame = trace_ ? trace_->read(begin, frame->index) : 0;

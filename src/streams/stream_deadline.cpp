@@ -52,12 +52,12 @@ std::string Stream::describe_work(const StepRun& run,
                                   const std::vector<StepRun::Call>& calls) const {
   const StepContext& context = run.context();
   const CapsuleSlot& slot = *context.step().slot;
-  std::string text = "stream " + id_ + ": frame " + std::to_string(context.frame().index) +
+  std::string text = "stream " + id_ + ": frame " + std::to_string(context.frame->index) +
                      ": capsule " + slot.name() + " version " +
                      std::to_string(slot.capsule->info().version) + " (step " +
-                     std::to_string(context.number() + 1) + " of " +
-                     std::to_string(context.steps()) + ") has taken longer than " +
-                     number_text(seconds(rules_.deadline)) + " s; the frame goes on without it";
+                     std::to_string(context.number + 1) + " of " + std::to_string(context.steps()) +
+                     ") has taken longer than " + number_text(seconds(rules_.deadline)) +
+                     " s; the frame goes on without it";
   const auto now = std::chrono::steady_clock::now();
   for (const StepRun::Call& call : calls)
     text += "; call " + std::to_string(call.number + 1) + " of " + std::to_string(run.calls()) +
@@ -78,8 +78,8 @@ std::string Stream::describe_work(const StepRun& run,
 void Stream::note_return(const StepRun& run) {
   const StepContext& context = run.context();
   --context.stop().health->hung;
-  log(LogLevel::info, "stream " + context.stream_id() + ": frame " +
-                          std::to_string(context.frame().index) + ": capsule " +
+  log(LogLevel::info, "stream " + *context.stream_id + ": frame " +
+                          std::to_string(context.frame->index) + ": capsule " +
                           context.step().slot->name() +
                           " has come back from a call that was given up");
 }

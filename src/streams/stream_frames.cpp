@@ -215,7 +215,20 @@ std::unique_ptr<FrameJob> Stream::call_capsule(std::unique_ptr<FrameJob> job) {
     return job;
   }
   if (step.slot->stateful) lane.owed.clear();
-  StepContext context(*job, seen, std::move(state));
+  std::optional<Frame> with_seen;  // only if it differs, since pixels are counted
+  if (seen != job->record.frame.discontinuity) {
+    with_seen = job->record.frame;
+    with_seen->discontinuity = seen;
+  }
+  StepContext context{.route = job->route.get(),
+                      .number = job->step,
+                      .stream_id = &id_,
+                      .frame = with_seen ? &*with_seen : &job->record.frame,
+                      .trace_frame = job->trace_frame,
+                      .state = std::move(state),
+                      .window = std::exchange(job->window, {})};
+  if (context.window && context.window->present)
+    context.window->frames[*context.window->present].discontinuity = seen;
   if (calls->is_one_call() && rules_.deadline.count() == 0) {
     run_alone(*calls, context, job->record);
     leave_step(*job);
@@ -291,10 +304,9 @@ void Stream::call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls
 /// Notes the outcome of the step and goes on to the next one. Only then may the next frame enter,
 /// so that failures are counted in the same order in every run.
 void Stream::leave_step(FrameJob& job) {
-  const std::shared_ptr<const Route> route = job.route;
   const std::size_t step = job.step++;
-  CapsuleSlot& slot = *(*route->compiled_plan)[step].slot;
-  const Route::Stop& stop = route->stops[step];
+  CapsuleSlot& slot = *(*job.route->compiled_plan)[step].slot;
+  const Route::Stop& stop = job.route->stops[step];
   const bool was_called = !std::exchange(job.left_out, false);
   const bool is_inside = std::exchange(job.inside_gate, false);
   const bool holds_call = std::exchange(job.holds_call, false);
@@ -332,7 +344,7 @@ void Stream::leave_step(FrameJob& job) {
         job.inside_gate = job.lane().gate.is_turn_of(job.ticket);
     }
     if (holds_call && stop.lane->batches.end_call()) {
-      work_.emplace_back(BatchTurn{route, step});
+      work_.emplace_back(BatchTurn{job.route, step});
       ++posts;
     }
   }

@@ -6,15 +6,13 @@
 #include <deque>
 #include <mutex>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// The bound on frames in flight over all streams of a pipeline, as a number of slots. Each frame
 /// takes a slot, except the first of each stream and those that wait for later frames (stencils).
 /// So a stream that keeps its frames can slow other streams down, but cannot stop them. Thread
 /// safety: thread-safe.
-class VCAP_EXPORT InFlightLimiter {
+class InFlightLimiter {
  public:
   /// One stream's wait for a slot.
   class Waiter {

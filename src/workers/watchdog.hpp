@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "vcap/base/clock.hpp"
-#include "vcap/base/export.hpp"
 
 namespace vcap {
 
@@ -20,7 +19,7 @@ namespace vcap {
 /// The thread starts with the first watch. A new watch wakes it only if its deadline is earlier
 /// than the one that the thread waits for. So watches that end in time cost no wake-up. Thread
 /// safety: thread-safe.
-class VCAP_EXPORT Watchdog {
+class Watchdog {
  public:
   using time_point = Clock::time_point;
 

@@ -2,6 +2,7 @@
 #include "workers/work_pool.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -27,14 +28,16 @@ struct WorkPool::Core : std::enable_shared_from_this<Core> {
   void start_worker_where_needed();
   void add(std::shared_ptr<Lane> lane);
   bool wants_to_wake();
+  void spin(std::unique_lock<std::mutex>& lock);
   void hand_over(std::unique_lock<std::mutex>& lock);
   void run(std::uint64_t worker);
 
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<std::shared_ptr<Lane>> ready;  ///< lanes with waiting work, each once
-  std::size_t waiting = 0;                  ///< pieces in all lanes
+  std::atomic<std::size_t> waiting = 0;     ///< pieces in all lanes; changed under the lock
   std::size_t idle = 0;                     ///< threads that wait for work or are being started
+  bool spinning = false;                    ///< one of them does not sleep yet
   std::size_t limit;
   bool waking = false;   ///< a worker was woken or started, and does not run yet
   bool unheard = false;  ///< there may be work for which no worker was woken
@@ -75,7 +78,20 @@ void WorkPool::Core::add(std::shared_ptr<Lane> lane) {
 bool WorkPool::Core::wants_to_wake() {
   start_worker_where_needed();
   unheard = false;
-  return waiting > 0 && idle > 0 && !std::exchange(waking, true);
+  const std::size_t awake = spinning ? 1 : 0;
+  return waiting > awake && idle > awake && !std::exchange(waking, true);
+}
+
+/// Waits for work for some two microseconds without sleeping, because to sleep and be woken costs
+/// more. Only one worker does so at a time. Temporarily releases the lock.
+void WorkPool::Core::spin(std::unique_lock<std::mutex>& lock) {
+  constexpr int kTries = 50;
+  if (spinning) return;
+  spinning = true;
+  lock.unlock();
+  for (int i = 0; i < kTries && waiting.load(std::memory_order_relaxed) == 0; ++i) relax();
+  lock = adaptive_lock(mutex);
+  spinning = false;
 }
 
 /// For a worker that ends: lets others take what it has posted before its return. Releases the
@@ -90,6 +106,7 @@ void WorkPool::Core::run(std::uint64_t worker) {
   current_worker = worker;
   std::unique_lock lock(mutex);
   for (bool comes = true;; comes = false) {
+    if (!closed && waiting == 0) spin(lock);
     while (!closed && waiting == 0) {
       comes = true;
       waking = false;

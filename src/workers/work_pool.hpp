@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <memory>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// Work that belongs together, such as that of one stream. Each lane gets a fair share of the
 /// workers.
-class VCAP_EXPORT Lane {
+class Lane {
  public:
   virtual ~Lane();
   /// Does one waiting piece of work, or nothing. Must not throw. [frame worker, concurrent]
@@ -27,7 +25,7 @@ class VCAP_EXPORT Lane {
 /// A thread is started if work is posted, all others are busy, and the limit allows it; so a pool
 /// that is hardly used stays small. Workers may block on a batch's future, so there may be more
 /// workers than cores. A worker that does not return can be replaced. Thread safety: thread-safe.
-class VCAP_EXPORT WorkPool {
+class WorkPool {
  public:
   explicit WorkPool(std::size_t limit);
   /// Waits until the workers have ended the pieces that they have begun, except workers that were

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "vcap/batching/batch_core.hpp"
+#include "vcap/batching/detail/batch_core.hpp"
 #include "vcap/batching/batch_policy.hpp"
 
 namespace vcap {
@@ -119,4 +119,4 @@ class BatchExecutor {
 
 }  // namespace vcap
 
-#include "vcap/batching/batch_executor_impl.hpp"
+#include "vcap/batching/detail/batch_executor_impl.hpp"

@@ -18,7 +18,7 @@ namespace vcap {
 ///
 /// Why vcap has a reader of its own: docs/adr/0001-own-reader-and-writer-of-archives.md. Entries
 /// are unpacked with libdeflate. Thread safety: thread-compatible.
-class VCAP_EXPORT Archive {
+class Archive {
  public:
   using Bytes = std::span<const std::byte>;
 

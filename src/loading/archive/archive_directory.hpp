@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/export.hpp"
 #include "vcap/loading/archive/archive_limits.hpp"
 
 namespace vcap {
@@ -34,8 +33,7 @@ struct ArchiveEntry {
 /// sizes within `limits`; nothing is unpacked. `capsule` appears in messages. Throws
 /// InvalidCapsuleError (not_an_archive, ambiguous_archive, unsafe_entry, unsupported_entry,
 /// limit_exceeded). Thread-safe.
-VCAP_EXPORT std::vector<ArchiveEntry> read_directory(std::span<const std::byte> archive,
-                                                     const ArchiveLimits& limits,
-                                                     const std::string& capsule);
+std::vector<ArchiveEntry> read_directory(std::span<const std::byte> archive,
+                                         const ArchiveLimits& limits, const std::string& capsule);
 
 }  // namespace vcap

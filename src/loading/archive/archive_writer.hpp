@@ -9,14 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// Writes a zip archive of stored entries, with the data of each at a multiple of the page size. It
 /// contains nothing but the given contents: no time, no user (docs/adr/0001 says why libzip is not
 /// used). Thread safety: thread-compatible.
-class VCAP_EXPORT ArchiveWriter {
+class ArchiveWriter {
  public:
   using Bytes = std::span<const std::byte>;
   /// Takes the archive's next bytes; its exceptions are passed on.

@@ -6,8 +6,6 @@
 #include <span>
 #include <string>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// The result of unpacking one raw deflate stream (RFC 1951), as in zip archives.
@@ -19,6 +17,6 @@ struct Inflated {
 
 /// Unpacks the stream at the start of `packed`; output that exceeds `output` is a fault. Throws
 /// std::bad_alloc. Thread-safe.
-VCAP_EXPORT Inflated inflate(std::span<const std::byte> packed, std::span<std::byte> output);
+Inflated inflate(std::span<const std::byte> packed, std::span<std::byte> output);
 
 }  // namespace vcap

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/export.hpp"
 #include "vcap/loading/crypto/signing_key.hpp"
 
 namespace vcap {
@@ -36,7 +35,7 @@ inline constexpr std::size_t kSignatureSlots = 2;
 
 /// Reads a block; `nullopt` if any field but the checksum is wrong. The checksum is not checked.
 /// Thread-safe.
-VCAP_EXPORT std::optional<SignatureBlock> read_signature_block(std::span<const std::byte> bytes);
+std::optional<SignatureBlock> read_signature_block(std::span<const std::byte> bytes);
 
 /// A file whose last bytes are a zip end record with a signature block as its comment.
 struct SignedFile {
@@ -45,14 +44,14 @@ struct SignedFile {
 };
 
 /// `nullopt` if the file does not end like that. Thread-safe.
-VCAP_EXPORT std::optional<SignedFile> read_signed_file(std::span<const std::byte> file);
+std::optional<SignedFile> read_signed_file(std::span<const std::byte> file);
 
 /// The text that a slot signs: "vcap-capsule-signature-1:<key id>:<SHA-256 of the content>".
 std::string signed_message(const KeyId& key, const std::string& content_sha256);
 
 /// The block's bytes, with the right checksum. `slots`: as in SignatureBlock.
-VCAP_EXPORT std::vector<std::byte> signature_block_bytes(
-    const std::vector<SignatureBlock::Slot>& slots, const std::string& content_sha256);
+std::vector<std::byte> signature_block_bytes(const std::vector<SignatureBlock::Slot>& slots,
+                                             const std::string& content_sha256);
 
 /// Whether the checksum matches the slots and content with this digest.
 bool has_right_checksum(const SignatureBlock& block, const std::string& content_sha256);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "files/mapped_file.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/loading/crypto/encryption_key.hpp"
 
 namespace vcap {
@@ -28,7 +27,7 @@ struct EncryptionSettings {
 
 /// Writes an encrypted capsule file: the header, then libsodium's XChaCha20-Poly1305 secretstream
 /// in chunks. The first chunk also authenticates the header. Thread safety: thread-compatible.
-class VCAP_EXPORT EncryptingWriter {
+class EncryptingWriter {
  public:
   using Bytes = std::span<const std::byte>;
   /// Takes the file's next bytes; its exceptions are passed on.
@@ -64,9 +63,8 @@ using ReadAt = std::function<void(std::uint64_t offset, std::span<std::byte> int
 /// Throws UntrustedCapsuleError (wrong_key, damaged_encryption), InvalidCapsuleError and
 /// CapsuleLoadError (limit_exceeded), what read_encryption_header and `read` throw, and
 /// std::system_error if memory is short. Thread-safe.
-VCAP_EXPORT std::shared_ptr<const MappedFile> decrypt(const ReadAt& read, std::uint64_t size,
-                                                      const EncryptionKey& key,
-                                                      std::uint64_t max_bytes,
-                                                      const std::string& capsule);
+std::shared_ptr<const MappedFile> decrypt(const ReadAt& read, std::uint64_t size,
+                                          const EncryptionKey& key, std::uint64_t max_bytes,
+                                          const std::string& capsule);
 
 }  // namespace vcap

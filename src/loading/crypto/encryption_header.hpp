@@ -7,8 +7,6 @@
 #include <span>
 #include <string>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// The first 64 bytes of an encrypted capsule file (docs/security.md has the table).
@@ -38,16 +36,16 @@ inline constexpr std::uint32_t kLeastMemoryKib = 8;
 inline constexpr std::uint32_t kMostMemoryKib = 512u << 10;
 
 /// Whether a file with these first bytes is an encrypted capsule. Thread-safe.
-VCAP_EXPORT bool is_encrypted(std::span<const std::byte> head) noexcept;
+bool is_encrypted(std::span<const std::byte> head) noexcept;
 
 /// Reads the header at the start of a file; requires is_encrypted(). Every field is checked against
 /// its limits. `capsule` appears in messages. Throws UntrustedCapsuleError (damaged_encryption) and
 /// IncompatibleCapsuleError (unsupported_format_version). Thread-safe.
-VCAP_EXPORT EncryptionHeader read_encryption_header(std::span<const std::byte> head,
-                                                    const std::string& capsule);
+EncryptionHeader read_encryption_header(std::span<const std::byte> head,
+                                        const std::string& capsule);
 
 /// The bytes of a header, as read_encryption_header reads them.
-VCAP_EXPORT std::array<std::byte, kEncryptionHeaderSize> encryption_header_bytes(
+std::array<std::byte, kEncryptionHeaderSize> encryption_header_bytes(
     const EncryptionHeader& header);
 
 }  // namespace vcap

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "loading/plugin/elf_image.hpp"
-#include "vcap/base/export.hpp"
 
 namespace vcap {
 
@@ -29,8 +28,7 @@ struct ElfLibrary {
 /// executable stack or writable code, or makes the linker search folders or load libraries of its
 /// own choice. no_entry_symbol: it does not export kPluginEntrySymbol. Safe for any bytes.
 /// Thread-safe.
-VCAP_EXPORT ElfLibrary read_elf_library(std::span<const std::byte> bytes,
-                                        std::string_view platform);
+ElfLibrary read_elf_library(std::span<const std::byte> bytes, std::string_view platform);
 
 /// read_elf_library for a capsule's library. Throws InvalidCapsuleError: `subject` and the fault.
 ElfLibrary check_elf_library(std::span<const std::byte> bytes, std::string_view platform,

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "vcap/base/export.hpp"
 #include "vcap/capsule/plugin.hpp"
 
 namespace vcap {
@@ -29,6 +28,6 @@ struct PluginLibrary {
 /// invalid_library, unsafe_library, no_entry_symbol), IncompatibleCapsuleError
 /// (missing_dependency); CapsuleLoadError (invalid_library) if this process lacks memory or
 /// descriptors. Thread-safe.
-VCAP_EXPORT PluginEntry load_plugin_library(const PluginLibrary& library);
+PluginEntry load_plugin_library(const PluginLibrary& library);
 
 }  // namespace vcap

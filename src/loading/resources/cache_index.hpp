@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/export.hpp"
-
 namespace vcap {
 
 /// The resource cache's notes on its files: how much space each has, and when it was last used. The
 /// folder itself is authoritative: a lost or damaged index is rebuilt from it. Thread safety:
 /// value.
-struct VCAP_EXPORT CacheIndex {
+struct CacheIndex {
   struct Entry {
     std::uint64_t size = 0;
     std::int64_t last_use = 0;  ///< milliseconds since 1970; all values that vcap writes differ
@@ -42,13 +40,13 @@ struct CachedFile {
 
 /// Reads an index that may come from another program. Throws InvalidArgument (invalid_json).
 /// Thread-safe.
-VCAP_EXPORT CacheIndex read_cache_index(std::span<const std::byte> bytes);
+CacheIndex read_cache_index(std::span<const std::byte> bytes);
 /// The text that read_cache_index() reads. Thread-safe.
-VCAP_EXPORT std::string cache_index_text(const CacheIndex& index);
+std::string cache_index_text(const CacheIndex& index);
 
 /// An index of what the folder holds. Sizes are those of the files; for a part, the space reserved
 /// for it. The last use of a file that the index does not know is its modification time.
 /// Thread-safe.
-VCAP_EXPORT CacheIndex reconciled(const CacheIndex& index, const std::vector<CachedFile>& folder);
+CacheIndex reconciled(const CacheIndex& index, const std::vector<CachedFile>& folder);
 
 }  // namespace vcap

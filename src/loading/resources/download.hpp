@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "vcap/base/export.hpp"
 #include "vcap/loading/resources/resource_options.hpp"
 
 namespace vcap {
@@ -24,6 +23,6 @@ struct Download {
 /// linked by libvcap_download, which is loaded by the first call. Throws ResourceFailure:
 /// resource_unavailable, resource_mismatch for another length, resource_cache if writing fails.
 /// Thread-safe.
-VCAP_EXPORT void download(const Download& what, const ResourceOptions& options);
+void download(const Download& what, const ResourceOptions& options);
 
 }  // namespace vcap

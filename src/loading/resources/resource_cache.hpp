@@ -9,7 +9,6 @@
 #include "files/file_descriptor.hpp"
 #include "files/mapped_file.hpp"
 #include "loading/resources/cache_index.hpp"
-#include "vcap/base/export.hpp"
 #include "vcap/capsule/resource.hpp"
 #include "vcap/loading/resources/resource_options.hpp"
 
@@ -28,7 +27,7 @@ struct HeldResource {
 /// `<cache>/resources/` holds `<sha256>`, `<sha256>.part` while it is fetched, `<sha256>.lock`,
 /// which the fetching process locks, and index.json with index.lock. A file gets its name when it
 /// is complete, checked and on the disk. All functions throw ResourceFailure. Thread-safe.
-class VCAP_EXPORT ResourceCache {
+class ResourceCache {
  public:
   /// `options` must come from with_environment().
   explicit ResourceCache(ResourceOptions options);

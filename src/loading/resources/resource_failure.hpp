@@ -10,7 +10,7 @@ namespace vcap {
 
 /// Why a resource is not available, and the remedy, without the capsule's name: each of several
 /// capsules that wait for one file gets its own error. Thread safety: value.
-class VCAP_EXPORT ResourceFailure : public std::runtime_error {
+class ResourceFailure : public std::runtime_error {
  public:
   ResourceFailure(ErrorCode code, const std::string& reason)
       : std::runtime_error(reason), code_(code) {}

@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "vcap/base/export.hpp"
 #include "vcap/loading/resources/resource_options.hpp"
 
 namespace vcap {
@@ -14,7 +13,6 @@ using EnvironmentVariable = std::function<const char*(const char* name)>;
 /// The options, with empty values taken from the environment. Throws ResourceFailure
 /// (resource_cache) if no cache is named; InvalidArgument if the mirror is not a URL to fetch from,
 /// or a number is out of range. Thread-safe.
-VCAP_EXPORT ResourceOptions with_environment(ResourceOptions options,
-                                             const EnvironmentVariable& variable);
+ResourceOptions with_environment(ResourceOptions options, const EnvironmentVariable& variable);
 
 }  // namespace vcap
