@@ -9,6 +9,7 @@
 
 #include "media/av_hardware.hpp"
 #include "media/av_input.hpp"
+#include "media/av_pointers.hpp"
 #include "media/bgr_converter.hpp"
 #include "media/damage_log.hpp"
 #include "media/decoder_threads.hpp"
@@ -56,16 +57,6 @@ class AvDecoder {
   bool seek(std::chrono::nanoseconds time);
 
  private:
-  struct FreeCodec {
-    void operator()(AVCodecContext* context) const noexcept { avcodec_free_context(&context); }
-  };
-  struct FreePacket {
-    void operator()(AVPacket* packet) const noexcept { av_packet_free(&packet); }
-  };
-  struct FreeFrame {
-    void operator()(AVFrame* frame) const noexcept { av_frame_free(&frame); }
-  };
-
   /// The target of next_at().
   struct Target {
     std::chrono::nanoseconds time;
@@ -84,10 +75,10 @@ class AvDecoder {
   int quarter_turns() const;
 
   const std::unique_ptr<AvInput> input_;
-  std::unique_ptr<AVCodecContext, FreeCodec> codec_;
-  std::unique_ptr<AVPacket, FreePacket> packet_;
-  std::unique_ptr<AVFrame, FreeFrame> frame_;
-  std::unique_ptr<AVFrame, FreeFrame> copy_;  ///< of a picture that is on a device
+  AvCodecPointer codec_;
+  AvPacketPointer packet_;
+  AvFramePointer frame_;
+  AvFramePointer copy_;  ///< of a picture that is on a device
   AvHardware hardware_;
   bool hardware_decodes_ = false;  ///< assumed, before the first picture
   BgrConverter converter_;

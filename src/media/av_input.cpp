@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "media/av_error.hpp"
 #include "media/av_log.hpp"
 #include "vcap/base/error.hpp"
 
@@ -66,8 +67,7 @@ std::string AvInput::reason(int error) const {
   if (silent_ && picture_deadline_ < deadline_)
     return "it gave no picture for " + seconds_text(kMostLimitsOfAPicture * address_.silence_limit);
   if (silent_) return "it was silent for " + seconds_text(address_.silence_limit);
-  char text[AV_ERROR_MAX_STRING_SIZE] = {};
-  return av_strerror(error, text, sizeof text) == 0 ? text : "error " + std::to_string(error);
+  return av_error_text(error);
 }
 
 void AvInput::fail_open(const std::string& why) const {

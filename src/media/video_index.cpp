@@ -5,6 +5,8 @@
 #include <new>
 #include <optional>
 
+#include "media/av_pointers.hpp"
+
 namespace vcap {
 namespace {
 
@@ -17,10 +19,6 @@ constexpr int kLeastMpeg4Picture = 16;
 struct IndexedPacket {
   nanoseconds time;
   bool is_key;
-};
-
-struct FreeIndexPacket {
-  void operator()(AVPacket* packet) const noexcept { av_packet_free(&packet); }
 };
 
 /// Whether each packet of this format is one picture. In other formats a packet may hold a picture
@@ -56,7 +54,7 @@ bool is_picture(const AVPacket& packet, AVCodecID codec) {
 
 /// In decoding order; `nullopt` if any packet is doubtful.
 std::optional<std::vector<IndexedPacket>> packets_of(AvInput& input) {
-  const std::unique_ptr<AVPacket, FreeIndexPacket> packet(av_packet_alloc());
+  const AvPacketPointer packet(av_packet_alloc());
   if (!packet) throw std::bad_alloc();
   std::vector<IndexedPacket> packets;
   while (input.read(*packet)) {
