@@ -103,23 +103,29 @@ void OutputFile::write(std::span<const std::byte> bytes) {
     }
     written += static_cast<std::size_t>(count);
   }
+  place_ += static_cast<std::int64_t>(written);
+  end_ = std::max(end_, place_);
   torn_ = false;
 }
 
-/// Cuts off the bytes written last. Only for the hidden file, which belongs to this object and has
-/// an end.
+/// Cuts off the bytes written last, unless they replaced others. Only for the hidden file, which
+/// belongs to this object and has an end.
 void OutputFile::take_back(std::size_t written) noexcept {
   if (written == 0) return;
   const int fd = descriptor_.get();
-  const off_t end = temporary_ ? ::lseek(fd, 0, SEEK_CUR) : -1;
-  const off_t begin = end - static_cast<off_t>(written);
-  torn_ = torn_ || end < 0 || ::ftruncate(fd, begin) != 0 || ::lseek(fd, begin, SEEK_SET) != begin;
+  torn_ = torn_ || !temporary_ || place_ < end_ || ::ftruncate(fd, place_) != 0 ||
+          ::lseek(fd, place_, SEEK_SET) != place_;
 }
 
 void OutputFile::check_space(std::size_t bytes) const {
   struct statvfs space {};
   if (::fstatvfs(descriptor_.get(), &space) != 0) return;  // the file system does not report it
   if (space.f_bavail * space.f_frsize < bytes) fail_write(ENOSPC);
+}
+
+void OutputFile::seek(std::int64_t place) {
+  if (::lseek(descriptor_.get(), place, SEEK_SET) != place) fail_write(errno);
+  place_ = place;
 }
 
 void OutputFile::commit() {

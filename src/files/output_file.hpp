@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -37,13 +38,16 @@ class VCAP_EXPORT OutputFile {
   /// Writes all bytes; throws OutputError (output_write).
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// From now on a failed write leaves nothing of itself in the file, if the file system allows
-  /// that. The file can then be written further and kept.
+  /// From now on a failed write at the end leaves nothing of itself in the file, if the file system
+  /// allows that. The file can then be written further and kept.
   void undo_failed_writes() noexcept { undo_ = true; }
   /// Whether the file ends with a part of a failed write.
   bool is_torn() const noexcept { return torn_; }
   /// Throws OutputError (output_write) if the file system has fewer than `bytes` bytes left.
   void check_space(std::size_t bytes) const;
+  /// Where the next write begins, in bytes; not for devices and pipes. Throws OutputError
+  /// (output_write).
+  void seek(std::int64_t place);
   /// Gives the file its final name; must be the last call. Syncs the file before and its folder
   /// afterwards. So after a power cut there is either the old file or the complete new one. Throws
   /// OutputError (output_write).
@@ -57,6 +61,8 @@ class VCAP_EXPORT OutputFile {
   std::filesystem::path path_;
   std::filesystem::path written_at_;
   FileDescriptor descriptor_;
+  std::int64_t place_ = 0;  ///< where the next write begins
+  std::int64_t end_ = 0;    ///< of all that was written
   bool temporary_ = false;
   bool undo_ = false;
   bool torn_ = false;

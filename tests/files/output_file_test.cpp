@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "support/as_nobody.hpp"
+#include "support/file_size_limit.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -16,6 +17,7 @@ namespace vcap {
 namespace {
 
 namespace fs = std::filesystem;
+using test::FileSizeLimit;
 using test::TemporaryFolder;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -51,6 +53,45 @@ TEST(OutputFile, ReportsAFullDisk) {
   EXPECT_THAT([&] { file.check_space(std::numeric_limits<std::size_t>::max()); },
               ThrowsError<OutputError>(ErrorCode::output_write,
                                        AllOf(HasSubstr("clip.mp4"), HasSubstr("No space left"))));
+}
+
+TEST(OutputFile, IsWrittenWhereItIsAskedTo) {
+  const TemporaryFolder folder;
+  OutputFile file(folder / "clip.mp4");
+  file.write("0123456789");
+  file.seek(3);
+  file.write("abc");
+  file.seek(10);
+  file.write("end");
+  file.commit();
+  EXPECT_EQ(test::read_file(folder / "clip.mp4"), "012abc6789end");
+}
+
+TEST(OutputFile, UndoesAFailedWriteOnlyAtItsEnd) {
+  const TemporaryFolder folder;
+  OutputFile file(folder / "clip.mp4");
+  file.undo_failed_writes();
+  file.write("0123456789");
+  {
+    const FileSizeLimit limit(12);
+    EXPECT_THROW(file.write("abcdef"), OutputError);
+    EXPECT_FALSE(file.is_torn()) << "the part that fitted is gone";
+    file.write("ab");
+    file.seek(8);
+    EXPECT_THROW(file.write("cdefgh"), OutputError);
+    EXPECT_TRUE(file.is_torn()) << "bytes of before are not cut off";
+  }
+  file.seek(8);
+  file.write("xy");
+  file.commit();
+  EXPECT_EQ(test::read_file(folder / "clip.mp4"), "01234567xyef");
+}
+
+TEST(OutputFile, ReportsAPlaceThatItCannotSeekTo) {
+  OutputFile file("/dev/full");
+  EXPECT_NO_THROW(file.seek(0));
+  EXPECT_THAT([&] { file.seek(-1); },
+              ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("/dev/full")));
 }
 
 TEST(OutputFile, IsWrittenInPlaceIfItIsADevice) {
