@@ -18,8 +18,8 @@ packages=(
   libutf8proc-dev                           # names in a .cap file: their normal form
   libcurl4-openssl-dev                      # resources that capsules fetch
   libdeflate-dev                            # the packed files and checksums in a .cap file
-  libavformat-dev libavcodec-dev            # videos and network streams: containers, decoders
-  libavutil-dev libswscale-dev              # the same: their frames, and those turned into BGR
+  libavformat-dev libavcodec-dev            # videos and network streams: containers, codecs
+  libavutil-dev libswscale-dev              # the same: their frames, from and to BGR
   libspdlog-dev                             # the default log
   prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus
   libcli11-dev                              # the command line of vcap

@@ -2,7 +2,6 @@
 #include "files/output_file.hpp"
 
 #include <fcntl.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -115,12 +114,6 @@ void OutputFile::take_back(std::size_t written) noexcept {
   const int fd = descriptor_.get();
   torn_ = torn_ || !temporary_ || place_ < end_ || ::ftruncate(fd, place_) != 0 ||
           ::lseek(fd, place_, SEEK_SET) != place_;
-}
-
-void OutputFile::check_space(std::size_t bytes) const {
-  struct statvfs space {};
-  if (::fstatvfs(descriptor_.get(), &space) != 0) return;  // the file system does not report it
-  if (space.f_bavail * space.f_frsize < bytes) fail_write(ENOSPC);
 }
 
 void OutputFile::seek(std::int64_t place) {

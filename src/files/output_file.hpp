@@ -43,8 +43,6 @@ class VCAP_EXPORT OutputFile {
   void undo_failed_writes() noexcept { undo_ = true; }
   /// Whether the file ends with a part of a failed write.
   bool is_torn() const noexcept { return torn_; }
-  /// Throws OutputError (output_write) if the file system has fewer than `bytes` bytes left.
-  void check_space(std::size_t bytes) const;
   /// Where the next write begins, in bytes; not for devices and pipes. Throws OutputError
   /// (output_write).
   void seek(std::int64_t place);

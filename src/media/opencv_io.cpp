@@ -11,14 +11,13 @@ const OpenCvIo* load() {
   const OwnFunction found = find_own_function("opencv_io", "vcap_opencv_io_1");
   if (found.address == nullptr)
     throw SourceError(ErrorCode::source_open,
-                      "no still image, webcam or annotated clip can be opened: " + found.failure);
+                      "no still image or webcam can be opened: " + found.failure);
   return reinterpret_cast<const OpenCvIo* (*)()>(found.address)();
 }
 
 }  // namespace
 
 WebcamDevice::~WebcamDevice() = default;
-ClipWriter::~ClipWriter() = default;
 OpenCvIo::~OpenCvIo() = default;
 
 const OpenCvIo& opencv_io() {

@@ -35,20 +35,6 @@ class CaptureDevice final : public WebcamDevice {
   cv::VideoCapture capture_;
 };
 
-class VideoClip final : public ClipWriter {
- public:
-  explicit VideoClip(cv::VideoWriter writer) : writer_(std::move(writer)) {}
-  void write(const cv::Mat& picture) override { writer_.write(picture); }
-
- private:
-  cv::VideoWriter writer_;
-};
-
-int fourcc(OpenCvIo::Codec codec) {
-  return codec == OpenCvIo::Codec::mpeg4 ? cv::VideoWriter::fourcc('m', 'p', '4', 'v')
-                                         : cv::VideoWriter::fourcc('M', 'J', 'P', 'G');
-}
-
 class Io final : public OpenCvIo {
  public:
   cv::Mat read_image(const std::filesystem::path& file) const override {
@@ -63,29 +49,6 @@ class Io final : public OpenCvIo {
     }
     if (!capture.isOpened()) return nullptr;
     return std::make_unique<CaptureDevice>(std::move(capture));
-  }
-  std::unique_ptr<ClipWriter> open_clip(const std::filesystem::path& file, Codec codec,
-                                        double frames_per_second, cv::Size size) const override {
-    cv::VideoWriter writer;
-    try {
-      writer.open(file.string(), cv::CAP_FFMPEG, fourcc(codec), frames_per_second, size);
-    } catch (const cv::Exception&) {
-      // The exception adds nothing: writer.isOpened() is false.
-    }
-    if (!writer.isOpened()) return nullptr;
-    return std::make_unique<VideoClip>(std::move(writer));
-  }
-  bool is_whole(const std::filesystem::path& file, std::int64_t frames) const override {
-    cv::VideoCapture clip;
-    try {
-      clip.open(file.string(), cv::CAP_FFMPEG);
-    } catch (const cv::Exception&) {
-      // The exception adds nothing: clip.isOpened() is false.
-    }
-    cv::Mat last;
-    return clip.isOpened() && std::llround(clip.get(cv::CAP_PROP_FRAME_COUNT)) == frames &&
-           clip.set(cv::CAP_PROP_POS_FRAMES, static_cast<double>(frames - 1)) && clip.read(last) &&
-           !last.empty();
   }
 };
 

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadOutput{"RecordsIntoNoFolder", "--jsonl", "/nowhere/a.jsonl", 7, "no folder /nowhere"},
         BadOutput{"ClipIntoNoFolder", "--video", "/nowhere/a.mp4", 7, "no folder /nowhere"},
-        BadOutput{"ClipOfAnUnknownForm", "--video", "a.gif", 7, "must be .mp4 or .avi"},
+        BadOutput{"ClipOfAnUnknownForm", "--video", "a.gif", 7, "must be .mp4, .mkv or .avi"},
         BadOutput{"SummaryIntoNoFolder", "--summary", "/nowhere/a.txt", 7, "no folder /nowhere"},
         BadOutput{"RecordsIntoAFolder", "--jsonl", "/", 7, "is a folder"}),
     [](const auto& test_info) { return test_info.param.name; });

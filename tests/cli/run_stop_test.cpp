@@ -93,5 +93,38 @@ INSTANTIATE_TEST_SUITE_P(RunCommand, StoppedRun, testing::Values(SIGINT, SIGTERM
                            return test_info.param == SIGINT ? "CtrlC" : "Sigterm";
                          });
 
+class KilledRun : public testing::TestWithParam<const char*> {};
+
+TEST_P(KilledRun, LeavesAClipThatLacksOnlyItsLastSecond) {
+  const test::TemporaryFolder folder;
+  fs::create_directories(folder / "out");
+  const std::string gate = (folder / "gate").string();
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  Command command({"run", "--capsule", test::capsule("finder"), "--source",
+                   test::images(folder, "shots", 320), "--config",
+                   R"(finder={"gate_at":300,"gate":")" + gate + "\"}", "--jsonl", "-", "--video",
+                   (folder / "out" / GetParam()).string()});
+  // Its record is written before its picture.
+  ASSERT_TRUE(command.wait_for_out("\"frame_index\":299"));
+
+  command.send(SIGKILL);
+  EXPECT_EQ(command.wait().exit_code, 128 + SIGKILL);
+
+  EXPECT_FALSE(fs::exists(folder / "out" / GetParam()));
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(folder / "out")) left.push_back(entry.path());
+  ASSERT_EQ(left.size(), 1u);
+  int frames = 0;
+  cv::VideoCapture clip(left[0].string());
+  for (cv::Mat frame; clip.read(frame);) ++frames;
+  // Images are 40 ms apart, and two of the 299 may still have been in the encoder.
+  EXPECT_GE(frames, 299 - 25 - 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(RunCommand, KilledRun, testing::Values("clip.mp4", "clip.mkv", "clip.avi"),
+                         [](const auto& test_info) {
+                           return std::string(test_info.param).substr(5);
+                         });
+
 }  // namespace
 }  // namespace vcap

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <limits>
 
 #include "support/as_nobody.hpp"
 #include "support/file_size_limit.hpp"
@@ -44,15 +43,6 @@ TEST(OutputFile, LeavesNothingIfItIsNotCompleted) {
     EXPECT_EQ(folder.names().size(), 1u);
   }
   EXPECT_THAT(folder.names(), IsEmpty());
-}
-
-TEST(OutputFile, ReportsAFullDisk) {
-  const TemporaryFolder folder;
-  const OutputFile file(folder / "clip.mp4");
-  EXPECT_NO_THROW(file.check_space(1));
-  EXPECT_THAT([&] { file.check_space(std::numeric_limits<std::size_t>::max()); },
-              ThrowsError<OutputError>(ErrorCode::output_write,
-                                       AllOf(HasSubstr("clip.mp4"), HasSubstr("No space left"))));
 }
 
 TEST(OutputFile, IsWrittenWhereItIsAskedTo) {

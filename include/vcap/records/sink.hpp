@@ -11,6 +11,7 @@
 #include <string>
 
 #include "vcap/base/export.hpp"
+#include "vcap/media/video_encoding.hpp"
 #include "vcap/records/frame_record.hpp"
 
 namespace vcap {
@@ -56,13 +57,22 @@ class VCAP_EXPORT Sink {
 /// OutputError if the folder does not exist or is not writable.
 VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path);
 
-/// The frames with their nodes drawn on them, as a clip; the file's extension gives the format
-/// (.mp4, .avi). For one stream only. A frame of another size than the first is fitted into it; for
-/// a null frame, the previous picture is repeated. A rate of 0 (unknown) means 25 frames per
-/// second. close() checks that every frame is there. Throws OutputError; InvalidArgument if the
-/// rate is negative, not finite or above 1000.
+/// The frames with their nodes drawn on them, as a clip, at their times (in .avi at a fixed rate).
+/// The file's extension gives the container: .mp4, .mkv or .avi. For one stream only.
+///
+/// The clip begins at its first frame. `frames_per_second`: nominal, up to 1000; 0 (unknown) means
+/// 25. A frame of another size than the first is fitted into the clip; for a null frame, the
+/// previous picture is repeated. An odd width or height grows by a line that repeats the last.
+///
+/// Written under a temporary name in the same folder until close(). If the process is killed, the
+/// file there is a clip without its last second (and at most two frames more).
+///
+/// Throws OutputError if the folder does not exist or is not writable, the extension is unknown, or
+/// the codec is not built into this machine's libavcodec. Throws InvalidArgument if the rate or the
+/// quality is out of range, or the container does not take the codec.
 VCAP_EXPORT std::unique_ptr<Sink> make_annotated_video_sink(const std::filesystem::path& path,
-                                                            double frames_per_second);
+                                                            double frames_per_second,
+                                                            const VideoEncoding& encoding = {});
 
 /// Calls the host's function. [stream's delivery, in order; concurrent between streams]
 VCAP_EXPORT std::unique_ptr<Sink> make_callback_sink(
