@@ -221,6 +221,26 @@ void check(const RunArguments& arguments, const CLI::App& command) {
   if (arguments.sources.empty()) throw CLI::RequiredError("--source");
 }
 
+void add_video_options(CLI::App& command, VideoEncoding& encoding) {
+  command
+      .add_option_function<std::string>(
+          "--video-codec",
+          [&encoding](const std::string& name) { encoding.codec = video_codec(name); },
+          "What the clips of --video are compressed with; h264 is the default, and mjpeg in .avi. "
+          ".mp4 takes all but mjpeg, .avi only mpeg4 and mjpeg")
+      ->type_name("h264|h265|vp9|av1|mpeg4|mjpeg")
+      ->check(CLI::IsMember({"h264", "h265", "vp9", "av1", "mpeg4", "mjpeg"}).description(""))
+      ->needs("--video");
+  command
+      .add_option(
+          "--video-quality", encoding.quality,
+          "Constant quality of the clips; lower is better and larger: 0 to 51 for h264 "
+          "(default 23) and h265 (28), 0 to 63 for vp9 (32) and av1 (35), 1 to 31 for mpeg4 "
+          "and mjpeg (4)")
+      ->type_name("N")
+      ->needs("--video");
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Action& chosen) {
@@ -256,8 +276,9 @@ void add_run(CLI::App& app, Action& chosen) {
   path("--jsonl", arguments->outputs.jsonl,
        "Writes one JSON record a line for each frame; \"-\" is standard output");
   path("--video", arguments->outputs.video,
-       "Writes the frames with what was found drawn on them, as .mp4 or .avi; with several "
+       "Writes the frames with what was found drawn on them, as .mp4, .mkv or .avi; with several "
        "sources, one clip each, NAME-STREAM.EXTENSION");
+  add_video_options(*command, arguments->outputs.encoding);
   path("--summary", arguments->outputs.summary, "Writes the summary there too");
   path("--trace", arguments->outputs.trace,
        "Writes where the time of frames went, for https://ui.perfetto.dev");

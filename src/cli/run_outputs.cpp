@@ -30,9 +30,9 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
     check_free(paths_.trace);
     trace_ = std::make_shared<Trace>(paths_.trace);
   }
-  // The clip's file is made with its stream, when its frame rate is known; a wrong folder is found
-  // now.
-  if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0);
+  // The clip's file is made with its stream, when its frame rate is known; a wrong folder, codec or
+  // quality is found now.
+  if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0, paths_.encoding);
 }
 
 void RunOutputs::check_free(const std::string& path) {
@@ -57,7 +57,8 @@ std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string
     const fs::path path =
         one_of_several ? output_of_stream(paths_.video, stream_id) : fs::path(paths_.video);
     check_free(path.string());
-    sinks.push_back(add_sink(path.string(), make_annotated_video_sink(path, frames_per_second)));
+    sinks.push_back(add_sink(path.string(),
+                             make_annotated_video_sink(path, frames_per_second, paths_.encoding)));
   }
   return sinks;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "files/output_file.hpp"
+#include "vcap/media/video_encoding.hpp"
 #include "vcap/observe/trace.hpp"
 #include "vcap/records/buffered_sink.hpp"
 
@@ -16,6 +17,7 @@ namespace vcap::cli {
 struct OutputPaths {
   std::string jsonl;
   std::string video;
+  VideoEncoding encoding{};  ///< of `video`
   std::string summary;
   std::string trace;
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;

@@ -280,6 +280,41 @@ INSTANTIATE_TEST_SUITE_P(
         BadOutput{"RecordsIntoAFolder", "--jsonl", "/", 7, "is a folder"}),
     [](const auto& test_info) { return test_info.param.name; });
 
+struct BadClip {
+  std::string name;
+  std::vector<std::string> options;
+  std::string message;
+};
+
+class RunToABadClip : public FailingRun, public testing::WithParamInterface<BadClip> {};
+
+TEST_P(RunToABadClip, IsRefusedBeforeItBegins) {
+  std::vector<std::string> words{"run", "--capsule", test::capsule("finder"), "--source", shots()};
+  for (const std::string& option : GetParam().options)
+    words.push_back(option.starts_with("a.") ? out(option) : option);
+
+  const Result result = test::vcap(words);
+
+  expect_failure(result, 2, GetParam().message);
+  EXPECT_EQ(result.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    RunCommand, RunToABadClip,
+    testing::Values(
+        BadClip{"UnknownCodec", {"--video", "a.mp4", "--video-codec", "h246"}, "--video-codec"},
+        BadClip{"CodecThatTheContainerDoesNotTake",
+                {"--video", "a.avi", "--video-codec", "h264"},
+                "codec h264 is not allowed in .avi; allowed are mjpeg, mpeg4"},
+        BadClip{"QualityOutOfRange",
+                {"--video", "a.mp4", "--video-quality", "52"},
+                "quality 52 of codec h264 is not within 0 to 51"},
+        BadClip{"QualityThatIsNoNumber",
+                {"--video", "a.mp4", "--video-quality", "good"},
+                "--video-quality"},
+        BadClip{"CodecWithoutAClip", {"--video-codec", "h264"}, "--video"}),
+    [](const auto& test_info) { return test_info.param.name; });
+
 TEST_F(FailingRun, SaysThatTheDiskIsFull) {
   const Result result = test::vcap(
       {"run", "--capsule", test::capsule("finder"), "--source", shots(), "--jsonl", "/dev/full"});

@@ -97,6 +97,24 @@ TEST(RunCommand, WritesAClipThatPlays) {
   EXPECT_EQ(frames_of(folder / "clip.avi"), 12);
 }
 
+TEST(RunCommand, CompressesAClipAsItIsAskedTo) {
+  const TemporaryFolder folder;
+  const std::string source = images(folder, "shots", 12);
+  const auto size_at = [&](const std::string& name, const std::vector<std::string>& options) {
+    std::vector<std::string> words{"--source", source, "--video", (folder / name).string()};
+    words.insert(words.end(), options.begin(), options.end());
+    const Result result = run_all(words);
+    EXPECT_EQ(result.exit_code, 0) << result;
+    EXPECT_EQ(frames_of(folder / name), 12) << name;
+    return fs::file_size(folder / name);
+  };
+
+  const auto by_default = size_at("a.mp4", {});
+  EXPECT_GT(by_default, size_at("b.mp4", {"--video-quality", "45"}));
+  EXPECT_LT(by_default, size_at("c.mkv", {"--video-codec", "mjpeg", "--video-quality", "2"}));
+  EXPECT_NE(by_default, size_at("d.mp4", {"--video-codec", "vp9"}));
+}
+
 TEST(RunCommand, GivesTheSameRecordsInEveryRun) {
   const TemporaryFolder folder;
   const std::string source = images(folder, "shots", 12);
