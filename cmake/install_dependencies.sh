@@ -3,7 +3,7 @@
 #
 # Installs those Debian packages that vcap needs and that are missing. Needs root (or sudo) only then.
 #   cmake/install_dependencies.sh [GROUP …]
-# Groups: build (always), tests, bench, fuzz, format. What each package is for stands beside it.
+# Groups: build (always), tests, bench, fuzz, format, docs. What each package is for stands beside it.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
@@ -42,6 +42,7 @@ bench=(
 )
 fuzz=(clang libclang-rt-dev)                # libFuzzer
 format=(clang-format)
+docs=(doxygen)                              # the API reference
 for group in "$@"; do
   case $group in
     build) ;;
@@ -49,7 +50,8 @@ for group in "$@"; do
     bench) packages+=("${bench[@]}") ;;
     fuzz) packages+=("${fuzz[@]}") ;;
     format) packages+=("${format[@]}") ;;
-    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format" >&2; exit 2 ;;
+    docs) packages+=("${docs[@]}") ;;
+    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format, docs" >&2; exit 2 ;;
   esac
 done
 

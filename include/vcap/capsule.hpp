@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file Everything that a capsule author needs.
+/// @file
+/// Everything that a capsule author needs.
 #pragma once
 
 #include "vcap/algorithms/algorithms.hpp"

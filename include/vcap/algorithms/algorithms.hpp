@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file The whole algorithms layer.
+/// @file
+/// The whole algorithms layer.
 #pragma once
 
 #include "vcap/algorithms/classification_evaluation.hpp"

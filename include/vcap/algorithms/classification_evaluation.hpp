@@ -20,6 +20,7 @@ struct ClassifiedSample {
 /// How well the found labels agree with the true ones. A ratio is absent if its denominator is 0.
 /// Thread safety: value.
 struct ClassificationScores {
+  /// The scores of one label.
   struct Class {
     std::string label{};
     std::int64_t samples = 0;           ///< whose true label is this one

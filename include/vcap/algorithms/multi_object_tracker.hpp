@@ -96,6 +96,7 @@ class VCAP_EXPORT MultiObjectTracker {
 
     bool operator==(const Predicted&) const = default;
   };
+  /// What one frame gives.
   struct Result {
     std::vector<Found> found{};          ///< one for each detection, in their order
     std::vector<Predicted> predicted{};  ///< by `emit_lost_for`, by falling age of the tracks

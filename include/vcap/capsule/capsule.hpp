@@ -44,6 +44,7 @@ struct BackendStatistics {
 /// stream. Thread safety: thread-safe, except for the destructor.
 class VCAP_EXPORT Capsule {
  public:
+  /// What the host decides when it loads a capsule.
   struct Setup {
     CapsuleFiles files{};
     /// For BaseCapsule::config(), which also has the schema's defaults.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// @file The whole image layer.
+/// @file
+/// The whole image layer.
 #pragma once
 
 #include "vcap/image/background_model.hpp"

@@ -29,11 +29,13 @@ namespace vcap {
 /// defaults below. Values for capsules are given by capsule name, and checked against the capsules.
 /// Thread safety: value.
 struct Job {
+  /// A capsule that the videos go through.
   struct CapsuleFile {
     std::filesystem::path path{};
     nlohmann::json config = nlohmann::json::object();  ///< passed at load (LoadOptions::config)
   };
 
+  /// A stored video, which becomes one stream.
   struct Video {
     /// Names its stream and its outputs. It is the source's "id", or else the file's name without
     /// its extension. If a folder or glob has an "id", it is both: "day1-cam2".

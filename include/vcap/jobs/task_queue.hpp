@@ -40,6 +40,7 @@ namespace vcap {
 /// Must outlive every call. Thread safety: thread-safe.
 class VCAP_EXPORT TaskQueue {
  public:
+  /// Fixed when the queue is made.
   struct Settings {
     int max_attempts = 3;            ///< failed attempts after which a task is given up; at least 1
     std::shared_ptr<Clock> clock{};  ///< null: the machine's steady clock

@@ -20,11 +20,13 @@ inline constexpr int kFormatVersion = 1;
 
 /// `capsule.json`: the description in a `.cap` file (docs/capsule-format.md). Thread safety: value.
 struct Manifest {
+  /// The capsule's library for one platform and ABI.
   struct Library {
     std::string platform{};  ///< as platform() returns it
-    std::string path{};      ///< in the archive: lib/<platform>/capsule.so
+    std::string path{};      ///< in the archive: `lib/<platform>/capsule.so`
     std::string abi_tag{};
   };
+  /// Any entry of the archive except the manifest.
   struct File {
     std::string path{};
     std::uint64_t size = 0;

@@ -37,6 +37,7 @@ struct IntOption {
   bool operator==(const IntOption&) const = default;
 };
 
+/// True or false.
 struct BoolOption {
   bool default_value = false;
   std::string description{};

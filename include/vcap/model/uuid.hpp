@@ -38,6 +38,7 @@ class VCAP_EXPORT Uuid {
 
 }  // namespace vcap
 
+/// So that a Uuid can be a key of unordered containers.
 template <>
 struct std::hash<vcap::Uuid> {
   VCAP_EXPORT std::size_t operator()(const vcap::Uuid& uuid) const noexcept;

@@ -46,6 +46,7 @@ struct ReplacePolicy {
 /// streams run. Thread safety: thread-safe.
 class VCAP_EXPORT Pipeline {
  public:
+  /// What holds for all streams of the pipeline.
   struct Settings {
     /// The most frame worker threads; they may wait for batches. 0: as many as keep batches full on
     /// this machine; the number grows with the number of streams.

@@ -27,6 +27,7 @@ enum class UnfitPolicy {
 /// encoding, tracking, extra data. Otherwise the given order stays. Thread safety: value.
 class VCAP_EXPORT Plan {
  public:
+  /// A capsule of the plan, and why it stands at its place.
   struct Step {
     std::size_t capsule = 0;  ///< index in the given list
     std::string name{};
@@ -38,6 +39,7 @@ class VCAP_EXPORT Plan {
     /// What it uses of a stream beyond the single frame, in words: its state, window and batches.
     std::vector<std::string> over_time{};
   };
+  /// A capsule that does not run, by UnfitPolicy::leave_out.
   struct LeftOut {
     std::size_t capsule = 0;  ///< index in the given list
     std::string name{};

@@ -23,6 +23,7 @@ namespace vcap {
 /// that the stream did not read before it ended are dropped. Thread safety: thread-safe.
 class VCAP_EXPORT FrameFeed {
  public:
+  /// Fixed when the feed is made.
   struct Settings {
     std::string name = "feed";     ///< for messages
     double frames_per_second = 0;  ///< for outputs; 0 if unknown

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the API reference of the public headers, build/reference/html/index.html. Fails if Doxygen
+# warns, such as of a name that it does not find, or if a type has no comment.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cmake/install_dependencies.sh docs
+
+VCAP_VERSION=$(awk '/define VCAP_VERSION_(MAJOR|MINOR|PATCH) / { version = version dot $3; dot = "." } END { print version }' \
+  include/vcap/base/version.hpp)
+export VCAP_VERSION
+rm -rf build/reference
+mkdir -p build/reference
+doxygen docs/Doxyfile
+
+# A member may be clear by its name and type; a type says what it is.
+undocumented=$({
+  cat docs/Doxyfile
+  echo "GENERATE_HTML=NO
+    GENERATE_XML=YES
+    GENERATE_TAGFILE=
+    EXTRACT_ALL=NO
+    WARN_IF_UNDOCUMENTED=YES
+    WARN_AS_ERROR=NO"
+} | doxygen - 2>&1 | grep -v 'warning: Member .* is not documented') || [ $? -eq 1 ]  # 1: no line is left
+if [ -n "$undocumented" ]; then
+  printf '%s\n' "$undocumented" >&2
+  exit 1
+fi
+
+count() { grep -c "<compound kind=\"$1\"" build/reference/vcap.tag; }
+echo "build/reference/html: $(($(count class) + $(count struct))) classes of $(find include -name '*.hpp' | wc -l) headers"
