@@ -3,7 +3,7 @@
 #
 # Installs those Debian packages that vcap needs and that are missing. Needs root (or sudo) only then.
 #   cmake/install_dependencies.sh [GROUP …]
-# Groups: build (always), tests, bench, fuzz, format, docs. What each package is for stands beside it.
+# Groups: build (always), tests, bench, fuzz, format, docs, abi. What each package is for stands beside it.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
@@ -43,6 +43,7 @@ bench=(
 fuzz=(clang libclang-rt-dev)                # libFuzzer
 format=(clang-format)
 docs=(doxygen)                              # the API reference
+abi=(abigail-tools python3 xz-utils)        # the ABI of the libraries against a baseline
 for group in "$@"; do
   case $group in
     build) ;;
@@ -51,7 +52,8 @@ for group in "$@"; do
     fuzz) packages+=("${fuzz[@]}") ;;
     format) packages+=("${format[@]}") ;;
     docs) packages+=("${docs[@]}") ;;
-    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format, docs" >&2; exit 2 ;;
+    abi) packages+=("${abi[@]}") ;;
+    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format, docs, abi" >&2; exit 2 ;;
   esac
 done
 
