@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "vcap/batching/detail/batch_core.hpp"
 #include "vcap/batching/batch_policy.hpp"
+#include "vcap/batching/detail/batch_core.hpp"
 
 namespace vcap {
 
