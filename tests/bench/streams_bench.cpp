@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline costs, how it keeps its streams apart, and what reading a video takes.
+// What a pipeline costs, how it keeps its streams apart, and what reading and
+// writing videos takes.
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::vector<Figure> figures;
-  for (const auto& part : {streams::run_command(), streams::frame_cost(), streams::idle_memory(),
-                           streams::batches(), streams::isolation(), streams::decoding()})
+  for (const auto& part :
+       {streams::run_command(), streams::frame_cost(), streams::idle_memory(), streams::batches(),
+        streams::isolation(), streams::decoding(), streams::encoding()})
     figures.insert(figures.end(), part.begin(), part.end());
   return run_figures(argc, argv, figures);
 }

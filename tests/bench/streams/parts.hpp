@@ -20,6 +20,8 @@ std::vector<Figure> batches();
 std::vector<Figure> isolation();
 /// 6: reading videos. (5 is the soak, tests/soak.)
 std::vector<Figure> decoding();
+/// 7: writing clips.
+std::vector<Figure> encoding();
 
 /// With this argument, the program only measures the memory of idle streams or threads. A second
 /// argument names the kind.
