@@ -10,8 +10,9 @@
 namespace vcap {
 
 std::filesystem::path own_folder() {
+  // An exported function, so that this is the library's even in a program with objects of its own.
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)
+  if (::dladdr(reinterpret_cast<const void*>(&version), &info) == 0 || info.dli_fname == nullptr)
     return {};
   std::error_code failed;
   const std::filesystem::path real = std::filesystem::canonical(info.dli_fname, failed);

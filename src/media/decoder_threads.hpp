@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "vcap/base/export.hpp"
+
 namespace vcap {
 
 /// The number of threads that one video's decoder may create while this object exists. Limits: four
 /// per video, beyond which they gain little; one per core; two per core for all videos together.
 /// Thread safety: thread-compatible; any number of objects may be used at once.
-class DecoderThreads {
+class VCAP_EXPORT DecoderThreads {
  public:
   /// `most`: a further limit; 0: none.
   explicit DecoderThreads(int most = 0) noexcept;
