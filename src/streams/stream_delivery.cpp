@@ -91,6 +91,8 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
     }
   }
   job.reset();  // frees the pixels before the frame's room is given away
+  // Before another thread can begin the next delivery: slices of a lane do not overlap.
+  if (trace_ && !dropped) trace_->recorded(begin, index, trace_frame);
   const auto now = std::chrono::steady_clock::now();
   std::size_t posts = 0;
   bool is_first_failure = false;
@@ -122,7 +124,6 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
   post(posts);
   if (is_first_failure) tell_failure(failure);
   if (failure) stop();
-  if (trace_ && !dropped) trace_->recorded(begin, index, trace_frame);
   if (over) finish();
   return delivered;
 }
