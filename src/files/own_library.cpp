@@ -2,6 +2,7 @@
 #include "files/own_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <system_error>
 
@@ -10,13 +11,21 @@
 namespace vcap {
 
 std::filesystem::path own_folder() {
-  // An exported function, so that this is the library's even in a program with objects of its own.
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&version), &info) == 0 || info.dli_fname == nullptr)
-    return {};
+  // libvcap_core is found by its name and not by an address in it: a program may have some of its
+  // objects, too.
+  std::filesystem::path file;
+  void* const core = ::dlopen(own_library("core").c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  link_map* map = nullptr;
+  if (core != nullptr && ::dlinfo(core, RTLD_DI_LINKMAP, &map) == 0) file = map->l_name;
+  if (core != nullptr) ::dlclose(core);
+  Dl_info info{};  // for a program that has vcap linked into it
+  if (file.empty() && ::dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0 &&
+      info.dli_fname != nullptr)
+    file = info.dli_fname;
+  if (file.empty()) return {};
   std::error_code failed;
-  const std::filesystem::path real = std::filesystem::canonical(info.dli_fname, failed);
-  return failed ? std::filesystem::path(info.dli_fname).parent_path() : real.parent_path();
+  const std::filesystem::path real = std::filesystem::canonical(file, failed);
+  return failed ? file.parent_path() : real.parent_path();
 }
 
 std::string own_library(std::string_view name) {
