@@ -158,9 +158,9 @@ TEST(Intake, GivesOutOrDropsEachFrameOnceInEverySchedule) {
         EXPECT_EQ(intake.in_flight(), intake.waiting() + running);
         // With `drop_oldest`, the newest frame may wait beyond the bound.
         EXPECT_LE(intake.in_flight(), overflow == drop_oldest ? 3u : 2u);
-        const std::int64_t before = read;
         events = {{may_read() && idle < 2,
                    [&] {
+                     const std::int64_t before = read;
                      accept();
                      if (read == before) ++idle;
                    }},
