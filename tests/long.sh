@@ -15,19 +15,47 @@ cd "$root"
 # Each proof: what it counts, how many are needed, and a function run_NAME that does one piece, as
 # small as it can be, within the seconds given, and prints how many it did.
 declare -A unit=(
+  [suite]='runs of all tests beside four busy loops'
+  [threads]='runs of the tests of layers with threads beside four busy loops'
   [fuzz-readers]='seconds of fuzzing'
   [picture-sizes]='pictures of random sizes on each engine'
 )
 declare -A needed=(
+  [suite]=20
+  [threads]=100
   [fuzz-readers]=3600
   [picture-sizes]=100000
 )
 
 # Paths of what is proven: a change there begins the proof anew.
 declare -A proven=(
+  [suite]='src include tests examples'
+  [threads]='src include tests'
   [fuzz-readers]=':(glob)src/backends/* include/vcap/backends tests/fuzz/readers_fuzz.cpp'  # no engines
   [picture-sizes]='src/backends include/vcap/backends tests/backends'
 )
+
+# Four more threads than there are tests at a time want the processors, so that threads of a test
+# wait for them at unusual places.
+beside_busy_loops() (
+  trap 'kill $(jobs -p)' EXIT
+  for _ in 1 2 3 4; do
+    while :; do :; done &
+  done
+  "$@" >&2
+)
+
+run_suite() {
+  tests/run.sh -N >&2  # builds, and runs nothing
+  beside_busy_loops tests/run.sh
+  echo 1
+}
+
+run_threads() {
+  tests/run.sh threads --gtest_list_tests >&2
+  beside_busy_loops tests/run.sh threads --gtest_shuffle
+  echo 1
+}
 
 run_fuzz-readers() {
   local piece=$(($1 < 600 ? $1 : 600))

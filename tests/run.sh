@@ -5,6 +5,7 @@
 #   tests/run.sh             all tests, with CTest; further arguments go to it, such as -R batching
 #   tests/run.sh asan|tsan   the unit tests under address+undefined or thread sanitizers; further
 #                            arguments go to each program, such as --gtest_filter=Batch*
+#   tests/run.sh threads     only the unit tests of the layers that have threads; arguments as above
 #   tests/run.sh --without-networks   all tests but those that need OpenVINO or the weights of
 #                            networks, which are not fetched; further arguments go to CTest
 # VCAP_PRESET names another CMake preset than release.
@@ -22,10 +23,10 @@ if [ "${1:-}" = --without-networks ]; then
 fi
 case "${1:-}" in
   asan) layers='loading streams sources backends jobs batching pipeline capsule records media workers observe files plan image model algorithms base' ;;  # the longest first
-  tsan) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # those that have threads
+  tsan | threads) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # those that have threads
 esac
 if [ -n "$layers" ]; then
-  preset=$1
+  [ "$1" = threads ] || preset=$1
   shift
   targets=()
   for layer in $layers; do targets+=("vcap_${layer}_tests"); done

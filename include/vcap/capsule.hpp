@@ -3,6 +3,8 @@
 /// Everything that a capsule author needs.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include "vcap/algorithms/algorithms.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"

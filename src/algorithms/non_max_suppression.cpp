@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "algorithms/box_raster.hpp"
 #include "algorithms/scored_boxes.hpp"
 #include "base/text.hpp"

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "backends/spec_json.hpp"
 #include "vcap/base/error.hpp"
 

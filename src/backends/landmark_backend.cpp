@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace vcap {
 
 LandmarkBackend::LandmarkBackend(std::shared_ptr<ModelRunner> runner, LandmarkReader reader,

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "backends/spec_json.hpp"
 #include "model/json_view.hpp"
 #include "vcap/backends/labels.hpp"

@@ -8,6 +8,8 @@
 #include <shared_mutex>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "capsule/backend_pool.hpp"
 #include "capsule/call_observer.hpp"

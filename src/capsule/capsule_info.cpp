@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "capsule/resource_check.hpp"
@@ -76,7 +78,7 @@ class Checker {
   }
 
   void schemas() const {
-    if (!info_.stream_config_schema.is_null() && !info_.stream_state)
+    if (!info_.stream_config_schema->is_null() && !info_.stream_state)
       fail(
           "stream_config_schema is given, but there is no stream_state to hand a config to; "
           "leave it out");

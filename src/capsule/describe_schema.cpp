@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/schema_expansion.hpp"
 #include "model/json_view.hpp"
 

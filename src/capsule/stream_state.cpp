@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/capsule/stream_state.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace vcap {
 
 // Defined here, so that the type information is in the library, shared by host and capsules.

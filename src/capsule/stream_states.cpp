@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "vcap/base/error.hpp"

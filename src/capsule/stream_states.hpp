@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/fifo_mutex.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule_info.hpp"

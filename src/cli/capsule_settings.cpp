@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/config_schema.hpp"
 #include "cli/exit_code.hpp"
 #include "files/strict_json.hpp"
@@ -163,7 +165,7 @@ CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
   for (const CapsuleInfo& capsule : capsules) {
     const auto given = settings.config.find(capsule.name);
     static_cast<void>(detail::completed_config(
-        capsule, given == settings.config.end() ? nlohmann::json::object() : given->second));
+        capsule, given == settings.config.end() ? JsonValue::object() : given->second));
   }
   return settings;
 }
@@ -190,7 +192,7 @@ void check_stream_configs(const std::map<std::string, StreamSettings>& streams,
       if (!goes_through(stream, capsule.name)) continue;
       const auto given = stream.config.find(capsule.name);
       static_cast<void>(detail::completed_stream_config(
-          capsule, given == stream.config.end() ? nlohmann::json::object() : given->second, id));
+          capsule, given == stream.config.end() ? JsonValue::object() : given->second, id));
     }
 }
 

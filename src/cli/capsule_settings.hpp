@@ -16,7 +16,7 @@ namespace vcap::cli {
 /// What the command line sets for capsules, by their names; absent if it sets nothing.
 struct CapsuleSettings {
   std::map<std::string, OptionValues> options;
-  std::map<std::string, nlohmann::json> config;
+  std::map<std::string, JsonValue> config;
 };
 
 /// Reads "capsule.name=value" and "capsule=JSON" or "capsule=@file" for the capsules described.
@@ -37,7 +37,7 @@ struct StreamArguments {
 struct StreamSettings {
   std::map<std::string, OptionValues> options{};       ///< including those for all streams
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
-  std::map<std::string, nlohmann::json> config{};      ///< including those for all streams
+  std::map<std::string, JsonValue> config{};      ///< including those for all streams
 };
 
 /// Reads them, by stream. Throws UsageError and OptionError.

@@ -16,6 +16,8 @@
 #include <system_error>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/describe_operation.hpp"
 #include "cli/access_options.hpp"
 #include "cli/capsule_settings.hpp"

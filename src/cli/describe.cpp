@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/describe_schema.hpp"
 #include "capsule/schema_expansion.hpp"
 #include "vcap/capsule/device.hpp"

@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "cli/eval_input.hpp"
 #include "sources/file_list.hpp"

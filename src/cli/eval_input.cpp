@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "cli/eval_input.hpp"
 #include "sources/file_list.hpp"

@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "cli/eval_input.hpp"
 #include "files/strict_json.hpp"

@@ -12,6 +12,8 @@
 #include <stop_token>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/console.hpp"

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/cores.hpp"
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"

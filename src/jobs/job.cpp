@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "files/entry_name.hpp"
 #include "files/mapped_file.hpp"
@@ -74,8 +76,8 @@ nlohmann::json read_object(const JsonView& json) {
   return json.value();
 }
 
-std::map<std::string, nlohmann::json> read_by_capsule(const JsonView& json) {
-  std::map<std::string, nlohmann::json> values;
+std::map<std::string, JsonValue> read_by_capsule(const JsonView& json) {
+  std::map<std::string, JsonValue> values;
   for (const auto& [capsule, value] : json.fields()) values.emplace(capsule, read_object(value));
   return values;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "vcap/base/error.hpp"
@@ -65,7 +67,7 @@ void check_video(const Job& job, const Job::Video& video,
   for (const CapsuleInfo& info : chosen) {
     const auto given = video.config.find(info.name);
     static_cast<void>(detail::completed_stream_config(
-        info, given == video.config.end() ? nlohmann::json::object() : given->second, video.id));
+        info, given == video.config.end() ? JsonValue::object() : given->second, video.id));
   }
 }
 

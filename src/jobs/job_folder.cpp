@@ -12,6 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "files/mapped_file.hpp"
 #include "files/output_file.hpp"

@@ -9,6 +9,8 @@
 #include <span>
 #include <system_error>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "files/digest.hpp"
 #include "model/json_view.hpp"

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "streams/slice_plan.hpp"
 #include "streams/slicing.hpp"

@@ -9,6 +9,8 @@
 #include <stop_token>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/job_folder.hpp"
 #include "records/record_counts.hpp"
 #include "streams/capsule_set.hpp"

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
 #include "jobs/task_states.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/task_states.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
 

@@ -33,15 +33,15 @@ void check_version(const nlohmann::json& manifest, const std::string& field, int
 
 /// Adds the fields of `given` that `known` lacks to `unknown`, by their JSON pointers.
 void collect_unknown(const nlohmann::json& given, const nlohmann::json& known,
-                     const std::string& pointer, std::map<std::string, nlohmann::json>& unknown) {
+                     const std::string& pointer, std::map<std::string, JsonValue>& unknown) {
   for (const auto& [field, value] : given.items())
     if (!known.contains(field)) unknown.emplace(extend_pointer(pointer, field), value);
 }
 
 /// Compares with what would be written, so that the lists of fields exist only once.
-std::map<std::string, nlohmann::json> unknown_fields(const nlohmann::json& given,
+std::map<std::string, JsonValue> unknown_fields(const nlohmann::json& given,
                                                      const Manifest& manifest) {
-  std::map<std::string, nlohmann::json> unknown;
+  std::map<std::string, JsonValue> unknown;
   const nlohmann::json known = manifest;
   collect_unknown(given, known, "", unknown);
   collect_unknown(given.at("info"), known.at("info"), "/info", unknown);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/model/detection_node.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
@@ -58,10 +60,10 @@ AttributeSets DetectionNode::all_attributes() const {
 }
 
 std::optional<double> DetectionNode::confidence() const {
-  if (!extra_data.is_object()) return std::nullopt;
+  if (!extra_data->is_object()) return std::nullopt;
   for (const char* const key : {"detection_confidence", "confidence"}) {
-    const auto it = extra_data.find(key);
-    if (it != extra_data.end() && it->is_number()) return it->get<double>();
+    const auto it = extra_data->find(key);
+    if (it != extra_data->end() && it->is_number()) return it->get<double>();
   }
   return std::nullopt;
 }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "model/json_readers.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/model/detection_node.hpp"

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/model/keypoint.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "model/json_readers.hpp"
 
 namespace vcap {

@@ -2,6 +2,7 @@
 #include "vcap/model/uuid.hpp"
 
 #include <cstring>
+#include <random>
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
@@ -27,36 +28,26 @@ unsigned digit_value(char c, std::string_view text) {
   refuse(text);
 }
 
-/// The bits, first to last, with the version and the variant overwritten (RFC 9562, 5.4).
-std::array<std::uint8_t, 16> version_4(std::uint64_t high, std::uint64_t low) {
-  high = (high & ~std::uint64_t{0xF000}) | 0x4000u;
-  low = (low & (~std::uint64_t{0} >> 2u)) | (std::uint64_t{1} << 63u);
-  std::array<std::uint8_t, 16> bytes{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    const auto shift = static_cast<unsigned>(56 - 8 * i);
-    bytes[i] = static_cast<std::uint8_t>(high >> shift);
-    bytes[8 + i] = static_cast<std::uint8_t>(low >> shift);
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Uuid Uuid::random() {
   // One for each thread: its operator() is not thread-safe.
   thread_local std::random_device source;
   const auto draw = [] { return (std::uint64_t{source()} << 32u) | source(); };
-  Uuid uuid;
-  uuid.bytes_ = version_4(draw(), draw());
-  return uuid;
+  const std::uint64_t high = draw();
+  return from_bits(high, draw());
 }
 
-Uuid Uuid::random(std::mt19937_64& engine) {
+// RFC 9562, section 5.4.
+Uuid Uuid::from_bits(std::uint64_t high, std::uint64_t low) noexcept {
+  high = (high & ~std::uint64_t{0xF000}) | 0x4000u;
+  low = (low & (~std::uint64_t{0} >> 2u)) | (std::uint64_t{1} << 63u);
   Uuid uuid;
-  // Drawn one after the other: as two arguments of one call, their order would be unspecified.
-  const std::uint64_t high = engine();
-  const std::uint64_t low = engine();
-  uuid.bytes_ = version_4(high, low);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto shift = static_cast<unsigned>(56 - 8 * i);
+    uuid.bytes_[i] = static_cast<std::uint8_t>(high >> shift);
+    uuid.bytes_[8 + i] = static_cast<std::uint8_t>(low >> shift);
+  }
   return uuid;
 }
 

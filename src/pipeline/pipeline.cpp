@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/cores.hpp"
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
@@ -269,10 +271,10 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
 void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config) {
   for (const CompiledStep& step : compiled_plan) {
     const CapsuleInfo& info = step.slot->capsule->info();
-    const auto check_own = [&](const std::map<std::string, nlohmann::json>& configs) {
+    const auto check_own = [&](const std::map<std::string, JsonValue>& configs) {
       const auto own = configs.find(info.name);
       static_cast<void>(detail::completed_stream_config(
-          info, own == configs.end() ? nlohmann::json::object() : own->second, config.id));
+          info, own == configs.end() ? JsonValue::object() : own->second, config.id));
     };
     if (config.groups.empty()) check_own(config.config);
     for (const StreamGroup& group : config.groups)

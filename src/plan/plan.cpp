@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/describe_operation.hpp"
 #include "plan/plan_member.hpp"
 #include "plan/plan_phrases.hpp"

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 namespace vcap::plan_phrases {
 
 bool contains(const Names& names, const std::string& name) {

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "observe/trace_log.hpp"
 #include "streams/slicing.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
@@ -37,7 +39,7 @@ struct StreamRules {
   QuarantinePolicy quarantine{};
   std::chrono::nanoseconds deadline{0};            ///< for one capsule and one frame; 0: no limit
   std::uint64_t seed = 0;                          ///< for the states
-  std::map<std::string, nlohmann::json> config{};  ///< for the states, by capsule
+  std::map<std::string, JsonValue> config{};  ///< for the states, by capsule
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
   /// Why the stream was not cut, if slices were to be chosen automatically.
   std::string not_sliced{};

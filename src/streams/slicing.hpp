@@ -32,7 +32,7 @@ struct Slice {
   struct Group {
     std::int64_t number = 0;
     std::int64_t begin = 0;                          ///< the row of the stream that counts as 0
-    std::map<std::string, nlohmann::json> config{};  ///< by capsule; replaces the stream's config
+    std::map<std::string, JsonValue> config{};  ///< by capsule; replaces the stream's config
   };
 
   /// All rows that are read.

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/thread_annotations.hpp"
 #include "vcap/capsule/capsule.hpp"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/config_schema.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"

@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/base/error.hpp"
 

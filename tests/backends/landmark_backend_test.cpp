@@ -6,6 +6,8 @@
 
 #include <numbers>
 
+#include <nlohmann/json.hpp>
+
 #include "backends/fake_engine.hpp"
 
 namespace vcap::test {

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/fake_capsule.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
 

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/fake_capsule.hpp"
 #include "vcap/capsule/capsule.hpp"
 

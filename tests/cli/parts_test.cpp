@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/command.hpp"
 #include "cli/images.hpp"
 

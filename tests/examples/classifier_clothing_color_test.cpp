@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "examples/examples.hpp"

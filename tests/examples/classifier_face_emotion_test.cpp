@@ -3,6 +3,8 @@
 
 #include <future>
 
+#include <nlohmann/json.hpp>
+
 #include "examples/networks.hpp"
 #include "vcap/loading/manifest.hpp"
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "examples/networks.hpp"
 #include "vcap/algorithms/iou.hpp"
 

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "examples/streams.hpp"
 #include "support/throws_error.hpp"
 

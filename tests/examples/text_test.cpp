@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "examples/networks.hpp"

@@ -3,6 +3,8 @@
 
 #include <random>
 
+#include <nlohmann/json.hpp>
+
 #include "examples/examples.hpp"
 
 namespace {

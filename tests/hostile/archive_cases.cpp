@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "hostile/hostile_case.hpp"
 #include "hostile/sound_capsule.hpp"
 #include "support/zip_writer.hpp"

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/bulk_run.hpp"
 #include "support/clip_writer.hpp"
 #include "support/operation_helpers.hpp"

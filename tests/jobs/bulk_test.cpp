@@ -10,6 +10,8 @@
 #include <random>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "base/cores.hpp"
 #include "jobs/bulk_helpers.hpp"
 #include "media/decoder_threads.hpp"

@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "support/traced_process.hpp"

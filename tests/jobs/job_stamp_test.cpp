@@ -6,6 +6,8 @@
 #include <chrono>
 #include <functional>
 
+#include <nlohmann/json.hpp>
+
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 

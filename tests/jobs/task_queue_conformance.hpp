@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/task_queue_rounds.hpp"
 #include "support/manual_clock.hpp"
 #include "support/throws_error.hpp"

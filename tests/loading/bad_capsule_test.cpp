@@ -5,6 +5,8 @@
 #include <functional>
 #include <ostream>
 
+#include <nlohmann/json.hpp>
+
 #include "loading/capsule_builder.hpp"
 #include "support/elf_writer.hpp"
 #include "support/throws_error.hpp"

@@ -8,6 +8,8 @@
 #include <latch>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "loading/capsule_builder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/loading/package_capsule.hpp"

@@ -7,6 +7,8 @@
 #include <future>
 #include <latch>
 
+#include <nlohmann/json.hpp>
+
 #include "files/digest.hpp"
 #include "loading/capsule_builder.hpp"
 #include "support/resource_server.hpp"

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <ostream>
 
+#include <nlohmann/json.hpp>
+
 #include "loading/capsule_builder.hpp"
 #include "loading/manifest_reader.hpp"
 #include "support/throws_error.hpp"

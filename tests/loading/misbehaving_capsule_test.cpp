@@ -13,6 +13,8 @@
 #include <ostream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/host_guard.hpp"
 #include "loading/capsule_builder.hpp"
 #include "support/throws_error.hpp"

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
+
 #include "loading/capsule_builder.hpp"
 #include "loading/opened_capsule.hpp"
 #include "support/mutator.hpp"

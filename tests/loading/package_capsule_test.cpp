@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <ostream>
 
+#include <nlohmann/json.hpp>
+
 #include "loading/capsule_builder.hpp"
 #include "support/elf_writer.hpp"
 #include "support/throws_error.hpp"

@@ -13,6 +13,8 @@
 #include <sstream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/http_get.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/call_meter.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "vcap/capsule/base_backend.hpp"

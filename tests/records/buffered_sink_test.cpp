@@ -9,6 +9,8 @@
 #include <random>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/file_size_limit.hpp"
 #include "support/manual_clock.hpp"
 #include "support/pipeline_helpers.hpp"

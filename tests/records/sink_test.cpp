@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include <nlohmann/json.hpp>
 #include <opencv2/videoio.hpp>
 
 #include "support/file_size_limit.hpp"

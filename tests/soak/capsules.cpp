@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "support/program_capsule.hpp"
 #include "vcap/capsule/base_backend.hpp"
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/operation_helpers.hpp"
 #include "vcap/base/error.hpp"
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
 #include "support/clip_writer.hpp"

@@ -8,6 +8,8 @@
 #include <random>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/pipeline_helpers.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"

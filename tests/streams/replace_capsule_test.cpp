@@ -3,6 +3,8 @@
 
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/log.hpp"

@@ -5,6 +5,8 @@
 #include <semaphore>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "records/record_line.hpp"
 #include "support/clip_packets.hpp"
 #include "support/clip_writer.hpp"
@@ -198,7 +200,7 @@ TEST(SlicedStream, IsNotOpenedIfAConfigDoesNotFit) {
   info.stream_config_schema = {{"type", "object"},
                                {"properties", {{"line", {{"type", "integer"}}}}}};
   Pipeline pipeline({make_recent(std::move(info), 3)});
-  const std::map<std::string, nlohmann::json> wrong{{"r", {{"line", "x"}}}};
+  const std::map<std::string, JsonValue> wrong{{"r", {{"line", "x"}}}};
   const auto expect_refused = [&](StreamConfig config) {
     config.id = "s";
     config.source = std::make_unique<IndexedSource>(std::string(40, '.'));

@@ -6,6 +6,8 @@
 #include <random>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/operation_helpers.hpp"
 #include "vcap/base/error.hpp"
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <thread>
 
+#include <nlohmann/json.hpp>
+
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"

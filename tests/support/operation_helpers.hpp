@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "support/pipeline_helpers.hpp"
 #include "support/program_capsule.hpp"
 #include "vcap/base/error.hpp"

@@ -47,7 +47,7 @@ inline std::string recall(RecentState& state, std::int64_t warmup, bool every_fr
     state.recent.pop_front();
   while (!every_frame && state.recent.front().first < frame.index - warmup)
     state.recent.pop_front();
-  std::string all = std::to_string(state.info.seed) + state.info.config.dump();
+  std::string all = std::to_string(state.info.seed) + state.info.config->dump();
   for (const auto& [index, one] : state.recent) all += one + ",";
   return digest(all);
 }

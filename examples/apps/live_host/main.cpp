@@ -11,6 +11,7 @@
 //   detach gate
 // At the end of the input, the program waits for the streams that end by themselves.
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <vcap/vcap.hpp>
 

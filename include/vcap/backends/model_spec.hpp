@@ -6,12 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/backends/engine.hpp"
 #include "vcap/backends/model_runner.hpp"
 #include "vcap/backends/picture_input.hpp"
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 
 namespace vcap {
@@ -30,8 +31,8 @@ struct VCAP_EXPORT ModelSpec {
   std::string engine = "openvino";
   PictureInput input{};
   EngineSettings settings{};
-  std::vector<std::string> labels{};                 ///< names of the classes, by index
-  nlohmann::json output = nlohmann::json::object();  ///< for the reader of the outputs
+  std::vector<std::string> labels{};       ///< names of the classes, by index
+  JsonValue output = JsonValue::object();  ///< for the reader of the outputs
 
   /// Reads the capsule's JSON file of that name, and the file of labels that it names. The object
   /// "engine" of `config`, if there is one, takes precedence: it has what the host asks for
@@ -39,7 +40,8 @@ struct VCAP_EXPORT ModelSpec {
   /// (invalid_model_spec) that names the file, the field by its JSON pointer, its value and what is
   /// allowed.
   static ModelSpec read(const CapsuleFiles& files, std::string_view name,
-                        const nlohmann::json& config = {});
+                        const nlohmann::json& config);
+  static ModelSpec read(const CapsuleFiles& files, std::string_view name);
 
   /// A schema for CapsuleInfo::config_schema: an object whose only property is "engine", with
   /// "name", "precision", "goal", "streams", "threads", "cache_folder" and "cache_mib". A capsule

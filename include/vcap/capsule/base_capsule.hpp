@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/capsule/backend.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -42,7 +43,7 @@ class VCAP_EXPORT BaseCapsule {
 
  private:
   friend class Capsule;
-  nlohmann::json config_ = nlohmann::json::object();
+  JsonValue config_ = JsonValue::object();
 };
 
 }  // namespace vcap

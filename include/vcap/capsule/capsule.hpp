@@ -10,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
 #include "vcap/base/histogram.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/batching/batch_statistics.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_files.hpp"
@@ -48,7 +49,7 @@ class VCAP_EXPORT Capsule {
   struct Setup {
     CapsuleFiles files{};
     /// For BaseCapsule::config(), which also has the schema's defaults.
-    nlohmann::json config = nlohmann::json::object();
+    JsonValue config = JsonValue::object();
     std::vector<std::string> devices{};  ///< names to choose from; empty: discovered
     std::optional<BatchSizes> batch{};   ///< replaces CapsuleInfo::batch, also in info()
     bool inference_mode = true;          ///< false: no backend is loaded

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/batching/batch_policy.hpp"
 #include "vcap/capsule/device_mapper.hpp"
 #include "vcap/capsule/resource.hpp"
@@ -34,8 +35,8 @@ struct CapsuleInfo {
   std::optional<DeviceSet> device_set{};
   /// JSON Schemas (draft 7, docs/writing-a-capsule.md) of the config given at load and of a
   /// stream's config; null: any object is allowed.
-  nlohmann::json config_schema{};
-  nlohmann::json stream_config_schema{};
+  JsonValue config_schema{};
+  JsonValue stream_config_schema{};
   /// Absent: the capsule is stateless and sees frames of one stream in any order, concurrently.
   StreamStateFactory stream_state{};
   /// Bounded state: the state after a frame depends only on that frame and on this number of frames

@@ -7,9 +7,10 @@
 #include <memory>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 
 namespace vcap {
 
@@ -17,14 +18,14 @@ namespace vcap {
 struct StreamInfo {
   std::string id{};
   /// The stream's configuration for this capsule, as given when the stream was opened.
-  nlohmann::json config = nlohmann::json::object();
+  JsonValue config = JsonValue::object();
   /// For everything random in the state. For a stored video it is the same in every run, so that
   /// runs repeat exactly. It differs at each opening of a live source, and at each reset of a state
   /// that is not bounded (CapsuleInfo::warmup).
   std::uint64_t seed = 0;
   /// What the previous version's state saved (BaseStreamState::save), if a capsule is replaced
   /// while the stream runs; null: there is no saved state.
-  nlohmann::json saved{};
+  JsonValue saved{};
   int saved_by = 0;  ///< that version's number; 0 if nothing was saved
 };
 

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 
 namespace vcap {
 
@@ -32,7 +33,7 @@ struct Job {
   /// A capsule that the videos go through.
   struct CapsuleFile {
     std::filesystem::path path{};
-    nlohmann::json config = nlohmann::json::object();  ///< passed at load (LoadOptions::config)
+    JsonValue config = JsonValue::object();  ///< passed at load (LoadOptions::config)
   };
 
   /// A stored video, which becomes one stream.
@@ -42,8 +43,8 @@ struct Job {
     std::string id{};
     std::filesystem::path source{};
     std::optional<std::vector<std::string>> capsules{};  ///< absent: all
-    std::map<std::string, nlohmann::json> options{};     ///< by capsule; a JSON object each
-    std::map<std::string, nlohmann::json> config{};      ///< by capsule; for the stream's state
+    std::map<std::string, JsonValue> options{};          ///< by capsule; a JSON object each
+    std::map<std::string, JsonValue> config{};           ///< by capsule; for the stream's state
   };
 
   /// What is written into the folder for each video, under its id.

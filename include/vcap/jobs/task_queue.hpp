@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 
 namespace vcap {
 
@@ -49,7 +50,7 @@ class VCAP_EXPORT TaskQueue {
   /// The right of one worker to work on a task until a time. Thread safety: value.
   struct Lease {
     std::string task{};  ///< the task's id
-    nlohmann::json payload{};
+    JsonValue payload{};
     std::uint64_t number = 0;  ///< unique among the queue's leases
     int attempt = 1;           ///< 1 plus the attempts that failed before
   };

@@ -9,9 +9,8 @@
 #include <span>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/capsule/device.hpp"
 #include "vcap/loading/archive/archive_limits.hpp"
@@ -27,7 +26,7 @@ struct LoadOptions {
   bool inference_mode = true;
   /// For BaseCapsule::config(); must match the capsule's CapsuleInfo::config_schema. Not needed
   /// without inference_mode.
-  nlohmann::json config = nlohmann::json::object();
+  JsonValue config = JsonValue::object();
   /// Device names to choose from; empty: those that discover_devices(device_providers) finds.
   std::vector<std::string> devices{};
   std::vector<std::shared_ptr<const DeviceProvider>> device_providers{};

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule_info.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
@@ -40,7 +41,7 @@ struct Manifest {
   /// Every entry except the manifest, including libraries; sorted by path.
   std::vector<File> files{};
   /// Fields that this version of vcap does not know, by their JSON pointers; kept unchanged.
-  std::map<std::string, nlohmann::json> unknown{};
+  std::map<std::string, JsonValue> unknown{};
 };
 
 /// from_json throws InvalidArgument with the JSON pointer of the wrong field.

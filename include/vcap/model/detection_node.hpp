@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/model/bounding_box.hpp"
 #include "vcap/model/keypoint.hpp"
 #include "vcap/model/uuid.hpp"
@@ -27,7 +28,7 @@ struct VCAP_EXPORT DetectionNode {
   std::vector<Keypoint> keypoints{};                ///< named points of it, such as joints
   std::optional<std::vector<float>> encoding{};     ///< a vector; similar things have near ones
   std::optional<Uuid> track_id{};                   ///< the same for the same thing in other frames
-  nlohmann::json extra_data = nlohmann::json::object();  ///< anything else, an object by key
+  JsonValue extra_data = JsonValue::object();       ///< anything else, an object by key
 
   /// The smallest box around `coords`; throws InvalidArgument if there are no coords.
   BoundingBox bbox() const;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <random>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -22,8 +22,15 @@ class VCAP_EXPORT Uuid {
 
   /// From the system's source of randomness. Thread-safe.
   static Uuid random();
-  /// From the caller's engine; the same seed gives the same identifiers.
-  static Uuid random(std::mt19937_64& engine);
+  /// From the caller's engine of 64 random bits, such as std::mt19937_64; the same seed gives the
+  /// same identifiers.
+  template <typename Engine>
+  requires(Engine::min() == 0 &&
+           Engine::max() == std::numeric_limits<std::uint64_t>::max()) static Uuid
+      random(Engine& engine) {
+    const std::uint64_t high = engine();
+    return from_bits(high, engine());
+  }
   /// Parses the form "f81d4fae-7dec-41d0-a765-00a0c91e6bf6"; throws InvalidArgument.
   static Uuid parse(std::string_view text);
 
@@ -33,6 +40,9 @@ class VCAP_EXPORT Uuid {
   auto operator<=>(const Uuid&) const = default;
 
  private:
+  /// The bits, first to last; the version and the variant are overwritten.
+  static Uuid from_bits(std::uint64_t high, std::uint64_t low) noexcept;
+
   std::array<std::uint8_t, 16> bytes_{};
 };
 

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "vcap/base/json_value.hpp"
 #include "vcap/model/option_values.hpp"
 #include "vcap/records/sink.hpp"
 #include "vcap/sources/sampler.hpp"
@@ -42,7 +41,7 @@ struct QuarantinePolicy {
 /// Consecutive rows of a stream that run as a stream of their own. Thread safety: value.
 struct StreamGroup {
   RowRange rows{};
-  std::map<std::string, nlohmann::json> config{};  ///< by capsule; replaces the stream's config
+  std::map<std::string, JsonValue> config{};  ///< by capsule; replaces the stream's config
 };
 
 /// How one stream runs. Moved into Pipeline::open_stream().
@@ -56,7 +55,7 @@ struct StreamConfig {
   std::optional<std::vector<std::string>> capsules{};
   std::map<std::string, OptionValues> options{};  ///< by capsule name; absent: the defaults
   /// By capsule name; configuration of the stream's state, see CapsuleInfo::stream_config_schema.
-  std::map<std::string, nlohmann::json> config{};
+  std::map<std::string, JsonValue> config{};
   OverflowPolicy overflow = OverflowPolicy::automatic;
   /// The most frames that are read and not yet recorded; 0: enough to keep the machine busy. With
   /// `drop_oldest`, so many frames may be begun, and one more, the newest, waits.

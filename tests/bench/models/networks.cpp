@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <nlohmann/json.hpp>
 #include <opencv2/videoio.hpp>
 
 #include "support/video.hpp"

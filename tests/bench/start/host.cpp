@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <vcap/core.hpp>
 
 #include "start/brightness.hpp"

@@ -3,6 +3,7 @@
 #include <vcap/core.hpp>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
 int main(int, char** argv) {

@@ -2,6 +2,7 @@
 #include <vcap/vcap.hpp>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
 int main(int, char** argv) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Declares schemas of its configs, and reports the configs that it got.
+#include <nlohmann/json.hpp>
+
 #include "fixture.hpp"
 
 namespace {

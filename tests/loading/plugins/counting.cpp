@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports how many backends were made since its library was loaded, and the address of that
 // counter.
+#include <nlohmann/json.hpp>
+
 #include "fixture.hpp"
 
 namespace {

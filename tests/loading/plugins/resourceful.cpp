@@ -3,6 +3,8 @@
 // each time. Its backends report what their hooks got.
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
+
 #include "fixture.hpp"
 
 namespace {

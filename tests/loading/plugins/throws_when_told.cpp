@@ -2,6 +2,8 @@
 // Throws in the function that "where" of its config names. "what" chooses a number or an exception.
 #include <stdexcept>
 
+#include <nlohmann/json.hpp>
+
 #include "fixture.hpp"
 
 namespace {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// A nlohmann::json for headers: they include only <nlohmann/json_fwd.hpp>, which compiles in a
+/// fraction of the time. Thread safety: value.
+///
+/// Takes the same values and braces as nlohmann::json, and converts to a reference to one. It has
+/// the functions that are used most; `->` gives all of them. Code that reads or changes the value
+/// includes <nlohmann/json.hpp>. Code that only passes it on, or assigns text, numbers and braces
+/// of them, needs no more than this header.
+class VCAP_EXPORT JsonValue {
+  /// nlohmann::json, looked up when a template is instantiated, where it must be complete.
+  template <typename>
+  struct Late {
+    using Json = nlohmann::json;
+  };
+
+ public:
+  JsonValue() noexcept;  ///< null
+  JsonValue(std::nullptr_t) noexcept : JsonValue() {}
+  JsonValue(const nlohmann::json& value);
+  JsonValue(nlohmann::json&& value) noexcept;
+  JsonValue(std::string_view text);
+  JsonValue(const std::string& text) : JsonValue(std::string_view(text)) {}
+  JsonValue(const char* text) : JsonValue(std::string_view(text)) {}
+  template <typename Number>
+    requires std::is_arithmetic_v<Number>
+  JsonValue(Number number) noexcept : JsonValue(Exact{}, widened(number)) {}
+  /// An object if each element is an array of a string and one more value; else an array.
+  JsonValue(std::initializer_list<JsonValue> elements);
+  /// From any other type that nlohmann::json takes, such as a std::vector.
+  template <typename Value>
+    requires(!std::derived_from<std::remove_cvref_t<Value>, JsonValue> &&
+             !std::same_as<std::remove_cvref_t<Value>, nlohmann::json> &&
+             !std::is_arithmetic_v<std::remove_cvref_t<Value>> &&
+             !std::convertible_to<Value, std::string_view>)
+  JsonValue(Value&& value) : JsonValue(typename Late<Value>::Json(std::forward<Value>(value))) {}
+
+  JsonValue(const JsonValue& other);
+  JsonValue(JsonValue&& other) noexcept;
+  JsonValue& operator=(const JsonValue& other);
+  JsonValue& operator=(JsonValue&& other) noexcept;
+  ~JsonValue();
+
+  static JsonValue array();   ///< an empty array
+  static JsonValue object();  ///< an empty object
+
+  nlohmann::json* operator->() noexcept { return reinterpret_cast<nlohmann::json*>(storage_); }
+  const nlohmann::json* operator->() const noexcept {
+    return reinterpret_cast<const nlohmann::json*>(storage_);
+  }
+  nlohmann::json& operator*() noexcept { return *operator->(); }
+  const nlohmann::json& operator*() const noexcept { return *operator->(); }
+  operator nlohmann::json&() noexcept { return *operator->(); }
+  operator const nlohmann::json&() const noexcept { return *operator->(); }
+
+  /// As the functions of nlohmann::json with these names.
+  template <typename Key>
+  auto& operator[](Key&& key) {
+    return late<Key>()[std::forward<Key>(key)];
+  }
+  template <typename Key>
+  const auto& operator[](Key&& key) const {
+    return late<Key>()[std::forward<Key>(key)];
+  }
+  template <typename Key>
+  auto& at(Key&& key) {
+    return late<Key>().at(std::forward<Key>(key));
+  }
+  template <typename Key>
+  const auto& at(Key&& key) const {
+    return late<Key>().at(std::forward<Key>(key));
+  }
+  template <typename Key, typename Default>
+  auto value(Key&& key, Default&& otherwise) const {
+    return late<Key>().value(std::forward<Key>(key), std::forward<Default>(otherwise));
+  }
+  template <typename Key>
+  bool contains(Key&& key) const {
+    return late<Key>().contains(std::forward<Key>(key));
+  }
+  template <typename Type>
+  auto get() const {
+    return late<Type>().template get<Type>();
+  }
+  template <typename Json = nlohmann::json>
+  auto items() const {
+    return late<Json>().items();
+  }
+  template <typename Json = nlohmann::json>
+  bool empty() const noexcept {
+    return late<Json>().empty();
+  }
+  template <typename Json = nlohmann::json>
+  std::size_t size() const noexcept {
+    return late<Json>().size();
+  }
+
+  VCAP_EXPORT friend bool operator==(const JsonValue& a, const JsonValue& b);
+  VCAP_EXPORT friend bool operator==(const JsonValue& a, const nlohmann::json& b);
+  /// Writes the value as JSON, on one line.
+  VCAP_EXPORT friend std::ostream& operator<<(std::ostream& out, const JsonValue& value);
+  VCAP_EXPORT friend void to_json(nlohmann::json& json, const JsonValue& value);
+  VCAP_EXPORT friend void from_json(const nlohmann::json& json, JsonValue& value);
+
+ private:
+  struct Exact {};
+  JsonValue(Exact, bool value) noexcept;
+  JsonValue(Exact, std::int64_t value) noexcept;
+  JsonValue(Exact, std::uint64_t value) noexcept;
+  JsonValue(Exact, double value) noexcept;
+
+  template <typename Number>
+  static auto widened(Number number) noexcept {
+    if constexpr (std::same_as<Number, bool>)
+      return number;
+    else if constexpr (std::floating_point<Number>)
+      return static_cast<double>(number);
+    else if constexpr (std::unsigned_integral<Number>)
+      return static_cast<std::uint64_t>(number);
+    else
+      return static_cast<std::int64_t>(number);
+  }
+
+  template <typename Any>
+  typename Late<Any>::Json& late() noexcept {
+    return *operator->();
+  }
+  template <typename Any>
+  const typename Late<Any>::Json& late() const noexcept {
+    return *operator->();
+  }
+
+  /// The nlohmann::json, which is incomplete here.
+  alignas(8) std::byte storage_[16];
+};
+
+}  // namespace vcap
