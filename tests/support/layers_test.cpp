@@ -47,8 +47,7 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"streams", {"sources", "records", "plan", "workers", "observe", "loading"}},
     {"pipeline", {"streams"}},
     {"jobs", {"pipeline"}},
-    {"testing", {"pipeline"}},
-    {"cli", {"testing", "jobs", "backends", "algorithms"}},
+    {"cli", {"jobs", "backends", "algorithms"}},
 };
 
 /// The headers in include/vcap itself. They are for users and the command, not for other layers.
