@@ -156,7 +156,7 @@ TEST_F(DeviceTurnsTest, NoLongerCountsARequestThatHasRunForATurn) {
   for (auto& request : hanging.requests) done(*request);
 }
 
-TEST_F(DeviceTurnsTest, ExceptsAModelWithLongRunsFromTurns) {
+TEST_F(DeviceTurnsTest, GivesNoTurnsToAModelWithLongRuns) {
   OneModel slow = model(), fast = model();
   for (int i = 0; i < 30; ++i) {
     ask(*slow.requests[0]);
@@ -257,7 +257,7 @@ TEST_F(DeviceTurnsTest, KeepsNoPlaceFromModelsOfTheSameOwner) {
   done(*holder.requests[1]);
 }
 
-TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
+TEST_F(DeviceTurnsTest, ContinuesAfterAModelIsDestroyed) {
   OneModel first = model(), second = model();
   {
     OneModel holder = model();
@@ -271,7 +271,7 @@ TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
   done(*second.requests[0]);
 }
 
-TEST_F(DeviceTurnsTest, StartsEachRequestOnceAndIdlesForNobodyInThousandsOfRandomRounds) {
+TEST_F(DeviceTurnsTest, StartsEachRequestOnceWithoutIdlingInThousandsOfRandomRounds) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     struct Running {

@@ -172,7 +172,7 @@ TEST_F(ModelRunnerTest, RefusesAPictureThatCannotBeAnInput) {
   }
 }
 
-TEST_F(ModelRunnerTest, LetsASecondCallStartWhileTheTailOfTheFirstIsInFlight) {
+TEST_F(ModelRunnerTest, StartsASecondCallWhileTheLastRequestsOfTheFirstRun) {
   const auto runner = make();
   plan->hold();
   const auto read = [](auto, const auto&) {};
@@ -296,7 +296,7 @@ TEST_F(ModelRunnerTest, RefusesAWrongInputBeforeItCompiles) {
   EXPECT_EQ(plan->compiled, 0u);
 }
 
-TEST_F(ModelRunnerTest, IsHeldUpByANeighbourThatHangsForATurnAtMost) {
+TEST_F(ModelRunnerTest, WaitsAtMostOneTurnForAModelThatHangs) {
   const auto hanging = make();
   const auto pictures = pictures_of(8);
   plan->hold();

@@ -76,7 +76,7 @@ class JobRun : public testing::Test {
   const fs::path out_ = folder_ / "out";
 };
 
-TEST_F(JobRun, WritesOutputsForEachVideoAndDoesNothingTwice) {
+TEST_F(JobRun, WritesOutputsForEachVideoAndIsIdempotent) {
   add_clip("gate.avi", 20);
   add_clip("yard.avi", 12);
 

@@ -50,7 +50,7 @@ class ObservedRun : public testing::Test {
   const std::string gate_ = (folder_ / "gate").string();
 };
 
-TEST_F(ObservedRun, IsScrapedWhileItRuns) {
+TEST_F(ObservedRun, ServesMetricsWhileItRuns) {
   Command command(arguments("0"));
   ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
   ASSERT_TRUE(command.wait_for_err("/metrics\n"));

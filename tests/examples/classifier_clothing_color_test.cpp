@@ -37,7 +37,7 @@ struct ShirtCase {
 
 class ClothingColors : public testing::TestWithParam<ShirtCase> {};
 
-TEST_P(ClothingColors, AreNamedAsPeopleNameThem) {
+TEST_P(ClothingColors, HaveTheNamesThatPeopleUse) {
   const vcap::DetectionNode person = classify(painted_person(GetParam().shirt));
   EXPECT_EQ(person.attributes.at("upper_color"), GetParam().color);
   EXPECT_DOUBLE_EQ(confidence(person), 1);

@@ -45,7 +45,7 @@ TEST(OutputFile, LeavesNothingIfItIsNotCompleted) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(OutputFile, IsWrittenWhereItIsAskedTo) {
+TEST(OutputFile, WritesAtTheOffsetOfASeek) {
   const TemporaryFolder folder;
   OutputFile file(folder / "clip.mp4");
   file.write("0123456789");

@@ -176,7 +176,7 @@ TEST_F(MovingPeople, AreSearchedInTilesInWhichSomethingMovesUntilHeightsAreKnown
   EXPECT_FALSE(detector_.is_calibrated());
 }
 
-TEST_F(MovingPeople, AreNotPeopleThatTheNetworkFindsInTheBackground) {
+TEST_F(MovingPeople, ExcludePeopleThatTheNetworkFindsInTheBackground) {
   const Silhouette statue = someone(200, 200);
   for (int i = 0; i < 6; ++i) show({statue});
   const std::vector<Silhouette> both{statue, someone(150, 200)};

@@ -47,7 +47,7 @@ TEST(MovingBlobs, JoinAHeadThatIsSeparate) {
               ElementsAre(cv::Rect(100, 100, 20, 86)));
 }
 
-TEST(MovingBlobs, AreNoneInAMaskWithoutPixels) {
+TEST(MovingBlobs, AreNotFoundInAMaskWithoutPixels) {
   EXPECT_THAT(moving_blobs({}), IsEmpty());
   EXPECT_THAT(moving_blobs({cv::Mat1b(1, 1, uchar{255}), 1}), IsEmpty());
 }

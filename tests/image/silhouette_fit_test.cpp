@@ -157,7 +157,7 @@ TEST(SilhouetteFit, EndsOnAFullMaskAndOnBlobsOutsideThePicture) {
   EXPECT_THAT(SilhouetteFit().fit(full, far, kHeights), IsEmpty());
 }
 
-TEST(SilhouetteFit, TakesPicturesOfAnySize) {
+TEST(SilhouetteFit, AcceptsPicturesOfAnySize) {
   for (const cv::Size size : {cv::Size(1, 1), {1, 40}, {40, 1}, {3, 7}})
     for (const uchar value : {uchar{0}, uchar{255}}) {
       const Foreground mask{cv::Mat1b(size, value), 1};

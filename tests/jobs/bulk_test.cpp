@@ -78,7 +78,7 @@ struct SliceCase {
 
 class BulkSlices : public BulkTest, public testing::WithParamInterface<SliceCase> {};
 
-TEST_P(BulkSlices, AreMadeOnlyWhenTheyPay) {
+TEST_P(BulkSlices, AreMadeOnlyIfTheySaveTime) {
   for (int i = 0; i < GetParam().videos; ++i)
     add_clip("clip" + std::to_string(i), GetParam().frames);
   job_.outputs.video = GetParam().clip;
@@ -271,7 +271,7 @@ TEST_F(BulkTest, ReportsFailedFramesAlsoInALaterRun) {
   }
 }
 
-TEST_F(BulkTest, GoesOnAfterAStopAtAnyRecord) {
+TEST_F(BulkTest, ResumesAfterAStopAtAnyRecord) {
   add_clip("gate", 24);
   add_clip("yard", 8);
   job_.slices = 4;

@@ -103,7 +103,7 @@ class JobFolderTest : public testing::Test {
   const fs::path outputs_ = temporary_ / "out";
 };
 
-TEST_F(JobFolderTest, GivesOutputsTheirNamesWhenTheyAreWhole) {
+TEST_F(JobFolderTest, GivesOutputsTheirNamesWhenTheyAreComplete) {
   JobFolder folder(outputs_, kStamp);
   EXPECT_FALSE(folder.plan("gate"));
   EXPECT_TRUE(folder.begin("gate", {"a", "b"}));

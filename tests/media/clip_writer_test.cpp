@@ -132,7 +132,7 @@ TEST_P(ClipOfAKind, IsReadableWhileItIsWritten) {
         << "picture " << i;
 }
 
-TEST_P(ClipOfAKind, IsBetterAndLargerAtALowerNumber) {
+TEST_P(ClipOfAKind, IsBetterAndLargerAtALowerQualityNumber) {
   const TemporaryFolder folder;
   const auto [name, codec] = GetParam();
   std::vector<std::uintmax_t> sizes;
@@ -198,7 +198,7 @@ TEST_P(TimesOfAClip, BeginAtItsFirstPicture) {
   expect_times(times_in(folder / name), evenly(30));
 }
 
-TEST_P(TimesOfAClip, IncreaseIfThoseOfThePicturesDoNot) {
+TEST_P(TimesOfAClip, IncreaseEvenIfTimesOfPicturesDoNot) {
   const TemporaryFolder folder;
   const auto [name, codec] = GetParam();
   // Back to the start, then the same time again, then as before.
@@ -210,7 +210,7 @@ TEST_P(TimesOfAClip, IncreaseIfThoseOfThePicturesDoNot) {
                                          milliseconds(250), milliseconds(300), milliseconds(500)});
 }
 
-TEST_P(TimesOfAClip, StayInOrderIfTheyAreFinerThanTheContainers) {
+TEST_P(TimesOfAClip, StayInOrderIfTheContainersTimesAreCoarser) {
   const TemporaryFolder folder;
   const auto [name, codec] = GetParam();
   std::vector<nanoseconds> times;
@@ -319,7 +319,7 @@ TEST(ClipWriter, KeepsDrawnColours) {
   }
 }
 
-TEST(ClipWriter, IsLosslessButForTheColoursAtQuality0) {
+TEST(ClipWriter, IsLosslessExceptForColoursAtQuality0) {
   const TemporaryFolder folder;
   write_clip_at(folder / "a.mp4", evenly(5), {.quality = 0});
   const cv::Mat seen = frames_in(folder / "a.mp4").at(4).image;

@@ -77,7 +77,7 @@ TEST(OptionValues, RefusesToGiveAValueInAnotherType) {
             "was asked for true or false (bool)");
 }
 
-TEST(OptionValues, TakesEveryMatchingCxxType) {
+TEST(OptionValues, AcceptsEveryMatchingCxxType) {
   OptionValues all = values();
   all.set("threshold", 0.75);
   EXPECT_EQ(all.get<double>("threshold"), 0.75) << "a double is not cut to an int";
@@ -205,7 +205,7 @@ TEST(OptionValues, MergesWholeNumbersAsJsonSchemaDefinesThem) {
   EXPECT_EQ(all.get<std::int64_t>("count"), 8);
 }
 
-TEST(OptionValues, TakesAnyJsonNumberForAFloat) {
+TEST(OptionValues, AcceptsAnyJsonNumberForAFloat) {
   OptionValues all({{"x", FloatOption{}}});
   all.merge(json::parse(R"({"x":18446744073709551615})"));
   EXPECT_EQ(all.get<double>("x"), 18446744073709551616.0);

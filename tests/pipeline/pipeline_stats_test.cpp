@@ -137,7 +137,7 @@ TEST(RateMeter, CountsTheLastTenWholeSeconds) {
   EXPECT_DOUBLE_EQ(meter.per_second(begin + seconds(60), begin), 0.0);
 }
 
-TEST(RateMeter, CountsFromItsBeginIfThatIsLater) {
+TEST(RateMeter, CountsFromItsStartIfThatIsLater) {
   const RateMeter::time_point begin{milliseconds(1000500)};
   RateMeter meter;
   for (int i = 0; i < 15; ++i) meter.add(begin + milliseconds(100) * i);

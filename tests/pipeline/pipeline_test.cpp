@@ -125,7 +125,7 @@ TEST(Pipeline, FindsNodesThatAppearBelowOthers) {
     EXPECT_EQ(person.children.at(0).attributes.at("mark"), "yes");
 }
 
-TEST(Pipeline, RecordsExceptionsOfACapsuleAndGoesOn) {
+TEST(Pipeline, RecordsExceptionsOfACapsuleAndContinues) {
   const auto failing = make_capsule(
       all_info("failing", "person"),
       [](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {

@@ -193,7 +193,7 @@ TEST(Plan, DoesNotTakeAPropertyFromNodesOfAnotherName) {
               ThrowsError<PlanError>(ErrorCode::unsatisfied_input, HasSubstr("capsule guard")));
 }
 
-TEST(Plan, NamesTheRingOfACycle) {
+TEST(Plan, NamesTheCapsulesOfACycle) {
   NodeDescription with_age = all("person");
   with_age.extra_data = {"age"};
   NodeDescription with_size = all("person");
@@ -335,7 +335,7 @@ TEST_F(UnfitCapsules, AreLeftOutWithThoseThatNeedThem) {
   expect_refused(capsules, plan);
 }
 
-TEST_F(UnfitCapsules, IncludeTheLastGivenCapsuleOfARing) {
+TEST_F(UnfitCapsules, IncludeTheLastGivenCapsuleOfACycle) {
   NodeDescription aged = all("person");
   aged.extra_data = {"age"};
   NodeDescription sized = all("person");

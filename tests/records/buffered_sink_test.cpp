@@ -121,7 +121,7 @@ TEST(BufferedSink, WritesEverythingInOrderBeforeItCloses) {
               ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("closed already")));
 }
 
-TEST(BufferedSink, HoldsUpNoStreamWhenItBlocks) {
+TEST(BufferedSink, BlocksNoStreamWhenItsSinkBlocks) {
   const auto blocked = std::make_shared<TestSink>();
   const std::shared_ptr<Sink> sink = make_buffered_sink(blocked, {.queue = 8});
   std::vector<std::int64_t> others;
@@ -336,7 +336,7 @@ TEST_F(SkippingSink, TriesEveryRecordWithoutAPause) {
   EXPECT_EQ(lost(*sink, "failed"), 4u);
 }
 
-TEST_F(SkippingSink, LetsItsStreamsGoOn) {
+TEST_F(SkippingSink, DoesNotEndItsStreams) {
   const auto disk = open_sink();
   disk->fails = [this](std::int64_t) { return failing_.load(); };
   std::vector<std::int64_t> others;

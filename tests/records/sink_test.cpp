@@ -70,7 +70,7 @@ TEST(JsonLinesSink, LeavesNoFileIfItIsNotClosed) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(JsonLinesSink, KeepsAnOlderFileUntilTheNewOneIsWhole) {
+TEST(JsonLinesSink, KeepsAnOlderFileUntilTheNewOneIsComplete) {
   const TemporaryFolder folder;
   std::ofstream(folder / "frames.jsonl") << "old\n";
   auto sink = make_json_lines_sink(folder / "frames.jsonl");
@@ -312,7 +312,7 @@ TEST(AnnotatedVideo, IsClosedOnce) {
   EXPECT_THAT(frames_in(folder / "clip.mp4"), SizeIs(1));
 }
 
-TEST_P(AnnotatedVideoSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
+TEST_P(AnnotatedVideoSink, KeepsNoFileIfOnlyAPartWasWritten) {
   const TemporaryFolder folder;
   const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
   bool failed = false;
@@ -337,7 +337,7 @@ TEST_P(AnnotatedVideoSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
   EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
 }
 
-TEST(JsonLinesSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
+TEST(JsonLinesSink, KeepsNoFileIfOnlyAPartWasWritten) {
   const TemporaryFolder folder;
   {
     const auto sink = make_json_lines_sink(folder / "frames.jsonl");
@@ -369,7 +369,7 @@ TEST(JsonLinesSink, SkipsRecordsThatDoNotFitIfLossesAreAllowed) {
   EXPECT_EQ(nlohmann::json::parse(written[1]).at("frame_index"), 4);
 }
 
-TEST(JsonLinesSink, EndsTheLineOfAPartThatItCannotTakeBack) {
+TEST(JsonLinesSink, EndsTheLineOfAPartThatItCannotRemove) {
   testing::internal::CaptureStdout();
   const auto sink = make_json_lines_sink("-");
   sink->allow_losses();

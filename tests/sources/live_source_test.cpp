@@ -24,7 +24,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(LiveSource, HasRisingTimesAndFailsWhenTheCameraHangsUp) {
+TEST(LiveSource, HasRisingTimesAndFailsWhenTheCameraDisconnects) {
   const Camera camera(50);
   const auto source = open_source(camera.url(), {.reconnect = {.max_attempts = 0}});
   EXPECT_TRUE(source->info().live);
@@ -74,7 +74,7 @@ class LiveSourceOnANetwork : public testing::Test {
   const KeptLog log_;
 };
 
-TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatHungUp) {
+TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatDisconnected) {
   const Camera camera(Visits{{.pictures = 30}, {.pictures = 30}});
   const auto [frames, failure] =
       read_to_failure(*open_source(camera.url(), {.reconnect = kAtOnce}));
@@ -261,7 +261,7 @@ TEST_F(LiveSourceOnATestClock, ShortensEachDelayAtRandom) {
   EXPECT_THAT(waits_, ElementsAre(milliseconds(80)));
 }
 
-TEST_F(LiveSourceOnATestClock, GoesOnAsOneStream) {
+TEST_F(LiveSourceOnATestClock, ContinuesAsOneStream) {
   const auto live = source({2, 0, 2}, {.max_attempts = 2});
   const auto [frames, failure] = read_to_failure(*live);
   ASSERT_EQ(frames.size(), 6u);

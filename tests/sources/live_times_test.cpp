@@ -71,7 +71,7 @@ TEST_F(LiveTimesTest, ShowNoGapForASlowCamera) {
   EXPECT_TRUE(after(40s, 87s).gap);
 }
 
-TEST_F(LiveTimesTest, GoOnWhenTheClockOfTheCameraIsSet) {
+TEST_F(LiveTimesTest, ContinueWhenTheClockOfTheCameraIsSet) {
   at_usual_pace(100s);
   const nanoseconds before = after(40ms, 100s + 40ms).pts;
   LiveTimes::Time time = after(40ms, 2s);
@@ -125,7 +125,7 @@ TEST_F(LiveTimesTest, RiseEvenIfTheOldConnectionWasAheadOfTheNew) {
   EXPECT_EQ(after(40ms, 40ms).pts, 99 * 40ms + 1ns + 40ms);
 }
 
-TEST_F(LiveTimesTest, GoOnIfSomePicturesHaveNoTime) {
+TEST_F(LiveTimesTest, ContinueIfSomePicturesHaveNoTime) {
   after(0ms, 0s);
   after(40ms, 40ms);
   EXPECT_EQ(after(45ms).pts, 85ms);

@@ -167,7 +167,7 @@ TEST_F(RtspSource, ReconnectsWhenAFrozenServerIsRestarted) {
   expect_one_reconnection(std::move(before), reading.get());
 }
 
-TEST_F(RtspSource, GivesUpAfterTheMaximumOfAttempts) {
+TEST_F(RtspSource, GivesUpAfterTheMaximumNumberOfAttempts) {
   auto server = std::make_unique<RtspServer>();
   const auto source = open_source(
       server->url(), {.reconnect = {.first_delay = milliseconds(10), .max_attempts = 3}});

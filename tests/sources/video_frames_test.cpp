@@ -292,7 +292,7 @@ TEST(VideoFrames, AreRefusedInAClipWithoutItsIndex) {
               ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("cut.mp4 cannot be")));
 }
 
-TEST(VideoFrames, AreRefusedInAFileOfSound) {
+TEST(VideoFrames, AreRefusedInAnAudioFile) {
   const TemporaryFolder folder;
   // A second of silence: 8000 samples of one byte.
   std::string wave(

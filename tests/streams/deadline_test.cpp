@@ -175,7 +175,7 @@ TEST_F(Deadline, ReportsTheStackOfWork) {
   log_.await("has come back");
 }
 
-TEST_F(Deadline, LetsOtherStreamsGoOn) {
+TEST_F(Deadline, DoesNotBlockOtherStreams) {
   Hanging hanging;
   Pipeline pipeline({make_capsule(detector_info("stuck", "person"), hanging.process())},
                     {.workers = 1, .clock = clock_});

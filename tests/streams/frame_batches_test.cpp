@@ -17,7 +17,7 @@ struct SizeCase {
   std::vector<std::size_t> batches;
 };
 
-TEST(FrameBatches, AreOfTheSizesThatSuitTheModel) {
+TEST(FrameBatches, HaveTheSizesThatSuitTheModel) {
   const SizeCase cases[] = {
       {0, {.maximum = 4}, {}},
       {1, {.maximum = 4}, {1}},
@@ -46,7 +46,7 @@ TEST(FrameBatches, AreOfTheSizesThatSuitTheModel) {
   }
 }
 
-TEST(FrameBatches, AreOfOneRoute) {
+TEST(FrameBatches, HaveFramesOfOnlyOneRoute) {
   const auto before = std::make_shared<const Route>();
   const auto after = std::make_shared<const Route>();
   FrameBatches batches({.maximum = 8}, 3);

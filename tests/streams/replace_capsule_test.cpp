@@ -118,7 +118,7 @@ TEST(ReplaceCapsule, TakesEffectAtAnExactFrameThatRecordsIt) {
   EXPECT_EQ(gate.end().frames, 4);
 }
 
-TEST(ReplaceCapsule, LeavesFramesInFlightToTheOldCapsule) {
+TEST(ReplaceCapsule, FinishesFramesInFlightOnTheOldCapsule) {
   Latch release;
   CapsuleInfo info = detector_info("detector", "person");
   auto old =
@@ -138,7 +138,7 @@ TEST(ReplaceCapsule, LeavesFramesInFlightToTheOldCapsule) {
   EXPECT_EQ(pipeline.stats().capsules.size(), 1u);
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheSavedStateOfTheOldCapsule) {
+TEST(ReplaceCapsule, ContinuesWithTheSavedStateOfTheOldCapsule) {
   const auto old = counter(1), newer = counter(2);
   Pipeline pipeline({old});
   StreamConfig config;
@@ -173,7 +173,7 @@ TEST(ReplaceCapsule, RefusesACapsuleThatDoesNotTakeAStreamsConfig) {
   gate.end();
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateOverVersionsWithoutAFrame) {
+TEST(ReplaceCapsule, ContinuesWithTheStateAcrossVersionsWithoutAFrame) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");
   for (int i = 0; i < 3; ++i) gate.play();
@@ -187,7 +187,7 @@ TEST(ReplaceCapsule, GoesOnWithTheStateOverVersionsWithoutAFrame) {
   EXPECT_EQ(count_in(gate.play()), 1) << "one between was to begin anew";
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateIfACapsuleComesBackBeforeAFrame) {
+TEST(ReplaceCapsule, ContinuesWithTheStateIfACapsuleReturnsBeforeAFrame) {
   const auto first = counter(1);
   Pipeline pipeline({first});
   Hand gate(pipeline, "gate");
@@ -230,7 +230,7 @@ TEST(ReplaceCapsule, NeverChangesTheSetOfCapsules) {
   EXPECT_THAT(record.replacements, IsEmpty());
 }
 
-TEST(ReplaceCapsule, BeginsAnewIfTheStateIsNotKept) {
+TEST(ReplaceCapsule, ResetsTheStateIfItIsNotKept) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");
   for (int i = 0; i < 3; ++i) gate.play();
@@ -238,7 +238,7 @@ TEST(ReplaceCapsule, BeginsAnewIfTheStateIsNotKept) {
   EXPECT_EQ(count_in(gate.play()), 1);
 }
 
-TEST(ReplaceCapsule, BeginsAnewAtADiscontinuity) {
+TEST(ReplaceCapsule, ResetsTheStateAtADiscontinuity) {
   Pipeline pipeline({counter(1)});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
@@ -249,7 +249,7 @@ TEST(ReplaceCapsule, BeginsAnewAtADiscontinuity) {
   EXPECT_EQ(count_in(*pipeline.next("gate")), 1);
 }
 
-TEST(ReplaceCapsule, GoesOnAtADiscontinuityThatTheStateOutlives) {
+TEST(ReplaceCapsule, ContinuesAtADiscontinuityThatKeepsTheState) {
   Pipeline pipeline({counter(1, {Discontinuity::gap})});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});

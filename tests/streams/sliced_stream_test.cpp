@@ -83,7 +83,7 @@ TEST_P(SlicedStreams, HaveTheRecordsOfARunInOneGo) {
   }
 }
 
-TEST_P(SlicedStreams, HaveThemAlsoForDamagedVideos) {
+TEST_P(SlicedStreams, HaveTheseRecordsForDamagedVideosToo) {
   for (unsigned seed = GetParam(); seed < GetParam() + 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Dice dice(seed);
@@ -107,7 +107,7 @@ TEST_P(SlicedStreams, HaveThemAlsoForDamagedVideos) {
 INSTANTIATE_TEST_SUITE_P(From, SlicedStreams, testing::Values(0u, 100u, 200u, 300u, 400u),
                          testing::PrintToStringParamName());
 
-TEST(SlicedStream, GoesOnInOrderWhenAVideoIsDamaged) {
+TEST(SlicedStream, ContinuesInOrderWhenAVideoIsDamaged) {
   for (const std::string frames :
        {"..........x.........", "x...................", "...................x",
         "....x..x.|....x....", "xxxxxxxxxx.........."}) {
@@ -254,7 +254,7 @@ TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
                                 "before the first one's records are";
 }
 
-TEST(SlicedStream, HasTheFramesOfADamagedVideoAsInOneGo) {
+TEST(SlicedStream, HasTheFramesOfADamagedVideoOfARunInOneGo) {
   const TemporaryFolder folder;
   int shorter = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -419,7 +419,7 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
                InvalidArgument);
 }
 
-TEST(Slices, AreLeftOutIfTheyDoNotPay) {
+TEST(Slices, AreNotMadeIfTheySaveNoTime) {
   const auto report_of = [](std::shared_ptr<Capsule> capsule, std::size_t frames,
                             std::unique_ptr<Source> source = nullptr) {
     Pipeline pipeline({std::move(capsule)});

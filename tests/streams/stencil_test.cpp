@@ -196,7 +196,7 @@ TEST(Stencil, HasOnlyOneFrameIfTheHostCallsTheCapsule) {
   }
 }
 
-TEST(Stencil, GoesOnOverSkippedFramesAndAReplacement) {
+TEST(Stencil, ContinuesAcrossSkippedFramesAndAReplacement) {
   Pipeline pipeline({make_window_noter("n", {{-1, 0}})});
   pipeline.open_stream({.id = "s",
                         .source = source_of("......"),

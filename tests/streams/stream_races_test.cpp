@@ -161,7 +161,7 @@ class Actor {
   std::map<std::string, Own> streams_;
 };
 
-TEST(StreamRaces, LoseNothing) {
+TEST(StreamRaces, LoseNoFrame) {
   set_log_hook([](LogLevel, std::string_view) {});
   {
     Pipeline pipeline({marker(1, false), make_detector("people", "person")},

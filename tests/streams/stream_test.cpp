@@ -371,7 +371,7 @@ TEST(Stream, PassesOnTheDiscontinuityOfADroppedFrame) {
   EXPECT_EQ(records[1].frame.discontinuity, Discontinuity::reconnect);
 }
 
-TEST(Stream, EndsAloneWhenItsSourceFails) {
+TEST(Stream, DoesNotEndOthersWhenItsSourceFails) {
   std::vector<std::string> log;
   set_log_hook([&log](LogLevel, std::string_view line) { log.emplace_back(line); });
   Pipeline pipeline({make_detector("detector", "person")});
@@ -393,7 +393,7 @@ TEST(Stream, EndsAloneWhenItsSourceFails) {
       << "at once, not only in the report";
 }
 
-TEST(Stream, EndsAloneWhenASinkFails) {
+TEST(Stream, DoesNotEndOthersWhenASinkFails) {
   Pipeline pipeline({make_detector("detector", "person")});
   std::atomic<std::int64_t> given{0};
   pipeline.open_stream({.id = "good", .source = make_source(200)});
@@ -520,7 +520,7 @@ TEST(Stream, IsInTheReportsWhileItRuns) {
   EXPECT_THAT(pipeline.reports(), IsEmpty());
 }
 
-TEST(Stream, DoesNotHoldUpOthersWhenItIsSlow) {
+TEST(Stream, DoesNotDelayOthersWhenItIsSlow) {
   // The slow stream holds one worker. The other worker must reach the frames of the quick stream,
   // although many frames of the slow one were there before.
   Latch slow_begun, go;

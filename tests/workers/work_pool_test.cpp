@@ -66,7 +66,7 @@ TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
   go.open();
 }
 
-TEST(WorkPool, LeavesToAWorkerTheLanesItPostsBeforeItReturns) {
+TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
   WorkPool pool(4);
   Latch done;
   int runs = 0;
@@ -98,7 +98,7 @@ TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
   EXPECT_EQ(pool.threads(), 2u);
 }
 
-TEST(WorkPool, LeavesToOthersTheLanesAReplacedWorkerPosts) {
+TEST(WorkPool, GivesLanesThatAReplacedWorkerPostsToOthers) {
   for (const bool other_sleeps : {false, true}) {
     WorkPool pool(2);
     Latch begun, go, ended;
