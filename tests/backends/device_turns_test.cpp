@@ -47,7 +47,7 @@ class DeviceTurnsTest : public testing::Test {
     request.started = false;
     turns.done(request.place, now);
   }
-  /// Makes 10 ms the model's typical run.
+  /// Makes the model's typical run last 10 ms.
   void run_often(OneModel& model) {
     for (int run = 0; run < 100; ++run) {
       ask(*model.requests[0]);

@@ -82,7 +82,7 @@ TEST(BatchPredictEach, FailsAllInputsWhenThereAreTooManyOutputs) {
   const auto careless = [](std::span<const int> inputs, Outputs& outputs) {
     for (std::size_t i = 0; i <= inputs.size(); ++i) try {
         outputs.add(7);
-      } catch (const BatchError&) {  // goes on as if nothing was thrown
+      } catch (const BatchError&) {  // continues as if nothing was thrown
       }
   };
   EXPECT_THAT(fates(careless, {1, 2}),

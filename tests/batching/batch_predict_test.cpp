@@ -86,7 +86,7 @@ TEST(BatchIsolation, FindsOneBadInputAmongFortyInFewPredictions) {
       return throw_at_negatives(batch);
     };
     ASSERT_EQ(answers_of_one_batch(counted, inputs, {.isolate_failures = true}), expected);
-    // One call for the batch, six for halves, one for the bad input, one for those behind it.
+    // One call for the batch, six for halves, one for the bad input, one for the inputs after it.
     ASSERT_LE(predictions, 9) << bad;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap eval with valid input. Its figures can be computed by hand.
+// Tests of vcap eval with valid input, whose figures can be computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -176,7 +176,7 @@ TEST_F(JobRun, RefusesArgumentsThatDoNotApplyToJobs) {
   }
 }
 
-/// A job whose capsule waits at a gate in the second of two clips, so that a run is still going on.
+/// A job whose capsule waits at a gate in the second of two clips, so that the run has not ended.
 class JobAtAGate : public JobRun {
  protected:
   JobAtAGate() {
@@ -189,7 +189,7 @@ class JobAtAGate : public JobRun {
   }
   ~JobAtAGate() override { ::close(opened_); }
 
-  /// Opens the gate permanently. Does not wait until the capsule is there.
+  /// Opens the gate permanently. Does not wait for the capsule.
   void open_gate() { opened_ = ::open(gate_.c_str(), O_RDWR | O_CLOEXEC); }
 
   const std::string gate_ = (folder_ / "fifo").string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap run --metrics, scraped while the capsule waits at a gate, and vcap run --trace.
+// Tests of vcap run --metrics, read while the capsule waits at a gate, and of vcap run --trace.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -343,7 +343,7 @@ TEST(MetricsServer, LeavesTheHostsSignalsAlone) {
     EXPECT_EQ(after.sa_handler, before.sa_handler);
     for (int i = 0; i < 20; ++i)
       LoopbackConnection(server.port()).send("GET /metrics HTTP/1.0\r\n\r\n");
-    scrape(server);  // clients that hung up early did no harm
+    scrape(server);  // clients that disconnected early did no harm
   }
   ::sigaction(SIGPIPE, nullptr, &after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);

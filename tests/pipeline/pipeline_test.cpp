@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline does with the nodes of a frame.
+// Tests of how a pipeline handles the nodes of a frame.
 #include "vcap/pipeline/pipeline.hpp"
 
 #include <gmock/gmock.h>

@@ -80,7 +80,7 @@ std::vector<std::int64_t> indexes(std::int64_t first, std::int64_t last) {
   return all;
 }
 
-/// The sink's thread needs a moment to count what it has done.
+/// Waits, since the sink's thread needs a moment to count what it has done.
 void until(const std::function<bool()>& holds) {
   while (!holds()) std::this_thread::yield();
 }

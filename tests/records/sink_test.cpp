@@ -221,7 +221,7 @@ TEST(AnnotatedVideo, RefusesWrongCodecsAndQualitiesBeforeItMakesAFile) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-/// Frames of real footage, which differ from what the encoders are tried with elsewhere.
+/// Frames of real footage; other tests of encoders use generated pictures.
 std::vector<Frame> footage_frames(int count) {
   const auto source = open_source(footage().string());
   std::vector<Frame> frames;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras on the network, and what happens to a stream when they hang up or fall silent.
+// Cameras on the network, and what happens to a stream when they disconnect or fall silent.
 #include <gmock/gmock.h>
 
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored sources from any frame on give the same frames as when they are read from the beginning.
+// A stored source that is read from any frame on gives the same frames as from the beginning.
 #include "vcap/sources/random_access.hpp"
 
 #include <gmock/gmock.h>

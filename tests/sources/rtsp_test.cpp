@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras by RTSP that die, freeze and come back. The server is other software (GStreamer's), in
-// its own process.
+// Tests of cameras by RTSP that end, freeze and return. The server is other software (GStreamer),
+// in its own process.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A server takes a second or so to start; attempts go on for half a minute.
+/// A server takes a second or so to start; attempts continue for half a minute.
 constexpr ReconnectPolicy kAgain{
     .first_delay = milliseconds(50), .max_delay = milliseconds(100), .max_attempts = 400};
 constexpr SourceOptions kPatient{.reconnect = kAgain};
@@ -60,7 +60,7 @@ std::vector<Frame> read_past_reconnection(Source& source) {
   return frames;
 }
 
-/// Expects one stream that was lost once: its indexes and times go on.
+/// Expects one stream that was lost once: its indexes and times continue.
 void expect_one_reconnection(std::vector<Frame> before, std::vector<Frame> after) {
   for (Frame& frame : after) before.push_back(std::move(frame));
   expect_one_stream(before);

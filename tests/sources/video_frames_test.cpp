@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored videos: their pictures and times, from any place on.
+// Tests of stored videos: their pictures and times, read from any frame on.
 #include <gmock/gmock.h>
 
 #include <algorithm>

@@ -340,7 +340,7 @@ TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
   EXPECT_EQ(pipeline.next("other")->errors.at(0).code, "deadline_exceeded");
   latches.release.open();
   latches.left.wait();  // nothing else waits for this
-  // Both streams go on when their calls have returned.
+  // Both streams continue when their calls have returned.
   for (const auto& [id, feed] : {std::pair("bad", &feed_of_bad), std::pair("other", &other)}) {
     FrameRecord record;
     do {

@@ -59,8 +59,8 @@ TEST(FrameBatches, HaveFramesOfOnlyOneRoute) {
   EXPECT_TRUE(batches.begin_call().empty());
 }
 
-/// What Stream does: add() and a call of end_call() that returns true ask for begin_call(). That
-/// request may be served at any later time.
+/// Acts like Stream: each add(), and each end_call() that returns true, requests a begin_call(),
+/// which may follow at any later time.
 TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
   static constexpr std::uint64_t kFrames = 4;
   for (std::size_t most_calls = 1; most_calls <= 2; ++most_calls) {

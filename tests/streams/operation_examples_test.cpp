@@ -67,7 +67,7 @@ class Brightness final : public vcap::BaseStreamState {
   double add(double brightness) {
     recent_.push_back(brightness);
     if (recent_.size() > 4) recent_.pop_front();
-    // Summed up anew: what is added and taken away again leaves a rounding behind.
+    // Summed again each time: to add and later subtract a value leaves a rounding error.
     return std::accumulate(recent_.begin(), recent_.end(), 0.0) /
            static_cast<double>(recent_.size());
   }

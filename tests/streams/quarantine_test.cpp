@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capsule that keeps failing is left out for a while; all else goes on as before.
+// Tests of quarantine: a capsule that keeps failing is left out for a while; the rest continues.
 #include "streams/quarantine.hpp"
 
 #include <gmock/gmock.h>

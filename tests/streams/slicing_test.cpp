@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of rows, and which frames a slice must be given for its records to be right.
+// Tests of sets of rows, and of the frames that a slice must be fed so that its records are right.
 #include <gmock/gmock.h>
 
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capsules with a stencil see of a stream.
+// Tests of the frames that capsules with a stencil see.
 #include <gmock/gmock.h>
 
 #include <algorithm>

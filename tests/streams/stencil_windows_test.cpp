@@ -84,7 +84,7 @@ TEST(StencilWindows, HoldTheFramesAtTheOffsets) {
   }
 }
 
-/// Frames begin in order; their nodes arrive in any order. Whatever the order, each frame goes on
+/// Frames begin in order; their nodes arrive in any order. Whatever the order, each frame continues
 /// once, with the nodes of its neighbours.
 TEST(StencilWindows, GiveEachFrameItsWindowOnceInEverySchedule) {
   static constexpr std::uint64_t kFrames = 4;

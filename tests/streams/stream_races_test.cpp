@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that open, push, pull, set options, replace, fail and close, all at once, on one
-// pipeline.
+// Threads open, push, pull, set options, replace, fail and close at the same time on one pipeline.
 #include <gmock/gmock.h>
 
 #include <map>

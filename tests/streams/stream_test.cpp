@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline does with streams: state, options, drops, failures, ends.
+// Tests of streams in a pipeline: state, options, drops, failures, ends.
 #include <gmock/gmock.h>
 
 #include <set>

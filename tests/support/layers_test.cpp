@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layer includes only layers under it, and public headers show no other library than OpenCV's
-// core and nlohmann_json (docs/architecture.md). The tests read every #include of the tree.
+// A layer includes only layers under it. Public headers include no other library than OpenCV's core
+// and nlohmann_json (docs/architecture.md). The tests read every #include of the tree.
 #include <gmock/gmock.h>
 
 #include <filesystem>
