@@ -285,7 +285,7 @@ TEST_F(ModelRunnerTest, TellsTheBatchPolicyHowManyWorkersKeepTheDeviceBusy) {
 TEST_F(ModelRunnerTest, AsksForNoMoreWorkersThanRequestsThatRunOnTheHostsCores) {
   plan->requests = 7;
   plan->parallel_requests = 5;
-  EXPECT_EQ(make()->batch_policy().workers, 7u) << "two prepare the next pictures";
+  EXPECT_EQ(make()->batch_policy().workers, 7u) << "two workers prepare the next pictures";
   plan->runs_on_host = true;
   EXPECT_EQ(make()->batch_policy().workers, 5u);
 }

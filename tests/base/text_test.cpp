@@ -62,7 +62,7 @@ TEST(Suggestion, NamesTheNearestText) {
 
 TEST(Suggestion, IsEmptyWhenNothingIsNear) {
   EXPECT_EQ(suggestion("colour", Texts{"threshold", "scale_frame"}), "");
-  EXPECT_EQ(suggestion("x", Texts{"y"}), "") << "a short name is not another one misspelt";
+  EXPECT_EQ(suggestion("x", Texts{"y"}), "") << "a short name is not a misspelt other name";
   EXPECT_EQ(suggestion("threshold", Texts{}), "");
 }
 

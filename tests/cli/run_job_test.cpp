@@ -161,7 +161,7 @@ TEST_F(JobRun, RefusesInvalidJobs) {
     const Result result = test::vcap({"run", "--job", job(changes)});
     EXPECT_EQ(result.exit_code, 2) << result;
     EXPECT_THAT(result.err, HasSubstr(message));
-    EXPECT_FALSE(fs::exists(out_)) << "nothing is to be begun";
+    EXPECT_FALSE(fs::exists(out_)) << "the refused job has begun";
   }
 }
 
@@ -278,7 +278,7 @@ TEST_F(JobRun, ResumesWhereverItWasKilled) {
     for (const char* const name : {"videos", "finished"})
       fs::create_directories(out_ / ".vcap-job" / name);
     for (int runs = 0;; ++runs) {
-      ASSERT_LT(runs, 40) << "each run gets on";
+      ASSERT_LT(runs, 40) << "a run made no progress";
       const auto before = finished_in(out_);
       Watcher watcher;
       for (const auto& folder : {out_, out_ / ".vcap-job/videos", out_ / ".vcap-job/finished"})

@@ -126,7 +126,7 @@ TEST(TracedRun, WritesATraceOfEachFrame) {
   EXPECT_EQ(count("X", "read"), 5);
   EXPECT_EQ(count("X", "record"), 5);
   EXPECT_EQ(count("s", "frame"), 5);
-  EXPECT_EQ(count("t", "frame"), 10) << "through the capsule and the device";
+  EXPECT_EQ(count("t", "frame"), 10) << "calls of the capsule and of the device";
   EXPECT_EQ(count("f", "frame"), 5);
 }
 

@@ -88,7 +88,7 @@ TEST(ClassifierClothingColor, RefusesAPersonOutsideTheFrame) {
   const cv::Mat picture(240, 200, CV_8UC3, cv::Scalar::all(0));
   try {
     classify(picture, {300, 40, 64, 128});
-    FAIL() << "it named a colour";
+    FAIL() << "it named a colour instead of throwing";
   } catch (const vcap::InvalidArgument& error) {
     EXPECT_EQ(error.code(), vcap::ErrorCode::empty_crop);
   }

@@ -198,7 +198,7 @@ TEST_F(BulkTest, StoresResultsOnceWhenTasksAreHandedOutAgain) {
   EXPECT_EQ(report.done, 2);
   EXPECT_EQ(told, 2);
   EXPECT_EQ(queue->lost(), 6u);
-  EXPECT_EQ(calls, 99) << "what is stored is not made again";
+  EXPECT_EQ(calls, 99) << "stored slices were made again";
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 

@@ -116,7 +116,7 @@ TEST(BufferedSink, WritesEverythingInOrderBeforeItCloses) {
   EXPECT_EQ(stats.last_failure, std::nullopt);
 
   sink->close();
-  EXPECT_EQ(slow->closed, 1) << "twice is once";
+  EXPECT_EQ(slow->closed, 1) << "close() must be idempotent";
   EXPECT_THAT([&] { sink->write(numbered(50)); },
               ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("closed already")));
 }
@@ -287,7 +287,7 @@ TEST_F(SkippingSink, PausesAfterAFailureAndThenTriesAgain) {
   sink->write(numbered(1));
   sink->write(numbered(2));
   EXPECT_EQ(lost(*sink, "failed"), 3u);
-  EXPECT_EQ(disk->calls, 1) << "it is left alone";
+  EXPECT_EQ(disk->calls, 1) << "the sink is called during its pause";
 
   clock_->advance(1ns);
   sink->write(numbered(3));
@@ -450,7 +450,8 @@ class RandomSink final : public Sink {
     if (dice_() % 6 == 0) std::this_thread::yield();
     if (one_in_ > 0 && dice_() % one_in_ == 0) throw DiskGone("the disk is gone");
     const auto [last, fresh] = last_.try_emplace(record.stream_id, -1);
-    EXPECT_GT(record.frame.index, last->second) << "each stream in order, nothing twice";
+    EXPECT_GT(record.frame.index, last->second)
+        << "records of a stream must be in order and unique";
     last->second = record.frame.index;
     ++written;
   }

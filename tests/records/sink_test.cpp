@@ -97,7 +97,7 @@ TEST(JsonLinesSink, FailsWhenTheDeviceIsFull) {
               ThrowsError<OutputError>(
                   ErrorCode::output_write,
                   AllOf(HasSubstr("/dev/full"), HasSubstr("No space left on device"))));
-  EXPECT_THROW(sink->close(), OutputError) << "an incomplete output is not called complete";
+  EXPECT_THROW(sink->close(), OutputError) << "close() must fail if the output is incomplete";
 }
 
 TEST(JsonLinesSink, RefusesRecordsAfterItsClose) {
@@ -144,7 +144,7 @@ TEST_P(AnnotatedVideoSink, WritesAClipWithItsNodesDrawn) {
     one.objects.push_back(node_at("person", 40, 40));
     const cv::Mat before = one.frame.image.clone();
     sink->write(one);
-    EXPECT_EQ(cv::norm(before, one.frame.image, cv::NORM_INF), 0) << "the frame is not drawn on";
+    EXPECT_EQ(cv::norm(before, one.frame.image, cv::NORM_INF), 0) << "the frame was drawn on";
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   sink->close();
@@ -156,7 +156,7 @@ TEST_P(AnnotatedVideoSink, WritesAClipWithItsNodesDrawn) {
     EXPECT_EQ(image.size(), cv::Size(128, 96));
     EXPECT_GT(cv::norm(image, cv::Mat(image.size(), CV_8UC3, cv::Scalar::all(100)), cv::NORM_INF),
               50)
-        << "something is drawn";
+        << "nothing was drawn";
   }
   EXPECT_EQ(frames, 10);
 }
@@ -333,7 +333,7 @@ TEST_P(AnnotatedVideoSink, KeepsNoFileIfOnlyAPartWasWritten) {
   EXPECT_THAT([&] { sink->close(); },
               ThrowsError<OutputError>(ErrorCode::output_write,
                                        AllOf(HasSubstr(GetParam()), HasSubstr("not kept"))))
-      << "although there is room now";
+      << "close() must fail although there is room now";
   EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
 }
 

@@ -251,7 +251,7 @@ TEST_F(LiveSourceOnATestClock, WaitsLongerAfterEachFailedAttempt) {
   waits_.resize(5);
   EXPECT_THAT(waits_, ElementsAre(milliseconds(100), milliseconds(300), milliseconds(900),
                                   milliseconds(1000), milliseconds(100)))
-      << "and begins anew once there was a frame";
+      << "the delays must begin again after a frame";
 }
 
 TEST_F(LiveSourceOnATestClock, ShortensEachDelayAtRandom) {
@@ -376,7 +376,7 @@ TEST_F(LiveSourceOnATestClock, HasTheTimesOfTheCameraAndMarksMissingPictures) {
   for (const Frame& frame : frames) times.push_back(frame.pts);
   EXPECT_THAT(std::vector(times.begin(), times.begin() + 5),
               ElementsAre(seconds(0), seconds(1), seconds(2), seconds(9), seconds(10)));
-  EXPECT_GE(times[5], seconds(30)) << "by this machine's clock, across the loss";
+  EXPECT_GE(times[5], seconds(30)) << "times must follow this machine's clock across the loss";
   EXPECT_EQ(times[6] - times[5], seconds(1));
   EXPECT_THAT(frames_with(Discontinuity::gap, frames), ElementsAre(3, 4));
   EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(5));

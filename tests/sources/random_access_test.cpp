@@ -174,7 +174,8 @@ TEST(RandomAccess, IsAbsentForClipsThatCannotBeIndexed) {
   const std::string answer =
       "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(clip.size()) + "\r\n\r\n" + clip;
   const Camera server(std::vector<Camera::Visit>(2, {.answer = answer}));
-  EXPECT_FALSE(open_source(server.url())->random_access()) << "it would be fetched once more";
+  EXPECT_FALSE(open_source(server.url())->random_access())
+      << "an index would need a second download";
 }
 
 /// The clip has one destroyed packet. A read from any frame before it gives the same frames as a

@@ -113,10 +113,10 @@ TEST_F(RtspSource, StartsMidwayWithoutADamagedPicture) {
     return cv::norm(frame.image, frames[0].image, cv::NORM_INF) == 0;
   };
   const auto begin = std::ranges::find_if(whole, is_first);
-  ASSERT_NE(begin, whole.end()) << "its first picture is one of the clip's, whole and undamaged";
+  ASSERT_NE(begin, whole.end()) << "the first picture must be an undamaged picture of the clip";
   const std::int64_t index = begin->index;
   EXPECT_GT(index, 0);
-  EXPECT_EQ(index % 34, 0) << "a keyframe";
+  EXPECT_EQ(index % 34, 0) << "the first picture must be a keyframe";
   for (std::size_t i = 0; i < frames.size() && begin + static_cast<std::ptrdiff_t>(i) < whole.end();
        ++i) {
     const Frame& same = begin[static_cast<std::ptrdiff_t>(i)];
@@ -232,7 +232,8 @@ TEST_F(RtspSource, LeavesOtherStreamsAloneWhenItsServerDies) {
   pipeline.stop();
   EXPECT_EQ(pipeline.wait("going on").failure, std::nullopt);
   for (std::size_t i = 0; i < going_on.records.size(); ++i) {
-    EXPECT_EQ(going_on.records[i].frame.index, static_cast<std::int64_t>(i)) << "none is missing";
+    EXPECT_EQ(going_on.records[i].frame.index, static_cast<std::int64_t>(i))
+        << "a frame is missing";
     EXPECT_EQ(going_on.records[i].frame.discontinuity,
               i == 0 ? Discontinuity::start : Discontinuity::none);
   }

@@ -82,7 +82,7 @@ TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
       std::vector<Event> events;
       do {
         EXPECT_TRUE(taken.size() == added || requests > 0 || calls == most_calls)
-            << "frames wait, and nothing will take them";
+            << "frames wait, and no call will take them";
         events = {{added < kFrames,
                    [&] {
                      batches.add(job_of(added++));

@@ -110,7 +110,7 @@ TEST_F(FramesTogether, RunOneByOneIfTheBackendTakesOnlySingleFrames) {
   const auto records = run_all_at_once(capsule({.maximum = 8}, none), 20);
   expect_own_results(records);
   EXPECT_EQ(alone_, 20);
-  EXPECT_LE(asked, 2) << "once by each worker: it will not change its mind";
+  EXPECT_LE(asked, 2) << "asked again, although a worker already knows the answer";
 }
 
 TEST_F(FramesTogether, RunOneByOneIfABatchFails) {

@@ -247,7 +247,7 @@ TEST(StreamOverflow, DoesNotReportDropsAfterTheLastRecord) {
       12, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 3}, [](Frame& frame) {
         if (frame.index == 5) frame.discontinuity = Discontinuity::reconnect;
       });
-  ASSERT_EQ(records.size(), 3u) << "there was no room for the others, which no record follows";
+  ASSERT_EQ(records.size(), 3u) << "the last drops have no record after them";
   for (const FrameRecord& record : records) {
     EXPECT_TRUE(record.drops.empty());
     EXPECT_EQ(record.frame.discontinuity,

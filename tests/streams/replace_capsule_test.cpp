@@ -184,7 +184,7 @@ TEST(ReplaceCapsule, ContinuesWithTheStateAcrossVersionsWithoutAFrame) {
   EXPECT_EQ(record.replacements.size(), 2u);
   pipeline.replace_capsule(counter(4), {.keep_state = false});
   pipeline.replace_capsule(counter(5));
-  EXPECT_EQ(count_in(gate.play()), 1) << "one between was to begin anew";
+  EXPECT_EQ(count_in(gate.play()), 1) << "a version in between does not keep the state";
 }
 
 TEST(ReplaceCapsule, ContinuesWithTheStateIfACapsuleReturnsBeforeAFrame) {
@@ -308,7 +308,8 @@ TEST(ReplaceCapsule, KeepsTheOptionsOfStreams) {
   EXPECT_EQ(record.option_changes[0].value, OptionValue(0.75));
   EXPECT_THAT([&] { pipeline.replace_capsule(with_threshold(3, 0.5)); },
               ThrowsError<OptionError>(ErrorCode::option_range, HasSubstr("stream gate")));
-  EXPECT_EQ(gate.play().objects[0].extra_data["threshold"], 0.75) << "nothing has changed";
+  EXPECT_EQ(gate.play().objects[0].extra_data["threshold"], 0.75)
+      << "the refused replacement has changed the options";
 }
 
 TEST(ReplaceCapsule, ChangesNothingIfTheNewCapsuleDoesNotFit) {
@@ -340,7 +341,7 @@ TEST(ReplaceCapsule, ChangesNothingIfTheStateOfAStreamCannotBeOpened) {
   Hand first(pipeline, "first"), gate(pipeline, "gate");
   EXPECT_THAT([&] { pipeline.replace_capsule(newer); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("open already")));
-  EXPECT_EQ(newer->stream_count(), 1u) << "what was opened for the first stream is closed again";
+  EXPECT_EQ(newer->stream_count(), 1u) << "the state opened for the first stream must be closed";
   EXPECT_EQ(version_in(gate.play()), 1);
   EXPECT_EQ(version_in(first.play()), 1);
 }
@@ -379,7 +380,7 @@ TEST(ReplaceCapsule, GoesBackWhenTheNewCapsuleFailsInItsTrial) {
   while (record.replacements.empty()) record = gate.play();
   EXPECT_EQ(record.replacements[0].to_version, 1);
   EXPECT_EQ(version_in(record), 1);
-  EXPECT_EQ(count_in(record), 1) << "its state begins anew";
+  EXPECT_EQ(count_in(record), 1) << "the state must be reset";
   EXPECT_EQ(version_in(yard.play()), 1);
   gate.end();
   yard.end();
@@ -459,7 +460,7 @@ TEST(ReplaceCapsule, NeverGoesBackWhileFramesStream) {
   EXPECT_EQ(report.frames, static_cast<std::int64_t>(seen.size()));
   for (std::size_t i = 1; i < seen.size(); ++i) {
     EXPECT_GE(seen[i].first, seen[i - 1].first);
-    EXPECT_EQ(seen[i].second, seen[i - 1].second + 1) << "the state goes on";
+    EXPECT_EQ(seen[i].second, seen[i - 1].second + 1) << "the state must continue";
   }
 }
 

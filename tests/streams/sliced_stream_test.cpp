@@ -225,7 +225,7 @@ TEST(SlicedStream, RunsAsManySlicesAtOnceAsCores) {
         return DetectionNodes::all();
       })});
   run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(40, '.')), .slices = 2});
-  EXPECT_EQ(met, has_two_cores) << "the first frame waits for one of the other slice";
+  EXPECT_EQ(met, has_two_cores) << "the first frame waits for a frame of the other slice";
 }
 
 TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
@@ -250,8 +250,8 @@ TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
                         .slices = 2});
   EXPECT_EQ(pipeline.wait("s").frames, kFrames);
   EXPECT_GT(farthest, 4096);
-  EXPECT_LE(farthest, kMost) << "were nothing held back, the second slice would be through long "
-                                "before the first one's records are";
+  EXPECT_LE(farthest, kMost) << "without the bound, the second slice would end long before the "
+                                "records of the first slice are written";
 }
 
 TEST(SlicedStream, HasTheFramesOfADamagedVideoOfARunInOneGo) {
@@ -277,7 +277,7 @@ TEST(SlicedStream, HasTheFramesOfADamagedVideoOfARunInOneGo) {
                            serial))
           << slices << " slices";
   }
-  EXPECT_GE(shorter, 5) << "pictures were lost";
+  EXPECT_GE(shorter, 5) << "too few pictures were lost for this test";
 }
 
 TEST(SlicedStream, IsCompleteIfOnlyItsLookAheadIsDamaged) {
@@ -289,7 +289,8 @@ TEST(SlicedStream, IsCompleteIfOnlyItsLookAheadIsDamaged) {
               ElementsAreArray(serial.begin() + 2, serial.begin() + 8));
   StreamConfig bounded{.source = std::make_unique<IndexedSource>(frames), .max_frames = 14};
   bounded.slices = 3;
-  EXPECT_THAT(run(pipeline, std::move(bounded)), SizeIs(14)) << "not the frames behind it";
+  EXPECT_THAT(run(pipeline, std::move(bounded)), SizeIs(14))
+      << "frames after the selection were read";
 }
 
 TEST(Groups, FailWhenAVideoIsDamaged) {
@@ -327,7 +328,7 @@ TEST(SlicedStream, CallsCapsulesOnlyForTheFramesTheyNeed) {
   });
   Pipeline pipeline({counted, make_recent(noting_info("r", "k", false), 10)});
   run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(100, '.')), .slices = 5});
-  EXPECT_EQ(calls, 100) << "not for the warm-up of another";
+  EXPECT_EQ(calls, 100) << "called for the warm-up of another capsule";
 }
 
 std::shared_ptr<Capsule> make_counter(std::optional<std::int64_t> warmup, int most) {
@@ -455,7 +456,8 @@ TEST(Groups, AreStreamsOfTheirOwn) {
                      std::to_string(record.frame.pts / std::chrono::milliseconds(40)));
   EXPECT_THAT(places, ElementsAre("0:0s@0", "0:1@1", "0:2@2", "0:3@3", "1:0s@2", "1:1@3", "1:2@4",
                                   "1:3@5", "2:0s@19"));
-  EXPECT_NE(note_of(records[0], "k"), note_of(records[4], "k")) << "of another config";
+  EXPECT_NE(note_of(records[0], "k"), note_of(records[4], "k"))
+      << "the groups have different configs";
   EXPECT_THAT(record_line(records[4]), HasSubstr("\"group\":1,\"frame_index\":0"));
 }
 

@@ -124,8 +124,8 @@ TEST(Stream, PassesItsConfigurationAndSeedToTheState) {
   ASSERT_THAT(infos, SizeIs(4));
   EXPECT_EQ(infos[0].id, "gate");
   EXPECT_EQ(infos[0].config, nlohmann::json({{"zone", 7}}));
-  EXPECT_EQ(infos[0].seed, infos[1].seed) << "a stored source repeats";
-  EXPECT_NE(infos[2].seed, infos[3].seed) << "a live one does not";
+  EXPECT_EQ(infos[0].seed, infos[1].seed) << "seeds of a stored source must repeat";
+  EXPECT_NE(infos[2].seed, infos[3].seed) << "seeds of a live source must differ";
 }
 
 TEST(Stream, ResetsAStateAtADiscontinuityEvenIfThatFrameHasNoNode) {
@@ -150,7 +150,8 @@ TEST(Stream, ResetsAStateAtADiscontinuityEvenIfThatFrameHasNoNode) {
            }})});
   EXPECT_EQ(records[4].objects[0].extra_data.at("count"), 4);
   EXPECT_EQ(records[6].objects[0].extra_data.at("count"), 0);
-  EXPECT_EQ(records[6].frame.discontinuity, Discontinuity::none) << "records tell the frame's own";
+  EXPECT_EQ(records[6].frame.discontinuity, Discontinuity::none)
+      << "a record has the frame's own discontinuity";
 }
 
 TEST(Stream, AppliesAnOptionChangeAtExactlyTheReturnedFrame) {
@@ -382,7 +383,7 @@ TEST(Stream, DoesNotEndOthersWhenItsSourceFails) {
          if (frame.index == 6) throw SourceError(ErrorCode::source_read, "the cable is cut");
        }})});
   const StreamReport bad = pipeline.wait("bad");
-  EXPECT_EQ(bad.frames, 6) << "what was read before is answered";
+  EXPECT_EQ(bad.frames, 6) << "frames read before the failure must be recorded";
   EXPECT_EQ(bad.failure, "the cable is cut");
   EXPECT_THROW(std::rethrow_exception(bad.failure_cause), SourceError);
   const StreamReport good = pipeline.wait("good");
@@ -390,7 +391,7 @@ TEST(Stream, DoesNotEndOthersWhenItsSourceFails) {
   EXPECT_FALSE(good.failure);
   set_log_hook({});
   EXPECT_THAT(log, ElementsAre(AllOf(HasSubstr("stream bad"), HasSubstr("the cable is cut"))))
-      << "at once, not only in the report";
+      << "the failure must be logged at once";
 }
 
 TEST(Stream, DoesNotEndOthersWhenASinkFails) {
@@ -408,7 +409,7 @@ TEST(Stream, DoesNotEndOthersWhenASinkFails) {
   EXPECT_THROW(std::rethrow_exception(bad.failure_cause), OutputError);
   EXPECT_EQ(bad.frames, 6);
   EXPECT_EQ(bad.frames + dropped(bad), given);
-  EXPECT_LT(given, 500) << "its source is not read to the end";
+  EXPECT_LT(given, 500) << "the source was read to its end";
   EXPECT_EQ(pipeline.wait("good").frames, 200);
 }
 

@@ -39,7 +39,7 @@ TEST(InFlightLimiter, ReleasesAWaiterWithoutASlot) {
   waiting.join();
   EXPECT_FALSE(granted);
   limit.give_back(1);
-  EXPECT_TRUE(limit.try_take()) << "nobody waits any more";
+  EXPECT_TRUE(limit.try_take()) << "no waiter must be left";
 }
 
 TEST(InFlightLimiter, ServesWaitersBeforeNewcomers) {

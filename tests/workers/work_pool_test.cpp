@@ -79,7 +79,7 @@ TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
   });
   pool.post(again);
   done.wait();
-  EXPECT_EQ(pool.threads(), 1u) << "no other was needed";
+  EXPECT_EQ(pool.threads(), 1u) << "no other worker was needed";
 }
 
 TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
@@ -137,7 +137,7 @@ TEST(WorkPool, EndsWhileWorkIsWaiting) {
     go.open();
   }
   EXPECT_GE(runs, 1);
-  EXPECT_EQ(work.use_count(), 1) << "the pool let go of its lanes";
+  EXPECT_EQ(work.use_count(), 1) << "the pool must release its lanes";
 }
 
 }  // namespace
