@@ -2,11 +2,11 @@
 #
 # vcap_add_capsule(<name>
 #   SOURCES <file>...            the plugin's sources
-#   [FILES <path>|<name>=<path>...]  what else goes into the capsule, under its own or that name
-#   [LIBRARIES <target>...])     what the plugin links besides vcap::core
+#   [FILES <path>|<name>=<path>...]  further files of the capsule, under their own or the given name
+#   [LIBRARIES <target>...])     the libraries that the plugin links besides vcap::core
 #
 # Builds the plugin <name> and packs it into ${CMAKE_CURRENT_BINARY_DIR}/<name>.cap. The property
-# VCAP_CAPSULE_FILE of the target <name> holds that path; the target <name>_cap makes it.
+# VCAP_CAPSULE_FILE of the target <name> holds that path; the target <name>_cap packs the file.
 function(vcap_add_capsule name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;FILES;LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
@@ -22,7 +22,7 @@ function(vcap_add_capsule name)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
-    # What an author's machine has at hand is not what a host's has: no path of the build stays.
+    # Libraries on the author's machine may be missing on a host, so no search path of the build is kept.
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
 
   set(pack_arguments "")

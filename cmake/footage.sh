@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the path of vtest.avi (pedestrians, 795 frames, 768×576, 10 fps). Takes it out of Debian's
-# package opencv-doc, which is downloaded into the build folder and not installed. Beside it lie the
-# other clips of that package: Megamind.avi, which has a face in it, the same with damage
-# (Megamind_bugy.avi), and tree.avi; in the folder `pictures`, its photographs and drawings.
+# Prints the path of vtest.avi (pedestrians, 795 frames, 768×576, 10 fps). Takes it from Debian's
+# package opencv-doc, which is downloaded into the build folder and not installed. The same folder gets
+# the other clips of that package: Megamind.avi, which shows a face, a damaged copy of it
+# (Megamind_bugy.avi), and tree.avi. The folder `pictures` gets its photographs and drawings.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$root/build/footage
-video=$folder/vtest.avi  # the last one to be put there
+video=$folder/vtest.avi  # the last file to be put there
 if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ] || [ ! -d "$folder/pictures" ]; then
   mkdir -p "$folder"
   staging=$(mktemp -d "$folder/staging.XXXXXX")
   trap 'rm -rf "$staging"' EXIT
   cd "$staging"
-  # As root, apt would hand the download to a user who may not write here, and say so.
+  # As root, apt would download as a user who may not write here, and warn about it.
   download=(apt-get -qq -o APT::Sandbox::User=root download opencv-doc)
   if ! "${download[@]}" >log 2>&1; then
     # No package lists yet, or stale ones.

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs those Debian packages that vcap needs and that are missing. Needs root (or sudo) only then.
+# Installs the Debian packages that vcap needs and that are missing. Needs root (or sudo) only for that.
 #   cmake/install_dependencies.sh [GROUP …]
-# Groups: build (always), tests, bench, fuzz, format, docs, abi. What each package is for stands beside it.
+# Groups: build (always), tests, bench, fuzz, format, docs, abi. A comment says what each package is for.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
@@ -17,7 +17,7 @@ packages=(
   libsodium-dev                             # signatures and encryption of .cap files
   libutf8proc-dev                           # names in a .cap file: their normal form
   libcurl4-openssl-dev                      # resources that capsules fetch
-  libdeflate-dev                            # the packed files and checksums in a .cap file
+  libdeflate-dev                            # compressed files and checksums in a .cap file
   libavformat-dev libavcodec-dev            # videos and network streams: containers, codecs
   libavutil-dev libswscale-dev              # the same: their frames, from and to BGR
   libspdlog-dev                             # the default log
@@ -27,18 +27,18 @@ packages=(
 )
 tests=(
   libgtest-dev libgmock-dev
-  json-schema-test-suite                    # what a schema of draft 7 takes, by its makers
-  libssl-dev                                # certificates, and digests by another library
-  libzip-dev libarchive-dev python3         # a .cap file as three other readers see it
+  json-schema-test-suite                    # the makers' tests of JSON Schema, draft 7
+  libssl-dev                                # certificates, and digests of another library to compare with
+  libzip-dev libarchive-dev python3         # three other readers of a .cap file, to compare with
   python3-onnx                              # writes models for the inference engines
-  zlib1g-dev                                # packed files in a .cap file
+  zlib1g-dev                                # compressed files in a .cap file
   gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # the same, by a script
 )
 bench=(
   libssl-dev                                # loading by hand
   libbenchmark-dev python3-onnx
-  ffmpeg                                    # whose start vcap's own is compared with
+  ffmpeg                                    # its start is compared with that of vcap
 )
 fuzz=(clang libclang-rt-dev)                # libFuzzer
 format=(clang-format)
@@ -82,6 +82,6 @@ install() {
 }
 if ! with_ticks "installing packages" install; then
   cat "$log" >&2
-  echo "apt-get install failed; its words are above" >&2
+  echo "apt-get install failed; see its message above" >&2
   exit 1
 fi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts that install, build and run: nothing is silent for more than ten seconds.
+# For the scripts that install, build and run: no command is silent for more than ten seconds.
 #   . cmake/progress.sh
 
 # Runs a command. If it prints nothing for eight seconds, prints LABEL and the seconds since the script began.
@@ -17,7 +17,7 @@ with_ticks() {
   done
 }
 
-# Builds with Ninja by `cmake --build`; prints how far it is in percent, and what goes wrong.
+# Builds with Ninja by `cmake --build`; prints the progress in percent, and errors.
 #   build_with_progress LABEL FOLDER [--target …]
 build_with_progress() {
   local label=$1 line status percent='  0' last=-9

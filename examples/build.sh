@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, fetches the weights of networks, builds the vcap command, and builds and packs
-# the example capsules; those without weights are left out. Prints the build folder.
+# Installs missing packages, fetches the weights of networks, builds the vcap command, and builds and
+# packs the example capsules. Leaves out capsules whose weights are missing. Prints the build folder.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,12 +14,12 @@ exec 3>&1 >&2
 echo "[1/3] packages and weights"
 cmake/install_dependencies.sh
 cmake/footage.sh >/dev/null  # downloads it
-cmake/fetch_wheels.sh || echo "going on without these" >&2
+cmake/fetch_wheels.sh || echo "continuing without these" >&2
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 echo "[2/3] building"
 configured=()
-# The packages of tests may be missing; a build folder of the tests stays one.
+# The packages of tests may be missing, so a new build folder is without tests; an old one keeps them.
 [ -e "build/$preset/CMakeCache.txt" ] || configured=(-DVCAP_BUILD_TESTS=OFF)
 cmake --preset "$preset" "${configured[@]}" >build/configure.log || { cat build/configure.log; exit 1; }
 build_with_progress "[2/3] building" "build/$preset" --target examples vcap_cli

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same capsules on many clips, several at once, with outputs for each.
+# Runs the same capsules on many clips, several at once, with outputs for each clip.
 #   examples/bulk.sh [FOLDER]
-# Installs what is missing, builds, packs the example capsules, and runs a job of scene changes and
-# of what moves before the background over the clips of Debian's package opencv-doc, or over those
-# of a folder. Leaves out/bulk/job.json, and in out/bulk/results a .jsonl and a .txt for each clip.
-# Broken off and run again, it goes on; where all is done, it says so.
+# Installs missing packages, builds, packs the example capsules, and runs a job over the clips of
+# Debian's package opencv-doc, or of FOLDER. The job finds scene changes and moving things. It writes
+# out/bulk/job.json, and in out/bulk/results a .jsonl and a .txt for each clip.
+# If it is interrupted, run it again: it resumes the job. If everything is done, it says so.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,7 +14,7 @@ case "${1:-}" in
   -h | --help) sed -n '4,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   -*) echo "unknown option $1; see examples/bulk.sh --help" >&2; exit 2 ;;
 esac
-# A path is the caller's, not this folder's.
+# A path is relative to the caller's folder, not to this one.
 clips=${1:+$(realpath "$1")}
 cd "$root"
 build=$(examples/build.sh)

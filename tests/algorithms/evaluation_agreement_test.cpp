@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same figures as the public tools, on the random cases of evaluation_golden.py.
+// vcap's figures equal those of the public tools on the random cases of evaluation_golden.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

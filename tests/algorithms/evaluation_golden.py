@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes evaluation_golden.json: random cases, and what the public tools make of them.
+"""Writes evaluation_golden.json: random cases, and the figures that the public tools give for them.
 
     python -m venv venv && venv/bin/pip install pycocotools==2.0.11 trackeval==1.3.0 scikit-learn
     venv/bin/python evaluation_golden.py evaluation_golden.json
@@ -67,7 +67,7 @@ def detection_frame(rng, setup):
             ignored = int(not crowd and rng.random() < setup.get("ignored", 0))
             truth.append({"box": box, "area": area, "crowd": crowd, "ignored": ignored})
     for one in truth:
-        # Several boxes on one object are usual, and those on a crowd more so.
+        # Several boxes on one object are usual, and more boxes on a crowd.
         for _ in range(rng.poisson(3 if one["crowd"] else setup.get("per_object", 1))):
             found.append(jittered(rng, one["box"], setup.get("jitter", 0.08)))
     for _ in range(rng.poisson(setup.get("wrong", 1))):
@@ -209,7 +209,7 @@ def detection_cases():
     yield detection_case("more than 100 in a frame", [frames(2, wrong=120)], 0.5, 0.9)
     yield detection_case("three classes", [frames(crowds=0.1), frames(objects=2), frames(objects=9)])
     yield detection_case("a class without objects", [frames(), frames(objects=0), frames(wrong=3)])
-    # What lies exactly at a limit: IoUs of 0.5, 0.6, 0.75 and 0.9, and areas of 32² and 96².
+    # Values exactly at a limit: IoUs of 0.5, 0.6, 0.75 and 0.9, and areas of 32² and 96².
     limits = [
         {"truth": [square(0, 0, 10, 10)], "found": [{"box": [0, 0, 10, h], "score": h / 10}]}
         for h in (5, 6, 7.5, 9)
@@ -236,7 +236,7 @@ def detection_cases():
 
 
 def walk(rng, frames, setup):
-    """Objects that come, walk and go: for each frame, {id: box}, and the class of each id."""
+    """Objects that appear, walk and disappear: for each frame, {id: box}, and the class of each id."""
     truth = [{} for _ in range(frames)]
     classes = {}
     for i in range(setup.get("objects", 6)):
@@ -256,7 +256,7 @@ def walk(rng, frames, setup):
 
 
 def track(rng, truth, setup):
-    """What a tracker of some weaknesses makes of it."""
+    """The results of a tracker with some weaknesses."""
     number, ids = 1000, {}
     found = []
     for boxes in truth:

@@ -264,7 +264,7 @@ TEST(KalmanFilter, ContinuesExactlyFromASavedState) {
   EXPECT_EQ(restored, filter);
 }
 
-TEST(KalmanFilter, UsesANewMotionFromThenOn) {
+TEST(KalmanFilter, UsesNewMotionSettingsFromThenOn) {
   KalmanFilter filter = followed(10, 2), lively = filter;
   lively.set_motion({.acceleration = 3});
   filter.predict(milliseconds(500));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the optima that linear_assignment_test.cpp holds, as scipy finds them (pip install scipy).
+"""Prints the optima in linear_assignment_test.cpp, as scipy computes them (pip install scipy).
 
 The matrices come from the linear congruential generator x <- 1664525 x + 1013904223 mod 2^32
 (W. H. Press et al., "Numerical Recipes", 2nd edition, section 7.1), its upper 24 bits taken: each

@@ -51,7 +51,7 @@ Outcome brute_force(const cv::Mat1d& cost, int row = 0, unsigned taken = 0) {
   return best;
 }
 
-/// The pairs' number and cost. Checks that they are sorted by row, unique, and not forbidden.
+/// The number of the pairs and their cost. Checks that they are sorted by row, unique and allowed.
 Outcome outcome_of(const cv::Mat1d& cost, const Pairs& pairs) {
   Outcome outcome;
   std::set<int> columns;

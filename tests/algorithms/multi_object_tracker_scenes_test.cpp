@@ -84,7 +84,8 @@ TEST_P(TrackingScenes, GivesFewIdsToFalseDetections) {
   const Score score = in_crowds({.misses = 0.2, .false_per_frame = 0.5}, 12);
   EXPECT_LE(score.switches, 20);
   EXPECT_GT(score.coverage(), 0.76);
-  EXPECT_LT(score.false_boxes, score.boxes / 200) << "of one false box in 12 or so";
+  EXPECT_LT(score.false_boxes, score.boxes / 200)
+      << "the detector gives about one false box for 12 boxes";
 }
 
 TEST_P(TrackingScenes, FollowsPeopleHalfCoveredByUnsureDetections) {
@@ -132,7 +133,7 @@ TEST(TrackerRuns, GiveTheSameForTheSameSeed) {
   }
   EXPECT_EQ(ids.size(), other_ids.size());
   ids.merge(other_ids);
-  EXPECT_TRUE(other_ids.empty()) << "an id in both";
+  EXPECT_TRUE(other_ids.empty()) << "both runs have a common id";
 }
 
 TEST(TrackerRuns, ContinueExactlyFromTheStateSavedAtAnyFrame) {

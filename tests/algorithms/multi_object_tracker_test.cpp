@@ -159,7 +159,7 @@ TEST_F(MultiObjectTrackerTest, PredictsNeitherTentativeTracksNorAnythingByDefaul
   EXPECT_THAT(show_nobody(100).predicted, IsEmpty());
   set({.emit_lost_for = milliseconds(300)});
   show(200, 500, 0.6);
-  EXPECT_THAT(show_nobody(300).predicted, SizeIs(1)) << "the first one alone";
+  EXPECT_THAT(show_nobody(300).predicted, SizeIs(1)) << "only the first track is predicted";
 }
 
 TEST_F(MultiObjectTrackerTest, KeepsLabelsApart) {
@@ -204,7 +204,7 @@ TEST_F(MultiObjectTrackerTest, AveragesEncodingsOverTimeAndNotOverFrames) {
   const std::vector<double> few = turning(5), many = turning(30);
   EXPECT_NEAR(few[0], many[0], 0.06);
   EXPECT_NEAR(few[1], many[1], 0.06);
-  EXPECT_LT(many[1], std::sin(0.9)) << "the earlier looks count, too";
+  EXPECT_LT(many[1], std::sin(0.9)) << "earlier encodings count, too";
   EXPECT_GT(many[1], std::sin(0.3));
 }
 
@@ -230,7 +230,7 @@ TEST_F(MultiObjectTrackerTest, AcceptsASecondFrameAtTheSameTime) {
 TEST_F(MultiObjectTrackerTest, RefusesAFrameBeforeTheLast) {
   const auto id = show(100, 100);
   EXPECT_THROW(show(99, 100), InvalidArgument);
-  EXPECT_EQ(show(100, 100), id) << "nothing has changed";
+  EXPECT_EQ(show(100, 100), id) << "the refused call has changed the tracker";
   EXPECT_THROW(tracker_.update(nanoseconds::max(), {}), InvalidArgument);
 }
 

@@ -200,7 +200,7 @@ TEST(NonMaxSuppression, GivesNothingForNoBoxes) {
   EXPECT_EQ(non_max_suppression(DetectionNodes::all(), 0.5), DetectionNodes::all());
 }
 
-TEST(NonMaxSuppression, ReadsTheScoresOfNodesAndMovesThemWhole) {
+TEST(NonMaxSuppression, ReadsTheScoresOfNodesAndKeepsTheirFields) {
   const DetectionNode weak = node("a", kThree[0], {{"confidence", 0.4}});
   DetectionNode strong = node("b", kThree[1], {{"detection_confidence", 0.8}, {"confidence", 0.1}});
   strong.attributes["upper_color"] = "red";

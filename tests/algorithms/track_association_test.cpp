@@ -75,7 +75,7 @@ TEST(AssignBelow, AgreesWithExhaustiveSearchOnRandomCosts) {
       columns.push_back(column);
     }
     std::ranges::sort(columns);
-    EXPECT_EQ(std::ranges::adjacent_find(columns), columns.end()) << "a column twice";
+    EXPECT_EQ(std::ranges::adjacent_find(columns), columns.end()) << "a column is used twice";
     EXPECT_NEAR(sum, least(cost, 0.7), 1e-9) << "round " << round;
   }
 }
@@ -153,7 +153,7 @@ TEST_F(Cost, MixesInTheDistanceOfEncodings) {
   const cv::Mat1d cost = track_cost_matrix(views_, found, 0.2, settings);
   EXPECT_NEAR(cost(0, 0), 0, 1e-6);
   EXPECT_NEAR(cost(0, 1), 0.4 * 0.1 / 0.5, 1e-6);
-  EXPECT_NEAR(cost(0, 2), 0.4, 1e-6) << "as different as can be, but right where it should be";
+  EXPECT_NEAR(cost(0, 2), 0.4, 1e-6) << "another encoding, but exactly the predicted place";
   EXPECT_EQ(cost(0, 3), 0);
 }
 
@@ -180,9 +180,9 @@ TEST_F(Cost, FindsLostTracksByEncodingWithinReachOfTheirCentre) {
                                                {.box = {900, 100, 940, 200}, .encoding = {{1, 0}}}};
   const cv::Mat1d cost = track_cost_matrix(views_, found, 0.25);
   EXPECT_NEAR(cost(0, 0), 0.6, 1e-6);
-  EXPECT_EQ(cost(0, 1), kNo) << "other looks";
-  EXPECT_EQ(cost(0, 2), kNo) << "unknown looks";
-  EXPECT_EQ(cost(0, 3), kNo) << "nobody is so fast";
+  EXPECT_EQ(cost(0, 1), kNo) << "another encoding";
+  EXPECT_EQ(cost(0, 2), kNo) << "no encoding";
+  EXPECT_EQ(cost(0, 3), kNo) << "too far for any speed";
   EXPECT_EQ(cost(1, 0), kNo) << "not lost";
 }
 

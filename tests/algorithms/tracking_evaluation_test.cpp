@@ -110,7 +110,7 @@ TEST(CountTracking, LeavesOutBoxesThatMatchADistractor) {
                                .found = {{1, kLeft}, {2, kRight}, {3, box_of(200, 0, 10, 10)}}}};
   const TrackingCounts counts = count_tracking(frames);
   EXPECT_EQ(counts.truth_boxes, 1);
-  EXPECT_EQ(counts.found_boxes, 2) << "what matches a bystander is wrong";
+  EXPECT_EQ(counts.found_boxes, 2) << "a box that matches an object of another class is wrong";
   EXPECT_EQ(counts.matches, 1);
   EXPECT_THAT(counts.truth_lengths, ElementsAre(1));
 }

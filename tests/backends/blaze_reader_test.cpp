@@ -23,7 +23,7 @@ float logit(double confidence) {
   return static_cast<float>(std::log(confidence / (1 - confidence)));
 }
 
-/// Outputs for these settings without any candidate.
+/// Outputs for these settings that contain no candidate.
 MadeOutputs nothing_found(const BlazeSettings& settings, MadeOutputs outputs) {
   const std::size_t count = BlazeReader(settings).anchor_count();
   const std::size_t width = 4 + 2 * settings.keypoints.size();

@@ -47,7 +47,7 @@ class DeviceTurnsTest : public testing::Test {
     request.started = false;
     turns.done(request.place, now);
   }
-  /// Makes 10 ms the model's typical run.
+  /// Makes the model's typical run last 10 ms.
   void run_often(OneModel& model) {
     for (int run = 0; run < 100; ++run) {
       ask(*model.requests[0]);
@@ -81,7 +81,7 @@ TEST_F(DeviceTurnsTest, KeepsTheTurnForItsTimeWhileTheDeviceIsBusy) {
 
   now += 1ms;  // the turn ends
   done(*first.requests[0]);
-  EXPECT_TRUE(second.requests[0]->started) << "those that started a turn ago no longer count";
+  EXPECT_TRUE(second.requests[0]->started) << "requests that started a turn ago no longer count";
   EXPECT_FALSE(ask(*first.requests[0])) << "the turn is the second's, and the device is busy";
   EXPECT_TRUE(ask(*second.requests[1]));
   for (int i : {1, 2, 3}) done(*first.requests[i]);
@@ -95,9 +95,9 @@ TEST_F(DeviceTurnsTest, LetsAnotherModelStartWhileTheHolderLeavesAPartOfTheDevic
   OneModel holder = model(), other = model(), whole = model(1);
   EXPECT_TRUE(ask(*holder.requests[0]));
   EXPECT_TRUE(ask(*other.requests[0]));
-  EXPECT_FALSE(ask(*other.requests[1])) << "two halves are busy";
+  EXPECT_FALSE(ask(*other.requests[1])) << "both halves of the device are busy";
   EXPECT_FALSE(ask(*whole.requests[0]));
-  EXPECT_TRUE(ask(*holder.requests[1])) << "the holder is not held up";
+  EXPECT_TRUE(ask(*holder.requests[1])) << "the model with the turn does not wait";
   done(*holder.requests[1]);
   EXPECT_FALSE(other.requests[1]->started);
   done(*holder.requests[0]);
@@ -156,7 +156,7 @@ TEST_F(DeviceTurnsTest, NoLongerCountsARequestThatHasRunForATurn) {
   for (auto& request : hanging.requests) done(*request);
 }
 
-TEST_F(DeviceTurnsTest, ExceptsAModelWithLongRunsFromTurns) {
+TEST_F(DeviceTurnsTest, GivesNoTurnsToAModelWithLongRuns) {
   OneModel slow = model(), fast = model();
   for (int i = 0; i < 30; ++i) {
     ask(*slow.requests[0]);
@@ -167,7 +167,7 @@ TEST_F(DeviceTurnsTest, ExceptsAModelWithLongRunsFromTurns) {
   for (auto& request : slow.requests) EXPECT_TRUE(ask(*request)) << "it starts at once";
   for (auto& request : fast.requests) {
     done(*request);
-    EXPECT_TRUE(ask(*request)) << "it does not count";
+    EXPECT_TRUE(ask(*request)) << "this request does not count";
   }
   for (auto& request : slow.requests) done(*request);
   for (auto& request : fast.requests) done(*request);
@@ -195,12 +195,13 @@ TEST_F(DeviceTurnsTest, KeepsAPlaceOfTheHolderWhileAnotherOfItsRequestsRuns) {
     done(*holder.requests[0]);
     EXPECT_FALSE(other.requests[0]->started);
     EXPECT_TRUE(ask(*holder.requests[0]));
-    EXPECT_EQ(turns.grant_due(now), start + kTurn) << "of the request that still runs";
+    EXPECT_EQ(turns.grant_due(now), start + kTurn) << "the time of the request that still runs";
   }
   done(*holder.requests[0]);
   EXPECT_FALSE(other.requests[0]->started);
   done(*holder.requests[1]);
-  EXPECT_TRUE(other.requests[0]->started) << "at once: none of the holder runs any more";
+  EXPECT_TRUE(other.requests[0]->started)
+      << "at once, because no request of the holder runs any more";
   EXPECT_TRUE(ask(*other.requests[1])) << "both places are free";
   done(*other.requests[0]);
   done(*other.requests[1]);
@@ -257,7 +258,7 @@ TEST_F(DeviceTurnsTest, KeepsNoPlaceFromModelsOfTheSameOwner) {
   done(*holder.requests[1]);
 }
 
-TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
+TEST_F(DeviceTurnsTest, ContinuesAfterAModelIsDestroyed) {
   OneModel first = model(), second = model();
   {
     OneModel holder = model();
@@ -271,7 +272,7 @@ TEST_F(DeviceTurnsTest, GoesOnWithoutAModelThatHasGone) {
   done(*second.requests[0]);
 }
 
-TEST_F(DeviceTurnsTest, StartsEachRequestOnceAndIdlesForNobodyInThousandsOfRandomRounds) {
+TEST_F(DeviceTurnsTest, StartsEachRequestOnceWithoutIdlingInThousandsOfRandomRounds) {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {
     struct Running {

@@ -17,7 +17,7 @@ TEST(EngineDevices, AreTheFirstCpuIfTheEngineHasNothingElse) {
               ElementsAre("CPU:0"));
 }
 
-TEST(EngineDevices, AreRefusedIfTheEngineHasNoneOfThoseFound) {
+TEST(EngineDevices, AreRefusedIfTheEngineSupportsNoFoundDevice) {
   try {
     map_to_engine_devices("opencv_dnn").map({"GPU:0"});
     FAIL() << "mapped a GPU to an engine that has none";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that end while models still exist.
+// Programs that end while models still exist must not crash.
 #include <cstdlib>
 
 #include "backends/engine_conformance.hpp"

@@ -59,7 +59,7 @@ TEST_P(EngineValues, AreExactForEachLayoutColourMeanAndScale) {
     std::vector<double> mean, scale;
     double tolerance;
   };
-  // Powers of two and halves are not rounded, so that only the correct formula gives them.
+  // Powers of two and halves are not rounded, so only the correct formula gives them.
   const Numbers three[] = {
       {{0}, {1}, 0},        {{16}, {4}, 0},
       {{0}, {0.5}, 0},      {{16, 32.5, 64}, {2, 4, 0.5}, 0},

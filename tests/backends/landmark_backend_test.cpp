@@ -75,7 +75,7 @@ TEST_F(LandmarkBackendTest, GivesOnlyThePresenceBelowTheThreshold) {
   const OptionValues options({{"threshold", FloatOption{.default_value = 0.5}}});
   const DetectionNode face = process(0, options);
   EXPECT_EQ(face.extra_data.at("presence"), 0);
-  EXPECT_EQ(face.keypoints.size(), 1u) << "its own stay";
+  EXPECT_EQ(face.keypoints.size(), 1u) << "the node's own keypoints are lost";
   EXPECT_EQ(process(255, options).keypoints.size(), 3u);
 }
 

@@ -185,7 +185,8 @@ TEST_F(ModelCacheTest, LogsAModelThatCannotBeExported) {
 }
 
 TEST_F(ModelCacheTest, IsSharedByProcesses) {
-  // Each process writes and reads four keys, whose contents show the key. None may see half a file.
+  // Each process writes and reads four keys, whose contents show the key. No process may see a part
+  // of a file.
   std::vector<pid_t> processes;
   for (int process = 0; process < 4; ++process) {
     const pid_t child = ::fork();

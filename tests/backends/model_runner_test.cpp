@@ -172,7 +172,7 @@ TEST_F(ModelRunnerTest, RefusesAPictureThatCannotBeAnInput) {
   }
 }
 
-TEST_F(ModelRunnerTest, LetsASecondCallStartWhileTheTailOfTheFirstIsInFlight) {
+TEST_F(ModelRunnerTest, StartsASecondCallWhileTheLastRequestsOfTheFirstRun) {
   const auto runner = make();
   plan->hold();
   const auto read = [](auto, const auto&) {};
@@ -285,7 +285,7 @@ TEST_F(ModelRunnerTest, TellsTheBatchPolicyHowManyWorkersKeepTheDeviceBusy) {
 TEST_F(ModelRunnerTest, AsksForNoMoreWorkersThanRequestsThatRunOnTheHostsCores) {
   plan->requests = 7;
   plan->parallel_requests = 5;
-  EXPECT_EQ(make()->batch_policy().workers, 7u) << "two prepare the next pictures";
+  EXPECT_EQ(make()->batch_policy().workers, 7u) << "two workers prepare the next pictures";
   plan->runs_on_host = true;
   EXPECT_EQ(make()->batch_policy().workers, 5u);
 }
@@ -296,7 +296,7 @@ TEST_F(ModelRunnerTest, RefusesAWrongInputBeforeItCompiles) {
   EXPECT_EQ(plan->compiled, 0u);
 }
 
-TEST_F(ModelRunnerTest, IsHeldUpByANeighbourThatHangsForATurnAtMost) {
+TEST_F(ModelRunnerTest, WaitsAtMostOneTurnForAModelThatHangs) {
   const auto hanging = make();
   const auto pictures = pictures_of(8);
   plan->hold();

@@ -65,7 +65,7 @@ TEST(ModelSpec, PrefersTheSettingsOfTheHost) {
   EXPECT_EQ(spec.settings.precision, Precision::f32);
   EXPECT_EQ(spec.settings.goal, PerformanceGoal::throughput);
   EXPECT_EQ(spec.settings.streams, 4u);
-  EXPECT_EQ(spec.settings.threads, 3u) << "as the capsule says";
+  EXPECT_EQ(spec.settings.threads, 3u) << "the capsule's setting";
   EXPECT_EQ(spec.settings.cache_folder, std::nullopt);
   EXPECT_EQ(spec.settings.cache_bytes, std::uint64_t{5} << 20);
 }

@@ -43,13 +43,13 @@ def model(nodes, inputs, outputs, weights=(), domain=None, operations=11):
 
 
 def plus_one(shape):
-    """Gives its input back, plus one."""
+    """Gives its input plus one."""
     return model([node("Add", ["picture", "one"], ["values"])], [info("picture", shape)],
                  [info("values", shape)], [tensor("one", [1])])
 
 
 def weights_of_conv(inputs=3, outputs=2, side=3):
-    """1, 2, 3, … 7, 1, 2, …: what the tests compute in the same way."""
+    """1, 2, 3, … 7, 1, 2, …: the tests compute the same numbers."""
     count = outputs * inputs * side * side
     return (np.arange(count) % 7 + 1).reshape(outputs, inputs, side, side)
 
@@ -124,7 +124,7 @@ def arg_max():
 
 
 def own_size_only():
-    """Cannot take another size: its result has as many elements as its own size."""
+    """Accepts no other size: its result has as many elements as its own size."""
     return model([node("Reshape", ["picture", "shape"], ["values"])], [info("picture", PICTURE)],
                  [info("values", [1, 3 * HEIGHT * WIDTH])],
                  [tensor("shape", [1, 3 * HEIGHT * WIDTH], np.int64)])
@@ -141,7 +141,7 @@ def unknown_operation():
 
 
 def huge_constant():
-    """Adds a tensor of 2^40 elements, that takes a few bytes in the file, to the picture's sum."""
+    """Adds a tensor of 2^40 elements to the picture's sum. The tensor takes a few bytes in the file."""
     return model([node("ConstantOfShape", ["shape"], ["huge"]),
                   node("ReduceSum", ["huge"], ["sum"], axes=[0, 1], keepdims=0),
                   node("Add", ["picture", "sum"], ["values"])],
@@ -191,7 +191,7 @@ def slow():
 
 
 def ir(offset=0, shape=PICTURE):
-    """Adds a number, which lies in the .bin file, to the picture."""
+    """Adds a number from the .bin file to the picture."""
     dims = "".join(f"<dim>{length}</dim>" for length in shape)
     port = '<port id="{}" precision="FP32">' + dims + "</port>"
     return f"""<?xml version="1.0"?>

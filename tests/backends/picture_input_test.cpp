@@ -71,7 +71,7 @@ TEST(PictureInput, IsRefusedWithTheFieldItsValueAndTheAllowedRange) {
   refused([](auto& input) { input.sizes = {{8, 8}, {8, 8}}; }, "sizes", "repetitions");
 }
 
-TEST(ChooseSize, TakesTheFirstThatThePictureFitsInto) {
+TEST(ChooseSize, ChoosesTheFirstSizeThatFitsThePicture) {
   const std::vector<cv::Size> sizes{{10, 10}, {20, 10}, {40, 20}};
   struct Case {
     cv::Size picture;

@@ -101,7 +101,7 @@ TEST(ErrorCode, KeepsItsNumberAndName) {
   }
 }
 
-TEST(ErrorCode, HasNoNameOutsideTheListAbove) {
+TEST(ErrorCode, HasNoNameForANumberThatIsNotListed) {
   std::set<int> listed;
   for (const Code& code : kCodes) listed.insert(code.number);
   for (int number = 0; number < 1000; ++number) {

@@ -23,7 +23,7 @@ TEST(Quote, CutsALongTextShort) {
 }
 
 TEST(Quote, CutsBetweenCharacters) {
-  // "€" has three bytes. Wherever the cut falls, only whole characters may remain.
+  // "€" has three bytes. Whatever the length of the cut, only whole characters may remain.
   for (std::size_t before = 0; before < 3; ++before) {
     std::string text(before, 'a');
     for (int i = 0; i < 60; ++i) text += "€";
@@ -62,7 +62,7 @@ TEST(Suggestion, NamesTheNearestText) {
 
 TEST(Suggestion, IsEmptyWhenNothingIsNear) {
   EXPECT_EQ(suggestion("colour", Texts{"threshold", "scale_frame"}), "");
-  EXPECT_EQ(suggestion("x", Texts{"y"}), "") << "a short name is not another one misspelt";
+  EXPECT_EQ(suggestion("x", Texts{"y"}), "") << "a short name is not a misspelt other name";
   EXPECT_EQ(suggestion("threshold", Texts{}), "");
 }
 

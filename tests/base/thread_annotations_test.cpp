@@ -35,7 +35,7 @@ TEST(MutexLock, HoldsTheMutexToItsEndExceptBetweenUnlockAndLock) {
   EXPECT_TRUE(is_free(mutex));
 }
 
-TEST(MutexLock, LeavesAMutexThatItHasUnlocked) {
+TEST(MutexLock, DoesNotUnlockAMutexTwice) {
   Mutex mutex;
   {
     MutexLock lock(mutex, kAdaptive);

@@ -63,7 +63,7 @@ TEST(BatchPredictEach, FailsOnlyTheBadInputWhenFailuresAreIsolated) {
   };
   EXPECT_THAT(fates(counted, {1, 2, 3, 4, 5, -6, 7, 8, 9}, {.isolate_failures = true}),
               testing::ElementsAre("2", "4", "6", "8", "10", "negative", "14", "16", "18"));
-  EXPECT_EQ(predictions, 3) << "all, the one by itself, those behind it";
+  EXPECT_EQ(predictions, 3) << "the batch, the bad input by itself, the inputs after it";
 }
 
 TEST(BatchPredictEach, FailsInputsWithoutOutputs) {
@@ -82,7 +82,7 @@ TEST(BatchPredictEach, FailsAllInputsWhenThereAreTooManyOutputs) {
   const auto careless = [](std::span<const int> inputs, Outputs& outputs) {
     for (std::size_t i = 0; i <= inputs.size(); ++i) try {
         outputs.add(7);
-      } catch (const BatchError&) {  // goes on as if nothing was thrown
+      } catch (const BatchError&) {  // continues as if nothing was thrown
       }
   };
   EXPECT_THAT(fates(careless, {1, 2}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancellation, closing and destruction.
+// Tests of cancellation, closing and destruction.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

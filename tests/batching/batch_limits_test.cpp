@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of the queue, priorities and fairness, as callers see them.
+// Tests of the queue's bounds, of priorities and of fairness, from the caller's side.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -86,7 +86,7 @@ TEST(BatchIsolation, FindsOneBadInputAmongFortyInFewPredictions) {
       return throw_at_negatives(batch);
     };
     ASSERT_EQ(answers_of_one_batch(counted, inputs, {.isolate_failures = true}), expected);
-    // One call for the batch, six for halves, one for the bad input, one for those behind it.
+    // One call for the batch, six for halves, one for the bad input, one for the inputs after it.
     ASSERT_LE(predictions, 9) << bad;
   }
 }
@@ -335,7 +335,7 @@ TEST(BatchThreads, StartOnlyWhenTheyAreNeededAndEndWithClose) {
   executor.run(1);
   EXPECT_THAT(own(), ElementsAre("vcap-batch"));
   executor.run(1);
-  EXPECT_THAT(own(), ElementsAre("vcap-batch")) << "one is enough for one caller";
+  EXPECT_THAT(own(), ElementsAre("vcap-batch")) << "one worker is enough for one caller";
   executor.run(1, {.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1)});
   // The deadline thread sets its name when it first runs, and nothing waits for that.
   while (own() != std::multiset<std::string>{"vcap-batch", "vcap-deadlines"})

@@ -165,7 +165,7 @@ TEST(BatchQueue, TakesManyItemsAtOnceOfASingleStream) {
   queue.push('a', 1, {.count = 5});
   queue.push('A', 1, {.count = 2});
   EXPECT_EQ(queue.take(0ms, 3), "abc");
-  EXPECT_EQ(queue.take(0ms, 3), "de") << "of one call at a time";
+  EXPECT_EQ(queue.take(0ms, 3), "de") << "items of only one call at a time";
   EXPECT_EQ(queue.take(0ms, 3), "AB");
   EXPECT_TRUE(queue->empty());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy's time rules, with a clock that stands still until the test moves it.
+// Tests of the policy's time rules, with a clock that stands still until the test moves it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #   tests/bench/against.sh COMMIT GROUP[.NUMBER] [--rounds N]
 # Prints for each figure the ratio of the working tree to the commit: the median of N rounds (5), and
 # the lowest and highest. From five rounds on it says whether all of them were on one side of 1, which
-# happens by chance in one of sixteen figures. Sources of the commit that must differ, for it to build or to measure the
-# same, are kept as tests/bench/patches/COMMIT.patch. Measure on a machine that does nothing else.
+# happens by chance in one of sixteen figures. If sources of the commit must be changed to build or to
+# measure the same, the change is tests/bench/patches/COMMIT.patch. Use a machine without other load.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -40,7 +40,7 @@ cmake/install_dependencies.sh tests bench
 footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 
-# Checked out anew each time, with what an earlier build left; without files of an earlier patch.
+# Checked out again each time: keeps the files of an earlier build, but not those of an earlier patch.
 old=$root/build/against/$commit
 if [ -e "$old/.git" ]; then
   git -C "$old" checkout --quiet --force "$commit"

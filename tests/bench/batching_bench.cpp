@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request costs, how batches form, and what happens under load.
+// Measures the cost of a request, the formation of batches, and the behaviour under load.
 #include <vector>
 
 #include "batching/parts.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SDK costs over the same work written by hand.
+// Measures the cost of the SDK compared with the same work by hand.
 #include <cstdint>
 #include <cstdlib>
 #include <opencv2/objdetect.hpp>

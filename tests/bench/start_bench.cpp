@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process pays for vcap before its first frame, and a source file for vcap's headers.
+// Measures the time that vcap adds to a process before its first frame, and its headers to a
+// compile.
 #include <cstdio>
 #include <stdexcept>
 #include <string>

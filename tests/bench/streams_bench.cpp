@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline costs, how it keeps its streams apart, and what reading and
-// writing videos takes.
+// Measures the cost of a pipeline, the isolation of its streams, and the speed of reading and
+// writing videos.
 #include <cstdio>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backends that batch, in a capsule.
+// Tests of backends with batches, in a capsule.
 #include "vcap/capsule/base_backend.hpp"
 
 #include <atomic>

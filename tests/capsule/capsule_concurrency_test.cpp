@@ -202,7 +202,7 @@ class BusyCapsule : public testing::Test {
   std::unique_ptr<Capsule> capsule_;
 };
 
-TEST_F(BusyCapsule, TakesTheBackendWithTheLeastWorkload) {
+TEST_F(BusyCapsule, ChoosesTheBackendWithTheLeastWorkload) {
   load({{"GPU:0", 3}, {"GPU:1", 1}, {"GPU:2", 2}});
 
   capsule_->process_frame(frame_at(0));
@@ -211,7 +211,7 @@ TEST_F(BusyCapsule, TakesTheBackendWithTheLeastWorkload) {
   EXPECT_THAT(used_, ElementsAre("GPU:1", "GPU:1"));
 }
 
-TEST_F(BusyCapsule, TakesEquallyIdleBackendsInTurn) {
+TEST_F(BusyCapsule, ChoosesEquallyIdleBackendsInTurn) {
   load({{"GPU:0", 0}, {"GPU:1", 0}, {"GPU:2", 0}});
 
   for (int i = 0; i < 4; ++i) capsule_->process_frame(frame_at(i));

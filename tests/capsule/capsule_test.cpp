@@ -83,7 +83,7 @@ TEST(Capsule, LoadsItsBackendsAtOnce) {
   EXPECT_EQ(capsule.devices().size(), 3u);
 }
 
-TEST(Capsule, HandsFilesAndConfigToTheAuthor) {
+TEST(Capsule, PassesFilesAndConfigToTheAuthor) {
   class Author final : public BaseCapsule {
    public:
     explicit Author(std::string& seen) : seen_(seen) {}
@@ -379,7 +379,7 @@ TEST(Capsule, RefusesAResultOfAnotherSizeThanItsOutput) {
                "capsule detector_fake gave back nodes of size none; its declared size is all");
 }
 
-TEST(Capsule, PassesOnAnExceptionOfItsBackendAndGoesOn) {
+TEST(Capsule, PassesOnAnExceptionOfItsBackendAndContinues) {
   const auto capsule = make_capsule(detector_info(),
                                     [](const Frame& frame, DetectionNodes, const OptionValues&,
                                        BaseStreamState&) -> DetectionNodes {

@@ -24,7 +24,7 @@ struct Mapping {
 
 class StandardMapper : public testing::TestWithParam<Mapping> {};
 
-TEST_P(StandardMapper, ChoosesAsItsNameSays) {
+TEST_P(StandardMapper, ChoosesTheDevicesThatItsNameSays) {
   EXPECT_EQ(GetParam().mapper.map(GetParam().found), GetParam().chosen);
 }
 

@@ -37,7 +37,7 @@ struct Division {
 
 class DivisionOfFive : public testing::TestWithParam<Division> {};
 
-TEST_P(DivisionOfFive, IsInOrderAndReportsWhatIsLeftOver) {
+TEST_P(DivisionOfFive, IsInOrderAndReportsUnusedDevices) {
   const auto& [name, set, sets, left_over, text] = GetParam();
 
   const detail::DeviceDivision division =
@@ -83,7 +83,7 @@ TEST(DeviceSet, GivesEachBackendItsDevicesAndLogsTheRest) {
   EXPECT_THAT(lines, Contains("capsule detector_fake: 1 backend of 2 GPUs; left over: GPU:2"));
 }
 
-TEST(DeviceSet, LeavesNothingOverWhenACapsuleHasAMapper) {
+TEST(DeviceSet, HasNoUnusedDevicesWhenACapsuleHasAMapper) {
   EXPECT_THAT(load(test::detector_info(), {"CPU:0", "GPU:0"})->unused_devices(), IsEmpty());
 }
 

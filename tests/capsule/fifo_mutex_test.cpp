@@ -32,7 +32,7 @@ TEST(FifoMutex, ServesWaitersInTheOrderOfTheirArrival) {
   EXPECT_EQ(served, expected);
 }
 
-TEST(FifoMutex, LetsOneInAtATime) {
+TEST(FifoMutex, AdmitsOneThreadAtATime) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 2000;
   FifoMutex mutex;

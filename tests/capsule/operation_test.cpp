@@ -142,7 +142,7 @@ TEST(Operation, GivesBackendsTheSizesOfTheirBatches) {
   EXPECT_THAT(sizes_of(BatchSizes{.maximum = 4}), ElementsAre(4, 4, 2));
   EXPECT_THAT(sizes_of(BatchSizes{.preferred = 3, .maximum = 8}), ElementsAre(8, 2));
   EXPECT_THAT(sizes_of(BatchSizes{.maximum = 4}, BatchSizes{.maximum = 6}), ElementsAre(6, 4))
-      << "the host's wish";
+      << "the host's setting";
 }
 
 TEST(Operation, IsRefusedByACapsuleThatDoesNotSupportIt) {
@@ -155,7 +155,7 @@ TEST(Operation, IsRefusedByACapsuleThatDoesNotSupportIt) {
   EXPECT_THAT(
       [&] { plain->process_window(two[0], two, nodes); },
       ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("it has no stencil")));
-  EXPECT_FALSE(plain->process_frames(two, nodes)) << "its backend takes them one by one";
+  EXPECT_FALSE(plain->process_frames(two, nodes)) << "this backend takes only single frames";
   EXPECT_THAT([&] { plain->process_frame({.is_null = true}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("is null")));
 

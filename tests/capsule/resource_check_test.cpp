@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ResourceUrl, MayBeHttpsAFileOrOnThisMachine) {
+TEST(ResourceUrl, MayBeHttpsAFileOrHttpOnThisMachine) {
   for (const char* const url :
        {"https://models.example/a/b.onnx?version=3&x=%20", "https://models.example:8443/a",
         "https://[2001:db8::1]:8443/a", "file:///srv/models/a.onnx", "http://localhost/a",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command's answers to valid and invalid command lines.
+// Tests of the command with valid and invalid command lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap eval with valid input. Its figures can be computed by hand.
+// Tests of vcap eval with valid input, whose figures can be computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -210,7 +210,7 @@ TEST(EvalCommand, ComparesCocoResults) {
                                        "--ground-truth", folder.write("t.json", truth.dump())};
   const EvalJson half = figures(words).at("classes").at(0).at("detection");
   EXPECT_EQ(half.at("true_positives"), 1);
-  EXPECT_EQ(half.at("false_positives"), 0) << "what lies on a crowd is not wrong";
+  EXPECT_EQ(half.at("false_positives"), 0) << "a box on a crowd is not wrong";
   EXPECT_EQ(half.at("misses"), 1);
 
   std::vector<std::string> stricter = words;
@@ -326,7 +326,7 @@ TEST(EvalCommand, HandlesMotDistractorsAndObjectsThatDoNotCount) {
   cars.insert(cars.end(), {"--mot-class", "3", "--mot-distractor", "1"});
   const EvalJson of_cars = figures(cars).at("tracking");
   EXPECT_EQ(of_cars.at("truth_boxes"), 1);
-  EXPECT_EQ(of_cars.at("found_boxes"), 2) << "on 1 and 3, which are of class 1, none is wrong";
+  EXPECT_EQ(of_cars.at("found_boxes"), 2) << "boxes on objects 1 and 3, of class 1, are not wrong";
 }
 
 TEST(EvalCommand, AddsUpSequences) {
@@ -446,7 +446,8 @@ TEST(EvalCommand, WritesFiguresAndPlots) {
 
   const std::string once = test::read_file(folder / "new/plots/hota.svg");
   EXPECT_EQ(test::vcap(words).out, result.out);
-  EXPECT_EQ(test::read_file(folder / "new/plots/hota.svg"), once) << "it is deterministic";
+  EXPECT_EQ(test::read_file(folder / "new/plots/hota.svg"), once)
+      << "the same input gave another plot";
 }
 
 TEST(EvalCommand, EscapesLabelsInPlots) {

@@ -76,7 +76,7 @@ class JobRun : public testing::Test {
   const fs::path out_ = folder_ / "out";
 };
 
-TEST_F(JobRun, WritesOutputsForEachVideoAndDoesNothingTwice) {
+TEST_F(JobRun, WritesOutputsForEachVideoAndIsIdempotent) {
   add_clip("gate.avi", 20);
   add_clip("yard.avi", 12);
 
@@ -161,7 +161,7 @@ TEST_F(JobRun, RefusesInvalidJobs) {
     const Result result = test::vcap({"run", "--job", job(changes)});
     EXPECT_EQ(result.exit_code, 2) << result;
     EXPECT_THAT(result.err, HasSubstr(message));
-    EXPECT_FALSE(fs::exists(out_)) << "nothing is to be begun";
+    EXPECT_FALSE(fs::exists(out_)) << "the refused job has begun";
   }
 }
 
@@ -176,7 +176,7 @@ TEST_F(JobRun, RefusesArgumentsThatDoNotApplyToJobs) {
   }
 }
 
-/// A job whose capsule waits at a gate in the second of two clips, so that a run is still going on.
+/// A job whose capsule waits at a gate in the second of two clips, so that the run has not ended.
 class JobAtAGate : public JobRun {
  protected:
   JobAtAGate() {
@@ -189,7 +189,7 @@ class JobAtAGate : public JobRun {
   }
   ~JobAtAGate() override { ::close(opened_); }
 
-  /// Opens the gate permanently. Does not wait until the capsule is there.
+  /// Opens the gate permanently. Does not wait for the capsule.
   void open_gate() { opened_ = ::open(gate_.c_str(), O_RDWR | O_CLOEXEC); }
 
   const std::string gate_ = (folder_ / "fifo").string();
@@ -278,7 +278,7 @@ TEST_F(JobRun, ResumesWhereverItWasKilled) {
     for (const char* const name : {"videos", "finished"})
       fs::create_directories(out_ / ".vcap-job" / name);
     for (int runs = 0;; ++runs) {
-      ASSERT_LT(runs, 40) << "each run gets on";
+      ASSERT_LT(runs, 40) << "a run made no progress";
       const auto before = finished_in(out_);
       Watcher watcher;
       for (const auto& folder : {out_, out_ / ".vcap-job/videos", out_ / ".vcap-job/finished"})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcap run --metrics, scraped while the capsule waits at a gate, and vcap run --trace.
+// Tests of vcap run --metrics, read while the capsule waits at a gate, and of vcap run --trace.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class ObservedRun : public testing::Test {
   const std::string gate_ = (folder_ / "gate").string();
 };
 
-TEST_F(ObservedRun, IsScrapedWhileItRuns) {
+TEST_F(ObservedRun, ServesMetricsWhileItRuns) {
   Command command(arguments("0"));
   ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
   ASSERT_TRUE(command.wait_for_err("/metrics\n"));
@@ -126,7 +126,7 @@ TEST(TracedRun, WritesATraceOfEachFrame) {
   EXPECT_EQ(count("X", "read"), 5);
   EXPECT_EQ(count("X", "record"), 5);
   EXPECT_EQ(count("s", "frame"), 5);
-  EXPECT_EQ(count("t", "frame"), 10) << "through the capsule and the device";
+  EXPECT_EQ(count("t", "frame"), 10) << "calls of the capsule and of the device";
   EXPECT_EQ(count("f", "frame"), 5);
 }
 

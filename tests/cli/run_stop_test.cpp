@@ -52,7 +52,7 @@ class StoppedRun : public testing::TestWithParam<int> {
   const std::string gate_ = (folder_ / "gate").string();
 };
 
-TEST_P(StoppedRun, FinishesItsFilesAndIsDone) {
+TEST_P(StoppedRun, FinishesItsFilesAndSucceeds) {
   Command command(arguments());
   ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
 

@@ -97,7 +97,7 @@ TEST(RunCommand, WritesAClipThatPlays) {
   EXPECT_EQ(frames_of(folder / "clip.avi"), 12);
 }
 
-TEST(RunCommand, CompressesAClipAsItIsAskedTo) {
+TEST(RunCommand, CompressesAClipByTheGivenCodecAndQuality) {
   const TemporaryFolder folder;
   const std::string source = images(folder, "shots", 12);
   const auto size_at = [&](const std::string& name, const std::vector<std::string>& options) {

@@ -91,7 +91,7 @@ TEST(SourcesCommand, NamesTheDecoderOfAVideo) {
   const TemporaryFolder folder;
   const std::string path = clip(folder, 5);
   const Result text = test::vcap({"sources", path});
-  EXPECT_THAT(text.out, testing::EndsWith(", mjpeg\n")) << "and not twice";
+  EXPECT_THAT(text.out, testing::EndsWith(", mjpeg\n")) << "the codec is printed twice";
   for (const bool hwaccel : {false, true}) {
     std::vector<std::string> words{"sources", "--json", path};
     if (hwaccel) words.push_back("--hwaccel");
@@ -109,7 +109,7 @@ TEST(RunCommand, DecodesByHardwareIfAvailable) {
                                     "--source", clip(folder, 5), "--hwaccel"});
   EXPECT_EQ(result.exit_code, 0) << result;
   EXPECT_THAT(result.err, AllOf(Not(HasSubstr("warning")), Not(HasSubstr("libav"))))
-      << "also where there is none";
+      << "a machine without a webcam is no fault";
   EXPECT_THAT(result.out, HasSubstr("\"frame_index\":4"));
 }
 

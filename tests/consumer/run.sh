@@ -20,14 +20,14 @@ cmake --build "$work/cmake"
 "$work/cmake/host" "$work/cmake/brightness.cap" | tee "$work/by_cmake"
 "$work/cmake/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
 if ldd "$work/cmake/core_host" | grep -E 'libvcap\.so|libavcodec|libcurl|opencv_videoio'; then
-  echo "a host of vcap::core links what only videos need"; exit 1
+  echo "a host of vcap::core links libraries that only videos need"; exit 1
 fi
 "$work/cmake/engines" | tee "$work/engines"
 grep -q '^opencv_dnn CPU' "$work/engines"
 [ "$without_networks" = 1 ] || grep -q '^openvino CPU' "$work/engines" ||
   { echo "the engine openvino is not installed; run cmake/fetch_wheel.sh openvino and build again"; exit 1; }
 
-echo "-- an example capsule by itself, far from the weights that vcap's folder has"
+echo "-- an example capsule by itself, without the weights in vcap's folder"
 capsule=$work/capsules/detector_face
 mkdir "$work/capsules"
 cp -r "$here"/../../examples/capsules/{find_weights.cmake,detector_face} "$work/capsules"
@@ -73,7 +73,7 @@ configure_alone() {  # COMPONENT
   CMAKE_PREFIX_PATH=$work/core cmake -S "$work/alone" -B "$work/alone/build" -G Ninja \
     -DCMAKE_CXX_COMPILER="$compiler" >"$work/alone.log" 2>&1
 }
-if configure_alone vcap; then echo "the component vcap was found and is not installed"; exit 1; fi
+if configure_alone vcap; then echo "the component vcap was found, although it is not installed"; exit 1; fi
 configure_alone core || { cat "$work/alone.log"; exit 1; }
 cmake --build "$work/alone/build"
 "$work/alone/build/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
@@ -83,10 +83,10 @@ libraries=$(dirname "$(find "$work/core" -name vcap-core.pc)")
   -Wl,-rpath,"$(PKG_CONFIG_PATH=$libraries pkg-config --variable=libdir vcap-core)" -o "$work/core_host"
 "$work/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
 
-echo "-- the version that find_package is asked for"
+echo "-- the version in find_package"
 mkdir "$work/old"
 printf '%s\n' 'cmake_minimum_required(VERSION 3.24)' 'project(old LANGUAGES CXX)' \
   'find_package(vcap 99 REQUIRED)' >"$work/old/CMakeLists.txt"
 if cmake -S "$work/old" -B "$work/old/build" >"$work/old.log" 2>&1; then
-  echo "find_package(vcap 99) was satisfied by this version"; exit 1
+  echo "find_package(vcap 99) accepted this version"; exit 1
 fi

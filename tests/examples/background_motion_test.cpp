@@ -112,7 +112,7 @@ TEST_F(BackgroundMotion, TreatsAThingThatStaysAsBackground) {
   EXPECT_EQ(stream_.show(parked).size(), 1u);
   stream_.learn(300, parked);
   EXPECT_THAT(stream_.show(parked), IsEmpty());
-  EXPECT_EQ(stream_.show(wall()).size(), 1u) << "what comes to light is new";
+  EXPECT_EQ(stream_.show(wall()).size(), 1u) << "the uncovered wall counts as new";
 }
 
 TEST_F(BackgroundMotion, RequiresTheAreaOfItsOption) {
@@ -177,7 +177,7 @@ TEST_F(BackgroundMotion, DependsOnlyOnItsWarmUp) {
   for (const std::int64_t first : {1, 10, 149, 150, 151, 260, 299, 300, 301, 440}) {
     const std::int64_t same = same_from(whole, boxes_from(first));
     EXPECT_LE(same, first + warmup) << "begun at " << first;
-    EXPECT_GT(same, first + warmup / 4) << "the pictures tell nothing of what was learnt";
+    EXPECT_GT(same, first + warmup / 4) << "the pictures do not test what was learnt";
   }
 }
 

@@ -38,7 +38,7 @@ struct ShirtCase {
 
 class ClothingColors : public testing::TestWithParam<ShirtCase> {};
 
-TEST_P(ClothingColors, AreNamedAsPeopleNameThem) {
+TEST_P(ClothingColors, HaveTheNamesThatPeopleUse) {
   const vcap::DetectionNode person = classify(painted_person(GetParam().shirt));
   EXPECT_EQ(person.attributes.at("upper_color"), GetParam().color);
   EXPECT_DOUBLE_EQ(confidence(person), 1);
@@ -89,7 +89,7 @@ TEST(ClassifierClothingColor, RefusesAPersonOutsideTheFrame) {
   const cv::Mat picture(240, 200, CV_8UC3, cv::Scalar::all(0));
   try {
     classify(picture, {300, 40, 64, 128});
-    FAIL() << "it named a colour";
+    FAIL() << "it named a colour instead of throwing";
   } catch (const vcap::InvalidArgument& error) {
     EXPECT_EQ(error.code(), vcap::ErrorCode::empty_crop);
   }

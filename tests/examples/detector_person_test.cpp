@@ -96,7 +96,7 @@ TEST_F(DetectorPersonNetwork, FindsThePeopleOfTheClipAndGivesTheSameAgain) {
   EXPECT_GE(hits * 100, boxes * 85) << hits << " of " << boxes;
   // Persons in a later frame are found, too.
   EXPECT_GE(found.at(59).size(), 4u);
-  EXPECT_EQ(found_in_clip("two"), found) << "another stream, or another run, gives others";
+  EXPECT_EQ(found_in_clip("two"), found) << "another stream or run gave other people";
 }
 
 TEST_F(DetectorPersonNetwork, KeepsStreamsApart) {

@@ -40,7 +40,7 @@ class LandmarksFace : public testing::Test {
 TEST_F(LandmarksFace, PutsThePointsWhereTheFaceIs) {
   const vcap::DetectionNode face = face_of(a_frame());
   EXPECT_GT(face.extra_data.at("face_presence").get<double>(), 0.5);
-  EXPECT_EQ(face.keypoints.size(), 5 + 468u) << "those of the detector stay";
+  EXPECT_EQ(face.keypoints.size(), 5 + 468u) << "the detector's keypoints are lost";
   // Positions read by eye from the picture.
   EXPECT_LT(cv::norm(right_eye(face) - cv::Point2d(274, 238)), 10);
   EXPECT_LT(cv::norm(left_eye(face) - cv::Point2d(334, 229)), 10);

@@ -214,7 +214,7 @@ TEST_F(LineCounter, KeepsNoMoreThanAMinuteOfTracks) {
     stream.show({{id, {50, 60}}});
   }
   EXPECT_EQ(stream.counts(), (Counts{2000, 0}));
-  EXPECT_LE(stream.saved().at("tracks").size(), 31u) << "two seconds each";
+  EXPECT_LE(stream.saved().at("tracks").size(), 31u) << "each track lasts two seconds";
 }
 
 TEST_F(LineCounter, KeepsItsCountsAfterDiscontinuities) {
@@ -240,8 +240,8 @@ TEST_F(LineCounter, ContinuesFromAStateThatAnotherVersionSaved) {
   stream.show({{kAnn, {50, 40}}});
   stream.show({{kAnn, {50, 60}}, {kBob, {70, 60}}});
   DoorStream newer(examples::load("line_counter"), {{"line", kAcross}}, stream.saved());
-  EXPECT_EQ(newer.show({{kBob, {70, 40}}}).size(), 1u) << "tracks go on";
-  EXPECT_EQ(newer.counts(), (Counts{1, 1})) << "and so do counts";
+  EXPECT_EQ(newer.show({{kBob, {70, 40}}}).size(), 1u) << "the new version lost the tracks";
+  EXPECT_EQ(newer.counts(), (Counts{1, 1})) << "the new version lost the counts";
   EXPECT_EQ(newer.saved().at("counts"), (json{{"in", 1}, {"out", 1}}));
 }
 

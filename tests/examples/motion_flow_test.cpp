@@ -120,7 +120,7 @@ TEST_F(MotionFlow, StartsAgainIfThereIsNothingToCompareWith) {
   for (const vcap::FrameRecord& record : examples::run(capsule_, pictures, {3}))
     found.push_back(record.objects.size());
   EXPECT_THAT(found, ElementsAre(1, 2, 2, 1, 2, 2, 1))
-      << "at the start, behind a seek, and at another size there is no motion";
+      << "there is no motion at the start, after a seek, and at another size";
 }
 
 TEST_F(MotionFlow, GivesTheSameWithAnyNumberOfThreads) {

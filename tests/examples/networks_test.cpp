@@ -53,7 +53,7 @@ TEST_P(Networks, RefuseAConfigThatIsMisspelt) {
   try {
     vcap::load_capsule(examples::capsule_path(GetParam().capsule),
                        {.config = {{"engine", {{"precison", "f32"}}}}, .devices = {"CPU:0"}});
-    FAIL() << "it was taken";
+    FAIL() << "the wrong config was accepted";
   } catch (const vcap::Error& error) {
     EXPECT_EQ(error.code(), vcap::ErrorCode::invalid_config);
     EXPECT_THAT(error.what(), testing::HasSubstr("precison"));

@@ -56,7 +56,7 @@ TEST_F(SceneChange, FindsTheFirstFrameOfEachScene) {
   const CutCase cases[] = {
       {"aaaaaa", {}},       {"aaabbb", {3}},  {"aabbccaa", {2, 4, 6}},
       {"abbbbb", {1}},  // there is no frame before the first
-      {"aaaaab", {5}},  // nor one behind the last
+      {"aaaaab", {5}},  // nor one after the last
       {"ab", {1}},          {"a", {}},        {"aaa*aaa", {}},  // a flash comes and goes
       {"*aaaa", {1}},       {"aaa*bbb", {4}},                   // a flash between two scenes
       {"aaa**aaa", {3, 5}},                                     // two frames are a scene

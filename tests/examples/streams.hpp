@@ -83,7 +83,7 @@ inline testing::AssertionResult gives_the_same_in_slices(
   };
   const std::vector<vcap::FrameRecord> in_one_go = records(1);
   if (std::ranges::all_of(in_one_go, [](const auto& record) { return record.objects.empty(); }))
-    return testing::AssertionFailure() << "there is nothing to find in the clip";
+    return testing::AssertionFailure() << "the capsule finds nothing in the clip";
   const std::vector<std::string> serial = lines_of(in_one_go), sliced = lines_of(records(3));
   if (sliced.size() != serial.size())
     return testing::AssertionFailure()
@@ -115,7 +115,7 @@ inline testing::AssertionResult gives_the_same_with_any_threads(
   const std::vector<std::string> one = lines(1);
   for (const int count : {2, 3, 7})
     if (lines(count) != one)
-      return testing::AssertionFailure() << "they are others with " << count << " threads";
+      return testing::AssertionFailure() << "the records differ with " << count << " threads";
   return testing::AssertionSuccess();
 }
 

@@ -75,7 +75,7 @@ TextCounts count_text(const std::string& name, const nlohmann::json& labels) {
   return counts;
 }
 
-TEST_F(Text, IsFoundAndReadAsItIsLabelled) {
+TEST_F(Text, IsFoundAndReadAsLabelled) {
   TextCounts sum;
   const nlohmann::json all = examples::labels("text");
   for (const auto& [name, labels] : all.items()) {

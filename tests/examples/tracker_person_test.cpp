@@ -88,7 +88,7 @@ TEST_F(TrackerPerson, KeepsAnIdForASecondAndAHalf) {
   stream_.show_nobody(36);
   EXPECT_EQ(stream_.show({kSomebody}), before);
   stream_.show_nobody(36);
-  EXPECT_EQ(stream_.show({kSomebody}), before) << "having been seen counts from anew";
+  EXPECT_EQ(stream_.show({kSomebody}), before) << "the time since the last sight begins again";
   stream_.show_nobody(38);
   EXPECT_NE(stream_.show({kSomebody}), before);
 }
@@ -127,7 +127,7 @@ TEST_F(TrackerPerson, WaitsForASecondDetectionOfAnUnsurePerson) {
   EXPECT_TRUE(stream_.show_sure(kSomebody, 0.6).empty());
   const Ids second = stream_.show_sure(kSomebody, 0.6);
   ASSERT_EQ(second.size(), 1u);
-  EXPECT_EQ(stream_.show_sure(kSomebody, 0.2), second) << "unsure, but known";
+  EXPECT_EQ(stream_.show_sure(kSomebody, 0.2), second) << "an unsure detection of a known person";
   stream_.options().set("confirm_at_once", 0.5);
   EXPECT_EQ(stream_.show_sure(kSomebodyElse, 0.6).size(), 1u);
 }
@@ -173,7 +173,8 @@ TEST_F(TrackerPerson, DistinguishesPersonsByTheirEncodings) {
   const cv::Rect2d beside = kSomebody + cv::Point2d(80, 0);
   const Ids before = look(kSomebody, beside);
   stream_.show_nobody(25);
-  EXPECT_EQ(look(beside, kSomebody), before) << "they changed places unseen";
+  EXPECT_EQ(look(beside, kSomebody), before)
+      << "the persons changed places while they were not seen";
 }
 
 TEST_F(TrackerPerson, StartsAgainAfterADiscontinuity) {
@@ -238,7 +239,8 @@ TEST_F(TrackerPerson, ContinuesFromAStateThatAnotherVersionSaved) {
   Stream again(newer, "entrance");
   const Ids both = again.show({kSomebody, kSomebodyElse});
   EXPECT_EQ(both[0], before[0]);
-  EXPECT_EQ(both[1], stream_.show({kSomebody, kSomebodyElse})[1]) << "chance goes on too";
+  EXPECT_EQ(both[1], stream_.show({kSomebody, kSomebodyElse})[1])
+      << "the random numbers do not continue";
 }
 
 TEST_F(TrackerPerson, ReplacesIdsThatAnotherTrackerGave) {

@@ -45,7 +45,7 @@ TEST(OutputFile, LeavesNothingIfItIsNotCompleted) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(OutputFile, IsWrittenWhereItIsAskedTo) {
+TEST(OutputFile, WritesAtTheOffsetOfASeek) {
   const TemporaryFolder folder;
   OutputFile file(folder / "clip.mp4");
   file.write("0123456789");
@@ -65,11 +65,11 @@ TEST(OutputFile, UndoesAFailedWriteOnlyAtItsEnd) {
   {
     const FileSizeLimit limit(12);
     EXPECT_THROW(file.write("abcdef"), OutputError);
-    EXPECT_FALSE(file.is_torn()) << "the part that fitted is gone";
+    EXPECT_FALSE(file.is_torn()) << "the part that was written is still there";
     file.write("ab");
     file.seek(8);
     EXPECT_THROW(file.write("cdefgh"), OutputError);
-    EXPECT_TRUE(file.is_torn()) << "bytes of before are not cut off";
+    EXPECT_TRUE(file.is_torn()) << "earlier bytes must not be cut off";
   }
   file.seek(8);
   file.write("xy");

@@ -16,7 +16,7 @@ TEST(OwnLibrary, GivesAFunctionOfALibraryThatIsNotLinked) {
   EXPECT_EQ(find_own_function("download", "vcap_download_1").address, found.address);
 }
 
-TEST(OwnLibrary, TellsWhyThereIsNoSuchFunction) {
+TEST(OwnLibrary, SaysWhyAFunctionIsMissing) {
   const std::string path = (own_folder() / own_library("absent")).string();
   EXPECT_THAT(find_own_function("absent", "any").failure,
               AllOf(HasSubstr("the library " + path + " cannot be loaded"),

@@ -55,8 +55,9 @@ class Choices {
   double fraction() { return byte() / 255.0; }
   std::span<const std::byte> rest() const { return bytes_; }
 
-  /// The next numbers; starts again from the beginning if there are too few. They are either any
-  /// floats, or near zero like most numbers of a network, with some NaN, infinite and huge ones.
+  /// The next numbers; starts again from the beginning if there are too few. They are either
+  /// arbitrary floats, or near zero like most numbers of a network, with some NaN, infinite and
+  /// huge ones.
   std::vector<float> numbers(std::size_t count) {
     std::vector<float> values(count);
     for (float& value : values) value = plain_ ? plain_number() : any_number();

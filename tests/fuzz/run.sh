@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the fuzzing programs and runs each of them, as many at a time as there are processors.
-#   tests/fuzz/run.sh SECONDS [TARGET …]   for so long each, such as: tests/fuzz/run.sh 60 archive
-#   tests/fuzz/run.sh --runs N [TARGET …]  for so many executions each
-# Seeds are the corpus of tests/hostile; what is found new is kept in build/fuzz-corpus, and what
-# breaks a program in build/fuzz-findings. Prints how often each ran. Fails where one found something.
+#   tests/fuzz/run.sh SECONDS [TARGET …]   each for SECONDS, such as: tests/fuzz/run.sh 60 archive
+#   tests/fuzz/run.sh --runs N [TARGET …]  each for N executions
+# Seeds are the corpus of tests/hostile. New inputs are kept in build/fuzz-corpus, and inputs that break
+# a program in build/fuzz-findings. Prints the number of executions. Fails if a program found a fault.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -42,7 +42,7 @@ fuzz() {
     "build/fuzz-corpus/$name" "build/fuzz-seeds/$name" >"$log" 2>&1 || status=$?
   if [ "$status" -ne 0 ]; then
     tail -60 "$log"
-    echo "$name: found something; see build/fuzz-findings" >&2
+    echo "$name: found a fault; see build/fuzz-findings" >&2
     return 1
   fi
   echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions, no finding"

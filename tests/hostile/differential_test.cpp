@@ -184,7 +184,7 @@ TEST(MutatedArchive, HasTheSameContentForEveryOtherReaderIfAccepted) {
       "libarchive %d, as a stream %d, Python %d\n",
       kArchives, accepted.size(), refused_by_libzip, refused_by_seeking, refused_by_streaming,
       refused_by_python);
-  EXPECT_GT(accepted.size(), kArchives / 100) << "too few to tell anything";
+  EXPECT_GT(accepted.size(), kArchives / 100) << "too few accepted archives for a comparison";
   for (const int refused :
        {refused_by_libzip, refused_by_seeking, refused_by_streaming, refused_by_python})
     EXPECT_LT(refused, static_cast<int>(accepted.size()) / 10);

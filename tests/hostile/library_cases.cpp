@@ -18,7 +18,7 @@ HostileCase whole(std::string name, std::string fault, const std::string& librar
           [library] { return capsule_with(library); }};
 }
 
-/// A sound library that needs something that this host lacks.
+/// A sound library that needs a library or symbol version that this host lacks.
 HostileCase homeless(std::string name, std::string fault, Elf elf) {
   return {"library.host." + std::move(name), std::move(fault), kMissing,
           [elf = std::move(elf)] { return capsule_with(elf_bytes(elf)); }};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads archives as Python's zipfile sees them.
+"""Reads archives with Python's zipfile.
 
 Standard input: for each archive its size in decimal, a newline, its bytes. Standard output: for each
 a line of JSON, a list of [name, SHA-256 of the content], sorted, or null where zipfile refuses it.
@@ -18,7 +18,7 @@ def read(archive):
                 [entry.filename, hashlib.sha256(opened.read(entry)).hexdigest()]
                 for entry in opened.infolist()
             )
-    except Exception:  # whatever it throws is a refusal
+    except Exception:  # any exception counts as a refusal
         return None
 
 

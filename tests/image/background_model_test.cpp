@@ -146,7 +146,7 @@ TEST(BackgroundModel, StartsAgainWithPicturesOfAnotherSize) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("64x48")));
 }
 
-TEST(BackgroundModel, TakesPicturesOfAnySize) {
+TEST(BackgroundModel, AcceptsPicturesOfAnySize) {
   for (const cv::Size size : {cv::Size(1, 1), {1, 5}, {3, 2}, {2001, 1}, {641, 479}}) {
     BackgroundModel model;
     show(model, wall(size), 6);

@@ -22,7 +22,8 @@ TEST(HeightModel, LearnsTheLineOfItsSamples) {
   EXPECT_NEAR(model.offset(), 20, 1e-9);
   EXPECT_NEAR(model.slope(), 0.25, 1e-9);
   EXPECT_NEAR(model.height_at(400), 120, 1e-9);
-  EXPECT_NEAR(model.feet_below(400 - 120), 400, 1e-9) << "the head's place tells that of the feet";
+  EXPECT_NEAR(model.feet_below(400 - 120), 400, 1e-9)
+      << "the place of the feet follows from that of the head";
 }
 
 TEST(HeightModel, ToleratesOutliers) {

@@ -176,7 +176,7 @@ TEST_F(MovingPeople, AreSearchedInTilesInWhichSomethingMovesUntilHeightsAreKnown
   EXPECT_FALSE(detector_.is_calibrated());
 }
 
-TEST_F(MovingPeople, AreNotPeopleThatTheNetworkFindsInTheBackground) {
+TEST_F(MovingPeople, ExcludePeopleThatTheNetworkFindsInTheBackground) {
   const Silhouette statue = someone(200, 200);
   for (int i = 0; i < 6; ++i) show({statue});
   const std::vector<Silhouette> both{statue, someone(150, 200)};
@@ -191,7 +191,7 @@ TEST_F(MovingPeople, AreFoundAtCropsOnceHeightsAreKnown) {
   const std::vector<Silhouette> people{someone(60, 120), someone(200, 200), someone(300, 270)};
   const People found = show(people);
   expect_found(found, people);
-  EXPECT_THAT(network_.calls, ElementsAre(3u)) << "no second look at who is sure";
+  EXPECT_THAT(network_.calls, ElementsAre(3u)) << "there is no second look at sure people";
   for (const PersonBox& person : found) EXPECT_GT(person.score, 0.8);
   EXPECT_TRUE(std::ranges::is_sorted(found, std::ranges::greater{}, &PersonBox::score));
 }
@@ -248,7 +248,7 @@ TEST_F(MovingPeople, AreSearchedInTheWholePictureWhileTheCameraMoves) {
   }
   EXPECT_TRUE(detector_.is_calibrated());
   expect_found(show(people), people);
-  EXPECT_THAT(network_.calls, ElementsAre(1u)) << "the camera shows what it showed before";
+  EXPECT_THAT(network_.calls, ElementsAre(1u)) << "the camera shows the earlier view again";
 }
 
 TEST_F(MovingPeople, AreLearntAgainInANewView) {
@@ -304,7 +304,7 @@ TEST_F(MovingPeople, AreFoundIfTheTimeGoesBack) {
     const std::vector<Silhouette> people{someone(40 + 12 * i, 150)};
     expect_found(show(picture_of(people), milliseconds(i % 2 == 0 ? -5000 : 100)), people);
   }
-  EXPECT_EQ(detector_.heights().sample_count(), samples + 10) << "one for each step back";
+  EXPECT_EQ(detector_.heights().sample_count(), samples + 10) << "one sample for each step back";
   EXPECT_TRUE(detector_.is_calibrated());
 }
 
@@ -397,7 +397,7 @@ TEST_F(MovingPeople, AreGivenInPicturesThatTheNetworkMayKeep) {
     std::ranges::copy(pictures, std::back_inserter(kept));
     return std::vector<People>(pictures.size());
   });
-  EXPECT_EQ(cv::norm(picture, before, cv::NORM_INF), 0) << "nothing is painted into the frame";
+  EXPECT_EQ(cv::norm(picture, before, cv::NORM_INF), 0) << "the frame was written to";
   EXPECT_THAT(kept, SizeIs(3)) << "one crop around both, and one of each";
   for (const cv::Mat& one : kept) EXPECT_EQ(one.type(), CV_8UC3);
 }

@@ -47,7 +47,7 @@ TEST(MovingBlobs, JoinAHeadThatIsSeparate) {
               ElementsAre(cv::Rect(100, 100, 20, 86)));
 }
 
-TEST(MovingBlobs, AreNoneInAMaskWithoutPixels) {
+TEST(MovingBlobs, AreNotFoundInAMaskWithoutPixels) {
   EXPECT_THAT(moving_blobs({}), IsEmpty());
   EXPECT_THAT(moving_blobs({cv::Mat1b(1, 1, uchar{255}), 1}), IsEmpty());
 }
@@ -107,7 +107,8 @@ TEST(LearnHeights, TakesPeopleWhoAreAloneAndHaveAHighScore) {
   };
   EXPECT_EQ(learnt(person_box({302, 205, 36, 90}, 0.8)), 1u);
   EXPECT_EQ(learnt(person_box({302, 205, 36, 90}, 0.6)), 0u) << "not sure";
-  EXPECT_EQ(learnt(person_box({320, 250, 36, 90}, 0.8)), 0u) << "not the blob";
+  EXPECT_EQ(learnt(person_box({320, 250, 36, 90}, 0.8)), 0u)
+      << "the blob was used instead of the mask";
 }
 
 TEST(LearnHeights, LeavesOutPeopleAtTheBorder) {

@@ -157,7 +157,7 @@ TEST(SilhouetteFit, EndsOnAFullMaskAndOnBlobsOutsideThePicture) {
   EXPECT_THAT(SilhouetteFit().fit(full, far, kHeights), IsEmpty());
 }
 
-TEST(SilhouetteFit, TakesPicturesOfAnySize) {
+TEST(SilhouetteFit, AcceptsPicturesOfAnySize) {
   for (const cv::Size size : {cv::Size(1, 1), {1, 40}, {40, 1}, {3, 7}})
     for (const uchar value : {uchar{0}, uchar{255}}) {
       const Foreground mask{cv::Mat1b(size, value), 1};
@@ -198,7 +198,7 @@ TEST(SilhouetteFit, PaintsOtherPeopleOverWithTheBackground) {
   const cv::Rect crop = crop_around(people[0].silhouette);
   const cv::Mat seen = SilhouetteFit().isolated(picture, background, 2, people, 0, crop);
   EXPECT_EQ(seen.size(), crop.size());
-  EXPECT_EQ(cv::norm(picture, before, cv::NORM_INF), 0) << "the frame's own pixels";
+  EXPECT_EQ(cv::norm(picture, before, cv::NORM_INF), 0) << "the frame was written to";
   const auto count = [&](const cv::Mat& image, const cv::Scalar& color) {
     cv::Mat1b is_color;
     cv::inRange(image, color, color, is_color);

@@ -109,7 +109,7 @@ TEST(TurnedCrop, IsBlackBeyondTheFrame) {
   }
 }
 
-TEST(TurnedCrop, TakesPartsOfFramesThatAreTooWideForOpenCV) {
+TEST(TurnedCrop, AcceptsPartsOfFramesThatAreTooWideForOpenCV) {
   cv::Mat frame(8, 70000, CV_8UC1, cv::Scalar(0));
   frame.at<unsigned char>(4, 69000) = 255;
   const TurnedCrop crop(frame, {.centre = {69000.5, 4.5}, .size = {5, 5}}, {5, 5});

@@ -80,7 +80,7 @@ struct SliceCase {
 
 class BulkSlices : public BulkTest, public testing::WithParamInterface<SliceCase> {};
 
-TEST_P(BulkSlices, AreMadeOnlyWhenTheyPay) {
+TEST_P(BulkSlices, AreMadeOnlyIfTheySaveTime) {
   for (int i = 0; i < GetParam().videos; ++i)
     add_clip("clip" + std::to_string(i), GetParam().frames);
   job_.outputs.video = GetParam().clip;
@@ -200,7 +200,7 @@ TEST_F(BulkTest, StoresResultsOnceWhenTasksAreHandedOutAgain) {
   EXPECT_EQ(report.done, 2);
   EXPECT_EQ(told, 2);
   EXPECT_EQ(queue->lost(), 6u);
-  EXPECT_EQ(calls, 99) << "what is stored is not made again";
+  EXPECT_EQ(calls, 99) << "stored slices were made again";
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
@@ -273,7 +273,7 @@ TEST_F(BulkTest, ReportsFailedFramesAlsoInALaterRun) {
   }
 }
 
-TEST_F(BulkTest, GoesOnAfterAStopAtAnyRecord) {
+TEST_F(BulkTest, ResumesAfterAStopAtAnyRecord) {
   add_clip("gate", 24);
   add_clip("yard", 8);
   job_.slices = 4;

@@ -105,7 +105,7 @@ class JobFolderTest : public testing::Test {
   const fs::path outputs_ = temporary_ / "out";
 };
 
-TEST_F(JobFolderTest, GivesOutputsTheirNamesWhenTheyAreWhole) {
+TEST_F(JobFolderTest, GivesOutputsTheirNamesWhenTheyAreComplete) {
   JobFolder folder(outputs_, kStamp);
   EXPECT_FALSE(folder.plan("gate"));
   EXPECT_TRUE(folder.begin("gate", {"a", "b"}));
@@ -237,9 +237,10 @@ TEST_F(JobFolderTest, AllowsVideosToBeAddedAndRemoved) {
   stamp["videos"].erase("gate");
   EXPECT_TRUE(JobFolder(outputs_, stamp).finished("yard"));
   EXPECT_THAT(paths_in(outputs_), Contains("gate.jsonl"));
-  EXPECT_TRUE(JobFolder(outputs_, kStamp).finished("gate")) << "it is back";
+  EXPECT_TRUE(JobFolder(outputs_, kStamp).finished("gate")) << "the video is in the job again";
   stamp["videos"]["gate"] = {{"size", 101}};
-  EXPECT_FALSE(JobFolder(outputs_, stamp).finished("gate")) << "it is back, and another";
+  EXPECT_FALSE(JobFolder(outputs_, stamp).finished("gate"))
+      << "the video is back with another file";
 }
 
 TEST_F(JobFolderTest, RemakesOutputsThatAreMissingOrDamaged) {
@@ -270,11 +271,11 @@ TEST_F(JobFolderTest, RefusesToOverwriteFilesOfOthers) {
                                                    HasSubstr("move it away"))));
   };
   expect_refused();
-  EXPECT_THAT(paths_in(outputs_), ElementsAre("gate.txt")) << "what was refused has not begun";
+  EXPECT_THAT(paths_in(outputs_), ElementsAre("gate.txt")) << "the refused job has begun";
   EXPECT_NO_THROW(JobFolder(outputs_, kStamp, {{"gate", {"gate.jsonl"}}}));
   expect_refused();
   JobFolder(outputs_, kStamp).begin("gate", {"a"});
-  EXPECT_NO_THROW(JobFolder(outputs_, kStamp, claims)) << "killed before it was noted";
+  EXPECT_NO_THROW(JobFolder(outputs_, kStamp, claims)) << "killed before the claim was noted";
 }
 
 TEST_F(JobFolderTest, NamesTheDamagedFile) {
@@ -312,13 +313,13 @@ TEST_F(JobFolderTest, ResumesFromEveryStateThatAKilledProcessLeaves) {
     const auto stored = stored_in(state);
     all_stored.insert(stored);
     for (const auto& [name, content] : outputs_in(state))
-      ASSERT_EQ(content, expected.at(name)) << "an output is not whole";
+      ASSERT_EQ(content, expected.at(name)) << "an output is incomplete";
     const auto made = work_through(state);
     for (const std::string& slice : made) ASSERT_FALSE(stored.contains(slice)) << slice;
     ASSERT_EQ(made.size() + stored.size(), 4u);
     ASSERT_EQ(content_of(state), content_of(temporary_ / "undisturbed"));
   }
-  EXPECT_EQ(all_stored.size(), 5u) << "there is one before, between and after the four results";
+  EXPECT_EQ(all_stored.size(), 5u) << "there is a state before, between and after the four results";
 }
 
 TEST_F(JobFolderTest, ResumesAfterRepeatedKills) {

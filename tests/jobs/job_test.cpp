@@ -108,7 +108,7 @@ TEST_F(JobFile, ExpandsFoldersAndGlobsInNaturalOrder) {
   EXPECT_THAT(ids({"gate.mp4", "day/"}), ElementsAre("gate", "cam2", "cam10"));
   EXPECT_THAT(ids({"day/cam*"}), ElementsAre("cam2", "cam10"));
   EXPECT_THAT(ids({"night/cam[0-9].*"}), ElementsAre("cam2"));
-  EXPECT_THAT(ids({"night/cam[1].mp4"}), ElementsAre("cam[1]")) << "what is there is meant";
+  EXPECT_THAT(ids({"night/cam[1].mp4"}), ElementsAre("cam[1]")) << "an existing file is not a glob";
   EXPECT_THAT(ids({(folder_ / "day" / "*.mkv").native()}), ElementsAre("cam10"));
 }
 

@@ -93,7 +93,7 @@ TEST_P(TaskQueueConformance, StoresAResultOnce) {
   EXPECT_FALSE(queue_->result("never put"));
 }
 
-TEST_P(TaskQueueConformance, RetriesAFailedTaskLastAndGivesItUpInTheEnd) {
+TEST_P(TaskQueueConformance, RetriesAFailedTaskLastAndFinallyGivesItUp) {
   put({"a", "b"});
   EXPECT_TRUE(queue_->fail(take(), "first"));
   EXPECT_TRUE(queue_->complete(take(), "b's"));
@@ -109,7 +109,7 @@ TEST_P(TaskQueueConformance, RetriesAFailedTaskLastAndGivesItUpInTheEnd) {
   EXPECT_FALSE(queue_->result("a"));
 }
 
-TEST_P(TaskQueueConformance, HandsOutATaskAgainWhenItsLeaseRunsOut) {
+TEST_P(TaskQueueConformance, LeasesATaskAgainWhenItsLeaseExpires) {
   put({"a", "b"});
   const Lease lost = take();
   clock_->advance(seconds(10) - std::chrono::nanoseconds(1));
@@ -163,7 +163,7 @@ TEST_P(TaskQueueConformance, ChangesNothingForALeaseThatIsNotValidAnyMore) {
   EXPECT_EQ(queue_->counts(), Counts{.done = 1});
 }
 
-TEST_P(TaskQueueConformance, TakesALateResultIfThereIsNoneYet) {
+TEST_P(TaskQueueConformance, StoresALateResultIfThereIsNoneYet) {
   put({"waits", "is held", "is done"});
   const Lease waits = take();
   const Lease is_held = take();
@@ -222,7 +222,7 @@ TEST_P(TaskQueueConformance, WakesWorkersThatWaitForATask) {
   EXPECT_EQ(lease->attempt, 2);
 }
 
-TEST_P(TaskQueueConformance, WakesWaitingWorkersWhenALeaseRunsOut) {
+TEST_P(TaskQueueConformance, WakesWaitingWorkersWhenALeaseExpires) {
   put({"a", "b"});
   const Lease late = take();
   std::optional<Lease> got;
@@ -238,7 +238,7 @@ TEST_P(TaskQueueConformance, WakesWaitingWorkersWhenALeaseRunsOut) {
   EXPECT_TRUE(queue_->renew(late, seconds(10)));
 }
 
-TEST_P(TaskQueueConformance, SleepsUntilTheFirstLeaseRunsOutAndNoSooner) {
+TEST_P(TaskQueueConformance, SleepsExactlyUntilTheFirstLeaseExpires) {
   put({"a"});
   std::stop_source stop;
   std::jthread waiting([&] { EXPECT_FALSE(queue_->wait_until_settled(stop.get_token())); });

@@ -125,7 +125,8 @@ class QueueRound {
   void complete(const TaskQueue::Lease& lease) {
     if (!queue_->complete(lease, lease.number)) return;
     const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(results_.emplace(lease.task, lease.number).second) << "a second result was taken";
+    EXPECT_TRUE(results_.emplace(lease.task, lease.number).second)
+        << "a second result was accepted";
   }
 
   void check() {

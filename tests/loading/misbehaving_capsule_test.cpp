@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capsules that throw wherever they can, or change the state of their host.
+// Tests of capsules that throw in each function, or change the state of their host.
 #include <fenv.h>
 #include <gmock/gmock.h>
 #include <locale.h>

@@ -206,9 +206,9 @@ TEST(SignatureBlock, IsReadOnlyInItsCanonicalForm) {
   EXPECT_FALSE(reads(with_bytes(7, "\x02"))) << "another version";
   EXPECT_FALSE(reads(with_bytes(8, std::string(72, '\0')))) << "the first slot empty";
   EXPECT_TRUE(reads(with_bytes(80, std::string(72, '\0')))) << "the second slot empty";
-  EXPECT_FALSE(reads(with_bytes(80, std::string(8, '\0')))) << "a signature by no key";
-  EXPECT_FALSE(reads(with_bytes(88, std::string(64, '\0')))) << "a key without its signature";
-  EXPECT_FALSE(reads(with_bytes(80, block.substr(8, 8)))) << "one key twice";
+  EXPECT_FALSE(reads(with_bytes(80, std::string(8, '\0')))) << "a signature without a key id";
+  EXPECT_FALSE(reads(with_bytes(88, std::string(64, '\0')))) << "a key id without a signature";
+  EXPECT_FALSE(reads(with_bytes(80, block.substr(8, 8)))) << "the same key id twice";
 }
 
 TEST(SignatureBlock, MustFollowAnEndRecordAtTheEndOfTheFile) {

@@ -65,7 +65,7 @@ TEST_F(AvLog, KeepsThePartsOfEachThreadTogether) {
 }
 
 TEST_F(AvLog, HasNoPasswords) {
-  // The URL lies where a buffer of the usual size would cut it in two.
+  // The URL is at the place at which a buffer of the usual size would cut it in two.
   const std::string before(1010, 'x');
   av_log(nullptr, AV_LOG_ERROR, "%s rtsp://joe:secret@cam/1 failed\n", before.c_str());
   EXPECT_EQ(log_.text(), "debug: libav: " + before + " rtsp://joe:***@cam/1 failed\n");

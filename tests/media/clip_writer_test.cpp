@@ -125,14 +125,14 @@ TEST_P(ClipOfAKind, IsReadableWhileItIsWritten) {
 
   const std::vector<Frame> frames = frames_in(file.written_at());
 
-  // All but those of a second, which .avi does not hold back, and two in the encoder.
+  // All frames except those of one second (.avi does not buffer these) and two in the encoder.
   EXPECT_GE(frames.size(), std::string(name) == "a.avi" ? 198u : 173u);
   for (std::size_t i = 0; i < frames.size(); ++i)
     EXPECT_LT(mean_difference(frames[i].image, picture_with_a_box(kSize, static_cast<int>(i))), 3)
         << "picture " << i;
 }
 
-TEST_P(ClipOfAKind, IsBetterAndLargerAtALowerNumber) {
+TEST_P(ClipOfAKind, IsBetterAndLargerAtALowerQualityNumber) {
   const TemporaryFolder folder;
   const auto [name, codec] = GetParam();
   std::vector<std::uintmax_t> sizes;
@@ -198,10 +198,10 @@ TEST_P(TimesOfAClip, BeginAtItsFirstPicture) {
   expect_times(times_in(folder / name), evenly(30));
 }
 
-TEST_P(TimesOfAClip, IncreaseIfThoseOfThePicturesDoNot) {
+TEST_P(TimesOfAClip, IncreaseEvenIfTimesOfPicturesDoNot) {
   const TemporaryFolder folder;
   const auto [name, codec] = GetParam();
-  // Back to the start, then the same time again, then as before.
+  // Time goes back to the start, is repeated once, and then rises as before.
   write_clip_at(folder / name,
                 {milliseconds(1000), milliseconds(1100), milliseconds(0), milliseconds(100),
                  milliseconds(100), milliseconds(300)},
@@ -210,7 +210,7 @@ TEST_P(TimesOfAClip, IncreaseIfThoseOfThePicturesDoNot) {
                                          milliseconds(250), milliseconds(300), milliseconds(500)});
 }
 
-TEST_P(TimesOfAClip, StayInOrderIfTheyAreFinerThanTheContainers) {
+TEST_P(TimesOfAClip, StayInOrderIfTheContainersTimesAreCoarser) {
   const TemporaryFolder folder;
   const auto [name, codec] = GetParam();
   std::vector<nanoseconds> times;
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"a.mkv", VideoCodec::mjpeg}),
     name_of);
 
-/// What a clip's file says of its video.
+/// The properties of a clip's video, as its file declares them.
 struct Declared {
   AVCodecID codec;
   AVColorSpace matrix;
@@ -279,7 +279,7 @@ TEST(ClipWriter, HasAKeyframeEveryTwoSecondsAtAnyRate) {
   const TemporaryFolder folder;
   for (const int period : {10, 40, 700}) {
     SCOPED_TRACE(period);
-    // A still picture, in which the encoder has no reason of its own for keyframes.
+    // In a still picture, the encoder adds no keyframes by itself.
     OutputFile file(folder / "a.mp4");
     ClipWriter clip(file, clip_format(folder / "a.mp4", {}), kSize, 25);
     for (int time = 0; time < 10'000; time += period)
@@ -319,7 +319,7 @@ TEST(ClipWriter, KeepsDrawnColours) {
   }
 }
 
-TEST(ClipWriter, IsLosslessButForTheColoursAtQuality0) {
+TEST(ClipWriter, IsLosslessExceptForColoursAtQuality0) {
   const TemporaryFolder folder;
   write_clip_at(folder / "a.mp4", evenly(5), {.quality = 0});
   const cv::Mat seen = frames_in(folder / "a.mp4").at(4).image;

@@ -24,9 +24,9 @@ TEST(DamageLog, ReportsNoDamageForPicturesThatAreNotShown) {
   DamageLog log;
   for (const int time : {0, 1, 2, 3}) log.went_in(time);
   EXPECT_FALSE(log.came_out(0));
-  EXPECT_FALSE(log.came_out(2)) << "nobody has told of any";
+  EXPECT_FALSE(log.came_out(2)) << "no damage was reported yet";
   log.note();
-  EXPECT_FALSE(log.came_out(3)) << "of which none is missing";
+  EXPECT_FALSE(log.came_out(3)) << "no picture is missing here";
 }
 
 TEST(DamageLog, TakesTheNextPictureWhenThereAreNoTimes) {

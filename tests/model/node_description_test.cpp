@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Size = NodeDescription::Size;
 
-/// Asks for one of everything.
+/// Requires one value of each kind.
 NodeDescription everything() {
   return {.size = Size::single,
           .detections = {"person", "cyclist"},
@@ -24,7 +24,7 @@ NodeDescription everything() {
           .extra_data = {"speed", "heading"}};
 }
 
-/// Has one of everything, and more.
+/// Has a value of each kind, and more.
 DetectionNode complete_node() {
   return {.name = "cyclist",
           .attributes = {{"upper_color", "red"}, {"posture", "sitting"}, {"helmet", "yes"}},

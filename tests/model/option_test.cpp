@@ -32,7 +32,7 @@ TEST(Option, HasTheDefaultOfItsDeclaration) {
   EXPECT_EQ(default_value(TextOption{.default_value = "a"}), OptionValue(std::string("a")));
 }
 
-TEST(Option, TakesValuesUpToItsBounds) {
+TEST(Option, AcceptsValuesUpToItsBounds) {
   const struct {
     Option option;
     OptionValue given;

@@ -77,10 +77,10 @@ TEST(OptionValues, RefusesToGiveAValueInAnotherType) {
             "was asked for true or false (bool)");
 }
 
-TEST(OptionValues, TakesEveryMatchingCxxType) {
+TEST(OptionValues, AcceptsEveryMatchingCxxType) {
   OptionValues all = values();
   all.set("threshold", 0.75);
-  EXPECT_EQ(all.get<double>("threshold"), 0.75) << "a double is not cut to an int";
+  EXPECT_EQ(all.get<double>("threshold"), 0.75) << "a double was converted to an int";
   all.set("threshold", 0.25f);
   EXPECT_EQ(all.get<double>("threshold"), 0.25);
   all.set("threshold", 1);
@@ -90,9 +90,9 @@ TEST(OptionValues, TakesEveryMatchingCxxType) {
   all.set("count", std::uint64_t{1} << 40u);
   EXPECT_EQ(all.get<std::int64_t>("count"), std::int64_t{1} << 40u);
   all.set("scale_frame", true);
-  EXPECT_EQ(all.get<bool>("scale_frame"), true) << "a bool is not made an int";
+  EXPECT_EQ(all.get<bool>("scale_frame"), true) << "a bool was converted to an int";
   all.set("mode", "exact");
-  EXPECT_EQ(all.get<std::string>("mode"), "exact") << "a literal is not made a bool";
+  EXPECT_EQ(all.get<std::string>("mode"), "exact") << "a literal was converted to a bool";
   all.set("label", std::string("a"));
   EXPECT_EQ(all.get<std::string>("label"), "a");
   all.set("label", std::string_view("b"));
@@ -205,7 +205,7 @@ TEST(OptionValues, MergesWholeNumbersAsJsonSchemaDefinesThem) {
   EXPECT_EQ(all.get<std::int64_t>("count"), 8);
 }
 
-TEST(OptionValues, TakesAnyJsonNumberForAFloat) {
+TEST(OptionValues, AcceptsAnyJsonNumberForAFloat) {
   OptionValues all({{"x", FloatOption{}}});
   all.merge(json::parse(R"({"x":18446744073709551615})"));
   EXPECT_EQ(all.get<double>("x"), 18446744073709551616.0);

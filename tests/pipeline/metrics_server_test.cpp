@@ -41,7 +41,7 @@ class Scrape {
     for (std::string line; std::getline(lines, line);) {
       static const std::regex comment(R"(# (HELP|TYPE) [a-z_]+ .+)");
       if (std::regex_match(line, comment)) continue;
-      if (!add(line)) ADD_FAILURE() << "no line of Prometheus' text format: " << line;
+      if (!add(line)) ADD_FAILURE() << "not a line of Prometheus's text format: " << line;
     }
   }
 
@@ -187,7 +187,7 @@ TEST(MetricsServer, ServesTheValuesOfStats) {
 
   EXPECT_EQ(scraped.find("vcap_sink_records_written_total", {{"stream", "gate"}, {"sink", "1"}}),
             std::nullopt)
-      << "it does not count";
+      << "this sink does not count";
   EXPECT_EQ(scraped.at("vcap_sink_records_written_total", {{"stream", "gate"}, {"sink", "2"}}), 10);
   EXPECT_EQ(scraped.at("vcap_sink_records_queued", {{"stream", "gate"}, {"sink", "2"}}), 0);
   const nlohmann::json sinks = nlohmann::json(stats)["streams"][0]["sinks"];
@@ -345,7 +345,7 @@ TEST(MetricsServer, LeavesTheHostsSignalsAlone) {
     EXPECT_EQ(after.sa_handler, before.sa_handler);
     for (int i = 0; i < 20; ++i)
       LoopbackConnection(server.port()).send("GET /metrics HTTP/1.0\r\n\r\n");
-    scrape(server);  // clients that hung up early did no harm
+    scrape(server);  // clients that disconnected early did no harm
   }
   ::sigaction(SIGPIPE, nullptr, &after);
   EXPECT_EQ(after.sa_handler, before.sa_handler);

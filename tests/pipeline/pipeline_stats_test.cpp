@@ -92,7 +92,7 @@ TEST(PipelineStats, DescribesStreamsCapsulesAndDevices) {
   feed.push(cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0)));
   pipeline.next("gate");
   EXPECT_EQ(pipeline.stats().streams[0].latency_ns.since(stream.latency_ns).count(), 1u)
-      << "of the frame since the last look alone";
+      << "only the frame since the last snapshot";
   feed.end();
 }
 
@@ -125,7 +125,7 @@ TEST(PipelineStats, KeepsTheDeviceCountsOfReplacedCapsules) {
     EXPECT_EQ(now.call_ns.since(before.call_ns).count(), 10u);
     before = now;
   }
-  EXPECT_EQ(pipeline.stats().capsules.size(), 1u) << "the others are gone";
+  EXPECT_EQ(pipeline.stats().capsules.size(), 1u) << "the replaced capsules are still listed";
   EXPECT_EQ(before.running, 0u);
   feed.end();
 }
@@ -135,11 +135,12 @@ TEST(RateMeter, CountsTheLastTenWholeSeconds) {
   RateMeter meter;
   for (int i = 0; i < 400; ++i) meter.add(begin + milliseconds(50) * i);  // 20 a second, for 20 s
   EXPECT_DOUBLE_EQ(meter.per_second(begin + seconds(20), begin), 20.0);
-  EXPECT_DOUBLE_EQ(meter.per_second(begin + seconds(25), begin), 10.0) << "half of them silent";
+  EXPECT_DOUBLE_EQ(meter.per_second(begin + seconds(25), begin), 10.0)
+      << "half of the seconds are silent";
   EXPECT_DOUBLE_EQ(meter.per_second(begin + seconds(60), begin), 0.0);
 }
 
-TEST(RateMeter, CountsFromItsBeginIfThatIsLater) {
+TEST(RateMeter, CountsFromItsStartIfThatIsLater) {
   const RateMeter::time_point begin{milliseconds(1000500)};
   RateMeter meter;
   for (int i = 0; i < 15; ++i) meter.add(begin + milliseconds(100) * i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline does with the nodes of a frame.
+// Tests of how a pipeline handles the nodes of a frame.
 #include "vcap/pipeline/pipeline.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,8 @@ TEST(Pipeline, CallsASingleNodeCapsuleOnceForEachNodeThatItsInputDescribes) {
   EXPECT_THAT(names(records[4].objects), ElementsAre("person", "person", "person", "car"));
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(records[4].objects[i].attributes.at("mark"), "yes");
-    EXPECT_EQ(records[4].objects[i].bbox().y1, 20.0 * static_cast<double>(i)) << "in their places";
+    EXPECT_EQ(records[4].objects[i].bbox().y1, 20.0 * static_cast<double>(i))
+        << "the results are in another order";
   }
   EXPECT_THAT(records[4].objects[3].attributes, IsEmpty());
 }
@@ -125,7 +126,7 @@ TEST(Pipeline, FindsNodesThatAppearBelowOthers) {
     EXPECT_EQ(person.children.at(0).attributes.at("mark"), "yes");
 }
 
-TEST(Pipeline, RecordsExceptionsOfACapsuleAndGoesOn) {
+TEST(Pipeline, RecordsExceptionsOfACapsuleAndContinues) {
   const auto failing = make_capsule(
       all_info("failing", "person"),
       [](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
@@ -147,9 +148,11 @@ TEST(Pipeline, RecordsExceptionsOfACapsuleAndGoesOn) {
   for (const FrameRecord& record : records) {
     const bool failed = record.frame.index >= 7 && record.frame.index <= 9;
     EXPECT_EQ(record.errors.size(), failed ? 1u : 0u);
-    ASSERT_THAT(record.objects, SizeIs(1)) << "nodes stay";
-    EXPECT_EQ(record.objects[0].attributes.contains("mark"), !failed) << "as they were before";
-    EXPECT_TRUE(record.objects[0].attributes.contains("later")) << "for the capsules after it";
+    ASSERT_THAT(record.objects, SizeIs(1)) << "the node is lost";
+    EXPECT_EQ(record.objects[0].attributes.contains("mark"), !failed)
+        << "the node must be unchanged if its call failed";
+    EXPECT_TRUE(record.objects[0].attributes.contains("later"))
+        << "the next capsule must get the node";
   }
   EXPECT_EQ(records[7].errors[0].capsule, "failing");
   EXPECT_EQ(records[7].errors[0].code, "exception");
@@ -183,7 +186,7 @@ TEST(Pipeline, LeavesOnlyTheNodesUnchangedOnWhichACapsuleFails) {
                    });
   Pipeline pipeline({make_detector("detector", "person", 3), failing});
   const auto records = run(pipeline, {.source = make_source(1)});
-  ASSERT_THAT(records[0].errors, SizeIs(1)) << "the same failure is told once";
+  ASSERT_THAT(records[0].errors, SizeIs(1)) << "the same failure must be reported once";
   EXPECT_EQ(records[0].errors[0].message, "too low (on 2 nodes)");
   ASSERT_THAT(records[0].objects, SizeIs(3));
   EXPECT_TRUE(records[0].objects[0].attributes.contains("mark"));

@@ -193,7 +193,7 @@ TEST(Plan, DoesNotTakeAPropertyFromNodesOfAnotherName) {
               ThrowsError<PlanError>(ErrorCode::unsatisfied_input, HasSubstr("capsule guard")));
 }
 
-TEST(Plan, NamesTheRingOfACycle) {
+TEST(Plan, NamesTheCapsulesOfACycle) {
   NodeDescription with_age = all("person");
   with_age.extra_data = {"age"};
   NodeDescription with_size = all("person");
@@ -301,7 +301,7 @@ TEST(Plan, SeesNoConflictInWhatDetectorsGiveToNodesOfTheirOwn) {
 
 class UnfitCapsules : public testing::Test {
  protected:
-  /// Without leaving out, the plan is refused with the reason of the first capsule left out.
+  /// With UnfitPolicy::refuse, the plan is refused with the reason of the first unfit capsule.
   static void expect_refused(const std::vector<CapsuleInfo>& capsules, const Plan& plan) {
     try {
       Plan refused(capsules);
@@ -335,12 +335,12 @@ TEST_F(UnfitCapsules, AreLeftOutWithThoseThatNeedThem) {
   expect_refused(capsules, plan);
 }
 
-TEST_F(UnfitCapsules, IncludeTheLastGivenCapsuleOfARing) {
+TEST_F(UnfitCapsules, IncludeTheLastGivenCapsuleOfACycle) {
   NodeDescription aged = all("person");
   aged.extra_data = {"age"};
   NodeDescription sized = all("person");
   sized.extra_data = {"size"};
-  // "waiting" needs the ring and is no part of it.
+  // "waiting" needs the cycle, but is not part of it.
   const std::vector<CapsuleInfo> capsules{capsule("b", sized, aged), capsule("a", aged, sized),
                                           detector(), capsule("waiting", aged, all("visit"))};
   const Plan plan(capsules, UnfitPolicy::leave_out);

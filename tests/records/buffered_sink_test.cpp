@@ -82,7 +82,7 @@ std::vector<std::int64_t> indexes(std::int64_t first, std::int64_t last) {
   return all;
 }
 
-/// The sink's thread needs a moment to count what it has done.
+/// Waits, since the sink's thread needs a moment to count what it has done.
 void until(const std::function<bool()>& holds) {
   while (!holds()) std::this_thread::yield();
 }
@@ -118,12 +118,12 @@ TEST(BufferedSink, WritesEverythingInOrderBeforeItCloses) {
   EXPECT_EQ(stats.last_failure, std::nullopt);
 
   sink->close();
-  EXPECT_EQ(slow->closed, 1) << "twice is once";
+  EXPECT_EQ(slow->closed, 1) << "close() must be idempotent";
   EXPECT_THAT([&] { sink->write(numbered(50)); },
               ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("closed already")));
 }
 
-TEST(BufferedSink, HoldsUpNoStreamWhenItBlocks) {
+TEST(BufferedSink, BlocksNoStreamWhenItsSinkBlocks) {
   const auto blocked = std::make_shared<TestSink>();
   const std::shared_ptr<Sink> sink = make_buffered_sink(blocked, {.queue = 8});
   std::vector<std::int64_t> others;
@@ -289,7 +289,7 @@ TEST_F(SkippingSink, PausesAfterAFailureAndThenTriesAgain) {
   sink->write(numbered(1));
   sink->write(numbered(2));
   EXPECT_EQ(lost(*sink, "failed"), 3u);
-  EXPECT_EQ(disk->calls, 1) << "it is left alone";
+  EXPECT_EQ(disk->calls, 1) << "the sink is called during its pause";
 
   clock_->advance(1ns);
   sink->write(numbered(3));
@@ -338,7 +338,7 @@ TEST_F(SkippingSink, TriesEveryRecordWithoutAPause) {
   EXPECT_EQ(lost(*sink, "failed"), 4u);
 }
 
-TEST_F(SkippingSink, LetsItsStreamsGoOn) {
+TEST_F(SkippingSink, DoesNotEndItsStreams) {
   const auto disk = open_sink();
   disk->fails = [this](std::int64_t) { return failing_.load(); };
   std::vector<std::int64_t> others;
@@ -452,7 +452,8 @@ class RandomSink final : public Sink {
     if (dice_() % 6 == 0) std::this_thread::yield();
     if (one_in_ > 0 && dice_() % one_in_ == 0) throw DiskGone("the disk is gone");
     const auto [last, fresh] = last_.try_emplace(record.stream_id, -1);
-    EXPECT_GT(record.frame.index, last->second) << "each stream in order, nothing twice";
+    EXPECT_GT(record.frame.index, last->second)
+        << "records of a stream must be in order and unique";
     last->second = record.frame.index;
     ++written;
   }

@@ -30,7 +30,7 @@ RecordCounts counts_of(const std::vector<FrameRecord>& records, std::size_t begi
   return counts;
 }
 
-TEST(RecordCounts, AddUpForEveryCutOfTheRecords) {
+TEST(RecordCounts, AddUpHoweverTheRecordsAreSplit) {
   const std::vector<FrameRecord> records = some_records();
   const RecordCounts all = counts_of(records, 0, records.size());
   for (std::size_t cut = 0; cut <= records.size(); ++cut) {
@@ -40,7 +40,7 @@ TEST(RecordCounts, AddUpForEveryCutOfTheRecords) {
   }
 }
 
-TEST(RecordCounts, AreTheSameAfterAWayThroughJson) {
+TEST(RecordCounts, AreTheSameAfterJsonAndBack) {
   const RecordCounts counts = counts_of(some_records(), 0, 4);
   EXPECT_EQ(nlohmann::json(counts).get<RecordCounts>(), counts);
 }
@@ -58,7 +58,7 @@ TEST(RecordCounts, ArePrintedAsText) {
             "  encodings        3\n");
 }
 
-TEST(RecordCounts, TellWhetherEveryFrameFailed) {
+TEST(RecordCounts, SayWhetherEveryFrameFailed) {
   const std::vector<FrameRecord> records = some_records();
   EXPECT_FALSE(RecordCounts().every_frame_failed());
   EXPECT_FALSE(counts_of(records, 0, 4).every_frame_failed());

@@ -71,7 +71,7 @@ TEST(JsonLinesSink, LeavesNoFileIfItIsNotClosed) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-TEST(JsonLinesSink, KeepsAnOlderFileUntilTheNewOneIsWhole) {
+TEST(JsonLinesSink, KeepsAnOlderFileUntilTheNewOneIsComplete) {
   const TemporaryFolder folder;
   std::ofstream(folder / "frames.jsonl") << "old\n";
   auto sink = make_json_lines_sink(folder / "frames.jsonl");
@@ -98,7 +98,7 @@ TEST(JsonLinesSink, FailsWhenTheDeviceIsFull) {
               ThrowsError<OutputError>(
                   ErrorCode::output_write,
                   AllOf(HasSubstr("/dev/full"), HasSubstr("No space left on device"))));
-  EXPECT_THROW(sink->close(), OutputError) << "an incomplete output is not called complete";
+  EXPECT_THROW(sink->close(), OutputError) << "close() must fail if the output is incomplete";
 }
 
 TEST(JsonLinesSink, RefusesRecordsAfterItsClose) {
@@ -145,7 +145,7 @@ TEST_P(AnnotatedVideoSink, WritesAClipWithItsNodesDrawn) {
     one.objects.push_back(node_at("person", 40, 40));
     const cv::Mat before = one.frame.image.clone();
     sink->write(one);
-    EXPECT_EQ(cv::norm(before, one.frame.image, cv::NORM_INF), 0) << "the frame is not drawn on";
+    EXPECT_EQ(cv::norm(before, one.frame.image, cv::NORM_INF), 0) << "the frame was drawn on";
   }
   EXPECT_FALSE(std::filesystem::exists(path));
   sink->close();
@@ -157,7 +157,7 @@ TEST_P(AnnotatedVideoSink, WritesAClipWithItsNodesDrawn) {
     EXPECT_EQ(image.size(), cv::Size(128, 96));
     EXPECT_GT(cv::norm(image, cv::Mat(image.size(), CV_8UC3, cv::Scalar::all(100)), cv::NORM_INF),
               50)
-        << "something is drawn";
+        << "nothing was drawn";
   }
   EXPECT_EQ(frames, 10);
 }
@@ -222,7 +222,7 @@ TEST(AnnotatedVideo, RefusesWrongCodecsAndQualitiesBeforeItMakesAFile) {
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
-/// Frames of real footage, which differ from what the encoders are tried with elsewhere.
+/// Frames of real footage; other tests of encoders use generated pictures.
 std::vector<Frame> footage_frames(int count) {
   const auto source = open_source(footage().string());
   std::vector<Frame> frames;
@@ -313,7 +313,7 @@ TEST(AnnotatedVideo, IsClosedOnce) {
   EXPECT_THAT(frames_in(folder / "clip.mp4"), SizeIs(1));
 }
 
-TEST_P(AnnotatedVideoSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
+TEST_P(AnnotatedVideoSink, KeepsNoFileIfOnlyAPartWasWritten) {
   const TemporaryFolder folder;
   const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
   bool failed = false;
@@ -334,11 +334,11 @@ TEST_P(AnnotatedVideoSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
   EXPECT_THAT([&] { sink->close(); },
               ThrowsError<OutputError>(ErrorCode::output_write,
                                        AllOf(HasSubstr(GetParam()), HasSubstr("not kept"))))
-      << "although there is room now";
+      << "close() must fail although there is room now";
   EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
 }
 
-TEST(JsonLinesSink, KeepsNoFileIfTheDiskTookOnlyAPart) {
+TEST(JsonLinesSink, KeepsNoFileIfOnlyAPartWasWritten) {
   const TemporaryFolder folder;
   {
     const auto sink = make_json_lines_sink(folder / "frames.jsonl");
@@ -370,7 +370,7 @@ TEST(JsonLinesSink, SkipsRecordsThatDoNotFitIfLossesAreAllowed) {
   EXPECT_EQ(nlohmann::json::parse(written[1]).at("frame_index"), 4);
 }
 
-TEST(JsonLinesSink, EndsTheLineOfAPartThatItCannotTakeBack) {
+TEST(JsonLinesSink, EndsTheLineOfAPartThatItCannotRemove) {
   testing::internal::CaptureStdout();
   const auto sink = make_json_lines_sink("-");
   sink->allow_losses();

@@ -9,8 +9,8 @@
 
 namespace vcap::soak {
 
-/// Finds persons in every frame, in batches over all streams, and throws now and then. If `leaks`,
-/// it leaks 16 KiB per frame.
+/// Finds persons in every frame, in batches over all streams, and throws from time to time. If
+/// `leaks`, it leaks 16 KiB per frame.
 std::shared_ptr<Capsule> make_finder(int version, bool leaks);
 
 /// Makes one call of a counter last `time`: the next call of any counter after `wanted` is set.

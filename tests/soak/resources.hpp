@@ -12,7 +12,8 @@ struct Resources {
   double threads = 0;
 };
 
-/// Makes memory comparable: few arenas, since each arena keeps memory that its threads once needed.
+/// Limits the number of arenas, since each arena keeps memory that its threads needed earlier. So
+/// samples of memory can be compared.
 void settle_allocator();
 /// Measures the resources. Before that, the allocator returns the free memory that it keeps.
 Resources measure_resources();

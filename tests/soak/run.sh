@@ -4,8 +4,8 @@
 # Runs streams that come and go, and capsules that are replaced, hang and fail, for DURATION, and
 # checks that memory, descriptors and threads do not grow and that every frame is accounted for.
 #   tests/soak/run.sh DURATION     such as 90s, 30m or 72h
-# First, for a minute, with a capsule that leaks, which must be found. Exit code 1 where a check
-# fails, with a sentence that says which.
+# Before that, runs for a minute with a capsule that leaks, and must find the leak. If a check fails,
+# the exit code is 1, and a sentence says which check.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -31,7 +31,7 @@ status=0
 "$soak" 60s --leak --footage "$footage" >"$log" 2>&1 || status=$?
 cat "$log"
 if [ "$status" -ne 1 ] || ! grep -q 'memory grows' "$log"; then
-  echo "the leak was not found (exit code $status): the check of memory is worth nothing" >&2
+  echo "the leak was not found (exit code $status): the check of memory is broken" >&2
   exit 1
 fi
 echo "-- the leak was found; now without one, for $duration"

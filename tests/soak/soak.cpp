@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams come and go, and capsules are replaced, hang and fail, for a given time. At the end the
-// program checks whether a resource grew, and whether every frame is accounted for.
+// For a given time, opens and closes streams, and replaces capsules that also hang and fail. At the
+// end, checks whether a resource grew, and whether every frame is accounted for.
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -53,7 +53,7 @@ constexpr Pace kFast{100ms, 2s, 3s, 5s, 100ms, 200ms};
 constexpr int kSlots = 12;
 constexpr double kMoreDescriptors = 4, kMoreThreads = 8;  // the pool starts workers when needed
 
-/// Counts lines of the log, which would fill the output.
+/// Counts lines of the log instead of printing them.
 struct LogCounts {
   std::atomic<std::int64_t> failed_trials{0}, passed_trials{0}, given_up{0}, came_back{0};
   void note(std::string_view line) {
@@ -183,7 +183,7 @@ void Soak::replace_a_capsule() {
       break;
     default:
       capsule = make_finder(version_, arguments_.leaks);
-      trial_frames = 0;  // since it throws now and then
+      trial_frames = 0;  // since it throws from time to time
   }
   try {
     capsules_.push_back(capsule);

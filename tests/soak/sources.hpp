@@ -14,8 +14,8 @@ namespace vcap::soak {
 std::unique_ptr<Source> counted(std::unique_ptr<Source> source, double per_second,
                                 std::shared_ptr<std::atomic<std::int64_t>> given);
 
-/// A camera in memory that loses its connection now and then. It ends after `frames`; if `fails`,
-/// with an error.
+/// A camera in memory that loses its connection from time to time. It ends after `frames`; if
+/// `fails`, with an error.
 struct CameraPlan {
   double per_second = 25;
   std::int64_t frames = 100;

@@ -77,7 +77,7 @@ TEST_F(HardwareDecoded, GivesTheSameFramesAsSoftware) {
                                    HasSubstr("vaapi: ")));
   } else {
     EXPECT_THAT(automatic.decoder, StartsWith("h264 ("));
-    EXPECT_LE(difference(automatic, software), 8) << "of the conversion's rounding";
+    EXPECT_LE(difference(automatic, software), 8) << "the conversion may only round differently";
   }
 }
 

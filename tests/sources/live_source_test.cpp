@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras on the network, and what happens to a stream when they hang up or fall silent.
+// Cameras on the network, and what happens to a stream when they disconnect or fall silent.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -24,7 +24,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(LiveSource, HasRisingTimesAndFailsWhenTheCameraHangsUp) {
+TEST(LiveSource, HasRisingTimesAndFailsWhenTheCameraDisconnects) {
   const Camera camera(50);
   const auto source = open_source(camera.url(), {.reconnect = {.max_attempts = 0}});
   EXPECT_TRUE(source->info().live);
@@ -74,7 +74,7 @@ class LiveSourceOnANetwork : public testing::Test {
   const KeptLog log_;
 };
 
-TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatHungUp) {
+TEST_F(LiveSourceOnANetwork, ReconnectsToACameraThatDisconnected) {
   const Camera camera(Visits{{.pictures = 30}, {.pictures = 30}});
   const auto [frames, failure] =
       read_to_failure(*open_source(camera.url(), {.reconnect = kAtOnce}));
@@ -251,7 +251,7 @@ TEST_F(LiveSourceOnATestClock, WaitsLongerAfterEachFailedAttempt) {
   waits_.resize(5);
   EXPECT_THAT(waits_, ElementsAre(milliseconds(100), milliseconds(300), milliseconds(900),
                                   milliseconds(1000), milliseconds(100)))
-      << "and begins anew once there was a frame";
+      << "the delays must begin again after a frame";
 }
 
 TEST_F(LiveSourceOnATestClock, ShortensEachDelayAtRandom) {
@@ -261,7 +261,7 @@ TEST_F(LiveSourceOnATestClock, ShortensEachDelayAtRandom) {
   EXPECT_THAT(waits_, ElementsAre(milliseconds(80)));
 }
 
-TEST_F(LiveSourceOnATestClock, GoesOnAsOneStream) {
+TEST_F(LiveSourceOnATestClock, ContinuesAsOneStream) {
   const auto live = source({2, 0, 2}, {.max_attempts = 2});
   const auto [frames, failure] = read_to_failure(*live);
   ASSERT_EQ(frames.size(), 6u);
@@ -376,7 +376,7 @@ TEST_F(LiveSourceOnATestClock, HasTheTimesOfTheCameraAndMarksMissingPictures) {
   for (const Frame& frame : frames) times.push_back(frame.pts);
   EXPECT_THAT(std::vector(times.begin(), times.begin() + 5),
               ElementsAre(seconds(0), seconds(1), seconds(2), seconds(9), seconds(10)));
-  EXPECT_GE(times[5], seconds(30)) << "by this machine's clock, across the loss";
+  EXPECT_GE(times[5], seconds(30)) << "times must follow this machine's clock across the loss";
   EXPECT_EQ(times[6] - times[5], seconds(1));
   EXPECT_THAT(frames_with(Discontinuity::gap, frames), ElementsAre(3, 4));
   EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(5));

@@ -31,10 +31,10 @@ class LiveTimesTest : public testing::Test {
 TEST_F(LiveTimesTest, AreTimesOfArrivalIfTheCameraGivesNone) {
   EXPECT_EQ(after(0ms).pts, 0ms);
   EXPECT_EQ(after(40ms).pts, 40ms);
-  EXPECT_EQ(after(0ms).pts, 40ms + 1ns) << "they rise strictly";
+  EXPECT_EQ(after(0ms).pts, 40ms + 1ns) << "times must rise strictly";
   const LiveTimes::Time late = after(20s);
   EXPECT_EQ(late.pts, 20s + 40ms + 1ns);
-  EXPECT_FALSE(late.gap) << "nothing tells whether pictures are missing";
+  EXPECT_FALSE(late.gap) << "without the camera's times, a gap is not known";
 }
 
 TEST_F(LiveTimesTest, FollowTheCameraFromTheFirstPictureOn) {
@@ -55,13 +55,13 @@ TEST_F(LiveTimesTest, KeepThePaceOfTheCameraWhenPicturesArriveLate) {
 
 TEST_F(LiveTimesTest, MarkMissingPicturesAsAGap) {
   at_usual_pace(1s);
-  EXPECT_FALSE(after(900ms, 1900ms).gap) << "not more than a second";
+  EXPECT_FALSE(after(900ms, 1900ms).gap) << "a pause of at most a second is no gap";
   at_usual_pace(5s);
   const LiveTimes::Time late = after(2s, 7s);
   EXPECT_TRUE(late.gap);
   EXPECT_FALSE(after(40ms, 7040ms).gap);
   at_usual_pace(9s);
-  EXPECT_TRUE(after(40ms, 12s).gap) << "also where they were lost while it did not wait";
+  EXPECT_TRUE(after(40ms, 12s).gap) << "pictures lost without a wait are a gap, too";
 }
 
 TEST_F(LiveTimesTest, ShowNoGapForASlowCamera) {
@@ -71,15 +71,15 @@ TEST_F(LiveTimesTest, ShowNoGapForASlowCamera) {
   EXPECT_TRUE(after(40s, 87s).gap);
 }
 
-TEST_F(LiveTimesTest, GoOnWhenTheClockOfTheCameraIsSet) {
+TEST_F(LiveTimesTest, ContinueWhenTheClockOfTheCameraIsSet) {
   at_usual_pace(100s);
   const nanoseconds before = after(40ms, 100s + 40ms).pts;
   LiveTimes::Time time = after(40ms, 2s);
   EXPECT_EQ(time.pts, before + 40ms);
-  EXPECT_TRUE(time.gap) << "a camera may have been started anew";
-  EXPECT_EQ(after(40ms, 2s + 30ms).pts, before + 70ms) << "by its new times";
+  EXPECT_TRUE(time.gap) << "the camera may have been restarted";
+  EXPECT_EQ(after(40ms, 2s + 30ms).pts, before + 70ms) << "the camera's new times must be used";
   time = after(40ms, 3600s);
-  EXPECT_EQ(time.pts, before + 120ms) << "when it came";
+  EXPECT_EQ(time.pts, before + 120ms) << "the time of arrival must be used";
   EXPECT_TRUE(time.gap);
 }
 
@@ -92,7 +92,7 @@ TEST_F(LiveTimesTest, RiseEvenIfTimesOfTheCameraDoNot) {
     EXPECT_GT(time.pts, before);
     EXPECT_FALSE(time.gap);
   }
-  EXPECT_EQ(after(40ms, 100s + 160ms).pts, before + 120ms) << "as if nothing had been";
+  EXPECT_EQ(after(40ms, 100s + 160ms).pts, before + 120ms) << "times must continue as before";
 }
 
 TEST_F(LiveTimesTest, AdaptToACameraThatBecomesSlow) {
@@ -113,7 +113,7 @@ TEST_F(LiveTimesTest, StartAgainWithEachConnection) {
   times_.begin_connection();
   const LiveTimes::Time again = after(10s, 3s);
   EXPECT_EQ(again.pts, 10s + 40ms);
-  EXPECT_FALSE(again.gap) << "which the reconnection tells";
+  EXPECT_FALSE(again.gap) << "`reconnect` already shows the loss";
   EXPECT_EQ(after(70ms, 3s + 40ms).pts, 10s + 80ms);
 }
 
@@ -125,7 +125,7 @@ TEST_F(LiveTimesTest, RiseEvenIfTheOldConnectionWasAheadOfTheNew) {
   EXPECT_EQ(after(40ms, 40ms).pts, 99 * 40ms + 1ns + 40ms);
 }
 
-TEST_F(LiveTimesTest, GoOnIfSomePicturesHaveNoTime) {
+TEST_F(LiveTimesTest, ContinueIfSomePicturesHaveNoTime) {
   after(0ms, 0s);
   after(40ms, 40ms);
   EXPECT_EQ(after(45ms).pts, 85ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored sources from any frame on give the same frames as when they are read from the beginning.
+// A stored source that is read from any frame on gives the same frames as from the beginning.
 #include "vcap/sources/random_access.hpp"
 
 #include <gmock/gmock.h>
@@ -174,7 +174,8 @@ TEST(RandomAccess, IsAbsentForClipsThatCannotBeIndexed) {
   const std::string answer =
       "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(clip.size()) + "\r\n\r\n" + clip;
   const Camera server(std::vector<Camera::Visit>(2, {.answer = answer}));
-  EXPECT_FALSE(open_source(server.url())->random_access()) << "it would be fetched once more";
+  EXPECT_FALSE(open_source(server.url())->random_access())
+      << "an index would need a second download";
 }
 
 /// The clip has one destroyed packet. A read from any frame before it gives the same frames as a

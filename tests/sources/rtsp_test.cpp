@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cameras by RTSP that die, freeze and come back. The server is other software (GStreamer's), in
-// its own process.
+// Tests of cameras by RTSP that end, freeze and return. The server is other software (GStreamer),
+// in its own process.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A server takes a second or so to start; attempts go on for half a minute.
+/// A server takes a second or so to start; attempts continue for half a minute.
 constexpr ReconnectPolicy kAgain{
     .first_delay = milliseconds(50), .max_delay = milliseconds(100), .max_attempts = 400};
 constexpr SourceOptions kPatient{.reconnect = kAgain};
@@ -60,7 +60,7 @@ std::vector<Frame> read_past_reconnection(Source& source) {
   return frames;
 }
 
-/// Expects one stream that was lost once: its indexes and times go on.
+/// Expects one stream that was lost once: its indexes and times continue.
 void expect_one_reconnection(std::vector<Frame> before, std::vector<Frame> after) {
   for (Frame& frame : after) before.push_back(std::move(frame));
   expect_one_stream(before);
@@ -113,10 +113,10 @@ TEST_F(RtspSource, StartsMidwayWithoutADamagedPicture) {
     return cv::norm(frame.image, frames[0].image, cv::NORM_INF) == 0;
   };
   const auto begin = std::ranges::find_if(whole, is_first);
-  ASSERT_NE(begin, whole.end()) << "its first picture is one of the clip's, whole and undamaged";
+  ASSERT_NE(begin, whole.end()) << "the first picture must be an undamaged picture of the clip";
   const std::int64_t index = begin->index;
   EXPECT_GT(index, 0);
-  EXPECT_EQ(index % 34, 0) << "a keyframe";
+  EXPECT_EQ(index % 34, 0) << "the first picture must be a keyframe";
   for (std::size_t i = 0; i < frames.size() && begin + static_cast<std::ptrdiff_t>(i) < whole.end();
        ++i) {
     const Frame& same = begin[static_cast<std::ptrdiff_t>(i)];
@@ -167,7 +167,7 @@ TEST_F(RtspSource, ReconnectsWhenAFrozenServerIsRestarted) {
   expect_one_reconnection(std::move(before), reading.get());
 }
 
-TEST_F(RtspSource, GivesUpAfterTheMaximumOfAttempts) {
+TEST_F(RtspSource, GivesUpAfterTheMaximumNumberOfAttempts) {
   auto server = std::make_unique<RtspServer>();
   const auto source = open_source(
       server->url(), {.reconnect = {.first_delay = milliseconds(10), .max_attempts = 3}});
@@ -232,7 +232,8 @@ TEST_F(RtspSource, LeavesOtherStreamsAloneWhenItsServerDies) {
   pipeline.stop();
   EXPECT_EQ(pipeline.wait("going on").failure, std::nullopt);
   for (std::size_t i = 0; i < going_on.records.size(); ++i) {
-    EXPECT_EQ(going_on.records[i].frame.index, static_cast<std::int64_t>(i)) << "none is missing";
+    EXPECT_EQ(going_on.records[i].frame.index, static_cast<std::int64_t>(i))
+        << "a frame is missing";
     EXPECT_EQ(going_on.records[i].frame.discontinuity,
               i == 0 ? Discontinuity::start : Discontinuity::none);
   }

@@ -192,7 +192,7 @@ TEST_F(SampledClip, DecodesNoGroupWithoutARow) {
 }
 
 /// From a missing row on, rows are counted in the order of decoding, and the log says so.
-TEST_F(SampledClip, GoesOnInOrderWhenTheClipDiffersFromItsIndex) {
+TEST_F(SampledClip, ContinuesInOrderWhenTheClipDiffersFromItsIndex) {
   const Packet lost = packet_of(path_, 22);
   destroy(path_, lost);
   const auto missing = lost.pts / milliseconds(40);

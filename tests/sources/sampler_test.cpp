@@ -86,7 +86,7 @@ void expect_elements(const Sampler& sampler, std::int64_t rows, const NaiveEleme
     EXPECT_EQ(sampler.follows(number), expected[i].follows) << "element " << i;
     EXPECT_TRUE(element->row > before.row ||
                 (element->part > before.part && element->parts == before.parts))
-        << "time rises, element " << i;
+        << "time must rise, element " << i;
     EXPECT_LT(element->part, element->parts) << "element " << i;
     before = *element;
   }
@@ -240,7 +240,7 @@ TEST(Sampler, CountsUpToTheLargestNumber) {
   EXPECT_EQ(Sampler::stride(kMost).size(kMost), 1);
   EXPECT_EQ(Sampler::stride(2).size(kMost), kMost / 2 + 1);
   EXPECT_EQ(Sampler::stride(kMost).element(1)->row, kMost);
-  EXPECT_EQ(Sampler::stride(kMost).element(2)->row, kMost) << "which no sequence has";
+  EXPECT_EQ(Sampler::stride(kMost).element(2)->row, kMost) << "no sequence has this row";
   const Sampler wide = Sampler::strided_ranges({{0, 1}, {1, kMost}}, kMost - 1);
   EXPECT_EQ(wide.size(kMost), 2);
   EXPECT_EQ(Sampler::ranges({{0, kMost}}).element(kMost - 1)->row, kMost - 1);

@@ -71,7 +71,7 @@ TEST_P(VideoFile, GivesEveryFrameWithItsIndexAndTimeInTheContainer) {
     EXPECT_EQ(frames[i].discontinuity, i == 0 ? Discontinuity::start : Discontinuity::none);
     EXPECT_EQ(frames[i].image.type(), CV_8UC3);
     EXPECT_NEAR(grey(frames[i]), 12.0 * static_cast<double>(i), 5.5)
-        << "its pixels are its own, also when all later ones have been read";
+        << "pixels must not change when later frames are read";
   }
 }
 

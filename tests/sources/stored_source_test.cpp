@@ -58,7 +58,7 @@ TEST_F(StoredSources, BeginAtTheFirstFrameAtOrAfterTheStart) {
   EXPECT_THAT(numbers({.start = milliseconds(281)}), ElementsAre(8, 9));
   const auto source = open({.start = milliseconds(320)});
   const std::optional<Frame> first = source->read();
-  EXPECT_EQ(first->pts, milliseconds(320)) << "still that of the whole";
+  EXPECT_EQ(first->pts, milliseconds(320)) << "the time must be that in the whole clip";
   EXPECT_EQ(first->discontinuity, Discontinuity::start);
   EXPECT_EQ(source->read()->discontinuity, Discontinuity::none);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored videos: their pictures and times, from any place on.
+// Tests of stored videos: their pictures and times, read from any frame on.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void expect_exact_starts(const std::filesystem::path& path, std::size_t step = 1
       ASSERT_EQ(rest[k], all[i + k]) << "frame " << i + k << " after a start at frame " << i;
     if (i + 1 < all.size()) {
       ASSERT_EQ(see(path, {.start = all[i].pts + nanoseconds(1)}, 1).at(0), all[i + 1])
-          << "just behind frame " << i;
+          << "just after frame " << i;
     }
   }
 }
@@ -223,7 +223,7 @@ TEST(VideoFrames, AreTimedByTheRateIfTimesGoBack) {
   for (std::size_t i = 1; i < all.size(); ++i)
     EXPECT_EQ(all[i].pts - all[i - 1].pts, milliseconds(40)) << "frame " << i;
   EXPECT_EQ(see(folder / "twice.ts", {.start = all[45].pts}, 1).at(0), all[45])
-      << "which has that time by the rate alone";
+      << "this time follows only from the rate";
 }
 
 TEST(VideoFrames, AreRotatedAsTheContainerSays) {
@@ -292,7 +292,7 @@ TEST(VideoFrames, AreRefusedInAClipWithoutItsIndex) {
               ThrowsError<SourceError>(ErrorCode::source_open, HasSubstr("cut.mp4 cannot be")));
 }
 
-TEST(VideoFrames, AreRefusedInAFileOfSound) {
+TEST(VideoFrames, AreRefusedInAnAudioFile) {
   const TemporaryFolder folder;
   // A second of silence: 8000 samples of one byte.
   std::string wave(

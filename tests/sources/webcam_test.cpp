@@ -54,7 +54,7 @@ class FakeDriver final : public WebcamDriver {
   std::unique_ptr<WebcamDevice> open(int index) const override {
     EXPECT_EQ(index, 3);
     ++opened;
-    EXPECT_EQ(open_now, 0) << "the lost one is closed first";
+    EXPECT_EQ(open_now, 0) << "the lost connection must be closed first";
     if (connections_.empty()) return nullptr;
     auto device = std::make_unique<Device>(connections_.front(), open_now);
     connections_.pop_front();
@@ -116,7 +116,7 @@ TEST_F(WebcamSource, GivesTheInformationOfItsDriver) {
   const SourceInfo info = open({{}})->info();
   EXPECT_EQ(info.description, "webcam 3");
   EXPECT_EQ(info.size, cv::Size(8, 6));
-  EXPECT_EQ(info.frames_per_second, 0) << "which is unknown, whatever the driver calls it";
+  EXPECT_EQ(info.frames_per_second, 0) << "the rate is unknown, whatever value the driver gives";
   EXPECT_TRUE(info.live);
 }
 

@@ -101,7 +101,7 @@ TEST_F(Deadline, AnswersTheFrameAndLeavesOutTheCapsuleUntilItReturns) {
   EXPECT_EQ(answered.errors[0].capsule, "stuck");
   EXPECT_EQ(answered.errors[0].code, "deadline_exceeded");
   EXPECT_THAT(answered.errors[0].message, HasSubstr("5.0 s"));
-  EXPECT_EQ(answered.objects.size(), 1u) << "the nodes are as they were before it";
+  EXPECT_EQ(answered.objects.size(), 1u) << "the nodes must be as they were before the capsule";
 
   feed.push(image());
   const FrameRecord next = *pipeline.next("bad");
@@ -175,7 +175,7 @@ TEST_F(Deadline, ReportsTheStackOfWork) {
   log_.await("has come back");
 }
 
-TEST_F(Deadline, LetsOtherStreamsGoOn) {
+TEST_F(Deadline, DoesNotBlockOtherStreams) {
   Hanging hanging;
   Pipeline pipeline({make_capsule(detector_info("stuck", "person"), hanging.process())},
                     {.workers = 1, .clock = clock_});
@@ -223,7 +223,7 @@ TEST_F(Deadline, ShowsAStatefulCapsuleAGapWhenItReturns) {
   hanging.entered.wait();
   let_pass(seconds(5));
   EXPECT_EQ(pipeline.next("bad")->errors.size(), 1u);
-  EXPECT_EQ(pipeline.next("bad")->errors.size(), 1u) << "those behind it do not wait";
+  EXPECT_EQ(pipeline.next("bad")->errors.size(), 1u) << "later frames must not wait";
   hanging.release.open();
   log_.await("has come back");
   feed.push(image());
@@ -275,7 +275,7 @@ TEST_F(Deadline, LetsAPipelineEndWhileACallHangs) {
     let_pass(seconds(5));
     EXPECT_EQ(pipeline.next("bad")->errors.size(), 1u);
   }
-  EXPECT_FALSE(watched.expired()) << "the call that is lost keeps its capsule";
+  EXPECT_FALSE(watched.expired()) << "the call that was given up keeps its capsule";
   hanging.release.open();
   hanging.left.wait();
   while (!watched.expired()) std::this_thread::yield();
@@ -340,7 +340,7 @@ TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
   EXPECT_EQ(pipeline.next("other")->errors.at(0).code, "deadline_exceeded");
   latches.release.open();
   latches.left.wait();  // nothing else waits for this
-  // Both streams go on when their calls have returned.
+  // Both streams continue when their calls have returned.
   for (const auto& [id, feed] : {std::pair("bad", &feed_of_bad), std::pair("other", &other)}) {
     FrameRecord record;
     do {

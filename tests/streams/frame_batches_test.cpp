@@ -17,7 +17,7 @@ struct SizeCase {
   std::vector<std::size_t> batches;
 };
 
-TEST(FrameBatches, AreOfTheSizesThatSuitTheModel) {
+TEST(FrameBatches, HaveTheSizesThatSuitTheModel) {
   const SizeCase cases[] = {
       {0, {.maximum = 4}, {}},
       {1, {.maximum = 4}, {1}},
@@ -46,7 +46,7 @@ TEST(FrameBatches, AreOfTheSizesThatSuitTheModel) {
   }
 }
 
-TEST(FrameBatches, AreOfOneRoute) {
+TEST(FrameBatches, HaveFramesOfOnlyOneRoute) {
   const auto before = std::make_shared<const Route>();
   const auto after = std::make_shared<const Route>();
   FrameBatches batches({.maximum = 8}, 3);
@@ -59,8 +59,8 @@ TEST(FrameBatches, AreOfOneRoute) {
   EXPECT_TRUE(batches.begin_call().empty());
 }
 
-/// What Stream does: add() and a call of end_call() that returns true ask for begin_call(). That
-/// request may be served at any later time.
+/// Acts like Stream: each add(), and each end_call() that returns true, requests a begin_call(),
+/// which may follow at any later time.
 TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
   static constexpr std::uint64_t kFrames = 4;
   for (std::size_t most_calls = 1; most_calls <= 2; ++most_calls) {
@@ -82,7 +82,7 @@ TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
       std::vector<Event> events;
       do {
         EXPECT_TRUE(taken.size() == added || requests > 0 || calls == most_calls)
-            << "frames wait, and nothing will take them";
+            << "frames wait, and no call will take them";
         events = {{added < kFrames,
                    [&] {
                      batches.add(job_of(added++));

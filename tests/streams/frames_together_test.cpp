@@ -84,7 +84,7 @@ class FramesTogether : public testing::Test {
   const Pipeline* pipeline_ = nullptr;
 };
 
-TEST_F(FramesTogether, GoAsWholeBatches) {
+TEST_F(FramesTogether, FormFullBatches) {
   const auto records = run_all_at_once(capsule({.maximum = 8}, counting()), 33);
   ASSERT_EQ(records.size(), 33u);
   expect_own_results(records);
@@ -95,7 +95,7 @@ TEST_F(FramesTogether, GoAsWholeBatches) {
   EXPECT_TRUE(in_order_);
 }
 
-TEST_F(FramesTogether, GoInPreferredSizesIfTheLargestIsNotFilled) {
+TEST_F(FramesTogether, HavePreferredSizesIfTheMaximumIsNotReached) {
   const auto records = run_all_at_once(capsule({.preferred = 4, .maximum = 16}, counting()), 31);
   expect_own_results(records);
   EXPECT_EQ(frames(), 31u);
@@ -103,7 +103,7 @@ TEST_F(FramesTogether, GoInPreferredSizesIfTheLargestIsNotFilled) {
   for (const std::size_t size : sizes_) EXPECT_TRUE(size % 4 == 0 || size < 4) << size;
 }
 
-TEST_F(FramesTogether, GoOneByOneIfTheBackendTakesOnlySingleFrames) {
+TEST_F(FramesTogether, RunOneByOneIfTheBackendTakesOnlySingleFrames) {
   std::atomic<int> asked = 0;
   const auto none = [&asked](auto, auto) {
     ++asked;
@@ -112,10 +112,10 @@ TEST_F(FramesTogether, GoOneByOneIfTheBackendTakesOnlySingleFrames) {
   const auto records = run_all_at_once(capsule({.maximum = 8}, none), 20);
   expect_own_results(records);
   EXPECT_EQ(alone_, 20);
-  EXPECT_LE(asked, 2) << "once by each worker: it will not change its mind";
+  EXPECT_LE(asked, 2) << "asked again, although a worker already knows the answer";
 }
 
-TEST_F(FramesTogether, FailOneByOne) {
+TEST_F(FramesTogether, RunOneByOneIfABatchFails) {
   const auto throwing = [](std::span<const Frame> frames, auto) {
     for (const Frame& frame : frames)
       if (frame.index == 5) throw std::runtime_error("frame 5 is bad");
@@ -170,7 +170,7 @@ TEST_F(FramesTogether, KeepTheirNodesThroughTwoCapsules) {
   EXPECT_THAT(sizes_, Each(Le(4u)));
 }
 
-TEST_F(FramesTogether, AreNotNullOrLive) {
+TEST_F(FramesTogether, ExcludeNullAndLiveFrames) {
   auto source = std::make_unique<MemorySource>(
       MemorySource::Plan{.frames = 30, .before = [](Frame& frame) {
                            if (frame.index % 3 != 0)

@@ -46,7 +46,7 @@ struct OverloadCase {
   Drops drops;
 };
 
-TEST(Intake, DropsAsItsPolicySaysIfNothingBegins) {
+TEST(Intake, DropsFramesByItsPolicyIfNoFrameBegins) {
   using enum OverflowPolicy;
   const OverloadCase cases[] = {
       {wait, 2, 1, {0, 1}, {}},  // the others wait; its stream would not have read them
@@ -68,7 +68,7 @@ TEST(Intake, DropsAsItsPolicySaysIfNothingBegins) {
   }
 }
 
-TEST(Intake, TellsTheNextFrameWhatWasDroppedBeforeIt) {
+TEST(Intake, ReportsDropsWithTheNextFrame) {
   Subject subject({.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 1});
   subject.intake.accept(frame_of(0, Discontinuity::start));
   subject.intake.accept(frame_of(1, Discontinuity::gap));

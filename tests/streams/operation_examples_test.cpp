@@ -58,7 +58,7 @@ TEST(OperationExamples, SeeTheFrameBefore) {
   std::vector<std::size_t> found;
   for (const FrameRecord& record : run(pipeline, {.source = std::move(source)}))
     found.push_back(record.objects.size());
-  EXPECT_THAT(found, ElementsAre(0, 1, 1, 0, 1)) << "at the edges it sees its frame twice";
+  EXPECT_THAT(found, ElementsAre(0, 1, 1, 0, 1)) << "at the edges, the window has its frame twice";
 }
 
 // [bounded]
@@ -68,7 +68,7 @@ class Brightness final : public vcap::BaseStreamState {
   double add(double brightness) {
     recent_.push_back(brightness);
     if (recent_.size() > 4) recent_.pop_front();
-    // Summed up anew: what is added and taken away again leaves a rounding behind.
+    // Summed again each time: to add and later subtract a value leaves a rounding error.
     return std::accumulate(recent_.begin(), recent_.end(), 0.0) /
            static_cast<double>(recent_.size());
   }
@@ -237,7 +237,8 @@ TEST_F(OperationClip, RunsInGroups) {
   ASSERT_EQ(records_.size(), 40u);
   EXPECT_EQ(records_[20].group, 1);
   EXPECT_EQ(records_[20].frame.index, 0);
-  EXPECT_EQ(mean_of(records_[20]), cv::mean(records_[20].frame.image)[0]) << "it begins anew";
+  EXPECT_EQ(mean_of(records_[20]), cv::mean(records_[20].frame.image)[0])
+      << "the group's state must begin again";
 }
 
 }  // namespace

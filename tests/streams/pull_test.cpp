@@ -247,7 +247,7 @@ TEST(StreamOverflow, DoesNotReportDropsAfterTheLastRecord) {
       12, {.overflow = OverflowPolicy::drop_newest, .frames_in_flight = 3}, [](Frame& frame) {
         if (frame.index == 5) frame.discontinuity = Discontinuity::reconnect;
       });
-  ASSERT_EQ(records.size(), 3u) << "there was no room for the others, which no record follows";
+  ASSERT_EQ(records.size(), 3u) << "the last drops have no record after them";
   for (const FrameRecord& record : records) {
     EXPECT_TRUE(record.drops.empty());
     EXPECT_EQ(record.frame.discontinuity,
@@ -286,13 +286,13 @@ TEST(StreamOverflow, ReportsManyDropsInOneSmallRecord) {
   EXPECT_THAT(told, ElementsAre(Pair("overload", 2499), Pair("skipped", 2500)));
 }
 
-TEST(StreamOverflow, RefusesToKeepNone) {
+TEST(StreamOverflow, RefusesToKeepEveryZerothFrame) {
   Pipeline pipeline({});
   EXPECT_THAT([&] { pipeline.open_stream({.id = "a", .source = make_source(1), .keep_every = 0}); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("keep_every")));
 }
 
-TEST(FrameFeed, GoesOnWhenASinkWaitsForThePushingThread) {
+TEST(FrameFeed, ContinuesWhenASinkWaitsForThePushingThread) {
   Pipeline pipeline({});
   FrameFeed feed({.capacity = 4});
   std::mutex mutex;
@@ -320,7 +320,7 @@ TEST(FrameFeed, GoesOnWhenASinkWaitsForThePushingThread) {
   EXPECT_EQ(pipeline.wait("a").frames, 200);
 }
 
-TEST(FrameFeed, RunsOnFramesThatAHostPushes) {
+TEST(FrameFeed, GivesTheFramesThatAHostPushes) {
   const cv::Mat image = picture();
   std::vector<std::string> found;
   {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capsule that keeps failing is left out for a while; all else goes on as before.
+// Tests of quarantine: a capsule that keeps failing is left out for a while; the rest continues.
 #include "streams/quarantine.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ TEST(Quarantine, BeginsWhenFailuresInTheWindowReachTheLimit) {
   EXPECT_FALSE(quarantine.note(seconds(0), true));
   EXPECT_FALSE(quarantine.note(seconds(8), true));
   EXPECT_FALSE(quarantine.note(seconds(9), false));
-  EXPECT_FALSE(quarantine.note(seconds(11), true)) << "the first is out of the window";
+  EXPECT_FALSE(quarantine.note(seconds(11), true)) << "the first failure is out of the window";
   EXPECT_FALSE(quarantine.holds(seconds(12)));
   EXPECT_TRUE(quarantine.note(seconds(12), true));
   EXPECT_TRUE(quarantine.holds(seconds(12)));

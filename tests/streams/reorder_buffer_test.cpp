@@ -17,7 +17,7 @@ TEST(ReorderBuffer, IsEmptyAtFirst) {
   EXPECT_EQ(buffer.next(), 0u);
 }
 
-TEST(ReorderBuffer, LetsOneDeliverAtATimeAndInOrderInEverySchedule) {
+TEST(ReorderBuffer, DeliversOneAtATimeAndInOrderInEverySchedule) {
   static constexpr std::uint64_t kFrames = 5;
   const std::size_t schedules = run_every_schedule([](Choices& choices) {
     ReorderBuffer buffer;

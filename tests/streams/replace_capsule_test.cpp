@@ -120,7 +120,7 @@ TEST(ReplaceCapsule, TakesEffectAtAnExactFrameThatRecordsIt) {
   EXPECT_EQ(gate.end().frames, 4);
 }
 
-TEST(ReplaceCapsule, LeavesFramesInFlightToTheOldCapsule) {
+TEST(ReplaceCapsule, FinishesFramesInFlightOnTheOldCapsule) {
   Latch release;
   CapsuleInfo info = detector_info("detector", "person");
   auto old =
@@ -140,7 +140,7 @@ TEST(ReplaceCapsule, LeavesFramesInFlightToTheOldCapsule) {
   EXPECT_EQ(pipeline.stats().capsules.size(), 1u);
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheSavedStateOfTheOldCapsule) {
+TEST(ReplaceCapsule, ContinuesWithTheSavedStateOfTheOldCapsule) {
   const auto old = counter(1), newer = counter(2);
   Pipeline pipeline({old});
   StreamConfig config;
@@ -175,7 +175,7 @@ TEST(ReplaceCapsule, RefusesACapsuleThatDoesNotTakeAStreamsConfig) {
   gate.end();
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateOverVersionsWithoutAFrame) {
+TEST(ReplaceCapsule, ContinuesWithTheStateAcrossVersionsWithoutAFrame) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");
   for (int i = 0; i < 3; ++i) gate.play();
@@ -186,10 +186,10 @@ TEST(ReplaceCapsule, GoesOnWithTheStateOverVersionsWithoutAFrame) {
   EXPECT_EQ(record.replacements.size(), 2u);
   pipeline.replace_capsule(counter(4), {.keep_state = false});
   pipeline.replace_capsule(counter(5));
-  EXPECT_EQ(count_in(gate.play()), 1) << "one between was to begin anew";
+  EXPECT_EQ(count_in(gate.play()), 1) << "a version in between does not keep the state";
 }
 
-TEST(ReplaceCapsule, GoesOnWithTheStateIfACapsuleComesBackBeforeAFrame) {
+TEST(ReplaceCapsule, ContinuesWithTheStateIfACapsuleReturnsBeforeAFrame) {
   const auto first = counter(1);
   Pipeline pipeline({first});
   Hand gate(pipeline, "gate");
@@ -232,7 +232,7 @@ TEST(ReplaceCapsule, NeverChangesTheSetOfCapsules) {
   EXPECT_THAT(record.replacements, IsEmpty());
 }
 
-TEST(ReplaceCapsule, BeginsAnewIfTheStateIsNotKept) {
+TEST(ReplaceCapsule, ResetsTheStateIfItIsNotKept) {
   Pipeline pipeline({counter(1)});
   Hand gate(pipeline, "gate");
   for (int i = 0; i < 3; ++i) gate.play();
@@ -240,7 +240,7 @@ TEST(ReplaceCapsule, BeginsAnewIfTheStateIsNotKept) {
   EXPECT_EQ(count_in(gate.play()), 1);
 }
 
-TEST(ReplaceCapsule, BeginsAnewAtADiscontinuity) {
+TEST(ReplaceCapsule, ResetsTheStateAtADiscontinuity) {
   Pipeline pipeline({counter(1)});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
@@ -251,7 +251,7 @@ TEST(ReplaceCapsule, BeginsAnewAtADiscontinuity) {
   EXPECT_EQ(count_in(*pipeline.next("gate")), 1);
 }
 
-TEST(ReplaceCapsule, GoesOnAtADiscontinuityThatTheStateOutlives) {
+TEST(ReplaceCapsule, ContinuesAtADiscontinuityThatKeepsTheState) {
   Pipeline pipeline({counter(1, {Discontinuity::gap})});
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
@@ -310,7 +310,8 @@ TEST(ReplaceCapsule, KeepsTheOptionsOfStreams) {
   EXPECT_EQ(record.option_changes[0].value, OptionValue(0.75));
   EXPECT_THAT([&] { pipeline.replace_capsule(with_threshold(3, 0.5)); },
               ThrowsError<OptionError>(ErrorCode::option_range, HasSubstr("stream gate")));
-  EXPECT_EQ(gate.play().objects[0].extra_data["threshold"], 0.75) << "nothing has changed";
+  EXPECT_EQ(gate.play().objects[0].extra_data["threshold"], 0.75)
+      << "the refused replacement has changed the options";
 }
 
 TEST(ReplaceCapsule, ChangesNothingIfTheNewCapsuleDoesNotFit) {
@@ -342,7 +343,7 @@ TEST(ReplaceCapsule, ChangesNothingIfTheStateOfAStreamCannotBeOpened) {
   Hand first(pipeline, "first"), gate(pipeline, "gate");
   EXPECT_THAT([&] { pipeline.replace_capsule(newer); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("open already")));
-  EXPECT_EQ(newer->stream_count(), 1u) << "what was opened for the first stream is closed again";
+  EXPECT_EQ(newer->stream_count(), 1u) << "the state opened for the first stream must be closed";
   EXPECT_EQ(version_in(gate.play()), 1);
   EXPECT_EQ(version_in(first.play()), 1);
 }
@@ -381,7 +382,7 @@ TEST(ReplaceCapsule, GoesBackWhenTheNewCapsuleFailsInItsTrial) {
   while (record.replacements.empty()) record = gate.play();
   EXPECT_EQ(record.replacements[0].to_version, 1);
   EXPECT_EQ(version_in(record), 1);
-  EXPECT_EQ(count_in(record), 1) << "its state begins anew";
+  EXPECT_EQ(count_in(record), 1) << "the state must be reset";
   EXPECT_EQ(version_in(yard.play()), 1);
   gate.end();
   yard.end();
@@ -461,7 +462,7 @@ TEST(ReplaceCapsule, NeverGoesBackWhileFramesStream) {
   EXPECT_EQ(report.frames, static_cast<std::int64_t>(seen.size()));
   for (std::size_t i = 1; i < seen.size(); ++i) {
     EXPECT_GE(seen[i].first, seen[i - 1].first);
-    EXPECT_EQ(seen[i].second, seen[i - 1].second + 1) << "the state goes on";
+    EXPECT_EQ(seen[i].second, seen[i - 1].second + 1) << "the state must continue";
   }
 }
 

@@ -31,7 +31,7 @@ TEST(ReplacedCapsules, DoNotAccumulateWithoutQueries) {
   }
 }
 
-TEST(ReplacedCapsules, AreAtWorkUntilTheyEnd) {
+TEST(ReplacedCapsules, AreAtWorkUntilTheirLastCallEnds) {
   ReplacedCapsules replaced;
   std::shared_ptr<CapsuleSlot> one = called_once();
   std::shared_ptr<CapsuleSlot> back = called_once();

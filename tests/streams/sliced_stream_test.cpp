@@ -85,7 +85,7 @@ TEST_P(SlicedStreams, HaveTheRecordsOfARunInOneGo) {
   }
 }
 
-TEST_P(SlicedStreams, HaveThemAlsoForDamagedVideos) {
+TEST_P(SlicedStreams, HaveTheseRecordsForDamagedVideosToo) {
   for (unsigned seed = GetParam(); seed < GetParam() + 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Dice dice(seed);
@@ -109,7 +109,7 @@ TEST_P(SlicedStreams, HaveThemAlsoForDamagedVideos) {
 INSTANTIATE_TEST_SUITE_P(From, SlicedStreams, testing::Values(0u, 100u, 200u, 300u, 400u),
                          testing::PrintToStringParamName());
 
-TEST(SlicedStream, GoesOnInOrderWhenAVideoIsDamaged) {
+TEST(SlicedStream, ContinuesInOrderWhenAVideoIsDamaged) {
   for (const std::string frames :
        {"..........x.........", "x...................", "...................x",
         "....x..x.|....x....", "xxxxxxxxxx.........."}) {
@@ -227,7 +227,7 @@ TEST(SlicedStream, RunsAsManySlicesAtOnceAsCores) {
         return DetectionNodes::all();
       })});
   run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(40, '.')), .slices = 2});
-  EXPECT_EQ(met, has_two_cores) << "the first frame waits for one of the other slice";
+  EXPECT_EQ(met, has_two_cores) << "the first frame waits for a frame of the other slice";
 }
 
 TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
@@ -252,11 +252,11 @@ TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
                         .slices = 2});
   EXPECT_EQ(pipeline.wait("s").frames, kFrames);
   EXPECT_GT(farthest, 4096);
-  EXPECT_LE(farthest, kMost) << "were nothing held back, the second slice would be through long "
-                                "before the first one's records are";
+  EXPECT_LE(farthest, kMost) << "without the bound, the second slice would end long before the "
+                                "records of the first slice are written";
 }
 
-TEST(SlicedStream, HasTheFramesOfADamagedVideoAsInOneGo) {
+TEST(SlicedStream, HasTheFramesOfADamagedVideoOfARunInOneGo) {
   const TemporaryFolder folder;
   int shorter = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
@@ -279,7 +279,7 @@ TEST(SlicedStream, HasTheFramesOfADamagedVideoAsInOneGo) {
                            serial))
           << slices << " slices";
   }
-  EXPECT_GE(shorter, 5) << "pictures were lost";
+  EXPECT_GE(shorter, 5) << "too few pictures were lost for this test";
 }
 
 TEST(SlicedStream, IsCompleteIfOnlyItsLookAheadIsDamaged) {
@@ -291,7 +291,8 @@ TEST(SlicedStream, IsCompleteIfOnlyItsLookAheadIsDamaged) {
               ElementsAreArray(serial.begin() + 2, serial.begin() + 8));
   StreamConfig bounded{.source = std::make_unique<IndexedSource>(frames), .max_frames = 14};
   bounded.slices = 3;
-  EXPECT_THAT(run(pipeline, std::move(bounded)), SizeIs(14)) << "not the frames behind it";
+  EXPECT_THAT(run(pipeline, std::move(bounded)), SizeIs(14))
+      << "frames after the selection were read";
 }
 
 TEST(Groups, FailWhenAVideoIsDamaged) {
@@ -329,7 +330,7 @@ TEST(SlicedStream, CallsCapsulesOnlyForTheFramesTheyNeed) {
   });
   Pipeline pipeline({counted, make_recent(noting_info("r", "k", false), 10)});
   run(pipeline, {.source = std::make_unique<IndexedSource>(std::string(100, '.')), .slices = 5});
-  EXPECT_EQ(calls, 100) << "not for the warm-up of another";
+  EXPECT_EQ(calls, 100) << "called for the warm-up of another capsule";
 }
 
 std::shared_ptr<Capsule> make_counter(std::optional<std::int64_t> warmup, int most) {
@@ -421,7 +422,7 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
                InvalidArgument);
 }
 
-TEST(Slices, AreLeftOutIfTheyDoNotPay) {
+TEST(Slices, AreNotMadeIfTheySaveNoTime) {
   const auto report_of = [](std::shared_ptr<Capsule> capsule, std::size_t frames,
                             std::unique_ptr<Source> source = nullptr) {
     Pipeline pipeline({std::move(capsule)});
@@ -457,7 +458,8 @@ TEST(Groups, AreStreamsOfTheirOwn) {
                      std::to_string(record.frame.pts / std::chrono::milliseconds(40)));
   EXPECT_THAT(places, ElementsAre("0:0s@0", "0:1@1", "0:2@2", "0:3@3", "1:0s@2", "1:1@3", "1:2@4",
                                   "1:3@5", "2:0s@19"));
-  EXPECT_NE(note_of(records[0], "k"), note_of(records[4], "k")) << "of another config";
+  EXPECT_NE(note_of(records[0], "k"), note_of(records[4], "k"))
+      << "the groups have different configs";
   EXPECT_THAT(record_line(records[4]), HasSubstr("\"group\":1,\"frame_index\":0"));
 }
 

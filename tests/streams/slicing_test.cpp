@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of rows, and which frames a slice must be given for its records to be right.
+// Tests of sets of rows, and of the frames that a slice must be fed so that its records are right.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -46,7 +46,7 @@ TEST(Rows, AreASetInAnyOrderOfAdding) {
     EXPECT_EQ(rows.count(), static_cast<std::int64_t>(expected.size()));
     EXPECT_EQ(rows.empty(), expected.empty());
     for (std::size_t i = 1; i < rows.ranges().size(); ++i)
-      EXPECT_LT(rows.ranges()[i - 1].end, rows.ranges()[i].begin) << "ranges do not touch";
+      EXPECT_LT(rows.ranges()[i - 1].end, rows.ranges()[i].begin) << "ranges must not touch";
     for (std::int64_t row = -1; row < 32; ++row) {
       EXPECT_EQ(rows.contains(row), expected.contains(row)) << row;
       const auto next = expected.lower_bound(row);
@@ -129,7 +129,8 @@ SliceRun only_run(const CompiledPlan& compiled_plan, Rows wanted, std::int64_t f
 TEST(SliceNeeds, AreEmptyForStatelessCapsules) {
   const CompiledPlan compiled_plan = compile({detector_info("d", "x"), all_info("a", "x")});
   const SliceRun run = only_run(compiled_plan, rows_between({{10, 20}, {40, 41}}));
-  EXPECT_EQ(run.fed, rows_between({{10, 20}, {40, 41}})) << "nothing is kept from one to the other";
+  EXPECT_EQ(run.fed, rows_between({{10, 20}, {40, 41}}))
+      << "nothing is kept from one range to the next";
   EXPECT_EQ(run.called[0], run.fed);
   EXPECT_EQ(SliceNeeds(compiled_plan).lead(), 0);
 }
@@ -140,7 +141,8 @@ TEST(SliceNeeds, AddUpIfCapsulesDependOnEachOther) {
                with_stencil(all_info("s", "x"), {-2, 0, 3})});
   const SliceRun run = only_run(compiled_plan, Rows({100, 110}));
   EXPECT_EQ(run.called[2], Rows({100, 110}));
-  EXPECT_EQ(run.called[1], Rows({100 - 2 - 7, 110 + 3})) << "what the stencil sees, and a warm-up";
+  EXPECT_EQ(run.called[1], Rows({100 - 2 - 7, 110 + 3}))
+      << "the frames of the stencil, and a warm-up";
   EXPECT_EQ(run.called[0], Rows({100 - 2 - 7 - 5, 113}));
   EXPECT_EQ(run.fed, run.called[0]);
   const SliceNeeds needs(compiled_plan);
@@ -154,7 +156,8 @@ TEST(SliceNeeds, DoNotAddUpForIndependentCapsules) {
       {detector_info("slow", "x"), with_warmup(detector_info("d", "y"), 50),
        with_stencil(detector_info("s", "z"), {-1, 0, 4}), with_warmup(all_info("a", "x"), 20)});
   const SliceRun run = only_run(compiled_plan, Rows({100, 110}));
-  EXPECT_EQ(run.called[0], Rows({80, 110})) << "not for the warm-up of who does not see it";
+  EXPECT_EQ(run.called[0], Rows({80, 110}))
+      << "not for the warm-up of a capsule that does not see its nodes";
   EXPECT_EQ(run.called[1], Rows({50, 110}));
   EXPECT_EQ(run.called[2], Rows({100, 110}));
   EXPECT_EQ(run.called[3], Rows({80, 110}));

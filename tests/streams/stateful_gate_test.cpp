@@ -10,7 +10,7 @@
 namespace vcap::test {
 namespace {
 
-TEST(StatefulGate, LetsTheFirstFrameInWhateverItsTicket) {
+TEST(StatefulGate, AdmitsTheFirstFrameWithAnyTicket) {
   StatefulGate gate;
   gate.open(7);
   gate.open(9);  // no effect
@@ -24,7 +24,7 @@ TEST(StatefulGate, LetsTheFirstFrameInWhateverItsTicket) {
   EXPECT_TRUE(gate.is_turn_of(9));
 }
 
-TEST(StatefulGate, LetsFramesInOneAtATimeAndInOrderInEverySchedule) {
+TEST(StatefulGate, AdmitsFramesOneAtATimeAndInOrderInEverySchedule) {
   static constexpr std::uint64_t kFrames = 5;
   const std::size_t schedules = run_every_schedule([](Choices& choices) {
     StatefulGate gate;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What capsules with a stencil see of a stream.
+// Tests of the frames that capsules with a stencil see.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -142,7 +142,7 @@ TEST(Stencil, GivesSingleNodesTheWindowOfTheirFrame) {
   auto single = make_window_capsule(
       std::move(info),
       [](std::span<const Frame> frames, std::span<DetectionNodes> nodes, const auto&, auto&) {
-        EXPECT_EQ(nodes[0].kind(), Size::none) << "the neighbour's are not its own";
+        EXPECT_EQ(nodes[0].kind(), Size::none) << "nodes of neighbours must not be given";
         std::vector<DetectionNode> own = std::move(nodes[1]).take();
         own.front().extra_data["note"] = shown(frames);
         return DetectionNodes::single(std::move(own.front()));
@@ -198,7 +198,7 @@ TEST(Stencil, HasOnlyOneFrameIfTheHostCallsTheCapsule) {
   }
 }
 
-TEST(Stencil, GoesOnOverSkippedFramesAndAReplacement) {
+TEST(Stencil, ContinuesAcrossSkippedFramesAndAReplacement) {
   Pipeline pipeline({make_window_noter("n", {{-1, 0}})});
   pipeline.open_stream({.id = "s",
                         .source = source_of("......"),
@@ -217,7 +217,7 @@ TEST(Stencil, GoesOnOverSkippedFramesAndAReplacement) {
         record->frame.index == 4 ? "-" : std::to_string(record->frame.index + 2);
     EXPECT_EQ(note_of(*record, "n_note"),
               is_new ? before + " " + index + " " + after : before + " " + index)
-        << "a new version sees the frames before it, too";
+        << "a new version sees earlier frames, too";
     notes.push_back(note_of(*record, "n_note"));
   }
   EXPECT_EQ(notes.size(), 3u);
@@ -395,7 +395,7 @@ TEST(Stencil, AddsItsWaitForLaterFramesToTheLatency) {
   const Histogram latency = pipeline.stats().streams.at(0).latency_ns;
   ASSERT_EQ(latency.count(), 5u);
   EXPECT_GE(std::chrono::nanoseconds(latency.quantile(0.5)), kPause)
-      << "of frames 0 to 2, which wait for frame 3 and those behind it";
+      << "frames 0 to 2 wait for frame 3 and later frames";
 }
 
 }  // namespace

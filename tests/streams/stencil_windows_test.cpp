@@ -84,7 +84,7 @@ TEST(StencilWindows, HoldTheFramesAtTheOffsets) {
   }
 }
 
-/// Frames begin in order; their nodes arrive in any order. Whatever the order, each frame goes on
+/// Frames begin in order; their nodes arrive in any order. Whatever the order, each frame continues
 /// once, with the nodes of its neighbours.
 TEST(StencilWindows, GiveEachFrameItsWindowOnceInEverySchedule) {
   static constexpr std::uint64_t kFrames = 4;
@@ -110,7 +110,7 @@ TEST(StencilWindows, GiveEachFrameItsWindowOnceInEverySchedule) {
           EXPECT_TRUE(arrived.contains(near)) << near;
         }
       ASSERT_EQ(job.window->nodes.size(), 3u);
-      EXPECT_FALSE(job.window->nodes[1]) << "the frame brings its own";
+      EXPECT_FALSE(job.window->nodes[1]) << "the frame's own nodes are not in the window";
     };
     const auto check_all = [&](const ReadyJobs& jobs) {
       for (const auto& job : jobs) check(*job);

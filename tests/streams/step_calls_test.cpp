@@ -50,7 +50,7 @@ std::string names_of(const std::vector<DetectionNode>& nodes) {
   return text;
 }
 
-TEST(StepCalls, AreOneWithoutNodes) {
+TEST(StepCalls, HasOneCallIfThereAreNoNodes) {
   const auto job = job_of(0, route_of(NodeDescription::Size::none));
   job->record.objects = {node("box")};
   auto calls = StepCalls::begin(*job);
@@ -65,14 +65,14 @@ TEST(StepCalls, AreOneWithoutNodes) {
   EXPECT_EQ(names_of(job->record.objects), "box,note");
 }
 
-TEST(StepCalls, AreNoneIfNoNodeIsSingle) {
+TEST(StepCalls, HasNoCallsIfNoNodeIsSingle) {
   const auto job = job_of(0, route_of(NodeDescription::Size::single));
   job->record.objects = {node("tree")};
   EXPECT_FALSE(StepCalls::begin(*job));
   EXPECT_TRUE(job->record.errors.empty());
 }
 
-TEST(StepCalls, AreNoneAtAnEdgeThatIsAnError) {
+TEST(StepCalls, HasNoCallsAtAnEdgeThatIsAnError) {
   const auto job = job_of(0, route_of(NodeDescription::Size::none));
   job->window.emplace().missing = -1;
   EXPECT_FALSE(StepCalls::begin(*job));
@@ -80,7 +80,7 @@ TEST(StepCalls, AreNoneAtAnEdgeThatIsAnError) {
   EXPECT_EQ(job->record.errors[0].code, "stencil_edge");
 }
 
-TEST(StepCalls, LeaveTheNodesIfTheCallFails) {
+TEST(StepCalls, KeepsTheNodesIfTheCallFails) {
   const auto job = job_of(0, route_of(NodeDescription::Size::all));
   job->record.objects = {node("box"), node("box")};
   auto calls = StepCalls::begin(*job);
@@ -94,7 +94,7 @@ TEST(StepCalls, LeaveTheNodesIfTheCallFails) {
   EXPECT_EQ(job->record.errors[0].message, "it failed");
 }
 
-TEST(StepCalls, ReportTheSameErrorOfSeveralNodesOnce) {
+TEST(StepCalls, ReportsTheSameErrorOfSeveralNodesOnce) {
   const auto job = job_of(0, route_of(NodeDescription::Size::single));
   job->record.errors = {{"earlier", "exception", "it failed"}};
   job->record.objects = {node("box"), node("box"), node("box")};
@@ -113,7 +113,7 @@ TEST(StepCalls, ReportTheSameErrorOfSeveralNodesOnce) {
 }
 
 /// Inner nodes first, then the nodes around them; the order in which calls end has no effect.
-TEST(StepCalls, GiveTheSameTreeInEverySchedule) {
+TEST(StepCalls, GivesTheSameTreeInEverySchedule) {
   const auto route = route_of(NodeDescription::Size::single);
   const std::size_t schedules = run_every_schedule([&route](Choices& choices) {
     const auto job = job_of(0, route);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pipeline does with streams: state, options, drops, failures, ends.
+// Tests of streams in a pipeline: state, options, drops, failures, ends.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -126,8 +126,8 @@ TEST(Stream, PassesItsConfigurationAndSeedToTheState) {
   ASSERT_THAT(infos, SizeIs(4));
   EXPECT_EQ(infos[0].id, "gate");
   EXPECT_EQ(infos[0].config, nlohmann::json({{"zone", 7}}));
-  EXPECT_EQ(infos[0].seed, infos[1].seed) << "a stored source repeats";
-  EXPECT_NE(infos[2].seed, infos[3].seed) << "a live one does not";
+  EXPECT_EQ(infos[0].seed, infos[1].seed) << "seeds of a stored source must repeat";
+  EXPECT_NE(infos[2].seed, infos[3].seed) << "seeds of a live source must differ";
 }
 
 TEST(Stream, ResetsAStateAtADiscontinuityEvenIfThatFrameHasNoNode) {
@@ -152,7 +152,8 @@ TEST(Stream, ResetsAStateAtADiscontinuityEvenIfThatFrameHasNoNode) {
            }})});
   EXPECT_EQ(records[4].objects[0].extra_data.at("count"), 4);
   EXPECT_EQ(records[6].objects[0].extra_data.at("count"), 0);
-  EXPECT_EQ(records[6].frame.discontinuity, Discontinuity::none) << "records tell the frame's own";
+  EXPECT_EQ(records[6].frame.discontinuity, Discontinuity::none)
+      << "a record has the frame's own discontinuity";
 }
 
 TEST(Stream, AppliesAnOptionChangeAtExactlyTheReturnedFrame) {
@@ -373,7 +374,7 @@ TEST(Stream, PassesOnTheDiscontinuityOfADroppedFrame) {
   EXPECT_EQ(records[1].frame.discontinuity, Discontinuity::reconnect);
 }
 
-TEST(Stream, EndsAloneWhenItsSourceFails) {
+TEST(Stream, DoesNotEndOthersWhenItsSourceFails) {
   std::vector<std::string> log;
   set_log_hook([&log](LogLevel, std::string_view line) { log.emplace_back(line); });
   Pipeline pipeline({make_detector("detector", "person")});
@@ -384,7 +385,7 @@ TEST(Stream, EndsAloneWhenItsSourceFails) {
          if (frame.index == 6) throw SourceError(ErrorCode::source_read, "the cable is cut");
        }})});
   const StreamReport bad = pipeline.wait("bad");
-  EXPECT_EQ(bad.frames, 6) << "what was read before is answered";
+  EXPECT_EQ(bad.frames, 6) << "frames read before the failure must be recorded";
   EXPECT_EQ(bad.failure, "the cable is cut");
   EXPECT_THROW(std::rethrow_exception(bad.failure_cause), SourceError);
   const StreamReport good = pipeline.wait("good");
@@ -392,10 +393,10 @@ TEST(Stream, EndsAloneWhenItsSourceFails) {
   EXPECT_FALSE(good.failure);
   set_log_hook({});
   EXPECT_THAT(log, ElementsAre(AllOf(HasSubstr("stream bad"), HasSubstr("the cable is cut"))))
-      << "at once, not only in the report";
+      << "the failure must be logged at once";
 }
 
-TEST(Stream, EndsAloneWhenASinkFails) {
+TEST(Stream, DoesNotEndOthersWhenASinkFails) {
   Pipeline pipeline({make_detector("detector", "person")});
   std::atomic<std::int64_t> given{0};
   pipeline.open_stream({.id = "good", .source = make_source(200)});
@@ -410,7 +411,7 @@ TEST(Stream, EndsAloneWhenASinkFails) {
   EXPECT_THROW(std::rethrow_exception(bad.failure_cause), OutputError);
   EXPECT_EQ(bad.frames, 6);
   EXPECT_EQ(bad.frames + dropped(bad), given);
-  EXPECT_LT(given, 500) << "its source is not read to the end";
+  EXPECT_LT(given, 500) << "the source was read to its end";
   EXPECT_EQ(pipeline.wait("good").frames, 200);
 }
 
@@ -522,7 +523,7 @@ TEST(Stream, IsInTheReportsWhileItRuns) {
   EXPECT_THAT(pipeline.reports(), IsEmpty());
 }
 
-TEST(Stream, DoesNotHoldUpOthersWhenItIsSlow) {
+TEST(Stream, DoesNotDelayOthersWhenItIsSlow) {
   // The slow stream holds one worker. The other worker must reach the frames of the quick stream,
   // although many frames of the slow one were there before.
   Latch slow_begun, go;

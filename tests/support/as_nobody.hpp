@@ -10,8 +10,8 @@
 namespace vcap::test {
 
 /// Makes a call without root's rights, in its own thread. The direct system call changes only this
-/// thread; the C library's function would change all. Without root's rights, it just makes the
-/// call.
+/// thread; the C library's function would change all. If the process does not
+/// have root's rights, it only makes the call.
 template <class Call>
 void as_nobody(Call call) {
   std::thread([&call] {

@@ -28,7 +28,7 @@ class Camera {
   /// What the camera does with one client.
   struct Visit {
     int pictures = 50;
-    bool freezes = false;  ///< afterwards keeps the connection and is silent; otherwise hangs up
+    bool freezes = false;  ///< afterwards keeps the connection and is silent; otherwise disconnects
     std::string answer{};  ///< sent instead of pictures if not empty
   };
 

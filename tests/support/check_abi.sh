@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compares the ABI of libvcap_core and libvcap with the baselines in docs/abi/; docs/abi.md says what
-# counts, and what to do.
+# they include, and what to do.
 #   tests/support/check_abi.sh            fails with abidiff's report if they differ
 #   tests/support/check_abi.sh --update   makes new baselines
 # Builds both libraries by the preset ci, unless they are built.
@@ -33,13 +33,13 @@ for library in "${libraries[@]}"; do with_ticks "reading $library" read_abi "$li
 
 if [ "${1:-}" = --update ]; then
   for library in "${libraries[@]}"; do xz -9 -c "$now/$library.xml" >"docs/abi/$library.xml.xz"; done
-  echo "docs/abi/ has new baselines; write into docs/changelog.md what they change for users"
+  echo "docs/abi/ has new baselines; if users notice a change, add a line to docs/changelog.md"
   exit 0
 fi
 
 differs() { ! abidiff --harmless "$1" "$2"; }  # also if abidiff itself fails
 for library in "${libraries[@]}"; do
-  # abidiff must see what a capsule would notice, or its silence says nothing.
+  # Tests the check itself: abidiff must report a change that a capsule would notice.
   class=${passed_by_value[$library]}
   sed "/<class-decl name=\"$class\"/,/<\/class-decl>/s/ layout-offset-in-bits=\"256\"/ layout-offset-in-bits=\"288\"/" \
     "$now/$library.xml" >"$now/moved"

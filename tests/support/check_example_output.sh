@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_example_output.sh FRAMES: what examples/run.sh --frames FRAMES and examples/bulk.sh have left
-# is complete.
+# check_example_output.sh FRAMES: fails unless the outputs of examples/run.sh --frames FRAMES and of
+# examples/bulk.sh are complete.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 frames=${1:?number of frames}
@@ -18,14 +18,14 @@ done
   fail "a capsule failed: $(grep -m1 -o '"errors":.*' out/frames.jsonl)"
 [ -s out/summary.txt ] || fail "out/summary.txt is empty"
 
-# The clip is read back, frame by frame, by the command itself.
+# The vcap command reads the clip, frame by frame.
 replay=$(mktemp -d)
 trap 'rm -rf "$replay"' EXIT
 "$build/src/cli/vcap" run --source out/annotated.mp4 --jsonl "$replay/frames.jsonl" \
   --capsule "$build/examples/capsules/detector_person/detector_person.cap" >/dev/null
 played=$(wc -l <"$replay/frames.jsonl")
 [ "$played" -eq "$frames" ] || fail "out/annotated.mp4 plays $played frames, not $frames"
-echo "examples/run.sh left $frames records, an annotated clip of $played frames and a summary"
+echo "examples/run.sh wrote $frames records, an annotated clip of $played frames and a summary"
 
 for clip in build/footage/*.avi; do
   name=$(basename "$clip" .avi)
@@ -37,4 +37,4 @@ for clip in build/footage/*.avi; do
 done
 again=$("$build/src/cli/vcap" run --job out/bulk/job.json)
 grep -q 'videos done *0$' <<<"$again" || fail "a job that is done was run again: $again"
-echo "examples/bulk.sh left records and a summary of $(ls out/bulk/results/*.jsonl | wc -l) clips"
+echo "examples/bulk.sh wrote records and a summary of $(ls out/bulk/results/*.jsonl | wc -l) clips"

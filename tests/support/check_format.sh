@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a C++ file is not as clang-format (Debian 12's, 14) writes it. To mend:
+# Fails if a C++ file is not formatted as by clang-format 14 (Debian 12). To correct it:
 #   git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the API reference of the public headers, build/reference/html/index.html. Fails if Doxygen
-# warns, such as of a name that it does not find, or if a type has no comment.
+# warns, for example about a name that does not exist, or if a type has no comment.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cmake/install_dependencies.sh docs
@@ -13,7 +13,7 @@ rm -rf build/reference
 mkdir -p build/reference
 doxygen docs/Doxyfile
 
-# A member may be clear by its name and type; a type says what it is.
+# The name and type of a member may be enough; a type needs a comment.
 undocumented=$({
   cat docs/Doxyfile
   echo "GENERATE_HTML=NO

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A layer includes only layers under it, and public headers show no other library than OpenCV's
-// core and nlohmann_json (docs/architecture.md). The tests read every #include of the tree.
+// A layer includes only layers under it. Public headers include no other library than OpenCV's core
+// and nlohmann_json (docs/architecture.md). The tests read every #include of the tree.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -47,8 +47,7 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"streams", {"sources", "records", "plan", "workers", "observe", "loading"}},
     {"pipeline", {"streams"}},
     {"jobs", {"pipeline"}},
-    {"testing", {"pipeline"}},
-    {"cli", {"testing", "jobs", "backends", "algorithms"}},
+    {"cli", {"jobs", "backends", "algorithms"}},
 };
 
 /// The headers in include/vcap itself. They are for users and the command, not for other layers.

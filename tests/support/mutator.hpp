@@ -10,8 +10,8 @@
 
 namespace vcap::test {
 
-/// Damages bytes at random: changes, cuts, inserts or repeats them, or writes a special number into
-/// what may be the field of a record.
+/// Damages bytes at random: changes, cuts, inserts or repeats them, or writes a special number at a
+/// place that may be the field of a record.
 class Mutator {
  public:
   explicit Mutator(unsigned seed) : random_(seed) {}

@@ -53,7 +53,7 @@ def items(scope, namespace=()):
 
 
 def pieces(item, namespace):
-    """What is kept or left out by itself: of another library's class, also each member type."""
+    """The parts that are kept or left out one by one; of a class of another library, also its member types."""
     yield item
     if namespace[:1] != ("vcap",):
         for member in item.iter("member-type"):

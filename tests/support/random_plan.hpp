@@ -29,7 +29,7 @@ inline std::string digest(const std::string& text) {
   return std::to_string(std::hash<std::string>()(text));
 }
 
-/// What the capsule was shown lately, by frame index, and the stream's info.
+/// The frames that the capsule has seen lately, by index, and the stream's info.
 struct RecentState final : BaseStreamState {
   explicit RecentState(const StreamInfo& given) : info(given) {}
   const StreamInfo info;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the files of a folder on loopback, well or badly: /<behaviour>/<file>.
+"""Serves the files of a folder on loopback, correctly or with faults: /<behaviour>/<file>.
 
 Prints its port. With a second argument, a PEM file of a key and its certificate, by https.
 
@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             getattr(self, "serve_" + behaviour.replace("-", "_"))(name, count)
         except OSError:
-            self.close_connection = True  # the client has gone
+            self.close_connection = True  # the client has disconnected
 
     def content(self, name):
         with open(os.path.join(folder, name), "rb") as file:
@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(206, body[1:], Content_Range=f"bytes 1-{len(body) - 1}/{len(body)}")
 
     def serve_slow(self, name, _):
-        """A byte now and then, until the client has had enough."""
+        """Sends a byte from time to time, until the client disconnects."""
         body = self.content(name)
         self.head(200, len(body))
         pause = threading.Event()
@@ -101,11 +101,11 @@ class Handler(BaseHTTPRequestHandler):
             pause.wait(0.05)
 
     def serve_silent(self, name, _):
-        """Takes the request and says nothing until the client has gone."""
+        """Accepts the request and sends nothing until the client disconnects."""
         self.rfile.read(1)
 
     def serve_cut(self, name, count):
-        """Breaks off in the middle, the first time."""
+        """Closes the connection in the middle, the first time."""
         if count > 1:
             return self.serve_ok(name, count)
         body = self.content(name)
@@ -189,7 +189,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        pass  # clients that go are part of the tests
+        pass  # tests include clients that disconnect
 
 
 server = Server(("127.0.0.1", 0), Handler)

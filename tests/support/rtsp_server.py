@@ -16,7 +16,7 @@ import sysconfig
 PR_SET_PDEATHSIG = 1
 ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
-# No search through all plugins, which takes seconds and is remembered in the user's home.
+# Prevents a search through all plugins, which takes seconds and is saved in the user's home.
 os.environ.update(GST_PLUGIN_SYSTEM_PATH_1_0="", GST_REGISTRY="/dev/null", GST_REGISTRY_UPDATE="no")
 
 import gi
@@ -44,7 +44,7 @@ server.get_mount_points().add_factory("/live", factory)
 
 
 def play(clip, media):
-    # From a stream of bytes, which nobody can seek in: a client that plays from 0 would.
+    # From a stream of bytes, in which no client can seek; otherwise one that plays from 0 would.
     source = media.get_element().get_by_name("bytes")
     with open(clip, "rb") as file:
         source.emit("push-buffer", Gst.Buffer.new_wrapped(file.read()))

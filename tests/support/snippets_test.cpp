@@ -100,7 +100,7 @@ TEST(Snippets, EqualTheFilesThatAreCompiled) {
           << snippet.where << " is not " << snippet.path << "#" << snippet.tag;
     }
   }
-  EXPECT_GE(count, 3u) << "the pages have lost their snippets";
+  EXPECT_GE(count, 3u) << "the pages have too few snippets";
 }
 
 TEST(Snippets, EveryBlockOfCppComesFromAFile) {

@@ -25,7 +25,7 @@ struct ZipEntry {
   std::uint32_t attributes = static_cast<std::uint32_t>(S_IFREG | 0644) << 16;
   std::string extra{};        ///< in both headers
   std::string local_extra{};  ///< after `extra`, only in the local header
-  std::string gap{};          ///< bytes before the local header that belong to nothing
+  std::string gap{};          ///< bytes before the local header that are part of no record
   std::optional<std::string> local_name{};
   std::optional<std::uint16_t> local_method{};
   std::optional<std::uint32_t> local_crc{};

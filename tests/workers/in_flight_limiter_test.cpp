@@ -20,7 +20,7 @@ TEST(InFlightLimiter, GivesAsManySlotsAsItHas) {
   EXPECT_TRUE(limit.try_take());
 }
 
-TEST(InFlightLimiter, BoundsNothingIfItIsZero) {
+TEST(InFlightLimiter, HasNoBoundIfItIsZero) {
   InFlightLimiter limit(0);
   InFlightLimiter::Waiter waiter;
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(limit.try_take() && limit.wait(waiter));
@@ -39,7 +39,7 @@ TEST(InFlightLimiter, ReleasesAWaiterWithoutASlot) {
   waiting.join();
   EXPECT_FALSE(granted);
   limit.give_back(1);
-  EXPECT_TRUE(limit.try_take()) << "nobody waits any more";
+  EXPECT_TRUE(limit.try_take()) << "no waiter must be left";
 }
 
 TEST(InFlightLimiter, ServesWaitersBeforeNewcomers) {
@@ -93,7 +93,7 @@ TEST(PipelineFramesInFlight, AreBoundedOverAllStreams) {
   EXPECT_LE(most, static_cast<int>(kBound) + kStreams);
 }
 
-TEST(PipelineFramesInFlight, DoNotStopOtherStreamsIfOneHoldsThem) {
+TEST(PipelineFramesInFlight, DoNotStopOtherStreamsIfOneStreamKeepsThem) {
   Pipeline pipeline({make_detector("people", "person")}, {.frames_in_flight = 2});
   FrameFeed held;
   pipeline.open_stream(

@@ -66,7 +66,7 @@ TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
   go.open();
 }
 
-TEST(WorkPool, LeavesToAWorkerTheLanesItPostsBeforeItReturns) {
+TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
   WorkPool pool(4);
   Latch done;
   int runs = 0;
@@ -79,7 +79,7 @@ TEST(WorkPool, LeavesToAWorkerTheLanesItPostsBeforeItReturns) {
   });
   pool.post(again);
   done.wait();
-  EXPECT_EQ(pool.threads(), 1u) << "no other was needed";
+  EXPECT_EQ(pool.threads(), 1u) << "no other worker was needed";
 }
 
 TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
@@ -98,7 +98,7 @@ TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
   EXPECT_EQ(pool.threads(), 2u);
 }
 
-TEST(WorkPool, LeavesToOthersTheLanesAReplacedWorkerPosts) {
+TEST(WorkPool, GivesLanesThatAReplacedWorkerPostsToOthers) {
   for (const bool other_sleeps : {false, true}) {
     WorkPool pool(2);
     Latch begun, go, ended;
@@ -137,7 +137,7 @@ TEST(WorkPool, EndsWhileWorkIsWaiting) {
     go.open();
   }
   EXPECT_GE(runs, 1);
-  EXPECT_EQ(work.use_count(), 1) << "the pool let go of its lanes";
+  EXPECT_EQ(work.use_count(), 1) << "the pool must release its lanes";
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ class LiveHost {
     }
     config.sinks = {vcap::make_callback_sink([](const auto& record) { show(record); })};
     config.quarantine = {.failures = 10};                // a capsule that keeps failing pauses
-    config.capsule_deadline = std::chrono::seconds(30);  // a capsule that hangs holds up no stream
+    config.capsule_deadline = std::chrono::seconds(30);  // a capsule that hangs blocks no stream
     pipeline_.open_stream(std::move(config));
   }
 

@@ -13,8 +13,8 @@
 namespace {
 
 // [newest]
-// Hands the newest record from the pipeline's thread to the one that owns the window. Whoever looks
-// too late misses records and never holds up the pipeline.
+// Passes the newest record from the pipeline's thread to the thread that owns the window. If that
+// thread is slow, it misses records, but it never blocks the pipeline.
 class NewestRecord {
  public:
   void put(const vcap::FrameRecord& record) {

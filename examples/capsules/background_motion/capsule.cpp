@@ -52,7 +52,7 @@ cv::Mat1b Background::foreground(const cv::Mat1b& picture, std::int64_t frame_in
     model->setVarThreshold(threshold);  // affects the answer, not the learning
     model->apply(picture, foreground);
   }
-  if (is_first) foreground = 0;  // a model without data takes everything for new
+  if (is_first) foreground = 0;  // a model without data reports everything as new
   return foreground;
 }
 
@@ -101,12 +101,12 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::CapsuleInfo info() {
     return {.name = "background_motion",
             .version = 1,
-            .description = "Finds what moves before a background that does not",
+            .description = "Finds things that move in front of a still background",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all, .detections = {"moving"}},
             .options = options(),
             .stream_state = vcap::make_stream_state<Background>(),
-            // The last frame of a period depends on all frames of it and of the period before.
+            // The last frame of a period depends on all frames of that period and the one before.
             .warmup = 2 * kPeriod - 1};
   }
   // [/info]
@@ -116,8 +116,9 @@ class Capsule final : public vcap::BaseCapsule {
              vcap::FloatOption{.default_value = 16,
                                .min = 1,
                                .max = 1000,
-                               .description = "How far from the background a pixel is at least, in "
-                                              "squared standard deviations"}},
+                               .description =
+                                   "The least distance of a moving pixel from the background, "
+                                   "in squared standard deviations"}},
             {"min_area",
              vcap::IntOption{.default_value = 400,
                              .min = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds people in front of a fixed camera, also far and half hidden ones. A network looks at moving
-// regions, and silhouettes with the height of people at that place are fitted to them
+// Finds people in front of a fixed camera, including far and half hidden ones. A network looks at
+// moving regions, and silhouettes with the height of people at that place are fitted to them
 // (vcap::MovingPeopleDetector). It does not find people who stand still for long. docs/models.md
 // says who else is missed, and what to do about it.
 #include <cmath>
@@ -81,8 +81,8 @@ class Capsule final : public vcap::BaseCapsule {
     return {.name = "detector_person",
             .version = 1,
             .description =
-                "Finds people who move before a fixed camera, small and half hidden ones "
-                "too; of those who stand for long it sees nothing",
+                "Finds people who move in front of a fixed camera, including small and half "
+                "hidden ones. Does not find people who stand still for long",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"person"},
@@ -98,19 +98,19 @@ class Capsule final : public vcap::BaseCapsule {
     options["static_camera"] = vcap::BoolOption{
         .default_value = true,
         .description =
-            "The camera does not move: learn the background and look at what moves. "
-            "Otherwise tiles over the whole picture are searched, which takes longer "
-            "and finds fewer people, but also those who stand"};
+            "True if the camera does not move: learns the background and searches where "
+            "something moves. False: searches the whole picture in tiles, which takes longer "
+            "and finds fewer people, but finds people who stand still too"};
     options["tile_size"] = vcap::IntOption{
         .default_value = 160,
         .min = 64,
         .max = 4096,
-        .description = "The side of those tiles in pixels; best is about twice a person's height"};
+        .description = "The side of a tile in pixels; best is about twice a person's height"};
     options["tile_overlap"] =
         vcap::FloatOption{.default_value = 0.5,
                           .min = 0,
                           .max = 0.9,
-                          .description = "The share of a tile that its neighbours show too"};
+                          .description = "The share of a tile that a neighbouring tile shows too"};
     return options;
   }
 

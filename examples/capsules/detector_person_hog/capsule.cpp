@@ -36,7 +36,7 @@ int max_side_length(const vcap::OptionValues& options) {
 }
 
 // A batch takes as long as its pictures one by one. So there is one worker per thread of the
-// machine, and batches are small: when one ends, the others go on.
+// machine, and batches are small: when one ends, the others continue.
 vcap::BatchPolicy one_worker_a_thread() {
   return {.max_batch_size = 4, .workers = std::clamp(std::thread::hardware_concurrency(), 1u, 64u)};
 }
@@ -117,7 +117,7 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::Options options() {
     vcap::Options options = vcap::common_detector_options();
     options["scale_frame"] = vcap::BoolOption{
-        .description = "Search a smaller copy of large frames: faster, and blind to small people"};
+        .description = "Search a smaller copy of large frames: faster, but misses small people"};
     options["scale_frame_max_side_length"] =
         vcap::IntOption{.default_value = 960,
                         .min = 128,

@@ -33,9 +33,10 @@ const vcap::Keypoint* find(const vcap::DetectionNode& node, const std::string& n
   return found == node.keypoints.end() ? nullptr : &*found;
 }
 
-// The angle in radians by which a face is turned in the picture; 0 if its detector gave no eyes.
+// The angle in radians by which a face is rotated in the picture; 0 if its detector gave no eyes.
 double tilt(const vcap::DetectionNode& face) {
-  const vcap::Keypoint* const right = find(face, "right_eye");  // the person's: left in the picture
+  const vcap::Keypoint* const right =
+      find(face, "right_eye");  // the person's right, so left in the picture
   const vcap::Keypoint* const left = find(face, "left_eye");
   if (right == nullptr || left == nullptr) return 0;
   return std::atan2(left->point.y - right->point.y, left->point.x - right->point.x);
@@ -50,25 +51,24 @@ vcap::TurnedBox around(const vcap::DetectionNode& face) {
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    return {
-        .name = "landmarks_face",
-        .version = 1,
-        .description =
-            "Gives a face the 468 points of a mesh, with their depths; upright if "
-            "its detector has found the eyes",
-        .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"face"}},
-        .output_type = {.size = vcap::NodeDescription::Size::single,
-                        .detections = {"face"},
-                        .keypoints = point_names(),
-                        .extra_data = {"face_presence"}},
-        .options = {{"threshold",
-                     vcap::FloatOption{.default_value = 0.5,
-                                       .min = 0.0,
-                                       .max = 1.0,
-                                       .description = "The least presence of a face that gets "
-                                                      "points; others get the presence alone"}}},
-        .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-        .config_schema = vcap::ModelSpec::config_schema()};
+    return {.name = "landmarks_face",
+            .version = 1,
+            .description =
+                "Gives a face the 468 points of a mesh, with their depths; upright if "
+                "its detector has found the eyes",
+            .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"face"}},
+            .output_type = {.size = vcap::NodeDescription::Size::single,
+                            .detections = {"face"},
+                            .keypoints = point_names(),
+                            .extra_data = {"face_presence"}},
+            .options = {{"threshold",
+                         vcap::FloatOption{.default_value = 0.5,
+                                           .min = 0.0,
+                                           .max = 1.0,
+                                           .description = "The least presence of a face that gets "
+                                                          "points; others get only the presence"}}},
+            .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
+            .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,

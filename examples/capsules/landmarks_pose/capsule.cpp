@@ -41,25 +41,24 @@ vcap::TurnedBox around(const vcap::DetectionNode& person) {
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    return {
-        .name = "landmarks_pose",
-        .version = 1,
-        .description =
-            "Gives a person 33 joints and other points of the body, with how sure "
-            "it is that each is in sight",
-        .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"person"}},
-        .output_type = {.size = vcap::NodeDescription::Size::single,
-                        .detections = {"person"},
-                        .keypoints = kJoints,
-                        .extra_data = {"pose_presence"}},
-        .options = {{"threshold",
-                     vcap::FloatOption{.default_value = 0.5,
-                                       .min = 0.0,
-                                       .max = 1.0,
-                                       .description = "The least presence of a person who gets "
-                                                      "points; others get the presence alone"}}},
-        .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-        .config_schema = vcap::ModelSpec::config_schema()};
+    return {.name = "landmarks_pose",
+            .version = 1,
+            .description =
+                "Gives a person 33 joints and other points of the body, each with the "
+                "confidence that it is visible",
+            .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"person"}},
+            .output_type = {.size = vcap::NodeDescription::Size::single,
+                            .detections = {"person"},
+                            .keypoints = kJoints,
+                            .extra_data = {"pose_presence"}},
+            .options = {{"threshold",
+                         vcap::FloatOption{.default_value = 0.5,
+                                           .min = 0.0,
+                                           .max = 1.0,
+                                           .description = "The least presence of a person who gets "
+                                                          "points; others get only the presence"}}},
+            .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
+            .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,

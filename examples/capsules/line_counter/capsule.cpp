@@ -8,7 +8,7 @@
 
 namespace {
 
-// Places are in parts of the picture, 0 to 1, so that they are valid for all its sizes.
+// Places are fractions of the picture, 0 to 1, so they are valid for every size of it.
 struct Line {
   cv::Point2d from, to;
 
@@ -18,7 +18,7 @@ struct Line {
     return way.cross(point - from) / std::hypot(way.x, way.y);
   }
 
-  // Whether the way between two points crosses the line between its ends. The points must lie on
+  // Whether the path between two points crosses the line between its ends. The points must lie on
   // different sides of it.
   bool is_met_between(cv::Point2d one, cv::Point2d other) const {
     const double a = offset(one), b = offset(other);
@@ -97,7 +97,7 @@ std::optional<std::string> Counter::crossing(const vcap::Uuid& track, const Sigh
     return {};
   }
   known->second.when = now.when;
-  // Boxes tremble, so a person on the line counts as being on the previous side.
+  // Boxes are not steady, so a person on the line counts as being on the previous side.
   if (is_on_line) return {};
   const cv::Point2d before = std::exchange(known->second.foot, now.foot);
   const bool changed_sides = line_.offset(before) * offset < 0;
@@ -162,29 +162,29 @@ class Capsule final : public vcap::BaseCapsule {
                             .extra_data = {"line", "in", "out"}},
             .stream_config_schema = stream_config_schema(),
             .stream_state = vcap::make_stream_state<Counter>(),
-            // Counts go on over any discontinuity; after it, a tracker gives new ids.
+            // Counts continue after any discontinuity, although a tracker then gives new ids.
             .keeps_state_at = {vcap::Discontinuity::gap, vcap::Discontinuity::seek,
                                vcap::Discontinuity::reconnect, vcap::Discontinuity::loop}};
   }
   // [/info]
 
   // [schema]
-  // Parts of the picture are valid for a large and a small stream of a camera: [0, 0] is the upper
-  // left corner, [1, 1] the lower right. "Right" is seen from the first point to the second. With a
-  // line from [0, 0.5] to [1, 0.5], persons who move down the picture go in.
+  // Fractions of the picture are valid for a large and a small stream of a camera: [0, 0] is the
+  // upper left corner, [1, 1] the lower right. "Right" is seen from the first point to the second.
+  // With a line from [0, 0.5] to [1, 0.5], persons who move down the picture go in.
   static nlohmann::json stream_config_schema() {
     return nlohmann::json::parse(R"({
         "properties": {
           "line": {
-            "description": "From one point to another, each as [x, y] in parts of the picture: [0, 0] is the left top, [1, 1] the right bottom. Who comes over to its right, seen from the first point, goes in; to its left, out",
+            "description": "From one point to another, each as [x, y] in fractions of the picture: [0, 0] is the left top, [1, 1] the right bottom. Seen from the first point, a person who crosses to the right goes in; to the left, out",
             "type": "array", "minItems": 2, "maxItems": 2, "uniqueItems": true,
             "items": {"type": "array", "minItems": 2, "maxItems": 2,
                       "items": {"type": "number", "minimum": 0, "maximum": 1}}},
           "margin": {
-            "description": "How far from the line, in parts of the picture, a foot still is on it",
+            "description": "A foot within this distance counts as on the line; in fractions of the picture",
             "type": "number", "minimum": 0, "maximum": 0.5, "default": 0.01},
           "name": {
-            "description": "What records call the line",
+            "description": "The name of the line in records",
             "type": "string", "minLength": 1, "maxLength": 100, "default": "line"}},
         "required": ["line"],
         "additionalProperties": false})");

@@ -85,7 +85,7 @@ class Backend final : public vcap::Backend {
                                       const vcap::OptionValues& options,
                                       vcap::BaseStreamState&) override {
     const vcap::Frame& now = frames[1];
-    // Pictures of two sizes cannot be compared, so a stream that changes its size begins anew.
+    // Pictures of two sizes cannot be compared, so the motion begins again if the size changes.
     const vcap::Frame& before = frames[0].image.size() == now.image.size() ? frames[0] : now;
     const vcap::Resize small = reduced(now.image);
     const cv::Mat2f velocity = velocities(before, now, small);
@@ -110,7 +110,7 @@ class Capsule final : public vcap::BaseCapsule {
   static vcap::CapsuleInfo info() {
     return {.name = "motion_flow",
             .version = 1,
-            .description = "Tells how the picture moves, and finds the regions that do",
+            .description = "Measures the motion of the picture, and finds the moving regions",
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"motion", "moving"},
@@ -122,10 +122,11 @@ class Capsule final : public vcap::BaseCapsule {
 
   static vcap::Options options() {
     return {{"min_speed",
-             vcap::FloatOption{.default_value = 25,
-                               .min = 1,
-                               .max = 100'000,
-                               .description = "The least speed of what moves, in pixels a second"}},
+             vcap::FloatOption{
+                 .default_value = 25,
+                 .min = 1,
+                 .max = 100'000,
+                 .description = "The least speed of a moving region, in pixels a second"}},
             {"min_area",
              vcap::IntOption{.default_value = 400,
                              .min = 1,

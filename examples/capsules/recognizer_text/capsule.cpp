@@ -86,23 +86,24 @@ class Backend final : public vcap::ModelBackend<vcap::RecognizedText> {
 class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
-    return {.name = "recognizer_text",
-            .version = 1,
-            .description =
-                "Reads a line of text, in Chinese or Latin letters; empty if there is "
-                "none that can be read",
-            .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"text"}},
-            .output_type = {.size = vcap::NodeDescription::Size::single,
-                            .detections = {"text"},
-                            .extra_data = {"text", "text_confidence"}},
-            .options = {{"threshold",
-                         vcap::FloatOption{.default_value = 0.5,
-                                           .min = 0.0,
-                                           .max = 1.0,
-                                           .description = "The least mean confidence of a text's "
-                                                          "characters; of others, none is given"}}},
-            .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
-            .config_schema = vcap::ModelSpec::config_schema()};
+    return {
+        .name = "recognizer_text",
+        .version = 1,
+        .description =
+            "Reads a line of text, in Chinese or Latin letters; empty if no text "
+            "can be read",
+        .input_type = {.size = vcap::NodeDescription::Size::single, .detections = {"text"}},
+        .output_type = {.size = vcap::NodeDescription::Size::single,
+                        .detections = {"text"},
+                        .extra_data = {"text", "text_confidence"}},
+        .options = {{"threshold",
+                     vcap::FloatOption{.default_value = 0.5,
+                                       .min = 0.0,
+                                       .max = 1.0,
+                                       .description = "The least mean confidence of a text's "
+                                                      "characters; other texts are left empty"}}},
+        .device_mapper = vcap::DeviceMapper::map_to_single_cpu(),
+        .config_schema = vcap::ModelSpec::config_schema()};
   }
 
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles& files,

@@ -43,7 +43,7 @@ class Backend final : public vcap::Backend {
     const double score = distance(histogram(frames[1]), now);
 
     vcap::DetectionNodes changes = vcap::DetectionNodes::all();
-    // A flash is no cut: at its begin, the frame after it differs; at its end, an earlier frame is
+    // A flash is no cut: at its start, the frame after it differs; at its end, an earlier frame is
     // equal.
     if (score >= threshold && differs(frames[0]) && !differs(frames[3]))
       changes.add({.name = "scene_change",
@@ -70,7 +70,7 @@ class Capsule final : public vcap::BaseCapsule {
                              .default_value = 0.25,
                              .min = 0.01,
                              .max = 1,
-                             .description = "How far the colours of two scenes are apart at least, "
+                             .description = "The least distance between the colours of two scenes, "
                                             "from 0 (the same) to 1 (none in common)"}}},
             .stencil = vcap::Stencil{.offsets = {-2, -1, 0, 1}, .edge = vcap::StencilEdge::repeat}};
   }

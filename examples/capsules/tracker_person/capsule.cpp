@@ -25,15 +25,15 @@ vcap::TrackerSettings settings_of(const vcap::OptionValues& options) {
 }
 
 // [state]
-// The persons of one stream. The stream's seed is the same whenever a stored video is run, and so
-// are the ids.
+// The persons of one stream. A stored video has the same seed in every run, so it also has the same
+// ids.
 class Tracks final : public vcap::BaseStreamState {
  public:
   explicit Tracks(const vcap::StreamInfo& stream) : tracker_({}, stream.seed) {
     if (!stream.saved.is_null()) tracker_ = vcap::MultiObjectTracker::restore(stream.saved);
   }
 
-  // What a newer version goes on from, where it replaces this one while the stream runs.
+  // A newer version continues from this if it replaces this version while the stream runs.
   nlohmann::json save() const override { return tracker_.save(); }
 
   // The persons that belong to a track, each with its id and smoothed box.
@@ -60,14 +60,14 @@ vcap::DetectionNodes Tracks::update(const vcap::Frame& frame, vcap::DetectionNod
 
   vcap::DetectionNodes tracked = vcap::DetectionNodes::all();
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (!found[i].id) continue;  // not sure yet that there is somebody
+    if (!found[i].id) continue;  // not yet certain that this is a person
     persons[i].track_id = found[i].id;
     persons[i].coords = vcap::rect_to_coords(found[i].box);
     tracked.add(std::move(persons[i]));
   }
   const cv::Rect2d picture({0, 0}, cv::Size2d(frame.image.size()));
   for (const auto& [id, box, label, lost_for] : predicted)
-    if (picture.contains(box.centre()))  // those outside have left
+    if (picture.contains(box.centre()))  // persons outside have left
       tracked.add({.name = "person",
                    .coords = vcap::rect_to_coords(box),
                    .track_id = id,
@@ -121,7 +121,7 @@ class Capsule final : public vcap::BaseCapsule {
                                       "their predicted places")},
              {"min_iou", option(0.25, 0.01, 1, "The least overlap of a person with a track")},
              {"appearance_weight",
-              option(0.4, 0, 1, "How much encodings count beside overlap, if there are any")},
+              option(0.4, 0, 1, "The weight of encodings against overlap, if there are any")},
              {"max_appearance_distance",
               option(0.25, 0.01, 2, "Encodings farther apart look like different persons")}},
         .stream_state = vcap::make_stream_state<Tracks>()};

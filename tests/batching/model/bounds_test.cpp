@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue at its bound: senders that wait for room, drop others, or are refused.
+// Tests of a full queue: senders wait for room, drop other requests, or are refused.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stop tokens that race with answers and with an executor's end.
+// Tests of stop tokens that race with answers and with the end of an executor.
 #include <gtest/gtest.h>
 
 #include <stop_token>

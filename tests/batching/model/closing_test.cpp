@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that race with an executor's end.
+// Tests of requests that race with the end of an executor.
 #include <gtest/gtest.h>
 
 #include <thread>

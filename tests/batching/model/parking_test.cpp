@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every caller that was answered wakes up, however wake-ups pass from one spot to the next. A
-// caller that does not wake up shows as a deadlock.
+// Every caller that was answered must wake up, whatever way wake-ups take from spot to spot. A
+// caller that does not wake up causes a deadlock, which the search reports.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests with one or several workers, and an end at which everything is answered.
+// Tests of requests with one or several workers. At the end, every request must be answered.
 #include <gtest/gtest.h>
 
 #include <thread>

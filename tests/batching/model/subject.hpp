@@ -15,11 +15,11 @@
 
 namespace vcap::model {
 
-/// What predict does, besides doubling its inputs.
+/// The behaviour of predict, besides doubling its inputs.
 struct Predicting {
   std::set<int> bad{};               ///< it throws if it sees one of these
   std::chrono::nanoseconds takes{};  ///< how much of the execution's time it takes
-  bool held = false;                 ///< it goes on only after release()
+  bool held = false;                 ///< it continues only after release()
 };
 
 /// The outcome of an item.

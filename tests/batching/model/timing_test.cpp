@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines, delays and the linger: waits that may time out.
+// Tests of waits that may time out: deadlines, delays and the linger.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -71,8 +71,8 @@ TEST(BatchModel, ADelayEndsAtItsTimeOrWithASecondRequest) {
   EXPECT_EQ(fates, Fates{Fate::answered});
 }
 
-// Without `time_presses`, time passes only when all strands wait. A lost wake-up is then made up
-// for by a timeout, so it shows in the time that has passed.
+// Without `time_presses`, time passes only when all strands wait. Then a timeout hides a lost
+// wake-up, but the time that has passed shows it.
 TEST(BatchModel, AFullBatchDoesNotWait) {
   Fates fates;
   expect_holds({.preemptions = 3, .time_presses = false}, [&] {

@@ -54,11 +54,12 @@ double deadline_overshoot() {
   return quantile(std::move(failures), 0.5) / quantile(std::move(timers), 0.5);
 }
 
-constexpr int kIsolated = 40;  // requests in the batch; one of them spoils it
+constexpr int kIsolated = 40;  // requests in the batch; one of them makes it fail
 
 struct Isolation {
   int predicts;          // until all others have their answers
-  int with_the_culprit;  // those of them whose inputs contain the culprit; they nest
+  int with_the_culprit;  // the calls whose inputs contain the bad item; each is a part of the one
+                         // before
 };
 
 Isolation isolate(int culprit) {

@@ -8,15 +8,15 @@
 /// The parts of batching_bench. Each has its own source file and gives its lines of the table.
 namespace vcap::bench::batching {
 
-/// 1 and 2: what a request costs the processor.
+/// 1 and 2: the processor time of a request.
 std::vector<Figure> request_cost();
-/// 3: how full batches get without tuning.
+/// 3: the fill of batches without tuning.
 std::vector<Figure> batch_efficiency();
 /// 4: the round trip of one caller; an idle executor.
 std::vector<Figure> waiting();
-/// 5: how exactly max_queue_delay is kept.
+/// 5: the accuracy of max_queue_delay.
 std::vector<Figure> delay_accuracy();
-/// 6: streams that send little, beside one that sends much.
+/// 6: streams that send few requests, beside one that sends many.
 std::vector<Figure> fairness();
 /// 7: requests that fail.
 std::vector<Figure> failures();

@@ -50,7 +50,7 @@ double lone_queue_with_promises(int producers) {
   });
 }
 
-/// The cost of handing over numbers, without answers.
+/// The cost of passing numbers to another thread, without answers.
 double lone_queue(int producers) {
   std::atomic<long> sum{0};
   return seconds([&] {
@@ -114,7 +114,7 @@ double unfused(int callers) {
   return one_at_a_time(callers, [](Executor& executor, int n) { executor.submit(n).get(); });
 }
 
-/// The cost of blocking alone: callers on a lone queue, each with a semaphore for its wait.
+/// The cost of blocking only: callers on a lone queue, each with a semaphore for its wait.
 double blocked_on_a_lone_queue(int callers) {
   struct Item {
     std::binary_semaphore* answered;

@@ -79,7 +79,7 @@ std::vector<Figure> waiting() {
       {.id = "batching.4",
        .what = "wake-ups in 10 idle seconds, above those without an executor",
        .target = 0,
-       // One of them is the sleep of the measuring thread.
+       // One of these sleeps is that of the measuring thread.
        .sample = [] { return over_idle_time([] { return double(wake_ups()); }) - 1; },
        .samples = 1},
       {.id = "batching.4",

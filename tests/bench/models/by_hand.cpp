@@ -23,7 +23,8 @@ namespace vcap::bench::models {
 namespace {
 
 ov::Core& core() {
-  // Like all objects with a compiled model here, never destroyed: OpenVINO's statics may go first.
+  // Like all objects with a compiled model here, never destroyed: OpenVINO's static objects may be
+  // destroyed first.
   static ov::Core& core = *new ov::Core;
   return core;
 }

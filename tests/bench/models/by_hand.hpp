@@ -76,7 +76,7 @@ StartTimes start_by_hand(const Network& network);
 std::shared_ptr<void> compile_twice(const std::filesystem::path& file);
 
 /// The rate of four models of the same file, divided by the rate of one. Two threads run them; each
-/// runs a model `in_a_row` times before it goes on to the next one.
+/// runs a model `in_a_row` times before it continues to the next one.
 double in_turns(const std::filesystem::path& file, int in_a_row);
 
 /// Writes the model in OpenVINO's format: FOLDER/model.xml and FOLDER/model.bin.

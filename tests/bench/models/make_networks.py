@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes networks with random weights as ONNX: for what they cost, and not for what they find.
+"""Writes networks with random weights as ONNX, to measure their speed and not their results.
 
     /usr/bin/python3 make_networks.py FOLDER
 
@@ -19,7 +19,7 @@ OPSET = 13
 
 
 class Graph:
-    """A network as it is put together; every function gives the name of its output."""
+    """A network that is built step by step; every function returns the name of its output."""
 
     def __init__(self):
         self.random = np.random.default_rng(8)
@@ -56,7 +56,7 @@ class Graph:
                          axis=axis)
 
     def c2f(self, x, taken, given, count, shortcut):
-        """Half of the channels go through bottlenecks, and all that comes of them is joined."""
+        """Half of the channels go through bottlenecks; then all results are joined."""
         half = given // 2
         parts = self.split(self.block(x, taken, given), [half, half])
         for _ in range(count):

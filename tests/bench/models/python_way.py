@@ -31,7 +31,7 @@ WARM_UP_FRAMES = 4
 
 
 def compiled(path):
-    """The model for 8-bit NCHW inputs, its normalisation within it."""
+    """The model for 8-bit NCHW inputs, with its normalisation compiled in."""
     core = ov.Core()
     processor = PrePostProcessor(core.read_model(path))
     info = processor.input()
@@ -68,7 +68,7 @@ class Backend:
                 result.put(output)
 
     def batch_predict(self, tensors):
-        """Outputs in the order of the inputs, each given as soon as those before it are there."""
+        """Outputs in the order of the inputs, each as soon as it and all before it are ready."""
         left = deque(enumerate(tensors))
         running, finished = {}, {}
         ready = threading.Event()
@@ -117,7 +117,7 @@ class Backend:
 
 
 def starts(length, tile, overlap):
-    """Where tiles begin: as few as keep the overlap, spread evenly."""
+    """The first pixels of the tiles: the fewest that keep the overlap, evenly spread."""
     count = 1 + max(0, math.ceil((length - tile) / (tile * (1 - overlap))))
     return [round(i * (length - tile) / max(1, count - 1)) for i in range(count)]
 

@@ -54,7 +54,7 @@ double beside_a_slow_one(int neighbours) {
   return window.rate().of_time;
 }
 
-/// The same by hand, with a refill of each network: what the caches and the kernel leave.
+/// The same by hand, with a refill of each network: the share that caches and kernel allow.
 double by_hand_beside_a_slow_one(bool neighbour) {
   static auto& fast = *new ByHand(pose(), PerformanceGoal::throughput);
   static auto& slow = *new ByHand(

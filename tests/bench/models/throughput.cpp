@@ -84,7 +84,7 @@ double to_one_worker_more(const Network& network) {
                [&] { return by_callers(network, *backend, 16).of_time; });
 }
 
-/// What `callers` give, as multiples of what a refill by hand gives.
+/// The rates of `callers`, divided by those of a refill by hand.
 Rate to_refill(ByHand& hand, const std::function<Rate()>& callers) {
   static bool callers_first = false;
   callers_first = !callers_first;

@@ -96,7 +96,7 @@ double in_pipeline(int streams, int capsules, bool stateful) {
   return 1e6 * took / kFrames;
 }
 
-/// The same in a loop that only reads and writes: the part that is not the pipeline's.
+/// The same in a loop that only reads and writes: the part that the pipeline does not cause.
 double in_bare_loop() {
   Gates gates(1);
   gates.begin.count_down();

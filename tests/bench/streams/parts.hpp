@@ -14,9 +14,9 @@ std::vector<Figure> run_command();
 /// 2: the processor time of a frame, and the memory of an idle stream.
 std::vector<Figure> frame_cost();
 std::vector<Figure> idle_memory();
-/// 3: how full batches get.
+/// 3: the fill of batches.
 std::vector<Figure> batches();
-/// 4: healthy streams beside ailing ones.
+/// 4: healthy streams beside failing ones.
 std::vector<Figure> isolation();
 /// 6: reading videos. (5 is the soak, tests/soak.)
 std::vector<Figure> decoding();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ends the process as soon as its library is loaded. This proves that a command runs a capsule's
-// code.
+// Ends the process as soon as its library is loaded. So a command that continues has not run any
+// code of the capsule.
 #include <cstdlib>
 
 namespace {

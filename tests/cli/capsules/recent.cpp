@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports how many frames it has seen: at most three, as its declared warm-up says. If "lies" is
-// set, it counts all frames, which breaks its declaration.
+// set, it counts all frames, and its declaration is false.
 #include <algorithm>
 
 #include "vcap/capsule.hpp"

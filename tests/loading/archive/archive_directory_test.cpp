@@ -45,7 +45,7 @@ TEST(ReadDirectory, GivesEntriesAsTheyAreInTheArchive) {
 }
 
 TEST(ReadDirectory, AcceptsASignatureBlockAsTheComment) {
-  // One slot is filled; the archive's reader does not check its content.
+  // One signature's place is filled; the archive's reader does not check its content.
   const std::string block = "vcapsig\x01" + std::string(72, 's') + std::string(80, '\0');
   EXPECT_EQ(read(zip_bytes({named("a")}, {.comment = block})).size(), 1u);
   for (const std::string& comment : {std::string("signed"), block.substr(1), block + '\0'})

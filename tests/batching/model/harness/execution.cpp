@@ -261,8 +261,8 @@ std::uint64_t Execution::state() const {
   return hash;
 }
 
-// Whether the search has already gone on from this state with as many preemptions left. If not,
-// records that it goes on from here.
+// Whether the search has already continued from this state with as many preemptions left. If not,
+// records that it continues from here.
 bool Execution::has_been_here(bool pauses) {
   const auto self = static_cast<std::uint64_t>(
       std::find_if(strands_.begin(), strands_.end(),

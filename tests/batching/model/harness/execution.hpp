@@ -26,26 +26,27 @@ using Where = std::source_location;
 
 /// The limits of a search: which schedules belong to it.
 struct Limits {
-  /// How often a strand may be interrupted although it could go on. A switch does not count when
+  /// How often a strand may be interrupted although it could continue. A switch does not count when
   /// the strand has to wait, ends, or calls pause().
   int preemptions = 2;
   /// How many waits may end spuriously, if the standard allows it. Each counts as an interruption.
   int spurious = 0;
-  /// Whether a wait may time out although others could go on; this counts as an interruption too.
-  /// If false, time passes only while no strand can go on, and only to the first end of a wait.
+  /// Whether a wait may time out although others could continue; this counts as an interruption
+  /// too. If false, time passes only while no strand can continue, and only to the first end of a
+  /// wait.
   bool time_presses = true;
   /// A schedule with more steps than this counts as endless.
   std::size_t steps = 2000;
-  /// Whether the search goes on again from a state from which it has already gone on. That finds
-  /// nothing new.
+  /// Whether the search continues again from a state from which it has already continued. That
+  /// finds nothing new.
   bool repeats = false;
 };
 
-/// The states from which a search has gone on, each with the preemptions that were left then.
+/// The states from which a search has continued, each with the preemptions that were left then.
 using States = std::unordered_map<std::uint64_t, int>;
 
-/// The condition for a strand to go on, checked again and again. It refers to the callable that it
-/// is made from.
+/// The condition for a strand to continue, checked again and again. It refers to the callable that
+/// it is made from.
 class Condition {
  public:
   Condition() = default;  // always holds
@@ -92,7 +93,7 @@ struct Strand {
 /// Steps on different objects may be swapped without a visible difference. So two runs are in the
 /// same state if every strand has done the same, and every object has seen the same in the same
 /// order. Strands must share all other data under a mutex that is such an object. If a run reaches
-/// a state from which an earlier run has gone on with as many preemptions left, it makes no more
+/// a state from which an earlier run has continued with as many preemptions left, it makes no more
 /// choices.
 ///
 /// Can be used for one run after another. Thread safety: thread-compatible.
@@ -124,9 +125,9 @@ class Execution {
   /// Records a step that is one with the step before: it shows in the story, and no other strand
   /// runs first.
   void note(const char* operation, const void* object, const Where& where);
-  /// Adds to the history of the strand what it has learnt from something other than an object.
+  /// Adds to the strand's history a fact that it has not learnt from an object.
   void learn(std::uint64_t what) noexcept;
-  /// Lets others go on, because the operation of the strand takes time. It is no interruption.
+  /// Lets others continue, because the operation of the strand takes time. It is no interruption.
   void pause(const char* operation, const Where& where);
   /// Waits until the strand is woken or `time` has come, and then until `can_go_on` holds.
   void sleep(const void* object, TimePoint time, const char* operation, const Where& where,
@@ -188,7 +189,7 @@ class Execution {
   int preemptions_ = 0;
   int spurious_ = 0;
   bool interrupted_ = false;
-  bool asks_ = false;  // while asking who can go on: the running strand learns nothing then
+  bool asks_ = false;  // while asking who can continue: the running strand learns nothing then
   std::vector<Option> options_{};
   std::vector<Strand*> sleepers_{};
   std::vector<Step> steps_{};

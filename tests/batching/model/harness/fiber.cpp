@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
-// The fiber that is being made. It is global, because makecontext passes no pointers.
+// The fiber that is being made. It is global, because makecontext cannot pass pointers.
 Fiber* newborn = nullptr;
 ucontext_t maker;
 

@@ -17,7 +17,7 @@ struct Context {
   std::array<std::byte, 2 * sizeof(void*)> exceptions{};
 };
 
-/// Stops at `from` and goes on at `to`. Returns when something switches back to `from`.
+/// Stops at `from` and continues at `to`. Returns when something switches back to `from`.
 void switch_context(Context& from, Context& to) noexcept;
 
 /// A stack on which one body after another runs. Thread safety: thread-compatible.

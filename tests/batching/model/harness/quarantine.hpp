@@ -3,7 +3,7 @@
 
 namespace vcap::model {
 
-/// While a Quarantine lives, freed memory is filled with rubbish and is not reused, so that a use
+/// While a Quarantine lives, freed memory is filled with a pattern and is not reused, so that a use
 /// after free is found. Only one may live at a time. Thread safety: thread-compatible.
 class Quarantine {
  public:
