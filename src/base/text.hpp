@@ -17,7 +17,7 @@ VCAP_EXPORT std::string printable(std::string_view text);
 /// The text in double quotes, for a message: printable(), with escaped quotes, cut after 120 bytes.
 VCAP_EXPORT std::string quote(std::string_view text);
 
-/// The number in the fewest digits from which it can be read back; a whole number keeps its ".0".
+/// The shortest text that reads back as the same number; a whole number keeps its ".0".
 VCAP_EXPORT std::string number_text(double value);
 
 /// The exception's message, whatever its type.

@@ -132,7 +132,7 @@ class Checker {
       if (const std::string fault = resource_fault(resource); !fault.empty())
         fail("resource " + quote(resource.name) + ": " + fault);
       if (!names.insert(resource.name).second)
-        fail("resource " + quote(resource.name) + " is there twice; name each differently");
+        fail("resource " + quote(resource.name) + " occurs twice; name each differently");
     }
   }
 

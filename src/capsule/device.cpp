@@ -88,8 +88,8 @@ void check_device_names(const std::vector<std::string>& names, std::string_view 
           std::string(where) + ": " + quote(name) +
               " is no device name; it is a kind and a number, such as CPU:0 or GPU:1");
     if (!seen.insert(name).second)
-      throw DeviceError(ErrorCode::unknown_device, std::string(where) + ": " + name +
-                                                       " is there twice; name every device once");
+      throw DeviceError(ErrorCode::unknown_device,
+                        std::string(where) + ": " + name + " occurs twice; name every device once");
   }
 }
 

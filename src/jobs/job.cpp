@@ -84,7 +84,7 @@ std::vector<std::string> read_names(const JsonView& json) {
   std::vector<std::string> names;
   for (const JsonView& name : json.elements()) {
     if (std::find(names.begin(), names.end(), name.text()) != names.end())
-      name.complain("the capsule " + quote(name.text()) + " is there twice; name it once");
+      name.complain("the capsule " + quote(name.text()) + " occurs twice; name it once");
     names.push_back(name.text());
   }
   if (names.empty()) json.fail("at least one capsule's name");
@@ -105,7 +105,7 @@ std::vector<Job::CapsuleFile> read_capsules(const JsonView& json, const fs::path
     for (const Job::CapsuleFile& other : capsules)
       if (fs::equivalent(other.path, capsule.path))
         element.complain("the capsule " + quote(capsule.path.native()) +
-                         " is there twice; name it once");
+                         " occurs twice; name it once");
     capsules.push_back(std::move(capsule));
   }
   if (capsules.empty()) json.fail("at least one capsule");

@@ -33,7 +33,7 @@ constexpr const char* kResultFile = "result.json";
   throw OutputError(ErrorCode::output_write,
                     "job: " + quote(path.native()) +
                         " cannot be read or written: " + error.message() +
-                        "; check the disk's space and the folder's rights, "
+                        "; check the disk's space and the folder's permissions, "
                         "then resume the job");
 }
 
@@ -72,7 +72,7 @@ std::optional<nlohmann::json> read_json(const fs::path& path) {
     throw OutputError(ErrorCode::output_open,
                       "job: " + quote(path.native()) + " is damaged: " + error.what() +
                           "; remove the folder " + kJobFolder +
-                          " that it lies in, and the outputs beside that, to begin anew");
+                          " that it lies in, and the outputs beside that, to begin again");
   }
 }
 
@@ -161,7 +161,7 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
                               " are of another job: " + difference +
                               "; give the job as it was, or another folder for its outputs, or "
                               "remove them and the folder " +
-                              kJobFolder + " beside them to begin anew");
+                              kJobFolder + " beside them to begin again");
 }
 
 /// Drops what is stored of videos that have changed. Returns the stamp to store; it keeps the
@@ -203,7 +203,7 @@ void JobFolder::drop_incomplete() {
 void JobFolder::drop(const std::string& video, const std::string& why) {
   const auto note = read_json(note_of(video));
   if (!note && !fs::exists(of_video(video))) return;
-  log(LogLevel::warning, "job: video " + quote(video) + " is run anew: " + why);
+  log(LogLevel::warning, "job: video " + quote(video) + " is run again: " + why);
   if (note && note->is_object() && note->contains("outputs"))
     for (const auto& [output, size] : note->at("outputs").items())
       check(::unlink((outputs_ / output).c_str()) == 0 || errno == ENOENT, outputs_ / output);

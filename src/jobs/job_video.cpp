@@ -136,7 +136,7 @@ void JobVideo::go_on_in_one(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (cut_->parts.size() == 1) return;
   log(LogLevel::warning,
-      "video " + quote(video_.id) + " is damaged, and run anew in one go: " + why);
+      "video " + quote(video_.id) + " is damaged, and run again in one go: " + why);
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   setting_.folder.forget(video_.id);
   setting_.folder.begin(video_.id, in_one);

@@ -77,7 +77,7 @@ void check_lists(const JsonView& view, const Manifest& manifest) {
   std::set<std::string_view> platforms;
   for (const Manifest::Library& library : manifest.libraries) {
     if (!platforms.insert(library.platform).second)
-      view["libraries"].complain("the platform " + quote(library.platform) + " is there twice");
+      view["libraries"].complain("the platform " + quote(library.platform) + " occurs twice");
     if (!std::binary_search(names.begin(), names.end(), library.path))
       view["files"].complain("the library " + quote(library.path) + " is missing");
   }

@@ -66,10 +66,10 @@ Manifest read_manifest_text(std::span<const std::byte> text, const std::string& 
     }
     manifest = given.get<Manifest>();
   } catch (const InvalidArgument& error) {
-    throw InvalidCapsuleError(
-        ErrorCode::invalid_manifest,
-        capsule + " has a wrong capsule.json: " + error.what() + "; make it anew with `vcap pack`",
-        std::string(kManifestName));
+    throw InvalidCapsuleError(ErrorCode::invalid_manifest,
+                              capsule + " has a wrong capsule.json: " + error.what() +
+                                  "; create it again with `vcap pack`",
+                              std::string(kManifestName));
   }
   try {
     check(manifest.info);

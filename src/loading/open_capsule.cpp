@@ -30,9 +30,9 @@ OpenFile open_file(const std::filesystem::path& path, const std::string& name) {
     if (code == EISDIR || code == ENOTSUP)
       throw InvalidCapsuleError(ErrorCode::not_an_archive,
                                 name + " is a folder or a device; give a .cap file");
-    throw InvalidCapsuleError(
-        ErrorCode::capsule_not_found,
-        name + " cannot be opened: " + error.code().message() + "; check the path and its rights");
+    throw InvalidCapsuleError(ErrorCode::capsule_not_found,
+                              name + " cannot be opened: " + error.code().message() +
+                                  "; check the path and its permissions");
   }
 }
 

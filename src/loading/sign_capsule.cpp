@@ -34,7 +34,7 @@ SignatureBlock::Slot& slot_for(const KeyId& key, Slots& slots, const std::string
     throw InvalidArgument(ErrorCode::invalid_argument,
                           capsule + " is signed by two keys already, " + slots[0].key.to_string() +
                               " and " + slots[1].key.to_string() +
-                              ", and has no room for a third; pack it anew to sign it by others");
+                              ", and has no room for a third; pack it again to sign it by others");
   return slots.emplace_back(SignatureBlock::Slot{.key = key});
 }
 
@@ -70,7 +70,7 @@ void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
     if (!has_right_checksum(signed_file->block, digest))
       throw UntrustedCapsuleError(
           ErrorCode::bad_signature,
-          admitted.name + " was changed since it was signed; pack it anew to sign it");
+          admitted.name + " was changed since it was signed; pack it again to sign it");
     slots = signed_file->block.slots;
   }
   write_signed(path, content, std::move(slots), key, digest, admitted.name);

@@ -24,7 +24,7 @@ namespace {
 
 [[noreturn]] void refuse_width(const std::string& label, const std::string& given) {
   throw OptionError(ErrorCode::option_range,
-                    label + ": " + given + " is outside what a 64-bit number can hold");
+                    label + ": " + given + " does not fit into a 64-bit number");
 }
 
 template <class Number>

@@ -37,7 +37,7 @@ class Comparison {
                                              second_.info->output_type.detections);
     if (!names.empty())
       sentences_.push_back(first() + " and " + second() + " both find nodes named " +
-                           plan_phrases::join(names, " and ") + ": what both find is there twice.");
+                           plan_phrases::join(names, " and ") + ": what both find occurs twice.");
   }
 
   void compare_properties() {

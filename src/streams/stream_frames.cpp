@@ -197,7 +197,7 @@ std::unique_ptr<FrameJob> Stream::call_capsule(std::unique_ptr<FrameJob> job) {
   job->left_out = is_passed_by(*job);
   if (step.slot->stateful) {
     // A frame of a slice that this capsule is not called for lies before its state begins, or
-    // begins anew.
+    // begins again.
     if (job->is_in_step())
       lane.owed.add(job->discontinuities);
     else if (!job->record.frame.is_null)

@@ -93,7 +93,7 @@ TEST_F(ModelCacheTest, RemovesAndLogsDamagedFiles) {
     EXPECT_FALSE(fs::exists(file_of(kKey))) << bytes.size();
     ASSERT_EQ(lines().size(), before + 1);
     EXPECT_THAT(lines().back(), AllOf(HasSubstr(folder.path().string()),
-                                      HasSubstr(kKey.substr(0, 12)), HasSubstr("compiled anew")));
+                                      HasSubstr(kKey.substr(0, 12)), HasSubstr("compiled again")));
   }
 }
 

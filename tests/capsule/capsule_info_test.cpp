@@ -115,7 +115,7 @@ const std::vector<BadInfo> kBadInfos{
             [](auto& info) {
               info.resources = {test::resource("model.bin"), test::resource("model.bin")};
             },
-            "resource \"model.bin\" is there twice; name each differently"}};
+            "resource \"model.bin\" occurs twice; name each differently"}};
 
 class RefusedInfo : public testing::TestWithParam<BadInfo> {};
 

@@ -273,10 +273,10 @@ TEST_P(RunToABadOutput, IsRefusedBeforeItBegins) {
 INSTANTIATE_TEST_SUITE_P(
     RunCommand, RunToABadOutput,
     testing::Values(
-        BadOutput{"RecordsIntoNoFolder", "--jsonl", "/nowhere/a.jsonl", 7, "no folder /nowhere"},
-        BadOutput{"ClipIntoNoFolder", "--video", "/nowhere/a.mp4", 7, "no folder /nowhere"},
+        BadOutput{"RecordsIntoNoFolder", "--jsonl", "/nowhere/a.jsonl", 7, "folder /nowhere"},
+        BadOutput{"ClipIntoNoFolder", "--video", "/nowhere/a.mp4", 7, "folder /nowhere"},
         BadOutput{"ClipOfAnUnknownForm", "--video", "a.gif", 7, "must be .mp4, .mkv or .avi"},
-        BadOutput{"SummaryIntoNoFolder", "--summary", "/nowhere/a.txt", 7, "no folder /nowhere"},
+        BadOutput{"SummaryIntoNoFolder", "--summary", "/nowhere/a.txt", 7, "folder /nowhere"},
         BadOutput{"RecordsIntoAFolder", "--jsonl", "/", 7, "is a folder"}),
     [](const auto& test_info) { return test_info.param.name; });
 

@@ -280,7 +280,7 @@ TEST_F(JobFolderTest, NamesTheDamagedFile) {
   EXPECT_THAT(
       [&] { JobFolder(outputs_, kStamp); },
       ThrowsError<OutputError>(ErrorCode::output_open, AllOf(HasSubstr("stamp.json\" is damaged"),
-                                                             HasSubstr("begin anew"))));
+                                                             HasSubstr("begin again"))));
 }
 
 TEST_F(JobFolderTest, NamesThePathThatCannotBeWritten) {

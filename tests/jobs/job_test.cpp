@@ -145,7 +145,7 @@ TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
       {{{"capsules", "a.cap"}}, {"/capsules: an array is needed", "\"a.cap\""}},
       {{{"capsules", {7}}}, {"/capsules/0: a string is needed, but it is 7"}},
       {{{"capsules", {"c.cap"}}}, {"/capsules/0: there is no file", "c.cap\"", "check the path"}},
-      {{{"capsules", {"a.cap", "./a.cap"}}}, {"/capsules/1: the capsule", "is there twice"}},
+      {{{"capsules", {"a.cap", "./a.cap"}}}, {"/capsules/1: the capsule", "occurs twice"}},
       {{{"capsules", {Json::object()}}}, {"/capsules/0: the field \"path\" is missing"}},
       {{{"capsules", {{{"path", "a.cap"}, {"config", 1}}}}},
        {"/capsules/0/config: an object is needed, but it is 1"}},
@@ -172,7 +172,7 @@ TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
       {source({{"source", "gate.mp4"}, {"capsules", Json::array()}}),
        {"/sources/0/capsules: at least one capsule's name"}},
       {source({{"source", "gate.mp4"}, {"capsules", {"a", "a"}}}),
-       {"/sources/0/capsules/1: the capsule \"a\" is there twice"}},
+       {"/sources/0/capsules/1: the capsule \"a\" occurs twice"}},
       {source({{"source", "gate.mp4"}, {"options", {{"a", 0.5}}}}),
        {"/sources/0/options/a: an object is needed, but it is 0.5"}},
       {source({{"source", "gate.mp4"}, {"config", {1}}}),
@@ -218,7 +218,7 @@ TEST_F(JobFile, RefusesAFileThatIsMissingOrNotJson) {
   const auto file = folder_.write("bad.json", R"({"sources":["a"],"sources":["b"]})");
   EXPECT_THAT([&] { read_job(file); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_json,
-                                           HasSubstr("bad.json\": /sources: is there twice")));
+                                           HasSubstr("bad.json\": /sources: occurs twice")));
   EXPECT_THAT([&] { read_job(folder_ / "gone.json"); },
               ThrowsError<InvalidArgument>(
                   ErrorCode::invalid_argument,

@@ -62,7 +62,7 @@ TEST(EncryptionKey, RefusesInvalidKeys) {
   EXPECT_THAT([&] { EncryptionKey::from_file(folder.write("a", std::string(33, 'x'))); },
               refuses("has 33 bytes"));
   EXPECT_THAT([&] { EncryptionKey::from_file(folder / "none"); }, refuses("No such file"));
-  EXPECT_THAT([&] { EncryptionKey::from_file(folder.path()); }, refuses("no regular file"));
+  EXPECT_THAT([&] { EncryptionKey::from_file(folder.path()); }, refuses("not a regular file"));
   EXPECT_THAT([] { EncryptionKey::from_passphrase(""); }, refuses("is empty"));
   EXPECT_THAT([&] { EncryptionKey::from_passphrase_file(folder.write("b", "\nsecond")); },
               refuses("first line"));

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "/libraries"},
         ManifestCase{"NoLibrary", [](json& m) { m["libraries"].clear(); }, "there is no library"},
         ManifestCase{"PlatformTwice", [](json& m) { m["libraries"].push_back(m["libraries"][0]); },
-                     "is there twice"},
+                     "occurs twice"},
         ManifestCase{"PlatformOfAnotherForm",
                      [](json& m) { m["libraries"][0]["platform"] = "a/b"; },
                      "/libraries/0/platform"},
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         ManifestCase{"FilesNotSorted", [](json& m) { std::swap(m["files"][0], m["files"][1]); },
                      "/files: the files are not sorted"},
         ManifestCase{"FileTwice", [](json& m) { m["files"].push_back(m["files"][1]); },
-                     "/files: \"model.onnx\" is there twice"}),
+                     "/files: \"model.onnx\" occurs twice"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 TEST(ReadManifestText, RefusesInvalidJsonAndDuplicateKeys) {
@@ -122,7 +122,7 @@ TEST(ReadManifestText, RefusesInvalidJsonAndDuplicateKeys) {
                                                                   HasSubstr("parse error")));
   EXPECT_THAT([] { read(R"({"info":{"name":"a","name":"b"}})"); },
               ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
-                                               HasSubstr("/info/name: is there twice")));
+                                               HasSubstr("/info/name: occurs twice")));
 }
 
 TEST(ReadManifestText, ChecksTheDescription) {

@@ -218,7 +218,7 @@ TEST(PackageCapsule, SaysThatTheOutputFolderDoesNotExist) {
   const TemporaryFolder folder;
   EXPECT_THAT([&] { package_capsule(contents_of("good"), folder / "none" / "out.cap"); },
               ThrowsError<OutputError>(ErrorCode::output_open,
-                                       AllOf(HasSubstr("out.cap"), HasSubstr("there is no folder"),
+                                       AllOf(HasSubstr("out.cap"), HasSubstr("does not exist"),
                                              HasSubstr("create it first"))));
 }
 
@@ -227,7 +227,7 @@ TEST(PackageCapsule, DoesNotReplaceADeviceOrAFolder) {
   EXPECT_THAT(
       [&] { package_capsule(contents_of("good"), "/dev/full"); },
       ThrowsError<OutputError>(ErrorCode::output_open,
-                               AllOf(HasSubstr("/dev/full"), HasSubstr("no regular file"))));
+                               AllOf(HasSubstr("/dev/full"), HasSubstr("not a regular file"))));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   EXPECT_THAT([&] { package_capsule(contents_of("good"), folder.path()); },
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));

@@ -286,7 +286,7 @@ TEST(Plan, ReportsNodesThatAreFoundTwice) {
   EXPECT_THAT(plan.conflicts(),
               ElementsAre(conflict(0, 1,
                                    "detector and crowd both find nodes named person: what both "
-                                   "find is there twice.")));
+                                   "find occurs twice.")));
 }
 
 TEST(Plan, SeesNoConflictInWhatDetectorsGiveToNodesOfTheirOwn) {
@@ -400,7 +400,7 @@ TEST(Plan, ExplainsConflictsAndWhatIsLeftOut) {
             "   needs  the frame alone\n"
             "   adds   person\n"
             "   why    It needs nothing but the frame.\n"
-            "   but    detector and crowd both find nodes named person: what both find is there "
+            "   but    detector and crowd both find nodes named person: what both find occurs "
             "twice.\n"
             "-  reader, left out\n"
             "   why    capsule reader needs nodes named plate, which no other capsule provides "
@@ -411,7 +411,7 @@ TEST(Plan, DrawsConflictsAndWhatIsLeftOut) {
   EXPECT_THAT(
       plan_with_troubles().to_dot(),
       AllOf(HasSubstr("  capsule0 -> capsule1 [style=dashed, color=red, fontcolor=red, label=\""
-                      "detector and crowd both find nodes named\\nperson: what both find is there "
+                      "detector and crowd both find nodes named\\nperson: what both find occurs "
                       "twice.\"];\n"),
             HasSubstr("  capsule2 [style=dashed, label=\"reader\\nleft out: capsule reader needs "
                       "nodes named\\nplate, ")));

@@ -208,7 +208,7 @@ TEST(AnnotatedVideo, RefusesWrongPathsAndRates) {
     EXPECT_THROW(make_annotated_video_sink(folder / "clip.mp4", rate), InvalidArgument);
   ASSERT_EQ(::mkfifo((folder / "pipe.mp4").c_str(), 0600), 0);
   EXPECT_THAT([&] { make_annotated_video_sink(folder / "pipe.mp4", 10); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no regular file")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not a regular file")));
 }
 
 TEST(AnnotatedVideo, RefusesWrongCodecsAndQualitiesBeforeItMakesAFile) {

@@ -43,7 +43,7 @@ class VCAP_EXPORT HeightModel {
   /// Adds a person whose feet are at `feet` (y of the bottom edge) and whose height is `height`,
   /// both in pixels. Throws InvalidArgument if one is not finite or the height is not positive.
   void add(double feet, double height);
-  /// Fits the line anew. Returns whether the samples agreed; if not, the earlier line stays. Time:
+  /// Fits the line again. Returns whether the samples agreed; if not, the earlier line stays. Time:
   /// of order max_samples³ / 2, such as 5 ms for 200.
   bool calibrate();
 

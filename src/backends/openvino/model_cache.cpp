@@ -165,7 +165,7 @@ void ModelCache::refuse(const std::string& key, const std::string& why) const no
   std::error_code ignored;
   fs::remove(path_of(key), ignored);
   log(LogLevel::warning, "model cache " + folder_.string() + ": " + key.substr(0, 12) +
-                             " is not used and compiled anew: " + why);
+                             " is not used and compiled again: " + why);
 }
 
 void ModelCache::make_room(std::uint64_t bytes) const {

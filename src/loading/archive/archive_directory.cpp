@@ -73,19 +73,19 @@ class DirectoryReader {
   }
   [[noreturn]] void broken(const std::string& fault, std::string_view entry = {}) const {
     fail(ErrorCode::not_an_archive,
-         "is not a sound zip archive: " + fault + "; make it anew with `vcap pack`", entry);
+         "is not a sound zip archive: " + fault + "; create it again with `vcap pack`", entry);
   }
   // Another program could see other files in the archive.
   [[noreturn]] void ambiguous(const std::string& fault, std::string_view entry = {}) const {
     fail(ErrorCode::ambiguous_archive,
          "is a zip archive that can be read in two ways: " + fault +
-             "; make it anew with `vcap pack`",
+             "; create it again with `vcap pack`",
          entry);
   }
   [[noreturn]] void refuse(ErrorCode code, std::string_view name, const std::string& fault) const {
     fail(code,
          "has an entry that is not allowed: " + quote(name) + " " + fault +
-             "; make it anew with `vcap pack`",
+             "; create it again with `vcap pack`",
          name);
   }
 
@@ -137,7 +137,8 @@ class DirectoryReader {
     if (!comment.empty() && !read_signature_block(comment))
       ambiguous("its comment is no signature block");
     if (u16(at + 4) != 0 || u16(at + 6) != 0)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is one of several disks; create it again with `vcap pack`");
     End end{.entries = u16(at + 10),
             .directory_offset = u32(at + 16),
             .directory_size = u32(at + 12),
@@ -162,12 +163,14 @@ class DirectoryReader {
     if (locator < zip::kZip64EndRecordSize) broken("its zip64 end record is missing");
     const std::uint64_t at = locator - zip::kZip64EndRecordSize;
     if (u32(locator + 4) != 0 || u32(locator + 16) != 1)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is one of several disks; create it again with `vcap pack`");
     if (u64(locator + 8) != at || u32(at) != zip::kZip64EndRecord ||
         u64(at + 4) != zip::kZip64EndRecordRest)
       ambiguous("its zip64 end record is not where its locator says");
     if (u32(at + 16) != 0 || u32(at + 20) != 0)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is one of several disks; create it again with `vcap pack`");
 
     const End end{.entries = u64(at + 32),
                   .directory_offset = u64(at + 48),
@@ -248,7 +251,8 @@ class DirectoryReader {
     const std::uint64_t next = extra_at + extra_size + comment_size;
     if (next > directory_end) broken("an entry of its directory reaches beyond the directory");
     if (u16(at + 34) != 0)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is one of several disks; create it again with `vcap pack`");
 
     const std::uint16_t version = u16(at + 6);
     std::uint64_t offset = u32(at + 42);
@@ -282,7 +286,7 @@ class DirectoryReader {
     // Whatever system made the entry: not all readers look at that field.
     if (type != 0 && type != S_IFREG)
       refuse(ErrorCode::unsafe_entry, header.name,
-             S_ISLNK(type) ? "is a symbolic link" : "is no regular file");
+             S_ISLNK(type) ? "is a symbolic link" : "is not a regular file");
     if ((mode & (S_ISUID | S_ISGID | S_ISVTX)) != 0)
       refuse(ErrorCode::unsafe_entry, header.name, "has a mode with a set-id or sticky bit");
     if ((attributes & zip::kDosFolder) != 0)
@@ -335,7 +339,7 @@ class DirectoryReader {
     }
     if (const std::string fault = entry_names_fault(names); !fault.empty())
       fail(ErrorCode::unsafe_entry,
-           "has entries that are not allowed: " + fault + "; make it anew with `vcap pack`");
+           "has entries that are not allowed: " + fault + "; create it again with `vcap pack`");
   }
 
   void check_sizes(const std::vector<ArchiveEntry>& entries) const {

@@ -37,7 +37,7 @@ std::filesystem::path with_ending(std::filesystem::path path, std::string_view e
 
 [[noreturn]] void cache_failure(const std::string& action, const std::filesystem::path& path,
                                 int error) {
-  std::string remedy = "; check the rights of the cache, or name another one (VCAP_CACHE)";
+  std::string remedy = "; check the permissions of the cache, or name another one (VCAP_CACHE)";
   if (error == ENOSPC || error == EDQUOT) remedy = "; make room for it";
   throw ResourceFailure(ErrorCode::resource_cache, "cannot " + action + " " + path.native() + ": " +
                                                        std::generic_category().message(error) +
@@ -196,7 +196,7 @@ ResourceCache::Found ResourceCache::find(const Resource& resource) const {
   if (!lock_file(fd.get(), LOCK_SH)) cache_failure("lock", path, errno);
   const struct stat status = status_of(fd.get(), path);
   if (status.st_nlink == 0) return {};  // removed between open and lock
-  if (!S_ISREG(status.st_mode)) return {.damage = "is no regular file"};
+  if (!S_ISREG(status.st_mode)) return {.damage = "is not a regular file"};
 
   auto content = MappedFile::of(fd.get());
   const auto identity = CheckedFiles::identity(status);
@@ -245,7 +245,7 @@ std::shared_ptr<const HeldResource> ResourceCache::fetch(const Resource& resourc
   Found found = find(resource);
   if (found.file) return found.file;
   if (!found.damage.empty()) {
-    log(LogLevel::warning, path_of(resource).native() + " " + found.damage + "; fetching it anew");
+    log(LogLevel::warning, path_of(resource).native() + " " + found.damage + "; fetching it again");
     if (::unlink(path_of(resource).c_str()) != 0)
       cache_failure("replace", path_of(resource), errno);
   }
@@ -321,7 +321,7 @@ CacheIndex ResourceCache::read_index() const {
     // No index yet, or an unreadable one: the folder gives everything except the order of use.
   } catch (const InvalidArgument& error) {
     log(LogLevel::warning,
-        "the cache's index " + path.native() + " is damaged and made anew: " + error.what());
+        "the cache's index " + path.native() + " is damaged and made again: " + error.what());
   }
   return reconciled(index, list_folder(folder_));
 }
