@@ -164,9 +164,9 @@ void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time
   if (why) std::rethrow_exception(why);
 }
 
-// Queues the call's items. If an item gets no room, it and all items behind it fail. If it is the
-// call's first item and the fault is not the call's own, this throws and the call is not accepted.
-// Requires `mutex_`; temporarily releases it.
+// Queues the call's items. If an item gets no room, it and all items after it fail. An exception
+// before the first item is queued goes to the sender, and the call is not accepted. Requires
+// `mutex_`; temporarily releases it.
 void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished) {
   Refusal refusal;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {

@@ -23,8 +23,8 @@ struct ExpandedSchema {
 };
 
 /// Reads a JSON Schema of draft 7, which may come from an untrusted source. The work is bounded:
-/// the schema may nest 24 levels deep and hold 2048 values. What references name counts at each
-/// place of use, so no reference can refer to itself.
+/// the schema may nest 24 levels deep and hold 2048 values. The target of a reference counts at
+/// each place of use, so no reference can refer to itself.
 ///
 /// Keywords are those of the draft except pattern, patternProperties and format (a regular
 /// expression can keep a search busy for years), multipleOf and propertyNames (valijson takes 4.5

@@ -81,7 +81,7 @@ void OutputFile::fail_write(int error) const {
   throw OutputError(ErrorCode::output_write,
                     "output " + path_.string() + " cannot be written further: " +
                         error_text(error) + "; free some space or choose another path" +
-                        (undo_ ? "" : " (the unfinished file is removed)"));
+                        (undo_ || !temporary_ ? "" : " (the unfinished file is removed)"));
 }
 
 void OutputFile::write(std::string_view text) {

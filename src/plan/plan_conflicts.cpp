@@ -74,7 +74,7 @@ Names strange_values(const PlanMember& provider, const PlanMember& consumer,
     if (!strange.empty() && !met.empty())
       sentences.push_back("Nodes to which " + provider.info->name + " gives attribute " + category +
                           " " + plan_phrases::join(strange, " or ") + " fail at " +
-                          consumer.info->name + ": its input does not list that.");
+                          consumer.info->name + ": its input does not list this value.");
   }
   return sentences;
 }

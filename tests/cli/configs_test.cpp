@@ -124,7 +124,7 @@ TEST_F(ConfiguredRun, RefusesAConfigForACapsuleThatKeepsNoState) {
                                     source("a"), "--stream-config", R"(finder={"zone":1})"});
 
   EXPECT_EQ(result.exit_code, 2) << result;
-  EXPECT_THAT(result.err, HasSubstr("keeps no state of streams and has no use for it"));
+  EXPECT_THAT(result.err, HasSubstr("has no stream state that could use it"));
 }
 
 TEST_F(ConfiguredRun, IsExplainedByInspect) {

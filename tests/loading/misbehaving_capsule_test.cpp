@@ -177,7 +177,7 @@ TEST_P(MeddlingCapsule, IsReportedAndItsChangesAreUndone) {
   EXPECT_EQ(host_state(), before);
   EXPECT_THAT(warnings.lines(),
               ElementsAre(AllOf(HasSubstr("capsule"), HasSubstr(GetParam().reported),
-                                HasSubstr("was put back"))));
+                                HasSubstr("was restored"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(

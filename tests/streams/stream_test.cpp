@@ -104,7 +104,7 @@ TEST(Stream, IsNotOpenedIfItsConfigurationDoesNotFit) {
     EXPECT_EQ(asker->stream_count() + other->stream_count(), 0u);
   };
   refuses("asker", "stream gate's config of capsule asker: /zone is 10");
-  refuses("finder", "has no use for it");
+  refuses("finder", "could use it");
 }
 
 TEST(Stream, PassesItsConfigurationAndSeedToTheState) {

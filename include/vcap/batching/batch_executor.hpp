@@ -52,7 +52,7 @@ template <class Input, class Output>
 class BatchExecutor {
   static_assert(std::move_constructible<Input> && std::is_object_v<Input>);
   static_assert(std::move_constructible<Output> && std::is_object_v<Output>,
-                "Output is what predict gives for one input; where there is nothing to give, use "
+                "Output is what predict gives for one input; if there is nothing to give, use "
                 "std::monostate");
   static_assert(!std::same_as<Input, bool>,
                 "std::vector<bool> holds no bool that a span could show; use std::uint8_t");
