@@ -27,8 +27,8 @@ void OpenedCapsule::read_manifest(const ArchiveLimits& limits) {
   if (entry == nullptr)
     throw InvalidCapsuleError(ErrorCode::no_manifest,
                               name_ +
-                                  " holds no capsule.json, so it is some other zip archive; a "
-                                  "capsule is made with `vcap pack`");
+                                  " has no capsule.json, so it is some other zip archive; create "
+                                  "capsules with `vcap pack`");
   if (entry->size > limits.manifest_bytes)
     throw InvalidCapsuleError(ErrorCode::limit_exceeded,
                               name_ + " has a capsule.json of " + std::to_string(entry->size) +

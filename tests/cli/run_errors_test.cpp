@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCapsule{"NotAZip", [] { return std::string("hello"); }, 3, "not a zip"},
         BadCapsule{"NoManifest",
                    [] { return test::zip_bytes({test::stored_entry("readme.txt", "hello")}); }, 3,
-                   "holds no capsule.json"},
+                   "has no capsule.json"},
         BadCapsule{"ManifestThatIsNoJson", [] { return CapsuleBuilder().bytes_with("{"); }, 3,
                    "capsule.json"},
         BadCapsule{"FieldMissing", without_name, 3, "\"name\""},

@@ -198,7 +198,7 @@ TEST(PackageCapsule, SaysWhyAPluginCannotBeDescribed) {
       },
       ThrowsError<InvalidCapsuleError>(
           ErrorCode::invalid_library,
-          AllOf(HasSubstr("/etc/passwd"), HasSubstr("is no ELF file"))));
+          AllOf(HasSubstr("/etc/passwd"), HasSubstr("is not an ELF file"))));
   EXPECT_THAT(names_in(folder.path()), IsEmpty());
 }
 
@@ -293,7 +293,7 @@ TEST(UnpackageCapsule, AcceptsAnEmptyFolderAndRefusesAFullOne) {
   EXPECT_THAT([&] { unpackage_capsule(folder / "out.cap", folder / "empty"); },
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not empty")));
   EXPECT_THAT([&] { unpackage_capsule(folder / "out.cap", folder / "out.cap"); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no folder")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not a folder")));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("empty", "out.cap"));
 }
 
@@ -303,7 +303,7 @@ TEST(UnpackageCapsule, DoesNotFollowALinkAtTheTarget) {
   std::filesystem::create_directory(folder / "elsewhere");
   std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "link");
   EXPECT_THAT([&] { unpackage_capsule(folder / "out.cap", folder / "link"); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no folder")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not a folder")));
   EXPECT_THAT(names_in(folder / "elsewhere"), IsEmpty());
 }
 

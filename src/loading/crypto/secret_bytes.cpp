@@ -31,7 +31,7 @@ constexpr std::size_t kLongestKeyFile = 4096;
 
 [[noreturn]] void fail_writing(ErrorCode code, const std::filesystem::path& path, int error) {
   const std::string fault =
-      error == EEXIST ? "it is there already, and keys are not overwritten; give another path"
+      error == EEXIST ? "the file exists, and keys are never overwritten; give another path"
                       : std::generic_category().message(error) + "; check the folder's permissions";
   throw OutputError(code, "cannot write key file " + quote(path.native()) + ": " + fault);
 }
