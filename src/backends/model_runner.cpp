@@ -128,10 +128,10 @@ class ModelRunner::Call {
   };
 
   struct Event {
-    enum class Kind { may_start, landed };
+    enum class Kind { may_start, finished };
     Kind kind{};
     std::shared_ptr<Flight> flight{};
-    std::exception_ptr error{};  // of a landed one
+    std::exception_ptr error{};  // of a finished one
   };
 
   /// Prepares the next picture on a request, and starts it when its model has the turn. Ends the
@@ -168,7 +168,7 @@ class ModelRunner::Call {
       if (!alone_) {
         flight->request().start([this, flight](std::exception_ptr why) {
           done(*flight);
-          tell({Event::Kind::landed, flight, std::move(why)});
+          tell({Event::Kind::finished, flight, std::move(why)});
         });
         return;
       }

@@ -22,7 +22,7 @@ namespace vcap {
 class AvDecoder {
  public:
   /// How threads share the work. `stored`: also several whole pictures at once, which is fastest
-  /// but delays each picture until as many have come. `live`: only slices of one picture.
+  /// but delays each picture until as many packets were read. `live`: only slices of one picture.
   enum class Pace { stored, live };
 
   /// Logs at level info why no hardware is used if it was requested. `threads`: the threads that it
@@ -65,7 +65,7 @@ class AvDecoder {
   };
 
   void choose_hardware();
-  void see_whether_hardware_decodes();
+  void check_hardware_decodes();
   const AVFrame& in_memory();
   void feed();
   void note_damage() noexcept;

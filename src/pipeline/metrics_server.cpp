@@ -61,14 +61,14 @@ std::pair<std::string, std::uint16_t> host_and_port_of(const std::string& given)
     if (error == std::errc() && rest == end) return {given.substr(0, colon), port};
   }
   throw InvalidArgument(ErrorCode::invalid_argument,
-                        "address of metrics " + quote(given) +
-                            " is not HOST:PORT; give an address or a name and a port of 0 to "
+                        "metrics address " + quote(given) +
+                            " is not HOST:PORT; give an address or a name, and a port from 0 to "
                             "65535, such as 127.0.0.1:9464");
 }
 
 [[noreturn]] void fail_listening(const std::string& given, const std::string& why) {
   throw OutputError(ErrorCode::output_open,
-                    "metrics cannot be offered at " + printable(given) + ": " + why);
+                    "cannot serve metrics at " + printable(given) + ": " + why);
 }
 
 Address resolve(const std::string& given) {
@@ -89,7 +89,7 @@ Address resolve(const std::string& given) {
   char text[NI_MAXHOST];
   if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address.socket), sizeof address.socket, text,
                     sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
-    fail_listening(given, "the address cannot be written as numbers; give it that way");
+    fail_listening(given, "the address cannot be converted to numbers; give a numeric address");
   address.host = text;
   return address;
 }

@@ -63,7 +63,7 @@ TEST_F(Parts, AreRefusedIfInvalid) {
   } cases[] = {
       {{"--frames", "3,3"}, "--frames 3,3: sampler: the row 3 to gather follows row 3"},
       {{"--frames", "5,2"}, "the row 2 to gather follows row 5"},
-      {{"--frames", "1,60"}, "row 60 is asked for, and there are only rows 0 to 59"},
+      {{"--frames", "1,60"}, "row 60 does not exist; there are only rows 0 to 59"},
       {{"--frames", "one"}, "\"one\" is not the number of a frame"},
       {{"--frames=-1"}, "\"-1\" is not the number of a frame"},
       {{"--frames", "3,"}, "\"\" is not the number of a frame"},
@@ -71,7 +71,7 @@ TEST_F(Parts, AreRefusedIfInvalid) {
       {{"--ranges", "0-5,4-9"}, "begins before the end of the range 0 to 5"},
       {{"--ranges", "5-5"}, "the range 5 to 5 is empty"},
       {{"--ranges", "7"}, "\"7\" is no range"},
-      {{"--ranges", "50-61"}, "row 60 is asked for"},
+      {{"--ranges", "50-61"}, "row 60 does not exist"},
       {{"--slices", "0"}, "--slices 0: give auto, off, or how many"},
       {{"--slices", "some"}, "--slices some"},
       {{"--slices", "2", "--keep-every", "3"}, "it skips frames"},

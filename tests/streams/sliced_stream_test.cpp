@@ -316,7 +316,7 @@ TEST(Selection, IsRefusedIfItsRowsCannotBeFound) {
   const StreamReport report = pipeline.wait("s");
   EXPECT_EQ(report.frames, 20);
   EXPECT_THAT(report.failure.value_or(""),
-              HasSubstr("ends after 30 frames, and frame 30 is asked for"));
+              HasSubstr("ends after 30 frames, but frame 30 was requested"));
 }
 
 TEST(SlicedStream, CallsCapsulesOnlyForTheFramesTheyNeed) {
