@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadSetting{"OptionOfNoCapsule",
                    {"--option", "fnder.threshold=1"},
-                   "no capsule is called \"fnder\"; there is finder"},
+                   "no capsule has the name \"fnder\"; the capsules are finder"},
         BadSetting{"OptionUnknown", {"--option", "finder.treshold=1"}, "\"treshold\""},
         BadSetting{"OptionOfAWrongType",
                    {"--option", "finder.threshold=high"},
@@ -185,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSetting{"QuarantineTooLong", {"--quarantine", "3:10:1e9"}, "86400 seconds"},
         BadSetting{"QuarantineOfTooMany", {"--quarantine-all", "3:1:1:1"}, "3:1:1:1 is not"},
         BadSetting{
-            "ConfigOfNoCapsule", {"--config", "nobody={}"}, "no capsule is called \"nobody\""},
-        BadSetting{"ConfigThatIsNoJson", {"--config", "finder={"}, "this is not JSON"},
+            "ConfigOfNoCapsule", {"--config", "nobody={}"}, "no capsule has the name \"nobody\""},
+        BadSetting{"ConfigThatIsNoJson", {"--config", "finder={"}, "the value is not JSON"},
         BadSetting{"ConfigThatIsNoObject", {"--config", "finder=[1]"}, "JSON of type array"},
         BadSetting{"ConfigTwice",
                    {"--config", "finder={}", "--config", "finder={}"},

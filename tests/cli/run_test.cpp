@@ -205,7 +205,7 @@ TEST(RunCommand, RefusesInvalidSettingsOfStreams) {
         std::tuple{"--stream-option", "yard:finder.threshold=1", "the streams are gate"},
         std::tuple{"--stream-option", "gate:finder.threshold=9", "is not within"},
         std::tuple{"--stream-capsules", "gate", "write stream=capsule,capsule"},
-        std::tuple{"--stream-capsules", "gate=loser", "no capsule is called \"loser\""},
+        std::tuple{"--stream-capsules", "gate=loser", "no capsule has the name \"loser\""},
         std::tuple{"--stream-capsules", "gate=follower", "needs nodes named"},
         std::tuple{"--capsule-deadline", "0", "--capsule-deadline"},
         std::tuple{"--keep-every", "0", "--keep-every"},
