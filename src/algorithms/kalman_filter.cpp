@@ -34,9 +34,9 @@ void check_motion(const BoxMotion& motion) {
 
 void check_step(nanoseconds dt) {
   if (dt.count() < 0)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "KalmanFilter: a time of " + std::to_string(dt.count()) +
-                              " ns cannot pass; it must be 0 or above");
+    throw InvalidArgument(ErrorCode::invalid_argument, "KalmanFilter: a time of " +
+                                                           std::to_string(dt.count()) +
+                                                           " ns is negative; it must be >= 0");
 }
 
 /// Integrals over a time t in which velocities fade away by the factor e every `fading` seconds.
@@ -140,9 +140,9 @@ void KalmanFilter::predict(nanoseconds dt) { coast(dt, nanoseconds::max()); }
 void KalmanFilter::coast(nanoseconds dt, nanoseconds fading) {
   check_step(dt);
   if (fading.count() <= 0)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "KalmanFilter: velocities cannot fade away in " +
-                              std::to_string(fading.count()) + " ns; it must be above 0");
+    throw InvalidArgument(ErrorCode::invalid_argument, "KalmanFilter: invalid fading time of " +
+                                                           std::to_string(fading.count()) +
+                                                           " ns: it must be > 0");
   if (dt.count() == 0) return;
   const double t = in_seconds(dt);
   for (std::size_t i = 0; i < axes_.size(); ++i) {

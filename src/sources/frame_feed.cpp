@@ -43,7 +43,7 @@ class FrameFeed::Queue {
       throw InvalidArgument(ErrorCode::invalid_argument,
                             name() + " was given " +
                                 (frame.image.empty() ? "an image without pixels"
-                                                     : "pixels of another type than CV_8UC3") +
+                                                     : "pixels of a type other than CV_8UC3") +
                                 "; frames are height × width × 3, 8 bit, BGR");
     const auto now = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);

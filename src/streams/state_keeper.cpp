@@ -48,7 +48,7 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
   for (const Place& place : passed) {
     forget(place);
-    // It serves again, now or later; what it knows comes from frames long past.
+    // It serves again, now or later; its state comes from frames long past.
     if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
   }
   Place& to = places_.front();

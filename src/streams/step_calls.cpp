@@ -26,7 +26,7 @@ std::string provider_of_bad_attribute(const CompiledStep& step,
       const auto provider = step.attribute_providers.find(category);
       if (provider == step.attribute_providers.end())
         return "; no capsule before it declares attribute " + category;
-      return "; attribute " + category + " is what capsule " + provider->second + " provides";
+      return "; capsule " + provider->second + " provides attribute " + category;
     }
     if (std::string text = provider_of_bad_attribute(step, node.children); !text.empty())
       return text;
@@ -51,7 +51,7 @@ std::optional<Nodes> find_nodes(const CompiledStep& step, FrameRecord& record) {
 CapsuleError edge_error(const std::string& capsule, int offset) {
   return {capsule, std::string(to_string(ErrorCode::stencil_edge)),
           "it was not called: there is no frame at offset " + std::to_string(offset) +
-              " from this one, and its stencil has that as an error"};
+              " from this one, which is an error by its stencil's edge mode"};
 }
 
 }  // namespace

@@ -155,13 +155,14 @@ void Stream::check(const Frame& frame) const {
   if (!frame.is_null && (frame.image.empty() || frame.image.type() != CV_8UC3))
     throw SourceError(
         ErrorCode::source_read,
-        source_name_ + " gave frame " + std::to_string(frame.index) +
-            (frame.image.empty() ? " without pixels" : " of another pixel type than CV_8UC3") +
+        source_name_ + " returned frame " + std::to_string(frame.index) +
+            (frame.image.empty() ? " without pixels" : " with a pixel type other than CV_8UC3") +
             "; frames are height × width × 3, 8 bit, BGR");
   if (frame.index <= last_index_)
-    throw SourceError(ErrorCode::source_read,
-                      source_name_ + " gave frame index " + std::to_string(frame.index) +
-                          " after " + std::to_string(last_index_) + "; indexes must rise from 0");
+    throw SourceError(ErrorCode::source_read, source_name_ + " returned frame index " +
+                                                  std::to_string(frame.index) + " after " +
+                                                  std::to_string(last_index_) +
+                                                  "; indexes must be >= 0 and increase");
 }
 
 /// False if no further frame is wanted.

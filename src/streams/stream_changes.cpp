@@ -25,8 +25,8 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
       fresh.set(name, old.get(name));
     } catch (const OptionError& error) {
       throw OptionError(error.code(), "stream " + stream +
-                                          " has set it, and the new version does " +
-                                          "not take it: " + error.what());
+                                          " has set this option, but the new version does " +
+                                          "not accept the value: " + error.what());
     }
   }
   return fresh;

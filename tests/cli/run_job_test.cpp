@@ -137,7 +137,7 @@ TEST_F(JobRun, LeavesForeignFilesAlone) {
   folder_.write("out/gate.txt", "mine");
   const Result result = test::vcap({"run", "--job", job()});
   EXPECT_EQ(result.exit_code, 2) << result;
-  EXPECT_THAT(result.err, HasSubstr("out/gate.txt\" is there already"));
+  EXPECT_THAT(result.err, HasSubstr("out/gate.txt\" exists already"));
   EXPECT_EQ(test::read_file(out_ / "gate.txt"), "mine");
 }
 
@@ -220,7 +220,7 @@ TEST_F(JobAtAGate, IsNotRunByTwoProcessesAtOnce) {
   ASSERT_TRUE(first.wait_for_err("vcap: gate: 10 frames"));
   const Result second = test::vcap({"run", "--job", file_});
   EXPECT_EQ(second.exit_code, 7) << second;
-  EXPECT_THAT(second.err, HasSubstr("another process works in the folder"));
+  EXPECT_THAT(second.err, HasSubstr("another process uses the output folder"));
   open_gate();
   EXPECT_EQ(first.wait().exit_code, 0);
 }

@@ -274,7 +274,7 @@ TEST(RunCommand, EndsEvenIfACapsuleDoesNotReturn) {
                "--capsule-deadline", "0.2", "--jsonl", (folder / "a.jsonl").string()});
   EXPECT_EQ(result.exit_code, 0) << result;
   EXPECT_THAT(result.err, HasSubstr("frame 1: capsule finder version 1"));
-  EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not come back"));
+  EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not return"));
   EXPECT_EQ(records_in(read_file(folder / "a.jsonl")).at(1)["errors"].at(0)["code"],
             "deadline_exceeded");
 }

@@ -398,7 +398,7 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
                                      testing::AllOf(HasSubstr("stream s"), HasSubstr(why))));
   };
   expect_refused({.slices = 2}, "the state of capsule counter is unbounded");
-  expect_refused({.source = make_source(40), .slices = 2}, "place of each frame in memory");
+  expect_refused({.source = make_source(40), .slices = 2}, "positions of the frames in memory");
   expect_refused({.source = std::make_unique<MemorySource>(MemorySource::Plan{.live = true}),
                   .select = Sampler::stride(2)},
                  "not stored");
@@ -410,7 +410,7 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
   StreamConfig quarantine{.slices = 2};
   quarantine.quarantine.failures = 1;
   expect_refused(std::move(quarantine), "in quarantine");
-  expect_refused({.slices = 2, .groups = {{{0, 3}}}}, "groups are given beside");
+  expect_refused({.slices = 2, .groups = {{{0, 3}}}}, "groups cannot be combined with");
   expect_refused({.groups = {{{0, 3}}, {{30, 41}}}}, "group 1 has rows 30 to 41");
   EXPECT_THAT(pipeline.reports(), IsEmpty());
   EXPECT_THROW(pipeline.open_stream({.id = "s",
@@ -430,7 +430,7 @@ TEST(Slices, AreLeftOutIfTheyDoNotPay) {
   EXPECT_THAT(report_of(make_counter({}, 9), 500).not_sliced,
               HasSubstr("capsule counter is unbounded"));
   EXPECT_THAT(report_of(make_detector("d", "x"), 500, make_source(500)).not_sliced,
-              HasSubstr("is not known"));
+              HasSubstr("are not known"));
   if (std::thread::hardware_concurrency() < 2) return;
   EXPECT_THAT(report_of(make_counter(200, 200), 500).not_sliced, HasSubstr("fed 200 more"));
   EXPECT_THAT(report_of(make_detector("d", "x"), 20).not_sliced, HasSubstr("too few"));
