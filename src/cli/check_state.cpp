@@ -187,23 +187,23 @@ class StateCheck {
                              : info.batch         ? info.batch->maximum
                                                   : kDefaultBatch;
     check_batches(most);
-    return is_true_ && is_shown_ ? kDone : kFailed;
+    return is_true_ && is_conclusive_ ? kDone : kFailed;
   }
 
  private:
   void check_slices(Pipeline& pipeline) {
     if (const CapsuleInfo* unbounded = unbounded_one())
-      return tell("in slices",
-                  "not run: the state of capsule " + unbounded->name + " is unbounded");
+      return print_line("in slices",
+                        "not run: the state of capsule " + unbounded->name + " is unbounded");
     if (!open_source(arguments_.source)->random_access())
-      return tell_unshown("in slices",
-                          "the positions of the source's frames are not known "
-                          "without decoding all of them; give another source");
+      return print_not_run("in slices",
+                           "the positions of the source's frames are not known "
+                           "without decoding all of them; give another source");
     for (const std::size_t slices : arguments_.slices) {
       const std::string name = "in " + std::to_string(slices) + " slices";
       const auto count = static_cast<std::int64_t>(slices);
       if (count > frames_) {
-        tell_unshown(name, too_short());
+        print_not_run(name, too_short());
         continue;
       }
       // If the last slice is fed from the first frame on, every slice sees all frames before it,
@@ -211,11 +211,11 @@ class StateCheck {
       if (const std::int64_t begin = frames_ / count * (count - 1); begin > reach())
         check(pipeline, name, {.slices = slices});
       else
-        tell_unshown(name,
-                     "each slice would need all frames before it; give a source of more "
-                     "than " +
-                         std::to_string(std::max(count, (reach() + 1) * count / (count - 1))) +
-                         " frames");
+        print_not_run(name,
+                      "each slice would need all frames before it; give a source of more "
+                      "than " +
+                          std::to_string(std::max(count, (reach() + 1) * count / (count - 1))) +
+                          " frames");
     }
   }
 
@@ -226,7 +226,7 @@ class StateCheck {
     if (unbounded_one() || apart < frames_)
       check(pipeline, name, {.select = Sampler::stride(apart)}, apart);
     else
-      tell_unshown(name, too_short());
+      print_not_run(name, too_short());
   }
 
   void check_batches(std::size_t most) {
@@ -234,12 +234,12 @@ class StateCheck {
     const auto pipeline = load(BatchSizes{.maximum = most});
     const Verdict verdict = judge(*pipeline, {});
     if (most == 1 || !verdict.is_same() || has_batched(pipeline->stats().capsules))
-      return tell(name, verdict.text());
+      return print_line(name, verdict.text());
     const std::string none = verdict.text() + "; no two inputs were in one batch, ";
     if (!infos_.front().batch)
-      return tell(name, none + "because the capsule does not declare batches");
-    is_shown_ = false;
-    tell(name, none + "so this shows nothing: run it on a machine with less load");
+      return print_line(name, none + "because the capsule does not declare batches");
+    is_conclusive_ = false;
+    print_line(name, none + "so this shows nothing: run it on a machine with less load");
   }
 
   /// Whether several inputs or frames reached the first capsule together.
@@ -324,7 +324,7 @@ class StateCheck {
 
   void check(Pipeline& pipeline, const std::string& name, StreamConfig config,
              std::int64_t frames_apart = 1) {
-    tell(name, judge(pipeline, std::move(config), frames_apart).text());
+    print_line(name, judge(pipeline, std::move(config), frames_apart).text());
   }
 
   Verdict judge(Pipeline& pipeline, StreamConfig config, std::int64_t frames_apart = 1) {
@@ -340,13 +340,13 @@ class StateCheck {
     return "the source has only " + std::to_string(frames_) + " frames";
   }
 
-  /// For a run that would give the same records whatever the capsule does.
-  void tell_unshown(const std::string& name, const std::string& why) {
-    is_shown_ = false;
-    tell(name, "not run: " + why);
+  /// For a run that would give the same records for a true and for a false declaration.
+  void print_not_run(const std::string& name, const std::string& why) {
+    is_conclusive_ = false;
+    print_line(name, "not run: " + why);
   }
 
-  static void tell(const std::string& name, const std::string& what) {
+  static void print_line(const std::string& name, const std::string& what) {
     constexpr std::size_t kWidth = 18;
     std::cout << "  " << name << std::string(kWidth - std::min(kWidth, name.size()), ' ') << ' '
               << what << std::endl;
@@ -362,7 +362,7 @@ class StateCheck {
   Reference reference_;
   std::int64_t frames_ = 0;  ///< of the reference
   bool is_true_ = true;
-  bool is_shown_ = true;  ///< whether every check could show something
+  bool is_conclusive_ = true;  ///< whether every check gave a result
 };
 
 }  // namespace

@@ -35,9 +35,9 @@ constexpr std::chrono::milliseconds kFirstWait{500};
 constexpr std::chrono::milliseconds kLongestWait{30'000};
 
 /// A failure that another try may fix.
-class PassingFailure : public ResourceFailure {
+class TemporaryFailure : public ResourceFailure {
  public:
-  explicit PassingFailure(const std::string& reason)
+  explicit TemporaryFailure(const std::string& reason)
       : ResourceFailure(ErrorCode::resource_unavailable, reason) {}
 };
 
@@ -233,7 +233,7 @@ void Transfer::check_range() {
   const std::string expected = "bytes " + std::to_string(offset_) + "-";
   if (asked_for_rest_ && is_there && std::string_view(header->value).starts_with(expected)) return;
   restart();
-  throw PassingFailure("the server answered with a different part of the file than requested");
+  throw TemporaryFailure("the server answered with a different part of the file than requested");
 }
 
 std::optional<std::string> Transfer::run() {
@@ -256,16 +256,16 @@ void Transfer::judge(CURLcode code) {
   if (code != CURLE_OK) {
     const std::string words =
         curls_words_[0] != '\0' ? curls_words_.data() : curl_easy_strerror(code);
-    if (may_pass(code)) throw PassingFailure(words);
+    if (may_pass(code)) throw TemporaryFailure(words);
     unavailable(words);
   }
   const long number = status();
   if (number == 416 && asked_for_rest_) {
     restart();
-    throw PassingFailure("the server has no such part of the file");
+    throw TemporaryFailure("the server has no such part of the file");
   }
   if (number == 408 || number == 429 || number >= 500)
-    throw PassingFailure("the server answered " + std::to_string(number));
+    throw TemporaryFailure("the server answered " + std::to_string(number));
   if (!is_success(number)) return;
   if (!has_begun_) begin_body();  // the body was empty
   if (offset_ != what_.size)
@@ -305,7 +305,7 @@ void download_with_retries(const Download& what, const ResourceOptions& options)
   for (int attempt = 1;; ++attempt) {
     try {
       return fetch_once(what, options);
-    } catch (const PassingFailure& failure) {
+    } catch (const TemporaryFailure& failure) {
       if (attempt >= options.attempts)
         unavailable(std::string(failure.what()) + " (the last of " +
                     std::to_string(options.attempts) + " tries); try again later");

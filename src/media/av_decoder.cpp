@@ -128,7 +128,7 @@ void AvDecoder::feed() {
   }
   if (more) {
     damage_.went_in(packet_->pts);
-    leave_out_if_unneeded();
+    skip_if_unneeded();
   } else {
     end_feed();
   }
@@ -151,7 +151,7 @@ void AvDecoder::end_feed() {
 }
 
 /// On the way to a target picture, skips earlier pictures that no other picture refers to.
-void AvDecoder::leave_out_if_unneeded() {
+void AvDecoder::skip_if_unneeded() {
   codec_->skip_frame = AVDISCARD_DEFAULT;
   if (!target_) return;
   const std::optional<nanoseconds> time = input_->time_of(packet_->pts);

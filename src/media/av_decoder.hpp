@@ -39,8 +39,8 @@ class AvDecoder {
   /// Goes to the next picture; false at the end, like AvInput::read.
   bool next();
   /// Goes to the first picture at or after `time`; false at the end. Earlier pictures are decoded
-  /// only if others refer to them. `alone`: no later picture is needed before the next seek, so
-  /// none is decoded.
+  /// only if others refer to them. `alone`: no later picture is needed before the next seek; later
+  /// pictures are then not decoded.
   bool next_at(std::chrono::nanoseconds time, bool alone);
   /// Whether a picture between this one and the previous one, or the last seek, could not be
   /// decoded.
@@ -70,7 +70,7 @@ class AvDecoder {
   void feed();
   void note_damage() noexcept;
   void end_feed();
-  void leave_out_if_unneeded();
+  void skip_if_unneeded();
   bool read_until_key();
   int quarter_turns() const;
 

@@ -151,7 +151,7 @@ Options common_detector_options() {
   return {{"threshold", FloatOption{.default_value = 0.5,
                                     .min = 0.0,
                                     .max = 1.0,
-                                    .description = "The least confidence that a detection must "
+                                    .description = "The minimum confidence that a detection must "
                                                    "have to be kept."}}};
 }
 

@@ -123,7 +123,7 @@ class ServerStart {
   ServerStart& operator=(const ServerStart&) = delete;
 
   const CivetCallbacks& callbacks() const noexcept { return callbacks_; }
-  /// Waits until so many threads run, for at most 2 s: the system may have refused one.
+  /// Waits until that number of threads runs, for at most 2 s: the system may have refused one.
   static void wait_for_threads(std::size_t threads) {
     std::unique_lock lock(mutex_);
     started_.wait_for(lock, std::chrono::seconds(2), [=] { return threads_ == threads; });
@@ -152,7 +152,7 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
     const std::vector<std::string> options{
         "listening_ports", address.host + ":" + std::to_string(address.port), "num_threads",
         std::to_string(kWorkers),
-        // A client that connects and sends nothing occupies a worker for so long.
+        // A client that connects and sends nothing occupies a worker for this time.
         "request_timeout_ms", "3000"};
     auto server = std::make_unique<prometheus::Exposer>(options, &start.callbacks());
     start.wait_for_threads(kWorkers + 1);  // plus the thread that accepts

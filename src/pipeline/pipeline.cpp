@@ -45,8 +45,8 @@ std::size_t automatic_frames_in_flight(const SourceInfo& info) {
   return std::clamp<std::size_t>(kBytes / frame_bytes(info), least, 32);
 }
 
-/// The frames in flight with which whole batches of a stored stream go to a capsule: one batch in
-/// progress and one that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
+/// The frames in flight that a stored stream needs to fill batches: one batch in progress and one
+/// that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
 std::size_t batched_frames_in_flight(const SourceInfo& info, const CompiledPlan& compiled_plan) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   std::size_t largest = 0;

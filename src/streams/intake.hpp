@@ -52,7 +52,8 @@ class Intake {
   Intake(const Intake&) = delete;
   Intake& operator=(const Intake&) = delete;
 
-  /// So many frames wait for later ones; they are allowed beyond the bound. Never lowered.
+  /// The number of frames that wait for later ones; they are allowed beyond the bound. Never
+  /// lowered.
   void set_look_ahead(std::size_t frames) noexcept;
 
   // Before reading, with `OverflowPolicy::wait`.

@@ -113,7 +113,7 @@ void Stream::read_frames() {
     const MutexLock lock(mutex_);
     if (!stopping_ && account_.fail(std::current_exception())) failure = std::current_exception();
   }
-  if (failure) tell_failure(failure);
+  if (failure) log_failure(failure);
   std::unique_ptr<Source> done;
   {
     MutexLock lock(source_mutex_);
@@ -187,7 +187,7 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   return outcome != Intake::Outcome::refused;
 }
 
-void Stream::tell_failure(const std::exception_ptr& cause) const {
+void Stream::log_failure(const std::exception_ptr& cause) const {
   if (rules_.slice) return;  // SlicedStream logs it, or recovers from it
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }

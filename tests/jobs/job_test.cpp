@@ -179,7 +179,7 @@ TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
        {"/sources/0/config: an object is needed, but it is an array of 1"}},
       {{{"sources", {"gate.mp4", "day", "gate.avi"}}},
        {"/sources/2: the videos", "gate.mp4\"", "gate.avi\"", "both have the id \"gate\""}},
-      {{{"sources", {"gate.mp4", "gate.mp4"}}}, {"/sources/1: the videos", "\"id\" of its own"}},
+      {{{"sources", {"gate.mp4", "gate.mp4"}}}, {"/sources/1: the videos", "another \"id\""}},
       {outputs("out"), {"/outputs: an object is needed, but it is \"out\""}},
       {outputs(Json::object()), {"/outputs: the field \"folder\" is missing"}},
       {outputs({{"folder", "o"}, {"trace", true}}), {"/outputs/trace: the field is unknown"}},

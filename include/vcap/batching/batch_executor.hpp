@@ -45,7 +45,7 @@ class BatchOutputs {
 /// or with BatchError: batch_result_count, deadline_exceeded, cancelled, queue_full (dropped),
 /// closed. BaseBackend makes and owns one; other code with work that runs better in batches can do
 /// so too. Threads start with the first request; an idle executor sleeps without a timer. predict
-/// must not send to its own executor, because the answer could never come; this throws BatchError
+/// must not send to its own executor, which would be a deadlock; this throws BatchError
 /// (reentrant_submit). Thread safety: thread-safe. The destructor drains. It may run while callers
 /// wait for answers, but not while new requests arrive.
 template <class Input, class Output>
@@ -81,7 +81,7 @@ class BatchExecutor {
   /// and the policy is QueueOverflowPolicy::wait.
   std::future<Output> submit(Input input, RequestOptions options = {});
   /// Like submit(), but never waits. If the queue is full, returns `nullopt` and leaves the input
-  /// unchanged, whatever BatchPolicy::overflow says. This is far cheaper than an exception. For
+  /// unchanged, for every BatchPolicy::overflow. This is far cheaper than an exception. For
   /// callers that shed load.
   std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
   /// Submits and waits, without allocation. Never call it on a TBB worker.

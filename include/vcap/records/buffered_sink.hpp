@@ -49,7 +49,7 @@ VCAP_EXPORT void validate(const SinkPolicy& policy);
 /// logged. The first record that is written again is logged too, with the number of lost records.
 ///
 /// close() writes the waiting records and closes the other sink; it throws what that throws,
-/// whatever the policy. The destructor without close() drops waiting records. It waits for a write
+/// under every policy. The destructor without close() drops waiting records. It waits for a write
 /// that has begun, forever if that never returns. stats() counts every record that write() accepted
 /// exactly once. Throws InvalidArgument if there is no sink or the policy is not valid. Thread
 /// safety: thread-safe.
