@@ -13,8 +13,7 @@ BatchError closed_error() {
 }
 
 BatchError cancelled_error() {
-  return {ErrorCode::cancelled,
-          "batch request: its stop token asked to stop before predict saw the input"};
+  return {ErrorCode::cancelled, "batch request: cancelled by its stop token before predict began"};
 }
 
 BatchError deadline_error(std::size_t waiting, std::size_t running) {

@@ -119,8 +119,8 @@ class Checker {
     const bool encodes = info_.output_type.encoded && !info_.input_type.encoded;
     if (encodes && !threshold)
       fail(
-          "output_type is encoded but recognition_threshold is absent; give the distance up to "
-          "which two encodings are of the same thing");
+          "output_type is encoded but recognition_threshold is absent; give the largest "
+          "distance between two encodings of the same thing");
     if (threshold && !(std::isfinite(*threshold) && *threshold >= 0))
       fail("recognition_threshold " + std::to_string(*threshold) +
            " is not allowed; give a finite distance of 0 or more");

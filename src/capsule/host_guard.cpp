@@ -194,7 +194,7 @@ std::string ThreadState::restore() const {
   ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     if (::sigismember(&blocked, signal) == ::sigismember(&blocked_, signal)) continue;
-    changes += "which signals the thread blocks, ";
+    changes += "the thread's signal mask, ";
     ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
     break;
   }

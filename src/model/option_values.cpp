@@ -147,8 +147,8 @@ const T& OptionValues::get_as(std::string_view name) const {
   const OptionValue& value = get(name);
   if (const T* held = std::get_if<T>(&value)) return *held;
   throw OptionError(ErrorCode::option_type,
-                    label(name) + " holds " + std::string(type_text(value)) +
-                        ", but was asked for " + std::string(type_text(OptionValue(T{}))));
+                    label(name) + " holds " + std::string(type_text(value)) + ", but was read as " +
+                        std::string(type_text(OptionValue(T{}))));
 }
 
 template <>

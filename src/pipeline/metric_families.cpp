@@ -105,7 +105,7 @@ void add_sink(Families& families, const SinkStats& sink, const Labels& labels) {
 void add_stream(Families& families, const StreamStats& stream) {
   const std::string id = utf8(stream.id);
   const Labels labels{{"stream", id}};
-  families.counter("vcap_stream_frames_read_total", "Frames that the source gave.", labels,
+  families.counter("vcap_stream_frames_read_total", "Frames read from the source.", labels,
                    stream.read);
   families.counter("vcap_stream_frames_recorded_total", "Frames whose records were delivered.",
                    labels, stream.recorded);
@@ -119,7 +119,7 @@ void add_stream(Families& families, const StreamStats& stream) {
                      "Frames processed without a capsule in quarantine.",
                      {{"stream", id}, {"capsule", utf8(capsule)}}, count);
   families.counter("vcap_stream_overdue_total",
-                   "Frames that went on without a capsule past its deadline.", labels,
+                   "Frames that continued without a capsule after its deadline.", labels,
                    stream.overdue);
   families.gauge("vcap_stream_ended", "1 once it has ended.", labels, stream.ended ? 1u : 0u);
   families.gauge("vcap_stream_failed", "1 once its source or one of its sinks has failed.", labels,

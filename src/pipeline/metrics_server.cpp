@@ -161,7 +161,7 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
     const std::string told = start.message();
     fail_listening(address.given, (told.empty() ? thrown.what() : told) +
                                       "; choose an address of this machine and another port, or "
-                                      "port 0 for any that is free");
+                                      "port 0 for any free port");
   }
 }
 

@@ -178,9 +178,9 @@ TEST(LandmarkReader, RefusesBadSettings) {
   bad({}, "names is empty");
   bad({.names = names(1), .values = 1}, "values must be within 2 to 1000, got 1");
   bad({.names = names(1), .values = 3, .z = 3},
-      "z is in place 3, which must be at least 2 and below values, 3");
-  bad({.names = names(1), .values = 3, .visibility = 1}, "visibility is in place 1");
-  bad({.names = names(1), .presence = 2}, "presence is in place 2");
+      "z has index 3, but must be at least 2 and below values, 3");
+  bad({.names = names(1), .values = 3, .visibility = 1}, "visibility has index 1");
+  bad({.names = names(1), .presence = 2}, "presence has index 2");
   bad({.names = names(1), .threshold = 2}, "threshold 2.0");
 }
 

@@ -186,7 +186,7 @@ TEST(TextLineReader, RefusesOtherShapesAndSettings) {
                          HasSubstr("give the model's dictionary")));
   expect_bad_setting([] { TextLineReader reader({}); }, HasSubstr("dictionary is empty"));
   expect_bad_setting([] { TextLineReader reader(abc(4)); },
-                     HasSubstr("blank is in place 4 of 4 scores"));
+                     HasSubstr("blank has index 4, but there are 4 scores"));
 }
 
 }  // namespace

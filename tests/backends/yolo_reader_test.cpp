@@ -244,7 +244,7 @@ TEST(YoloReader, RefusesBadSettings) {
   bad([](YoloSettings& s) { s.classes = std::size_t(-1); }, "classes must be within");
   bad([](YoloSettings& s) { s.strides.clear(); }, "strides is empty");
   bad([](YoloSettings& s) { s.strides = {8, 0}; }, "a stride must be within 1 to 65536 pixels");
-  bad([](YoloSettings& s) { s.keypoints = {"nose"}; }, "of the form v8 only");
+  bad([](YoloSettings& s) { s.keypoints = {"nose"}; }, "only the form v8");
   bad([](YoloSettings& s) { s.filter.threshold = 1.1; }, "threshold 1.1 is not within 0 to 1");
   bad([](YoloSettings& s) { s.filter.max_overlap = kNan; }, "max_overlap NaN is not");
   bad([](YoloSettings& s) { s.filter.max_candidates = 0; }, "must be > 0");

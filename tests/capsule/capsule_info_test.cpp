@@ -97,8 +97,9 @@ const std::vector<BadInfo> kBadInfos{
               info.keeps_state_at = {Discontinuity::gap, Discontinuity::gap};
             },
             "keeps_state_at lists gap twice"},
-    BadInfo{"EncoderWithoutThreshold", [](auto& info) { info.output_type.encoded = true; },
-            "output_type is encoded but recognition_threshold is absent; give the distance"},
+    BadInfo{
+        "EncoderWithoutThreshold", [](auto& info) { info.output_type.encoded = true; },
+        "output_type is encoded but recognition_threshold is absent; give the largest distance"},
     BadInfo{"NegativeThreshold", [](auto& info) { info.recognition_threshold = -1; },
             "recognition_threshold -1"},
     BadInfo{

@@ -71,10 +71,10 @@ TEST(OptionValues, GivesEachValueInItsType) {
 TEST(OptionValues, RefusesToGiveAValueInAnotherType) {
   EXPECT_EQ(error_of([] { values().get<double>("count"); }),
             "option_type: option \"count\" of capsule detector_person holds a whole number "
-            "(std::int64_t), but was asked for a number (double)");
+            "(std::int64_t), but was read as a number (double)");
   EXPECT_EQ(error_of([] { values().get<bool>("mode"); }),
             "option_type: option \"mode\" of capsule detector_person holds text (std::string), but "
-            "was asked for true or false (bool)");
+            "was read as true or false (bool)");
 }
 
 TEST(OptionValues, TakesEveryMatchingCxxType) {

@@ -107,9 +107,9 @@ class VCAP_EXPORT MultiObjectTracker {
   /// Throws InvalidArgument that names the setting that is outside its range.
   explicit MultiObjectTracker(const TrackerSettings& settings = {}, std::uint64_t seed = 0);
 
-  /// Continues exactly from what save() gave, with these settings: the results are the same, to the
-  /// last bit, as without the interruption. Throws InvalidArgument as the constructor does, and
-  /// with invalid_json if `saved` is of another form.
+  /// Continues exactly from a result of save(), with these settings: the results are the same, to
+  /// the last bit, as without the interruption. Throws InvalidArgument as the constructor does, and
+  /// with invalid_json if `saved` has another form.
   static MultiObjectTracker restore(const nlohmann::json& saved,
                                     const TrackerSettings& settings = {});
 

@@ -55,7 +55,7 @@ class BatchExecutor {
                 "Output is what predict gives for one input; if there is nothing to give, use "
                 "std::monostate");
   static_assert(!std::same_as<Input, bool>,
-                "std::vector<bool> holds no bool that a span could show; use std::uint8_t");
+                "std::vector<bool> has no bool elements for a span; use std::uint8_t");
 
  public:
   /// Gives one output for each input, in order. Its parallel loops run in the executor's own arena.
