@@ -120,10 +120,11 @@ std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& 
   if (!stream.opening())
     return states ? std::optional(states->take_turn(stream.id(), frame)) : std::nullopt;
   if (!states || !*stream.opening())
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "capsule " + info.name +
-                              " was given a null StreamHandle; give what its "
-                              "open_stream() returned, or the stream's id");
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "capsule " + info.name +
+            " cannot use the StreamHandle: it is null, or the capsule is stateless; "
+            "give the stream's id, or a handle of this capsule's open_stream()");
   return states->take_turn(*stream.opening(), frame);
 }
 

@@ -159,8 +159,8 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "job: the outputs in " + quote(outputs_.native()) +
                               " belong to another job: " + difference +
-                              "; use the old job, or give another output folder, or, to start "
-                              "over, remove the outputs and the folder " +
+                              "; restore the job's settings, or give another output folder, or, "
+                              "to start over, remove the outputs and the folder " +
                               kJobFolder + " beside them");
 }
 

@@ -30,8 +30,8 @@ class FrameBatches {
 
   /// The frame waits; begin_call() must follow.
   void add(std::unique_ptr<FrameJob> job);
-  /// The frames of the next batch, all of one route and so with the same options, in the order
-  /// of their tickets. Empty if no frame waits or enough calls are in progress. Unless it is empty,
+  /// The frames of the next batch, all of one route and so with the same options, in the order of
+  /// their tickets. Empty if no frame waits or enough calls are in progress. Unless it is empty,
   /// end_call() must follow.
   Batch begin_call();
   /// Returns true if begin_call() must follow.

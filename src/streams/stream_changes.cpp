@@ -64,8 +64,8 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPl
   return route;
 }
 
-/// The route for a frame that begins a run of a slice, in which the states are new; null for
-/// other frames. Source thread.
+/// The route for a frame that begins a run of a slice, in which the states are new; null for other
+/// frames. Source thread.
 std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) const {
   if (!rules_.slice) return nullptr;
   std::shared_ptr<const Route> now;

@@ -81,8 +81,8 @@ class BatchExecutor {
   /// and the policy is QueueOverflowPolicy::wait.
   std::future<Output> submit(Input input, RequestOptions options = {});
   /// Like submit(), but never waits. If the queue is full, returns `nullopt` and leaves the input
-  /// unchanged, for every BatchPolicy::overflow. This is far cheaper than an exception. For
-  /// callers that shed load.
+  /// unchanged, for every BatchPolicy::overflow. This is far cheaper than an exception. For callers
+  /// that shed load.
   std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
   /// Submits and waits, without allocation. Never call it on a TBB worker.
   Output run(Input input, RequestOptions options = {});

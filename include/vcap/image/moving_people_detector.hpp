@@ -90,8 +90,8 @@ class VCAP_EXPORT MovingPeopleDetector {
 
   /// The people on the stream's next picture, 8-bit BGR, by falling score. Boxes are in pixels of
   /// the picture, around what is visible of a person; only those from tiles may reach beyond it.
-  /// `pts` is the picture's time in the stream. The detector learns when `pts` changes, forwards
-  /// or backwards; while `pts` stays the same, it learns nothing.
+  /// `pts` is the picture's time in the stream. The detector learns when `pts` changes, forwards or
+  /// backwards; while `pts` stays the same, it learns nothing.
   ///
   /// The network is called at most twice, and not at all if it has nothing to look at. The first
   /// look has at most CropSettings::max_crops pictures, the second look one for each unsure person.
