@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// What a host needs that loads capsules and has frames of its own: the library vcap::core.
+/// Everything for a host that loads capsules and has its own frames: the library vcap::core.
 #pragma once
 
 #include "vcap/base/error.hpp"

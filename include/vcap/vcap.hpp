@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Everything that a host needs that runs capsules on videos: the library vcap::vcap.
+/// Everything for a host that runs capsules on videos: the library vcap::vcap.
 #pragma once
 
 #include "vcap/core.hpp"

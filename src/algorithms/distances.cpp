@@ -56,7 +56,7 @@ void check(Encoding encoding, std::size_t length, const std::string& name) {
 
 /// The length of a checked encoding. Throws InvalidArgument if it is all zeros.
 double direction_norm(Encoding encoding, const std::string& name) {
-  // A float's square is far inside a double's range, so this neither overflows nor becomes zero.
+  // A float's square is far within a double's range, so this neither overflows nor becomes zero.
   const double norm = std::sqrt(dot(encoding, encoding));
   if (norm == 0)
     throw InvalidArgument(ErrorCode::invalid_argument,

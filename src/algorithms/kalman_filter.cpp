@@ -34,9 +34,9 @@ void check_motion(const BoxMotion& motion) {
 
 void check_step(nanoseconds dt) {
   if (dt.count() < 0)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "KalmanFilter: a time of " + std::to_string(dt.count()) +
-                              " ns cannot pass; it must be 0 or above");
+    throw InvalidArgument(ErrorCode::invalid_argument, "KalmanFilter: a time of " +
+                                                           std::to_string(dt.count()) +
+                                                           " ns is negative; it must be >= 0");
 }
 
 /// Integrals over a time t in which velocities fade away by the factor e every `fading` seconds.
@@ -140,9 +140,9 @@ void KalmanFilter::predict(nanoseconds dt) { coast(dt, nanoseconds::max()); }
 void KalmanFilter::coast(nanoseconds dt, nanoseconds fading) {
   check_step(dt);
   if (fading.count() <= 0)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "KalmanFilter: velocities cannot fade away in " +
-                              std::to_string(fading.count()) + " ns; it must be above 0");
+    throw InvalidArgument(ErrorCode::invalid_argument, "KalmanFilter: invalid fading time of " +
+                                                           std::to_string(fading.count()) +
+                                                           " ns: it must be > 0");
   if (dt.count() == 0) return;
   const double t = in_seconds(dt);
   for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -216,23 +216,24 @@ KalmanFilter KalmanFilter::restore(const nlohmann::json& saved, const BoxMotion&
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const auto& [place, velocity, pp, pv, vv] = axes[i];
       if (saved.at("axes").at(i).size() != 5 || !(pp > 0) || !(vv >= 0))
-        throw InvalidArgument(ErrorCode::invalid_json,
-                              "KalmanFilter: saved axis " + std::to_string(i) +
-                                  " is not (place, velocity, variances); give what save() gave");
+        throw InvalidArgument(
+            ErrorCode::invalid_json,
+            "KalmanFilter: saved axis " + std::to_string(i) +
+                " is not (place, velocity, variances); give the result of save()");
       filter.axes_[i] = {place, velocity, pp, pv, vv};
     }
     filter.scale_ = saved.at("scale").get<double>();
     filter.since_update_ = nanoseconds(saved.at("since_update").get<std::int64_t>());
   } catch (const nlohmann::json::exception& error) {
     throw InvalidArgument(ErrorCode::invalid_json,
-                          std::string("KalmanFilter: not what save() gave: ") + error.what());
+                          std::string("KalmanFilter: not a result of save(): ") + error.what());
   }
   if (!(filter.scale_ > 0) || filter.since_update_.count() < 0)
     throw InvalidArgument(ErrorCode::invalid_json,
                           "KalmanFilter: a saved scale of " + number_text(filter.scale_) +
                               " must be above 0, and a saved time of " +
                               std::to_string(filter.since_update_.count()) +
-                              " ns 0 or above; give what save() gave");
+                              " ns 0 or above; give the result of save()");
   return filter;
 }
 

@@ -240,7 +240,7 @@ MultiObjectTracker MultiObjectTracker::restore(const nlohmann::json& saved,
                                                const TrackerSettings& settings) {
   const auto refuse = [](const std::string& what) {
     throw InvalidArgument(ErrorCode::invalid_json,
-                          "MultiObjectTracker: not what save() gave: " + what);
+                          "MultiObjectTracker: not a result of save(): " + what);
   };
   MultiObjectTracker tracker(settings);
   try {

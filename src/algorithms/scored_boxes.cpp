@@ -31,9 +31,8 @@ void check_count(const char* function, const char* what, std::size_t count, std:
 void check_scores(const char* function, std::span<const double> scores) {
   const auto bad = std::ranges::find_if(scores, [](double score) { return std::isnan(score); });
   if (bad != scores.end())
-    refuse_argument(function,
-                    "score " + std::to_string(std::distance(scores.begin(), bad)) +
-                        " is not a number and has no place in the order; leave its box out");
+    refuse_argument(function, "score " + std::to_string(std::distance(scores.begin(), bad)) +
+                                  " is NaN and cannot be sorted; leave its box out");
 }
 
 std::vector<std::size_t> by_falling_score(std::span<const double> scores) {

@@ -35,10 +35,9 @@ void check(std::size_t boxes, std::span<const double> scores, const SoftSuppress
   const auto bad = std::ranges::find_if_not(
       scores, [](double score) { return score >= 0 && std::isfinite(score); });
   if (bad != scores.end())
-    refuse_argument(kSoftNms,
-                    "score " + std::to_string(std::distance(scores.begin(), bad)) + " is " +
-                        number_text(*bad) +
-                        "; lowering needs finite scores of 0 or above, such as probabilities");
+    refuse_argument(kSoftNms, "score " + std::to_string(std::distance(scores.begin(), bad)) +
+                                  " is " + number_text(*bad) +
+                                  "; scores must be finite and >= 0, such as probabilities");
 }
 
 /// What the score of a box is multiplied by if a better box overlaps it.

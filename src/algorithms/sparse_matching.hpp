@@ -16,7 +16,7 @@ struct WeightedPair {
 };
 
 /// Matches rows with columns, each at most once, so that the sum of the pairs' weights is the
-/// greatest. Only the given pairs are possible; a row or column may stay alone.
+/// greatest. Only the given pairs are possible; a row or column may stay unmatched.
 ///
 /// linear_assignment() solves the same problem for a full matrix. Here most pairs are impossible
 /// (boxes that do not overlap, tracks that never meet). The time is at most of order rows · pairs ·
@@ -24,7 +24,7 @@ struct WeightedPair {
 ///
 /// Source: shortest augmenting paths (R. Jonker, A. Volgenant, "A shortest augmenting path
 /// algorithm for dense and sparse linear assignment problems", Computing 38, 1987), with a column
-/// of weight 0 for each row, which stands for staying alone. Keeps its memory from call to call.
+/// of weight 0 for each row, which means unmatched. Keeps its memory from call to call.
 /// Thread-compatible.
 class SparseMatcher {
  public:

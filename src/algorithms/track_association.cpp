@@ -209,9 +209,10 @@ void check_encodings(std::span<const TrackView> tracks,
   std::optional<std::size_t> size;
   const auto check = [&](const std::string& what, std::span<const float> encoding) {
     if (size && encoding.size() != *size)
-      refuse_argument(kAssociation,
-                      what + " has an encoding of " + std::to_string(encoding.size()) +
-                          " elements beside one of " + std::to_string(*size) + "; use one encoder");
+      refuse_argument(kAssociation, what + " has an encoding of " +
+                                        std::to_string(encoding.size()) +
+                                        " elements, but an earlier one has " +
+                                        std::to_string(*size) + "; use one encoder");
     size = encoding.size();
     const double length = length_of(encoding);
     if (!(length > 0) || !std::isfinite(length))

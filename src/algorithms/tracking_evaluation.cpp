@@ -149,7 +149,7 @@ class Sequence {
         throw InvalidArgument(ErrorCode::invalid_argument,
                               "count_tracking: frame " + std::to_string(place) + " has the id " +
                                   std::to_string(*twice) + " twice in what " + side +
-                                  "; give each object of a frame an id of its own");
+                                  "; give each object of a frame its own id");
     };
     check_side(frame.truth, "is true");
     check_side(frame.found, "was found");

@@ -83,7 +83,7 @@ void check_blaze(const BlazeSettings& settings) {
   if (settings.box == BlazeSettings::Box::full_body && settings.keypoints.size() < 2)
     refuse_setting(kBlaze, "a full-body box needs keypoints 0 and 1, and " +
                                std::to_string(settings.keypoints.size()) +
-                               " are named; name them or take the network's box");
+                               " are named; name both, or use the box of the network");
 }
 
 /// The square whose sides touch the circle around keypoint 0 through keypoint 1.

@@ -31,7 +31,7 @@ Detections CenterfaceReader::operator()(const ModelOutputs& outputs) const {
   const auto shape = reading::shape_of_rank(heatmap, 2);
   if (!shape)
     reading::refuse_shape(kCenterface, heatmap, "[1,1,H,W]",
-                          "name the model's outputs, since exporters order them freely");
+                          "name the model's outputs, since their order depends on the exporter");
   const std::size_t rows = (*shape)[0], columns = (*shape)[1];
   const auto planes = [&](const OutputRef& ref, std::size_t count) {
     const TensorView& tensor = reading::output(kCenterface, outputs, ref);
@@ -39,7 +39,7 @@ Detections CenterfaceReader::operator()(const ModelOutputs& outputs) const {
       reading::refuse_shape(kCenterface, tensor,
                             "[1," + std::to_string(count) + "," + std::to_string(rows) + "," +
                                 std::to_string(columns) + "] as the heat map has",
-                            "name the model's outputs, since exporters order them freely");
+                            "name the model's outputs, since their order depends on the exporter");
     return Planes{tensor.values, rows * columns};
   };
   const std::size_t points = settings_.keypoints.size();

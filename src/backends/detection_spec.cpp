@@ -74,7 +74,8 @@ class DetectionSpec {
   }
   std::size_t classes() const {
     if (labels_.empty())
-      json_.complain("a detector needs \"labels\", the names of its classes, beside \"output\"");
+      json_.complain(
+          "a detector needs \"labels\", the names of its classes, in addition to \"output\"");
     return labels_.size();
   }
 

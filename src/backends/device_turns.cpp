@@ -14,7 +14,7 @@ class DeviceTurns::Model {
       : share(1 / static_cast<double>(std::max<std::size_t>(1, parallel_requests))),
         owner(its_owner) {}
 
-  /// Turns of models with long runs would bring them nothing, and make the others wait.
+  /// Turns do not make long runs faster; they only make the other models wait.
   bool takes_turns() const { return typical_run < kLongestRun; }
   void took(std::chrono::steady_clock::duration run) {
     constexpr int kMemory = 8;  // runs that the average covers
@@ -168,9 +168,9 @@ void DeviceTurns::take_kept(Model& model) {
   if (model.kept > 0) --model.kept;
 }
 
-/// Keeps the place of a request that has just ended, if the holder's next one is about to follow:
-/// callers still send to it. Nobody is woken when it expires, so it is kept only while another
-/// request of the holder runs, whose end tells. Requires mutex_.
+/// Keeps the place of a request that has just ended, if the holder's next one is about to follow.
+/// No thread is woken when a kept place expires. So it is kept only while another request of the
+/// holder runs; the end of that request starts waiting ones. Requires mutex_.
 void DeviceTurns::keep_place(Model& model, TimePoint now) {
   const bool runs =
       std::ranges::any_of(running_, [&](const Place* running) { return running->model == &model; });

@@ -17,10 +17,10 @@ namespace vcap {
 ///
 /// One model at a time has the turn, for kTurn while others wait: its weights stay in the
 /// processor's caches, and the device does not run the requests of all models at once. The holder
-/// starts all its requests; another model starts one only while the device has a place to spare, so
-/// no core is idle for the sake of a turn. A place is not to spare while the holder's next request
-/// is about to follow. A request that has run for kTurn no longer counts, so a slow or hanging
-/// model does not hold up the others for longer. A lone model never waits. Why:
+/// starts all its requests; another model starts one only while the device has a free place, so
+/// turns leave no core idle. A place does not count as free while the holder's next request is
+/// about to follow. A request that has run for kTurn no longer counts, so a slow or hanging model
+/// does not hold up the others for longer. A single model never waits. Why:
 /// docs/benchmark-reasons.md.
 ///
 /// Passive: it has no thread and no clock; callers pass the time. Used by ModelRunner.
@@ -44,8 +44,8 @@ class DeviceTurns {
     Model* model = nullptr;
     TimePoint started{};
   };
-  /// Tells that the request may start. Called once, without a lock, within a call of done(), ask()
-  /// or grant_due() of any thread; must neither block nor throw.
+  /// Signals that the request may start. Called once, without a lock, within a call of done(),
+  /// ask() or grant_due() of any thread; must neither block nor throw.
   using Granted = std::function<void()>;
 
   /// The turns of the device of that name, shared by the whole process. CPU and CPU:0 are the same,
@@ -62,9 +62,9 @@ class DeviceTurns {
   /// each other. The model must be destroyed before this.
   ModelHandle add_model(std::size_t parallel_requests, const void* owner = nullptr);
 
-  /// true: the request may start now. false: it waits, and `granted` will tell.
+  /// true: the request may start now. false: it waits until `granted` is called.
   bool ask(Place& place, TimePoint now, Granted granted);
-  /// The request starts, whoever has the turn.
+  /// The request starts, even without the turn.
   void start_at_once(Place& place, TimePoint now);
   /// The request that had started is done, or could not start.
   void done(Place& place, TimePoint now);

@@ -45,7 +45,7 @@ std::string last_linker_error() {
 std::shared_ptr<Engine> load(std::string_view name) {
   // The name is used in a path.
   if (!std::regex_match(name.begin(), name.end(), std::regex("[a-z0-9_]+")))
-    missing(name, "a name has only small letters, digits and _");
+    missing(name, "use only lower-case letters, digits and _");
   const std::string file = own_library(std::string(kPrefix) + std::string(name));
   const fs::path beside = own_folder() / file;
   std::error_code ignored;
@@ -96,7 +96,7 @@ std::shared_ptr<Engine> find_engine(std::string_view name) {
 }
 
 std::vector<std::string> installed_engines() {
-  // What stands before and after the name.
+  // The text before and after the name.
   const std::string file_of_x = own_library(std::string(kPrefix) + "X");
   const std::size_t x = file_of_x.find('X');
   const std::string_view before = std::string_view(file_of_x).substr(0, x);

@@ -21,7 +21,7 @@ bool is_same(std::string_view engine_device, std::string_view device) {
   if (engine_device.substr(0, dot) != device.substr(0, colon)) return false;
   const std::string_view number =
       dot == std::string_view::npos ? "0" : engine_device.substr(dot + 1);
-  // A CPU is one device to an engine, whatever number vcap gives it.
+  // All CPUs are one device to an engine, so the number does not matter.
   return device.starts_with("CPU") || device.substr(colon + 1) == number;
 }
 

@@ -61,9 +61,9 @@ LandmarkReader::LandmarkReader(LandmarkSettings settings) : settings_(std::move(
       {"z", settings_.z}, {"visibility", settings_.visibility}, {"presence", settings_.presence}};
   for (const auto& [name, place] : places)
     if (place && (*place < 2 || *place >= settings_.values))
-      reading::refuse_setting(kLandmark, std::string(name) + " is in place " +
+      reading::refuse_setting(kLandmark, std::string(name) + " has index " +
                                              std::to_string(*place) +
-                                             ", which must be at least 2 and below values, " +
+                                             ", but must be at least 2 and below values, " +
                                              std::to_string(settings_.values));
 }
 

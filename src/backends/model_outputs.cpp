@@ -10,8 +10,8 @@ namespace vcap {
 const TensorView& ModelOutputs::at(std::size_t index) const {
   if (index < tensors.size()) return tensors[index];
   throw EngineError(ErrorCode::model_output, "the model has " + std::to_string(tensors.size()) +
-                                                 " outputs, and output " + std::to_string(index) +
-                                                 " (counted from 0) was asked for");
+                                                 " outputs, but output " + std::to_string(index) +
+                                                 " (counted from 0) was requested");
 }
 
 const TensorView& ModelOutputs::at(std::string_view name) const {

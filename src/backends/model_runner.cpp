@@ -128,10 +128,10 @@ class ModelRunner::Call {
   };
 
   struct Event {
-    enum class Kind { may_start, landed };
+    enum class Kind { may_start, finished };
     Kind kind{};
     std::shared_ptr<Flight> flight{};
-    std::exception_ptr error{};  // of a landed one
+    std::exception_ptr error{};  // of a finished one
   };
 
   /// Prepares the next picture on a request, and starts it when its model has the turn. Ends the
@@ -158,7 +158,7 @@ class ModelRunner::Call {
       return true;
     }
     return turns.ask(flight->pooled->place, now(), [this, flight] {
-      tell({Event::Kind::may_start, flight});
+      notify({Event::Kind::may_start, flight});
     });
   }
 
@@ -168,7 +168,7 @@ class ModelRunner::Call {
       if (!alone_) {
         flight->request().start([this, flight](std::exception_ptr why) {
           done(*flight);
-          tell({Event::Kind::landed, flight, std::move(why)});
+          notify({Event::Kind::finished, flight, std::move(why)});
         });
         return;
       }
@@ -218,7 +218,7 @@ class ModelRunner::Call {
   }
 
   /// [any thread]
-  void tell(Event event) noexcept {
+  void notify(Event event) noexcept {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
     // Under the lock: once it is released, the call may return and this object be destroyed.
@@ -237,7 +237,7 @@ class ModelRunner::Call {
     std::unique_lock lock(mutex_);
     while (events_.empty()) {
       lock.unlock();
-      const auto due = turns.grant_due(now());  // which may tell this call
+      const auto due = turns.grant_due(now());  // which may notify this call
       lock.lock();
       if (!events_.empty()) break;
       if (due)

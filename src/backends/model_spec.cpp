@@ -156,7 +156,7 @@ Json engine_schema() {
             {"threads", whole(0, "Cores that the network may use; 0: all")},
             {"cache_folder",
              {{"type", "string"},
-              {"description", "The folder of compiled models; empty: none are kept"}}},
+              {"description", "The folder of compiled models; empty: they are not kept"}}},
             {"cache_mib", whole(1, "The bound of that folder in MiB")}}}};
 }
 

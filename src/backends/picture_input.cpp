@@ -109,7 +109,8 @@ void validate(const PictureInput& input) {
   check_channels(input.scale, "scale", input.colors);
   for (const double scale : input.scale)
     if (!std::isnormal(static_cast<float>(scale)))
-      refuse_input("scale has " + text(scale) + "; values are divided by it, so give 1 for none");
+      refuse_input("scale has " + text(scale) +
+                   "; values are divided by it, so give 1 for no scaling");
   if (!(input.padding >= 0 && input.padding <= 255))
     refuse_input("padding " + text(input.padding) +
                  " is not within 0 to 255, the values of a pixel");

@@ -131,7 +131,7 @@ void refuse_shape(std::string_view reader, const TensorView& tensor, std::string
                   std::string_view remedy) {
   throw EngineError(ErrorCode::model_output, std::string(reader) + ": output " +
                                                  quote(tensor.name) + " has the shape " +
-                                                 tensor.shape_text() + ", wanted is " +
+                                                 tensor.shape_text() + "; expected is " +
                                                  std::string(wanted) + "; " + std::string(remedy));
 }
 
@@ -139,7 +139,7 @@ void refuse_label(std::string_view reader, double label, std::size_t classes,
                   std::string_view remedy) {
   throw EngineError(ErrorCode::model_output,
                     std::string(reader) + ": the model gave label " + number_text(label) +
-                        ", and the list has " + std::to_string(classes) +
+                        ", but the list has " + std::to_string(classes) +
                         " labels (counted from 0); " + std::string(remedy));
 }
 
@@ -155,7 +155,7 @@ const TensorView& output(std::string_view reader, const ModelOutputs& outputs,
     throw EngineError(ErrorCode::model_output,
                       std::string(reader) + ": output " + quote(found->name) + " has " +
                           std::to_string(found->values.size()) + " values, which do not fill its " +
-                          "shape " + found->shape_text() + "; the engine is at fault");
+                          "shape " + found->shape_text() + "; this is a bug of the engine");
   return *found;
 }
 

@@ -20,7 +20,7 @@ std::optional<std::size_t> label_index(std::string_view reader, float raw, std::
   if (label < 0) return std::nullopt;
   if (!(label < static_cast<double>(classes)))
     reading::refuse_label(reader, label, classes,
-                          "set classes and label_offset to the model's (the offset is taken off)");
+                          "set classes and label_offset to the model's (the offset is subtracted)");
   return static_cast<std::size_t>(label);
 }
 
@@ -78,7 +78,7 @@ Detections TfDetectionReader::operator()(const ModelOutputs& outputs) const {
   const TensorView& scores = reading::output(kTf, outputs, settings_.scores);
   const auto shape = reading::shape_of_rank(boxes, 2);
   constexpr std::string_view kRemedy =
-      "name the model's outputs, since exporters order them freely";
+      "name the model's outputs, since their order depends on the exporter";
   if (!shape || (*shape)[1] != 4) reading::refuse_shape(kTf, boxes, "[1,N,4]", kRemedy);
   const std::size_t count = (*shape)[0];
   for (const TensorView* tensor : {&labels, &scores})

@@ -125,8 +125,8 @@ TextLineReader::TextLineReader(TextLineSettings settings) : settings_(std::move(
   if (settings_.dictionary.empty())
     reading::refuse_setting(kTextLine, "dictionary is empty; give the model's characters");
   if (settings_.blank > settings_.dictionary.size())
-    reading::refuse_setting(kTextLine, "blank is in place " + std::to_string(settings_.blank) +
-                                           " of " +
+    reading::refuse_setting(kTextLine, "blank has index " + std::to_string(settings_.blank) +
+                                           ", but there are " +
                                            std::to_string(settings_.dictionary.size() + 1) +
                                            " scores (counted from 0)");
 }

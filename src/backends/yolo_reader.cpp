@@ -167,7 +167,7 @@ YoloReader::YoloReader(YoloSettings settings) : settings_(std::move(settings)) {
   reading::require_classes(kYolo, settings_.classes);
   reading::require_filter(kYolo, settings_.filter);
   if (!settings_.keypoints.empty() && settings_.form != YoloForm::v8)
-    reading::refuse_setting(kYolo, "keypoints are read of the form v8 only; leave them out");
+    reading::refuse_setting(kYolo, "only the form v8 has keypoints; leave them out");
   if (settings_.form != YoloForm::yolox) return;
   if (settings_.strides.empty())
     reading::refuse_setting(kYolo, "strides is empty; give each grid's, such as 8, 16, 32");

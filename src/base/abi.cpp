@@ -6,7 +6,7 @@
 #elif defined(__APPLE__)
 #define VCAP_OPERATING_SYSTEM "macos"
 #else
-#error "vcap: name this operating system here, as capsules shall call it"
+#error "vcap: unknown operating system; add its name for capsules here"
 #endif
 
 #if defined(__x86_64__)
@@ -16,7 +16,7 @@
 #elif defined(__riscv) && __riscv_xlen == 64
 #define VCAP_PROCESSOR "riscv64"
 #else
-#error "vcap: name this processor here, as capsules shall call it"
+#error "vcap: unknown processor; add its name for capsules here"
 #endif
 
 namespace vcap {

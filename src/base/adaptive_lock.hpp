@@ -15,8 +15,8 @@ inline void relax() noexcept {
 }
 
 /// Locks a mutex that is only held briefly: tries for about a microsecond before the thread sleeps,
-/// because to sleep and be woken costs both sides several microseconds. glibc does the same for
-/// PTHREAD_MUTEX_ADAPTIVE_NP; condition variables need a std::mutex.
+/// because sleeping and being woken costs both threads several microseconds. glibc does the same
+/// for PTHREAD_MUTEX_ADAPTIVE_NP; condition variables need a std::mutex.
 inline std::unique_lock<std::mutex> adaptive_lock(std::mutex& mutex) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {

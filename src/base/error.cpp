@@ -6,7 +6,7 @@
 namespace vcap {
 
 std::string_view to_string(ErrorCode code) noexcept {
-  // No default: so the compiler reports a missing code here.
+  // No default, so that the compiler reports a missing code.
   switch (code) {
     case ErrorCode::invalid_argument:
       return "invalid_argument";

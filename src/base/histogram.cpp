@@ -56,10 +56,10 @@ Histogram Histogram::since(const Histogram& before) const {
     const std::uint64_t then = before.counts_.empty() ? 0 : before.counts_[i];
     if (then > now)
       throw InvalidArgument(ErrorCode::invalid_argument,
-                            "Histogram::since: the other one has counted " + std::to_string(then) +
-                                " times from " + std::to_string(low_end(i)) + " to " +
-                                std::to_string(high_end(i)) + ", this one " + std::to_string(now) +
-                                "; give an earlier copy of the same");
+                            "Histogram::since: `before` has a count of " + std::to_string(then) +
+                                " for " + std::to_string(low_end(i)) + " to " +
+                                std::to_string(high_end(i)) + ", this histogram only " +
+                                std::to_string(now) + "; give an earlier copy of this histogram");
     difference.add_to_bucket(i, now - then);
   }
   return difference;

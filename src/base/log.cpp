@@ -69,7 +69,7 @@ void call_hook(const LogHook& hook, LogLevel level, std::string_view message) {
   } catch (const std::exception& error) {
     failure = std::string("the log hook threw: ") + error.what();
   } catch (...) {
-    failure = "the log hook threw something that is no std::exception";
+    failure = "the log hook threw something that is not a std::exception";
   }
   in_hook = false;
   if (failure.empty()) return;

@@ -17,10 +17,10 @@ VCAP_EXPORT std::string printable(std::string_view text);
 /// The text in double quotes, for a message: printable(), with escaped quotes, cut after 120 bytes.
 VCAP_EXPORT std::string quote(std::string_view text);
 
-/// The number in the fewest digits from which it can be read back; a whole number keeps its ".0".
+/// The shortest text that reads back as the same number; a whole number keeps its ".0".
 VCAP_EXPORT std::string number_text(double value);
 
-/// The exception's message, whatever its type.
+/// The message of an exception of any type.
 VCAP_EXPORT std::string exception_text(const std::exception_ptr& thrown);
 
 /// `"a", "b", "c"` for any range of texts; `(none)` for an empty one.

@@ -18,7 +18,8 @@
 /// A member that is read and written only with the mutex held; of a pointer, what it points to.
 #define VCAP_GUARDED_BY(mutex) VCAP_THREAD_ANNOTATION(guarded_by(mutex))
 #define VCAP_PT_GUARDED_BY(mutex) VCAP_THREAD_ANNOTATION(pt_guarded_by(mutex))
-/// A function whose caller holds the mutex before and after. Within, it may be released.
+/// A function whose caller holds the mutex before and after. The function may release it in
+/// between.
 #define VCAP_REQUIRES(...) VCAP_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
 /// A function whose caller must not hold the mutex, because the function locks it.
 #define VCAP_EXCLUDES(...) VCAP_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
@@ -49,7 +50,7 @@ class VCAP_CAPABILITY("mutex") Mutex {
   bool try_lock() VCAP_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() VCAP_RELEASE() { mutex_.unlock(); }
 
-  /// For a mutex that is only held briefly: to sleep and be woken costs both sides several
+  /// For a mutex that is only held briefly: sleeping and being woken costs both threads several
   /// microseconds. glibc does the same for PTHREAD_MUTEX_ADAPTIVE_NP; condition variables need a
   /// std::mutex.
   void lock(Adaptive) VCAP_ACQUIRE() {
@@ -70,8 +71,8 @@ class VCAP_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex to the end of its scope, except between unlock() and lock(). A function that is
-/// given no MutexLock and releases the mutex for a while uses MutexUnlock.
+/// Holds a mutex to the end of its scope, except between unlock() and lock(). A function that does
+/// not get the MutexLock uses MutexUnlock to release the mutex for a while.
 class VCAP_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) VCAP_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -108,7 +109,7 @@ class VCAP_SCOPED_CAPABILITY MutexUnlock {
   MutexUnlock(Mutex& mutex, Adaptive) VCAP_RELEASE(mutex) : mutex_(mutex), adaptive_(true) {
     mutex_.unlock();
   }
-  ~MutexUnlock() VCAP_RELEASE() {  // as the analysis has it: ends what the constructor began
+  ~MutexUnlock() VCAP_RELEASE() {  // the analysis's term: ends what the constructor began
     if (adaptive_)
       mutex_.lock(kAdaptive);
     else
@@ -122,7 +123,7 @@ class VCAP_SCOPED_CAPABILITY MutexUnlock {
   const bool adaptive_ = false;
 };
 
-/// A std::condition_variable for a Mutex. A predicate that reads guarded members says so:
+/// A std::condition_variable for a Mutex. Annotate a predicate that reads guarded members:
 ///
 ///     ready_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return count_ > 0; });
 ///
@@ -149,7 +150,8 @@ class CondVar {
   }
 
  private:
-  /// The mutex as std::condition_variable wants it; its holder goes on to hold it.
+  /// The mutex in the form that std::condition_variable needs. The caller still holds it
+  /// afterwards.
   struct Held {
     explicit Held(Mutex& mutex) : lock(mutex.mutex_, std::adopt_lock) {}
     ~Held() { lock.release(); }

@@ -24,7 +24,7 @@ void AdaptiveLinger::completed(std::size_t calls, time_point now, duration predi
   const double took = std::chrono::duration<double, std::nano>(predict).count();
   predict_ns_ += (predict_ns_ == 0 ? 1 : kNewest) * (took - predict_ns_);
   answered_ = calls;
-  // Rounded, not up: if callers rarely come back in time, it waits for no caller.
+  // Rounded to nearest, not up: if callers rarely come back in time, it waits for no caller.
   expected_ = static_cast<std::size_t>(std::lround(return_rate_ * static_cast<double>(calls)));
   returned_ = 0;
   deadline_ = now + std::chrono::duration_cast<duration>(

@@ -14,8 +14,8 @@ namespace vcap::detail {
 /// gives 94 to 98 %. It counts calls that arrive after the callers of a batch were answered, and
 /// compares them with the number answered. Calls queued before are in the batch anyway; if they
 /// counted too, it would wait for callers that cannot come. The wait ends at a share of the
-/// measured predict time. How many callers return within it is learnt from every batch, even
-/// without a wait, so that slow callers cost nothing. Thread safety: thread-compatible.
+/// measured predict time. The number of callers that return within it is measured at every batch,
+/// even without a wait, so that slow callers cost nothing. Thread safety: thread-compatible.
 class AdaptiveLinger {
  public:
   using time_point = Clock::time_point;

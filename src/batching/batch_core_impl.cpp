@@ -160,13 +160,13 @@ void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time
     why = std::current_exception();
   }
   wake_worker(now);
-  tell(lock, finished);
+  answer_calls(lock, finished);
   if (why) std::rethrow_exception(why);
 }
 
-// Queues the call's items. If an item gets no room, it and all items behind it fail. If it is the
-// call's first item and the fault is not the call's own, this throws and the call is not accepted.
-// Requires `mutex_`; temporarily releases it.
+// Queues the call's items. If an item gets no room, it and all items after it fail. An exception
+// before the first item is queued goes to the sender, and the call is not accepted. Requires
+// `mutex_`; temporarily releases it.
 void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished) {
   Refusal refusal;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
@@ -294,7 +294,7 @@ void BatchCoreImpl::cancel(BatchCall& call) noexcept {
     if (chunk->queued())
       fail_queued(*chunk, std::make_exception_ptr(cancelled_error()), Count::cancelled, finished);
   queue_changed();
-  tell(lock, finished);
+  answer_calls(lock, finished);
 }
 
 void BatchCoreImpl::close(bool cancel_queued) {
@@ -308,7 +308,7 @@ void BatchCoreImpl::close(bool cancel_queued) {
     while (BatchChunk* chunk = queue_.first_to_drop())
       fail_queued(*chunk, std::make_exception_ptr(closed_error()), Count::closed, finished);
   queue_changed();
-  tell(lock, finished);
+  answer_calls(lock, finished);
   all_answered_.wait(lock, [this] { return unanswered_ == 0; });
   finished_ = true;
   watch_wake_.notify_all();
@@ -345,7 +345,7 @@ void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_pt
 
 // Answers finished calls without the lock, then subtracts them from unanswered_. Requires `mutex_`;
 // temporarily releases it.
-void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
+void BatchCoreImpl::answer_calls(Lock& lock, Finished& finished) noexcept {
   if (!finished.first) return;
   const std::size_t count = finished.count;
   lock.unlock();
@@ -357,7 +357,7 @@ void BatchCoreImpl::tell(Lock& lock, Finished& finished) noexcept {
 
 // Answers finished calls that are already subtracted from unanswered_; the caller still holds
 // another batch.
-void BatchCoreImpl::tell_in_passing(Finished& finished) noexcept {
+void BatchCoreImpl::answer_settled(Finished& finished) noexcept {
   BatchCall* others = nullptr;
   {
     ParkingLot::Chain chain;

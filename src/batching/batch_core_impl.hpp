@@ -110,8 +110,8 @@ class BatchCoreImpl {
             Finished& finished) noexcept;
   void settle(BatchCall& call, std::size_t items, std::exception_ptr why, std::size_t first_failed,
               Finished& finished) noexcept;
-  void tell(Lock& lock, Finished& finished) noexcept;
-  static void tell_in_passing(Finished& finished) noexcept;
+  void answer_calls(Lock& lock, Finished& finished) noexcept;
+  static void answer_settled(Finished& finished) noexcept;
   template <class Wake>
   static BatchCall* release(Finished& finished, Wake&& wake) noexcept;
   static void answer(BatchCall* calls) noexcept;

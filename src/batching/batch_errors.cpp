@@ -9,12 +9,11 @@ namespace vcap::detail {
 
 BatchError closed_error() {
   return {ErrorCode::closed,
-          "batch executor: it is closed and takes no requests; send them before close()"};
+          "batch executor: it is closed and accepts no requests; send them before close()"};
 }
 
 BatchError cancelled_error() {
-  return {ErrorCode::cancelled,
-          "batch request: its stop token asked to stop before predict saw the input"};
+  return {ErrorCode::cancelled, "batch request: cancelled by its stop token before predict began"};
 }
 
 BatchError deadline_error(std::size_t waiting, std::size_t running) {
@@ -39,8 +38,8 @@ BatchError dropped_error(std::size_t bound) {
 
 BatchError reentrant_error() {
   return {ErrorCode::reentrant_submit,
-          "batch executor: used from within its own predict, which could wait for itself for "
-          "ever; send, or close, from outside batch_predict"};
+          "batch executor: called from within its own predict, which would be a deadlock; send and "
+          "close from outside batch_predict"};
 }
 
 std::exception_ptr wrong_result_count(std::size_t results, std::size_t inputs) {

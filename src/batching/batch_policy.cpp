@@ -37,11 +37,11 @@ void validate(const BatchPolicy& policy) {
               policy.max_queue_delay <= kLongestDelay,
           "max_queue_delay", text(policy.max_queue_delay), "within 0 to 1 hour");
   require(policy.linger_share > 0 && policy.linger_share <= 1, "linger_share", policy.linger_share,
-          "above 0 and at most 1; to wait for nobody, set adaptive_linger to false");
+          "above 0 and at most 1; set adaptive_linger to false for no linger");
   require(policy.overflow == QueueOverflowPolicy::wait ||
               policy.overflow == QueueOverflowPolicy::reject ||
               policy.overflow == QueueOverflowPolicy::drop_oldest,
-          "overflow", static_cast<int>(policy.overflow), "block, reject or drop_oldest");
+          "overflow", static_cast<int>(policy.overflow), "wait, reject or drop_oldest");
   require(policy.priority_aging > std::chrono::nanoseconds(0), "priority_aging",
           text(policy.priority_aging), "above 0");
   require(policy.workers >= 1 && policy.workers <= kMostThreads, "workers", policy.workers,
@@ -50,7 +50,7 @@ void validate(const BatchPolicy& policy) {
               (policy.concurrency >= policy.workers && policy.concurrency <= kMostThreads),
           "concurrency", policy.concurrency,
           "within workers (" + std::to_string(policy.workers) + ") to " +
-              std::to_string(kMostThreads) + ", nor 0 for as many as the machine has");
+              std::to_string(kMostThreads) + ", or 0 for as many as the machine has cores");
 }
 
 }  // namespace vcap

@@ -78,8 +78,8 @@ BatchQueue::Rank BatchQueue::rank_of(std::size_t level, const BatchChunk& oldest
           oldest.arrival};
 }
 
-// The level of highest rank, with the wait of its oldest chunk counted in; of equal ones, the level
-// with the longer wait. Each turn taken there brings this chunk nearer, whatever its stream.
+// The level of highest rank, including the wait of its oldest chunk; of equal levels, the one with
+// the longer wait. Each turn taken there brings this chunk nearer, for any stream.
 std::size_t BatchQueue::turn_of(const BatchGroup& group, time_point now) const noexcept {
   std::size_t best = kLevels;
   for (std::size_t i = kLevels; i-- > 0;) {

@@ -32,7 +32,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     gathering_ = false;
     if (workers_.size() > 1) gather_turn_.notify_one();
     if (items == 0) {
-      tell(lock, finished);  // calls whose deadline passed
+      answer_calls(lock, finished);  // calls whose deadline passed
       continue;
     }
 
@@ -48,7 +48,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     // calls are answered.
     unanswered_ -= finished.count;
     lock.unlock();
-    tell_in_passing(finished);
+    answer_settled(finished);
     const time_point began = clock_->now();
     const std::size_t observed = observer ? observer->begin(items) : 0;
     arena_->run(runner, batch);
@@ -74,7 +74,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
 // answered callers would compete for the lock. So no finished call is unanswered while this waits.
 // Requires `mutex_`; temporarily releases it.
 bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
-  if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) tell(lock, finished);
+  if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) answer_calls(lock, finished);
   gather_turn_.wait(lock, [this] { return !gathering_; });
   gathering_ = true;
   for (;;) {
@@ -161,7 +161,7 @@ void BatchCoreImpl::watch() {
     expire(clock_->now(), finished);
     if (finished.first) {
       queue_changed();
-      tell(lock, finished);
+      answer_calls(lock, finished);
       continue;
     }
     const BatchChunk* next = queue_.first_to_expire();

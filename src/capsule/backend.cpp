@@ -34,7 +34,7 @@ std::vector<float> Backend::distances(std::span<const float>,
   throw InvalidArgument(
       ErrorCode::invalid_argument,
       "this backend does not compare encodings: a capsule whose output is encoded "
-      "overrides Backend::distances()");
+      "must override Backend::distances()");
 }
 
 double Backend::workload() const noexcept { return 0; }

@@ -35,7 +35,7 @@ std::unique_ptr<Backend> load_one(BaseCapsule& author, const CapsuleFiles& files
                                   const std::string& device, std::string& failure) noexcept {
   try {
     std::unique_ptr<Backend> backend = author.load_backend(files, device);
-    if (!backend) failure = "load_backend gave null; it must give a backend or throw";
+    if (!backend) failure = "load_backend returned null; it must return a backend or throw";
     return backend;
   } catch (...) {
     failure = exception_text(std::current_exception());

@@ -122,10 +122,11 @@ std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& 
   if (!stream.opening())
     return states ? std::optional(states->take_turn(stream.id(), frame)) : std::nullopt;
   if (!states || !*stream.opening())
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "capsule " + info.name +
-                              " was given no opening of a stream; give what its "
-                              "open_stream() gave, or the stream's id");
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "capsule " + info.name +
+            " cannot use the StreamHandle: it is null, or the capsule is stateless; "
+            "give the stream's id, or a handle of this capsule's open_stream()");
   return states->take_turn(*stream.opening(), frame);
 }
 
@@ -158,7 +159,7 @@ DetectionNodes Capsule::Impl::process_window(const Frame& frame, std::span<const
           [&](Backend& backend, const OptionValues& values, BaseStreamState& state) {
             return backend.process_window(window, nodes, values, state);
           });
-  check_size(result.kind(), info.output_type.size, "gave back");
+  check_size(result.kind(), info.output_type.size, "returned");
   return result;
 }
 
@@ -174,8 +175,8 @@ DetectionNodes Capsule::Impl::process_alone(const Frame& frame, DetectionNodes n
     if (offset != 0 && stencil.edge == StencilEdge::error)
       throw Error(ErrorCode::stencil_edge,
                   "capsule " + info.name + " needs the frame at offset " + std::to_string(offset) +
-                      ", and frame " + std::to_string(frame.index) +
-                      " is given alone; give a window to process_window()");
+                      ", but was given only frame " + std::to_string(frame.index) +
+                      "; give a window to process_window()");
     const bool is_present = offset == 0;
     window.push_back(is_present || repeats ? frame : Frame{.is_null = true});
     if (is_present || (takes_all && repeats))
@@ -211,7 +212,7 @@ const OptionValues& Capsule::Impl::options_for_call(const OptionValues& given) c
                                                        "; start from its own default_options()");
   throw OptionError(ErrorCode::unknown_option,
                     "the options given to capsule " + info.name +
-                        " are declared otherwise than its own; start from its default_options()");
+                        " have other declarations than its own; start from its default_options()");
 }
 
 void Capsule::Impl::check_size(NodeDescription::Size got, NodeDescription::Size expected,
@@ -225,7 +226,7 @@ void Capsule::Impl::check_size(NodeDescription::Size got, NodeDescription::Size 
 Capsule::Capsule(CapsuleInfo info, std::unique_ptr<BaseCapsule> author, Setup setup) {
   if (!author)
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "capsule " + info.name + " has no BaseCapsule; give an object");
+                          "capsule " + info.name + " was given a null BaseCapsule; give an object");
   if (setup.batch) info.batch = setup.batch;
   check(info);
   // Reading only the description needs no config.
@@ -265,7 +266,7 @@ DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
                  [&](Backend& backend, const OptionValues& values, BaseStreamState& state) {
                    return backend.process_frame(frame, std::move(nodes), values, state);
                  });
-  impl_->check_size(result.kind(), info().output_type.size, "gave back");
+  impl_->check_size(result.kind(), info().output_type.size, "returned");
   return result;
 }
 
@@ -307,10 +308,10 @@ std::optional<std::vector<DetectionNodes>> Capsule::process_frames(std::span<con
                             });
   if (!results) return results;
   if (results->size() != frames.size())
-    throw TypeMismatch("capsule " + name() + " gave " + std::to_string(results->size()) +
+    throw TypeMismatch("capsule " + name() + " returned " + std::to_string(results->size()) +
                        " results for " + std::to_string(frames.size()) + " frames");
   for (const DetectionNodes& one : *results)
-    impl_->check_size(one.kind(), info().output_type.size, "gave back");
+    impl_->check_size(one.kind(), info().output_type.size, "returned");
   return results;
 }
 
@@ -342,10 +343,10 @@ std::vector<float> Capsule::distances(std::span<const float> encoding,
   if (!impl_->info.output_type.encoded)
     throw InvalidArgument(
         ErrorCode::invalid_argument,
-        "capsule " + name() + " makes no encodings; ask one whose output is encoded");
+        "capsule " + name() + " makes no encodings; use a capsule whose output is encoded");
   std::vector<float> result = impl_->backends.first().distances(encoding, others);
   if (result.size() != others.size())
-    throw TypeMismatch("capsule " + name() + " gave " + std::to_string(result.size()) +
+    throw TypeMismatch("capsule " + name() + " returned " + std::to_string(result.size()) +
                        " distances for " + std::to_string(others.size()) + " encodings");
   return result;
 }

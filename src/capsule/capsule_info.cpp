@@ -58,9 +58,9 @@ class Checker {
     const NodeDescription& type = info_.output_type;
     lists("output_type", type);
     if (type.size == NodeDescription::Size::none)
-      fail("output_type has size none; set it to single or all, so that its nodes reach somebody");
+      fail("output_type has size none; set it to single or all");
     if (type.detections.empty())
-      fail("output_type.detections is empty; list the names of the nodes that come out");
+      fail("output_type.detections is empty; list the names of the output nodes");
   }
 
   void devices() const {
@@ -68,19 +68,19 @@ class Checker {
     const auto& [kind, count] = *info_.device_set;
     if (!detail::is_identifier(kind))
       fail("device_set has the kind " + quote(kind) +
-           "; name one by letters, digits and underscores, such as GPU");
+           "; use letters, digits and underscores, such as GPU");
     if (count < 1)
       fail("device_set has a count of " + std::to_string(count) +
            "; a backend needs 1 device or more");
     if (info_.device_mapper.name() != DeviceMapper().name())
-      fail("device_set is given beside the device mapper " + info_.device_mapper.name() +
-           "; leave one of them out");
+      fail("device_set and the device mapper " + info_.device_mapper.name() +
+           " are both given; leave one of them out");
   }
 
   void schemas() const {
     if (!info_.stream_config_schema->is_null() && !info_.stream_state)
       fail(
-          "stream_config_schema is given, but there is no stream_state to hand a config to; "
+          "stream_config_schema is given, but there is no stream_state that could get a config; "
           "leave it out");
     try {
       detail::check_config_schema(info_.config_schema, "config_schema");
@@ -105,14 +105,14 @@ class Checker {
 
   void operation() const {
     if (info_.warmup && !info_.stream_state)
-      fail("warmup is given, but there is no stream_state that it tells of; leave it out");
+      fail("warmup is given, but there is no stream_state; leave it out");
     if (info_.warmup && *info_.warmup < 0)
-      fail("warmup " + std::to_string(*info_.warmup) + " is not a number of frames, 0 or more");
+      fail("warmup " + std::to_string(*info_.warmup) + " is not 0 or more frames");
     if (const auto& batch = info_.batch;
         batch && batch->maximum < std::max<std::size_t>(batch->preferred, 1))
       fail("batch.maximum " + std::to_string(batch->maximum) +
-           " is not 1 or more, and no less than batch.preferred (" +
-           std::to_string(batch->preferred) + ")");
+           " is not at least 1 and at least batch.preferred (" + std::to_string(batch->preferred) +
+           ")");
     if (info_.stencil) stencil(*info_.stencil);
   }
 
@@ -121,8 +121,8 @@ class Checker {
     const bool encodes = info_.output_type.encoded && !info_.input_type.encoded;
     if (encodes && !threshold)
       fail(
-          "output_type is encoded but recognition_threshold is absent; give the distance up to "
-          "which two encodings are of the same thing");
+          "output_type is encoded but recognition_threshold is absent; give the largest "
+          "distance between two encodings of the same thing");
     if (threshold && !(std::isfinite(*threshold) && *threshold >= 0))
       fail("recognition_threshold " + std::to_string(*threshold) +
            " is not allowed; give a finite distance of 0 or more");
@@ -134,7 +134,7 @@ class Checker {
       if (const std::string fault = resource_fault(resource); !fault.empty())
         fail("resource " + quote(resource.name) + ": " + fault);
       if (!names.insert(resource.name).second)
-        fail("resource " + quote(resource.name) + " is there twice; name each differently");
+        fail("resource " + quote(resource.name) + " occurs twice; give each resource its own name");
     }
   }
 
@@ -142,7 +142,7 @@ class Checker {
   void stencil(const Stencil& stencil) const {
     constexpr int kFarthest = 1000;
     if (stencil.offsets.empty())
-      fail("stencil has no offsets; give those of the frames to be seen, such as {-1, 0}");
+      fail("stencil has no offsets; list those of the frames that it needs, such as {-1, 0}");
     std::set<int> seen;
     for (const int offset : stencil.offsets) {
       if (std::abs(offset) > kFarthest)
@@ -152,8 +152,8 @@ class Checker {
     }
     if (info_.input_type.size != NodeDescription::Size::none && !seen.contains(0))
       fail(
-          "stencil is without offset 0, but the capsule takes nodes, which are replaced by what "
-          "it makes of them; add 0");
+          "stencil lacks offset 0, but the capsule takes nodes; its result replaces the nodes at "
+          "offset 0; add 0");
   }
 
   void lists(const std::string& field, const NodeDescription& type) const {
@@ -162,7 +162,7 @@ class Checker {
     list(field + ".extra_data", type.extra_data);
     for (const auto& [category, values] : type.attributes) {
       const std::string attribute = field + ".attributes[" + quote(category) + "]";
-      if (category.empty()) fail(attribute + " has no name; name what the attribute is of");
+      if (category.empty()) fail(attribute + " has an empty name; give the attribute a name");
       if (values.empty()) fail(attribute + " allows no value; list the values that it can have");
       list(attribute, values);
     }

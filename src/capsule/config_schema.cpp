@@ -102,7 +102,7 @@ bool has_type_of(const json& schema, const json& value) {
 }
 
 /// Whether describe_schema() covers everything that can be wrong with the value.
-bool words_tell(const json* schema, const json& value) {
+bool is_covered_by_words(const json* schema, const json& value) {
   if (!schema) return false;
   if (value.is_structured() && has_type_of(*schema, value) && !schema->contains("const") &&
       !schema->contains("enum") && !takes_nothing(*schema))
@@ -110,7 +110,7 @@ bool words_tell(const json* schema, const json& value) {
   return !schema->contains("allOf") && !schema->contains("oneOf") && !schema->contains("if");
 }
 
-/// The library's message, as the end of a sentence of vcap.
+/// The library's message in the form that can end a sentence: lower case, without a full stop.
 std::string lowered(std::string text) {
   text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
   if (text.ends_with('.')) text.pop_back();
@@ -131,11 +131,12 @@ std::string fault_text(const json& schema, const json& root, const Pointer& plac
   if (const auto name = missing_property(text)) {
     const json* const inner = own ? step_into(*own, value, *name) : nullptr;
     return (place / *name).to_string() + " is missing, but " +
-           (words_tell(inner, nullptr) ? describe_schema(*inner) + " is " : "") + "needed";
+           (is_covered_by_words(inner, nullptr) ? describe_schema(*inner) + " is " : "") + "needed";
   }
   const std::string what = (place.empty() ? "it" : place.to_string()) + " is " + brief(value);
-  if (own && takes_nothing(*own)) return what + ", but nothing of that name or place is known";
-  if (words_tell(own, value)) return what + ", but " + describe_schema(*own) + " is needed";
+  if (own && takes_nothing(*own)) return what + ", but the schema does not allow anything there";
+  if (is_covered_by_words(own, value))
+    return what + ", but " + describe_schema(*own) + " is needed";
   return place.empty() ? lowered(text) : what + ": " + lowered(text);
 }
 
@@ -174,7 +175,7 @@ std::string joined(const std::vector<std::string>& faults) {
 void check_takes_objects(const JsonView& schema) {
   const auto types = schema.find("type");
   if (types && !has_type_of(schema.value(), json::object()))
-    types->fail("\"object\", since a config is one,");
+    types->fail("\"object\" (a config is an object)");
 }
 
 void check_default(const ExpandedSchema::Default& given) {
@@ -218,8 +219,8 @@ json completed_stream_config(const CapsuleInfo& info, json config, const std::st
   if (!info.stream_state && !config.empty())
     throw InvalidArgument(ErrorCode::invalid_config,
                           whose +
-                              " is not empty, but the capsule keeps no state of streams and "
-                              "has no use for it; leave it out");
+                              " is not empty, but the capsule has no stream state that "
+                              "could use it; leave it out");
   return config;
 }
 

@@ -35,7 +35,7 @@ std::string describe_state(const CapsuleInfo& info) {
       info.warmup ? "bounded state, warm-up of " + frames(*info.warmup) : "unbounded state";
   if (!info.keeps_state_at.empty())
     text +=
-        "; outlives " + listed(info.keeps_state_at, [](Discontinuity at) { return to_string(at); });
+        "; kept at " + listed(info.keeps_state_at, [](Discontinuity at) { return to_string(at); });
   return text;
 }
 
@@ -49,7 +49,7 @@ std::string describe_stencil(const Stencil& stencil) {
 
 std::string describe_batch(const BatchSizes& batch) {
   std::string text = "up to " + std::to_string(batch.maximum) + " inputs at once";
-  if (batch.preferred > 0) text += ", " + std::to_string(batch.preferred) + " at best";
+  if (batch.preferred > 0) text += ", " + std::to_string(batch.preferred) + " preferred";
   return text;
 }
 

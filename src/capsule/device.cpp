@@ -86,10 +86,10 @@ void check_device_names(const std::vector<std::string>& names, std::string_view 
       throw DeviceError(
           ErrorCode::unknown_device,
           std::string(where) + ": " + quote(name) +
-              " is no device name; it is a kind and a number, such as CPU:0 or GPU:1");
+              " is not a device name; give a kind and a number, such as CPU:0 or GPU:1");
     if (!seen.insert(name).second)
-      throw DeviceError(ErrorCode::unknown_device, std::string(where) + ": " + name +
-                                                       " is there twice; name every device once");
+      throw DeviceError(ErrorCode::unknown_device,
+                        std::string(where) + ": " + name + " occurs twice; name every device once");
   }
 }
 

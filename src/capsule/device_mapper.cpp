@@ -35,8 +35,8 @@ Names device_sets(const Names& devices, const DeviceSet& set) {
     throw DeviceError(ErrorCode::no_device,
                       "a backend needs a device set of " + std::to_string(set.count) + " of kind " +
                           set.kind +
-                          ", and no set can be made of the devices found: " + quote_list(devices) +
-                          "; run where there are enough, or name them in VCAP_DEVICES");
+                          ", but the devices found do not fill a set: " + quote_list(devices) +
+                          "; use a machine with enough devices, or list them in VCAP_DEVICES");
   return sets;
 }
 
@@ -49,8 +49,8 @@ void check_choice(const std::string& choice, const Names& found, const std::stri
                             ", which is not among the devices found: " + quote_list(found));
     if (!seen.insert(member).second)
       throw DeviceError(ErrorCode::unknown_device, "device mapper " + mapper + " chose the set " +
-                                                       quote(choice) + ", in which " + member +
-                                                       " is twice");
+                                                       quote(choice) + ", which has " + member +
+                                                       " twice");
   }
 }
 
@@ -94,7 +94,7 @@ std::vector<std::string> DeviceMapper::map(const std::vector<std::string>& devic
     throw DeviceError(ErrorCode::no_device,
                       "device mapper " + name_ +
                           " chose none of the devices found: " + quote_list(devices) +
-                          "; run where there is a fitting one, or name one in VCAP_DEVICES");
+                          "; use a machine with a suitable device, or list one in VCAP_DEVICES");
   for (const std::string& choice : chosen) check_choice(choice, devices, name_);
   return chosen;
 }

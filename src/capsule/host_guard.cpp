@@ -143,8 +143,8 @@ class ProcessState {
       const struct sigaction& then = actions_[static_cast<std::size_t>(signal)];
       struct sigaction now {};
       if (::sigaction(signal, nullptr, &now) != 0) continue;  // reserved by the C library
-      constexpr int kNoMatter = 0x04000000;  // SA_RESTORER, which the C library adds by itself
-      if (now.sa_handler == then.sa_handler && ((now.sa_flags ^ then.sa_flags) & ~kNoMatter) == 0)
+      constexpr int kIgnored = 0x04000000;  // SA_RESTORER, which the C library adds by itself
+      if (now.sa_handler == then.sa_handler && ((now.sa_flags ^ then.sa_flags) & ~kIgnored) == 0)
         continue;
       changes += "the handler of " + name_of(signal) + ", ";
       ::sigaction(signal, &then, nullptr);
@@ -194,7 +194,7 @@ std::string ThreadState::restore() const {
   ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     if (::sigismember(&blocked, signal) == ::sigismember(&blocked_, signal)) continue;
-    changes += "which signals the thread blocks, ";
+    changes += "the thread's signal mask, ";
     ::pthread_sigmask(SIG_SETMASK, &blocked_, nullptr);
     break;
   }
@@ -228,9 +228,9 @@ HostGuard::~HostGuard() {
     changes.resize(changes.size() - 2);
     log(LogLevel::warning,
         std::string(subject_) +
-            (is_alone ? "" : ", or another that was loaded or closed at the same time,") +
+            (is_alone ? "" : ", or another capsule that was loaded or closed at the same time,") +
             " changed " + changes +
-            "; that is the host's, and was put back (\"What a plugin may not change\" in "
+            "; this belongs to the host and was restored (\"What a plugin may not change\" in "
             "docs/capsule-format.md)");
   } catch (...) {
     // No memory for the message.

@@ -26,7 +26,7 @@ std::string resource_name_fault(std::string_view name) {
            " are allowed";
   const std::string allowed = std::string(kLettersAndDigits) + "_-./";
   if (name.find_first_not_of(allowed) != name.npos)
-    return "has another character than letters, digits, '_', '-', '.' and '/'";
+    return "has a character other than letters, digits, '_', '-', '.' and '/'";
   std::size_t parts = 0;
   for (std::size_t begin = 0; begin <= name.size(); ++parts) {
     const std::size_t end = std::min(name.find('/', begin), name.size());
@@ -38,7 +38,7 @@ std::string resource_name_fault(std::string_view name) {
   std::string folded(name);
   std::ranges::transform(folded, folded.begin(), lower);
   if (folded == "capsule.json" || folded == "lib" || folded.starts_with("lib/"))
-    return "is the format's own, as are capsule.json and all below lib/";
+    return "is reserved, like capsule.json and everything below lib/";
   return {};
 }
 
@@ -86,21 +86,22 @@ std::string resource_url_fault(std::string_view url) {
   const std::size_t colon = url.find("://");
   const std::string_view scheme = url.substr(0, colon);
   if (colon == url.npos || (scheme != "https" && scheme != "file" && scheme != "http"))
-    return "is neither https:// nor file:///; serve the file by one of them";
+    return "does not begin with https:// or file:///; serve the file by one of them";
 
   const std::string_view rest = url.substr(colon + 3);
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
   if (scheme == "file") {
     if (!authority.empty() || rest.size() < 2)
-      return "names no file of this machine; write file:/// and its path";
+      return "does not name a file of this machine; write file:/// and its path";
     return {};
   }
   if (authority.find('@') != authority.npos)
-    return "holds a name or password, which everyone who has the capsule would read; leave it out";
+    return "contains a name or password, which everyone who has the capsule could read; leave it "
+           "out";
   const std::string_view host = host_of(authority);
-  if (host.empty()) return "has no host, or a wrong port";
+  if (host.empty()) return "has no host, or an invalid port";
   if (scheme == "http" && !is_loopback(host))
-    return "is http:// to another machine, where others can read along and tamper; use https://";
+    return "is http:// to another machine, where others can read and change the data; use https://";
   return {};
 }
 
@@ -111,7 +112,7 @@ std::string resource_fault(const Resource& resource) {
     return "url " + quote(resource.url) + " " + fault;
   if (!is_sha256(resource.sha256))
     return "sha256 " + quote(resource.sha256) +
-           " is no digest; give the 64 lower-case digits that sha256sum prints";
+           " is not a SHA-256 digest; give the 64 lower-case digits that sha256sum prints";
   if (resource.size < 1 || resource.size > kLargestResource)
     return "size " + std::to_string(resource.size) + " is not within 1 to " +
            std::to_string(kLargestResource) + " bytes";

@@ -118,7 +118,7 @@ void check_names(const JsonView& view) { static_cast<void>(view.texts()); }
 [[noreturn]] void refuse(const std::string& keyword, const JsonView& argument) {
   std::vector<std::string_view> known;
   for (const auto& [name, form] : keywords()) known.push_back(name);
-  argument.complain("the keyword " + quote(keyword) + " is none that vcap checks" +
+  argument.complain("vcap does not support the keyword " + quote(keyword) +
                     suggestion(keyword, known));
 }
 
@@ -131,7 +131,7 @@ class Expander {
     count(view, 1);
     if (depth > kDepth)
       view.complain("is nested deeper than " + std::to_string(kDepth) +
-                    " levels, with what references name; a schema cannot refer to itself");
+                    " levels, including references; a schema cannot refer to itself");
     if (view.value().is_boolean()) return view.value().get<bool>() ? json::object() : nothing();
     if (const auto reference = view.find("$ref")) return schema(target(*reference), depth + 1);
 
@@ -195,20 +195,20 @@ class Expander {
   JsonView target(const JsonView& reference) const {
     const std::string& text = reference.text();
     if (!text.starts_with('#'))
-      reference.fail("a place in the same schema, such as \"#/definitions/point\",");
+      reference.fail("a place in the same schema (such as \"#/definitions/point\")");
     try {
       const JsonView::Pointer pointer(text.substr(1));
       return {root_.value().at(pointer), root_.place() / pointer};
     } catch (const json::exception&) {
-      reference.complain(quote(text) + " names nothing in the schema");
+      reference.complain(quote(text) + " does not exist in the schema");
     }
   }
 
   void count(const JsonView& view, std::size_t values) {
     values_ += values;
     if (values_ > kMostValues)
-      view.complain("the schema holds more than " + std::to_string(kMostValues) +
-                    " values by here, with what references name");
+      view.complain("up to here, the schema has more than " + std::to_string(kMostValues) +
+                    " values, including those of references");
   }
 
   const JsonView& root_;

@@ -23,15 +23,15 @@ struct ExpandedSchema {
 };
 
 /// Reads a JSON Schema of draft 7, which may come from an untrusted source. The work is bounded:
-/// the schema may nest 24 levels deep and hold 2048 values. What references name counts at each
-/// place of use, so no reference can refer to itself.
+/// the schema may nest 24 levels deep and hold 2048 values. The target of a reference counts at
+/// each place of use, so no reference can refer to itself.
 ///
-/// Keywords are those of the draft except pattern, patternProperties and format (a regular
-/// expression can keep a search busy for years), multipleOf and propertyNames (valijson takes 4.5
-/// for a multiple of 2, and does not tell which name is wrong), $id, and notes of other kinds. Any
-/// other keyword, such as a misspelt one, would check nothing and is refused. In the result,
-/// `false` is {"not": {}}. Throws InvalidArgument (invalid_json), which names the wrong place by
-/// its JSON pointer. Thread-safe.
+/// Supports the keywords of the draft, with these exceptions: pattern, patternProperties and format
+/// (a regular expression can keep a search busy for years); multipleOf and propertyNames (valijson
+/// takes 4.5 for a multiple of 2, and does not report which name is wrong); $id; notes of other
+/// kinds. Any other keyword, such as a misspelt one, would check nothing and is refused. In the
+/// result, `false` is {"not": {}}. Throws InvalidArgument (invalid_json), which names the wrong
+/// place by its JSON pointer. Thread-safe.
 VCAP_EXPORT ExpandedSchema expanded_schema(const JsonView& declared);
 
 /// Whether an expanded schema means `false`.

@@ -114,8 +114,8 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   if (!stream.state)
     throw Error(ErrorCode::capsule_threw,
                 failed +
-                    "its factory gave null; it must give a state, or be left out where the "
-                    "capsule needs none");
+                    "its factory returned null; it must return a state. Leave the factory out if "
+                    "the capsule needs no state");
 }
 
 void StreamStates::clean_up(std::string_view stream_id) {

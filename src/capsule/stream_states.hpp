@@ -85,7 +85,7 @@ class StreamStates {
   std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_;
 };
 
-/// The seed of a stream without a given one: the same for the same id on every machine.
+/// The default seed of a stream: the same for the same id on every machine.
 VCAP_EXPORT std::uint64_t seed_of(std::string_view stream_id) noexcept;
 
 }  // namespace vcap::detail

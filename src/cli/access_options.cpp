@@ -19,7 +19,8 @@ void read_minimum_version(const std::string& text, TrustPolicy& policy) {
     throw UsageError(argument + ": write a capsule's name and version, such as detector=3");
   const std::string name = text.substr(0, equals);
   if (!policy.minimum_versions.emplace(name, version).second)
-    throw UsageError(argument + ": \"" + name + "\" has a version already; give each one once");
+    throw UsageError(argument + ": \"" + name +
+                     "\" has a minimum version already; give each capsule once");
 }
 
 }  // namespace
@@ -44,13 +45,14 @@ void add_access_options(CLI::App& command, AccessArguments& arguments) {
     command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
   };
   repeated("--trusted-key", arguments.trusted_keys,
-           "A public key; what it has signed must be unchanged. Once for each", "PATH");
+           "A trusted public key; capsules signed by it must be unchanged. May be repeated",
+           "PATH");
   repeated("--revoked-key", arguments.revoked_keys,
-           "The id of a key whose signatures count no more", "ID");
+           "The id of a revoked key, whose signatures are not valid any more", "ID");
   command.add_flag("--require-signature", arguments.require_signature,
-                   "Takes only capsules that a trusted key has signed");
-  repeated("--minimum-version", arguments.minimum_versions, "The oldest version of a capsule taken",
-           "CAPSULE=N");
+                   "Accepts only capsules that a trusted key has signed");
+  repeated("--minimum-version", arguments.minimum_versions,
+           "The oldest accepted version of a capsule", "CAPSULE=N");
 }
 
 std::optional<EncryptionKey> read_key(const KeyArguments& arguments) {
@@ -62,7 +64,7 @@ std::optional<EncryptionKey> read_key(const KeyArguments& arguments) {
 
 LoadOptions read_access(const AccessArguments& arguments) {
   if (arguments.require_signature && arguments.trusted_keys.empty())
-    throw UsageError("--require-signature: say whose, by --trusted-key NAME.pub");
+    throw UsageError("--require-signature: give the keys, by --trusted-key NAME.pub");
   LoadOptions options;
   options.key = read_key(arguments.key);
   options.trust.require_signature = arguments.require_signature;

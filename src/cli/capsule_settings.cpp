@@ -23,7 +23,8 @@ const CapsuleInfo& find(const std::vector<CapsuleInfo>& capsules, const std::str
   if (found != capsules.end()) return *found;
   std::string names;
   for (const CapsuleInfo& info : capsules) names += (names.empty() ? "" : ", ") + info.name;
-  throw UsageError(argument + ": no capsule is called \"" + name + "\"; there is " + names);
+  throw UsageError(argument + ": no capsule has the name \"" + name + "\"; the capsules are " +
+                   names);
 }
 
 void read_option(const std::vector<CapsuleInfo>& capsules, const std::string& text,
@@ -58,10 +59,10 @@ nlohmann::json read_object(const std::string& text, std::size_t equals,
   try {
     config = parse_strictly(value);
   } catch (const InvalidArgument& error) {
-    throw UsageError(argument + ": this is not JSON: " + error.what());
+    throw UsageError(argument + ": the value is not JSON: " + error.what());
   }
   if (!config.is_object())
-    throw UsageError(argument + ": this is JSON of type " + config.type_name() +
+    throw UsageError(argument + ": the value is JSON of type " + config.type_name() +
                      "; a capsule's config is an object, such as {\"model\":\"small\"}");
   return config;
 }
@@ -75,7 +76,7 @@ void read_config(const std::vector<CapsuleInfo>& capsules, const std::string& te
   const CapsuleInfo& capsule = find(capsules, text.substr(0, equals), argument);
   if (!settings.config.emplace(capsule.name, read_object(text, equals, argument)).second)
     throw UsageError(argument + ": capsule " + capsule.name +
-                     " has a config already; give one for each capsule");
+                     " has a config already; give each capsule one config");
 }
 
 StreamSettings& find(std::map<std::string, StreamSettings>& streams, const std::string& id,
@@ -137,7 +138,7 @@ void read_stream_config(const std::vector<CapsuleInfo>& capsules, const std::str
                      ": the stream does not go through that capsule (--stream-capsules)");
   if (!stream.config.try_emplace(capsule.name, config).second)
     throw UsageError(argument + ": the stream has a config for capsule " + capsule.name +
-                     " already; give one for each");
+                     " already; give one for each capsule");
 }
 
 bool names_a_stream(const std::string& config) {

@@ -35,11 +35,11 @@ namespace vcap::cli {
 namespace {
 
 constexpr const char* kHelp =
-    "The capsule is run over the source in one go and one input at a time; then again, in slices, "
-    "over one frame in ten (or in more, where its warm-up is longer), and in batches. All these "
-    "have the same records where what it declares is true: that it is stateless, or its warm-up. "
-    "For each run the first frame is told that differs, with the field and both values.\n"
-    "Exit code 1 means that some do, or that the source is too short to tell.";
+    "The capsule runs over the source without slices and with one input at a time. Then it runs "
+    "again: in slices, over one frame in ten (or fewer, if its warm-up is longer), and in batches. "
+    "If its declaration is true (stateless, or the warm-up), all runs give the same records. For "
+    "each run, the first frame that differs is shown, with the field and both values.\n"
+    "Exit code 1 means that records differ, or that the source is too short for a result.";
 
 constexpr std::size_t kDefaultBatch = 8;
 constexpr std::int64_t kApart = 10;
@@ -72,7 +72,8 @@ RecordTolerance read_tolerances(const std::vector<std::string>& texts) {
       throw UsageError("--tolerance " + text + ": \"" + number +
                        "\" is not a number from 0; write NUMBER or FIELD=NUMBER");
     if (equals == 0)
-      throw UsageError("--tolerance " + text + ": there is no field; write NUMBER or FIELD=NUMBER");
+      throw UsageError("--tolerance " + text +
+                       ": the field is empty; write NUMBER or FIELD=NUMBER");
     if (equals == std::string::npos)
       tolerance.of_all = value;
     else
@@ -140,7 +141,7 @@ class Verdict {
   bool is_same() const noexcept { return differing_ == 0 && !is_short_; }
   std::string text() const {
     const std::string frames = std::to_string(frames_) + " frames";
-    if (is_short_) return frames + ", and then no more, as the run in one go has";
+    if (is_short_) return frames + ", fewer than the run without slices";
     if (!is_same())
       return std::to_string(differing_) + " of " + frames + " differ, the first: " + first_;
     if (tolerated_ == 0) return frames + ", the same";
@@ -181,30 +182,30 @@ class StateCheck {
     const auto alone = load(BatchSizes{.maximum = 1});
     record_reference(*alone);
     require_tolerated_fields();
-    check(*alone, "again, in one go", {});
+    check(*alone, "again, no slices", {});
     check_slices(*alone);
     check_apart(*alone);
     const std::size_t most = arguments_.batch > 0 ? arguments_.batch
                              : info.batch         ? info.batch->maximum
                                                   : kDefaultBatch;
     check_batches(most);
-    return is_true_ && is_shown_ ? kDone : kFailed;
+    return is_true_ && is_conclusive_ ? kDone : kFailed;
   }
 
  private:
   void check_slices(Pipeline& pipeline) {
     if (const CapsuleInfo* unbounded = unbounded_one())
-      return tell("in slices",
-                  "not run: the state of capsule " + unbounded->name + " is unbounded");
+      return print_line("in slices",
+                        "not run: the state of capsule " + unbounded->name + " is unbounded");
     if (!open_source(arguments_.source)->random_access())
-      return tell_unshown("in slices",
-                          "the place of each of the source's frames is not known "
-                          "without decoding all of them; give another source");
+      return print_not_run("in slices",
+                           "the positions of the source's frames are not known "
+                           "without decoding all of them; give another source");
     for (const std::size_t slices : arguments_.slices) {
       const std::string name = "in " + std::to_string(slices) + " slices";
       const auto count = static_cast<std::int64_t>(slices);
       if (count > frames_) {
-        tell_unshown(name, too_short());
+        print_not_run(name, too_short());
         continue;
       }
       // If the last slice is fed from the first frame on, every slice sees all frames before it,
@@ -212,11 +213,11 @@ class StateCheck {
       if (const std::int64_t begin = frames_ / count * (count - 1); begin > reach())
         check(pipeline, name, {.slices = slices});
       else
-        tell_unshown(name,
-                     "each of them would be fed all frames before it; give a source of more "
-                     "than " +
-                         std::to_string(std::max(count, (reach() + 1) * count / (count - 1))) +
-                         " frames");
+        print_not_run(name,
+                      "each slice would need all frames before it; give a source of more "
+                      "than " +
+                          std::to_string(std::max(count, (reach() + 1) * count / (count - 1))) +
+                          " frames");
     }
   }
 
@@ -227,7 +228,7 @@ class StateCheck {
     if (unbounded_one() || apart < frames_)
       check(pipeline, name, {.select = Sampler::stride(apart)}, apart);
     else
-      tell_unshown(name, too_short());
+      print_not_run(name, too_short());
   }
 
   void check_batches(std::size_t most) {
@@ -235,12 +236,12 @@ class StateCheck {
     const auto pipeline = load(BatchSizes{.maximum = most});
     const Verdict verdict = judge(*pipeline, {});
     if (most == 1 || !verdict.is_same() || has_batched(pipeline->stats().capsules))
-      return tell(name, verdict.text());
-    const std::string none = verdict.text() + "; no two inputs came together, ";
+      return print_line(name, verdict.text());
+    const std::string none = verdict.text() + "; no two inputs were in one batch, ";
     if (!infos_.front().batch)
-      return tell(name, none + "as is so where a capsule knows no batches");
-    is_shown_ = false;
-    tell(name, none + "which shows nothing: run it on a machine that does less");
+      return print_line(name, none + "because the capsule does not declare batches");
+    is_conclusive_ = false;
+    print_line(name, none + "so this shows nothing: run it on a machine with less load");
   }
 
   /// Whether several inputs or frames reached the first capsule together.
@@ -278,7 +279,7 @@ class StateCheck {
       }
       if (!is_there)
         throw UsageError("--tolerance " + field +
-                         ": no record has a field of that name; give a name alone, such as bbox or "
+                         ": no record has a field of that name; give only a name, such as bbox or "
                          "confidence, or one of extra_data");
     }
   }
@@ -325,7 +326,7 @@ class StateCheck {
 
   void check(Pipeline& pipeline, const std::string& name, StreamConfig config,
              std::int64_t frames_apart = 1) {
-    tell(name, judge(pipeline, std::move(config), frames_apart).text());
+    print_line(name, judge(pipeline, std::move(config), frames_apart).text());
   }
 
   Verdict judge(Pipeline& pipeline, StreamConfig config, std::int64_t frames_apart = 1) {
@@ -338,16 +339,16 @@ class StateCheck {
   }
 
   std::string too_short() const {
-    return "the source has no more than " + std::to_string(frames_) + " frames";
+    return "the source has only " + std::to_string(frames_) + " frames";
   }
 
-  /// For a run that would give the same records whatever the capsule does.
-  void tell_unshown(const std::string& name, const std::string& why) {
-    is_shown_ = false;
-    tell(name, "not run: " + why);
+  /// For a run that would give the same records for a true and for a false declaration.
+  void print_not_run(const std::string& name, const std::string& why) {
+    is_conclusive_ = false;
+    print_line(name, "not run: " + why);
   }
 
-  static void tell(const std::string& name, const std::string& what) {
+  static void print_line(const std::string& name, const std::string& what) {
     constexpr std::size_t kWidth = 18;
     std::cout << "  " << name << std::string(kWidth - std::min(kWidth, name.size()), ' ') << ' '
               << what << std::endl;
@@ -363,7 +364,7 @@ class StateCheck {
   Reference reference_;
   std::int64_t frames_ = 0;  ///< of the reference
   bool is_true_ = true;
-  bool is_shown_ = true;  ///< whether every check could show something
+  bool is_conclusive_ = true;  ///< whether every check gave a result
 };
 
 }  // namespace
@@ -371,7 +372,7 @@ class StateCheck {
 void add_check_state(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand(
-      "check-state", "Checks that what a capsule declares of its state is true, by running it");
+      "check-state", "Checks by runs that a capsule's declaration of its state is true");
   const auto repeated = [command](const char* name, std::vector<std::string>& values,
                                   const char* help, const char* type) {
     command->add_option(name, values, help)->type_name(type)->allow_extra_args(false);
@@ -380,20 +381,21 @@ void add_check_state(CLI::App& app, Action& chosen) {
   command->add_option("--source", arguments->source, "A stored source")
       ->type_name("SOURCE")
       ->required();
-  repeated("--with", arguments->with, "Another capsule, whose nodes it takes", "PATH");
+  repeated("--with", arguments->with, "Another capsule, which provides nodes for it", "PATH");
   repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
-  repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
+  repeated("--config", arguments->configs, "The config that a capsule gets when it is loaded",
            "CAPSULE=JSON|@FILE");
-  repeated("--stream-config", arguments->stream_configs,
-           "What a capsule is configured with for the stream", "CAPSULE=JSON|@FILE");
+  repeated("--stream-config", arguments->stream_configs, "The config of a capsule for the stream",
+           "CAPSULE=JSON|@FILE");
   repeated("--tolerance", arguments->tolerances,
-           "By how much numbers may differ: all, or those of a field, such as bbox=0.5",
+           "The allowed difference of numbers: of all, or of one field, such as bbox=0.5",
            "[FIELD=]NUMBER");
-  command->add_option("--slices", arguments->slices, "In how many slices it is run; once for each")
+  command
+      ->add_option("--slices", arguments->slices, "The number of slices of a run; may be repeated")
       ->type_name("N")
       ->allow_extra_args(false)
       ->check(CLI::Range(std::size_t{2}, std::size_t{100'000}));
-  command->add_option("--batch", arguments->batch, "How many inputs its largest batches have")
+  command->add_option("--batch", arguments->batch, "The size of the largest batches")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}));
   command->add_option("--max-frames", arguments->max_frames, "Ends after that many frames")

@@ -33,7 +33,7 @@ std::string describe_bounded(const char* kind, const Bounded& option) {
   std::string text = kind;
   if (option.min) text += " from " + shown(*option.min);
   if (option.max) text += (option.min ? " to " : " up to ") + shown(*option.max);
-  return text + ", " + shown(option.default_value) + " unless set";
+  return text + ", default " + shown(option.default_value);
 }
 
 struct Describer {
@@ -44,14 +44,13 @@ struct Describer {
     return describe_bounded("a whole number", option);
   }
   std::string operator()(const BoolOption& option) const {
-    return std::string("true or false, ") + (option.default_value ? "true" : "false") +
-           " unless set";
+    return std::string("true or false, default ") + (option.default_value ? "true" : "false");
   }
   std::string operator()(const EnumOption& option) const {
-    return "one of " + joined(option.choices) + "; " + option.default_value + " unless set";
+    return "one of " + joined(option.choices) + "; default " + option.default_value;
   }
   std::string operator()(const TextOption& option) const {
-    return "text, \"" + option.default_value + "\" unless set";
+    return "text, default \"" + option.default_value + "\"";
   }
 };
 
@@ -63,9 +62,9 @@ void add_properties(const nlohmann::json& schema, const std::string& place,
     const auto own = nlohmann::json::json_pointer(place) / name;
     std::string line = own.to_string() + ": " + detail::describe_schema(property);
     if (property.contains("default"))
-      line += ", " + property["default"].dump() + " unless set";
+      line += ", default " + property["default"].dump();
     else if (std::ranges::find(required, nlohmann::json(name)) != required.end())
-      line += ", needed";
+      line += ", required";
     if (property.contains("description")) line += "  " + property["description"].get<std::string>();
     lines.push_back(std::move(line));
     add_properties(property, own.to_string(), lines);

@@ -43,7 +43,7 @@ int list_sets(const std::string& path, const LoadOptions& access, bool as_json) 
                        .dump(2)
                 << '\n';
     else
-      std::cout << info.name << ": chosen by its own code where it is loaded, by "
+      std::cout << info.name << ": chosen by its own code when it is loaded, by "
                 << printable(info.device_mapper.name()) << '\n';
     return kDone;
   }
@@ -79,10 +79,10 @@ void add_devices(CLI::App& app, Action& chosen) {
   command->add_flag("--json", arguments->as_json, "As JSON");
   command
       ->add_option("--capsule", arguments->capsule,
-                   "Shows which of them that capsule would get; runs none of its code")
+                   "Shows which devices that capsule would get; runs none of its code")
       ->type_name("PATH");
   add_access_options(*command, arguments->access);
-  command->footer("The environment's VCAP_DEVICES, such as CPU:0,GPU:0, takes the list's place.");
+  command->footer("The environment variable VCAP_DEVICES, such as CPU:0,GPU:0, replaces the list.");
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (arguments->capsule.empty()) return list_devices(arguments->as_json);

@@ -30,7 +30,7 @@ int encrypt(const EncryptArguments& arguments) {
 void add_encrypt(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<EncryptArguments>();
   CLI::App* command = app.add_subcommand(
-      "encrypt", "Encrypts a capsule with its signatures, so that it is signed before");
+      "encrypt", "Encrypts a capsule, including its signatures; to sign it too, sign it first");
   command->add_option("capsule", arguments->capsule, "The capsule")->required();
   command->add_option("--output", arguments->output, "The encrypted capsule to write")
       ->type_name("PATH")

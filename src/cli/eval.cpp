@@ -22,8 +22,8 @@ namespace {
 constexpr const char* kEvalHelp =
     "Ground truth is a COCO instances file, a MOT Challenge gt.txt, or labels: a folder with a "
     "folder of images for each class, a CSV file of lines FILE,LABEL, or a JSON object of file to "
-    "label. What was found is the records of vcap run, or results in the same form. COCO gives "
-    "precision, recall and average precision; MOT the figures of tracking too; labels accuracy and "
+    "label. The detections are records of vcap run, or results in the same format. COCO gives "
+    "precision, recall and average precision; MOT also tracking figures; labels give accuracy and "
     "the confusion matrix. Frames without records count as missed.";
 
 int evaluate(const EvalArguments& arguments) {
@@ -43,10 +43,9 @@ int evaluate(const EvalArguments& arguments) {
 
 void add_eval(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<EvalArguments>();
-  CLI::App* command =
-      app.add_subcommand("eval",
-                         "Compares what was found with ground truth: detection, tracking, "
-                         "classification");
+  CLI::App* command = app.add_subcommand("eval",
+                                         "Compares results with ground truth: detection, tracking, "
+                                         "classification");
   arguments->add_to(*command);
   command->footer(std::string(kEvalHelp) + "\n" + kExitCodesHelp);
   command->callback([arguments, &chosen] {

@@ -40,31 +40,34 @@ void EvalArguments::add_to(CLI::App& command) {
     return command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
   };
   CLI::Option* const by_records =
-      repeated("--records", records, "Records of vcap run --jsonl; once for each sequence", "PATH");
+      repeated("--records", records,
+               "Records of vcap run --jsonl; one file for each sequence; may be repeated", "PATH");
   repeated("--results", results,
-           "Another tool's results, in place of records: of COCO, of MOT Challenge, or labels",
-           "PATH")
+           "Another tool's results instead of records: COCO, MOT Challenge, or labels", "PATH")
       ->excludes(by_records);
   repeated("--ground-truth", ground_truth,
            "Ground truth; once for each of --records or --results, in the same order", "PATH")
       ->required();
   command
-      .add_option("--format", format, "The form of the ground truth, if its file does not show it")
+      .add_option("--format", format,
+                  "The format of the ground truth, if its file does not show it")
       ->type_name("coco|mot|labels")
       ->check(CLI::IsMember({"coco", "mot", "labels"}).description(""));
-  repeated("--name", names,
-           "Which objects are compared, and the ground truth's name for them if it differs; once "
-           "for each class (default: all categories)",
-           "NAME[=CATEGORY]");
-  command.add_option("--stream", stream, "Which of the records' streams")->type_name("ID");
-  command.add_option("--group", group, "Which of the stream's groups")->type_name("N");
-  command.add_option("--iou", iou, "Overlap from which an object counts as found (default: 0.5)")
+  repeated(
+      "--name", names,
+      "The class of the compared objects, and the ground truth's name for it if it differs; may "
+      "be repeated (default: all categories)",
+      "NAME[=CATEGORY]");
+  command.add_option("--stream", stream, "The stream of the records to compare")->type_name("ID");
+  command.add_option("--group", group, "The group of the stream to compare")->type_name("N");
+  command
+      .add_option("--iou", iou, "The minimum IoU at which an object counts as found (default: 0.5)")
       ->type_name("NUMBER")
       ->check(iou_validator());
   command
       .add_option("--threshold", threshold,
                   "Leaves out objects of lower confidence, except for average precision "
-                  "(default: none)")
+                  "(default: no threshold)")
       ->type_name("NUMBER")
       ->check(finite_validator());
   command
@@ -76,9 +79,9 @@ void EvalArguments::add_to(CLI::App& command) {
                         : rule == "id"        ? EvalFramesBy::id
                                               : EvalFramesBy::order;
           },
-          "Which number of a COCO image is its frame: its field frame_index, the last number of "
-          "its file_name, its id, or its place among the file names (default: the first of field, "
-          "file-name and id that all images have)")
+          "What gives the frame number of a COCO image: its field frame_index, the last number in "
+          "its file_name, its id, or its place among the sorted file names (default: the first of "
+          "field, file-name and id that all images have)")
       ->type_name("field|file-name|id|order")
       ->check(CLI::IsMember({"field", "file-name", "id", "order"}).description(""));
   command
@@ -92,7 +95,7 @@ void EvalArguments::add_to(CLI::App& command) {
   command
       .add_option(
           "--mot-distractor", mot_classes.distractors,
-          "A class of a MOT file whose boxes count neither as right nor as wrong; once for each "
+          "A class of a MOT file whose boxes count neither as right nor as wrong; may be repeated "
           "(default: 2, 7, 8, 12)")
       ->type_name("N")
       ->allow_extra_args(false);
@@ -113,7 +116,7 @@ void EvalArguments::check() const {
   if (records.empty() && results.empty()) throw CLI::RequiredError("--records or --results");
   if (found().size() != ground_truth.size())
     throw CLI::ValidationError(uses_records() ? "--records" : "--results",
-                               "there are " + std::to_string(found().size()) + " of them and " +
+                               std::to_string(found().size()) + " given, but " +
                                    std::to_string(ground_truth.size()) +
                                    " of --ground-truth; give one for each, in the same order");
 }

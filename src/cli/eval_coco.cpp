@@ -40,9 +40,8 @@ std::size_t image_of(const EvalInput& input, const Json& entry, const std::strin
   const std::int64_t id = input.integer(entry, "image_id", place);
   const auto found = coco.places.find(id);
   if (found == coco.places.end())
-    input.fail(place, "the image_id " + std::to_string(id) +
-                          " is that of no image of the ground truth, which has " +
-                          std::to_string(coco.places.size()));
+    input.fail(place, "the image_id " + std::to_string(id) + " is not among the " +
+                          std::to_string(coco.places.size()) + " images of the ground truth");
   return found->second;
 }
 
@@ -51,9 +50,9 @@ const std::string& category_of(const EvalInput& input, const Json& entry, const 
   const std::int64_t id = input.integer(entry, "category_id", place);
   const auto found = coco.categories.find(id);
   if (found == coco.categories.end())
-    input.fail(place, "the category_id " + std::to_string(id) +
-                          " is that of no category of the ground truth, which has " +
-                          std::to_string(coco.categories.size()));
+    input.fail(place, "the category_id " + std::to_string(id) + " is not among the " +
+                          std::to_string(coco.categories.size()) +
+                          " categories of the ground truth");
   return found->second;
 }
 
@@ -65,9 +64,9 @@ void read_categories(const EvalInput& input, const Json& content, EvalCoco& coco
     const std::string name = input.text(list[i], "name", place);
     const std::int64_t id = input.integer(list[i], "id", place);
     if (!coco.categories.try_emplace(id, name).second)
-      input.fail(place, "the id " + std::to_string(id) + " is another category's already");
+      input.fail(place, "the id " + std::to_string(id) + " belongs to another category already");
     if (!names.insert(name).second)
-      input.fail(place, "the name " + quote(name) + " is another category's already");
+      input.fail(place, "the name " + quote(name) + " belongs to another category already");
   }
   for (const auto& [id, name] : coco.categories) coco.scene.names.push_back(name);
 }
@@ -78,7 +77,7 @@ void read_images(const EvalInput& input, const Json& content, EvalCoco& coco) {
     const std::string place = entry_of("images", i);
     const std::int64_t id = input.integer(list[i], "id", place);
     if (!coco.places.try_emplace(id, 0).second)
-      input.fail(place, "the id " + std::to_string(id) + " is another image's already");
+      input.fail(place, "the id " + std::to_string(id) + " belongs to another image already");
   }
   for (auto& [id, place] : coco.places) {
     place = coco.scene.frames.size();
@@ -99,7 +98,7 @@ void read_annotations(const EvalInput& input, const Json& content, EvalCoco& coc
     truth.box.area =
         input.optional_number(list[i], "area", place).value_or(area_of_coco_box(list[i]));
     if (*truth.box.area < 0)
-      input.fail(place, "\"area\" is " + number_text(*truth.box.area) + "; it may not be below 0");
+      input.fail(place, "\"area\" is " + number_text(*truth.box.area) + "; it must be >= 0");
     truth.box.is_crowd = input.flag(list[i], "iscrowd", place);
     truth.box.is_ignored = input.flag(list[i], "ignore", place);
     truth.track = input.optional_integer(list[i], "track_id", place);
@@ -187,17 +186,17 @@ void number_frames(const std::string& path, const Json& content, EvalFramesBy ru
     if (!number)
       input.fail(place, rule == EvalFramesBy::field
                             ? "\"frame_index\" is missing; give it, or choose another --frames-by"
-                            : "its \"file_name\" holds no number of a frame; choose another "
+                            : "its \"file_name\" has no frame number; choose another "
                               "--frames-by");
     if (*number < first)
       input.fail(place, "its number is " + std::to_string(*number) +
-                            ", and that of the first frame " + std::to_string(first) +
+                            ", below that of the first frame, " + std::to_string(first) +
                             "; set --first-frame");
     const auto [other, is_new] = taken.try_emplace(*number, i);
     if (!is_new)
-      input.fail(place, "its frame number " + std::to_string(*number) + " is that of " +
+      input.fail(place, "its frame number " + std::to_string(*number) + " is also that of " +
                             entry_of("images", other->second) +
-                            " too; choose another --frames-by, such as order");
+                            "; choose another --frames-by, such as order");
     coco.scene.frames[coco.places.at(images[i].at("id").get<std::int64_t>())].number =
         *number - first;
   }
@@ -208,7 +207,7 @@ void add_coco_results(const std::string& path, EvalCoco& coco) {
   const Json content = input.read_json();
   if (!content.is_array())
     input.fail("",
-               "results of COCO's form are a list of {\"image_id\", \"category_id\", \"bbox\", "
+               "results in COCO's format are a list of {\"image_id\", \"category_id\", \"bbox\", "
                "\"score\"}");
   std::vector<std::set<std::int64_t>> tracks(coco.scene.frames.size());
   for (std::size_t i = 0; i < content.size(); ++i) {

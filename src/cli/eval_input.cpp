@@ -57,7 +57,7 @@ nlohmann::json EvalInput::read_json() const {
     return parse_strictly(read());
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(ErrorCode::invalid_json,
-                          path_ + ": " + error.what() + "; the file must hold one value of JSON");
+                          path_ + ": " + error.what() + "; the file must contain one JSON value");
   }
 }
 
@@ -160,7 +160,7 @@ BoundingBox EvalInput::box(double x, double y, double width, double height,
     finite(value, what, place);
   if (width < 0 || height < 0)
     fail(place, "the box's size is " + number_text(width) + " x " + number_text(height) +
-                    "; neither side may be below 0");
+                    "; width and height must be >= 0");
   const BoundingBox box{x, y, x + width, y + height};
   finite(box.x2, "x + width", place);
   finite(box.y2, "y + height", place);

@@ -70,7 +70,7 @@ MotLine read_line(const EvalInput& input, std::string_view text, std::size_t num
   }
   if (line.values.size() < least_columns)
     input.fail(line.place, "it has " + std::to_string(line.values.size()) +
-                               " columns of at least " + std::to_string(least_columns) +
+                               " columns, but needs at least " + std::to_string(least_columns) +
                                "; columns are frame, id, left, top, width, height, confidence");
   line.frame = whole(input, line, 0) - 1;
   line.id = whole(input, line, 1);
@@ -88,7 +88,7 @@ class MotIds {
     if (seen_[line.frame].insert(line.id).second) return;
     input.fail(line.place, "frame " + std::to_string(line.frame + 1) + " has the id " +
                                std::to_string(line.id) +
-                               " already; give each object of a frame one of its own");
+                               " already; give each object of a frame its own id");
   }
 
  private:
@@ -115,7 +115,7 @@ EvalMotFrames read_mot_truth(const std::string& path, const EvalMotClasses& clas
   input.each_line([&](std::string_view text, std::size_t number) {
     const MotLine line = read_line(input, text, number, 7);
     if (line.id < 0)
-      input.fail(line.place, "id is " + std::to_string(line.id) + "; objects have ids from 0");
+      input.fail(line.place, "id is " + std::to_string(line.id) + "; ids of objects must be >= 0");
     ids.add(input, line);
     EvalFrame& frame = frames[line.frame];
     frame.number = line.frame;

@@ -33,8 +33,8 @@ class FilePairer {
       const std::string format = format_of(arguments_.ground_truth[i]);
       formats.insert(format);
       if (formats.size() > 1)
-        throw UsageError("--ground-truth: the files are of the forms " + quote_list(formats) +
-                         "; compare files of one form at once");
+        throw UsageError("--ground-truth: the files have the formats " + quote_list(formats) +
+                         "; compare files of one format at a time");
       if (format == "coco")
         add_coco(i);
       else if (format == "mot")
@@ -55,7 +55,7 @@ class FilePairer {
     if (extension == ".txt") return "mot";
     if (extension != ".json")
       throw UsageError("--ground-truth " + path +
-                       ": its form is not known by its name; give --format coco, mot or labels");
+                       ": its name does not show its format; give --format coco, mot or labels");
     const nlohmann::json content = EvalInput(path).read_json();
     return content.is_object() && content.contains("annotations") ? "coco" : "labels";
   }
@@ -67,8 +67,8 @@ class FilePairer {
     if (records.without_box > 0)
       note(place, plural(records.without_box, "object") + " without a box left out");
     if (records.without_confidence > 0)
-      note(place, plural(records.without_confidence, "object") +
-                      " without a confidence, for which 1 is taken");
+      note(place,
+           plural(records.without_confidence, "object") + " without a confidence; 1 is used");
     return records;
   }
 
@@ -111,13 +111,12 @@ class FilePairer {
       found->second->found = std::move(record.objects);
     }
     if (unknown == records.records.size())
-      throw UsageError(arguments_.found()[place] + ": none of its " +
-                       plural(records.records.size(), "record") + " is of a frame of " +
-                       arguments_.ground_truth[place] + ", whose frames are " +
+      throw UsageError(arguments_.found()[place] + ": its records match no frame of " +
+                       arguments_.ground_truth[place] + ", which has the frames " +
                        range_of(coco.scene) + "; set --frames-by or --first-frame");
     if (unknown > 0)
       note(place,
-           plural(unknown, "record") + " of frames that the ground truth does not have, left out");
+           plural(unknown, "record") + " for frames that the ground truth does not have; left out");
   }
 
   static std::string range_of(const EvalScene& scene) {
@@ -131,7 +130,7 @@ class FilePairer {
     const std::string category = names_.empty() ? "objects" : names_.front().truth;
     if (names_.size() > 1)
       throw UsageError(
-          "--name: a MOT file has objects of one class at a time; give one name, and --mot-class");
+          "--name: a MOT file has objects of one class at a time; give one name and --mot-class");
     EvalMotFrames frames =
         read_mot_truth(arguments_.ground_truth[place], arguments_.mot_classes, category);
     if (arguments_.uses_records()) {
@@ -190,7 +189,7 @@ class FilePairer {
     }
     if (const std::size_t missing = labels.size() - found.size(); missing > 0)
       note(place, plural(missing, "image") + " of " + std::to_string(labels.size()) +
-                      " taken for nothing; they count as wrong");
+                      " got no label; they count as wrong");
   }
 
   std::map<std::string, std::string> labels_in_results(std::size_t place,
@@ -230,7 +229,7 @@ class FilePairer {
     }
     if (unknown > 0)
       note(place, plural(unknown, "record") + " after the last of " +
-                      plural(labels.size(), "image") + ", left out");
+                      plural(labels.size(), "image") + "; left out");
     return found;
   }
 

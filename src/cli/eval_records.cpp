@@ -30,9 +30,9 @@ class RecordsReader {
     const auto twice = std::ranges::adjacent_find(result_.records, {}, &EvalRecord::frame_index);
     if (twice != result_.records.end())
       input_.fail("line " + std::to_string(std::max(twice->line, std::next(twice)->line)),
-                  "frame " + std::to_string(twice->frame_index) + " is in line " +
+                  "frame " + std::to_string(twice->frame_index) + " is already in line " +
                       std::to_string(std::min(twice->line, std::next(twice)->line)) +
-                      " already; a frame has one record");
+                      "; a frame has one record");
     return std::move(result_);
   }
 
@@ -112,7 +112,7 @@ class RecordsReader {
     for (const EvalFound& found : record.objects)
       if (found.track && !seen.insert(*found.track).second)
         input_.fail(place, "two objects have the track_id " + quote(name_of(*found.track)) +
-                               "; give each object of a frame one of its own");
+                               "; give each object of a frame its own track_id");
   }
 
   std::string name_of(std::int64_t track) const {
@@ -132,11 +132,11 @@ class RecordsReader {
                           " of stream " + quote(*streams_.begin()));
     if (!wanted_.group && groups_.size() > 1)
       input_.fail("", "stream " + quote(result_.stream) + " has " + std::to_string(groups_.size()) +
-                          " groups, whose frames are counted afresh; choose one with --group");
+                          " groups, each with its own frame numbers; choose one with --group");
   }
 
   static constexpr const char* kWhatIsRead =
-      "a file of vcap run --jsonl has a record a line (docs/records.md)";
+      "expected is a file of vcap run --jsonl, with one record per line (docs/records.md)";
 
   EvalInput input_;
   const EvalRecordsWanted& wanted_;

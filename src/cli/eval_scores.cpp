@@ -34,9 +34,8 @@ class SceneScorer {
       std::vector<std::string> texts;
       for (const EvalName& name : chosen) texts.push_back(name.truth);
       throw InvalidArgument(ErrorCode::invalid_argument,
-                            arguments_.ground_truth.front() + ": no object of " +
-                                quote_list(texts) +
-                                " has to be found; check the file, --name and --mot-class");
+                            arguments_.ground_truth.front() + ": it has no object to find of " +
+                                quote_list(texts) + "; check the file, --name and --mot-class");
     }
   }
 
@@ -52,7 +51,7 @@ class SceneScorer {
                          "there are " + quote_list(paired_.categories) +
                          suggestion(name.truth, paired_.categories) +
                          "; write NAME=CATEGORY if records "
-                         "call it by another name");
+                         "use another name");
       // In scenes of MOT, both sides have the category's name already.
       chosen.push_back({paired_.is_mot ? name.truth : name.found, name.truth});
     }
@@ -115,7 +114,7 @@ class SceneScorer {
     }
     if (untracked > 0)
       report_.notes.push_back(plural(untracked, "object") + " found as " + quote(name.found) +
-                              " without a track, left out of the figures of tracking");
+                              " without a track; left out of the tracking figures");
     scored.tracking = std::move(all);
   }
 
@@ -164,12 +163,12 @@ class SceneScorer {
         }
       if (!present.empty() && left_out.size() == present.size())
         throw UsageError(arguments_.found()[i] + ": its objects have the names " +
-                         quote_list(present) + ", and the ground truth the categories " +
+                         quote_list(present) + ", but the ground truth has the categories " +
                          quote_list(paired_.categories) + "; pair them with --name NAME=CATEGORY");
       if (!names_.empty()) continue;  // the others are left out on purpose
       for (const auto& [name, count] : left_out)
-        note(i, plural(count, "object") + " of the name " + quote(name) +
-                    ", which is no category, left out");
+        note(i, plural(count, "object") + " named " + quote(name) +
+                    ", which is not a category; left out");
     }
   }
 

@@ -6,7 +6,7 @@
 namespace vcap::cli {
 
 const char* const kExitCodesHelp =
-    "Exit codes: 0 done, 1 failed while running, 2 usage, 3 invalid capsule, 4 incompatible "
+    "Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 invalid capsule, 4 incompatible "
     "capsule, 5 no device, 6 source, 7 output, 8 resource.";
 
 int exit_code_of(const std::exception& error) noexcept {

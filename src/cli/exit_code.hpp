@@ -10,7 +10,7 @@ namespace vcap::cli {
 enum ExitCode : int {
   kDone = 0,
   kFailed = 1,  ///< something failed while running
-  kUsage = 2,   ///< an impossible command line, whatever the files contain
+  kUsage = 2,   ///< an invalid command line, for any content of the files
   kInvalidCapsule = 3,
   kIncompatibleCapsule = 4,
   kNoDevice = 5,
@@ -21,7 +21,7 @@ enum ExitCode : int {
   kKilled = 130,
 };
 
-/// An impossible command line; the message says what to write instead.
+/// An invalid command line; the message says what to write instead.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -74,9 +74,9 @@ void print(const Manifest& manifest, std::ostream& out) {
   out << "format    " << manifest.format_version << ", plugin API " << manifest.api_version << '\n';
   if (!info.options.empty()) out << "options\n";
   print_options(info.options, out);
-  print_schema("config, given where it is loaded", info.config_schema, out);
+  print_schema("config, given when it is loaded", info.config_schema, out);
   print_schema("config of a stream", info.stream_config_schema, out);
-  if (!info.resources.empty()) out << "resources, fetched where it is loaded\n";
+  if (!info.resources.empty()) out << "resources, fetched when it is loaded\n";
   for (const Resource& resource : info.resources)
     out << "  " << resource.name << "  " << resource.size << " bytes  sha256 " << resource.sha256
         << "  " << resource.url << '\n';
@@ -117,7 +117,7 @@ int inspect(const InspectArguments& arguments) {
   for (std::string line; std::getline(text, line);) std::cout << printable(line) << '\n';
   if (arguments.verify)
     std::cout << "verified: size and SHA-256 of all " << manifest.files.size()
-              << " files are as the manifest says\n";
+              << " files match the manifest\n";
   return kDone;
 }
 
@@ -126,11 +126,11 @@ int inspect(const InspectArguments& arguments) {
 void add_inspect(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command =
-      app.add_subcommand("inspect", "Shows what a capsule says of itself; runs none of its code");
+      app.add_subcommand("inspect", "Shows the description of a capsule; runs none of its code");
   command->add_option("capsule", arguments->capsule, "The capsule")->required();
   command->add_flag("--json", arguments->as_json,
-                    "The manifest as JSON; where the capsule is not right, what is wrong: code, "
-                    "stage, entry, detail");
+                    "The manifest as JSON; for an invalid capsule, the error: code, stage, entry, "
+                    "detail");
   command->add_flag("--verify", arguments->verify,
                     "Check every file against the manifest's size and SHA-256");
   add_access_options(*command, arguments->access);

@@ -32,7 +32,7 @@ int make_signing_key(const std::string& name) {
     throw;
   }
   std::cout << "key " << key.public_key().id().to_string() << ": keep " << secret_path
-            << " secret, it signs; give " << public_path << " to those who are to trust it\n";
+            << " secret, since it signs; give " << public_path << " to those who should trust it\n";
   return kDone;
 }
 
@@ -40,7 +40,7 @@ int make_encryption_key(const std::string& name) {
   const std::string path = name + ".key";
   EncryptionKey::generate().save(path);
   std::cout << "encryption key: keep " << path
-            << " secret; who has it can read the capsules, and make others\n";
+            << " secret; anyone who has it can read the capsules and make new ones\n";
   return kDone;
 }
 

@@ -74,17 +74,18 @@ int pack(const PackArguments& arguments) {
 
 void add_pack(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<PackArguments>();
-  CLI::App* command = app.add_subcommand("pack", "Makes a capsule of a built plugin and its files");
+  CLI::App* command =
+      app.add_subcommand("pack", "Makes a capsule from a built plugin and its files");
   command
       ->add_option("--library", arguments->libraries,
                    "The plugin; without PLATFORM, it is for this machine (" +
-                       std::string(platform()) + "). Its description is read by running it.")
+                       std::string(platform()) + "). Its code is run to read its description.")
       ->type_name("[PLATFORM=]PATH")
       ->allow_extra_args(false)
       ->required();
   command
       ->add_option("--file", arguments->files,
-                   "Another file, such as a model; NAME is what the capsule knows it by")
+                   "Another file, such as a model; NAME is its name in the capsule")
       ->type_name("[NAME=]PATH")
       ->allow_extra_args(false);
   command->add_option("--output", arguments->output, "The capsule to write, such as detector.cap")

@@ -49,7 +49,8 @@ Sampler parse_ranges(const std::string& text) {
   for (const std::string& part : at_commas(text)) {
     const auto dash = part.find('-');
     if (dash == std::string::npos)
-      throw UsageError(argument + ": \"" + part + "\" is no range; write FIRST-END, such as 0-100");
+      throw UsageError(argument + ": \"" + part +
+                       "\" is not a range; write FIRST-END, such as 0-100");
     ranges.push_back(
         {to_frame(part.substr(0, dash), argument), to_frame(part.substr(dash + 1), argument)});
   }
@@ -70,26 +71,27 @@ std::size_t parse_slices(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, failed] = std::from_chars(text.data(), end, number);
   if (failed != std::errc() || stop != end || number < 1)
-    throw UsageError("--slices " + text + ": give auto, off, or how many there are to be");
+    throw UsageError("--slices " + text + ": give auto, off, or the number of slices");
   return number;
 }
 
 void PartArguments::add_to(CLI::App& command) {
   CLI::Option* ranges = command.add_option_function<std::string>(
       "--ranges", [this](const std::string& text) { select = parse_ranges(text); },
-      "Gives the records of these frames of stored sources alone, as a run over all frames would "
-      "have them: 0-100,500-600, without frames 100 and 600");
+      "Gives only the records of these frames of stored sources; they are the same as in a run "
+      "over "
+      "all frames: 0-100,500-600 (without frames 100 and 600)");
   ranges->type_name("FIRST-END,…");
   command
       .add_option_function<std::string>(
           "--frames", [this](const std::string& text) { select = parse_frames(text); },
-          "The same of single frames: 0,10,25")
+          "The same for single frames: 0,10,25")
       ->type_name("N,…")
       ->excludes(ranges);
   command
       .add_option_function<std::string>(
           "--slices", [this](const std::string& text) { slices = parse_slices(text); },
-          "Cuts stored sources into slices that run at once, where the capsules' states allow it; "
+          "Cuts stored sources into slices that run in parallel, if the capsules' states allow it; "
           "the records are the same")
       ->type_name("auto|N|off");
 }

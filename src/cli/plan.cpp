@@ -43,8 +43,9 @@ int show_plan(const PlanArguments& arguments) {
 void add_plan(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* command = app.add_subcommand(
-      "plan", "Shows in which order capsules would see a frame, and why; runs none of their code");
-  command->add_option("--capsule", arguments->capsules, "A capsule; once for each")
+      "plan",
+      "Shows the order in which capsules would get a frame, and why; runs none of their code");
+  command->add_option("--capsule", arguments->capsules, "A capsule; may be repeated")
       ->type_name("PATH")
       ->allow_extra_args(false)
       ->required();

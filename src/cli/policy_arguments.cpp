@@ -49,7 +49,7 @@ QuarantinePolicy parse_quarantine(const std::string& text, const std::string& op
     if (right) *times[i - 1] = to_time(seconds);
   }
   if (!right)
-    throw UsageError(option + " " + text + " is not of the form " + kQuarantineForm +
+    throw UsageError(option + " " + text + " does not have the form " + kQuarantineForm +
                      " with N from 1 to 1000000 and times from 0.001 to 86400 seconds, such as "
                      "3:10:30");
   return policy;
@@ -58,7 +58,7 @@ QuarantinePolicy parse_quarantine(const std::string& text, const std::string& op
 void PolicyArguments::add_to(CLI::App& command) {
   command
       .add_option("--capsule-deadline", capsule_deadline,
-                  "Lets a frame go on without a capsule that takes longer over it")
+                  "A frame continues without a capsule that takes longer than this")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, kLongest));
   const auto add_quarantine = [&command](const char* option, QuarantinePolicy& policy,
@@ -70,22 +70,26 @@ void PolicyArguments::add_to(CLI::App& command) {
             help)
         ->type_name(kQuarantineForm);
   };
-  add_quarantine("--quarantine", quarantine,
-                 "Leaves a capsule out of a stream for PAUSE (30) seconds once it has failed on N "
-                 "of its frames within WITHIN (10) seconds");
-  add_quarantine("--quarantine-all", quarantine_of_all,
-                 "Leaves a capsule out of all streams once it has failed on N frames of all of "
-                 "them together");
+  add_quarantine(
+      "--quarantine", quarantine,
+      "Leaves a capsule out of a stream for PAUSE (default 30) seconds after it has failed on "
+      "N of its frames within WITHIN (default 10) seconds");
+  add_quarantine(
+      "--quarantine-all", quarantine_of_all,
+      "Leaves a capsule out of all streams after it has failed on N frames, counted over "
+      "all streams");
   command
-      .add_option("--frames-in-flight", frames_in_flight,
-                  "Bounds the frames that all streams together work on, beside one of each")
+      .add_option(
+          "--frames-in-flight", frames_in_flight,
+          "The maximum number of frames in flight over all streams, besides one of each stream")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
   command
-      .add_option("--overflow", overflow,
-                  "What happens where a source is faster than the capsules: it waits (stored "
-                  "sources do by default), or the stream drops its oldest frames (live sources "
-                  "do), or its newest; each drop is counted and told of")
+      .add_option(
+          "--overflow", overflow,
+          "If a source is faster than the capsules: it waits (default for stored sources), or "
+          "the stream drops its oldest frames (default for live sources) or its newest; "
+          "drops are counted and reported")
       ->type_name("wait|drop-oldest|drop-newest")
       ->transform(CLI::CheckedTransformer(std::map<std::string, OverflowPolicy>{
                                               {"wait", OverflowPolicy::wait},
@@ -94,7 +98,7 @@ void PolicyArguments::add_to(CLI::App& command) {
                       .description(""));
   command
       .add_option("--keep-every", keep_every,
-                  "Looks at every N-th frame only, of live sources too, and tells of the others "
+                  "Analyses only every N-th frame, also of live sources, and reports the others "
                   "as drops")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));

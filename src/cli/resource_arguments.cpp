@@ -6,7 +6,7 @@ namespace vcap::cli {
 void ResourceArguments::add_to(CLI::App& command, const std::string& cache_name) {
   command
       .add_option(cache_name, cache,
-                  "Where fetched resources are kept, instead of $VCAP_CACHE or ~/.cache/vcap")
+                  "The folder for fetched resources, instead of $VCAP_CACHE or ~/.cache/vcap")
       ->type_name("FOLDER");
   command
       .add_option("--mirror", mirror,
@@ -14,7 +14,7 @@ void ResourceArguments::add_to(CLI::App& command, const std::string& cache_name)
                   "does")
       ->type_name("URL");
   command.add_flag("--offline", offline,
-                   "Fetch nothing, as VCAP_OFFLINE=1 does; say which file is missing where");
+                   "Fetch nothing, as VCAP_OFFLINE=1 does; report which file is missing where");
 }
 
 ResourceOptions ResourceArguments::options() const {

@@ -33,13 +33,14 @@ namespace {
 
 constexpr const char* kHelp =
     "Each source is a video file, a webcam's index, an rtsp or http(s) URL, a folder of images or "
-    "a glob of them, and becomes a stream, named after it.\n"
-    "A frame on which a capsule fails is recorded with its error, and the stream goes on. Exit "
-    "code 1 means that a stream ended early for another reason than its source or output, or that "
-    "a capsule failed on every frame.\n"
-    "Ctrl-C or SIGTERM stops the sources, finishes the files and the summary, and is no failure; "
-    "a second one ends at once, and finishes no file (exit code 130). Of a job (--job, --out) it "
-    "leaves the rest to the next time, and exit code 1 means that not all videos are done.";
+    "a glob of images, and becomes a stream with its name.\n"
+    "If a capsule fails on a frame, the record has its error, and the stream continues. Exit code "
+    "1 means that a stream ended early for a reason other than its source or output, or that a "
+    "capsule failed on every frame.\n"
+    "Ctrl-C or SIGTERM stops the sources and finishes the files and the summary; this is not a "
+    "failure. A second one ends at once and finishes no file (exit code 130). A stopped job "
+    "(--job, "
+    "--out) continues at the next run; its exit code 1 means that not all videos are done.";
 
 struct RunArguments {
   std::vector<std::string> capsules;
@@ -206,7 +207,7 @@ int run(const RunArguments& arguments) {
   bool lost_calls = false;
   const int exit_code = run(arguments, lost_calls);
   if (lost_calls) {
-    Console::shared().line("vcap: ends without waiting for calls that do not come back");
+    Console::shared().line("vcap: ends without waiting for calls that do not return");
     std::cout << std::flush;
     std::quick_exit(exit_code);
   }
@@ -226,15 +227,16 @@ void add_video_options(CLI::App& command, VideoEncoding& encoding) {
       .add_option_function<std::string>(
           "--video-codec",
           [&encoding](const std::string& name) { encoding.codec = video_codec(name); },
-          "What the clips of --video are compressed with; h264 is the default, and mjpeg in .avi. "
-          ".mp4 takes all but mjpeg, .avi only mpeg4 and mjpeg")
+          "The codec of the clips of --video (default: h264, in .avi mjpeg). .mp4 supports all but "
+          "mjpeg, .avi only mpeg4 and mjpeg")
       ->type_name("h264|h265|vp9|av1|mpeg4|mjpeg")
       ->check(CLI::IsMember({"h264", "h265", "vp9", "av1", "mpeg4", "mjpeg"}).description(""))
       ->needs("--video");
   command
       .add_option(
           "--video-quality", encoding.quality,
-          "Constant quality of the clips; lower is better and larger: 0 to 51 for h264 "
+          "Constant quality of the clips; lower gives better pictures and larger files: 0 to 51 "
+          "for h264 "
           "(default 23) and h265 (28), 0 to 63 for vp9 (32) and av1 (35), 1 to 31 for mpeg4 "
           "and mjpeg (4)")
       ->type_name("N")
@@ -253,44 +255,43 @@ void add_run(CLI::App& app, Action& chosen) {
   const auto path = [command](const char* name, std::string& value, const char* help) {
     command->add_option(name, value, help)->type_name("PATH");
   };
-  repeated("--capsule", arguments->capsules, "A capsule; once for each, in any order", "PATH");
-  repeated("--source", arguments->sources, "Where frames come from; once for each stream",
-           "SOURCE");
+  repeated("--capsule", arguments->capsules, "A capsule; may be repeated, in any order", "PATH");
+  repeated("--source", arguments->sources,
+           "A source of frames, which becomes a stream; may be repeated", "SOURCE");
   arguments->bulk.add_to(*command);
   repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
-  repeated("--config", arguments->configs, "What a capsule is configured with when it is loaded",
+  repeated("--config", arguments->configs, "The config that a capsule gets when it is loaded",
            "CAPSULE=JSON|@FILE");
   repeated("--stream-option", arguments->streams.options,
            "Sets an option of a capsule for one stream only", "STREAM:CAPSULE.NAME=VALUE");
   repeated(
       "--stream-config", arguments->streams.configs,
-      "What a stream's state in a capsule is configured with; where no stream is named, that of "
-      "all that have none of their own",
+      "The config of a stream's state in a capsule; without STREAM, for all streams that have no "
+      "config of their own",
       "[STREAM:]CAPSULE=JSON|@FILE");
   repeated("--stream-capsules", arguments->streams.capsules,
-           "Sends a stream through these capsules alone", "STREAM=CAPSULE,CAPSULE");
+           "Sends a stream only through these capsules", "STREAM=CAPSULE,CAPSULE");
   command->add_flag("--leave-out", arguments->leave_out,
                     "Leaves out capsules that cannot run with the others, and says why");
   arguments->policies.add_to(*command);
   add_access_options(*command, arguments->access);
   path("--jsonl", arguments->outputs.jsonl,
-       "Writes one JSON record a line for each frame; \"-\" is standard output");
+       "Writes one JSON record per frame and line; \"-\" is standard output");
   path("--video", arguments->outputs.video,
-       "Writes the frames with what was found drawn on them, as .mp4, .mkv or .avi; with several "
-       "sources, one clip each, NAME-STREAM.EXTENSION");
+       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
+       "sources, one clip for each, NAME-STREAM.EXTENSION");
   add_video_options(*command, arguments->outputs.encoding);
-  path("--summary", arguments->outputs.summary, "Writes the summary there too");
+  path("--summary", arguments->outputs.summary, "Also writes the summary to this file");
   path("--trace", arguments->outputs.trace,
-       "Writes where the time of frames went, for https://ui.perfetto.dev");
+       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
   command
       ->add_option_function<std::string>(
           "--when-output-fails",
           [arguments](const std::string& what) {
             if (what == "skip") arguments->outputs.failure = SinkFailurePolicy::skip;
           },
-          "What happens where --jsonl or --video cannot be written: end (the default) ends the "
-          "streams that write there; skip goes on without the records that are lost, and counts "
-          "them in the summary")
+          "If --jsonl or --video cannot be written: end (the default) ends the streams that write "
+          "there; skip continues without the lost records, and counts them in the summary")
       ->type_name("end|skip")
       ->check(CLI::IsMember({"end", "skip"}).description(""));
   command
@@ -299,16 +300,17 @@ void add_run(CLI::App& app, Action& chosen) {
           [arguments](const std::string& what) {
             if (what == "drop") arguments->outputs.when_slow = SinkOverflowPolicy::drop_oldest;
           },
-          "What happens where --jsonl or --video takes records more slowly than they come, or not "
-          "at all: wait (the default) holds up the streams; drop goes on without the oldest of "
-          "more than 64 records that wait, and counts them in the summary")
+          "If --jsonl or --video is slower than the streams, or hangs: wait (the default) makes "
+          "the "
+          "streams wait; drop drops the oldest if more than 64 records wait, and counts the drops "
+          "in the summary")
       ->type_name("wait|drop")
       ->check(CLI::IsMember({"wait", "drop"}).description(""));
   command
       ->add_option("--metrics", arguments->metrics,
-                   "Offers what streams, capsules and devices are doing to Prometheus, at "
-                   "http://HOST:PORT/metrics, without a password; HOST is 127.0.0.1 where it is "
-                   "left out, port 0 any that is free")
+                   "Serves metrics of streams, capsules and devices for Prometheus, at "
+                   "http://HOST:PORT/metrics, without a password; default HOST: 127.0.0.1; port 0: "
+                   "any free port")
       ->type_name("HOST:PORT");
   arguments->resources.add_to(*command, "--resource-cache");
   arguments->range.add_to(*command);

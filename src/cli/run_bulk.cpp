@@ -128,7 +128,7 @@ void print(const JobReport& report, std::ostream& out) {
   }
   if (report.left > 0) print_label(out, "left") << report.left << '\n';
   if (report.left > 0 || !report.failed.empty())
-    out << "the same command goes on from what is stored\n";
+    out << "run the same command to continue from the stored results\n";
   out << std::flush;
 }
 
@@ -138,12 +138,12 @@ void BulkArguments::add_to(CLI::App& command) {
   command
       .add_option("--job", job,
                   "Runs the job that this JSON file describes: many videos, several at once, each "
-                  "with outputs of its own. Run again, it goes on where it was broken off")
+                  "with its own outputs. An interrupted job resumes at the next run")
       ->type_name("PATH");
   command
       .add_option("--out", out,
                   "Makes a job of the sources, which are videos, folders of videos or globs of "
-                  "them, and writes NAME.jsonl and NAME.txt for each video into this folder")
+                  "videos, and writes NAME.jsonl and NAME.txt for each video into this folder")
       ->type_name("FOLDER");
 }
 
@@ -154,10 +154,10 @@ void BulkArguments::check(const CLI::App& command) const {
     if (option->count() == 0 || name == chosen || is_among(kWithJob, name)) continue;
     if (job.empty() && is_among(kWithOut, name)) continue;
     throw CLI::ValidationError(
-        chosen, name + " is not for it; " +
-                    (!is_among(kInJobFile, name) ? "leave it out, jobs have no such thing"
-                     : job.empty()               ? "write a job file (--job)"
-                                                 : "the job file says such things"));
+        chosen, name + " cannot be combined with it; " +
+                    (!is_among(kInJobFile, name) ? "leave it out, jobs do not have it"
+                     : job.empty()               ? "set it in a job file (--job)"
+                                                 : "set it in the job file"));
   }
 }
 
@@ -175,7 +175,7 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources,
              {.on_stop =
                   [&stopping] {
                     stopping.request_stop();
-                    Console::shared().line("vcap: stopping; what is stored stays");
+                    Console::shared().line("vcap: stopping; stored results are kept");
                   },
               .progress = [&log](auto elapsed) { return log.progress(elapsed); }});
   print(report, std::cout);

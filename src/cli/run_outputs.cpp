@@ -44,7 +44,7 @@ void RunOutputs::check_free(const std::string& path) {
   const bool shared = fs::exists(path, unknown) && !fs::is_regular_file(path, unknown);
   const std::string name = fs::absolute(path).lexically_normal().string();
   if (!shared && std::find(names_.begin(), names_.end(), name) != names_.end())
-    throw UsageError("output " + path + " is given twice; give each output a name of its own");
+    throw UsageError("output " + path + " is given twice; give each output its own name");
   names_.push_back(name);
 }
 

@@ -55,7 +55,7 @@ void RunStreams::run(Pipeline& pipeline, StopSignal& stop) {
       stop,
       {.on_stop =
            [&pipeline] {
-             Console::shared().line("vcap: stopping; once more ends at once, without files");
+             Console::shared().line("vcap: stopping; a second signal ends at once, without files");
              pipeline.stop();
            },
        .progress = [this](std::chrono::duration<double> elapsed) { return progress(elapsed); }});

@@ -43,7 +43,7 @@ class RunStreams {
   std::string progress(std::chrono::duration<double> elapsed) const;
 
   std::vector<std::unique_ptr<Entry>> entries_;
-  std::optional<std::int64_t> expected_frames_ = 0;  ///< absent if a source does not tell
+  std::optional<std::int64_t> expected_frames_ = 0;  ///< absent if a source does not know
   std::vector<StreamReport> reports_;
   bool stopped_ = false;
 };

@@ -16,7 +16,7 @@ void add_sign(CLI::App& app, Action& chosen) {
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
-      app.add_subcommand("sign", "Signs a capsule; it has room for signatures by two keys");
+      app.add_subcommand("sign", "Signs a capsule; it can have signatures by two keys");
   command->add_option("capsule", arguments->capsule, "The capsule, which is not encrypted")
       ->required();
   command->add_option("--key", arguments->key, "The secret key, as `vcap keygen` makes it")

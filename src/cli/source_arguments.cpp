@@ -15,7 +15,7 @@ std::chrono::nanoseconds to_time(double seconds, const char* option) {
   // A greater time is beyond any clip, and beyond the range of nanoseconds.
   if (!(std::abs(seconds) <= 1e9))
     throw UsageError(std::string(option) + " " + number_text(seconds) +
-                     " is no time within a clip, in seconds");
+                     " is not a time within a clip, in seconds");
   return std::chrono::nanoseconds(std::llround(seconds * 1e9));
 }
 
@@ -25,38 +25,38 @@ void SourceArguments::add_to(CLI::App& command) {
   command
       .add_option(
           "--start", start,
-          "Begins with the first frame at or after that time; of stored sources, as are the "
-          "next three")
+          "Begins with the first frame at or after that time; only for stored sources, like the "
+          "next three options")
       ->type_name("SECONDS");
   command.add_option("--end", end, "Ends before the first frame at or after that time")
       ->type_name("SECONDS");
-  command.add_option("--stride", stride, "Takes every N-th frame only")->type_name("N");
-  command.add_option("--loop", loop, "Goes through it N times; 0: until stopped")->type_name("N");
+  command.add_option("--stride", stride, "Takes only every N-th frame")->type_name("N");
+  command.add_option("--loop", loop, "Plays the source N times; 0: until stopped")->type_name("N");
   command
       .add_option("--reconnect", reconnect,
-                  "Connects to a lost camera again up to N times in a row without a frame; "
-                  "without limit where it is not given")
+                  "The number of attempts to reconnect to a lost camera, in a row without a frame "
+                  "(default: no limit)")
       ->type_name("N");
   command
       .add_option("--silence-limit", silence_limit,
-                  "So long without data from the network is the end of a connection")
+                  "A network connection without data for this long counts as lost")
       ->type_name("SECONDS")
       ->capture_default_str();
   command.add_flag("--connect-later", connect_later,
-                   "Starts without the cameras at URLs and connects to each as after a loss, so "
-                   "that one which is off holds up and ends nothing");
+                   "Does not wait for cameras at URLs; connects to each as after a loss, so that a "
+                   "camera that is off neither delays nor ends anything");
   add_hwaccel_to(command, hwaccel);
   command
       .add_option("--decoder-threads", decoder_threads,
-                  "Decodes each video by at most N threads, 1 being the one that reads it; by as "
-                  "many as cores and other videos leave where it is not given")
+                  "The maximum number of threads that decode one video; 1: only the reading thread "
+                  "(default: as many as the cores and the other videos leave)")
       ->type_name("N");
 }
 
 void SourceArguments::add_hwaccel_to(CLI::App& command, bool& hwaccel) {
   command.add_flag("--hwaccel", hwaccel,
-                   "Decodes videos by hardware where this machine has some for them; pixels may "
-                   "differ slightly from software's");
+                   "Decodes videos in hardware if this machine supports it; pixels may differ "
+                   "slightly from those of software");
 }
 
 SourceOptions SourceArguments::options() const {

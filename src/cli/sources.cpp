@@ -96,11 +96,11 @@ int probe(const SourcesArguments& arguments) {
 void add_sources(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<SourcesArguments>();
   CLI::App* command =
-      app.add_subcommand("sources", "Lists this machine's webcams, or tells what sources are");
+      app.add_subcommand("sources", "Lists this machine's webcams, or describes sources");
   command
       ->add_option("name", arguments->names,
-                   "A file, a webcam's index, a URL, a folder of images or a glob of them, which "
-                   "is opened to see what it is")
+                   "A file, a webcam's index, a URL, a folder of images or a glob of images, which "
+                   "is opened and described")
       ->type_name("SOURCE");
   command->add_flag("--json", arguments->as_json, "As a JSON array, in the order of the names");
   SourceArguments::add_hwaccel_to(*command, arguments->hwaccel);

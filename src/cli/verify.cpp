@@ -31,17 +31,17 @@ void add_verify(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<VerifyArguments>();
   arguments->access.require_signature = true;
   CLI::App* command = app.add_subcommand(
-      "verify", "Tells who signed a capsule; fails unless it is one of the keys given");
+      "verify", "Shows who signed a capsule; fails unless it is one of the given keys");
   command->add_option("capsule", arguments->capsule, "The capsule")->required();
   command
       ->add_option("--key", arguments->access.trusted_keys,
-                   "A public key that may have signed it; once for each")
+                   "A public key that may have signed it; may be repeated")
       ->type_name("PATH")
       ->allow_extra_args(false)
       ->required();
   command
       ->add_option("--revoked", arguments->access.revoked_keys,
-                   "The id of a key whose signatures count no more")
+                   "The id of a revoked key, whose signatures are not valid any more")
       ->type_name("ID")
       ->allow_extra_args(false);
   add_key_options(*command, arguments->access.key);

@@ -35,9 +35,9 @@ constexpr std::chrono::milliseconds kFirstWait{500};
 constexpr std::chrono::milliseconds kLongestWait{30'000};
 
 /// A failure that another try may fix.
-class PassingFailure : public ResourceFailure {
+class TemporaryFailure : public ResourceFailure {
  public:
-  explicit PassingFailure(const std::string& reason)
+  explicit TemporaryFailure(const std::string& reason)
       : ResourceFailure(ErrorCode::resource_unavailable, reason) {}
 };
 
@@ -124,7 +124,7 @@ class Transfer {
   void take_part(std::span<const std::byte> part);
   void begin_body();
   void check_range();
-  void start_anew();
+  void restart();
   void judge(CURLcode code);
 
   const Download& what_;
@@ -144,7 +144,7 @@ Transfer::Transfer(const Download& what, const ResourceOptions& options, const s
   const off_t end = ::lseek(what.fd, 0, SEEK_END);
   offset_ = end > 0 ? static_cast<std::uint64_t>(end) : 0;
   // A local file is copied from the start: that is no slower than continuing it.
-  if (offset_ > what.size || is_file()) start_anew();
+  if (offset_ > what.size || is_file()) restart();
 
   static const std::string agent = "vcap/" + std::string(vcap::version());
   set(CURLOPT_URL, url_.c_str());
@@ -170,7 +170,7 @@ long Transfer::status() const {
   return is_file() ? 200 : status;
 }
 
-void Transfer::start_anew() {
+void Transfer::restart() {
   offset_ = 0;
   if (::ftruncate(what_.fd, 0) != 0 || ::lseek(what_.fd, 0, SEEK_SET) != 0)
     throw ResourceFailure(ErrorCode::resource_cache, "cannot write " + what_.path + ": " +
@@ -200,7 +200,7 @@ void Transfer::take_part(std::span<const std::byte> part) {
   if (!has_begun_) begin_body();
   if (part.size() > what_.size - offset_)
     throw mismatch("the server sends more than the " + std::to_string(what_.size) +
-                   " bytes that the capsule names");
+                   " bytes that the capsule declares");
   if (!write_all(what_.fd, part)) {
     const int error = errno;
     throw ResourceFailure(ErrorCode::resource_cache, "cannot write " + what_.path + ": " +
@@ -216,13 +216,13 @@ void Transfer::begin_body() {
   if (status() == 206)
     check_range();
   else if (offset_ > 0)
-    start_anew();  // the server does not support ranges
+    restart();  // the server does not support ranges
   curl_off_t length = -1;
   curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
   if (length < 0) return;  // unknown
   const std::uint64_t whole = offset_ + static_cast<std::uint64_t>(length);
   if (whole != what_.size)
-    throw mismatch("the server has " + std::to_string(whole) + " bytes, the capsule names " +
+    throw mismatch("the server has " + std::to_string(whole) + " bytes, but the capsule declares " +
                    std::to_string(what_.size));
 }
 
@@ -232,8 +232,8 @@ void Transfer::check_range() {
       curl_easy_header(easy_.get(), "Content-Range", 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
   const std::string expected = "bytes " + std::to_string(offset_) + "-";
   if (asked_for_rest_ && is_there && std::string_view(header->value).starts_with(expected)) return;
-  start_anew();
-  throw PassingFailure("the server answered with another part of the file than was asked for");
+  restart();
+  throw TemporaryFailure("the server answered with a different part of the file than requested");
 }
 
 std::optional<std::string> Transfer::run() {
@@ -256,21 +256,21 @@ void Transfer::judge(CURLcode code) {
   if (code != CURLE_OK) {
     const std::string words =
         curls_words_[0] != '\0' ? curls_words_.data() : curl_easy_strerror(code);
-    if (may_pass(code)) throw PassingFailure(words);
+    if (may_pass(code)) throw TemporaryFailure(words);
     unavailable(words);
   }
   const long number = status();
   if (number == 416 && asked_for_rest_) {
-    start_anew();
-    throw PassingFailure("the server has no such part of the file");
+    restart();
+    throw TemporaryFailure("the server has no such part of the file");
   }
   if (number == 408 || number == 429 || number >= 500)
-    throw PassingFailure("the server answered " + std::to_string(number));
+    throw TemporaryFailure("the server answered " + std::to_string(number));
   if (!is_success(number)) return;
   if (!has_begun_) begin_body();  // the body was empty
   if (offset_ != what_.size)
-    throw mismatch("the server sent " + std::to_string(offset_) + " bytes, the capsule names " +
-                   std::to_string(what_.size));
+    throw mismatch("the server sent " + std::to_string(offset_) +
+                   " bytes, but the capsule declares " + std::to_string(what_.size));
 }
 
 std::string_view scheme_of(std::string_view url) { return url.substr(0, url.find(':')); }
@@ -305,7 +305,7 @@ void download_with_retries(const Download& what, const ResourceOptions& options)
   for (int attempt = 1;; ++attempt) {
     try {
       return fetch_once(what, options);
-    } catch (const PassingFailure& failure) {
+    } catch (const TemporaryFailure& failure) {
       if (attempt >= options.attempts)
         unavailable(std::string(failure.what()) + " (the last of " +
                     std::to_string(options.attempts) + " tries); try again later");

@@ -25,7 +25,7 @@ std::string mapped(std::string_view text, utf8proc_option_t how) {
                    static_cast<utf8proc_ssize_t>(text.size()), &bytes,
                    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | how));
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(bytes, &std::free);
-  if (size < 0) throw std::bad_alloc();  // it was checked before to be UTF-8
+  if (size < 0) throw std::bad_alloc();  // the text was checked to be UTF-8
   return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
@@ -84,10 +84,10 @@ std::string folded_name(std::string_view name) {
 std::string entry_name_fault(std::string_view name) {
   if (name.empty()) return "is empty";
   if (std::string fault = text_fault(name); !fault.empty()) return fault;
-  if (name.find('\\') != name.npos) return "has a backslash; folders are parted by '/'";
+  if (name.find('\\') != name.npos) return "has a backslash; separate folders by '/'";
   if (name.front() == '/') return "is an absolute path";
   if (name.size() >= 2 && name[1] == ':') return "begins with a drive";
-  if (name.back() == '/') return "is a folder; a capsule holds files alone";
+  if (name.back() == '/') return "is a folder; a capsule may only contain files";
 
   std::size_t components = 0;
   for (std::size_t begin = 0; begin <= name.size();) {
@@ -106,7 +106,7 @@ std::string entry_names_fault(const std::vector<std::string_view>& names) {
   for (const std::string_view name : names) {
     const auto [place, is_new] = seen.emplace(folded_name(name), name);
     if (is_new) continue;
-    if (place->second == name) return quote(name) + " is there twice";
+    if (place->second == name) return quote(name) + " occurs twice";
     return quote(place->second) + " and " + quote(name) + " differ only in case";
   }
   for (const auto& [key, name] : seen) {

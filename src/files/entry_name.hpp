@@ -11,10 +11,10 @@ namespace vcap {
 
 /// The fault of an entry's name, such as `has the component ".."`; empty if there is none.
 ///
-/// A valid name is UTF-8 in Unicode normal form NFC, with components separated by '/'. It means and
-/// shows the same on every system: no absolute path, drive, backslash, control character or mark
-/// that changes the direction of text; no empty, "." or ".." component; no component over 255
-/// bytes; at most 8 components. Thread-safe.
+/// A valid name is UTF-8 in Unicode normal form NFC, with components separated by '/'. It has the
+/// same meaning and look on every system: it has no absolute path, drive, backslash, control
+/// character or mark that changes the direction of text. No component is empty, "." or "..", or
+/// over 255 bytes. There are at most 8 components. Thread-safe.
 VCAP_EXPORT std::string entry_name_fault(std::string_view name);
 
 /// The fault of valid names together: two that some file system considers equal, or a file that is

@@ -50,7 +50,7 @@ OutputFile::OutputFile(fs::path path, Target target) : path_(std::move(path)), w
   }
   // A rename would replace a device, such as /dev/full, by a file.
   if (target == Target::regular_file)
-    fail_open(path_, "is there and is no regular file; give another path");
+    fail_open(path_, "exists and is not a regular file; give another path");
   descriptor_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
   if (!descriptor_) fail_open(path_, "cannot be written: " + error_text(errno));
 }
@@ -60,7 +60,7 @@ void OutputFile::create_hidden() {
   std::error_code unknown;
   if (!fs::is_directory(folder, unknown))
     fail_open(path_,
-              "cannot be created: there is no folder " + folder.string() + "; create it first");
+              "cannot be created: folder " + folder.string() + " does not exist; create it first");
   // A name exists only if an earlier process with this id left it behind.
   do {
     written_at_ = hidden_name(path_);
@@ -78,10 +78,10 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail_write(int error) const {
-  throw OutputError(
-      ErrorCode::output_write,
-      "output " + path_.string() + " cannot be written further: " + error_text(error) +
-          "; make room or choose another place" + (undo_ ? "" : " (what was written is not kept)"));
+  throw OutputError(ErrorCode::output_write,
+                    "output " + path_.string() + " cannot be written further: " +
+                        error_text(error) + "; free some space or choose another path" +
+                        (undo_ || !temporary_ ? "" : " (the unfinished file is removed)"));
 }
 
 void OutputFile::write(std::string_view text) {

@@ -15,14 +15,14 @@ namespace vcap {
 /// A file that gets its name only when it is complete.
 ///
 /// Written under a hidden name in the same folder. commit() gives it its own name and replaces a
-/// file of that name; those who have the old file open keep it. Without commit() it is removed.
-/// Thread safety: thread-compatible.
+/// file of that name; processes that have the old file open keep it. Without commit() it is
+/// removed. Thread safety: thread-compatible.
 class VCAP_EXPORT OutputFile {
  public:
   /// What the path may name, besides a regular file that exists or is to be created.
   enum class Target {
     any,          ///< also a device, a pipe, or "-" for standard output; these are written in place
-    regular_file  ///< nothing else
+    regular_file  ///< only a regular file
   };
 
   /// Creates the file; throws OutputError (output_open) with the path and the remedy.
@@ -38,8 +38,8 @@ class VCAP_EXPORT OutputFile {
   /// Writes all bytes; throws OutputError (output_write).
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// From now on a failed write at the end leaves nothing of itself in the file, if the file system
-  /// allows that. The file can then be written further and kept.
+  /// From now on, the bytes of a failed write at the end of the file are cut off again, if the file
+  /// system allows that. More can then be written, and the file can be kept.
   void undo_failed_writes() noexcept { undo_ = true; }
   /// Whether the file ends with a part of a failed write.
   bool is_torn() const noexcept { return torn_; }

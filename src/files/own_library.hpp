@@ -19,13 +19,13 @@ VCAP_EXPORT std::filesystem::path own_folder();
 /// The file name of vcap's library NAME: "libvcap_NAME.so." and the version of its ABI.
 VCAP_EXPORT std::string own_library(std::string_view name);
 
-/// A function that was looked for; if there is none, why not.
+/// A function that was looked up; if it is missing, the reason.
 struct OwnFunction {
   void* address = nullptr;
   std::string failure{};
 };
 
-/// Loads vcap's library NAME, for ever, and looks for its function.
+/// Loads vcap's library NAME permanently, and looks up its function.
 VCAP_EXPORT OwnFunction find_own_function(std::string_view library, const char* function);
 
 }  // namespace vcap

@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(ErrorCode code, const fs::path& target, int error) {
   std::string remedy;
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) remedy = "; make room for it";
-  if (error == EACCES || error == EPERM || error == EROFS) remedy = "; check the folder's rights";
+  if (error == EACCES || error == EPERM || error == EROFS)
+    remedy = "; check the folder's permissions";
   fail(code, target, std::generic_category().message(error) + remedy);
 }
 
@@ -36,7 +37,8 @@ fs::path without_slash(fs::path path) { return path.has_filename() ? path : path
 
 void check_parent(const fs::path& target) {
   if (target.filename().empty() || target.filename() == "." || target.filename() == "..")
-    fail(ErrorCode::output_open, target, "it is no name; give the path of something new");
+    fail(ErrorCode::output_open, target,
+         "the path does not end with a name; give the path of a new folder");
   const fs::path parent = target.parent_path();
   std::error_code ignored;
   if (!parent.empty() && !fs::is_directory(parent, ignored))
@@ -91,7 +93,7 @@ void check_target(const fs::path& target, int parent) {
     fail(ErrorCode::output_open, target, errno);
   }
   if (!S_ISDIR(status.st_mode))
-    fail(ErrorCode::output_open, target, "it is there and no folder; give another path");
+    fail(ErrorCode::output_open, target, "it exists and is not a folder; give another path");
   std::error_code error;
   const bool is_empty = fs::is_empty(target, error);
   if (error) fail(ErrorCode::output_open, target, error.value());

@@ -14,7 +14,7 @@ namespace vcap {
 /// A folder that gets its name when it is complete; otherwise it leaves nothing behind.
 ///
 /// Every step uses the descriptor of the containing folder and follows no symbolic link. So nothing
-/// is written or removed outside, whatever other processes put into the unfinished folder. All
+/// is written or removed outside, even if other processes change the unfinished folder. All
 /// functions throw OutputError. Thread safety: thread-compatible.
 class StagedFolder {
  public:

@@ -38,7 +38,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    if (open_.back()->contains(name)) fail(extend_pointer(pointer(), name), "is there twice");
+    if (open_.back()->contains(name)) fail(extend_pointer(pointer(), name), "occurs twice");
     keys_.back() = std::move(name);
     return true;
   }

@@ -200,7 +200,7 @@ std::vector<Foreground> BackgroundModel::foregrounds(const cv::Mat& picture,
   require_background(picture.size() == picture_size_,
                      "a picture of " + std::to_string(picture.cols) + "x" +
                          std::to_string(picture.rows) +
-                         " pixels was not observed; call observe() before");
+                         " pixels was not observed; call observe() first");
   for (const int threshold : thresholds)
     require_background(threshold >= 0 && threshold <= 255,
                        "threshold " + std::to_string(threshold) + " is not within 0 to 255");

@@ -103,7 +103,7 @@ bool HeightModel::calibrate() {
 const HeightModel::Line& HeightModel::line() const {
   if (!line_)  // called often, so the message is built only on failure
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "height model: it is not calibrated; ask is_ready() before");
+                          "height model: it is not calibrated; check is_ready() first");
   return *line_;
 }
 

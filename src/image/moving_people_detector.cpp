@@ -55,7 +55,7 @@ void check_call(const cv::Mat& picture, const PersonNetwork& network) {
   check_frame(picture, "moving people detector");
   require_people(picture.type() == CV_8UC3,
                  "the picture is not 8-bit BGR (CV_8UC3); convert it first");
-  require_people(network != nullptr, "the network is an empty function; give one to be called");
+  require_people(network != nullptr, "the network is an empty function; give a callable one");
 }
 
 void check_found(const PersonBox& person) {
@@ -80,7 +80,7 @@ std::vector<std::vector<PersonBox>> ask(const PersonNetwork& network, std::vecto
     throw BatchError(ErrorCode::batch_result_count,
                      "moving people detector: the network gave " + std::to_string(found.size()) +
                          " lists for " + std::to_string(crops.size()) +
-                         " pictures; it must give one for each, if need be an empty one");
+                         " pictures; it must give one for each picture, empty if it shows nobody");
   for (std::size_t i = 0; i < found.size(); ++i)
     for (PersonBox& person : found[i]) {
       check_found(person);
@@ -183,7 +183,8 @@ std::vector<PersonBox> MovingPeopleDetector::first_look(const cv::Mat& picture,
       });
 }
 
-/// For two people side by side, the network often gives one; so each unsure person is shown alone.
+/// The network often gives one box for two people side by side. So it gets a picture of each person
+/// with little evidence, with the others painted over.
 void MovingPeopleDetector::second_look(const cv::Mat& picture, std::vector<FittedPerson>& people,
                                        const PersonNetwork& network) const {
   std::vector<cv::Mat> pictures;
@@ -211,7 +212,7 @@ std::vector<PersonBox> MovingPeopleDetector::search(const cv::Mat& picture,
                          settings_.max_tile_overlap, [](const PersonBox&) { return true; });
 }
 
-/// In the tiles that show half of a blob, or are half covered by one.
+/// Searches the tiles that show half of a blob, or are half covered by one.
 std::vector<PersonBox> MovingPeopleDetector::search_moving(const cv::Mat& picture,
                                                            const Foreground& moving,
                                                            std::span<const cv::Rect> blobs,

@@ -205,7 +205,7 @@ std::vector<FittedPerson> SilhouetteFit::fit(const Foreground& foreground,
       foreground.scale >= 1,
       "the foreground's scale " + std::to_string(foreground.scale) + " is not 1 or more");
   require_silhouettes(heights.is_ready(),
-                      "the height model is not calibrated; ask is_ready() before");
+                      "the height model is not calibrated; check is_ready() first");
   if (foreground.mask.empty()) return {};
   SilhouetteSearch search(foreground, heights, boxes, settings_);
   for (const cv::Rect& blob : blobs) search.search(blob);

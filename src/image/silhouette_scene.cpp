@@ -19,8 +19,9 @@ constexpr double kMaxPictures = 4;
 constexpr double kImpossible = -1e9;
 
 // What is visible of a person.
-constexpr double kLeastCovered = 0.06;  ///< a person who covers a pixel less does not own it
-constexpr double kOpaque = 0.75;        ///< a person who covers a pixel more hides those behind
+/// Below this probability of covering a pixel, a person does not own it.
+constexpr double kLeastCovered = 0.06;
+constexpr double kOpaque = 0.75;  ///< above this probability, a person hides those behind
 /// Of the silhouette: below this, the box of the whole silhouette is used.
 constexpr double kLeastOwned = 0.15;
 constexpr double kColumnShare = 0.05, kRowShare = 0.04;  ///< of the height: shorter runs are specks

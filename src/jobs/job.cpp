@@ -86,7 +86,7 @@ std::vector<std::string> read_names(const JsonView& json) {
   std::vector<std::string> names;
   for (const JsonView& name : json.elements()) {
     if (std::find(names.begin(), names.end(), name.text()) != names.end())
-      name.complain("the capsule " + quote(name.text()) + " is there twice; name it once");
+      name.complain("the capsule " + quote(name.text()) + " occurs twice; name it once");
     names.push_back(name.text());
   }
   if (names.empty()) json.fail("at least one capsule's name");
@@ -107,7 +107,7 @@ std::vector<Job::CapsuleFile> read_capsules(const JsonView& json, const fs::path
     for (const Job::CapsuleFile& other : capsules)
       if (fs::equivalent(other.path, capsule.path))
         element.complain("the capsule " + quote(capsule.path.native()) +
-                         " is there twice; name it once");
+                         " occurs twice; name it once");
     capsules.push_back(std::move(capsule));
   }
   if (capsules.empty()) json.fail("at least one capsule");
@@ -133,7 +133,7 @@ std::optional<std::vector<fs::path>> expanded(const JsonView& json, const fs::pa
     std::erase_if(files, [](const fs::path& file) { return !is_video_file(file); });
     if (files.empty())
       json.complain("the folder " + quote(path.native()) +
-                    " has no videos right in it; give another, or a glob (known are " +
+                    " directly contains no videos; give another folder, or a glob (supported: " +
                     quote_list(kVideoExtensions) + ")");
     return files;
   }
@@ -152,7 +152,7 @@ void check_id(const JsonView& json, const Job::Video& video) {
     fault = "has more than " + std::to_string(kVideoIdBytes) + " bytes";
   if (!fault.empty())
     json.complain("the id " + quote(video.id) + " of video " + quote(video.source.native()) +
-                  " names files, and " + fault + "; give it another \"id\"");
+                  " is used in file names, but " + fault + "; give it another \"id\"");
 }
 
 /// The settings that the videos of one source share. The id is the source's, and may be empty.
@@ -197,7 +197,7 @@ std::vector<Job::Video> read_sources(const JsonView& json, const fs::path& folde
       if (!is_new)
         element.complain("the videos " + quote(place->second.native()) + " and " +
                          quote(video.source.native()) + " both have the id " + quote(video.id) +
-                         "; give one an \"id\" of its own");
+                         "; give one of them another \"id\"");
       videos.push_back(std::move(video));
     }
   }
@@ -213,7 +213,7 @@ Job::Outputs read_outputs(const JsonView& json, const fs::path& folder) {
   if (const auto video = json.find("video")) outputs.video = video->boolean();
   if (const auto summary = json.find("summary")) outputs.summary = summary->boolean();
   if (!outputs.jsonl && !outputs.video && !outputs.summary)
-    json.complain("nothing is to be written; set \"jsonl\", \"video\" or \"summary\" to true");
+    json.complain("no output is chosen; set \"jsonl\", \"video\" or \"summary\" to true");
   return outputs;
 }
 
@@ -223,8 +223,8 @@ void check_apart(const JsonView& json, const Job& job) {
   const fs::path outputs = fs::weakly_canonical(job.outputs.folder, unknown);
   for (const Job::Video& video : job.videos)
     if (fs::weakly_canonical(video.source, unknown).parent_path() == outputs)
-      json.complain("the folder " + quote(job.outputs.folder.native()) + " holds the source " +
-                    quote(video.source.native()) + "; give outputs a folder of their own");
+      json.complain("the folder " + quote(job.outputs.folder.native()) + " contains the source " +
+                    quote(video.source.native()) + "; give another folder for the outputs");
 }
 
 Job read_whole(const JsonView& json, const fs::path& folder) {

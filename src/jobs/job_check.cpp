@@ -45,9 +45,10 @@ void check_slices(const Job& job, const Job::Video& video,
   if (job.slices < 2) return;
   const std::string slices = std::to_string(job.slices) + " slices";
   if (job.outputs.video)
-    refuse(video, "it cannot be cut into " + slices +
-                      ", since an annotated clip is made in one go; leave out \"slices\" or the "
-                      "output \"video\"");
+    refuse(video,
+           "it cannot be cut into " + slices +
+               ", since an annotated clip cannot be made in slices; leave out \"slices\" or the "
+               "output \"video\"");
   for (const CapsuleInfo& info : capsules)
     if (info.stream_state && !info.warmup)
       refuse(video, "it cannot be cut into " + slices + ", since the state of capsule " +

@@ -35,7 +35,7 @@ constexpr const char* kResultFile = "result.json";
   throw OutputError(ErrorCode::output_write,
                     "job: " + quote(path.native()) +
                         " cannot be read or written: " + error.message() +
-                        "; check the disk's space and the folder's rights, "
+                        "; check the disk's space and the folder's permissions, "
                         "then resume the job");
 }
 
@@ -71,10 +71,10 @@ std::optional<nlohmann::json> read_json(const fs::path& path) {
     if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
     fail_at(path, error.code());
   } catch (const InvalidArgument& error) {
-    throw OutputError(ErrorCode::output_open,
-                      "job: " + quote(path.native()) + " is damaged: " + error.what() +
-                          "; remove the folder " + kJobFolder +
-                          " that it lies in, and the outputs beside that, to begin anew");
+    throw OutputError(ErrorCode::output_open, "job: " + quote(path.native()) +
+                                                  " is damaged: " + error.what() +
+                                                  "; to start over, remove the folder " +
+                                                  kJobFolder + " and the outputs beside it");
   }
 }
 
@@ -117,7 +117,7 @@ FileDescriptor locked(const fs::path& path) {
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
   check(errno == EWOULDBLOCK, path);
   throw OutputError(ErrorCode::output_open,
-                    "job: another process works in the folder of outputs " +
+                    "job: another process uses the output folder " +
                         quote(path.parent_path().parent_path().native()) +
                         "; wait until it has ended, or give another folder");
 }
@@ -160,13 +160,13 @@ void JobFolder::check_stamp(const nlohmann::json& before, const nlohmann::json& 
   if (!difference.empty())
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "job: the outputs in " + quote(outputs_.native()) +
-                              " are of another job: " + difference +
-                              "; give the job as it was, or another folder for its outputs, or "
-                              "remove them and the folder " +
-                              kJobFolder + " beside them to begin anew");
+                              " belong to another job: " + difference +
+                              "; restore the job's settings, or give another output folder, or, "
+                              "to start over, remove the outputs and the folder " +
+                              kJobFolder + " beside them");
 }
 
-/// Drops what is stored of videos that have changed. Returns the stamp to store; it keeps the
+/// Drops what is stored for videos that have changed. Returns the stamp to store; it keeps the
 /// stamps of videos that have left the job, since they may come back.
 nlohmann::json JobFolder::drop_changed(const nlohmann::json& before, nlohmann::json now) {
   nlohmann::json& videos = now["videos"];
@@ -189,7 +189,7 @@ void JobFolder::drop_incomplete() {
   for (const std::string& video : finished) {
     const nlohmann::json note = read_json(note_of(video)).value_or(nlohmann::json());
     if (!note.is_object() || !note.contains("note") || !note.contains("outputs")) {
-      drop(video, "its note is none");
+      drop(video, "its note is damaged");
       continue;
     }
     for (const auto& [output, size] : note["outputs"].items()) {
@@ -201,11 +201,11 @@ void JobFolder::drop_incomplete() {
   }
 }
 
-/// Drops all that exists of a video that was begun or finished.
+/// Drops everything stored for a video that was begun or finished.
 void JobFolder::drop(const std::string& video, const std::string& why) {
   const auto note = read_json(note_of(video));
   if (!note && !fs::exists(of_video(video))) return;
-  log(LogLevel::warning, "job: video " + quote(video) + " is run anew: " + why);
+  log(LogLevel::warning, "job: video " + quote(video) + " is run again: " + why);
   if (note && note->is_object() && note->contains("outputs"))
     for (const auto& [output, size] : note->at("outputs").items())
       check(::unlink((outputs_ / output).c_str()) == 0 || errno == ENOENT, outputs_ / output);
@@ -218,10 +218,11 @@ void JobFolder::check_claims(const Claims& claims) const {
     if (finished(video) || fs::exists(of_video(video))) continue;
     for (const std::string& output : outputs)
       if (fs::exists(outputs_ / output))
-        throw InvalidArgument(ErrorCode::invalid_argument,
-                              "job: " + quote((outputs_ / output).native()) +
-                                  " is there already, and is not this job's; move it away, or give "
-                                  "another folder for the outputs");
+        throw InvalidArgument(
+            ErrorCode::invalid_argument,
+            "job: " + quote((outputs_ / output).native()) +
+                " exists already and does not belong to this job; move it away, or "
+                "give another output folder");
   }
 }
 

@@ -67,8 +67,8 @@ class JobFolder {
   using Claims = std::map<std::string, std::vector<std::string>>;
 
   /// Opens the folder; makes it if it does not exist. Videos may have been added to the job since,
-  /// or removed. Drops what is stored of a video, with a warning in the log, if its part of the
-  /// stamp has changed, or if one of its outputs is gone or has another size. Throws:
+  /// or removed. Drops what is stored for a video, with a warning in the log, if its part of the
+  /// stamp has changed, or if one of its outputs is missing or has another size. Throws:
   /// - InvalidArgument if another part of the stamp differs; then nothing has changed
   /// - InvalidArgument if an output exists that this job did not make; a new job is then not begun
   /// - OutputError (output_open) if another process has the folder open, or if its files are

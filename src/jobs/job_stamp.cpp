@@ -73,7 +73,7 @@ std::string stamp_difference(const nlohmann::json& before, const nlohmann::json&
   const std::string place = changes.front().at("path");
   if (place == "/size" || place == "/modified_ns") return "its file has changed";
   const nlohmann::json::json_pointer pointer(place);
-  return printable(place) + " was " + value_at(before, pointer) + ", and is " +
+  return printable(place) + " was " + value_at(before, pointer) + ", but is now " +
          value_at(now, pointer);
 }
 

@@ -20,8 +20,8 @@ namespace vcap {
 nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
 
 /// The first difference between two stamps, or between two stamps of one video, with its JSON
-/// pointer: `/outputs/video was false, and is true`. If a video's file differs, only says so. Empty
-/// if the stamps are equal. Thread-safe.
+/// pointer: `/outputs/video was false, but is now true`. If a video's file differs, only says so.
+/// Empty if the stamps are equal. Thread-safe.
 std::string stamp_difference(const nlohmann::json& before, const nlohmann::json& now);
 
 }  // namespace vcap

@@ -30,7 +30,7 @@ constexpr std::size_t kLongest = 4096;
 
 [[noreturn]] void refuse_index(const Job::Video& video) {
   throw SourceError(ErrorCode::source_not_as_indexed,
-                    "video " + quote(video.id) + " is not as its index says");
+                    "video " + quote(video.id) + " does not match its index");
 }
 
 /// A source whose frames have been found already, so that not every slice looks through the file.
@@ -95,9 +95,10 @@ nlohmann::json JobVideo::plan() {
   find_frames(*source);
   if (!access_) {
     if (job.slices > 1)
-      log(LogLevel::warning, "video " + quote(video_.id) +
-                                 " is run in one go: the place of each frame is not known without "
-                                 "decoding all of them");
+      log(LogLevel::warning,
+          "video " + quote(video_.id) +
+              " is run without slices: the positions of its frames are not known "
+              "without decoding all of them");
     return in_one;
   }
   nlohmann::json slices = nlohmann::json::array();
@@ -138,7 +139,7 @@ void JobVideo::go_on_in_one(const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (cut_->parts.size() == 1) return;
   log(LogLevel::warning,
-      "video " + quote(video_.id) + " is damaged, and run anew in one go: " + why);
+      "video " + quote(video_.id) + " is damaged, and run again without slices: " + why);
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   setting_.folder.forget(video_.id);
   setting_.folder.begin(video_.id, in_one);

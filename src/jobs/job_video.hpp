@@ -32,8 +32,8 @@ struct JobSetting {
 };
 
 /// One video of a job: its plan, the results of its slices, and its outputs. All that is known of
-/// the video is in the job's folder. So the object may be made anew at any time, but only one may
-/// exist at a time. Borrows the video and the setting. Thread safety: thread-safe.
+/// the video is in the job's folder. So the object may be destroyed and made again at any time, but
+/// only one may exist at a time. Borrows the video and the setting. Thread safety: thread-safe.
 class JobVideo {
  public:
   JobVideo(const Job::Video& video, const JobSetting& setting);

@@ -11,8 +11,8 @@
 
 namespace vcap {
 
-/// Renews the leases of workers that are at work, at the latest a third of their duration after
-/// they were taken or renewed. Borrows the queue and the clock. Thread safety: thread-safe.
+/// Renews the leases of active workers, at the latest a third of their duration after they were
+/// taken or renewed. Borrows the queue and the clock. Thread safety: thread-safe.
 class LeaseRenewer {
  public:
   /// Keeps one lease renewed for as long as the object lives. Thread-compatible.

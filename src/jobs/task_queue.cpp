@@ -27,17 +27,18 @@ void check_json(const std::string& what, const nlohmann::json& json) {
   try {
     bytes = json.dump().size();
   } catch (const nlohmann::json::exception& error) {
-    throw InvalidArgument(ErrorCode::invalid_json, what + " cannot be written: " + error.what());
+    throw InvalidArgument(ErrorCode::invalid_json,
+                          what + " cannot be written as JSON: " + error.what());
   }
   if (bytes > kJsonBytes)
     refuse_argument(what + " is JSON of " + std::to_string(bytes) + " bytes; at most " +
                     std::to_string(kJsonBytes) +
-                    " are allowed; store it elsewhere, and name it there");
+                    " are allowed; store it elsewhere, and give only its name here");
 }
 
 void check_time(Clock::duration time) {
   if (time <= Clock::duration::zero())
-    refuse_argument("a lease of " + std::to_string(time.count()) + " ns is none; give more than 0");
+    refuse_argument("lease duration must be > 0, got " + std::to_string(time.count()) + " ns");
 }
 
 class InProcessQueue final : public TaskQueue {
@@ -172,8 +173,7 @@ TaskQueue::~TaskQueue() = default;
 
 std::unique_ptr<TaskQueue> make_in_process_queue(TaskQueue::Settings settings) {
   if (settings.max_attempts < 1)
-    refuse_argument("max_attempts is " + std::to_string(settings.max_attempts) +
-                    "; give 1 or more");
+    refuse_argument("max_attempts must be >= 1, got " + std::to_string(settings.max_attempts));
   return std::make_unique<InProcessQueue>(std::move(settings));
 }
 

@@ -102,7 +102,7 @@ TaskStates::Known& TaskStates::find(const std::string& id) {
   if (found == tasks_.end())
     throw InvalidArgument(
         ErrorCode::invalid_argument,
-        "no task has the id " + quote(id) + "; answer with a lease that this queue gave");
+        "no task has the id " + quote(id) + "; use a lease that this queue returned");
   return *found;
 }
 

@@ -32,7 +32,7 @@ const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
     throw IncompatibleCapsuleError(ErrorCode::unsupported_platform,
                                    opened.name() + " has no library for this host, " +
                                        quote(platform()) + ", only for " + quote_list(platforms) +
-                                       "; build it for this host and pack it anew");
+                                       "; build it for this host and pack it again");
   }
   check_abi_tag(found->abi_tag, opened.name() + ": entry " + quote(found->path), found->path);
   return *found;
@@ -74,7 +74,7 @@ CapsuleInfo checked_info(const Plugin& plugin, const OpenedCapsule& opened) {
   throw InvalidCapsuleError(
       ErrorCode::invalid_capsule_info,
       opened.name() + ": capsule.json and the library's info() differ at /info" +
-          change.at("path").get<std::string>() + "; make the capsule anew with `vcap pack`",
+          change.at("path").get<std::string>() + "; create the capsule again with `vcap pack`",
       std::string(kManifestName));
 }
 

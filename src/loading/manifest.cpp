@@ -60,7 +60,7 @@ void check_resource_names(const JsonView& view, const Manifest& manifest,
   if (manifest.info.resources.empty()) return;
   for (const Resource& resource : manifest.info.resources) names.emplace_back(resource.name);
   if (const std::string fault = entry_names_fault(names); !fault.empty())
-    view["info"]["resources"].complain("among the names of files and resources, " + fault);
+    view["info"]["resources"].complain("names of files and resources: " + fault);
 }
 
 /// Checks that the two lists fit together; `view` is the whole manifest.
@@ -73,11 +73,12 @@ void check_lists(const JsonView& view, const Manifest& manifest) {
   if (!std::is_sorted(names.begin(), names.end()))
     view["files"].complain("the files are not sorted by path");
 
-  if (manifest.libraries.empty()) view["libraries"].complain("there is no library");
+  if (manifest.libraries.empty())
+    view["libraries"].complain("a capsule needs at least one library");
   std::set<std::string_view> platforms;
   for (const Manifest::Library& library : manifest.libraries) {
     if (!platforms.insert(library.platform).second)
-      view["libraries"].complain("the platform " + quote(library.platform) + " is there twice");
+      view["libraries"].complain("the platform " + quote(library.platform) + " occurs twice");
     if (!std::binary_search(names.begin(), names.end(), library.path))
       view["files"].complain("the library " + quote(library.path) + " is missing");
   }
@@ -86,7 +87,7 @@ void check_lists(const JsonView& view, const Manifest& manifest) {
     const bool is_library = std::any_of(manifest.libraries.begin(), manifest.libraries.end(),
                                         [&](const auto& library) { return library.path == name; });
     if (!is_library)
-      view["files"].complain("the file " + quote(name) + " is below lib/ and no library");
+      view["files"].complain("the file " + quote(name) + " is below lib/ but is not a library");
   }
 }
 

@@ -66,16 +66,16 @@ Manifest read_manifest_text(std::span<const std::byte> text, const std::string& 
     }
     manifest = given.get<Manifest>();
   } catch (const InvalidArgument& error) {
-    throw InvalidCapsuleError(
-        ErrorCode::invalid_manifest,
-        capsule + " has a wrong capsule.json: " + error.what() + "; make it anew with `vcap pack`",
-        std::string(kManifestName));
+    throw InvalidCapsuleError(ErrorCode::invalid_manifest,
+                              capsule + " has an invalid capsule.json: " + error.what() +
+                                  "; create it again with `vcap pack`",
+                              std::string(kManifestName));
   }
   try {
     check(manifest.info);
   } catch (const InvalidCapsuleError& error) {
     throw InvalidCapsuleError(
-        error.code(), capsule + " describes itself wrongly in capsule.json: " + error.what(),
+        error.code(), capsule + " has an invalid description in capsule.json: " + error.what(),
         std::string(kManifestName));
   }
   manifest.unknown = unknown_fields(given, manifest);

@@ -30,9 +30,9 @@ OpenFile open_file(const std::filesystem::path& path, const std::string& name) {
     if (code == EISDIR || code == ENOTSUP)
       throw InvalidCapsuleError(ErrorCode::not_an_archive,
                                 name + " is a folder or a device; give a .cap file");
-    throw InvalidCapsuleError(
-        ErrorCode::capsule_not_found,
-        name + " cannot be opened: " + error.code().message() + "; check the path and its rights");
+    throw InvalidCapsuleError(ErrorCode::capsule_not_found,
+                              name + " cannot be opened: " + error.code().message() +
+                                  "; check the path and its permissions");
   }
 }
 
@@ -48,7 +48,7 @@ ReadAt reader_of(const OpenFile& file, const std::string& name) {
             ErrorCode::not_an_archive,
             name + " cannot be read: " +
                 (count < 0 ? std::generic_category().message(errno)
-                           : std::string("it was cut short meanwhile; load it again")));
+                           : std::string("it was truncated while it was read; load it again")));
       offset += static_cast<std::uint64_t>(count);
       into = into.subspan(static_cast<std::size_t>(count));
     }
@@ -91,18 +91,18 @@ std::shared_ptr<const MappedFile> decrypted(const ReadAt& read, std::uint64_t si
     if (!options.key)
       throw UntrustedCapsuleError(ErrorCode::encrypted_capsule,
                                   name +
-                                      " is encrypted; give the key, by LoadOptions::key "
+                                      " is encrypted; give the key in LoadOptions::key "
                                       "(--key-file or --passphrase-file)");
     return in_memory(
         name, [&] { return decrypt(read, size, *options.key, options.limits.total_bytes, name); });
   });
 }
 
-/// Runs the stages on a file whose head is known. `as_it_is` returns the file if nothing of it is
+/// Runs the stages on a file whose head is known. `unchecked` returns the file if nothing of it is
 /// checked.
-template <class AsItIs>
+template <class Unchecked>
 AdmittedFile admitted(Bytes head, const ReadAt& read, std::uint64_t size, std::string name,
-                      const LoadOptions& options, AsItIs as_it_is) {
+                      const LoadOptions& options, Unchecked unchecked) {
   std::shared_ptr<const MappedFile> archive;
   if (is_encrypted(head))
     archive = decrypted(read, size, options, name);
@@ -111,7 +111,7 @@ AdmittedFile admitted(Bytes head, const ReadAt& read, std::uint64_t size, std::s
       return in_memory(name, [&] { return sealed_copy(read, size, options.limits, name); });
     });
   else
-    archive = at_stage(LoadStage::open, [&] { return in_memory(name, as_it_is); });
+    archive = at_stage(LoadStage::open, [&] { return in_memory(name, unchecked); });
   auto signatures = at_stage(
       LoadStage::trust, [&] { return check_signatures(archive->bytes(), options.trust, name); });
   return {

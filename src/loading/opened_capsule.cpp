@@ -27,8 +27,8 @@ void OpenedCapsule::read_manifest(const ArchiveLimits& limits) {
   if (entry == nullptr)
     throw InvalidCapsuleError(ErrorCode::no_manifest,
                               name_ +
-                                  " holds no capsule.json, so it is some other zip archive; a "
-                                  "capsule is made with `vcap pack`");
+                                  " has no capsule.json, so it is some other zip archive; create "
+                                  "capsules with `vcap pack`");
   if (entry->size > limits.manifest_bytes)
     throw InvalidCapsuleError(ErrorCode::limit_exceeded,
                               name_ + " has a capsule.json of " + std::to_string(entry->size) +
@@ -51,7 +51,7 @@ void OpenedCapsule::check_files() {
     if (!is_listed && entry.name != kManifestName)
       throw InvalidCapsuleError(ErrorCode::unlisted_entry,
                                 name_ + " has the entry " + quote(entry.name) +
-                                    ", which capsule.json does not list; make it anew with "
+                                    ", which capsule.json does not list; create it again with "
                                     "`vcap pack`",
                                 entry.name);
   }
@@ -79,7 +79,7 @@ const ArchiveEntry& OpenedCapsule::find(const std::string& path) const {
   if (entry == nullptr)
     throw InvalidCapsuleError(ErrorCode::missing_entry,
                               name_ + " has no entry " + quote(path) +
-                                  ", which capsule.json lists; make it anew with `vcap pack`",
+                                  ", which capsule.json lists; create it again with `vcap pack`",
                               path);
   return *entry;
 }

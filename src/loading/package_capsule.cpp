@@ -47,13 +47,14 @@ using Inputs = std::map<std::string, Input>;  ///< by name in the capsule, in th
 void check_names(const PackageContents& contents) {
   for (const auto& [platform_name, path] : contents.libraries)
     if (!is_platform_name(platform_name))
-      refuse("platform " + quote(platform_name) +
-             " is not of the form of \"linux-x86_64\": lower-case letters, digits, '-' and '_'");
+      refuse(
+          "platform " + quote(platform_name) +
+          " does not have the form of \"linux-x86_64\": lower-case letters, digits, '-' and '_'");
   if (!contents.libraries.contains(std::string(platform()))) {
     std::vector<std::string_view> given;
     for (const auto& [platform_name, path] : contents.libraries) given.emplace_back(platform_name);
     refuse("no library for this machine, " + quote(platform()) + ", only for " + quote_list(given) +
-           "; its code is run for the description, so give one");
+           "; give one, since packing runs its code to get the description");
   }
   std::vector<std::string_view> names;
   for (const auto& [name, path] : contents.files) {
@@ -61,11 +62,13 @@ void check_names(const PackageContents& contents) {
       refuse("the name " + quote(name) + " in a capsule " + fault + "; give another name");
     names.emplace_back(name);
     if (is_below_library_folder(name))
-      refuse("the name " + quote(name) + " is the loader's, as is all below lib/; give another");
+      refuse("the name " + quote(name) +
+             " is reserved for the loader, like everything below lib/; give another name");
   }
   names.push_back(kManifestName);
   if (const std::string fault = entry_names_fault(names); !fault.empty())
-    refuse("names in a capsule: " + fault + "; give other names (capsule.json is the manifest's)");
+    refuse("names in a capsule: " + fault +
+           "; give other names (capsule.json is reserved for the manifest)");
 }
 
 Input read_input(const std::filesystem::path& path) {
@@ -150,8 +153,8 @@ void check_manifest(std::span<const std::byte> text, const std::filesystem::path
   static_cast<void>(read_manifest_text(text, "capsule file " + quote(output.native())));
   if (text.size() > ArchiveLimits{}.manifest_bytes)
     refuse("the description of capsule file " + quote(output.native()) + " has " +
-           std::to_string(text.size()) + " bytes as JSON; hosts take " +
-           std::to_string(ArchiveLimits{}.manifest_bytes));
+           std::to_string(text.size()) + " bytes as JSON; at most " +
+           std::to_string(ArchiveLimits{}.manifest_bytes) + " are allowed");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ SignatureBlock::Slot& slot_for(const KeyId& key, Slots& slots, const std::string
     throw InvalidArgument(ErrorCode::invalid_argument,
                           capsule + " is signed by two keys already, " + slots[0].key.to_string() +
                               " and " + slots[1].key.to_string() +
-                              ", and has no room for a third; pack it anew to sign it by others");
+                              ", which is the maximum; pack it again to sign it with other keys");
   return slots.emplace_back(SignatureBlock::Slot{.key = key});
 }
 
@@ -56,8 +56,8 @@ void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
                   const ArchiveLimits& limits) {
   const AdmittedFile admitted =
       admit_plain_capsule(path, limits,
-                          "is encrypted; sign it before it is encrypted, since the signature is "
-                          "over what is within");
+                          "is encrypted; sign it before encryption, since the signature covers the "
+                          "plain content");
   OpenedCapsule(admitted.archive, admitted.name, limits).verify();
 
   const Bytes file = admitted.archive->bytes();
@@ -70,7 +70,7 @@ void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
     if (!has_right_checksum(signed_file->block, digest))
       throw UntrustedCapsuleError(
           ErrorCode::bad_signature,
-          admitted.name + " was changed since it was signed; pack it anew to sign it");
+          admitted.name + " was changed since it was signed; pack it again to sign it");
     slots = signed_file->block.slots;
   }
   write_signed(path, content, std::move(slots), key, digest, admitted.name);

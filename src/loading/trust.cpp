@@ -49,23 +49,24 @@ Verdict verdict_of(const SignatureBlock::Slot& slot, const std::string& digest,
   const std::string message = signed_message(slot.key, digest);
   if (!key->verifies(std::as_bytes(std::span(message)), slot.signature))
     refuse_signature(capsule, "has a signature by key " + slot.key.to_string() +
-                                  " that is not one of its bytes");
+                                  " that does not match its content");
   return Verdict::valid;
 }
 
-/// Refuses a file in which no signature counts, if one is by a revoked key or if a signature is
-/// required.
+/// Refuses a file without a valid signature, if one is by a revoked key or if the policy requires a
+/// signature.
 void check_uncounted(const std::vector<CapsuleSignature>& signatures, const TrustPolicy& policy,
                      const std::string& capsule) {
   const auto revoked = std::ranges::find(signatures, Verdict::revoked, &CapsuleSignature::verdict);
   if (revoked != signatures.end())
-    refuse(ErrorCode::revoked_key, capsule + " is signed by key " + revoked->key.to_string() +
-                                       ", which is revoked; get a file that is signed by another");
+    refuse(ErrorCode::revoked_key,
+           capsule + " is signed by key " + revoked->key.to_string() +
+               ", which is revoked; get a file that is signed by another key");
   if (policy.require_signature)
     refuse(ErrorCode::unknown_key,
-           capsule + " is signed by " + list_of_signers(signatures) +
-               ", and allowed are the keys " + list_of_keys(policy) +
-               "; add the signer's public key to TrustPolicy::keys (--trusted-key) where you trust "
+           capsule + " is signed by " + list_of_signers(signatures) + "; the allowed keys are " +
+               list_of_keys(policy) +
+               "; add the signer's public key to TrustPolicy::keys (--trusted-key) if you trust "
                "it, or get a file that is signed by one of them");
 }
 
@@ -94,9 +95,9 @@ std::vector<CapsuleSignature> check_signatures(std::span<const std::byte> file,
   if (!signed_file) {
     if (policy.require_signature)
       refuse(ErrorCode::unsigned_capsule,
-             capsule + " is not signed, and a signature is required, by one of the keys " +
+             capsule + " is not signed, but the policy requires a signature by one of the keys " +
                  list_of_keys(policy) + "; sign it with `vcap sign`, or get a signed file");
-    log(LogLevel::info, capsule + " is not signed, and let in as TrustPolicy allows");
+    log(LogLevel::info, capsule + " is not signed; accepted, as TrustPolicy allows");
     return {};
   }
   std::vector<CapsuleSignature> signatures;
@@ -113,7 +114,7 @@ std::vector<CapsuleSignature> check_signatures(std::span<const std::byte> file,
     return signatures;
   check_uncounted(signatures, policy, capsule);
   log(LogLevel::info, capsule + " is signed by " + list_of_signers(signatures) +
-                          ", which is not checked, and let in as TrustPolicy allows");
+                          ", which is not checked; accepted, as TrustPolicy allows");
   return signatures;
 }
 
@@ -121,10 +122,10 @@ void check_minimum_version(const CapsuleInfo& info, const TrustPolicy& policy,
                            const std::string& capsule) {
   const auto minimum = policy.minimum_versions.find(info.name);
   if (minimum == policy.minimum_versions.end() || info.version >= minimum->second) return;
-  refuse(ErrorCode::version_rollback,
-         capsule + " is version " + std::to_string(info.version) + " of " + quote(info.name) +
-             ", and allowed are versions from " + std::to_string(minimum->second) +
-             " on (TrustPolicy::minimum_versions); get a newer file");
+  refuse(ErrorCode::version_rollback, capsule + " is version " + std::to_string(info.version) +
+                                          " of " + quote(info.name) + "; the minimum is " +
+                                          std::to_string(minimum->second) +
+                                          " (TrustPolicy::minimum_versions); get a newer file");
 }
 
 }  // namespace vcap

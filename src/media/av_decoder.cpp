@@ -41,7 +41,7 @@ AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding
     throw SourceError(ErrorCode::source_open,
                       input_->address().name + " cannot be decoded: its " +
                           avcodec_get_name(input_->stream().codecpar->codec_id) +
-                          " stream is damaged, or of a kind that FFmpeg does not know");
+                          " stream is damaged, or FFmpeg does not support it");
   if (codec_->thread_count == 1) threads.give_back();
 }
 
@@ -80,7 +80,7 @@ bool AvDecoder::next() {
   while (true) {
     const int got = avcodec_receive_frame(codec_.get(), frame_.get());
     if (got >= 0) {
-      see_whether_hardware_decodes();
+      check_hardware_decodes();
       follows_damage_ = damage_.came_out(frame_->pts);
       // The decoder's replacement for damaged parts depends on what was decoded before.
       if (frame_->decode_error_flags != 0 || (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0)
@@ -109,12 +109,12 @@ bool AvDecoder::next_at(nanoseconds time, bool alone) {
 }
 
 /// A device may not support the stream's format, which only the first picture shows.
-void AvDecoder::see_whether_hardware_decodes() {
+void AvDecoder::check_hardware_decodes() {
   if (!hardware_.device) return;
   const bool was = std::exchange(hardware_decodes_, frame_->hw_frames_ctx != nullptr);
   if (was && !hardware_decodes_)
     log(LogLevel::info, input_->address().name + " is decoded in software, since " +
-                            hardware_.name + " does not take its form");
+                            hardware_.name + " does not support its format");
 }
 
 /// Sends the next packet, or signals the end of the stream.
@@ -128,7 +128,7 @@ void AvDecoder::feed() {
   }
   if (more) {
     damage_.went_in(packet_->pts);
-    leave_out_if_unneeded();
+    skip_if_unneeded();
   } else {
     end_feed();
   }
@@ -151,7 +151,7 @@ void AvDecoder::end_feed() {
 }
 
 /// On the way to a target picture, skips earlier pictures that no other picture refers to.
-void AvDecoder::leave_out_if_unneeded() {
+void AvDecoder::skip_if_unneeded() {
   codec_->skip_frame = AVDISCARD_DEFAULT;
   if (!target_) return;
   const std::optional<nanoseconds> time = input_->time_of(packet_->pts);
@@ -191,9 +191,9 @@ cv::Mat AvDecoder::picture() {
   cv::Mat image = converter_.convert(decoded);
   if (image.empty()) {
     const char* form = av_get_pix_fmt_name(static_cast<AVPixelFormat>(decoded.format));
-    throw SourceError(ErrorCode::source_read,
-                      input_->address().name + " gives pixels of the form " +
-                          (form ? form : "unknown") + ", which cannot be turned into 8-bit BGR");
+    throw SourceError(ErrorCode::source_read, input_->address().name + " has the pixel format " +
+                                                  (form ? form : "unknown") +
+                                                  ", which cannot be converted to 8-bit BGR");
   }
   const int turns = quarter_turns();
   if (turns == 0) return image;

@@ -22,7 +22,7 @@ namespace vcap {
 class AvDecoder {
  public:
   /// How threads share the work. `stored`: also several whole pictures at once, which is fastest
-  /// but delays each picture until as many have come. `live`: only slices of one picture.
+  /// but delays each picture until as many packets were read. `live`: only slices of one picture.
   enum class Pace { stored, live };
 
   /// Logs at level info why no hardware is used if it was requested. `threads`: the threads that it
@@ -39,8 +39,8 @@ class AvDecoder {
   /// Goes to the next picture; false at the end, like AvInput::read.
   bool next();
   /// Goes to the first picture at or after `time`; false at the end. Earlier pictures are decoded
-  /// only if others refer to them. `alone`: no later picture is needed before the next seek, so
-  /// none is decoded.
+  /// only if others refer to them. `alone`: no later picture is needed before the next seek; later
+  /// pictures are then not decoded.
   bool next_at(std::chrono::nanoseconds time, bool alone);
   /// Whether a picture between this one and the previous one, or the last seek, could not be
   /// decoded.
@@ -65,12 +65,12 @@ class AvDecoder {
   };
 
   void choose_hardware();
-  void see_whether_hardware_decodes();
+  void check_hardware_decodes();
   const AVFrame& in_memory();
   void feed();
   void note_damage() noexcept;
   void end_feed();
-  void leave_out_if_unneeded();
+  void skip_if_unneeded();
   bool read_until_key();
   int quarter_turns() const;
 

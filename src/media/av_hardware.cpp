@@ -45,7 +45,7 @@ AvHardware open_hardware(const AVCodec& codec) {
     hardware.why_not += (hardware.why_not.empty() ? "" : ", ") + name + ": " + reason_of(failure);
   }
   if (hardware.why_not.empty())
-    hardware.why_not = std::string("this FFmpeg's decoder ") + codec.name + " uses none";
+    hardware.why_not = std::string("this FFmpeg's decoder ") + codec.name + " supports no hardware";
   return hardware;
 }
 

@@ -109,8 +109,8 @@ void AvInput::choose_stream() {
       stream->discard = AVDISCARD_ALL;
   }
   if (!stream_)
-    fail_open(context_->nb_streams > 0 ? "it has sound or other streams, but none of video"
-                                       : "it has no stream of video");
+    fail_open(context_->nb_streams > 0 ? "it has sound or other streams, but no video stream"
+                                       : "it has no video stream");
   codec_ = avcodec_find_decoder(stream_->codecpar->codec_id);
   if (!codec_)
     fail_open(std::string("this FFmpeg has no decoder for ") +

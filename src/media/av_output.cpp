@@ -111,8 +111,8 @@ std::int64_t AvOutput::seek(void* self, std::int64_t offset, int whence) noexcep
   return output.place_ = offset;
 }
 
-/// Each fragment begins at the time of its first packet, whatever came before. The muxer forgets
-/// this with each packet, and a packet after a long gap must find it set by the one before.
+/// Each fragment begins at the time of its first packet, even after a gap. The muxer forgets this
+/// with each packet, and a packet after a long gap must find it set by the one before.
 void AvOutput::prepare_fragment(std::int64_t time) {
   if (last_ != AV_NOPTS_VALUE && time - last_ > kLongestPicture)
     check(av_write_frame(context_.get(), nullptr));  // ends the fragment

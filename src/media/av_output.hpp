@@ -21,8 +21,8 @@ namespace vcap {
 /// A container that one encoder's packets are written to.
 ///
 /// libavformat writes into memory, and flush() from there to the file. So bytes that a full disk
-/// did not take are kept, and are tried again. A reader of the unfinished file finds all but the
-/// last second. Thread safety: thread-compatible.
+/// did not accept are kept, and written again later. A reader of the unfinished file finds all but
+/// the last second. Thread safety: thread-compatible.
 class AvOutput {
  public:
   /// `frames_per_second`: 0 if unknown. `file` must outlive it. Throws OutputError (output_write).

@@ -65,7 +65,7 @@ const Codec& codec_of(VideoCodec wanted, const Container& container, const std::
   if (found == kCodecs.end())
     throw InvalidArgument(
         ErrorCode::invalid_argument,
-        output + ": codec " + std::to_string(static_cast<int>(wanted)) + " is no VideoCodec");
+        output + ": codec " + std::to_string(static_cast<int>(wanted)) + " is not a VideoCodec");
   if (std::ranges::find(container.codecs, wanted) != container.codecs.end()) return *found;
   std::string allowed;
   for (const VideoCodec codec : container.codecs)

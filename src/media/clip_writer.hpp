@@ -18,11 +18,11 @@ namespace vcap {
 
 /// Encodes pictures into a clip.
 ///
-/// The clip begins at its first picture. The times of pictures increase: where they do not, a
-/// picture follows the one before at the nominal rate, and later ones keep their distance to it.
-/// Containers with a fixed rate have no times. While it is written, a reader of the file finds all
-/// pictures but those of the last second, and two that may still be in the encoder.
-/// Thread safety: thread-compatible.
+/// The clip begins at its first picture. The times of pictures increase: if they do not, a picture
+/// follows the one before at the nominal rate, and later ones keep their distance to it. Containers
+/// with a fixed rate have no times. While it is written, a reader of the file finds all pictures
+/// but those of the last second, and two that may still be in the encoder. Thread safety:
+/// thread-compatible.
 class VCAP_EXPORT ClipWriter {
  public:
   /// Writes nothing to the file yet. `frames_per_second`: nominal; 0 (unknown) means 25. `file`, a

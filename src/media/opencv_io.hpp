@@ -23,8 +23,8 @@ class VCAP_EXPORT OpenCvIo {
   OpenCvIo& operator=(const OpenCvIo&) = delete;
   virtual ~OpenCvIo();
 
-  /// The image as 8-bit BGR, whatever the file holds, turned as its EXIF orientation says. Empty if
-  /// it is broken or of an unknown format. Throws cv::Exception.
+  /// The image converted to 8-bit BGR and turned as its EXIF orientation says. Empty if it is
+  /// broken or of an unknown format. Throws cv::Exception.
   virtual cv::Mat read_image(const std::filesystem::path& file) const = 0;
   /// By Video4Linux. Null if it cannot be opened.
   virtual std::unique_ptr<WebcamDevice> open_webcam(int index) const = 0;

@@ -35,7 +35,7 @@ class YuvConverter {
   const cv::Size picture_;
   const cv::Size size_;
   std::unique_ptr<SwsContext, Free> context_;
-  const int direct_;  ///< so many lines are read from the picture itself
+  const int direct_;  ///< number of lines that are read from the picture itself
   cv::Mat padded_;    ///< the lines after those, with memory beyond their ends
 };
 

@@ -13,7 +13,7 @@ namespace vcap {
 BoundingBox BoundingBox::around(const Coords& coords) {
   if (coords.empty()) {
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "no box can be put around no points; give at least one");
+                          "cannot make a box around 0 points; give at least one");
   }
   BoundingBox box{coords[0].x, coords[0].y, coords[0].x, coords[0].y};
   for (const cv::Point2d& point : coords) {

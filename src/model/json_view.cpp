@@ -71,7 +71,7 @@ std::vector<std::pair<std::string, JsonView>> JsonView::fields() const {
 void JsonView::allow_fields(std::initializer_list<std::string_view> known) const {
   for (const auto& [key, field] : fields())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      field.complain("the field is unknown" + suggestion(key, known) + "; there is " +
+      field.complain("the field is unknown" + suggestion(key, known) + "; the fields are " +
                      quote_list(known));
 }
 

@@ -53,9 +53,9 @@ class VCAP_EXPORT JsonView {
   std::int64_t integer() const;
   std::vector<std::string> texts() const;
 
-  /// Throws "<needed> is needed, but it is <what it is>".
+  /// Throws InvalidArgument: "<needed> is needed, but it is <the value>".
   [[noreturn]] void fail(std::string_view needed) const;
-  /// Throws these words, after the place.
+  /// Throws InvalidArgument with this text after the place.
   [[noreturn]] void complain(std::string_view words) const;
 
  private:

@@ -107,11 +107,11 @@ void check_bounds(const NumberOption& option, std::string_view name) {
   for (const auto& bound : {option.min, option.max}) {
     if (bound && !std::isfinite(static_cast<double>(*bound))) {
       refuse_declaration(name, "the bound " + text_of(*bound) +
-                                   " is not a finite number; leave it out to have none");
+                                   " is not a finite number; leave it out for no bound");
     }
   }
   if (option.min && option.max && *option.min > *option.max) {
-    refuse_declaration(name, "its least value " + text_of(*option.min) + " is above its greatest " +
+    refuse_declaration(name, "its minimum " + text_of(*option.min) + " is above its maximum " +
                                  text_of(*option.max));
   }
 }
@@ -121,7 +121,7 @@ void check_choices(const EnumOption& option, std::string_view name) {
   std::set<std::string_view> seen;
   for (const std::string& choice : option.choices) {
     if (!seen.insert(choice).second) {
-      refuse_declaration(name, "its choice " + quote(choice) + " is there twice");
+      refuse_declaration(name, "its choice " + quote(choice) + " occurs twice");
     }
   }
 }
@@ -151,7 +151,7 @@ Options common_detector_options() {
   return {{"threshold", FloatOption{.default_value = 0.5,
                                     .min = 0.0,
                                     .max = 1.0,
-                                    .description = "The least confidence that a detection must "
+                                    .description = "The minimum confidence that a detection must "
                                                    "have to be kept."}}};
 }
 

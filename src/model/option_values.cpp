@@ -24,7 +24,7 @@ namespace {
 
 [[noreturn]] void refuse_width(const std::string& label, const std::string& given) {
   throw OptionError(ErrorCode::option_range,
-                    label + ": " + given + " is outside what a 64-bit number can hold");
+                    label + ": " + given + " does not fit into a 64-bit number");
 }
 
 template <class Number>
@@ -147,8 +147,8 @@ const T& OptionValues::get_as(std::string_view name) const {
   const OptionValue& value = get(name);
   if (const T* held = std::get_if<T>(&value)) return *held;
   throw OptionError(ErrorCode::option_type,
-                    label(name) + " holds " + std::string(type_text(value)) +
-                        ", but was asked for " + std::string(type_text(OptionValue(T{}))));
+                    label(name) + " holds " + std::string(type_text(value)) + ", but was read as " +
+                        std::string(type_text(OptionValue(T{}))));
 }
 
 template <>

@@ -105,7 +105,7 @@ void add_sink(Families& families, const SinkStats& sink, const Labels& labels) {
 void add_stream(Families& families, const StreamStats& stream) {
   const std::string id = utf8(stream.id);
   const Labels labels{{"stream", id}};
-  families.counter("vcap_stream_frames_read_total", "Frames that the source gave.", labels,
+  families.counter("vcap_stream_frames_read_total", "Frames read from the source.", labels,
                    stream.read);
   families.counter("vcap_stream_frames_recorded_total", "Frames whose records were delivered.",
                    labels, stream.recorded);
@@ -116,13 +116,13 @@ void add_stream(Families& families, const StreamStats& stream) {
                    stream.errors);
   for (const auto& [capsule, count] : stream.quarantined)
     families.counter("vcap_stream_quarantined_total",
-                     "Frames that a capsule in quarantine was left out of.",
+                     "Frames processed without a capsule in quarantine.",
                      {{"stream", id}, {"capsule", utf8(capsule)}}, count);
   families.counter("vcap_stream_overdue_total",
-                   "Frames that went on without a capsule past its deadline.", labels,
+                   "Frames that continued without a capsule after its deadline.", labels,
                    stream.overdue);
   families.gauge("vcap_stream_ended", "1 once it has ended.", labels, stream.ended ? 1u : 0u);
-  families.gauge("vcap_stream_failed", "1 once its source or a sink of its has failed.", labels,
+  families.gauge("vcap_stream_failed", "1 once its source or one of its sinks has failed.", labels,
                  stream.failure ? 1u : 0u);
   families.gauge("vcap_stream_frames_in_flight", "Frames read and not recorded.", labels,
                  stream.in_flight);
@@ -139,7 +139,7 @@ void add_stream(Families& families, const StreamStats& stream) {
 }
 
 void add_backend(Families& families, const BackendStatistics& backend, const Labels& labels) {
-  families.gauge("vcap_backend_calls_in_progress", "Calls that a capsule's backend is at work on.",
+  families.gauge("vcap_backend_calls_in_progress", "Calls of a capsule's backend in progress.",
                  labels, backend.running);
   families.counter("vcap_backend_calls_total", "Calls that a capsule's backend has begun.", labels,
                    backend.calls);
@@ -162,8 +162,9 @@ void add_capsule(Families& families, const CapsuleStats& capsule) {
                       {"version", std::to_string(capsule.version)}};
   families.counter("vcap_capsule_calls_total", "Calls of the capsule.", labels, capsule.calls);
   families.counter("vcap_capsule_failures_total", "Calls that threw.", labels, capsule.failures);
-  families.seconds("vcap_capsule_call_seconds", "How long each call took, waits for batches too.",
-                   labels, capsule.call_ns);
+  families.seconds("vcap_capsule_call_seconds",
+                   "How long each call took, including waits for batches.", labels,
+                   capsule.call_ns);
   families.gauge("vcap_capsule_quarantined", "1 while it is left out of all streams.", labels,
                  capsule.quarantined ? 1 : 0);
   for (const BackendStatistics& backend : capsule.backends) {
@@ -175,7 +176,7 @@ void add_capsule(Families& families, const CapsuleStats& capsule) {
 
 void add_device(Families& families, const DeviceStats& device) {
   const Labels labels{{"device", utf8(device.device)}};
-  families.gauge("vcap_device_calls_in_progress", "Calls at work, of all capsules.", labels,
+  families.gauge("vcap_device_calls_in_progress", "Calls in progress, of all capsules.", labels,
                  device.running);
   families.counter("vcap_device_calls_total", "Calls begun, of all capsules.", labels,
                    device.calls);
@@ -248,11 +249,11 @@ std::size_t entries_of(const char* folder) {
 
 std::vector<MetricFamily> metric_families(const PipelineStats& stats) {
   Families families;
-  families.gauge("vcap_build_info", "1; the label tells the version of vcap.",
+  families.gauge("vcap_build_info", "Always 1; the label has the version of vcap.",
                  {{"version", std::string(version())}}, 1);
-  families.gauge("vcap_uptime_seconds", "How long the pipeline has been there.", {},
+  families.gauge("vcap_uptime_seconds", "How long the pipeline has existed.", {},
                  std::chrono::duration<double>(stats.uptime).count());
-  families.gauge("vcap_workers", "Threads that frames are worked on by.", {}, stats.workers);
+  families.gauge("vcap_workers", "Threads that process frames.", {}, stats.workers);
   families.gauge("vcap_frames_in_flight", "Frames read and not recorded, of all streams.", {},
                  stats.in_flight);
   for (const StreamStats& stream : stats.streams) add_stream(families, stream);

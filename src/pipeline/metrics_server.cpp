@@ -61,14 +61,14 @@ std::pair<std::string, std::uint16_t> host_and_port_of(const std::string& given)
     if (error == std::errc() && rest == end) return {given.substr(0, colon), port};
   }
   throw InvalidArgument(ErrorCode::invalid_argument,
-                        "address of metrics " + quote(given) +
-                            " is not HOST:PORT; give an address or a name and a port of 0 to "
+                        "metrics address " + quote(given) +
+                            " is not HOST:PORT; give an address or a name, and a port from 0 to "
                             "65535, such as 127.0.0.1:9464");
 }
 
 [[noreturn]] void fail_listening(const std::string& given, const std::string& why) {
   throw OutputError(ErrorCode::output_open,
-                    "metrics cannot be offered at " + printable(given) + ": " + why);
+                    "cannot serve metrics at " + printable(given) + ": " + why);
 }
 
 Address resolve(const std::string& given) {
@@ -89,7 +89,7 @@ Address resolve(const std::string& given) {
   char text[NI_MAXHOST];
   if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address.socket), sizeof address.socket, text,
                     sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
-    fail_listening(given, "the address cannot be written as numbers; give it that way");
+    fail_listening(given, "the address cannot be converted to numbers; give a numeric address");
   address.host = text;
   return address;
 }
@@ -123,7 +123,7 @@ class ServerStart {
   ServerStart& operator=(const ServerStart&) = delete;
 
   const CivetCallbacks& callbacks() const noexcept { return callbacks_; }
-  /// Waits until so many threads run, for at most 2 s: the system may have refused one.
+  /// Waits until that number of threads runs, for at most 2 s: the system may have refused one.
   static void wait_for_threads(std::size_t threads) {
     std::unique_lock lock(mutex_);
     started_.wait_for(lock, std::chrono::seconds(2), [=] { return threads_ == threads; });
@@ -152,7 +152,7 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
     const std::vector<std::string> options{
         "listening_ports", address.host + ":" + std::to_string(address.port), "num_threads",
         std::to_string(kWorkers),
-        // A client that connects and sends nothing occupies a worker for so long.
+        // A client that connects and sends nothing occupies a worker for this time.
         "request_timeout_ms", "3000"};
     auto server = std::make_unique<prometheus::Exposer>(options, &start.callbacks());
     start.wait_for_threads(kWorkers + 1);  // plus the thread that accepts
@@ -161,7 +161,7 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
     const std::string told = start.message();
     fail_listening(address.given, (told.empty() ? thrown.what() : told) +
                                       "; choose an address of this machine and another port, or "
-                                      "port 0 for any that is free");
+                                      "port 0 for any free port");
   }
 }
 

@@ -47,8 +47,8 @@ std::size_t automatic_frames_in_flight(const SourceInfo& info) {
   return std::clamp<std::size_t>(kBytes / frame_bytes(info), least, 32);
 }
 
-/// The frames in flight with which whole batches of a stored stream go to a capsule: one batch in
-/// progress and one that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
+/// The frames in flight that a stored stream needs to fill batches: one batch in progress and one
+/// that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
 std::size_t batched_frames_in_flight(const SourceInfo& info, const CompiledPlan& compiled_plan) {
   constexpr std::size_t kBytes = std::size_t{256} << 20;
   std::size_t largest = 0;
@@ -67,7 +67,7 @@ void check(const QuarantinePolicy& policy, const std::string& whose) {
   if (policy.window.count() > 0 && policy.pause.count() > 0) return;
   throw InvalidArgument(
       ErrorCode::invalid_argument,
-      whose + ": its window and its pause are longer than 0; give 0 failures for no quarantine");
+      whose + ": window and pause must be > 0; set failures to 0 for no quarantine");
 }
 
 void refuse_without_backend(const Capsule& capsule) {
@@ -142,9 +142,9 @@ Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Sett
   Slots slots;
   for (const std::shared_ptr<Capsule>& capsule : capsules) {
     if (!capsule)
-      throw InvalidArgument(ErrorCode::invalid_argument,
-                            "a pipeline was given no capsule at place " +
-                                std::to_string(slots.size() + 1) + ": the pointer is empty");
+      throw InvalidArgument(
+          ErrorCode::invalid_argument,
+          "capsule " + std::to_string(slots.size() + 1) + " of a pipeline is null");
     slots.push_back(make_slot(capsule));
   }
   capsule_set = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
@@ -175,8 +175,8 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::find_to_pull(const std::string& 
   if (!stream->rules().pull)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "stream " + id +
-                              " gives its records to its sinks and none to next(); open it with "
-                              "StreamConfig::pull");
+                              " was opened without StreamConfig::pull, which next() and try_next() "
+                              "need; its records go only to its sinks");
   return stream;
 }
 
@@ -285,11 +285,12 @@ void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config
 /// Checks what can be checked without the pipeline.
 void check(const StreamConfig& config) {
   if (!config.source)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "stream " + config.id + " has no source; give it one of open_source()");
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "stream " + config.id + " has no source; give one, such as that of open_source()");
   if (std::find(config.sinks.begin(), config.sinks.end(), nullptr) != config.sinks.end())
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "stream " + config.id + " has an empty pointer among its sinks");
+                          "stream " + config.id + " has a sink that is null");
   if (config.max_frames && *config.max_frames < 0)
     throw InvalidArgument(ErrorCode::invalid_argument, "max_frames of stream " + config.id + ": " +
                                                            std::to_string(*config.max_frames) +
@@ -300,7 +301,7 @@ void check(const StreamConfig& config) {
                                                            " is not 1 or more");
   if (config.capsule_deadline.count() < 0)
     throw InvalidArgument(ErrorCode::invalid_argument, "capsule_deadline of stream " + config.id +
-                                                           " lies below 0; give 0 for none");
+                                                           " is below 0; give 0 for no deadline");
   check(config.quarantine, "quarantine of stream " + config.id);
 }
 
@@ -392,7 +393,7 @@ void refuse_other_steps(const CapsuleSet& before, const CapsuleSet& after,
     if (!has(before, step.name))
       throw PlanError(ErrorCode::unsatisfied_input,
                       "with the new capsule " + replaced + ", capsule " + step.name +
-                          " fits in, which was left out so far; make a new pipeline of them");
+                          " would no longer be left out; make a new pipeline of them");
 }
 
 /// Replaces the capsule in all streams or in none.
@@ -459,11 +460,11 @@ void Pipeline::Impl::end_trial(const std::string& capsule, bool passed) {
   try {
     replace(before, false);
     log(LogLevel::error, "capsule " + capsule + " failed in its trial; version " +
-                             std::to_string(version) + " is back in its place");
+                             std::to_string(version) + " replaces it again");
   } catch (...) {
-    log(LogLevel::error, "capsule " + capsule + " failed in its trial, and version " +
-                             std::to_string(version) +
-                             " could not be put back: " + exception_text(std::current_exception()));
+    log(LogLevel::error,
+        "capsule " + capsule + " failed in its trial, and version " + std::to_string(version) +
+            " could not replace it again: " + exception_text(std::current_exception()));
   }
 }
 
@@ -553,8 +554,7 @@ std::int64_t Pipeline::set_option(const std::string& stream_id, const std::strin
 std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Capsule> capsule,
                                                               ReplacePolicy policy) {
   if (!capsule)
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "a pipeline was given no capsule to replace one: the pointer is empty");
+    throw InvalidArgument(ErrorCode::invalid_argument, "the new capsule for a pipeline is null");
   if (policy.trial_frames < 0)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "trial_frames of capsule " + capsule->name() + ": " +
@@ -570,8 +570,8 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
   if (impl_->is_on_trial(name))
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "capsule " + name +
-                              " has just replaced another and is on trial; replace it once that is "
-                              "over");
+                              " has just replaced another and is on trial; replace it after the "
+                              "trial");
   if (policy.trial_frames > 0) impl_->set_trial(name, before);
   try {
     return impl_->replace(impl_->make_slot(std::move(capsule), policy.trial_frames),

@@ -95,7 +95,7 @@ std::optional<PlanFault> find_duplicate(const Members& members) {
       return PlanFault{ErrorCode::duplicate_capsule, position,
                        "capsule " + name + " is given twice, at places " +
                            std::to_string(first->second + 1) + " and " + std::to_string(place + 1) +
-                           "; capsules of a pipeline need names of their own: leave one out"};
+                           "; names must be unique in a pipeline: leave one out"};
   }
   return std::nullopt;
 }
@@ -144,7 +144,7 @@ std::string offers_to(const PlanMember& consumer, const std::string& missing,
   if (offers.empty()) offers = "the others provide nothing";
   for (const PlanMember& provider : left_out)
     if (has(supply_of(provider, consumer), missing))
-      offers += "; " + provider.info->name + ", which would, is left out";
+      offers += "; " + provider.info->name + ", which would provide it, is left out";
   return offers;
 }
 
@@ -186,7 +186,7 @@ std::vector<std::size_t> order_of(const Members& members) {
 }
 
 /// Follows the feeders of a member that could not be placed, until a member repeats.
-std::optional<PlanFault> find_ring(const Members& members) {
+std::optional<PlanFault> find_cycle(const Members& members) {
   const std::vector<std::size_t> order = order_of(members);
   if (order.size() == members.size()) return std::nullopt;
   const auto is_placed = [&order](std::size_t position) {
@@ -203,13 +203,13 @@ std::optional<PlanFault> find_ring(const Members& members) {
         })->first;
   }
   // The path goes from consumer to provider; the message goes from provider to consumer.
-  std::string ring = members[at].info->name;
+  std::string cycle = members[at].info->name;
   std::string supplies;
   std::size_t last_given = at;
   std::size_t provider = at;
   for (auto back = way.rbegin(); back != way.rend(); ++back) {
     const PlanMember& consumer = members[*back];
-    ring += " → " + consumer.info->name;
+    cycle += " → " + consumer.info->name;
     supplies += (supplies.empty() ? "" : "; ") + consumer.info->name + " needs " +
                 describe(consumer.fed_by.at(provider)) + " of " + members[provider].info->name;
     provider = *back;
@@ -217,14 +217,14 @@ std::optional<PlanFault> find_ring(const Members& members) {
     if (provider == at) break;
   }
   return PlanFault{ErrorCode::plan_cycle, last_given,
-                   "the capsules feed each other in a ring: " + ring + " (" + supplies +
+                   "the capsules depend on each other in a cycle: " + cycle + " (" + supplies +
                        "); leave one of them out"};
 }
 
 std::optional<PlanFault> find_fault(const Members& members, const Members& left_out) {
   std::optional<PlanFault> fault = find_duplicate(members);
   if (!fault) fault = find_unsatisfied(members, left_out);
-  if (!fault) fault = find_ring(members);
+  if (!fault) fault = find_cycle(members);
   return fault;
 }
 

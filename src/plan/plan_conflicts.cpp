@@ -37,7 +37,7 @@ class Comparison {
                                              second_.info->output_type.detections);
     if (!names.empty())
       sentences_.push_back(first() + " and " + second() + " both find nodes named " +
-                           plan_phrases::join(names, " and ") + ": what both find is there twice.");
+                           plan_phrases::join(names, " and ") + ": what both find occurs twice.");
   }
 
   void compare_properties() {
@@ -74,7 +74,7 @@ Names strange_values(const PlanMember& provider, const PlanMember& consumer,
     if (!strange.empty() && !met.empty())
       sentences.push_back("Nodes to which " + provider.info->name + " gives attribute " + category +
                           " " + plan_phrases::join(strange, " or ") + " fail at " +
-                          consumer.info->name + ": its input does not list that.");
+                          consumer.info->name + ": its input does not list this value.");
   }
   return sentences;
 }

@@ -41,7 +41,7 @@ std::string box(std::size_t capsule) { return "capsule" + std::to_string(capsule
 
 std::string Plan::explain() const {
   std::ostringstream text;
-  if (steps_.empty()) text << "No capsules: frames pass as they are.\n";
+  if (steps_.empty()) text << "No capsules: frames pass unchanged.\n";
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     text << i + 1 << ". " << step.name << '\n'
@@ -55,8 +55,8 @@ std::string Plan::explain() const {
   for (const LeftOut& out : left_out_)
     text << "-  " << out.name << ", left out\n   why    " << out.reason << '\n';
   if (look_ahead_ > 0)
-    text << "Each record waits until windows have seen " << look_ahead_
-         << (look_ahead_ == 1 ? " frame" : " frames") << " behind its own.\n";
+    text << "Each record waits for the next " << look_ahead_
+         << (look_ahead_ == 1 ? " frame" : " frames") << ", which windows include.\n";
   return text.str();
 }
 

@@ -139,13 +139,13 @@ class BufferedSink final : public Sink {
     if (!skips || !is_first) return {};
     return "failed and is tried again after " +
            number_text(std::chrono::duration<double>(policy_.retry_after).count()) +
-           " s; until it works, records are lost to it: " + *stats_.last_failure;
+           " s; until it works, it loses records: " + *stats_.last_failure;
   }
 
   std::string note_success() {
     ++stats_.written;
     const std::uint64_t lost = std::exchange(lost_in_a_row_, 0);
-    return lost == 0 ? "" : "works again; records that were lost to it: " + std::to_string(lost);
+    return lost == 0 ? "" : "works again; records that it lost: " + std::to_string(lost);
   }
 
   void lose_to_failure(std::uint64_t records) {
@@ -199,7 +199,7 @@ std::unique_ptr<Sink> make_buffered_sink(std::shared_ptr<Sink> sink, SinkPolicy 
   validate(policy);
   if (!sink)
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "a buffered sink was given no sink to write to; give one");
+                          "the sink of a buffered sink is null; give one to write to");
   if (!policy.clock) policy.clock = std::make_shared<detail::SteadyClock>();
   if (policy.failure == SinkFailurePolicy::skip) sink->allow_losses();
   return std::make_unique<BufferedSink>(std::move(sink), std::move(policy));

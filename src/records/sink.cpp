@@ -46,7 +46,7 @@ class JsonLinesSink final : public Sink {
     if (broken_)
       throw OutputError(ErrorCode::output_write,
                         "output " + file_.path().string() +
-                            " is incomplete, since writing it failed; it was not kept");
+                            " is incomplete, because writing failed; it was discarded");
     file_.commit();
   }
 
@@ -86,7 +86,7 @@ std::unique_ptr<Sink> make_callback_sink(std::function<void(const FrameRecord&)>
                                          bool needs_pixels) {
   if (!callback)
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "a callback sink was given an empty function; give one to call");
+                          "a callback sink was given an empty function; give a callable one");
   return std::make_unique<CallbackSink>(std::move(callback), needs_pixels);
 }
 

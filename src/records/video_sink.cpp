@@ -76,10 +76,10 @@ class AnnotatedVideoSink final : public Sink {
   void close() override {
     const std::lock_guard lock(mutex_);
     if (std::exchange(closed_, true)) return;
-    if (broken_) fail("is incomplete, since writing it failed; it was not kept");
+    if (broken_) fail("is incomplete, because writing failed; it was discarded");
     if (!clip_) {
       log(LogLevel::warning,
-          "output " + file_.path().string() + " had no frames, and so there is no clip");
+          "output " + file_.path().string() + " got no frames, so no clip was written");
       return;
     }
     clip_->finish();

@@ -20,11 +20,12 @@ class FrameFeed::Queue {
   explicit Queue(Settings settings) : settings_(std::move(settings)) {
     if (settings_.capacity == 0)
       throw InvalidArgument(ErrorCode::invalid_argument,
-                            name() + ": a capacity of 0 lets no frame through; give at least 1");
+                            name() + ": invalid capacity 0: must be at least 1");
     if (!std::isfinite(settings_.frames_per_second) || settings_.frames_per_second < 0)
       throw InvalidArgument(ErrorCode::invalid_argument,
-                            name() + ": " + number_text(settings_.frames_per_second) +
-                                " frames a second are no rate; give 0 where it is unknown");
+                            name() + ": invalid frame rate " +
+                                number_text(settings_.frames_per_second) +
+                                ": must be > 0, or 0 if unknown");
   }
 
   const Settings& settings() const noexcept { return settings_; }
@@ -42,7 +43,7 @@ class FrameFeed::Queue {
       throw InvalidArgument(ErrorCode::invalid_argument,
                             name() + " was given " +
                                 (frame.image.empty() ? "an image without pixels"
-                                                     : "pixels of another type than CV_8UC3") +
+                                                     : "pixels of a type other than CV_8UC3") +
                                 "; frames are height × width × 3, 8 bit, BGR");
     const auto now = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);
@@ -102,7 +103,7 @@ class FrameFeed::Queue {
       throw InvalidArgument(ErrorCode::invalid_argument,
                             name() + " was given a frame at " + std::to_string(pts.count()) +
                                 " ns after one at " + std::to_string(last_pts_.count()) +
-                                " ns; times must rise, from 0 on");
+                                " ns; times must be >= 0 and increase");
     return pts;
   }
 

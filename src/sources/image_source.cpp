@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 12> kExtensions{".bmp", ".jp2", ".jpeg", 
 constexpr std::int64_t kImagesPerSecond = 25;
 
 cv::Mat load_image(const fs::path& file) {
-  std::string reason = "it is broken, or no image of a known form";
+  std::string reason = "it is damaged, or its format is not supported";
   try {
     cv::Mat image = opencv_io().read_image(file);
     if (!image.empty()) return image;
@@ -36,7 +36,7 @@ cv::Mat load_image(const fs::path& file) {
     reason = error.err;
   }
   throw SourceError(ErrorCode::source_read, "image " + file.string() + " cannot be read: " +
-                                                reason + "; repair it or take it out");
+                                                reason + "; repair or remove it");
 }
 
 /// Images in their order; images have no times of their own.
@@ -126,7 +126,7 @@ std::unique_ptr<Source> open_image_folder(const fs::path& folder, const SourceOp
   if (files.empty())
     throw SourceError(
         ErrorCode::source_empty,
-        "folder " + folder.string() + " has no images (known are " + known_extensions() + ")");
+        "folder " + folder.string() + " has no images (supported: " + known_extensions() + ")");
   return open_image_files(std::move(files), "images in " + folder.string(), options);
 }
 

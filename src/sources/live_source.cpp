@@ -84,16 +84,15 @@ bool LiveSource::connect_again() {
     throw SourceError(
         ErrorCode::source_read,
         info_.description +
-            (was_connected_ ? " gave no more frames after " + std::to_string(next_index_)
+            (was_connected_ ? " sent no more frames after " + std::to_string(next_index_)
                             : std::string(" could not be reached")) +
             " (" + lost_because_ + ")" +
-            (failed > 0
-                 ? ", also not after " + std::to_string(failed) + " attempts to connect again"
-                 : std::string()) +
+            (failed > 0 ? "; " + std::to_string(failed) + " attempts to reconnect failed"
+                        : std::string()) +
             "; check the camera and its connection, then open the stream again");
   if (was_connected_ && failed == 0)
     log(LogLevel::warning, info_.description + " is lost after " + std::to_string(next_index_) +
-                               " frames (" + lost_because_ + "); connecting again");
+                               " frames (" + lost_because_ + "); reconnecting");
   else if (!was_connected_ && failed == 0)
     log(LogLevel::warning,
         info_.description + " cannot be reached (" + lost_because_ + "); trying again");

@@ -35,8 +35,8 @@ void RowsSource::check_end() const {
   const std::optional<std::int64_t> missing = needed_.at_or_after(next_);
   if (!missing || needed_.hull().end == kEndlessRows) return;
   throw SourceError(ErrorCode::source_read, in_order_->info().description + " ends after " +
-                                                std::to_string(next_) + " frames, and frame " +
-                                                std::to_string(*missing) + " is asked for");
+                                                std::to_string(next_) + " frames, but frame " +
+                                                std::to_string(*missing) + " was requested");
 }
 
 }  // namespace vcap

@@ -28,30 +28,31 @@ std::string text_of(const RowRange& range) {
 }
 
 void check_ranges(const std::vector<RowRange>& ranges) {
-  if (ranges.empty()) refuse_sampler("there is no range; name one at least");
+  if (ranges.empty()) refuse_sampler("no range is given; give at least one");
   const RowRange* before = nullptr;
   for (const RowRange& range : ranges) {
-    if (range.begin < 0) refuse_sampler("the range " + text_of(range) + " begins below row 0");
+    if (range.begin < 0) refuse_sampler("the range " + text_of(range) + " begins before row 0");
     if (range.end <= range.begin)
       refuse_sampler("the range " + text_of(range) +
-                     " is empty; its end, which it does not include, comes after its begin");
+                     " is empty; its end is not included and must be after its begin");
     if (before && range.begin < before->end)
       refuse_sampler("the range " + text_of(range) + " begins before the end of the range " +
-                     text_of(*before) + " in front of it; ranges ascend and do not overlap");
+                     text_of(*before) + "; ranges must ascend and not overlap");
     before = &range;
   }
 }
 
 /// One range for each row; merged() joins neighbours later.
 std::vector<RowRange> to_ranges(const std::vector<std::int64_t>& rows) {
-  if (rows.empty()) refuse_sampler("there is no row to gather; name one at least");
+  if (rows.empty()) refuse_sampler("no row to gather is given; give at least one");
   if (rows.front() < 0)
     refuse_sampler("the row " + std::to_string(rows.front()) + " to gather is below 0");
   if (const auto row = std::ranges::adjacent_find(rows, std::greater_equal<>()); row != rows.end())
     refuse_sampler("the row " + std::to_string(row[1]) + " to gather follows row " +
-                   std::to_string(row[0]) + "; rows rise strictly");
+                   std::to_string(row[0]) + "; rows must increase");
   if (rows.back() == kBeyondAll)
-    refuse_sampler("the row " + std::to_string(rows.back()) + " to gather is beyond all sequences");
+    refuse_sampler("the row " + std::to_string(rows.back()) +
+                   " to gather is beyond the end of every sequence");
   std::vector<RowRange> ranges;
   for (const std::int64_t row : rows) ranges.push_back({row, row + 1});
   return ranges;
@@ -87,11 +88,10 @@ std::int64_t Sampler::Step::size(std::int64_t rows) const {
       return strided(rows, k);
     case Kind::ranges:
       if (ranges.back().end > rows)
-        refuse_sampler("row " + std::to_string(ranges.back().end - 1) +
-                       " is asked for, and there " +
-                       (rows == 0   ? "is none"
-                        : rows == 1 ? "is only row 0"
-                                    : "are only rows 0 to " + std::to_string(rows - 1)));
+        refuse_sampler("row " + std::to_string(ranges.back().end - 1) + " does not exist; " +
+                       (rows == 0   ? "there are no rows"
+                        : rows == 1 ? "there is only row 0"
+                                    : "there are only rows 0 to " + std::to_string(rows - 1)));
       return ends.back();
     case Kind::repeat:
     case Kind::repeat_null:
@@ -100,7 +100,7 @@ std::int64_t Sampler::Step::size(std::int64_t rows) const {
   std::int64_t elements = 0;
   if (__builtin_mul_overflow(rows, k, &elements))
     refuse_sampler(std::to_string(rows) + " rows, each " + std::to_string(k) +
-                   " times, are more than can be counted");
+                   " times, do not fit into a 64-bit number");
   return elements;
 }
 
@@ -174,7 +174,7 @@ Sampler Sampler::then(const Sampler& next) const {
   for (const Step& step : both.steps_) {
     if (step.kind != Kind::repeat && step.kind != Kind::repeat_null) continue;
     repeats *= step.k;  // no overflow: neither factor is above kMostRepeats
-    check_k("repeats, one in another,", repeats, kMostRepeats);
+    check_k("a product of nested repeats", repeats, kMostRepeats);
   }
   return both;
 }

@@ -108,7 +108,7 @@ class StoredSource final : public Source {
           info_.description + " has no frame that can be decoded; check that it is complete");
     throw SourceError(ErrorCode::source_empty,
                       info_.description + " has no frame from " + seconds_text(options_.start) +
-                          (options_.end ? " to " + seconds_text(*options_.end) : " on") +
+                          (options_.end ? " to " + seconds_text(*options_.end) : " to its end") +
                           "; choose another range");
   }
 
@@ -241,12 +241,12 @@ class StoredAccess final : public RandomAccess {
           refuse_rows("has no frame " + std::to_string(row) + ", only 0 to " +
                       std::to_string(frames_ - 1));
       if (begin < before || end <= begin)
-        refuse_rows("is asked for frames " + std::to_string(begin) + " to " + std::to_string(end) +
-                    " behind frame " + std::to_string(before) +
-                    "; ranges ascend and are not empty");
+        refuse_rows("got the range of frames " + std::to_string(begin) + " to " +
+                    std::to_string(end) + " after frame " + std::to_string(before) +
+                    "; ranges must ascend and not be empty");
       rows.add({begin, before = end});
     }
-    if (rows.empty()) refuse_rows("is asked for no frame; give some rows");
+    if (rows.empty()) refuse_rows("got no range of frames; give at least one");
     const std::stop_source stop;
     return std::make_unique<StoredSource>(index_->open(stop.get_token()), options_, stop,
                                           std::move(rows));
@@ -286,19 +286,19 @@ void check(const SourceOptions& options) {
            seconds_text(options.start));
   if (options.stride < 1) refuse("a stride of " + std::to_string(options.stride) + " is below 1");
   if (options.loop < 0)
-    refuse("a loop of " + std::to_string(options.loop) + " is below 0, which is endless");
+    refuse("a loop of " + std::to_string(options.loop) + " is below 0; give 0 for an endless loop");
   if (options.silence_limit.count() <= 0)
     refuse("a silence_limit of " + std::to_string(options.silence_limit.count()) +
            " ms is not above 0");
   if (options.decoder_threads < 0)
-    refuse("a number of " + std::to_string(options.decoder_threads) +
-           " decoder_threads is below 0, which leaves it to vcap");
+    refuse("decoder_threads of " + std::to_string(options.decoder_threads) +
+           " is below 0; give 0 to let vcap choose");
   options.reconnect.check();
 }
 
 void refuse_range(const SourceOptions& options, const std::string& name) {
   const auto live = [&](const std::string& option) {
-    refuse(name + " is live, and so takes no " + option + "; leave it out");
+    refuse(name + " is live and does not support " + option + "; leave it out");
   };
   if (options.start.count() != 0) live("start (" + seconds_text(options.start) + ")");
   if (options.end) live("end (" + seconds_text(*options.end) + ")");

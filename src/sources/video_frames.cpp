@@ -177,12 +177,13 @@ void VideoFrames::throw_failure() const {
 void VideoFrames::fail_at(std::int64_t number) const {
   const AvInput& input = decoder_->input();
   throw_failure();
-  throw SourceError(
-      ErrorCode::source_not_as_indexed,
-      input.address().name + " does not give its frame " + std::to_string(number) + " at " +
-          number_text(std::chrono::duration<double>(index_->time(number)).count()) +
-          " s as it should, and so is damaged; its frames can be had in order from the beginning "
-          "alone");
+  throw SourceError(ErrorCode::source_not_as_indexed,
+                    input.address().name + " does not have frame " + std::to_string(number) +
+                        " at " +
+                        number_text(std::chrono::duration<double>(index_->time(number)).count()) +
+                        " s, where its index has it; the video is damaged, and can only be read in "
+                        "order from the "
+                        "beginning");
 }
 
 void VideoFrames::at_end() {

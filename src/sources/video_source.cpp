@@ -29,7 +29,8 @@ class NetworkFeed final : public LiveFeed {
       return picture;
     }
     const std::string& failure = decoder_.input().failure();
-    throw SourceError(ErrorCode::source_read, failure.empty() ? "it hung up" : failure);
+    throw SourceError(ErrorCode::source_read,
+                      failure.empty() ? "the server closed the connection" : failure);
   }
 
  private:
@@ -49,7 +50,7 @@ std::unique_ptr<Source> open_video_file(const fs::path& path, const SourceOption
                     .name = name,
                     .cannot_open =
                         "cannot be opened as a video ({}); it is damaged, not readable, or of a "
-                        "form that FFmpeg does not know",
+                        "format that FFmpeg does not know",
                     .stop = stop.get_token()};
   return make_stored_source(
       std::make_unique<VideoFrames>(std::make_unique<AvInput>(std::move(address)), options.hardware,

@@ -76,7 +76,7 @@ class WebcamFeed final : public LiveFeed {
     if (image.empty())
       throw SourceError(ErrorCode::source_read, "it gives pixels of OpenCV type " +
                                                     std::to_string(type) +
-                                                    ", which cannot be turned into 8-bit BGR");
+                                                    ", which cannot be converted to 8-bit BGR");
     return {.image = std::move(image), .time = device_->time()};
   }
 

@@ -35,7 +35,7 @@ bool call_together(std::span<const std::unique_ptr<FrameJob>> jobs, const std::s
     auto results = slot.capsule->process_frames(
         frames, nodes, jobs.front()->route->options[jobs.front()->step], stream_id);
     if (!results) {
-      slot.takes_together = false;
+      slot.has_process_frames = false;
       return false;
     }
     slot.meter.add(begin, std::chrono::steady_clock::now(), false);

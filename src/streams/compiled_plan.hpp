@@ -41,7 +41,7 @@ struct CapsuleSlot {
   const bool stateful;
   const std::size_t backends;
   /// False once a backend turned out to lack `process_frames()`.
-  std::atomic<bool> takes_together{true};
+  std::atomic<bool> has_process_frames{true};
   CallMeter meter{};
   SharedQuarantine quarantine;
   Trial trial;

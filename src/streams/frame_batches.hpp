@@ -13,7 +13,7 @@ namespace vcap {
 
 struct FrameJob;
 
-/// Where the frames of a stored stream gather that go to a capsule together.
+/// The frames of a stored stream that wait to go to a capsule as one batch.
 ///
 /// A batch has no linger: it fills while `most_calls` calls are in progress. A passive machine.
 /// Whenever frames wait, a call is in progress, or the stream has been asked to begin one. Thread
@@ -30,8 +30,8 @@ class FrameBatches {
 
   /// The frame waits; begin_call() must follow.
   void add(std::unique_ptr<FrameJob> job);
-  /// The frames to take to the capsule, all of one route and so with the same options, in the order
-  /// of their tickets. Empty if no frame waits or enough calls are in progress. Unless it is empty,
+  /// The frames of the next batch, all of one route and so with the same options, in the order of
+  /// their tickets. Empty if no frame waits or enough calls are in progress. Unless it is empty,
   /// end_call() must follow.
   Batch begin_call();
   /// Returns true if begin_call() must follow.

@@ -30,8 +30,8 @@ struct ReadFrame {
 /// The frames of a stream from reading until they begin, those that are dropped instead, and the
 /// number of frames in flight.
 ///
-/// A passive machine: its stream tells it what happens, and asks it what may begin. Each frame that
-/// accept() has taken is given out once by begin(), or counted once as dropped. Thread safety:
+/// A passive machine: its stream reports events to it, and asks it what may begin. Each frame that
+/// accept() has taken is returned once by begin(), or counted once as dropped. Thread safety:
 /// thread-compatible.
 class Intake {
  public:
@@ -52,7 +52,8 @@ class Intake {
   Intake(const Intake&) = delete;
   Intake& operator=(const Intake&) = delete;
 
-  /// So many frames wait for later ones; they are allowed beyond the bound. Never lowered.
+  /// The number of frames that wait for later ones; they are allowed beyond the bound. Never
+  /// lowered.
   void set_look_ahead(std::size_t frames) noexcept;
 
   // Before reading, with `OverflowPolicy::wait`.

@@ -31,7 +31,7 @@ class Stream;
 struct StreamRules {
   OverflowPolicy overflow = OverflowPolicy::wait;  ///< never `automatic`
   std::size_t frames_in_flight = 1;
-  /// A source that waits is woken once so many more frames have room
+  /// A source that waits is woken once this number of frames has room.
   std::size_t resume_threshold = 1;
   std::int64_t keep_every = 1;
   std::optional<std::int64_t> max_frames{};

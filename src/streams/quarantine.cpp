@@ -8,7 +8,7 @@ bool Quarantine::holds(std::chrono::nanoseconds pts) const noexcept {
 }
 
 bool Quarantine::note(std::chrono::nanoseconds pts, bool failed) {
-  // Frames that were in flight when the pause began tell nothing new.
+  // Frames that were in flight when the pause began give no new information.
   if (holds(pts)) return false;
   if (!failed) {
     since_.reset();

@@ -30,12 +30,12 @@ std::string obstacle(const StreamConfig& config) {
   const SourceInfo info = config.source->info();
   if (info.live || info.fed) return "its source is not stored: " + info.description;
   if (config.overflow != OverflowPolicy::automatic && config.overflow != OverflowPolicy::wait)
-    return "it drops frames where it is overloaded (StreamConfig::overflow)";
+    return "it drops frames under overload (StreamConfig::overflow)";
   if (config.keep_every != 1) return "it skips frames (StreamConfig::keep_every)";
   if (config.capsule_deadline.count() > 0)
     return "its records depend on how long capsules take (StreamConfig::capsule_deadline)";
   if (config.quarantine.failures > 0)
-    return "whether a capsule is in quarantine depends on all frames before";
+    return "whether a capsule is in quarantine depends on all earlier frames";
   return {};
 }
 
@@ -43,8 +43,8 @@ Rows wanted_rows(const StreamConfig& config, std::int64_t frames) {
   if (!config.select) return Rows({0, frames});
   if (frames == kEndlessRows && !config.select->limit())
     refuse(config,
-           "how many frames its source has is not known, and what is selected goes on to "
-           "their end; sample the source instead (SourceOptions::sampler)");
+           "the number of frames of its source is not known, but the selection goes to the "
+           "end; sample the source instead (SourceOptions::sampler)");
   try {
     return rows_of(*config.select, frames);
   } catch (const InvalidArgument& error) {
@@ -75,7 +75,7 @@ std::vector<Slice> groups_of(const StreamConfig& config, const SliceNeeds& needs
     if (begin < 0 || end <= begin || end > frames)
       refuse(config, "group " + std::to_string(slices.size()) + " has rows " +
                          std::to_string(begin) + " to " + std::to_string(end) +
-                         "; give a begin, and an end behind it, within 0 to " +
+                         "; the end must be after the begin, and both within 0 to " +
                          std::to_string(frames));
     slices.push_back(needs.slice(Rows({0, end - begin}), end - begin));
     slices.back().group = {.number = static_cast<std::int64_t>(slices.size()) - 1,
@@ -95,19 +95,18 @@ std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t w
   const std::int64_t most = rows / std::max(kShortest, kTimesWarmUp * warmup);
   if (most < 2 && least < 2) {
     why = "its " + std::to_string(rows) + " frames are too few" +
-          (warmup > 0 ? " where a slice is fed " + std::to_string(warmup) +
-                            " more, for warm-up and windows"
+          (warmup > 0 ? ", since each slice also reads " + std::to_string(warmup) +
+                            " frames for warm-up and windows"
                       : std::string());
     return 1;
   }
   if (most_frames < kShortest) {
-    why = "memory allows slices of " + std::to_string(longest) + " frames with their pixels";
+    why = "memory only allows slices of " + std::to_string(longest) + " frames with their pixels";
     return 1;
   }
   if (most_frames < 2 * warmup) {
-    why = std::to_string(warmup) +
-          " frames that are fed for warm-up and windows are too many for slices of " +
-          std::to_string(longest) + ", which memory allows";
+    why = std::to_string(warmup) + " frames for warm-up and windows are too many for slices of " +
+          std::to_string(longest) + " frames, the most that memory allows";
     return 1;
   }
   const auto all = static_cast<std::int64_t>(wanted);
@@ -133,16 +132,17 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
     const StreamConfig& config, std::shared_ptr<const RandomAccess> access,
     const CompiledPlan& compiled_plan, std::size_t cores) {
   if (!config.groups.empty() && (config.select || config.slices != 1))
-    refuse(config, "groups are given beside slices or a selection; leave out one or the other");
+    refuse(config, "groups cannot be combined with slices or a selection; leave out one of them");
   if (std::string why = obstacle(config); !why.empty()) {
     if (is_automatic(config)) return why;
-    refuse(config, "it cannot be run in parts: " + why + "; run it in one go");
+    refuse(config,
+           "it cannot be run in slices, selections or groups: " + why + "; leave these out");
   }
   SlicedStream::Plan plan{.access = std::move(access)};
   const bool needs_access = config.slices > 1 || !config.groups.empty();
   if (!plan.access && (needs_access || is_automatic(config))) {
-    std::string why = "the place of each frame in " + config.source->info().description +
-                      " is not known without decoding all of them, or they come in a loop";
+    std::string why = "the positions of the frames in " + config.source->info().description +
+                      " are not known without decoding all of them, or they come in a loop";
     if (is_automatic(config)) return why;
     refuse(config, why + "; leave out " + (config.groups.empty() ? "slices" : "groups"));
   }

@@ -245,8 +245,8 @@ bool SlicedStream::end_head() {
 
 /// Which frames are damaged is only known after decoding everything before them.
 void SlicedStream::go_on_in_order(const std::exception_ptr& why) {
-  const std::string text = "stream " + id_ + " goes on in one go from frame " +
-                           std::to_string(last_index_ + 1) + " on: " + exception_text(why);
+  const std::string text = "stream " + id_ + " continues without slices from frame " +
+                           std::to_string(last_index_ + 1) + ": " + exception_text(why);
   {
     const MutexUnlock unlock(inbox_->mutex);
     log(LogLevel::warning, text);

@@ -129,7 +129,7 @@ Rows rows_of(const Sampler& sampler, std::int64_t frames) {
     const Sampler::Element element = *sampler.element(number);
     if (element.parts == 1) return element.row;
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "the rows to be selected come more than once; repeat frames in the "
+                          "a selection cannot repeat rows; repeat frames in the "
                           "source (SourceOptions::sampler)");
   };
   Rows rows;

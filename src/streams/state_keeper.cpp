@@ -50,7 +50,7 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
   for (const Place& place : passed) {
     forget(place);
-    // It serves again, now or later; what it knows comes from frames long past.
+    // It serves again, now or later; its state comes from frames long past.
     if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
   }
   Place& to = places_.front();
@@ -70,14 +70,14 @@ void StateKeeper::close() noexcept {
   places_.clear();
 }
 
-/// Null if there is nothing. A state that cannot be saved begins anew, which every capsule
+/// Null if there is nothing. If a state cannot be saved, a new one is made, which every capsule
 /// supports.
 nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcept {
   try {
     return capsule.save_state(info_.id);
   } catch (...) {
     log(LogLevel::warning, "stream " + info_.id + ": capsule " + capsule.name() +
-                               " could not save its state, which begins anew: " +
+                               " could not save its state, so the stream gets a new state: " +
                                exception_text(std::current_exception()));
     return {};
   }

@@ -26,7 +26,7 @@ std::string provider_of_bad_attribute(const CompiledStep& step,
       const auto provider = step.attribute_providers.find(category);
       if (provider == step.attribute_providers.end())
         return "; no capsule before it declares attribute " + category;
-      return "; attribute " + category + " is what capsule " + provider->second + " provides";
+      return "; capsule " + provider->second + " provides attribute " + category;
     }
     if (std::string text = provider_of_bad_attribute(step, node.children); !text.empty())
       return text;
@@ -51,7 +51,7 @@ std::optional<Nodes> find_nodes(const CompiledStep& step, FrameRecord& record) {
 CapsuleError edge_error(const std::string& capsule, int offset) {
   return {capsule, std::string(to_string(ErrorCode::stencil_edge)),
           "it was not called: there is no frame at offset " + std::to_string(offset) +
-              " from this one, and its stencil has that as an error"};
+              " from this one, which is an error by its stencil's edge mode"};
 }
 
 }  // namespace
@@ -162,22 +162,22 @@ bool StepCalls::end_call(std::size_t call, StepContext::Result result) {
 void StepCalls::store_errors(FrameRecord& record) {
   std::ranges::sort(errors_, {}, &std::pair<std::size_t, CapsuleError>::first);
   const std::size_t before = record.errors.size();
-  std::vector<std::size_t> alike;
+  std::vector<std::size_t> repeats;
   for (auto& [call, error] : errors_) {
     const auto same = std::find_if(record.errors.begin() + static_cast<std::ptrdiff_t>(before),
                                    record.errors.end(), [&error = error](const CapsuleError& one) {
                                      return one.code == error.code && one.message == error.message;
                                    });
     if (same != record.errors.end()) {
-      ++alike[static_cast<std::size_t>(same - record.errors.begin()) - before];
+      ++repeats[static_cast<std::size_t>(same - record.errors.begin()) - before];
       continue;
     }
     record.errors.push_back(std::move(error));
-    alike.push_back(1);
+    repeats.push_back(1);
   }
-  for (std::size_t i = 0; i < alike.size(); ++i)
-    if (alike[i] > 1)
-      record.errors[before + i].message += " (on " + std::to_string(alike[i]) + " nodes)";
+  for (std::size_t i = 0; i < repeats.size(); ++i)
+    if (repeats[i] > 1)
+      record.errors[before + i].message += " (on " + std::to_string(repeats[i]) + " nodes)";
   errors_.clear();
 }
 

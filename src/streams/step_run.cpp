@@ -97,7 +97,7 @@ StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit) {
   job_->record.errors.push_back(
       {context_.step().slot->name(), std::string(to_string(ErrorCode::deadline_exceeded)),
        "it took longer than " + number_text(std::chrono::duration<double>(limit).count()) +
-           " s over this frame, which went on without it"});
+           " s for this frame, which continued without it"});
   return {std::move(job_), in_progress_};
 }
 

@@ -113,7 +113,7 @@ void Stream::read_frames() {
     const MutexLock lock(mutex_);
     if (!stopping_ && account_.fail(std::current_exception())) failure = std::current_exception();
   }
-  if (failure) tell_failure(failure);
+  if (failure) log_failure(failure);
   std::unique_ptr<Source> done;
   {
     MutexLock lock(source_mutex_);
@@ -155,13 +155,14 @@ void Stream::check(const Frame& frame) const {
   if (!frame.is_null && (frame.image.empty() || frame.image.type() != CV_8UC3))
     throw SourceError(
         ErrorCode::source_read,
-        source_name_ + " gave frame " + std::to_string(frame.index) +
-            (frame.image.empty() ? " without pixels" : " of another pixel type than CV_8UC3") +
+        source_name_ + " returned frame " + std::to_string(frame.index) +
+            (frame.image.empty() ? " without pixels" : " with a pixel type other than CV_8UC3") +
             "; frames are height × width × 3, 8 bit, BGR");
   if (frame.index <= last_index_)
-    throw SourceError(ErrorCode::source_read,
-                      source_name_ + " gave frame index " + std::to_string(frame.index) +
-                          " after " + std::to_string(last_index_) + "; indexes must rise from 0");
+    throw SourceError(ErrorCode::source_read, source_name_ + " returned frame index " +
+                                                  std::to_string(frame.index) + " after " +
+                                                  std::to_string(last_index_) +
+                                                  "; indexes must be >= 0 and increase");
 }
 
 /// False if no further frame is wanted.
@@ -186,7 +187,7 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
   return outcome != Intake::Outcome::refused;
 }
 
-void Stream::tell_failure(const std::exception_ptr& cause) const {
+void Stream::log_failure(const std::exception_ptr& cause) const {
   if (rules_.slice) return;  // SlicedStream logs it, or recovers from it
   log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
 }

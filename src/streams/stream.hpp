@@ -142,7 +142,7 @@ class Stream final : public Lane,
   bool is_warm_up(const Frame& frame) const;
 
   // The end.
-  void tell_failure(const std::exception_ptr& cause) const;
+  void log_failure(const std::exception_ptr& cause) const;
   bool begins_finishing() VCAP_REQUIRES(mutex_);
   void finish();
   void close_states() noexcept;

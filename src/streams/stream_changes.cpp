@@ -27,8 +27,8 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
       fresh.set(name, old.get(name));
     } catch (const OptionError& error) {
       throw OptionError(error.code(), "stream " + stream +
-                                          " has set it, and the new version does " +
-                                          "not take it: " + error.what());
+                                          " has set this option, but the new version does " +
+                                          "not accept the value: " + error.what());
     }
   }
   return fresh;
@@ -66,8 +66,8 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPl
   return route;
 }
 
-/// The route for a frame that begins a run of a slice, in which the states begin anew; null for
-/// other frames. Source thread.
+/// The route for a frame that begins a run of a slice, in which the states are new; null for other
+/// frames. Source thread.
 std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) const {
   if (!rules_.slice) return nullptr;
   std::shared_ptr<const Route> now;

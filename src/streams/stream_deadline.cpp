@@ -57,7 +57,7 @@ std::string Stream::describe_work(const StepRun& run,
                      std::to_string(slot.capsule->info().version) + " (step " +
                      std::to_string(context.number + 1) + " of " + std::to_string(context.steps()) +
                      ") has taken longer than " + number_text(seconds(rules_.deadline)) +
-                     " s; the frame goes on without it";
+                     " s; the frame continues without it";
   const auto now = std::chrono::steady_clock::now();
   for (const StepRun::Call& call : calls)
     text += "; call " + std::to_string(call.number + 1) + " of " + std::to_string(run.calls()) +
@@ -81,7 +81,7 @@ void Stream::note_return(const StepRun& run) {
   log(LogLevel::info, "stream " + *context.stream_id + ": frame " +
                           std::to_string(context.frame->index) + ": capsule " +
                           context.step().slot->name() +
-                          " has come back from a call that was given up");
+                          " has returned from a call that was given up");
 }
 
 }  // namespace vcap

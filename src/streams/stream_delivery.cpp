@@ -122,7 +122,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
     over = begins_finishing();
   }
   post(posts);
-  if (is_first_failure) tell_failure(failure);
+  if (is_first_failure) log_failure(failure);
   if (failure) stop();
   if (over) finish();
   return delivered;

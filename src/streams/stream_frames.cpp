@@ -19,7 +19,7 @@ void log_quarantine(const std::string& whom, const std::string& capsule,
                     const QuarantinePolicy& policy, const std::string& message) {
   log(LogLevel::warning, whom + ": capsule " + capsule + " keeps failing and is left out for " +
                              number_text(std::chrono::duration<double>(policy.pause).count()) +
-                             " s; the last time: " + message);
+                             " s; the last error: " + message);
 }
 
 }  // namespace
@@ -128,18 +128,18 @@ std::unique_ptr<FrameJob> Stream::enter_gate(std::unique_ptr<FrameJob> job) {
   return job;
 }
 
-/// Whether the frame may wait to go with others. Live frames go on at once. With a deadline, each
-/// frame is called by itself.
+/// Whether the frame may wait for a batch. Live frames do not wait. With a deadline, the capsule is
+/// called for each frame by itself.
 bool Stream::gathers(const FrameJob& job) const {
   const CompiledStep& step = job.compiled_step();
   const auto& batch = step.slot->capsule->info().batch;
   return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() && !job.alone &&
          step.needs.size != NodeDescription::Size::single &&
          rules_.overflow == OverflowPolicy::wait && rules_.deadline.count() == 0 &&
-         step.slot->takes_together;
+         step.slot->has_process_frames;
 }
 
-/// Adds the frame to those that wait, or takes it to the capsule with them.
+/// Adds the frame to those that wait, and runs a batch if one may begin.
 std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   job->left_out = is_passed_by(*job);
   if (job->left_out) {
@@ -157,17 +157,17 @@ std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
   return run_batch(turn, std::move(batch));
 }
 
-/// Takes the frames of a batch to the capsule, if there are any. Those that it has failed for are
-/// then called one by one, which shows the frame at fault and its error.
+/// Calls the capsule for the frames of a batch, if there are any. If that fails, it is then called
+/// for each frame by itself, which shows the frame at fault and its error.
 std::unique_ptr<FrameJob> Stream::run_batch(const BatchTurn& turn, FrameBatches::Batch batch) {
   if (batch.empty()) return nullptr;
   if (batch.size() == 1) {
     batch.front()->alone = batch.front()->holds_call = true;
     return std::move(batch.front());
   }
-  // Another batch may just have shown that the backend does not take them together.
-  const bool done =
-      turn.route->compiled_plan->at(turn.step).slot->takes_together && call_together(batch, id_);
+  // Another batch may just have shown that the backend lacks process_frames().
+  const bool done = turn.route->compiled_plan->at(turn.step).slot->has_process_frames &&
+                    call_together(batch, id_);
   for (const std::unique_ptr<FrameJob>& one : batch) {
     one->alone = !done;
     if (done) leave_step(*one);
@@ -196,8 +196,8 @@ std::unique_ptr<FrameJob> Stream::call_capsule(std::unique_ptr<FrameJob> job) {
   StreamHandle state;
   job->left_out = is_passed_by(*job);
   if (step.slot->stateful) {
-    // A frame of a slice that this capsule is not called for lies before its state begins, or
-    // begins anew.
+    // If this capsule is not called for a frame of a slice, the frame comes before the first frame
+    // of a state.
     if (job->is_in_step())
       lane.owed.add(job->discontinuities);
     else if (!job->record.frame.is_null)
@@ -254,7 +254,7 @@ bool Stream::is_left_out(FrameJob& job) {
     job.record.errors.push_back(
         {.capsule = slot.name(),
          .code = std::string(to_string(ErrorCode::deadline_exceeded)),
-         .message = "left out: it has not come back from an earlier frame of this stream"});
+         .message = "left out: its call for an earlier frame of this stream has not returned"});
     return true;
   }
   bool held = slot.quarantine.holds();

@@ -15,14 +15,14 @@ class StreamSlots {
  public:
   explicit StreamSlots(InFlightLimiter& limiter) : limiter_(limiter) {}
 
-  /// So many frames need no slot because they wait for later frames. Never lowered.
+  /// The number of frames that need no slot because they wait for later frames. Never lowered.
   void set_look_ahead(std::size_t frames) noexcept { look_ahead_ = frames; }
   /// Whether one more frame is allowed, with `in_flight` frames already there; takes a slot if it
   /// needs one.
   bool take(std::size_t in_flight);
   /// Adds a slot that InFlightLimiter::wait() gave.
   void add() noexcept { ++slots_; }
-  /// Gives back the slots that so many frames do not need.
+  /// Gives back the slots that this number of frames does not need.
   void settle(std::size_t frames);
   /// For InFlightLimiter::wait(). settle() releases it once the next frame needs no slot.
   InFlightLimiter::Waiter& waiter() noexcept { return waiter_; }

@@ -12,8 +12,8 @@ namespace vcap {
 /// safety: thread-safe.
 class Trial {
  public:
-  /// `over` is called once, unless `frames` is 0: with true after so many frames, with false at the
-  /// first failure. [frame worker]
+  /// `over` is called once, unless `frames` is 0: with true after this number of frames, with false
+  /// at the first failure. [frame worker]
   Trial(std::int64_t frames, std::function<void(bool passed)> over)
       : left_(frames), over_(std::move(over)) {}
   bool running() const noexcept { return left_.load(std::memory_order_relaxed) > 0; }

@@ -61,7 +61,7 @@ void WorkPool::Core::start_worker_where_needed() {
   } catch (const std::system_error& error) {
     // The threads that run do the work. Asking again at each frame would not help.
     limit = std::max<std::size_t>(threads.size(), 1);
-    log(LogLevel::warning, "frame workers: the system gives no more than " + std::to_string(limit) +
+    log(LogLevel::warning, "frame workers: the system allows only " + std::to_string(limit) +
                                " threads (" + error.what() + ")");
   }
 }

@@ -245,7 +245,8 @@ TEST_F(TrackAssociation, NamesEncodingsThatCannotBeCompared) {
     }
     return "nothing was thrown";
   };
-  EXPECT_THAT(message({1, 0, 0}), HasSubstr("detection 1 has an encoding of 3 elements beside"));
+  EXPECT_THAT(message({1, 0, 0}),
+              HasSubstr("detection 1 has an encoding of 3 elements, but an earlier one has"));
   EXPECT_THAT(message({0, 0}), HasSubstr("detection 1 has an encoding that is all zeros"));
   EXPECT_THAT(message({1, std::numeric_limits<float>::quiet_NaN()}), HasSubstr("not finite"));
 }

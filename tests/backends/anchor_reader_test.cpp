@@ -118,13 +118,14 @@ TEST(AnchorReader, DropsCandidatesWithBadNumbersAndSurvivesHugeOnes) {
 TEST(AnchorReader, RefusesOtherShapes) {
   MadeOutputs outputs({24, 16});
   outputs.fill("boxes", {1, 47, 4}, 0).fill("scores", {1, 48, 2}, 0);
-  expect_refused(AnchorReader(two_levels()), outputs,
-                 AllOf(HasSubstr("AnchorReader: output \"boxes\" has the shape [1,47,4], wanted is "
-                                 "[1,48,4] for an input of 24x16 pixels"),
-                       HasSubstr("set anchors and classes to the model's")));
+  expect_refused(
+      AnchorReader(two_levels()), outputs,
+      AllOf(HasSubstr("AnchorReader: output \"boxes\" has the shape [1,47,4]; expected is "
+                      "[1,48,4] for an input of 24x16 pixels"),
+            HasSubstr("set anchors and classes to the model's")));
   MadeOutputs classes({24, 16});
   classes.fill("boxes", {1, 48, 4}, 0).fill("scores", {1, 48, 3}, 0);
-  expect_refused(AnchorReader(two_levels()), classes, HasSubstr("wanted is [1,48,2]"));
+  expect_refused(AnchorReader(two_levels()), classes, HasSubstr("expected is [1,48,2]"));
 }
 
 TEST(AnchorReader, RefusesBadSettings) {

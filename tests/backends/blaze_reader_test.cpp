@@ -197,11 +197,11 @@ TEST(BlazeReader, RefusesOtherShapes) {
   full.fill("regressors", {1, 2304, 16}, 0).fill("classificators", {1, 2304, 1}, 0);
   expect_refused(reader, full,
                  AllOf(HasSubstr("BlazeReader: output \"regressors\" has the shape [1,2304,16], "
-                                 "wanted is [1,896,16]"),
+                                 "expected is [1,896,16]"),
                        HasSubstr("set anchors and keypoints to the model's")));
   MadeOutputs scores({128, 128});
   scores.fill("regressors", {1, 896, 16}, 0).fill("classificators", {1, 896, 2}, 0);
-  expect_refused(reader, scores, HasSubstr("wanted is [1,896,1]"));
+  expect_refused(reader, scores, HasSubstr("expected is [1,896,1]"));
   MadeOutputs one({128, 128});
   one.fill("regressors", {1, 896, 16}, 0);
   expect_refused(reader, one, HasSubstr("BlazeReader: the model has 1 outputs"));

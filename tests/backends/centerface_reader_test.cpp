@@ -77,11 +77,11 @@ TEST(CenterfaceReader, RefusesOtherShapesAndSettings) {
   exchanged.fill("540", {1, 10, 3, 4}, 0).fill("539", {1, 2, 3, 4}, 0);
   expect_refused(CenterfaceReader(CenterfaceSettings{}), exchanged,
                  AllOf(HasSubstr("CenterfaceReader: output \"540\" has the shape [1,10,3,4], "
-                                 "wanted is [1,2,3,4] as the heat map has"),
+                                 "expected is [1,2,3,4] as the heat map has"),
                        HasSubstr("name the model's outputs")));
   MadeOutputs batch({16, 12});
   batch.fill("537", {2, 1, 3, 4}, 0);
-  expect_refused(CenterfaceReader(CenterfaceSettings{}), batch, HasSubstr("wanted is [1,1,H,W]"));
+  expect_refused(CenterfaceReader(CenterfaceSettings{}), batch, HasSubstr("expected is [1,1,H,W]"));
   expect_bad_setting([] { CenterfaceReader reader({.stride = 0}); }, HasSubstr("stride must be"));
   expect_bad_setting([] { CenterfaceReader reader({.filter = {.max_overlap = 3}}); },
                      HasSubstr("max_overlap 3.0"));

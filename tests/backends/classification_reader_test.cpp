@@ -116,12 +116,12 @@ TEST(ClassificationReader, RefusesAWrongNumberOfLabels) {
   const ClassificationReader reader({colour(Activation::softmax)});
   expect_refused(reader, scores({1, 2, 3, 4}),
                  AllOf(HasSubstr("ClassificationReader: output \"scores\" has the shape [1,4], "
-                                 "wanted is [1,3] for the labels of head \"color\""),
+                                 "expected is [1,3] for the labels of head \"color\""),
                        HasSubstr("give the list of labels that the model was trained with")));
-  expect_refused(reader, scores({}), HasSubstr("wanted is [1,3]"));
+  expect_refused(reader, scores({}), HasSubstr("expected is [1,3]"));
   MadeOutputs table({9, 9});
   expect_refused(ClassificationReader({{.name = "a", .labels = std::vector<std::string>(4, "x")}}),
-                 table.fill("scores", {2, 2}, 0), HasSubstr("wanted is [1,4]"));
+                 table.fill("scores", {2, 2}, 0), HasSubstr("expected is [1,4]"));
   for (const std::size_t first : {std::size_t{2}, std::size_t{5}, std::size_t(-1)}) {
     ClassificationHead head = colour(Activation::softmax);
     head.first_score = first;

@@ -125,7 +125,7 @@ TEST(DenseReaders, RefuseOtherShapesAndSettings) {
     const MadeOutputs outputs = MadeOutputs({4, 4}).fill("map", shape, 0);
     expect_refused(DepthReader(DepthSettings{}), outputs,
                    AllOf(HasSubstr("DepthReader: output \"map\" has the shape"),
-                         HasSubstr("wanted is [1,H,W], [1,1,H,W] or [1,H,W,1]")));
+                         HasSubstr("expected is [1,H,W], [1,1,H,W] or [1,H,W,1]")));
     expect_refused(DensityReader(DensitySettings{}), outputs, HasSubstr("DensityReader: output"));
   }
   for (const double factor : {0.0, -1.0, static_cast<double>(kNan)})

@@ -75,15 +75,16 @@ TEST(DetrReader, RefusesOtherShapesAndSettings) {
   MadeOutputs outputs({9, 9});
   outputs.fill("logits", {1, 10, 92}, 0).fill("boxes", {1, 10, 4}, 0);
   EXPECT_THAT(DetrReader({.classes = 91})(outputs), IsEmpty());
-  expect_refused(DetrReader({.classes = 92}), outputs,
-                 AllOf(HasSubstr("DetrReader: output \"logits\" has the shape [1,10,92], wanted is "
-                                 "[1,Q,93] for 92 classes and \"no object\""),
-                       HasSubstr("set classes and scores to the model's")));
+  expect_refused(
+      DetrReader({.classes = 92}), outputs,
+      AllOf(HasSubstr("DetrReader: output \"logits\" has the shape [1,10,92]; expected is "
+                      "[1,Q,93] for 92 classes and \"no object\""),
+            HasSubstr("set classes and scores to the model's")));
   expect_refused(DetrReader({.scores = kSigmoid, .classes = 91}), outputs,
-                 HasSubstr("wanted is [1,Q,91] for 91 classes;"));
+                 HasSubstr("expected is [1,Q,91] for 91 classes;"));
   MadeOutputs fewer({9, 9});
   fewer.fill("logits", {1, 10, 92}, 0).fill("boxes", {1, 9, 4}, 0);
-  expect_refused(DetrReader({.classes = 91}), fewer, HasSubstr("wanted is [1,10,4]"));
+  expect_refused(DetrReader({.classes = 91}), fewer, HasSubstr("expected is [1,10,4]"));
   expect_bad_setting([] { DetrReader reader({.classes = 0}); }, HasSubstr("DetrReader: classes"));
   expect_bad_setting([] { DetrReader reader({.filter = {.max_overlap = -1}}); },
                      HasSubstr("max_overlap -1.0"));

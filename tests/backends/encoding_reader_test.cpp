@@ -49,9 +49,9 @@ TEST(EncodingReader, RefusesOtherShapes) {
                                  "is [1,512]"),
                        HasSubstr("set output and length")));
   expect_refused(EncodingReader(EncodingSettings{}), vector_output({2, 2}, {1, 2, 3, 4}),
-                 HasSubstr("wanted is [1,N]"));
+                 HasSubstr("expected is [1,N]"));
   expect_refused(EncodingReader(EncodingSettings{}), vector_output({1, 0}, {}),
-                 HasSubstr("wanted is [1,N]"));
+                 HasSubstr("expected is [1,N]"));
 }
 
 }  // namespace

@@ -165,10 +165,10 @@ TEST(LandmarkReader, RefusesOtherShapes) {
                        HasSubstr("set names and values to the model's")));
   expect_refused(
       LandmarkReader({.names = names(478), .values = 3, .flag = CertaintyOutput{{"", 1}}}), outputs,
-      HasSubstr("output \"flag\" has the shape [1,2], wanted is [1,1]"));
+      HasSubstr("output \"flag\" has the shape [1,2]; expected is [1,1]"));
   MadeOutputs turned({9, 9});
   expect_refused(LandmarkReader({.names = names(3)}), turned.fill("points", {1, 2, 3}, 0),
-                 HasSubstr("wanted is [1,6] or [1,3,2]"));
+                 HasSubstr("expected is [1,6] or [1,3,2]"));
 }
 
 TEST(LandmarkReader, RefusesBadSettings) {
@@ -178,9 +178,9 @@ TEST(LandmarkReader, RefusesBadSettings) {
   bad({}, "names is empty");
   bad({.names = names(1), .values = 1}, "values must be within 2 to 1000, got 1");
   bad({.names = names(1), .values = 3, .z = 3},
-      "z is in place 3, which must be at least 2 and below values, 3");
-  bad({.names = names(1), .values = 3, .visibility = 1}, "visibility is in place 1");
-  bad({.names = names(1), .presence = 2}, "presence is in place 2");
+      "z has index 3, but must be at least 2 and below values, 3");
+  bad({.names = names(1), .values = 3, .visibility = 1}, "visibility has index 1");
+  bad({.names = names(1), .presence = 2}, "presence has index 2");
   bad({.names = names(1), .threshold = 2}, "threshold 2.0");
 }
 
@@ -232,7 +232,7 @@ TEST(HeatmapReader, RefusesOtherShapesAndSettings) {
   const HeatmapReader reader({.names = names(17)});
   expect_refused(
       reader, MadeOutputs({9, 9}).fill("maps", {1, 16, 4, 4}, 0),
-      AllOf(HasSubstr("HeatmapReader: output \"maps\" has the shape [1,16,4,4], wanted is "
+      AllOf(HasSubstr("HeatmapReader: output \"maps\" has the shape [1,16,4,4]; expected is "
                       "[1,17,H,W]"),
             HasSubstr("set names to the model's points")));
   expect_refused(reader, MadeOutputs({9, 9}).fill("maps", {1, 17, 0, 4}, 0),

@@ -93,7 +93,7 @@ TEST_F(ModelCacheTest, RemovesAndLogsDamagedFiles) {
     EXPECT_FALSE(fs::exists(file_of(kKey))) << bytes.size();
     ASSERT_EQ(lines().size(), before + 1);
     EXPECT_THAT(lines().back(), AllOf(HasSubstr(folder.path().string()),
-                                      HasSubstr(kKey.substr(0, 12)), HasSubstr("compiled anew")));
+                                      HasSubstr(kKey.substr(0, 12)), HasSubstr("compiled again")));
   }
 }
 
@@ -162,7 +162,7 @@ TEST_F(ModelCacheTest, LogsAFolderThatCannotBeMadeOrWritten) {
     keep(none, kKey, "content");
     EXPECT_EQ(none.find(kKey), std::nullopt);
     ASSERT_EQ(lines().size(), before + 1) << place;
-    EXPECT_THAT(lines().back(), AllOf(HasSubstr(place.string()), HasSubstr("not kept")));
+    EXPECT_THAT(lines().back(), AllOf(HasSubstr(place.string()), HasSubstr("not stored")));
   }
 }
 
@@ -175,7 +175,7 @@ TEST_F(ModelCacheTest, LogsAFullDiskAndLeavesNothingBehind) {
   EXPECT_EQ(cache.find(kKey), std::nullopt);
   EXPECT_EQ(cache.find(kOtherKey), "kept before");
   EXPECT_EQ(folder.names().size(), 1u);
-  EXPECT_THAT(lines(), Contains(HasSubstr("is the disk full?")));
+  EXPECT_THAT(lines(), Contains(HasSubstr("check the free space")));
 }
 
 TEST_F(ModelCacheTest, LogsAModelThatCannotBeExported) {

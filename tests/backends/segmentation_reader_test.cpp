@@ -51,7 +51,7 @@ TEST(SegmentationReader, ReadsLabelsThatTheModelHasChosen) {
                 ElementsAre(0, 3, 1, 0));
   for (const float label : {4.0f, -1.0f, 1e30f})
     expect_refused(SegmentationReader(settings), MadeOutputs({8, 8}).fill("o", {1, 2, 2}, label),
-                   HasSubstr("and the list has 4 labels"));
+                   HasSubstr("but the list has 4 labels"));
 }
 
 TEST(SegmentationReader, ComparesOneScoreWithAThresholdIfThereAreTwoClasses) {
@@ -141,16 +141,17 @@ TEST(SegmentationReader, RefusesOtherShapesAndSettings) {
     expect_refused(SegmentationReader(settings),
                    MadeOutputs({8, 8}).fill("seg", std::move(shape), 0), HasSubstr(message));
   };
-  refused({}, {1, 20, 8, 8},
-          "SegmentationReader: output \"seg\" has the shape [1,20,8,8], wanted is [1,21,H,W]; set "
-          "form and classes to the model's");
-  refused({}, {1, 1, 8, 8}, "wanted is [1,21,H,W]");
-  refused({}, {2, 21, 8, 8}, "wanted is [1,21,H,W]");
+  refused(
+      {}, {1, 20, 8, 8},
+      "SegmentationReader: output \"seg\" has the shape [1,20,8,8]; expected is [1,21,H,W]; set "
+      "form and classes to the model's");
+  refused({}, {1, 1, 8, 8}, "expected is [1,21,H,W]");
+  refused({}, {2, 21, 8, 8}, "expected is [1,21,H,W]");
   refused({}, {1, 21, 0, 8}, "with sides of 1 to 32766");
   refused({}, {1, 21, 40000, 1}, "with sides of 1 to 32766");
-  refused({.classes = 2}, {1, 3, 8, 8}, "wanted is [1,2,H,W] or [1,1,H,W]");
-  refused({.form = Form::interleaved}, {1, 8, 8, 20}, "wanted is [1,H,W,21]");
-  refused({.form = Form::labels}, {1, 2, 8, 8}, "wanted is [1,H,W] or [1,1,H,W]");
+  refused({.classes = 2}, {1, 3, 8, 8}, "expected is [1,2,H,W] or [1,1,H,W]");
+  refused({.form = Form::interleaved}, {1, 8, 8, 20}, "expected is [1,H,W,21]");
+  refused({.form = Form::labels}, {1, 2, 8, 8}, "expected is [1,H,W] or [1,1,H,W]");
   for (const std::size_t classes : {std::size_t{0}, std::size_t{65537}})
     expect_bad_setting([&] { SegmentationReader reader({.classes = classes}); },
                        HasSubstr("classes must be within 1 to 65536"));

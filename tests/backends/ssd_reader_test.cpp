@@ -38,7 +38,7 @@ TEST(SsdReader, SubtractsTheLabelOffsetAndDropsTheBackground) {
   outputs.add("o", {2, 7}, {0, 0, 0.9f, 0, 0, 1, 1, 0, 1, 0.8f, 0, 0, 1, 1});
   EXPECT_THAT(SsdReader({.classes = 1, .label_offset = 1})(outputs), ElementsAre(labelled(0, 0.8)));
   expect_refused(SsdReader({.classes = 1}), outputs,
-                 HasSubstr("SsdReader: the model gave label 1.0, and the list has 1 labels"));
+                 HasSubstr("SsdReader: the model gave label 1.0, but the list has 1 labels"));
 }
 
 TEST(SsdReader, SuppressesNothingByDefault) {
@@ -71,7 +71,7 @@ TEST(SsdReader, RefusesOtherShapesAndSettings) {
     outputs.fill("detection_out", shape, 0);
     expect_refused(SsdReader(SsdSettings{}), outputs,
                    AllOf(HasSubstr("SsdReader: output \"detection_out\" has the shape"),
-                         HasSubstr("wanted is [1,1,N,7]")));
+                         HasSubstr("expected is [1,1,N,7]")));
   }
   expect_bad_setting([] { SsdReader reader({.classes = 0}); }, HasSubstr("classes must be"));
   expect_bad_setting([] { SsdReader reader({.filter = {.threshold = 2}}); },
@@ -148,10 +148,10 @@ TEST(TfDetectionReader, RefusesInconsistentOutputs) {
                        HasSubstr("name the model's outputs")));
   MadeOutputs fewer({9, 9});
   fewer.fill("b", {1, 3, 4}, 0).fill("c", {1, 3}, 0).fill("s", {1, 2}, 0).fill("n", {1}, 0);
-  expect_refused(reader, fewer, HasSubstr("wanted is [1,3] as there are boxes"));
+  expect_refused(reader, fewer, HasSubstr("expected is [1,3] as there are boxes"));
   MadeOutputs counts({9, 9});
   counts.fill("b", {1, 3, 4}, 0).fill("c", {1, 3}, 0).fill("s", {1, 3}, 0).fill("n", {2}, 0);
-  expect_refused(reader, counts, HasSubstr("output \"n\" has the shape [2], wanted is [1]"));
+  expect_refused(reader, counts, HasSubstr("output \"n\" has the shape [2]; expected is [1]"));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(TextBoxReader, RefusesOtherShapesAndSettings) {
        {std::vector<std::size_t>{1, 2, 20, 40}, {1, 1, 0, 40}, {40}, {1, 1, 1, 40000}})
     expect_refused(TextBoxReader(TextBoxSettings{}), MadeOutputs({40, 20}).fill("maps", shape, 0),
                    AllOf(HasSubstr("TextBoxReader: output \"maps\" has the shape"),
-                         HasSubstr("wanted is [1,1,H,W]"), HasSubstr("name the model's output")));
+                         HasSubstr("expected is [1,1,H,W]"), HasSubstr("name the model's output")));
   const auto bad = [](TextBoxSettings settings, const std::string& message) {
     expect_bad_setting([&] { TextBoxReader reader(settings); }, HasSubstr(message));
   };
@@ -182,11 +182,11 @@ TEST(TextLineReader, RefusesOtherShapesAndSettings) {
        {std::vector<std::size_t>{1, 10, 5}, {2, 10, 4}, {1, 4, 10}, {4}, {}})
     expect_refused(TextLineReader(abc()), MadeOutputs({9, 9}).fill("logits", shape, 0),
                    AllOf(HasSubstr("TextLineReader: output \"logits\" has the shape"),
-                         HasSubstr("wanted is [1,T,4] or [T,1,4] for 3 characters and the blank"),
+                         HasSubstr("expected is [1,T,4] or [T,1,4] for 3 characters and the blank"),
                          HasSubstr("give the model's dictionary")));
   expect_bad_setting([] { TextLineReader reader({}); }, HasSubstr("dictionary is empty"));
   expect_bad_setting([] { TextLineReader reader(abc(4)); },
-                     HasSubstr("blank is in place 4 of 4 scores"));
+                     HasSubstr("blank has index 4, but there are 4 scores"));
 }
 
 }  // namespace

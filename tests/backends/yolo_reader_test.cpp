@@ -199,7 +199,7 @@ TEST(YoloReader, RefusesAWrongNumberOfClassesAndNamesTheExpectedShape) {
   outputs.fill("output0", {1, 84, 8400}, 0);
   expect_refused(YoloReader(yolo(YoloForm::v8, 2)), outputs,
                  AllOf(HasSubstr("YoloReader: output \"output0\" has the shape [1,84,8400]"),
-                       HasSubstr("wanted is [1,6,N] or [1,N,6] for 2 classes"),
+                       HasSubstr("expected is [1,6,N] or [1,N,6] for 2 classes"),
                        HasSubstr("set form, classes and keypoints to the model's")));
   YoloSettings pose = yolo(YoloForm::v8, 2);
   pose.keypoints = {"a"};
@@ -212,12 +212,12 @@ TEST(YoloReader, RefusesOtherShapes) {
   for (const auto& shape : shapes) {
     MadeOutputs outputs({320, 320}, {320, 320});
     outputs.fill("o", shape, 0);
-    expect_refused(YoloReader(yolo(YoloForm::v5)), outputs, HasSubstr("wanted is [1,N,7]"));
+    expect_refused(YoloReader(yolo(YoloForm::v5)), outputs, HasSubstr("expected is [1,N,7]"));
   }
   MadeOutputs grid({320, 320}, {320, 320});
   grid.fill("o", {1, 2101, 7}, 0);
   expect_refused(YoloReader(yolo(YoloForm::yolox)), grid,
-                 HasSubstr("wanted is [1,2100,7] for an input of 320x320 pixels"));
+                 HasSubstr("expected is [1,2100,7] for an input of 320x320 pixels"));
   MadeOutputs torn({320, 320}, {320, 320});
   torn.add("o", {1, 3, 7}, std::vector<float>(20));
   expect_refused(YoloReader(yolo(YoloForm::v5)), torn, HasSubstr("has 20 values"));
@@ -244,7 +244,7 @@ TEST(YoloReader, RefusesBadSettings) {
   bad([](YoloSettings& s) { s.classes = std::size_t(-1); }, "classes must be within");
   bad([](YoloSettings& s) { s.strides.clear(); }, "strides is empty");
   bad([](YoloSettings& s) { s.strides = {8, 0}; }, "a stride must be within 1 to 65536 pixels");
-  bad([](YoloSettings& s) { s.keypoints = {"nose"}; }, "of the form v8 only");
+  bad([](YoloSettings& s) { s.keypoints = {"nose"}; }, "only the form v8");
   bad([](YoloSettings& s) { s.filter.threshold = 1.1; }, "threshold 1.1 is not within 0 to 1");
   bad([](YoloSettings& s) { s.filter.max_overlap = kNan; }, "max_overlap NaN is not");
   bad([](YoloSettings& s) { s.filter.max_candidates = 0; }, "must be > 0");

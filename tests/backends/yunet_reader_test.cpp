@@ -113,12 +113,13 @@ TEST(YunetReader, DropsFacesWithBadNumbersAndSurvivesHugeOnes) {
 }
 
 TEST(YunetReader, RefusesOtherShapesAndSettings) {
-  expect_refused(YunetReader(YunetSettings{}), no_face(MadeOutputs({640, 640})),
-                 AllOf(HasSubstr("YunetReader: output \"cls_8\" has the shape [1,32,1], wanted is "
-                                 "[1,6400,1] for an input of 640x640 pixels"),
-                       HasSubstr("set strides and keypoints to the model's")));
+  expect_refused(
+      YunetReader(YunetSettings{}), no_face(MadeOutputs({640, 640})),
+      AllOf(HasSubstr("YunetReader: output \"cls_8\" has the shape [1,32,1]; expected is "
+                      "[1,6400,1] for an input of 640x640 pixels"),
+            HasSubstr("set strides and keypoints to the model's")));
   expect_refused(YunetReader({.keypoints = {"nose"}}), no_face(MadeOutputs({64, 32})),
-                 HasSubstr("output \"kps_8\" has the shape [1,32,10], wanted is [1,32,2]"));
+                 HasSubstr("output \"kps_8\" has the shape [1,32,10]; expected is [1,32,2]"));
   const auto bad = [](YunetSettings settings, const std::string& message) {
     expect_bad_setting([&] { YunetReader reader(settings); }, HasSubstr(message));
   };

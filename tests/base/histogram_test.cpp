@@ -94,7 +94,7 @@ TEST(Histogram, GivesTheCountsSinceAnEarlierCopy) {
   EXPECT_EQ(histogram.since(before).quantile(0.5), 60u);
   EXPECT_THAT([&] { before.since(histogram); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
-                                           testing::HasSubstr("has counted 3 times from 3 to 3")));
+                                           testing::HasSubstr("has a count of 3 for 3 to 3")));
 }
 
 TEST(Histogram, RefusesAQuantileOutsideZeroToOne) {

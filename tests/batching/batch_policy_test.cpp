@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadPolicy{"noShare", {.linger_share = 0}, "BatchPolicy::linger_share: 0 is not above 0"},
         BadPolicy{"whenFull",
                   {.overflow = static_cast<QueueOverflowPolicy>(7)},
-                  "BatchPolicy::overflow: 7 is not block, reject or drop_oldest"},
+                  "BatchPolicy::overflow: 7 is not wait, reject or drop_oldest"},
         BadPolicy{
             "aging", {.priority_aging = 0ns}, "BatchPolicy::priority_aging: 0 ns is not above 0"},
         BadPolicy{"workers", {.workers = 0}, "BatchPolicy::workers: 0 is not within 1 to 1024"},

@@ -76,11 +76,12 @@ const std::vector<BadInfo> kBadInfos{
               info.device_set = {"GPU", 0};
             },
             "device_set has a count of 0; a backend needs 1 device or more"},
-    BadInfo{"DeviceSetBesideAMapper",
-            [](auto& info) {
-              info.device_set = {"GPU", 2};
-            },
-            "device_set is given beside the device mapper map_to_all_gpus; leave one of them out"},
+    BadInfo{
+        "DeviceSetBesideAMapper",
+        [](auto& info) {
+          info.device_set = {"GPU", 2};
+        },
+        "device_set and the device mapper map_to_all_gpus are both given; leave one of them out"},
     BadInfo{"StateKeptWhereThereIsNone",
             [](auto& info) { info.keeps_state_at = {Discontinuity::gap}; },
             "keeps_state_at is given, but there is no stream_state to keep"},
@@ -96,8 +97,9 @@ const std::vector<BadInfo> kBadInfos{
               info.keeps_state_at = {Discontinuity::gap, Discontinuity::gap};
             },
             "keeps_state_at lists gap twice"},
-    BadInfo{"EncoderWithoutThreshold", [](auto& info) { info.output_type.encoded = true; },
-            "output_type is encoded but recognition_threshold is absent; give the distance"},
+    BadInfo{
+        "EncoderWithoutThreshold", [](auto& info) { info.output_type.encoded = true; },
+        "output_type is encoded but recognition_threshold is absent; give the largest distance"},
     BadInfo{"NegativeThreshold", [](auto& info) { info.recognition_threshold = -1; },
             "recognition_threshold -1"},
     BadInfo{
@@ -110,12 +112,12 @@ const std::vector<BadInfo> kBadInfos{
         "is not allowed; give a finite distance of 0 or more"},
     BadInfo{"ResourceNameWithABackslash",
             [](auto& info) { info.resources = {{test::resource("a\\b")}}; },
-            "resource \"a\\\\b\": name \"a\\\\b\" has another character than"},
+            "resource \"a\\\\b\": name \"a\\\\b\" has a character other than"},
     BadInfo{"ResourceTwice",
             [](auto& info) {
               info.resources = {test::resource("model.bin"), test::resource("model.bin")};
             },
-            "resource \"model.bin\" is there twice; name each differently"}};
+            "resource \"model.bin\" occurs twice; give each resource its own name"}};
 
 class RefusedInfo : public testing::TestWithParam<BadInfo> {};
 

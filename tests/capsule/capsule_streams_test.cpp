@@ -234,7 +234,7 @@ TEST(StateFactory, NamesTheFrameWhenItGivesNull) {
 
   const auto error = error_of<Error>([&] { capsule->process_frame(frame_at(7), {}, {}, "cam"); });
 
-  EXPECT_THAT(error.what(), HasSubstr("at frame 7: its factory gave null"));
+  EXPECT_THAT(error.what(), HasSubstr("at frame 7: its factory returned null"));
 }
 
 TEST(StateFactory, IsCalledAgainAfterAnErrorAndNoFrameGetsTheOldState) {

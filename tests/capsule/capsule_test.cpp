@@ -165,7 +165,7 @@ TEST(Capsule, TreatsANullBackendAsAFailure) {
   });
 
   EXPECT_EQ(error.code(), ErrorCode::backend_load_failed);
-  EXPECT_THAT(error.what(), HasSubstr("GPU:0: load_backend gave null"));
+  EXPECT_THAT(error.what(), HasSubstr("GPU:0: load_backend returned null"));
 }
 
 TEST(Capsule, SurvivesABackendThatThrowsANonException) {
@@ -376,7 +376,7 @@ TEST(Capsule, RefusesAResultOfAnotherSizeThanItsOutput) {
   const auto error = error_of<TypeMismatch>([&] { capsule->process_frame(frame_at(0)); });
 
   EXPECT_STREQ(error.what(),
-               "capsule detector_fake gave back nodes of size none; its declared size is all");
+               "capsule detector_fake returned nodes of size none; its declared size is all");
 }
 
 TEST(Capsule, PassesOnAnExceptionOfItsBackendAndContinues) {
@@ -442,7 +442,7 @@ TEST(Capsule, SaysThatAnEncoderMustOverrideDistances) {
 
   const auto error = error_of<InvalidArgument>([&] { capsule->distances({}, {}); });
 
-  EXPECT_THAT(error.what(), HasSubstr("overrides Backend::distances()"));
+  EXPECT_THAT(error.what(), HasSubstr("must override Backend::distances()"));
 }
 
 // The end

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongConfig{"Missing", json::object(), {"/line is missing, but an array of 2"}},
         WrongConfig{"Unknown",
                     {{"line", line()}, {"lines", 1}},
-                    {"/lines is 1, but nothing of that name or place is known"}},
+                    {"/lines is 1, but the schema does not allow anything there"}},
         WrongConfig{"DeepNumber",
                     {{"line", {{0, 7}, {1, 1}}}},
                     {"/line/0/1 is 7, but a number from 0 to 1 is needed"}},
@@ -157,7 +157,7 @@ TEST(ConfigSchema, RefusesAStreamConfigForAStatelessCapsule) {
     (void)detail::completed_stream_config(info, {{"zone", 1}}, "a");
   });
   EXPECT_EQ(error.code(), ErrorCode::invalid_config);
-  EXPECT_THAT(error.what(), HasSubstr("keeps no state of streams and has no use for it"));
+  EXPECT_THAT(error.what(), HasSubstr("has no stream state that could use it"));
 }
 
 struct WrongSchema {
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "/config_schema/properties/a/type: one of \"object\""},
         WrongSchema{"NoAlternative", R"({"anyOf": []})", "/config_schema/anyOf: an array of one"},
         WrongSchema{"Misspelt", R"({"requred": ["a"]})",
-                    "/config_schema/requred: the keyword \"requred\" is none that vcap checks; did "
+                    "/config_schema/requred: vcap does not support the keyword \"requred\"; did "
                     "you mean \"required\"?"},
         WrongSchema{"RegularExpression",
                     R"({"properties": {"a": {"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}}})",
@@ -219,16 +219,16 @@ INSTANTIATE_TEST_SUITE_P(
         WrongSchema{"ReferenceToAHost", R"({"$ref": "https://schemas.example/a"})",
                     "but it is \"https://schemas.example/a\""},
         WrongSchema{"ReferenceToNothing", R"({"properties": {"a": {"$ref": "#/definitions/a"}}})",
-                    "\"#/definitions/a\" names nothing in the schema"},
+                    "\"#/definitions/a\" does not exist in the schema"},
         WrongSchema{"ReferenceToNoPointer", R"({"properties": {"a": {"$ref": "#a"}}})",
-                    "\"#a\" names nothing in the schema"},
+                    "\"#a\" does not exist in the schema"},
         WrongSchema{"ReferenceToItself", R"({"properties": {"a": {"$ref": "#"}}})",
                     "a schema cannot refer to itself"},
         WrongSchema{"ReferenceToTheReference",
                     R"({"properties": {"a": {"$ref": "#/properties/a"}}})",
                     "a schema cannot refer to itself"},
-        WrongSchema{"ReferencesThatDouble", doubling(10), "holds more than 2048 values"},
-        WrongSchema{"TooManyValues", long_enum(), "holds more than 2048 values"},
+        WrongSchema{"ReferencesThatDouble", doubling(10), "has more than 2048 values"},
+        WrongSchema{"TooManyValues", long_enum(), "has more than 2048 values"},
         WrongSchema{"WrongDefault", R"({"properties": {"a": {"type": "integer", "default": "x"}}})",
                     "/config_schema/properties/a/default does not fit the schema around it: it is "
                     "\"x\", but a whole number is needed"},
@@ -254,7 +254,7 @@ TEST(ConfigSchema, NeedsAStreamStateForAStreamConfig) {
 
   const auto error = test::error_of<InvalidCapsuleError>([&] { check(info); });
 
-  EXPECT_THAT(error.what(), HasSubstr("there is no stream_state to hand a config to"));
+  EXPECT_THAT(error.what(), HasSubstr("there is no stream_state that could get a config"));
 }
 
 /// Whether vcap accepts the value, as the only property of a config.

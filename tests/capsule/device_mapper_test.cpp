@@ -78,7 +78,7 @@ TEST(DeviceMapper, RefusesASetThatHasADeviceTwice) {
 
   const auto error = test::error_of<DeviceError>([&] { mapper.map(kMixed); });
 
-  EXPECT_THAT(error.what(), HasSubstr("GPU:0 is twice"));
+  EXPECT_THAT(error.what(), HasSubstr("which has GPU:0 twice"));
 }
 
 TEST(DeviceMapper, MayChooseADeviceForTwoBackends) {

@@ -103,14 +103,14 @@ TEST_P(BadOverride, IsRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DeviceDiscovery, BadOverride,
-                         testing::Values(BadList{"GPU", "\"GPU\" is no device name"},
-                                         BadList{"GPU:", "\"GPU:\" is no device name"},
-                                         BadList{":0", "\":0\" is no device name"},
-                                         BadList{"GPU:x", "\"GPU:x\" is no device name"},
-                                         BadList{"GPU:-1", "\"GPU:-1\" is no device name"},
-                                         BadList{"GPU:0,", "\"\" is no device name"},
-                                         BadList{"CPU:0, GPU:0", "\" GPU:0\" is no device name"},
-                                         BadList{"CPU:0,CPU:0", "CPU:0 is there twice"}));
+                         testing::Values(BadList{"GPU", "\"GPU\" is not a device name"},
+                                         BadList{"GPU:", "\"GPU:\" is not a device name"},
+                                         BadList{":0", "\":0\" is not a device name"},
+                                         BadList{"GPU:x", "\"GPU:x\" is not a device name"},
+                                         BadList{"GPU:-1", "\"GPU:-1\" is not a device name"},
+                                         BadList{"GPU:0,", "\"\" is not a device name"},
+                                         BadList{"CPU:0, GPU:0", "\" GPU:0\" is not a device name"},
+                                         BadList{"CPU:0,CPU:0", "CPU:0 occurs twice"}));
 
 TEST_F(DeviceDiscovery, NamesAProviderThatFails) {
   const auto extra =
@@ -126,7 +126,7 @@ TEST_F(DeviceDiscovery, NamesAProviderThatFindsAKnownDevice) {
 
   const auto error = test::error_of<DeviceError>([&] { discover_devices(extra); });
 
-  EXPECT_THAT(error.what(), HasSubstr("device provider \"fake\": CPU:0 is there twice"));
+  EXPECT_THAT(error.what(), HasSubstr("device provider \"fake\": CPU:0 occurs twice"));
 }
 
 TEST_F(DeviceDiscovery, RefusesANullProvider) {

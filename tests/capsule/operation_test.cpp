@@ -32,10 +32,10 @@ TEST(Operation, IsRefusedWhenItIsInvalid) {
          info.stream_state = make_stream_state<State>();
          info.warmup = -1;
        },
-       "warmup -1 is not a number of frames, 0 or more"},
+       "warmup -1 is not 0 or more frames"},
       {[](auto& info) { info.batch = {.maximum = 0}; }, "batch.maximum 0 is not 1 or more"},
       {[](auto& info) { info.batch = {.preferred = 9, .maximum = 8}; },
-       "batch.maximum 8 is not 1 or more, and no less than batch.preferred (9)"},
+       "batch.maximum 8 is not at least 1 and at least batch.preferred (9)"},
       {[](auto& info) { info.stencil.emplace(); }, "stencil has no offsets"},
       {[](auto& info) {
          info.stencil = {{-1, 0, -1}};
@@ -49,7 +49,7 @@ TEST(Operation, IsRefusedWhenItIsInvalid) {
          info.input_type = {.size = NodeDescription::Size::all, .detections = {"person"}};
          info.stencil = {{-1, 1}};
        },
-       "stencil is without offset 0"},
+       "stencil lacks offset 0"},
   };
   for (const auto& [change, complaint] : cases)
     EXPECT_THAT([&] { check(info_with(change)); },

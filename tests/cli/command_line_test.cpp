@@ -88,7 +88,7 @@ TEST(DevicesCommand, RefusesAnEnvironmentWithAnInvalidDeviceName) {
   const Result result = test::vcap({"devices"}, {{"VCAP_DEVICES", "cuda"}});
 
   EXPECT_EQ(result.exit_code, 5);
-  EXPECT_THAT(result.err, HasSubstr("vcap: VCAP_DEVICES: \"cuda\" is no device name"));
+  EXPECT_THAT(result.err, HasSubstr("vcap: VCAP_DEVICES: \"cuda\" is not a device name"));
 }
 
 TEST(DevicesCommand, SaysThatItsOutputCouldNotBeWritten) {

@@ -102,9 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
                      {"--stream-config", "c:" + kLine},
                      "there is no stream c; the streams are a, b"},
         WrongConfigs{
-            "NoSuchCapsule", {"--stream-config", "other={}"}, "no capsule is called \"other\""},
+            "NoSuchCapsule", {"--stream-config", "other={}"}, "no capsule has the name \"other\""},
         WrongConfigs{"NoValue", {"--stream-config", "configured"}, "write stream:capsule=JSON"},
-        WrongConfigs{"NoJson", {"--stream-config", "configured={"}, "this is not JSON"},
+        WrongConfigs{"NoJson", {"--stream-config", "configured={"}, "the value is not JSON"},
         WrongConfigs{"TwiceForAll",
                      {"--stream-config", kLine, "--stream-config", kLine},
                      "has a config for all streams already"},
@@ -126,16 +126,16 @@ TEST_F(ConfiguredRun, RefusesAConfigForACapsuleThatKeepsNoState) {
                                     source("a"), "--stream-config", R"(finder={"zone":1})"});
 
   EXPECT_EQ(result.exit_code, 2) << result;
-  EXPECT_THAT(result.err, HasSubstr("keeps no state of streams and has no use for it"));
+  EXPECT_THAT(result.err, HasSubstr("has no stream state that could use it"));
 }
 
 TEST_F(ConfiguredRun, IsExplainedByInspect) {
   const Result text = test::vcap({"inspect", capsule_});
   EXPECT_THAT(text.out,
-              AllOf(HasSubstr("config, given where it is loaded\n  /model: \"small\" or \"large\", "
-                              "\"small\" unless set  Which weights\n"),
-                    HasSubstr("config of a stream\n  /both_ways: true or false, true unless set\n"
-                              "  /line: an array of at least 2, each a number, needed\n")));
+              AllOf(HasSubstr("config, given when it is loaded\n  /model: \"small\" or \"large\", "
+                              "default \"small\"  Which weights\n"),
+                    HasSubstr("config of a stream\n  /both_ways: true or false, default true\n"
+                              "  /line: an array of at least 2, each a number, required\n")));
   const auto json = nlohmann::json::parse(test::vcap({"inspect", "--json", capsule_}).out);
   EXPECT_EQ(json["info"]["config_schema"]["properties"]["model"]["default"], "small");
   EXPECT_EQ(json["info"]["stream_config_schema"]["required"], nlohmann::json{"line"});

@@ -96,10 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
         records_with("ObjectsThatAreNoList", R"({"stream_id":"s","frame_index":1,"objects":{}})",
                      "\"objects\" is {}, which is not a list"),
         records_with("FrameTwice", test::record_of(0, {}),
-                     "frame 0 is in line 1 already; a frame has one record"),
+                     "frame 0 is already in line 1; a frame has one record"),
         object_with(
             "NegativeSize", [](EvalJson& object) { object["bbox"]["w"] = -10; },
-            "the box's size is -10.0 x 10.0; neither side may be below 0"),
+            "the box's size is -10.0 x 10.0; width and height must be >= 0"),
         object_with(
             "SizeThatIsNull", [](EvalJson& object) { object["bbox"]["h"] = nullptr; },
             "\"h\" is null, which is not a finite number"),
@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                    .found = test::record_of(0, {}, "entrance"),
                    .options = {"--stream", "entrence"}},
         WrongInput{.name = "SeveralGroups",
-                   .message = "stream \"s\" has 2 groups, whose frames are counted afresh; choose "
+                   .message = "stream \"s\" has 2 groups, each with its own frame numbers; choose "
                               "one with --group",
                    .found = R"({"stream_id":"s","group":0,"frame_index":0,"objects":[]})"
                             "\n"
@@ -140,10 +140,10 @@ INSTANTIATE_TEST_SUITE_P(
                    .message = "it has no group 4 of stream \"s\"",
                    .options = {"--group", "4"}},
         WrongInput{.name = "OtherFrames",
-                   .message = "none of its 1 record is of a frame of",
+                   .message = "its records match no frame of",
                    .found = test::record_of(77, {})},
         WrongInput{.name = "OtherNames",
-                   .message = "its objects have the names \"dog\", and the ground truth the "
+                   .message = "its objects have the names \"dog\", but the ground truth has the "
                               "categories \"person\"; pair them with --name NAME=CATEGORY",
                    .found = test::record_of(0, {test::found_object("dog", 0, 0, 1, 1, 1)})}),
     name_of_wrong);
@@ -166,10 +166,10 @@ INSTANTIATE_TEST_SUITE_P(
             "NoImages", [](EvalJson& truth) { truth.erase("images"); }, ": \"images\" is missing"),
         truth_with(
             "UnknownImage", [](EvalJson& truth) { truth["annotations"][1]["image_id"] = 99; },
-            ", annotations[1]: the image_id 99 is that of no image"),
+            ", annotations[1]: the image_id 99 is not among the"),
         truth_with(
             "UnknownCategory", [](EvalJson& truth) { truth["annotations"][1]["category_id"] = 5; },
-            ", annotations[1]: the category_id 5 is that of no category"),
+            ", annotations[1]: the category_id 5 is not among the"),
         truth_with(
             "NegativeWidth", [](EvalJson& truth) { truth["annotations"][0]["bbox"][2] = -1; },
             ", annotations[0]: the box's size is -1.0 x 10.0"),
@@ -187,13 +187,13 @@ INSTANTIATE_TEST_SUITE_P(
             ", annotations[0]: \"iscrowd\" is 3; it must be 0 or 1"),
         truth_with(
             "ImageTwice", [](EvalJson& truth) { truth["images"][1]["id"] = 10; },
-            ", images[1]: the id 10 is another image's already"),
+            ", images[1]: the id 10 belongs to another image already"),
         truth_with(
             "CategoryTwice",
             [](EvalJson& truth) {
               truth["categories"].push_back({{"id", 2}, {"name", "person"}});
             },
-            ", categories[1]: the name \"person\" is another category's already"),
+            ", categories[1]: the name \"person\" belongs to another category already"),
         truth_with(
             "TrackTwice",
             [](EvalJson& truth) {
@@ -203,29 +203,31 @@ INSTANTIATE_TEST_SUITE_P(
             ", annotations[1]: another object of the image has the track_id 4 already"),
         truth_with(
             "FrameTwice", [](EvalJson& truth) { truth["images"][1]["file_name"] = "other/0.png"; },
-            ", images[1]: its frame number 0 is that of images[0] too; choose another "
+            ", images[1]: its frame number 0 is also that of images[0]; choose another "
             "--frames-by"),
-        truth_with("FrameBeforeTheFirst", [](EvalJson&) {},
-                   ", images[0]: its number is 0, and that of the first frame 1; set --first-frame",
-                   {"--first-frame", "1"}),
+        truth_with(
+            "FrameBeforeTheFirst", [](EvalJson&) {},
+            ", images[0]: its number is 0, below that of the first frame, 1; set --first-frame",
+            {"--first-frame", "1"}),
         truth_with("NoFieldForTheFrame", [](EvalJson&) {},
                    ", images[0]: \"frame_index\" is missing", {"--frames-by", "field"}),
         truth_with("NoNumberInTheName",
                    [](EvalJson& truth) { truth["images"][0]["file_name"] = "a.png"; },
-                   ", images[0]: its \"file_name\" holds no number", {"--frames-by", "file-name"}),
+                   ", images[0]: its \"file_name\" has no frame number",
+                   {"--frames-by", "file-name"}),
         truth_with(
             "NoObjects", [](EvalJson& truth) { truth["annotations"] = EvalJson::array(); },
-            ": no object of \"person\" has to be found"),
+            ": it has no object to find of \"person\""),
         WrongInput{.name = "UnknownName",
                    .message = "--name persn: the ground truth has no such category; there are "
                               "\"person\"; did you mean \"person\"?",
                    .options = {"--name", "persn"}},
         WrongInput{.name = "ResultsThatAreNoList",
-                   .message = "found.json: results of COCO's form are a list",
+                   .message = "found.json: results in COCO's format are a list",
                    .found_file = "found.json",
                    .found = "{}"},
         WrongInput{.name = "ResultsOfAnUnknownImage",
-                   .message = "found.json, entry 0: the image_id 3 is that of no image",
+                   .message = "found.json, entry 0: the image_id 3 is not among the",
                    .found_file = "found.json",
                    .found = R"([{"image_id":3,"category_id":1,"bbox":[0,0,1,1],"score":1}])"},
         WrongInput{.name = "ResultsWithoutScore",
@@ -254,23 +256,23 @@ WrongInput mot_found(const std::string& name, const std::string& found,
 INSTANTIATE_TEST_SUITE_P(
     Mot, EvalWrongInput,
     testing::Values(
-        mot_with("FewColumns", "1,2,0,0,10,10", "it has 6 columns of at least 7"),
+        mot_with("FewColumns", "1,2,0,0,10,10", "it has 6 columns, but needs at least 7"),
         mot_with("NoNumber", "1,2,zero,0,10,10,1,1,1", "left is \"zero\", which is not a finite"),
         mot_with("Empty", "1,2,,0,10,10,1,1,1", "left is \"\", which is not a finite number"),
         mot_with("NaN", "1,2,nan,0,10,10,1,1,1", "left is \"nan\", which is not a finite number"),
         mot_with("NegativeHeight", "1,2,0,0,10,-10,1,1,1", "the box's size is 10.0 x -10.0"),
         mot_with("FrameZero", "0,2,0,0,10,10,1,1,1", "frame is 0; frames are counted from 1"),
         mot_with("HalfAFrame", "1.5,2,0,0,10,10,1,1,1", "frame is 1.5, which is not a whole"),
-        mot_with("NegativeId", "1,-1,0,0,10,10,1,1,1", "id is -1; objects have ids from 0"),
+        mot_with("NegativeId", "1,-1,0,0,10,10,1,1,1", "id is -1; ids of objects must be >= 0"),
         mot_with("IdTwice", "1,1,50,0,10,10,1,1,1", "frame 1 has the id 1 already"),
-        mot_found("FoundFewColumns", "1,2,0,0,10", "it has 5 columns of at least 6"),
+        mot_found("FoundFewColumns", "1,2,0,0,10", "it has 5 columns, but needs at least 6"),
         mot_found("FoundInfinite", "1,2,0,inf,10,10", "top is \"inf\", which is not a finite"),
         WrongInput{.name = "NothingCounts",
-                   .message = "gt.txt: no object of \"objects\" has to be found",
+                   .message = "gt.txt: it has no object to find of \"objects\"",
                    .truth_file = "gt.txt",
                    .truth = "1,1,0,0,10,10,0,1,1\n"},
         WrongInput{.name = "NothingAtAll",
-                   .message = "gt.txt: no object of \"objects\" has to be found",
+                   .message = "gt.txt: it has no object to find of \"objects\"",
                    .truth_file = "gt.txt",
                    .truth = ""},
         WrongInput{.name = "SeveralNames",
@@ -341,7 +343,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongInput{.name = "UnknownFormat", .message = "--format", .options = {"--format", "voc"}},
         WrongInput{
             .name = "UnknownExtension",
-            .message = "its form is not known by its name; give --format coco, mot or labels",
+            .message = "its name does not show its format; give --format coco, mot or labels",
             .truth_file = "truth.xml"},
         WrongInput{.name = "EmptyName",
                    .message = "--name \"=person\": a name is empty; write NAME or NAME=CATEGORY",
@@ -353,7 +355,7 @@ INSTANTIATE_TEST_SUITE_P(
                    .message = "--records excludes --results",
                    .options = {"--results", "found.json"}},
         WrongInput{.name = "MoreGroundTruthThanRecords",
-                   .message = "there are 1 of them and 2 of --ground-truth; give one for each",
+                   .message = "1 given, but 2 of --ground-truth; give one for each",
                    .options = {"--ground-truth", "other.json"}},
         WrongInput{.name = "UnwritablePlots",
                    .message = "folder /proc/plots cannot be created",

@@ -94,7 +94,7 @@ TEST(EvalCommand, CountsFramesWithoutRecordsAsMissedAndReportsThem) {
   EXPECT_EQ(result.at("classes").at(0).at("detection").at("misses"), 1);
   EXPECT_THAT(
       result.at("notes").get<std::vector<std::string>>(),
-      ElementsAre(records + ": 1 record of frames that the ground truth does not have, left out",
+      ElementsAre(records + ": 1 record for frames that the ground truth does not have; left out",
                   records + ": 1 frame of 2 of the ground truth without a record, the first with "
                             "frame_index 1; their 1 object counts as missed"));
 }
@@ -119,9 +119,8 @@ TEST(EvalCommand, ReportsWhichObjectsHaveNoCategory) {
                           test::record_of(1, {}));
   const EvalJson result = figures({"--records", records, "--ground-truth",
                                    folder.write("truth.json", test::two_people().dump())});
-  EXPECT_THAT(
-      result.at("notes").get<std::vector<std::string>>(),
-      ElementsAre(records + ": 1 object of the name \"dog\", which is no category, left out"));
+  EXPECT_THAT(result.at("notes").get<std::vector<std::string>>(),
+              ElementsAre(records + ": 1 object named \"dog\", which is not a category; left out"));
   EXPECT_EQ(result.at("classes").at(0).at("found_boxes"), 1);
 }
 
@@ -373,7 +372,7 @@ TEST(EvalCommand, ComparesLabelsOfFiles) {
   EXPECT_EQ(scores.at("accuracy"), 0.5);
   EXPECT_EQ(scores.at("confusion"), EvalJson({{1, 1}, {0, 1}}));
   EXPECT_EQ(scores.at("classes").at(1).at("not_found"), 1);
-  EXPECT_THAT(result.at("notes").dump(), HasSubstr("1 image of 4 taken for nothing"));
+  EXPECT_THAT(result.at("notes").dump(), HasSubstr("1 image of 4 got no label"));
 }
 
 EvalJson labelled(const std::string& name, const std::string& colour, double confidence) {

@@ -150,7 +150,7 @@ TEST_F(FetchCommand, IsNotNeededBeforeRun) {
 TEST_F(FetchCommand, IsNotNeededBeforeInspect) {
   const std::string path = capsule("ok");
   const Result text = test::vcap({"inspect", path});
-  EXPECT_THAT(text.out, AllOf(HasSubstr("resources, fetched where it is loaded\n"),
+  EXPECT_THAT(text.out, AllOf(HasSubstr("resources, fetched when it is loaded\n"),
                               HasSubstr("  model.bin  21 bytes  sha256 " + digest + "  " +
                                         server.url("ok", "model.bin") + "\n")));
   const Result as_json = test::vcap({"inspect", "--json", path});

@@ -120,7 +120,7 @@ TEST(InspectCommand, ShowsADescriptionForPeople) {
 TEST(InspectCommand, ShowsOptionsWithTheirBounds) {
   const Result result = test::vcap({"inspect", test::capsule("finder")});
 
-  EXPECT_THAT(result.out, HasSubstr("threshold: a number from 0.1 to 1, 0.5 unless set"));
+  EXPECT_THAT(result.out, HasSubstr("threshold: a number from 0.1 to 1, default 0.5"));
 }
 
 TEST(InspectCommand, ShowsTheManifestAsJson) {

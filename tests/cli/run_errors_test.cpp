@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCapsule{"NotAZip", [] { return std::string("hello"); }, 3, "not a zip"},
         BadCapsule{"NoManifest",
                    [] { return test::zip_bytes({test::stored_entry("readme.txt", "hello")}); }, 3,
-                   "holds no capsule.json"},
+                   "has no capsule.json"},
         BadCapsule{"ManifestThatIsNoJson", [] { return CapsuleBuilder().bytes_with("{"); }, 3,
                    "capsule.json"},
         BadCapsule{"FieldMissing", without_name, 3, "\"name\""},
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadSetting{"OptionOfNoCapsule",
                    {"--option", "fnder.threshold=1"},
-                   "no capsule is called \"fnder\"; there is finder"},
+                   "no capsule has the name \"fnder\"; the capsules are finder"},
         BadSetting{"OptionUnknown", {"--option", "finder.treshold=1"}, "\"treshold\""},
         BadSetting{"OptionOfAWrongType",
                    {"--option", "finder.threshold=high"},
@@ -185,8 +185,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSetting{"QuarantineTooLong", {"--quarantine", "3:10:1e9"}, "86400 seconds"},
         BadSetting{"QuarantineOfTooMany", {"--quarantine-all", "3:1:1:1"}, "3:1:1:1 is not"},
         BadSetting{
-            "ConfigOfNoCapsule", {"--config", "nobody={}"}, "no capsule is called \"nobody\""},
-        BadSetting{"ConfigThatIsNoJson", {"--config", "finder={"}, "this is not JSON"},
+            "ConfigOfNoCapsule", {"--config", "nobody={}"}, "no capsule has the name \"nobody\""},
+        BadSetting{"ConfigThatIsNoJson", {"--config", "finder={"}, "the value is not JSON"},
         BadSetting{"ConfigThatIsNoObject", {"--config", "finder=[1]"}, "JSON of type array"},
         BadSetting{"ConfigTwice",
                    {"--config", "finder={}", "--config", "finder={}"},
@@ -273,10 +273,10 @@ TEST_P(RunToABadOutput, IsRefusedBeforeItBegins) {
 INSTANTIATE_TEST_SUITE_P(
     RunCommand, RunToABadOutput,
     testing::Values(
-        BadOutput{"RecordsIntoNoFolder", "--jsonl", "/nowhere/a.jsonl", 7, "no folder /nowhere"},
-        BadOutput{"ClipIntoNoFolder", "--video", "/nowhere/a.mp4", 7, "no folder /nowhere"},
+        BadOutput{"RecordsIntoNoFolder", "--jsonl", "/nowhere/a.jsonl", 7, "folder /nowhere"},
+        BadOutput{"ClipIntoNoFolder", "--video", "/nowhere/a.mp4", 7, "folder /nowhere"},
         BadOutput{"ClipOfAnUnknownForm", "--video", "a.gif", 7, "must be .mp4, .mkv or .avi"},
-        BadOutput{"SummaryIntoNoFolder", "--summary", "/nowhere/a.txt", 7, "no folder /nowhere"},
+        BadOutput{"SummaryIntoNoFolder", "--summary", "/nowhere/a.txt", 7, "folder /nowhere"},
         BadOutput{"RecordsIntoAFolder", "--jsonl", "/", 7, "is a folder"}),
     [](const auto& test_info) { return test_info.param.name; });
 

@@ -137,7 +137,7 @@ TEST_F(JobRun, LeavesForeignFilesAlone) {
   folder_.write("out/gate.txt", "mine");
   const Result result = test::vcap({"run", "--job", job()});
   EXPECT_EQ(result.exit_code, 2) << result;
-  EXPECT_THAT(result.err, HasSubstr("out/gate.txt\" is there already"));
+  EXPECT_THAT(result.err, HasSubstr("out/gate.txt\" exists already"));
   EXPECT_EQ(test::read_file(out_ / "gate.txt"), "mine");
 }
 
@@ -172,7 +172,7 @@ TEST_F(JobRun, RefusesArgumentsThatDoNotApplyToJobs) {
            {"run", "--out", "out", "--capsule", "a.cap", "--source", "a", "--jsonl", "-"}}) {
     const Result result = test::vcap(arguments);
     EXPECT_EQ(result.exit_code, 2) << result;
-    EXPECT_THAT(result.err, HasSubstr(" is not for it; "));
+    EXPECT_THAT(result.err, HasSubstr(" cannot be combined with it; "));
   }
 }
 
@@ -201,12 +201,12 @@ TEST_F(JobAtAGate, StopsAndResumes) {
   Command command({"run", "--job", file_});
   ASSERT_TRUE(command.wait_for_err("vcap: gate: 10 frames"));
   command.send(SIGINT);
-  ASSERT_TRUE(command.wait_for_err("vcap: stopping; what is stored stays"));
+  ASSERT_TRUE(command.wait_for_err("vcap: stopping; stored results are kept"));
   open_gate();
   const Result stopped = command.wait();
   EXPECT_EQ(stopped.exit_code, 1) << stopped;
   EXPECT_THAT(stopped.out, HasSubstr("  left             1\n"));
-  EXPECT_THAT(stopped.out, HasSubstr("the same command goes on"));
+  EXPECT_THAT(stopped.out, HasSubstr("run the same command to continue"));
   EXPECT_THAT(outputs_in(out_), SizeIs(2));
 
   const Result done = test::vcap({"run", "--job", file_});
@@ -220,7 +220,7 @@ TEST_F(JobAtAGate, IsNotRunByTwoProcessesAtOnce) {
   ASSERT_TRUE(first.wait_for_err("vcap: gate: 10 frames"));
   const Result second = test::vcap({"run", "--job", file_});
   EXPECT_EQ(second.exit_code, 7) << second;
-  EXPECT_THAT(second.err, HasSubstr("another process works in the folder"));
+  EXPECT_THAT(second.err, HasSubstr("another process uses the output folder"));
   open_gate();
   EXPECT_EQ(first.wait().exit_code, 0);
 }

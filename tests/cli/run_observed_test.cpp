@@ -147,7 +147,7 @@ TEST(TracedRun, FailsIfTheTraceCannotBeWritten) {
 TEST_F(ObservedRun, FailsIfItCannotListenAtTheAddress) {
   const Result taken = test::vcap(arguments("192.0.2.1:9464"));  // reserved for documentation
   EXPECT_EQ(taken.exit_code, 7) << taken;
-  EXPECT_THAT(taken.err, HasSubstr("metrics cannot be offered at 192.0.2.1:9464"));
+  EXPECT_THAT(taken.err, HasSubstr("cannot serve metrics at 192.0.2.1:9464"));
   EXPECT_EQ(taken.out, "");
 
   const Result wrong = test::vcap(arguments("everywhere"));

@@ -205,7 +205,7 @@ TEST(RunCommand, RefusesInvalidSettingsOfStreams) {
         std::tuple{"--stream-option", "yard:finder.threshold=1", "the streams are gate"},
         std::tuple{"--stream-option", "gate:finder.threshold=9", "is not within"},
         std::tuple{"--stream-capsules", "gate", "write stream=capsule,capsule"},
-        std::tuple{"--stream-capsules", "gate=loser", "no capsule is called \"loser\""},
+        std::tuple{"--stream-capsules", "gate=loser", "no capsule has the name \"loser\""},
         std::tuple{"--stream-capsules", "gate=follower", "needs nodes named"},
         std::tuple{"--capsule-deadline", "0", "--capsule-deadline"},
         std::tuple{"--keep-every", "0", "--keep-every"},
@@ -274,7 +274,7 @@ TEST(RunCommand, EndsEvenIfACapsuleDoesNotReturn) {
                "--capsule-deadline", "0.2", "--jsonl", (folder / "a.jsonl").string()});
   EXPECT_EQ(result.exit_code, 0) << result;
   EXPECT_THAT(result.err, HasSubstr("frame 1: capsule finder version 1"));
-  EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not come back"));
+  EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not return"));
   EXPECT_EQ(records_in(read_file(folder / "a.jsonl")).at(1)["errors"].at(0)["code"],
             "deadline_exceeded");
 }

@@ -53,7 +53,7 @@ TEST(EntryNames, HaveNoFaultIfEachNamesADifferentFile) {
 }
 
 TEST(EntryNames, HaveAFaultIfAFileSystemCouldNotHoldThemAll) {
-  EXPECT_THAT(entry_names_fault({"a", "b", "a"}), HasSubstr("\"a\" is there twice"));
+  EXPECT_THAT(entry_names_fault({"a", "b", "a"}), HasSubstr("\"a\" occurs twice"));
   EXPECT_THAT(entry_names_fault({"a/B", "A/b"}), HasSubstr("differ only in case"));
   EXPECT_THAT(entry_names_fault({"\xc3\xa9", "\xc3\x89"}), HasSubstr("differ only in case"));
   EXPECT_THAT(entry_names_fault({"stra\xc3\x9f"

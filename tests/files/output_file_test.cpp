@@ -93,7 +93,7 @@ TEST(OutputFile, IsWrittenInPlaceIfItIsADevice) {
 
 TEST(OutputFile, RefusesADeviceIfItMustBeARegularFile) {
   EXPECT_THAT([] { OutputFile("/dev/full", OutputFile::Target::regular_file); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no regular file")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not a regular file")));
   struct stat status {};
   ASSERT_EQ(::stat("/dev/full", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
@@ -107,7 +107,7 @@ TEST(OutputFile, RefusesPathsThatCannotBeFiles) {
   EXPECT_THAT(open(folder / ".."),
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
   EXPECT_THAT(open(folder / "none" / "file"),
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("there is no folder")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("does not exist")));
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 

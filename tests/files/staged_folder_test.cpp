@@ -147,8 +147,9 @@ TEST(StagedFolderInAReadOnlyFolder, IsRefused) {
   const TemporaryFolder folder;
   ::chmod(folder.path().c_str(), 0555);
   test::as_nobody([&] {
-    EXPECT_THAT([&] { StagedFolder(folder / "out"); },
-                ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("folder's rights")));
+    EXPECT_THAT(
+        [&] { StagedFolder(folder / "out"); },
+        ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("folder's permissions")));
   });
   ::chmod(folder.path().c_str(), 0755);
   EXPECT_THAT(everything_below(folder.path()), IsEmpty());

@@ -181,7 +181,7 @@ TEST_F(JobFolderTest, IsOpenOnlyOnceAtATime) {
     const JobFolder folder(outputs_, kStamp);
     EXPECT_THAT([&] { JobFolder(outputs_, kStamp); },
                 ThrowsError<OutputError>(ErrorCode::output_open,
-                                         AllOf(HasSubstr("another process works in"),
+                                         AllOf(HasSubstr("another process uses the output folder"),
                                                HasSubstr(outputs_.native() + "\""),
                                                HasSubstr("wait until it has ended"))));
   }
@@ -200,8 +200,8 @@ TEST_F(JobFolderTest, RefusesAnotherJobWithTheDifferenceAndChangesNothing) {
   EXPECT_THAT([&] { JobFolder(outputs_, other); },
               ThrowsError<InvalidArgument>(
                   ErrorCode::invalid_argument,
-                  AllOf(HasSubstr("are of another job: /video was absent, and is true"),
-                        HasSubstr("another folder for its outputs"))));
+                  AllOf(HasSubstr("belong to another job: /video was absent, but is now true"),
+                        HasSubstr("another output folder"))));
   EXPECT_EQ(paths_in(outputs_), before);
   EXPECT_TRUE(JobFolder(outputs_, kStamp).plan("gate"));
 }
@@ -266,9 +266,9 @@ TEST_F(JobFolderTest, RefusesToOverwriteFilesOfOthers) {
   const JobFolder::Claims claims = {{"gate", {"gate.jsonl", "gate.txt"}}, {"yard", {"yard.jsonl"}}};
   const auto expect_refused = [&] {
     EXPECT_THAT([&] { JobFolder(outputs_, kStamp, claims); },
-                ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
-                                             AllOf(HasSubstr("out/gate.txt\" is there already"),
-                                                   HasSubstr("move it away"))));
+                ThrowsError<InvalidArgument>(
+                    ErrorCode::invalid_argument,
+                    AllOf(HasSubstr("out/gate.txt\" exists already"), HasSubstr("move it away"))));
   };
   expect_refused();
   EXPECT_THAT(paths_in(outputs_), ElementsAre("gate.txt")) << "the refused job has begun";
@@ -283,7 +283,7 @@ TEST_F(JobFolderTest, NamesTheDamagedFile) {
   EXPECT_THAT(
       [&] { JobFolder(outputs_, kStamp); },
       ThrowsError<OutputError>(ErrorCode::output_open, AllOf(HasSubstr("stamp.json\" is damaged"),
-                                                             HasSubstr("begin anew"))));
+                                                             HasSubstr("to start over"))));
 }
 
 TEST_F(JobFolderTest, NamesThePathThatCannotBeWritten) {

@@ -306,7 +306,7 @@ TEST_P(TaskQueueConformance, RefusesValuesBeyondItsLimits) {
   EXPECT_THAT([&] { queue_->complete(lease, large + "x"); }, refused("result of task"));
   EXPECT_THAT([&] { queue_->complete({.task = "b"}, 1); }, refused("no task has the id \"b\""));
   EXPECT_TRUE(queue_->complete(lease, large));
-  EXPECT_THAT([&] { make_queue(0); }, refused("max_attempts is 0"));
+  EXPECT_THAT([&] { make_queue(0); }, refused("max_attempts must be >= 1, got 0"));
 }
 
 TEST_P(TaskQueueConformance, SettlesEveryTaskOnceInRandomRounds) {

@@ -60,7 +60,7 @@ TEST(LoadCapsuleFile, SaysThatAFileIsNoArchive) {
 TEST(LoadCapsuleFile, SaysThatAnArchiveHasNoManifest) {
   EXPECT_THAT(
       [] { load(test::zip_bytes({test::stored_entry("readme.txt", "hello")})); },
-      Says<InvalidCapsuleError>(ErrorCode::no_manifest, "holds no capsule.json", "`vcap pack`"));
+      Says<InvalidCapsuleError>(ErrorCode::no_manifest, "has no capsule.json", "`vcap pack`"));
 }
 
 TEST(LoadCapsuleFile, NamesAnUnsafeEntry) {
@@ -158,9 +158,9 @@ TEST_P(InvalidLibrary, IsNamedWithItsFault) { expect_error(); }
 INSTANTIATE_TEST_SUITE_P(
     All, InvalidLibrary,
     testing::Values(LibraryCase{"no_entry", ErrorCode::no_entry_symbol, "VCAP_CAPSULE"},
-                    LibraryCase{"null_entry", ErrorCode::invalid_library, "gave nothing"},
+                    LibraryCase{"null_entry", ErrorCode::invalid_library, "returned null"},
                     LibraryCase{"short_record", ErrorCode::invalid_library, "a record of 12 bytes"},
-                    LibraryCase{"makes_nothing", ErrorCode::invalid_library, "makes no capsule"},
+                    LibraryCase{"makes_nothing", ErrorCode::invalid_library, "creates no capsule"},
                     LibraryCase{"unresolved", ErrorCode::invalid_library,
                                 "vcap_test_function_of_nobody"},
                     LibraryCase{"bad_name", ErrorCode::invalid_capsule_info, "\"../person\""},
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LoadCapsuleFile, SaysThatALibraryIsNoElfFile) {
   CapsuleBuilder capsule;
   EXPECT_THAT([&] { load(capsule.file(test::library_entry(), "no code").bytes()); },
-              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "is no ELF file"));
+              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "is not an ELF file"));
 }
 
 TEST(LoadCapsuleFile, SaysThatALibraryIsDamaged) {
@@ -210,7 +210,7 @@ void load_library(const test::Elf& elf) {
 
 TEST(LoadCapsuleFile, LoadsALibraryWhoseTablesAreSound) {
   EXPECT_THAT([] { load_library({}); },
-              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "gave nothing"));
+              Says<InvalidCapsuleError>(ErrorCode::invalid_library, "returned null"));
 }
 
 TEST(LoadCapsuleFile, SaysThatALibraryIsUnsafe) {

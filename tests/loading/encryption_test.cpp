@@ -50,7 +50,7 @@ TEST(EncryptionKey, IsReadFromTheFileThatItIsSavedTo) {
   const EncryptionKey read = EncryptionKey::from_file(folder / "a.key");
   EXPECT_EQ(decrypted_by(read, encrypted_by(key, "text", kQuick)), "text");
   EXPECT_THAT([&] { key.save(folder / "a.key"); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not overwritten")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("never overwritten")));
 }
 
 TEST(EncryptionKey, RefusesInvalidKeys) {
@@ -62,11 +62,12 @@ TEST(EncryptionKey, RefusesInvalidKeys) {
   EXPECT_THAT([&] { EncryptionKey::from_file(folder.write("a", std::string(33, 'x'))); },
               refuses("has 33 bytes"));
   EXPECT_THAT([&] { EncryptionKey::from_file(folder / "none"); }, refuses("No such file"));
-  EXPECT_THAT([&] { EncryptionKey::from_file(folder.path()); }, refuses("no regular file"));
+  EXPECT_THAT([&] { EncryptionKey::from_file(folder.path()); }, refuses("not a regular file"));
   EXPECT_THAT([] { EncryptionKey::from_passphrase(""); }, refuses("is empty"));
   EXPECT_THAT([&] { EncryptionKey::from_passphrase_file(folder.write("b", "\nsecond")); },
               refuses("first line"));
-  EXPECT_THAT([&] { EncryptionKey::from_passphrase("x").save(folder / "c"); }, refuses("no key"));
+  EXPECT_THAT([&] { EncryptionKey::from_passphrase("x").save(folder / "c"); },
+              refuses("cannot be saved"));
 }
 
 TEST(EncryptionKey, ReadsTheFirstLineOfAPassphraseFile) {
@@ -170,9 +171,9 @@ TEST(EncryptedCapsule, ReportsAWrongKey) {
   const auto phrase = EncryptionKey::from_passphrase("correct");
   const std::string by_key = encrypted_by(encryption_key(7), content, kQuick);
   const std::string by_phrase = encrypted_by(phrase, content, kQuick);
-  EXPECT_THAT([&] { decrypted_by(encryption_key(8), by_key); }, refuses("is another one"));
+  EXPECT_THAT([&] { decrypted_by(encryption_key(8), by_key); }, refuses("is the wrong key"));
   EXPECT_THAT([&] { decrypted_by(EncryptionKey::from_passphrase("corrupt"), by_phrase); },
-              refuses("is another one"));
+              refuses("is the wrong key"));
   EXPECT_THAT([&] { decrypted_by(phrase, by_key); }, refuses("a passphrase is given"));
   EXPECT_THAT([&] { decrypted_by(encryption_key(7), by_phrase); }, refuses("a key is given"));
 }
@@ -236,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongHeader{"TooManyPasses", phrase_header(kMostPasses + 1, 8), "passes is 9"},
         WrongHeader{"TooLittleMemory", phrase_header(1, 7), "memory for Argon2id is 7"},
         WrongHeader{"TooMuchMemory", phrase_header(1, kMostMemoryKib + 1), "is 524289"},
-        WrongHeader{"PassesForAKey", {.chunk_size = 1, .passes = 1}, "settings for a passphrase"},
+        WrongHeader{"PassesForAKey", {.chunk_size = 1, .passes = 1}, "passphrase settings"},
         WrongHeader{"OfAnotherMode",
                     {.mode = static_cast<EncryptionHeader::Mode>(2), .chunk_size = 1},
                     "mode is 2"}),

@@ -58,7 +58,7 @@ TEST_P(WrongManifest, IsRefusedWithThePlaceOfItsFault) {
   EXPECT_THAT([&] { read(manifest.dump()); },
               ThrowsError<InvalidCapsuleError>(
                   ErrorCode::invalid_manifest,
-                  AllOf(HasSubstr("capsule file \"a.cap\" has a wrong capsule.json: "),
+                  AllOf(HasSubstr("capsule file \"a.cap\" has an invalid capsule.json: "),
                         HasSubstr(GetParam().message), HasSubstr("`vcap pack`"))));
 }
 
@@ -85,9 +85,10 @@ INSTANTIATE_TEST_SUITE_P(
                      "/info/output_type"},
         ManifestCase{"LibrariesAsObject", [](json& m) { m["libraries"] = json::object(); },
                      "/libraries"},
-        ManifestCase{"NoLibrary", [](json& m) { m["libraries"].clear(); }, "there is no library"},
+        ManifestCase{"NoLibrary", [](json& m) { m["libraries"].clear(); },
+                     "a capsule needs at least one library"},
         ManifestCase{"PlatformTwice", [](json& m) { m["libraries"].push_back(m["libraries"][0]); },
-                     "is there twice"},
+                     "occurs twice"},
         ManifestCase{"PlatformOfAnotherForm",
                      [](json& m) { m["libraries"][0]["platform"] = "a/b"; },
                      "/libraries/0/platform"},
@@ -112,11 +113,11 @@ INSTANTIATE_TEST_SUITE_P(
         ManifestCase{"ItselfAmongTheFiles", [](json& m) { m["files"][1]["path"] = "capsule.json"; },
                      "/files/1/path"},
         ManifestCase{"UnknownFileBelowLib", [](json& m) { m["files"][1]["path"] = "lib/more.so"; },
-                     "\"lib/more.so\" is below lib/ and no library"},
+                     "\"lib/more.so\" is below lib/ but is not a library"},
         ManifestCase{"FilesNotSorted", [](json& m) { std::swap(m["files"][0], m["files"][1]); },
                      "/files: the files are not sorted"},
         ManifestCase{"FileTwice", [](json& m) { m["files"].push_back(m["files"][1]); },
-                     "/files: \"model.onnx\" is there twice"}),
+                     "/files: \"model.onnx\" occurs twice"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 TEST(ReadManifestText, RefusesInvalidJsonAndDuplicateKeys) {
@@ -124,7 +125,7 @@ TEST(ReadManifestText, RefusesInvalidJsonAndDuplicateKeys) {
                                                                   HasSubstr("parse error")));
   EXPECT_THAT([] { read(R"({"info":{"name":"a","name":"b"}})"); },
               ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
-                                               HasSubstr("/info/name: is there twice")));
+                                               HasSubstr("/info/name: occurs twice")));
 }
 
 TEST(ReadManifestText, ChecksTheDescription) {

@@ -179,7 +179,7 @@ TEST_P(MeddlingCapsule, IsReportedAndItsChangesAreUndone) {
   EXPECT_EQ(host_state(), before);
   EXPECT_THAT(warnings.lines(),
               ElementsAre(AllOf(HasSubstr("capsule"), HasSubstr(GetParam().reported),
-                                HasSubstr("was put back"))));
+                                HasSubstr("was restored"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MeddlingCase{"info", "SIGCHLD", "changed the handler of SIGCHLD;"},
                     MeddlingCase{"info", "SIGSEGV", "changed the handler of SIGSEGV;"},
                     MeddlingCase{"info", "rounding", "changed the floating-point modes;"},
-                    MeddlingCase{"info", "blocked", "changed which signals the thread blocks;"}),
+                    MeddlingCase{"info", "blocked", "changed the thread's signal mask;"}),
     [](const auto& one) { return std::string(one.param.what); });
 
 INSTANTIATE_TEST_SUITE_P(WhereItDoes, MeddlingCapsule,

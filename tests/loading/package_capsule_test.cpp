@@ -200,7 +200,7 @@ TEST(PackageCapsule, SaysWhyAPluginCannotBeDescribed) {
       },
       ThrowsError<InvalidCapsuleError>(
           ErrorCode::invalid_library,
-          AllOf(HasSubstr("/etc/passwd"), HasSubstr("is no ELF file"))));
+          AllOf(HasSubstr("/etc/passwd"), HasSubstr("is not an ELF file"))));
   EXPECT_THAT(names_in(folder.path()), IsEmpty());
 }
 
@@ -220,7 +220,7 @@ TEST(PackageCapsule, SaysThatTheOutputFolderDoesNotExist) {
   const TemporaryFolder folder;
   EXPECT_THAT([&] { package_capsule(contents_of("good"), folder / "none" / "out.cap"); },
               ThrowsError<OutputError>(ErrorCode::output_open,
-                                       AllOf(HasSubstr("out.cap"), HasSubstr("there is no folder"),
+                                       AllOf(HasSubstr("out.cap"), HasSubstr("does not exist"),
                                              HasSubstr("create it first"))));
 }
 
@@ -229,7 +229,7 @@ TEST(PackageCapsule, DoesNotReplaceADeviceOrAFolder) {
   EXPECT_THAT(
       [&] { package_capsule(contents_of("good"), "/dev/full"); },
       ThrowsError<OutputError>(ErrorCode::output_open,
-                               AllOf(HasSubstr("/dev/full"), HasSubstr("no regular file"))));
+                               AllOf(HasSubstr("/dev/full"), HasSubstr("not a regular file"))));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   EXPECT_THAT([&] { package_capsule(contents_of("good"), folder.path()); },
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("is a folder")));
@@ -295,7 +295,7 @@ TEST(UnpackageCapsule, AcceptsAnEmptyFolderAndRefusesAFullOne) {
   EXPECT_THAT([&] { unpackage_capsule(folder / "out.cap", folder / "empty"); },
               ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not empty")));
   EXPECT_THAT([&] { unpackage_capsule(folder / "out.cap", folder / "out.cap"); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no folder")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not a folder")));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("empty", "out.cap"));
 }
 
@@ -305,7 +305,7 @@ TEST(UnpackageCapsule, DoesNotFollowALinkAtTheTarget) {
   std::filesystem::create_directory(folder / "elsewhere");
   std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "link");
   EXPECT_THAT([&] { unpackage_capsule(folder / "out.cap", folder / "link"); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("no folder")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not a folder")));
   EXPECT_THAT(names_in(folder / "elsewhere"), IsEmpty());
 }
 

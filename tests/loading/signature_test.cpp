@@ -74,7 +74,7 @@ TEST(SigningKey, OverwritesNoFile) {
   const TemporaryFolder folder;
   folder.write("a.key", "mine");
   EXPECT_THAT([&] { SecretKey::generate().save(folder / "a.key"); },
-              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("not overwritten")));
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("never overwritten")));
   EXPECT_EQ(test::read_file(folder / "a.key"), "mine");
 }
 
@@ -156,7 +156,7 @@ TEST(SignCapsule, ReplacesItsOwnSignatureAndRefusesAThirdKey) {
   EXPECT_THAT(
       [&] { sign_capsule(path, secret_key(3)); },
       ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
-                                   AllOf(HasSubstr("a.cap"), HasSubstr("no room for a third"),
+                                   AllOf(HasSubstr("a.cap"), HasSubstr("which is the maximum"),
                                          HasSubstr(secret_key(1).public_key().id().to_string()))));
   EXPECT_EQ(test::read_file(path), twice);
 }
@@ -187,7 +187,7 @@ TEST(SignCapsule, RefusesAnEncryptedFile) {
   encrypt_capsule(path, path, test::encryption_key(7));
   EXPECT_THAT([&] { sign_capsule(path, secret_key(1)); },
               ThrowsError<UntrustedCapsuleError>(ErrorCode::encrypted_capsule,
-                                                 HasSubstr("sign it before it is encrypted")));
+                                                 HasSubstr("sign it before encryption")));
 }
 
 TEST(SignatureBlock, IsReadOnlyInItsCanonicalForm) {

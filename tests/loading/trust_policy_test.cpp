@@ -161,9 +161,9 @@ TEST(TrustPolicy, LogsThatACapsuleWithoutATrustedSignatureWasAccepted) {
   open_capsule(test::bytes_of(plain), {});
   open_capsule(test::bytes_of(by_stranger), trusting({.keys = {public_key(1)}}));
   set_log_hook({});
-  EXPECT_THAT(lines, ElementsAre(HasSubstr("is not signed, and let in"),
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("is not signed; accepted"),
                                  AllOf(HasSubstr(id_of_key(2).to_string()),
-                                       HasSubstr("is not checked, and let in"))));
+                                       HasSubstr("is not checked; accepted"))));
 }
 
 TEST(TrustPolicy, LogsNothingForACapsuleWithATrustedSignature) {

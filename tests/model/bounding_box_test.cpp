@@ -25,7 +25,7 @@ TEST(BoundingBox, GoesAroundASinglePoint) {
 
 TEST(BoundingBox, NeedsAtLeastOnePoint) {
   EXPECT_THAT([] { BoundingBox::around({}); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("no points")));
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("0 points")));
 }
 
 TEST(BoundingBox, GivesSizeAndPlaceInEveryForm) {

@@ -123,18 +123,18 @@ TEST(OptionDeclaration, IsRefusedWhenItContradictsItself) {
        "option \"x\": its default 1.7 is not within 0.1 to 1.0"},
       {FloatOption{.default_value = kNan}, "option \"x\": its default NaN is not a finite number"},
       {FloatOption{.default_value = 0, .min = 1.0, .max = -1.0},
-       "option \"x\": its least value 1.0 is above its greatest -1.0"},
+       "option \"x\": its minimum 1.0 is above its maximum -1.0"},
       {FloatOption{.max = kInfinity},
-       "option \"x\": the bound infinity is not a finite number; leave it out to have none"},
+       "option \"x\": the bound infinity is not a finite number; leave it out for no bound"},
       {FloatOption{.min = kNan},
-       "option \"x\": the bound NaN is not a finite number; leave it out to have none"},
+       "option \"x\": the bound NaN is not a finite number; leave it out for no bound"},
       {IntOption{.min = 1}, "option \"x\": its default 0 is not at least 1"},
       {IntOption{.min = kGreatest, .max = kGreatest - 1},
-       "option \"x\": its least value 9223372036854775807 is above its greatest "
+       "option \"x\": its minimum 9223372036854775807 is above its maximum "
        "9223372036854775806"},
       {EnumOption{}, "option \"x\": it has no choices; give at least one"},
       {EnumOption{.default_value = "a", .choices = {"a", "b", "a"}},
-       "option \"x\": its choice \"a\" is there twice"},
+       "option \"x\": its choice \"a\" occurs twice"},
       {EnumOption{.default_value = "c", .choices = {"a", "b"}},
        "option \"x\": its default \"c\" is not one of \"a\", \"b\""},
   };

@@ -71,10 +71,10 @@ TEST(OptionValues, GivesEachValueInItsType) {
 TEST(OptionValues, RefusesToGiveAValueInAnotherType) {
   EXPECT_EQ(error_of([] { values().get<double>("count"); }),
             "option_type: option \"count\" of capsule detector_person holds a whole number "
-            "(std::int64_t), but was asked for a number (double)");
+            "(std::int64_t), but was read as a number (double)");
   EXPECT_EQ(error_of([] { values().get<bool>("mode"); }),
             "option_type: option \"mode\" of capsule detector_person holds text (std::string), but "
-            "was asked for true or false (bool)");
+            "was read as true or false (bool)");
 }
 
 TEST(OptionValues, AcceptsEveryMatchingCxxType) {
@@ -110,8 +110,8 @@ TEST(OptionValues, KeepsItsValueWhenANewOneIsRefused) {
             "option_type: option \"scale_frame\" of capsule detector_person: 1 is not true or "
             "false");
   EXPECT_EQ(error_of([&] { all.set("count", std::numeric_limits<std::uint64_t>::max()); }),
-            "option_range: option \"count\" of capsule detector_person: 18446744073709551615 is "
-            "outside what a 64-bit number can hold");
+            "option_range: option \"count\" of capsule detector_person: 18446744073709551615 "
+            "does not fit into a 64-bit number");
   EXPECT_EQ(all, values());
 }
 
@@ -158,13 +158,12 @@ TEST(OptionValues, RefusesTextThatIsNotAnAllowedValue) {
       {"threshold", "0,7", "option_type: OPTION: \"0,7\" is not a number, such as 0.5"},
       {"threshold", "nan", "option_range: OPTION: NaN is not a finite number"},
       {"threshold", "-inf", "option_range: OPTION: -infinity is not a finite number"},
-      {"threshold", "1e999",
-       "option_range: OPTION: \"1e999\" is outside what a 64-bit number can hold"},
+      {"threshold", "1e999", "option_range: OPTION: \"1e999\" does not fit into a 64-bit number"},
       {"threshold", "1e999x", "option_type: OPTION: \"1e999x\" is not a number, such as 0.5"},
       {"threshold", "1.7", "option_range: OPTION: 1.7 is not within 0.1 to 1.0"},
       {"count", "3.0", "option_type: OPTION: \"3.0\" is not a whole number"},
       {"count", "9223372036854775808",
-       "option_range: OPTION: \"9223372036854775808\" is outside what a 64-bit number can hold"},
+       "option_range: OPTION: \"9223372036854775808\" does not fit into a 64-bit number"},
       {"count", "-1", "option_range: OPTION: -1 is not at least 0"},
       {"scale_frame", "True", "option_type: OPTION: \"True\" is not true or false"},
       {"scale_frame", "1", "option_type: OPTION: \"1\" is not true or false"},
@@ -228,8 +227,8 @@ TEST(OptionValues, MergesAllOrNothing) {
       {R"({"count":1e30})", "option_range"},
       {R"({"count":-1e30})", "option_range"},
       {R"({"count":9223372036854775808})",
-       "option_range: /count: option \"count\" of capsule detector_person: 9223372036854775808 is "
-       "outside what a 64-bit number can hold"},
+       "option_range: /count: option \"count\" of capsule detector_person: 9223372036854775808 "
+       "does not fit into a 64-bit number"},
       {R"([7])",
        "invalid_json: options of capsule detector_person: an object of names and values is needed, "
        "but it is an array of 1"},

@@ -213,9 +213,8 @@ TEST(Pipeline, RecordsAnAttributeOutsideTheInputsListAndWhoProvidesIt) {
   ASSERT_THAT(records[1].errors, SizeIs(1));
   EXPECT_EQ(records[1].errors[0].capsule, "reader");
   EXPECT_EQ(records[1].errors[0].code, "invalid_node");
-  EXPECT_THAT(
-      records[1].errors[0].message,
-      AllOf(HasSubstr("mauve"), HasSubstr("attribute color is what capsule painter provides")));
+  EXPECT_THAT(records[1].errors[0].message,
+              AllOf(HasSubstr("mauve"), HasSubstr("capsule painter provides attribute color")));
   EXPECT_EQ(records[1].objects[0].attributes.at("color"), "mauve");
   EXPECT_THAT(records[2].errors, IsEmpty());
 }

@@ -94,11 +94,11 @@ TEST(Plan, DescribesWhatCapsulesSeeOverTime) {
               ElementsAre("frames 2, 0, -1 together, no call at an edge; records wait for 2 frames "
                           "more"));
   EXPECT_THAT(plan.steps()[1].over_time,
-              ElementsAre("bounded state, warm-up of 299 frames; outlives gap, seek"));
+              ElementsAre("bounded state, warm-up of 299 frames; kept at gap, seek"));
   EXPECT_THAT(plan.steps()[2].over_time,
               ElementsAre("frames 1 together, the nearest one beyond an edge; records wait for 1 "
                           "frame more",
-                          "up to 32 inputs at once, 8 at best"));
+                          "up to 32 inputs at once, 8 preferred"));
   EXPECT_THAT(plan.steps()[3].over_time, ElementsAre("unbounded state"));
   EXPECT_THAT(plan.steps()[4].over_time, IsEmpty());
   EXPECT_EQ(plan.look_ahead(), 3);
@@ -106,9 +106,8 @@ TEST(Plan, DescribesWhatCapsulesSeeOverTime) {
   EXPECT_THAT(
       plan.explain(),
       AllOf(HasSubstr("2. background\n   needs  the frame alone\n   adds   change\n"
-                      "   time   bounded state, warm-up of 299 frames; outlives gap, seek\n"),
-            HasSubstr("\nEach record waits until windows have seen 3 frames behind its "
-                      "own.\n")));
+                      "   time   bounded state, warm-up of 299 frames; kept at gap, seek\n"),
+            HasSubstr("\nEach record waits for the next 3 frames, which windows include.\n")));
   const nlohmann::json json = plan;
   EXPECT_EQ(json["look_ahead"], 3);
   EXPECT_EQ(json["steps"][3]["over_time"], nlohmann::json({"unbounded state"}));
@@ -245,7 +244,7 @@ TEST(Plan, ReportsValuesThatALaterInputDoesNotList) {
   EXPECT_THAT(plan.conflicts(),
               ElementsAre(conflict(2, 0,
                                    "Nodes to which classifier gives attribute color blue fail at "
-                                   "filter: its input does not list that.")));
+                                   "filter: its input does not list this value.")));
 }
 
 TEST(Plan, ReportsResultsThatReplaceOthers) {
@@ -286,7 +285,7 @@ TEST(Plan, ReportsNodesThatAreFoundTwice) {
   EXPECT_THAT(plan.conflicts(),
               ElementsAre(conflict(0, 1,
                                    "detector and crowd both find nodes named person: what both "
-                                   "find is there twice.")));
+                                   "find occurs twice.")));
 }
 
 TEST(Plan, SeesNoConflictInWhatDetectorsGiveToNodesOfTheirOwn) {
@@ -330,7 +329,7 @@ TEST_F(UnfitCapsules, AreLeftOutWithThoseThatNeedThem) {
       ElementsAre(left_out(2, "reader", HasSubstr("capsule reader needs nodes named plate")),
                   left_out(0, "reporter",
                            AllOf(HasSubstr("capsule reporter needs nodes named text"),
-                                 HasSubstr("reader, which would, is left out"),
+                                 HasSubstr("reader, which would provide it, is left out"),
                                  HasSubstr("add a capsule that provides it")))));
   expect_refused(capsules, plan);
 }
@@ -346,10 +345,11 @@ TEST_F(UnfitCapsules, IncludeTheLastGivenCapsuleOfACycle) {
   const Plan plan(capsules, UnfitPolicy::leave_out);
 
   EXPECT_THAT(order(plan), ElementsAre("detector"));
-  EXPECT_THAT(plan.left_out(),
-              ElementsAre(left_out(1, "a", HasSubstr("in a ring")),
-                          left_out(0, "b", HasSubstr("a, which would, is left out")),
-                          left_out(3, "waiting", HasSubstr("b, which would, is left out"))));
+  EXPECT_THAT(
+      plan.left_out(),
+      ElementsAre(left_out(1, "a", HasSubstr("in a cycle")),
+                  left_out(0, "b", HasSubstr("a, which would provide it, is left out")),
+                  left_out(3, "waiting", HasSubstr("b, which would provide it, is left out"))));
   expect_refused(capsules, plan);
 }
 
@@ -380,7 +380,7 @@ TEST_F(UnfitCapsules, MayBeAllCapsules) {
   const Plan plan({classifier(), tracker()}, UnfitPolicy::leave_out);
   EXPECT_THAT(plan.steps(), IsEmpty());
   EXPECT_THAT(plan.left_out(), SizeIs(2));
-  EXPECT_THAT(plan.explain(), AllOf(HasSubstr("No capsules: frames pass as they are.\n"),
+  EXPECT_THAT(plan.explain(), AllOf(HasSubstr("No capsules: frames pass unchanged.\n"),
                                     HasSubstr("-  classifier, left out\n")));
 }
 
@@ -400,7 +400,7 @@ TEST(Plan, ExplainsConflictsAndWhatIsLeftOut) {
             "   needs  the frame alone\n"
             "   adds   person\n"
             "   why    It needs nothing but the frame.\n"
-            "   but    detector and crowd both find nodes named person: what both find is there "
+            "   but    detector and crowd both find nodes named person: what both find occurs "
             "twice.\n"
             "-  reader, left out\n"
             "   why    capsule reader needs nodes named plate, which no other capsule provides "
@@ -411,7 +411,7 @@ TEST(Plan, DrawsConflictsAndWhatIsLeftOut) {
   EXPECT_THAT(
       plan_with_troubles().to_dot(),
       AllOf(HasSubstr("  capsule0 -> capsule1 [style=dashed, color=red, fontcolor=red, label=\""
-                      "detector and crowd both find nodes named\\nperson: what both find is there "
+                      "detector and crowd both find nodes named\\nperson: what both find occurs "
                       "twice.\"];\n"),
             HasSubstr("  capsule2 [style=dashed, label=\"reader\\nleft out: capsule reader needs "
                       "nodes named\\nplate, ")));

@@ -310,8 +310,8 @@ TEST_F(SkippingSink, PausesAfterAFailureAndThenTriesAgain) {
   EXPECT_THAT(sink->stats()->lost, ElementsAre(Pair("failed", 5)));
   EXPECT_EQ(sink->stats()->last_failure, "the disk is gone");
   EXPECT_THAT(log(), ElementsAre("stream a: a sink failed and is tried again after 5.0 s; until it "
-                                 "works, records are lost to it: the disk is gone",
-                                 "stream a: a sink works again; records that were lost to it: 5"));
+                                 "works, it loses records: the disk is gone",
+                                 "stream a: a sink works again; records that it lost: 5"));
 }
 
 TEST_F(SkippingSink, LosesQueuedRecordsWhenItFails) {
@@ -419,7 +419,7 @@ TEST(SinkPolicy, NamesTheWrongField) {
   refusal({.retry_after = -1ns}, "retry_after: -1 ns is not within 0 to 1 day");
   refusal({.retry_after = 25h}, "retry_after");
   EXPECT_THAT([] { make_buffered_sink(nullptr); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("no sink")));
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("is null")));
 }
 
 /// One writer of a round: a stream that writes until it is done or write() throws.

@@ -204,7 +204,7 @@ TEST(RandomAccess, NamesTheDamagedFrame) {
             while (true) seen.push_back(read_frames(*from, 1).at(0));
           },
           ThrowsError<SourceError>(ErrorCode::source_not_as_indexed,
-                                   HasSubstr("does not give its frame ")));
+                                   HasSubstr("does not have frame ")));
       ASSERT_LE(first + static_cast<std::int64_t>(seen.size()), missing);
       EXPECT_EQ(seen, std::vector(all.begin() + first,
                                   all.begin() + first + static_cast<std::ptrdiff_t>(seen.size())));

@@ -135,7 +135,7 @@ TEST_F(RtspSource, ReconnectsToAServerThatWasRestarted) {
   std::vector<Frame> before = read_some(*source, 5);
   server.reset();
   auto reading = std::async(std::launch::async, [&] { return read_past_reconnection(*source); });
-  EXPECT_TRUE(log_.wait_for("connecting again"));
+  EXPECT_TRUE(log_.wait_for("reconnecting"));
   server = std::make_unique<RtspServer>(port);
   expect_one_reconnection(std::move(before), reading.get());
 }

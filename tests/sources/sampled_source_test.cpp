@@ -119,7 +119,7 @@ TEST_P(SampledSource, CanBeReadFromAnyElementOn) {
 
 TEST_P(SampledSource, RefusesRowsThatDoNotExist) {
   const SourceOptions options{.stride = 2, .sampler = Sampler::gather({3, 25})};
-  const std::string why = "row 25 is asked for, and there are only rows 0 to 19";
+  const std::string why = "row 25 does not exist; there are only rows 0 to 19";
   if (is_indexed()) {
     EXPECT_THAT([&] { open_source(name_, options); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(why)));
@@ -208,8 +208,7 @@ TEST_F(SampledClip, ContinuesInOrderWhenTheClipDiffersFromItsIndex) {
     EXPECT_EQ(seen[i].pixels, frame.pixels) << i;
     EXPECT_EQ(seen[i].discontinuity, i == 0 ? Discontinuity::start : frame.discontinuity) << i;
   }
-  EXPECT_THAT(log_.text(),
-              HasSubstr("warning: file " + path_.native() + " does not give its frame"));
+  EXPECT_THAT(log_.text(), HasSubstr("warning: file " + path_.native() + " does not have frame"));
   EXPECT_FALSE(source->random_access()) << "no longer";
 }
 

@@ -136,7 +136,7 @@ TEST_P(EverySampler, EqualsAListOfItsRows) {
       EXPECT_THAT([&] { one.sampler.size(rows); },
                   ThrowsError<InvalidArgument>(
                       ErrorCode::invalid_argument,
-                      HasSubstr("row " + std::to_string(one.least - 1) + " is asked for")));
+                      HasSubstr("row " + std::to_string(one.least - 1) + " does not exist")));
   }
 }
 
@@ -213,26 +213,26 @@ TEST(Sampler, NamesAnInvalidValue) {
   expect_refused([] { Sampler::repeat_null(-1); }, "nulls of -1");
   expect_refused([] { Sampler::repeat(2000).then(Sampler::repeat_null(1000)); }, "of 2000000");
   expect_refused([] { Sampler::strided_ranges({{0, 4}}, 0); }, "a stride of 0");
-  expect_refused([] { Sampler::ranges({}); }, "there is no range");
+  expect_refused([] { Sampler::ranges({}); }, "no range is given");
   expect_refused([] { Sampler::ranges({{3, 3}}); }, "the range 3 to 3 is empty");
   expect_refused([] { Sampler::ranges({{5, 3}}); }, "the range 5 to 3 is empty");
-  expect_refused([] { Sampler::ranges({{-2, 3}}); }, "the range -2 to 3 begins below row 0");
+  expect_refused([] { Sampler::ranges({{-2, 3}}); }, "the range -2 to 3 begins before row 0");
   expect_refused([] { Sampler::ranges({{4, 6}, {0, 2}}); }, "the range 0 to 2 begins before");
-  expect_refused([] { Sampler::ranges({{0, 4}, {3, 6}}); }, "the range 0 to 4 in front of it");
-  expect_refused([] { Sampler::gather({}); }, "there is no row to gather");
+  expect_refused([] { Sampler::ranges({{0, 4}, {3, 6}}); }, "the range 0 to 4; ranges must ascend");
+  expect_refused([] { Sampler::gather({}); }, "no row to gather is given");
   expect_refused([] { Sampler::gather({-1}); }, "the row -1 to gather is below 0");
   expect_refused([] { Sampler::gather({1, 4, 4}); }, "the row 4 to gather follows row 4");
   expect_refused([] { Sampler::gather({1, 4, 2}); }, "the row 2 to gather follows row 4");
-  expect_refused([] { Sampler::gather({kMost}); }, "beyond all sequences");
+  expect_refused([] { Sampler::gather({kMost}); }, "beyond the end of every sequence");
   expect_refused(
       [] {
         Sampler::gather({1, 2}).then(Sampler::gather({2}));
       },
-      "row 2 is asked for, and there are only rows 0 to 1");
+      "row 2 does not exist; there are only rows 0 to 1");
   expect_refused([] { Sampler::all().size(-1); }, "-1 rows");
-  expect_refused([] { Sampler::gather({4}).size(0); }, "there is none");
+  expect_refused([] { Sampler::gather({4}).size(0); }, "there are no rows");
   expect_refused([] { Sampler::gather({4}).size(1); }, "there is only row 0");
-  expect_refused([] { Sampler::repeat(3).size(kMost / 2); }, "more than can be counted");
+  expect_refused([] { Sampler::repeat(3).size(kMost / 2); }, "do not fit into a 64-bit number");
 }
 
 TEST(Sampler, CountsUpToTheLargestNumber) {

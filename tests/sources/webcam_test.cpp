@@ -130,7 +130,7 @@ TEST_F(WebcamSource, ConvertsPicturesOfAllTypesToBgr) {
     EXPECT_EQ(frame->discontinuity, Discontinuity::start);
   }
   EXPECT_THAT(read_to_failure(*open({{.type = CV_16UC1}}, 0)).second,
-              HasSubstr("cannot be turned into 8-bit BGR"));
+              HasSubstr("cannot be converted to 8-bit BGR"));
 }
 
 TEST_F(WebcamSource, HasTheTimesOfTheClockOfItsDriver) {
@@ -183,9 +183,9 @@ TEST_F(WebcamSource, GivesUpIfItStaysUnplugged) {
   const auto [frames, failure] = read_to_failure(*source);
   EXPECT_EQ(frames.size(), 2u);
   EXPECT_THAT(failure,
-              AllOf(HasSubstr("webcam 3 gave no more frames after 2 (webcam 3 does not exist; "
+              AllOf(HasSubstr("webcam 3 sent no more frames after 2 (webcam 3 does not exist; "
                               "this machine has 1)"),
-                    HasSubstr("also not after 2 attempts")));
+                    HasSubstr("2 attempts to reconnect failed")));
   EXPECT_EQ(driver_->opened, 1);
 }
 
@@ -194,7 +194,7 @@ TEST_F(WebcamSource, CountsASilentConnectionAsAFailedAttempt) {
   const auto [frames, failure] = read_to_failure(*source);
   EXPECT_EQ(frames.size(), 2u);
   EXPECT_EQ(driver_->opened, 3);
-  EXPECT_THAT(failure, HasSubstr("(its driver gave no picture), also not after 2 attempts"));
+  EXPECT_THAT(failure, HasSubstr("(its driver gave no picture); 2 attempts to reconnect failed"));
 }
 
 TEST_F(WebcamSource, IsLostWhenItsDriverThrows) {

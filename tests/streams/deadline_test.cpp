@@ -106,11 +106,11 @@ TEST_F(Deadline, AnswersTheFrameAndLeavesOutTheCapsuleUntilItReturns) {
   feed.push(image());
   const FrameRecord next = *pipeline.next("bad");
   ASSERT_EQ(next.errors.size(), 1u);
-  EXPECT_THAT(next.errors[0].message, HasSubstr("has not come back"));
+  EXPECT_THAT(next.errors[0].message, HasSubstr("has not returned"));
   EXPECT_EQ(pipeline.stats().streams[0].overdue, 1);
 
   hanging.release.open();
-  log_.await("has come back");
+  log_.await("has returned");
   feed.push(image());
   EXPECT_THAT(pipeline.next("bad")->errors, IsEmpty());
   feed.end();
@@ -145,7 +145,7 @@ TEST_F(Deadline, EndsThePauseWhenAHangingCapsuleIsReplaced) {
     feed.push(image());
     EXPECT_THAT(pipeline.next("a")->errors, IsEmpty()) << "the old one still hangs";
     hanging.release.open();
-    log_.await("has come back", stateful ? 2 : 1);
+    log_.await("has returned", stateful ? 2 : 1);
     feed.end();
     EXPECT_FALSE(pipeline.next("a"));
   }
@@ -172,7 +172,7 @@ TEST_F(Deadline, ReportsTheStackOfWork) {
                   HasSubstr("call 1 of 1 for "), HasSubstr(" s in thread "),
                   HasSubstr("backend on CPU:0: 1 calls in progress"))));
   hanging.release.open();
-  log_.await("has come back");
+  log_.await("has returned");
 }
 
 TEST_F(Deadline, DoesNotBlockOtherStreams) {
@@ -197,7 +197,7 @@ TEST_F(Deadline, DoesNotBlockOtherStreams) {
     EXPECT_THAT(pipeline.next("good")->errors, IsEmpty());
   }
   hanging.release.open();
-  log_.await("has come back");
+  log_.await("has returned");
 }
 
 TEST_F(Deadline, ShowsAStatefulCapsuleAGapWhenItReturns) {
@@ -225,7 +225,7 @@ TEST_F(Deadline, ShowsAStatefulCapsuleAGapWhenItReturns) {
   EXPECT_EQ(pipeline.next("bad")->errors.size(), 1u);
   EXPECT_EQ(pipeline.next("bad")->errors.size(), 1u) << "later frames must not wait";
   hanging.release.open();
-  log_.await("has come back");
+  log_.await("has returned");
   feed.push(image());
   EXPECT_THAT(pipeline.next("bad")->errors, IsEmpty());
   EXPECT_THAT(seen,
@@ -256,7 +256,7 @@ TEST_F(Deadline, GivesUpCallsForSingleNodesOneByOne) {
             (std::vector<std::string>{"person", "person", "person", "person"}));
   EXPECT_EQ(record.errors.size(), 1u);
   release.open();
-  log_.await("has come back");
+  log_.await("has returned");
 }
 
 TEST_F(Deadline, LetsAPipelineEndWhileACallHangs) {
@@ -348,7 +348,7 @@ TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
       record = *pipeline.next(id);
     } while (!record.errors.empty());
   }
-  log_.await("has come back", 2);
+  log_.await("has returned", 2);
 }
 
 TEST_F(Deadline, IsRefusedBelowZero) {

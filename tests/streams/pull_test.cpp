@@ -401,9 +401,10 @@ TEST(FrameFeed, RefusesInvalidFramesAndSettings) {
   EXPECT_THAT([&] { feed.push({}); }, refused("frame feed \"gate\" was given an image without"));
   EXPECT_THAT([&] { feed.push(cv::Mat(2, 2, CV_8UC1)); }, refused("CV_8UC3"));
   EXPECT_TRUE(feed.push(picture(), std::chrono::milliseconds(5)));
-  EXPECT_THAT([&] { feed.push(picture(), std::chrono::milliseconds(5)); }, refused("must rise"));
-  EXPECT_THAT([] { FrameFeed({.capacity = 0}); }, refused("capacity of 0"));
-  EXPECT_THAT([] { FrameFeed({.frames_per_second = -1}); }, refused("-1.0 frames a second"));
+  EXPECT_THAT([&] { feed.push(picture(), std::chrono::milliseconds(5)); },
+              refused("must be >= 0 and increase"));
+  EXPECT_THAT([] { FrameFeed({.capacity = 0}); }, refused("invalid capacity 0"));
+  EXPECT_THAT([] { FrameFeed({.frames_per_second = -1}); }, refused("invalid frame rate -1.0"));
   const auto source = feed.source();
   EXPECT_THAT([&] { feed.source(); }, refused("has a stream already"));
 }

@@ -123,7 +123,7 @@ TEST(StreamQuarantine, LeavesOutACapsuleThatKeepsFailingAndTriesItAgain) {
   ASSERT_EQ(log.size(), 2u);
   EXPECT_THAT(log[0],
               HasSubstr("stream a: capsule failing keeps failing and is left out for 0.2 s; "
-                        "the last time: the model is gone"));
+                        "the last error: the model is gone"));
 }
 
 TEST(StreamQuarantine, HoldsForStatelessCapsulesToo) {

@@ -222,7 +222,7 @@ TEST(ReplaceCapsule, NeverChangesTheSetOfCapsules) {
         pipeline.replace_capsule(finding({"person", "car"}));
       },
       ThrowsError<PlanError>(ErrorCode::unsatisfied_input,
-                             HasSubstr("capsule cars fits in, which was left out")));
+                             HasSubstr("capsule cars would no longer be left out")));
   CapsuleInfo lost = all_info("detector", "bike");
   lost.version = 2;
   EXPECT_THAT([&] { pipeline.replace_capsule(make_capsule(lost, give_back)); },
@@ -389,7 +389,8 @@ TEST(ReplaceCapsule, GoesBackWhenTheNewCapsuleFailsInItsTrial) {
   EXPECT_EQ(old->stream_count(), 0u);
   EXPECT_EQ(bad->stream_count(), 0u);
   set_log_hook({});
-  EXPECT_THAT(lines, testing::Contains(HasSubstr("failed in its trial; version 1 is back")));
+  EXPECT_THAT(lines,
+              testing::Contains(HasSubstr("failed in its trial; version 1 replaces it again")));
 }
 
 TEST(ReplaceCapsule, ReleasesTheOldCapsuleWhenTheTrialIsPassed) {

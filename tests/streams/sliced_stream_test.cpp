@@ -319,7 +319,7 @@ TEST(Selection, IsRefusedIfItsRowsCannotBeFound) {
   const StreamReport report = pipeline.wait("s");
   EXPECT_EQ(report.frames, 20);
   EXPECT_THAT(report.failure.value_or(""),
-              HasSubstr("ends after 30 frames, and frame 30 is asked for"));
+              HasSubstr("ends after 30 frames, but frame 30 was requested"));
 }
 
 TEST(SlicedStream, CallsCapsulesOnlyForTheFramesTheyNeed) {
@@ -401,7 +401,7 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
                                      testing::AllOf(HasSubstr("stream s"), HasSubstr(why))));
   };
   expect_refused({.slices = 2}, "the state of capsule counter is unbounded");
-  expect_refused({.source = make_source(40), .slices = 2}, "place of each frame in memory");
+  expect_refused({.source = make_source(40), .slices = 2}, "positions of the frames in memory");
   expect_refused({.source = std::make_unique<MemorySource>(MemorySource::Plan{.live = true}),
                   .select = Sampler::stride(2)},
                  "not stored");
@@ -413,7 +413,7 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
   StreamConfig quarantine{.slices = 2};
   quarantine.quarantine.failures = 1;
   expect_refused(std::move(quarantine), "in quarantine");
-  expect_refused({.slices = 2, .groups = {{{0, 3}}}}, "groups are given beside");
+  expect_refused({.slices = 2, .groups = {{{0, 3}}}}, "groups cannot be combined with");
   expect_refused({.groups = {{{0, 3}}, {{30, 41}}}}, "group 1 has rows 30 to 41");
   EXPECT_THAT(pipeline.reports(), IsEmpty());
   EXPECT_THROW(pipeline.open_stream({.id = "s",
@@ -433,7 +433,7 @@ TEST(Slices, AreNotMadeIfTheySaveNoTime) {
   EXPECT_THAT(report_of(make_counter({}, 9), 500).not_sliced,
               HasSubstr("capsule counter is unbounded"));
   EXPECT_THAT(report_of(make_detector("d", "x"), 500, make_source(500)).not_sliced,
-              HasSubstr("is not known"));
+              HasSubstr("are not known"));
   if (std::thread::hardware_concurrency() < 2) return;
   EXPECT_THAT(report_of(make_counter(200, 200), 500).not_sliced, HasSubstr("fed 200 more"));
   EXPECT_THAT(report_of(make_detector("d", "x"), 20).not_sliced, HasSubstr("too few"));

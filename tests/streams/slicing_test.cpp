@@ -92,7 +92,7 @@ TEST(Rows, CanComeFromASampler) {
       ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("7")));
   EXPECT_THAT(
       [] { rows_of(Sampler::repeat(2), 7); },
-      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("more than once")));
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("cannot repeat rows")));
 }
 
 CapsuleInfo with_warmup(CapsuleInfo info, std::optional<std::int64_t> warmup) {

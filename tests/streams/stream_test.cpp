@@ -106,7 +106,7 @@ TEST(Stream, IsNotOpenedIfItsConfigurationDoesNotFit) {
     EXPECT_EQ(asker->stream_count() + other->stream_count(), 0u);
   };
   refuses("asker", "stream gate's config of capsule asker: /zone is 10");
-  refuses("finder", "has no use for it");
+  refuses("finder", "could use it");
 }
 
 TEST(Stream, PassesItsConfigurationAndSeedToTheState) {
@@ -426,11 +426,11 @@ TEST(Stream, FailsIfItsSourceBreaksTheContract) {
     return pipeline.wait("a").failure.value_or("none");
   };
   EXPECT_THAT(failure_of([](Frame& frame) { frame.image = cv::Mat(); }),
-              HasSubstr("memory gave frame 3 without pixels"));
+              HasSubstr("memory returned frame 3 without pixels"));
   EXPECT_THAT(failure_of([](Frame& frame) { frame.image = cv::Mat::zeros(2, 2, CV_8UC1); }),
               HasSubstr("CV_8UC3"));
   EXPECT_THAT(failure_of([](Frame& frame) { frame.index = 2; }),
-              HasSubstr("memory gave frame index 2 after 2"));
+              HasSubstr("memory returned frame index 2 after 2"));
 }
 
 TEST(Stream, AnswersFramesInFlightWhenItIsClosed) {

@@ -56,7 +56,7 @@ class VCAP_EXPORT KalmanFilter {
   /// coordinate that is not within ±1e9, or a side that is not within 1e-6 to 1e9; or if `motion`
   /// has a value that is negative or not finite, or a `measurement` of 0.
   explicit KalmanFilter(const BoundingBox& box, const BoxMotion& motion = {});
-  /// Continues exactly from what save() gave; throws InvalidArgument (invalid_json) if it is of
+  /// Continues exactly from a result of save(); throws InvalidArgument (invalid_json) if it has
   /// another form. save() does not save the motion.
   static KalmanFilter restore(const nlohmann::json& saved, const BoxMotion& motion = {});
 

@@ -27,15 +27,15 @@ struct TileMerge {
   /// A cut box is a part of a box of another tile if more than this share of its area lies within
   /// the other box: 0…1.
   double max_cut_overlap = 0.6;
-  /// A box is cut if one of its sides is at most this many pixels from an edge of its tile, and
-  /// that edge is not an edge of the frame: 0 or above.
+  /// A box counts as cut if one of its sides is at most this many pixels from an edge of its tile
+  /// that is not an edge of the frame: 0 or above.
   double seam = 3;
 };
 
 /// Non-maximum suppression of boxes found on overlapping tiles, whose seams may cut things in two:
 ///
 /// - Boxes that no seam cuts are suppressed by IoU and score, as in non_max_suppression().
-/// - A cut box is dropped if it lies mostly within a box of another tile, whatever the scores: the
+/// - A cut box is dropped if it lies mostly within a box of another tile, for any scores: the
 ///   other tile shows more of the thing. The measure is the intersection over the area of the
 ///   smaller box, since the IoU of a part and its whole is low. A cut box never drops a box that is
 ///   not cut.

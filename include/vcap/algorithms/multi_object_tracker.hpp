@@ -48,7 +48,7 @@ struct TrackerSettings {
   bool operator==(const TrackerSettings&) const = default;
 };
 
-/// Gives the same id to the same thing in all frames of a stream, from a detector's boxes, their
+/// Gives the same id to the same thing in all frames of a stream. Uses a detector's boxes, their
 /// confidences and, if there are any, encodings of how things look.
 ///
 /// For every frame, its tracks are predicted to the frame's time (KalmanFilter) and matched with
@@ -107,16 +107,16 @@ class VCAP_EXPORT MultiObjectTracker {
   /// Throws InvalidArgument that names the setting that is outside its range.
   explicit MultiObjectTracker(const TrackerSettings& settings = {}, std::uint64_t seed = 0);
 
-  /// Continues exactly from what save() gave, with these settings: the results are the same, to the
-  /// last bit, as without the interruption. Throws InvalidArgument as the constructor does, and
-  /// with invalid_json if `saved` is of another form.
+  /// Continues exactly from a result of save(), with these settings: the results are the same, to
+  /// the last bit, as without the interruption. Throws InvalidArgument as the constructor does, and
+  /// with invalid_json if `saved` has another form.
   static MultiObjectTracker restore(const nlohmann::json& saved,
                                     const TrackerSettings& settings = {});
 
   /// Takes the detections of the frame at `pts`.
   ///
-  /// Throws InvalidArgument and changes nothing if `pts` is before that of the last frame (make
-  /// another tracker after a seek or a loop), or if a detection is wrong. The message has the
+  /// Throws InvalidArgument and changes nothing if `pts` is before that of the last frame, or if a
+  /// detection is wrong. (After a seek or a loop, make another tracker.) The message has the
   /// detection's index. A detection is wrong if KalmanFilter would refuse its box, or if its
   /// confidence is outside 0…1. It is also wrong if encodings differ in their number of elements,
   /// or one is all zeros or not finite. If all encodings have another number of elements than those

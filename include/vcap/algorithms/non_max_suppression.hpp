@@ -38,7 +38,7 @@ VCAP_EXPORT std::vector<std::size_t> non_max_suppression(std::span<const Boundin
                                                          std::span<const std::size_t> labels,
                                                          double max_overlap);
 
-/// The same for nodes and the boxes around them, whatever their names. In a list, nodes that stay
+/// The same for nodes and the boxes around them; names do not matter. In a list, nodes that stay
 /// are ordered by falling score. Nodes of another kind (none, or a single node) are not changed.
 /// Throws InvalidArgument as above, and if a node has no coords.
 VCAP_EXPORT DetectionNodes non_max_suppression(DetectionNodes nodes, std::span<const double> scores,

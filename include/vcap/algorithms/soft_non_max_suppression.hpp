@@ -13,7 +13,7 @@ namespace vcap {
 /// How soft_non_max_suppression() lowers scores. Thread safety: value.
 struct SoftSuppression {
   /// linear: a score is multiplied by 1 − IoU if the IoU is above `max_overlap`.
-  /// gaussian: a score is multiplied by exp(−IoU² / sigma), whatever the IoU.
+  /// gaussian: a score is multiplied by exp(−IoU² / sigma), for any IoU.
   enum class Decay { linear, gaussian };
 
   Decay decay = Decay::gaussian;

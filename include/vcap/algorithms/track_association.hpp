@@ -48,7 +48,7 @@ struct AssociationSettings {
   /// Detections at or above `high_confidence` begin and continue tracks; those at or above
   /// `low_confidence` only continue confirmed ones; others are ignored. 0…1.
   double high_confidence = 0.5, low_confidence = 0.1;
-  /// The least IoU of a confident detection and a confirmed track: 0…1. Boxes grow before it is
+  /// The minimum IoU of a confident detection and a confirmed track: 0…1. Boxes grow before it is
   /// measured, see `max_growth`.
   double min_iou = 0.25;
   double min_iou_low = 0.5;        ///< of an unsure detection and a confirmed track, without growth
@@ -60,19 +60,19 @@ struct AssociationSettings {
   /// The share of appearance in the cost, if track and detection have an encoding: 0…1.
   double appearance_weight = 0.4;
   /// The greatest cosine distance between encodings of the same thing: above 0 and at most 2. A
-  /// pair at a greater distance is forbidden, unless its boxes reach the least IoU without growing
-  /// and would grow by less than `max_growth`. If the distance is not greater, a lost track is
-  /// found again wherever its centre can be (KalmanFilter::kCentreGate), even if the boxes do not
-  /// overlap.
+  /// pair at a greater distance is forbidden, unless its boxes reach the minimum IoU without
+  /// growing and would grow by less than `max_growth`. If the distance is not greater, a lost track
+  /// is found again wherever its centre can be (KalmanFilter::kCentreGate), even if the boxes do
+  /// not overlap.
   double max_appearance_distance = 0.25;
 
   bool operator==(const AssociationSettings&) const = default;
 };
 
-/// Pairs rows with columns so that the sum of costs is the least. Rows and columns may stay alone:
-/// a pair is made only if it costs less than `max_cost`, and one good pair is preferred to two bad
-/// ones. In contrast, linear_assignment() makes as many pairs as it can. Gives (row, column) pairs
-/// by rising row, always the same for the same matrix.
+/// Pairs rows with columns so that the sum of costs is the least. Rows and columns may stay
+/// unmatched: a pair is made only if it costs less than `max_cost`, and one good pair is preferred
+/// to two bad ones. In contrast, linear_assignment() makes as many pairs as it can. Gives (row,
+/// column) pairs by rising row, always the same for the same matrix.
 ///
 /// The time is that of comparing all costs with `max_cost`, and of linear_assignment() for each
 /// group of rows and columns that allowed pairs connect. Throws InvalidArgument if a cost is NaN or

@@ -85,9 +85,9 @@ struct TrackingScores {
 };
 
 /// Compares the tracks of one sequence, whose frames are given in their order, with its ground
-/// truth. `iou` is the least IoU of a match of CLEAR MOT and of the identity figures; HOTA has its
-/// own 19 IoUs. Boxes that match a distractor at an IoU of 0.5 or more are left out first. A frame
-/// in which one side has no boxes ends no fragment, as in TrackEval.
+/// truth. `iou` is the minimum IoU of a match of CLEAR MOT and of the identity figures; HOTA has
+/// its own 19 IoUs. Boxes that match a distractor at an IoU of 0.5 or more are left out first. A
+/// frame in which one side has no boxes ends no fragment, as in TrackEval.
 ///
 /// Needs memory only for pairs of tracks that meet. If several matchings are equally good, the
 /// choice is always the same for the same input. Throws InvalidArgument if `iou` is not above 0 and

@@ -29,7 +29,7 @@ struct ClassificationHead {
   /// Otherwise the output has as many scores as there are labels.
   std::optional<std::size_t> first_score{};
   Activation activation = Activation::softmax;
-  double threshold = 0;  ///< the least confidence, in 0…1
+  double threshold = 0;  ///< the minimum confidence, in 0…1
   std::size_t most = 1;  ///< how many labels are given at most; 0: all above the threshold
 };
 

@@ -10,7 +10,7 @@ namespace vcap {
 /// Readers drop each candidate with a coordinate or score that is NaN or infinite, and each box
 /// without area. They give the others in pixels of the picture, by falling confidence.
 struct DetectionFilter {
-  double threshold = 0.5;       ///< the least confidence, in 0…1
+  double threshold = 0.5;       ///< the minimum confidence, in 0…1
   double max_overlap = 0.45;    ///< IoU of non-maximum suppression, in 0…1; 1 switches it off
   bool across_classes = false;  ///< whether a box suppresses boxes of other labels
   /// Whether boxes are cut to the picture. Boxes without a part in the picture are then dropped.

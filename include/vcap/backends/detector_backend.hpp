@@ -37,7 +37,7 @@ VCAP_EXPORT DetectionNodes to_nodes(const Detections& detections,
 ///       return std::make_unique<vcap::DetectorBackend>(files, spec, device);
 ///     }
 ///
-/// The capsule's option "threshold", if there is one, is the least confidence of the nodes. If
+/// The capsule's option "threshold", if there is one, is the minimum confidence of the nodes. If
 /// `spec.output` has a "tiling", each frame is cut into tiles. Each tile is a request of its own,
 /// and the detections of all tiles are merged. Thread safety: as BaseBackend.
 class VCAP_EXPORT DetectorBackend : public ModelBackend<Detections> {

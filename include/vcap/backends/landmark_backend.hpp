@@ -22,7 +22,7 @@ namespace vcap {
 /// The model gets the part of the frame that `around` gives, fitted to its input's size. Its
 /// confidence that the thing is there is written to the node's extra_data. Keypoints, in pixels of
 /// the frame, are added to those of the node. The capsule's option "threshold", if there is one, is
-/// the least confidence at which a node gets keypoints. Thread safety: as BaseBackend.
+/// the minimum confidence at which a node gets keypoints. Thread safety: as BaseBackend.
 class VCAP_EXPORT LandmarkBackend : public ModelBackend<std::optional<Landmarks>> {
  public:
   /// The part of the frame that shows a node. [frame worker, concurrent]

@@ -44,7 +44,7 @@ struct LandmarkSettings {
   std::optional<CertaintyOutput> visibility_output{};  ///< [1,K], if it is an output of its own
   std::optional<CertaintyOutput> presence_output{};    ///< [1,K], if it is an output of its own
   std::optional<CertaintyOutput> flag{};               ///< [1,1]: whether the thing is there
-  double threshold = 0.5;  ///< the least confidence of the flag, in 0…1
+  double threshold = 0.5;  ///< the minimum confidence of the flag, in 0…1
 };
 
 /// Reads landmarks that the network gives as numbers. A keypoint's confidence is the least of the
@@ -67,7 +67,7 @@ class VCAP_EXPORT LandmarkReader {
 struct HeatmapSettings {
   OutputRef output{};                ///< [1,K,H,W]: a map for each point
   std::vector<std::string> names{};  ///< of the K points, in the model's order
-  double threshold = 0;              ///< the least height of a peak, in 0…1
+  double threshold = 0;              ///< the minimum height of a peak, in 0…1
   /// The place of a peak in its cell, in 0…1; ½ is the middle. 0 is for models whose maps were made
   /// with cell i at pixel i·stride, such as SimpleBaseline and HRNet.
   double offset = 0.5;

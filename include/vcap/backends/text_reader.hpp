@@ -24,9 +24,9 @@ struct TextBox {
 struct TextBoxSettings {
   OutputRef output{};           ///< [1,1,H,W]: the probability that a cell belongs to text
   double cell_threshold = 0.3;  ///< the probability above which a cell counts as text, in 0…1
-  double threshold = 0.6;       ///< the least mean probability within a box, in 0…1
+  double threshold = 0.6;       ///< the minimum mean probability within a box, in 0…1
   double unclip_ratio = 1.5;  ///< growth of boxes, in 0…100: area·ratio / perimeter at each side
-  double min_side = 3;        ///< least length of a box's shorter side in cells, before it grows
+  double min_side = 3;        ///< minimum length of a box's shorter side in cells, before it grows
   std::size_t max_candidates = 1000;  ///< how many boxes are examined, > 0
 };
 

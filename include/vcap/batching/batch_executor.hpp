@@ -45,17 +45,17 @@ class BatchOutputs {
 /// or with BatchError: batch_result_count, deadline_exceeded, cancelled, queue_full (dropped),
 /// closed. BaseBackend makes and owns one; other code with work that runs better in batches can do
 /// so too. Threads start with the first request; an idle executor sleeps without a timer. predict
-/// must not send to its own executor, because the answer could never come; this throws BatchError
+/// must not send to its own executor, which would be a deadlock; this throws BatchError
 /// (reentrant_submit). Thread safety: thread-safe. The destructor drains. It may run while callers
 /// wait for answers, but not while new requests arrive.
 template <class Input, class Output>
 class BatchExecutor {
   static_assert(std::move_constructible<Input> && std::is_object_v<Input>);
   static_assert(std::move_constructible<Output> && std::is_object_v<Output>,
-                "Output is what predict gives for one input; where there is nothing to give, use "
+                "Output is what predict gives for one input; if there is nothing to give, use "
                 "std::monostate");
   static_assert(!std::same_as<Input, bool>,
-                "std::vector<bool> holds no bool that a span could show; use std::uint8_t");
+                "std::vector<bool> has no bool elements for a span; use std::uint8_t");
 
  public:
   /// Gives one output for each input, in order. Its parallel loops run in the executor's own arena.
@@ -81,8 +81,8 @@ class BatchExecutor {
   /// and the policy is QueueOverflowPolicy::wait.
   std::future<Output> submit(Input input, RequestOptions options = {});
   /// Like submit(), but never waits. If the queue is full, returns `nullopt` and leaves the input
-  /// unchanged, whatever BatchPolicy::overflow says. This is far cheaper than an exception. For
-  /// callers that shed load.
+  /// unchanged, for every BatchPolicy::overflow. This is far cheaper than an exception. For callers
+  /// that shed load.
   std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
   /// Submits and waits, without allocation. Never call it on a TBB worker.
   Output run(Input input, RequestOptions options = {});

@@ -39,8 +39,8 @@ struct BatchPolicy {
   /// linger. A request is not held back if its deadline falls within the wait.
   std::chrono::nanoseconds max_queue_delay{0};
   /// Whether a worker that has just answered callers waits a little for their next requests, so
-  /// that callers in a loop share batches. It waits only until as many have returned as recently
-  /// returned in time. So it never delays a single caller.
+  /// that callers in a loop share batches. It waits for no more callers than recently returned in
+  /// time. So it never delays a single caller.
   bool adaptive_linger = true;
   /// The longest linger, as a share of the measured predict time; above 0 up to 1.
   double linger_share = 0.1;

@@ -81,7 +81,7 @@ class VCAP_EXPORT Capsule {
 
   /// Runs one frame on the least busy backend. `nodes` must be of the input type's size; empty
   /// `options` mean the defaults. Frames of one stream reach a stateful capsule one at a time, in
-  /// the order of the calls. Their state is made anew at a frame with a discontinuity, once for all
+  /// the order of the calls. A new state is made at a frame with a discontinuity, once for all
   /// calls of the same index. CapsuleInfo::keeps_state_at lists exceptions. If the capsule has a
   /// stencil, the window is that of a stream with only this frame.
   ///
@@ -118,11 +118,11 @@ class VCAP_EXPORT Capsule {
                                                             StreamRef stream = {});
 
   /// Sets what a stream's state is made from. Without it, the state gets only the id, and a seed
-  /// that is the same in every run. When the state is made anew, its seed comes from this seed and
-  /// the frame's index, unless the state is bounded. Throws InvalidArgument if the stream is open
-  /// or has had a frame since it was last cleaned up. Throws InvalidArgument (invalid_config) if
-  /// the config does not fit CapsuleInfo::stream_config_schema; the config gets this schema's
-  /// defaults. For a stateless capsule it only checks that the config is empty, and gives null.
+  /// that is the same in every run. The seed of a later state comes from this seed and the frame's
+  /// index, unless the state is bounded. Throws InvalidArgument if the stream is open or has had a
+  /// frame since it was last cleaned up. Throws InvalidArgument (invalid_config) if the config does
+  /// not fit CapsuleInfo::stream_config_schema; the config gets this schema's defaults. For a
+  /// stateless capsule it only checks that the config is empty, and gives null.
   StreamHandle open_stream(StreamInfo info);
   /// Opens the stream once more, next to others with that id. Only its handle finds this opening;
   /// it ends with the handle. For parts of one stream that run at once. Null for a stateless

@@ -44,7 +44,7 @@ struct CapsuleInfo {
   /// stored videos can be cut into slices. Absent: unbounded. Only for stateful capsules.
   std::optional<std::int64_t> warmup{};
   /// Discontinuities at which a stream's state is kept, such as a gap of dropped frames; at all
-  /// others it is made anew. Only for stateful capsules; never `start`.
+  /// others a new state is made. Only for stateful capsules; never `start`.
   std::vector<Discontinuity> keeps_state_at{};
   /// How many inputs its backends take at once: the sizes of their batches (BatchPolicy). If the
   /// capsule has no state and no stencil, also how many frames reach Backend::process_frames

@@ -44,7 +44,7 @@ class VCAP_EXPORT BaseStreamState {
 
   /// The data from which another version of the capsule may continue; that version gets it in
   /// StreamInfo::saved. It is JSON, because the two share no types. Null, the default: the other
-  /// version starts anew. [frame worker, between two frames]
+  /// version starts again. [frame worker, between two frames]
   virtual nlohmann::json save() const;
 };
 

@@ -20,7 +20,7 @@ struct HeightSettings {
   double min_pair_distance = 20;
   double tolerance = 0.1;       ///< an inlier is off by less than this share of its height, > 0
   std::size_t min_inliers = 8;  ///< and at least half of the samples
-  double min_height = 20;       ///< the least result of height_at(), in pixels, > 0
+  double min_height = 20;       ///< the minimum result of height_at(), in pixels, > 0
 };
 
 /// How tall people are in the picture of a fixed camera, depending on where their feet are.
@@ -43,7 +43,7 @@ class VCAP_EXPORT HeightModel {
   /// Adds a person whose feet are at `feet` (y of the bottom edge) and whose height is `height`,
   /// both in pixels. Throws InvalidArgument if one is not finite or the height is not positive.
   void add(double feet, double height);
-  /// Fits the line anew. Returns whether the samples agreed; if not, the earlier line stays. Time:
+  /// Fits the line again. Returns whether the samples agreed; if not, the earlier line stays. Time:
   /// of order max_samples³ / 2, such as 5 ms for 200.
   bool calibrate();
 

@@ -40,7 +40,7 @@ struct MovingPeopleSettings {
   int blob_threshold = 20, silhouette_threshold = 25;
   /// If a larger share of the picture is foreground, the camera moves or the light changes.
   double max_foreground = 0.35;
-  /// After this many such frames in a row, everything is learnt anew, ≥ 1.
+  /// After this many such frames in a row, everything is learnt again, ≥ 1.
   int new_view_frames = 5;
   /// A box with a smaller share of foreground is not a moving person.
   double min_box_foreground = 0.3;
@@ -72,7 +72,7 @@ struct MovingPeopleSettings {
 /// Before it is_calibrated(), the network searches tiles instead: of the whole picture until the
 /// background is known, then those in which something moves. It also searches the whole picture
 /// while the camera moves. If the camera goes on moving, or if the size of the picture changes,
-/// everything is learnt anew.
+/// everything is learnt again.
 ///
 /// It does not find people who stand still until they are background (BackgroundModel says when).
 /// For these, and if the camera moves all the time, use search(). It is slower and finds fewer of
@@ -90,8 +90,8 @@ class VCAP_EXPORT MovingPeopleDetector {
 
   /// The people on the stream's next picture, 8-bit BGR, by falling score. Boxes are in pixels of
   /// the picture, around what is visible of a person; only those from tiles may reach beyond it.
-  /// `pts` is the picture's time in the stream. The detector learns as time passes, forwards or
-  /// backwards. While the time stands still, it learns nothing.
+  /// `pts` is the picture's time in the stream. The detector learns when `pts` changes, forwards or
+  /// backwards; while `pts` stays the same, it learns nothing.
   ///
   /// The network is called at most twice, and not at all if it has nothing to look at. The first
   /// look has at most CropSettings::max_crops pictures, the second look one for each unsure person.

@@ -48,7 +48,7 @@ class VCAP_EXPORT Resize {
   Resize& fit_both(cv::Size size);
   /// The smallest size of the same aspect that covers `size` (cover).
   Resize& fit_one(cv::Size size);
-  /// To that size, whatever the aspect.
+  /// To exactly that size; the aspect may change.
   Resize& fit_exact(cv::Size size);
 
   /// Removes what is beyond `size` at those sides.

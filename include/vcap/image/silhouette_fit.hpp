@@ -47,10 +47,10 @@ struct FittedPerson {
 /// otherwise. Thread safety: value.
 struct SilhouetteSettings {
   double noise = 0.03;       ///< the chance that a pixel is set without a person, > 0 and < 1
-  double min_gain = 0.3;     ///< the least gain of a person
-  double min_support = 0.7;  ///< and the least gain + evidence_weight · evidence
+  double min_gain = 0.3;     ///< the minimum gain of a person
+  double min_support = 0.7;  ///< and the minimum gain + evidence_weight · evidence
   double evidence_weight = 1.5;
-  double min_visible = 0.33;  ///< the least part of the silhouette that lies within the picture
+  double min_visible = 0.33;  ///< the minimum part of the silhouette that lies within the picture
   double grid = 0.12;         ///< between the places that are tried first, > 0
   std::vector<double> heights{0.9, 0.95, 1.0};  ///< tried, times that of the height model
   int max_people = 12;                          ///< in one blob

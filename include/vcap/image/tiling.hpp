@@ -19,7 +19,7 @@ namespace vcap {
 /// completely within some tile. Thread safety: value.
 struct VCAP_EXPORT Tiling {
   cv::Size tile{640, 640};  ///< in pixels of the frame
-  double overlap = 0.2;     ///< the least share of a tile that neighbours have in common: 0…0.9
+  double overlap = 0.2;     ///< the minimum share of a tile that neighbours have in common: 0…0.9
 
   /// The number of columns (width) and rows (height) for a frame of that size: the fewest that keep
   /// the overlap. Throws InvalidArgument like tiles().

@@ -76,8 +76,8 @@ struct JobSettings {
 /// The folder of outputs gets, as Job::Outputs says, ID.jsonl with the records, ID.mp4 with the
 /// results drawn on the frames, and ID.txt with the counts of a summary. Each file appears when it
 /// is complete. Beside them, .vcap-job/ holds what a later run of the same job needs to continue.
-/// Between runs, videos may be added or removed. A video is run anew if it has changed, or if its
-/// outputs have.
+/// Between runs, videos may be added or removed. A video is run again if it or its outputs have
+/// changed.
 ///
 /// Before anything is run, throws PlanError, or InvalidArgument or OptionError naming the video or
 /// the capsule, for invalid settings. Throws InvalidArgument if the folder belongs to another job,

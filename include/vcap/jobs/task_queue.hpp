@@ -17,7 +17,7 @@
 
 namespace vcap {
 
-/// Hands out tasks to workers. Each task is settled exactly once, whatever happens to the workers.
+/// Hands out tasks to workers. Each task is settled exactly once, even if workers fail or die.
 ///
 /// A task is put under an id, leased to a worker for a time, and settled: done, with a result, or
 /// given up. If a worker fails, it calls fail(); if it dies, its lease runs out. Both count as a

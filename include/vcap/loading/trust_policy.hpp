@@ -13,8 +13,8 @@ namespace vcap {
 /// Which capsules a host accepts, decided before anything of their archive is read
 /// (docs/security.md says what each setting guarantees, and what no setting does).
 ///
-/// A signature counts if its key is in `keys` and not in `revoked`. For a signed file, whatever
-/// else is set:
+/// A signature counts if its key is in `keys` and not in `revoked`. For a signed file, under every
+/// policy:
 /// - a signature that counts must be valid, otherwise bad_signature;
 /// - if the policy checks signatures, the block's checksum must be right, otherwise bad_signature;
 /// - if no signature counts, one by a revoked key refuses the file: revoked_key.

@@ -42,8 +42,8 @@ struct VCAP_EXPORT DetectionNode {
   /// The values of each attribute category in this node and in all nodes below it.
   std::map<std::string, std::set<std::string>> all_attributes() const;
 
-  /// The detector's certainty in 0…1: extra_data "detection_confidence", else "confidence",
-  /// whichever first is a number.
+  /// The detector's certainty in 0…1: "detection_confidence" of extra_data if it is a number, else
+  /// "confidence" if that is one.
   std::optional<double> confidence() const;
 
   bool operator==(const DetectionNode&) const = default;

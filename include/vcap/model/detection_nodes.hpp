@@ -12,7 +12,7 @@
 
 namespace vcap {
 
-/// The nodes that a capsule takes in or gives back.
+/// The input or output nodes of a capsule.
 ///
 /// Holds nothing, one node, or a list, according to the capsule's NodeDescription::Size. After it
 /// is moved from, it holds nothing. Thread safety: value.
@@ -55,7 +55,7 @@ class VCAP_EXPORT DetectionNodes {
 
   /// Adds a node to a list; throws TypeMismatch unless this is a list.
   void add(DetectionNode node);
-  /// Moves all nodes out, whatever the kind; afterwards this holds nothing.
+  /// Moves all nodes out, for every kind; afterwards this holds nothing.
   std::vector<DetectionNode> take() &&;
 
   bool operator==(const DetectionNodes&) const = default;

@@ -13,7 +13,7 @@
 
 namespace vcap {
 
-/// Describes the nodes that a capsule takes in or gives out. Thread safety: value.
+/// Describes the input or output nodes of a capsule. Thread safety: value.
 struct VCAP_EXPORT NodeDescription {
   /// How many nodes one call handles: none (only the frame), a single one, or all nodes that fit.
   enum class Size { none, single, all };

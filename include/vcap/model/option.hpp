@@ -82,7 +82,7 @@ VCAP_EXPORT nlohmann::json option_schema(std::string_view name, const Option& op
 /// The schema of one object with all options; it allows no unknown properties.
 VCAP_EXPORT nlohmann::json options_schema(const Options& options);
 
-/// `threshold`: the least confidence of a detection, 0…1, 0.5 by default.
+/// `threshold`: the minimum confidence of a detection, 0…1, 0.5 by default.
 VCAP_EXPORT Options common_detector_options();
 
 /// {"kind":"float","default":…,…}, the form in the manifest. option_from_json throws

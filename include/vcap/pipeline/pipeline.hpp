@@ -24,7 +24,7 @@ namespace vcap {
 /// How a capsule is replaced. Passed to Pipeline::replace_capsule(). Thread safety: value.
 struct ReplacePolicy {
   /// Whether streams continue with the state that the old capsule saves (BaseStreamState::save), if
-  /// it saves any. Otherwise their states begin anew.
+  /// it saves any. Otherwise each stream gets a new state.
   bool keep_state = true;
   /// Length of the trial, in frames over all streams. If the new capsule fails on one of them, all
   /// streams go back to the old capsule from their next frame on, and a log line says so. 0: no

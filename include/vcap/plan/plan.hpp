@@ -17,8 +17,8 @@ namespace vcap {
 /// cycle, or their name is already used.
 enum class UnfitPolicy {
   refuse,    ///< PlanError
-  leave_out  ///< leaves them out, then those that needed them, until the rest fits: of a cycle the
-             ///< last one given, of capsules with the same name all but the first
+  leave_out  ///< leaves them out, then those that need them, until the rest fits. Of a cycle, it
+             ///< leaves out the last given one; of capsules with the same name, all but the first
 };
 
 /// The order in which capsules see a frame, and the reasons.
@@ -27,7 +27,7 @@ enum class UnfitPolicy {
 /// encoding, tracking, extra data. Otherwise the given order stays. Thread safety: value.
 class VCAP_EXPORT Plan {
  public:
-  /// A capsule of the plan, and why it stands at its place.
+  /// A capsule of the plan, and why it has its place.
   struct Step {
     std::size_t capsule = 0;  ///< index in the given list
     std::string name{};
@@ -45,8 +45,8 @@ class VCAP_EXPORT Plan {
     std::string name{};
     std::string reason{};  ///< the message that PlanError would have
   };
-  /// Two capsules that can both run, but one spoils the other's result: it replaces that result,
-  /// duplicates it, or rejects it.
+  /// Two capsules that can both run, but one replaces, duplicates or rejects the result of the
+  /// other.
   struct Conflict {
     std::size_t first = 0;   ///< index of the capsule that is earlier in the plan
     std::size_t second = 0;  ///< index of the other capsule

@@ -48,9 +48,9 @@ VCAP_EXPORT void validate(const SinkPolicy& policy);
 /// lost with reason "failed", and close() throws once more. With `skip`, the first failure is
 /// logged. The first record that is written again is logged too, with the number of lost records.
 ///
-/// close() writes the waiting records and closes the other sink; it throws what that throws,
-/// whatever the policy. The destructor without close() drops waiting records. It waits for a write
-/// that has begun, forever if that never returns. stats() counts every record that write() accepted
+/// close() writes the waiting records and closes the other sink; it throws what that throws, under
+/// every policy. The destructor without close() drops waiting records. It waits for a write that
+/// has begun, forever if that never returns. stats() counts every record that write() accepted
 /// exactly once. Throws InvalidArgument if there is no sink or the policy is not valid. Thread
 /// safety: thread-safe.
 VCAP_EXPORT std::unique_ptr<Sink> make_buffered_sink(std::shared_ptr<Sink> sink,

@@ -53,7 +53,7 @@ class VCAP_EXPORT Sink {
 /// One record per line (docs/records.md); streams may share it. Written under a temporary name in
 /// the same folder until close(). A path that is not a regular file is written in place, and "-" is
 /// standard output. If losses are allowed, a record that did not fit is removed from the file
-/// again; in output that is written in place, a part of it may remain on a line of its own. Throws
+/// again. In output that is written in place, a part of it may remain on its own line. Throws
 /// OutputError if the folder does not exist or is not writable.
 VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path);
 

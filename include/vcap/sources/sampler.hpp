@@ -65,8 +65,8 @@ class VCAP_EXPORT Sampler {
   std::int64_t size(std::int64_t rows) const;
   /// Elements per row, apart from jumps: 1/k for a stride, k for a repeat.
   double rate() const noexcept;
-  /// The element with this number, from 0, whatever the length of the sequence; `nullopt` from
-  /// limit() on.
+  /// The element with this number, from 0, as if the sequence had no end; `nullopt` from limit()
+  /// on.
   std::optional<Element> element(std::int64_t number) const;
   /// Whether an element continues the one before it: at an even stride, or in the same row. False
   /// for the first element, and after a jump: from one range to the next, or between gathered rows

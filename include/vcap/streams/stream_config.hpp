@@ -58,7 +58,7 @@ struct StreamConfig {
   std::map<std::string, JsonValue> config{};
   OverflowPolicy overflow = OverflowPolicy::automatic;
   /// The most frames that are read and not yet recorded; 0: enough to keep the machine busy. With
-  /// `drop_oldest`, so many frames may be begun, and one more, the newest, waits.
+  /// `drop_oldest`, this number of frames may be begun, and one more, the newest, waits.
   std::size_t frames_in_flight = 0;
   /// Analyses one of every `keep_every` frames of the source, beginning with the first. The others
   /// are dropped with reason "skipped". At least 1.

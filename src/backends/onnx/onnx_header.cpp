@@ -73,7 +73,7 @@ class Message {
 
  private:
   std::string_view take(std::uint64_t size) {
-    if (size > rest_.size()) throw Fault{"it ends within a field"};
+    if (size > rest_.size()) throw Fault{"it ends in the middle of a field"};
     const std::string_view taken = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return taken;
@@ -233,7 +233,7 @@ std::string check_tensor(std::string_view bytes) {
     }
   if (elsewhere)
     throw Fault{"tensor \"" + name +
-                "\" lies in another file, which is not loaded; save the model with its "
+                "\" is in another file, which is not loaded; save the model with its "
                 "weights in one file"};
   std::int64_t elements = 1;
   for (const std::int64_t length : shape) {
@@ -300,11 +300,11 @@ void check_node(std::string_view bytes, Names& known, int depth) {
   for (std::size_t i = 0; i < least; ++i)
     if (i >= inputs.size() || inputs[i].empty())
       throw Fault{"a node " + operation + " has no input " + std::to_string(i) +
-                  ", and takes at least " + std::to_string(least)};
+                  ", but needs at least " + std::to_string(least)};
   for (const std::string_view input : inputs)  // an empty name: an input that is left out
     if (!input.empty() && !known.contains(input))
       throw Fault{"a node " + operation + " takes \"" + std::string(input) +
-                  "\", which nothing before it gives"};
+                  "\", which no node before it produces"};
   for (const std::string_view attribute : attributes) {
     std::string name;
     std::vector<std::int64_t> numbers;
@@ -327,7 +327,7 @@ void check_node(std::string_view bytes, Names& known, int depth) {
 
 /// `known`: the names in the graphs around it.
 OnnxHeader check_graph(std::string_view bytes, Names known, int depth) {
-  if (depth > kDeepestGraph) throw Fault{"graphs lie within graphs too deep"};
+  if (depth > kDeepestGraph) throw Fault{"graphs are nested too deep"};
   OnnxHeader header;
   std::vector<std::string_view> nodes;
   Names weights;
@@ -347,7 +347,7 @@ OnnxHeader check_graph(std::string_view bytes, Names known, int depth) {
   known.insert(weights.begin(), weights.end());
   for (const std::string_view node : nodes) check_node(node, known, depth);
   for (const std::string& output : header.outputs)
-    if (!known.contains(output)) throw Fault{"nothing gives its output \"" + output + '"'};
+    if (!known.contains(output)) throw Fault{"no node produces its output \"" + output + '"'};
   std::erase_if(header.inputs, [&](const auto& input) { return weights.contains(input.name); });
   return header;
 }
@@ -364,8 +364,8 @@ OnnxHeader read_onnx_header(const ModelFile& model) {
     return *header;
   } catch (const Fault& fault) {
     throw EngineError(ErrorCode::unreadable_model,
-                      "model " + model.name + ": is not a sound ONNX file: " + fault.what +
-                          "; check that the file is whole and of that format");
+                      "model " + model.name + ": is not a valid ONNX file: " + fault.what +
+                          "; check that the file is complete and in ONNX format");
   }
 }
 

@@ -19,10 +19,10 @@ struct OnnxHeader {
   std::vector<std::string> outputs{};
 };
 
-/// Reads the header. Also checks what OpenCV 4.6 and OpenVINO 2026.4 do not check, and crash over
-/// if it is wrong. Each node must have the inputs that its operation needs, and these must exist.
-/// Each tensor must have as many bytes as its shape says, within the file. Strides and the like
-/// must be at least 1. The format: onnx.proto of https://github.com/onnx/onnx. Throws EngineError
+/// Reads the header. Also checks what OpenCV 4.6 and OpenVINO 2026.4 do not check; they crash if it
+/// is wrong. Each node must have the inputs that its operation needs, and these must exist. Each
+/// tensor must have as many bytes as its shape says, within the file. Strides and the like must be
+/// at least 1. The format: onnx.proto of https://github.com/onnx/onnx. Throws EngineError
 /// (unreadable_model) that names what is wrong.
 OnnxHeader read_onnx_header(const ModelFile& model);
 

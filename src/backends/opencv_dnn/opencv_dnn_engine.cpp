@@ -41,9 +41,9 @@ cv::dnn::Net read(const ModelFile& file) {
   const auto* const bytes = reinterpret_cast<const char*>(file.bytes.data());
   const auto* const weights = reinterpret_cast<const char*>(file.weights.data());
   if (file.bytes.empty())
-    refuse(ErrorCode::unreadable_model, file.name, "is empty; give the whole file");
+    refuse(ErrorCode::unreadable_model, file.name, "is empty; give the complete file");
   if ((ending == ".cfg" || ending == ".prototxt") && file.weights.empty())
-    refuse(ErrorCode::unreadable_model, file.name, "comes without its weights; give their file");
+    refuse(ErrorCode::unreadable_model, file.name, "needs a file of weights; give it");
   if (ending == ".onnx") return cv::dnn::readNetFromONNX(bytes, file.bytes.size());
   if (ending == ".pb") return cv::dnn::readNetFromTensorflow(bytes, file.bytes.size());
   if (ending == ".cfg")
@@ -51,7 +51,8 @@ cv::dnn::Net read(const ModelFile& file) {
   if (ending == ".prototxt")
     return cv::dnn::readNetFromCaffe(bytes, file.bytes.size(), weights, file.weights.size());
   refuse(ErrorCode::unreadable_model, file.name,
-         "has an ending that OpenCV does not read from memory; convert it to ONNX (.onnx), or use "
+         "has a file extension that OpenCV does not read from memory; convert it to ONNX (.onnx), "
+         "or use "
          "the engine openvino");
 }
 
@@ -93,7 +94,7 @@ const OnnxHeader::Input& find_picture_input(const OnnxHeader& header, const std:
                "; its inputs: " + text(header));
   if (found->shape.size() != 4)
     refuse(ErrorCode::unsupported_model, file,
-           "input " + text(*found) + " is no picture, which has four dimensions");
+           "input " + text(*found) + " is not a picture: a picture has four dimensions");
   return *found;
 }
 
@@ -108,22 +109,21 @@ cv::Size resolve(const OnnxHeader& header, const std::string& file, PictureInput
     if (!first && !last)
       refuse(ErrorCode::unsupported_model, file,
              "input " + text(picture) +
-                 " does not tell where its channels are; give \"layout\", nchw or nhwc");
+                 " does not show which dimension has the channels; give \"layout\", nchw or nhwc");
     input.layout = first ? PictureInput::Layout::nchw : PictureInput::Layout::nhwc;
   }
   const std::size_t channel = input.layout == PictureInput::Layout::nhwc ? 3 : 1;
   const std::size_t height = input.layout == PictureInput::Layout::nhwc ? 1 : 2;
   if (picture.shape[channel] >= 0 && picture.shape[channel] != channels)
     refuse(ErrorCode::model_input, file,
-           "input " + text(picture) + " has another number of channels than its colors (" +
+           "input " + text(picture) + " does not have the number of channels of its colors (" +
                std::to_string(channels) + "); give \"colors\": \"gray\", \"rgb\" or \"bgr\"");
   input.name = picture.name;
   const std::int64_t rows = picture.shape[height], columns = picture.shape[height + 1];
   if (size) return *size;
   if (rows < 1 || columns < 1)
-    refuse(
-        ErrorCode::model_input, file,
-        "input " + text(picture) + " has no size of its own; give \"sizes\", such as [[640, 640]]");
+    refuse(ErrorCode::model_input, file,
+           "input " + text(picture) + " has no fixed size; give \"sizes\", such as [[640, 640]]");
   if (rows > kLongestSide || columns > kLongestSide)
     refuse(ErrorCode::model_input, file,
            "input " + text(picture) + " is larger than " + std::to_string(kLongestSide) +
@@ -138,9 +138,9 @@ Shapes shapes_of_constants(const OnnxHeader& header, const std::string& file,
     if (input.name == picture.name) continue;
     const auto values = settings.constants.find(input.name);
     if (values == settings.constants.end())
-      refuse(
-          ErrorCode::model_input, file,
-          "input " + text(input) + " is no picture and has no value; give one under \"constants\"");
+      refuse(ErrorCode::model_input, file,
+             "input " + text(input) +
+                 " is not the picture and has no value; give its value under \"constants\"");
     const auto count = static_cast<std::int64_t>(values->second.size());
     std::vector<int>& shape = shapes[input.name];
     std::int64_t product = 1;
@@ -160,7 +160,7 @@ Shapes shapes_of_constants(const OnnxHeader& header, const std::string& file,
     if (!shapes.contains(name))
       refuse(ErrorCode::model_input, file,
              "\"constants\" gives \"" + name +
-                 "\", which is no further input; its inputs: " + text(header));
+                 "\", which is not another input; its inputs: " + text(header));
   return shapes;
 }
 
@@ -302,9 +302,10 @@ class Model final : public CompiledModel {
     } else if (size) {
       size_ = *size;
     } else {
-      refuse(ErrorCode::model_input, file.name,
-             "needs its input's size, since OpenCV does not tell it; give \"sizes\", such as "
-             "[[640, 640]]");
+      refuse(
+          ErrorCode::model_input, file.name,
+          "has an input of unknown size, since OpenCV does not report it; give \"sizes\", such as "
+          "[[640, 640]]");
     }
     first_ = make();
   }
@@ -332,9 +333,9 @@ class Model final : public CompiledModel {
       if (why.find("Can't create layer") != std::string::npos)
         refuse(ErrorCode::unsupported_model, file_.name,
                "has an operation that OpenCV lacks: " + why + "; try the engine openvino");
-      refuse(
-          ErrorCode::unreadable_model, file_.name,
-          "cannot be read: " + why + "; check that the file is whole, or try the engine openvino");
+      refuse(ErrorCode::unreadable_model, file_.name,
+             "cannot be read: " + why +
+                 "; check that the file is complete, or try the engine openvino");
     }
     if (net.empty() || net.getUnconnectedOutLayersNames().empty())
       refuse(ErrorCode::unsupported_model, file_.name,
@@ -375,7 +376,7 @@ std::unique_ptr<CompiledModel> OpenCvDnnEngine::compile(const ModelFile& model,
   if (settings.device != "CPU" && settings.device != "CPU:0")
     throw DeviceError(ErrorCode::unknown_device,
                       "model " + model.name + ": opencv_dnn has no device " + settings.device +
-                          "; it has CPU; name that, or use the engine openvino");
+                          "; it has only CPU; name that, or use the engine openvino");
   return std::make_unique<Model>(model, input, size, settings);
 }
 

@@ -151,13 +151,13 @@ void ModelCache::keep(const std::string& key,
     std::ofstream file(staged, std::ios::binary);
     file << digest_of(key, blob) << blob;
     file.close();
-    if (!file) throw std::runtime_error("it cannot be written; is the disk full?");
+    if (!file) throw std::runtime_error("it cannot be written; check the free space");
     fs::rename(staged, path_of(key));
   } catch (const std::exception& error) {
     std::error_code ignored;
     if (!staged.empty()) fs::remove(staged, ignored);
     log(LogLevel::warning,
-        "model cache " + folder_.string() + ": a compiled model is not kept: " + error.what());
+        "model cache " + folder_.string() + ": a compiled model is not stored: " + error.what());
   }
 }
 
@@ -165,7 +165,7 @@ void ModelCache::refuse(const std::string& key, const std::string& why) const no
   std::error_code ignored;
   fs::remove(path_of(key), ignored);
   log(LogLevel::warning, "model cache " + folder_.string() + ": " + key.substr(0, 12) +
-                             " is not used and compiled anew: " + why);
+                             " is not used, and the model is compiled again: " + why);
 }
 
 void ModelCache::make_room(std::uint64_t bytes) const {

@@ -14,7 +14,7 @@ namespace vcap {
 /// Compiled models in a folder. The key of a model is the digest of all that it was made from.
 ///
 /// A cache only makes a start faster. A model that cannot be read or is damaged is logged and
-/// compiled anew. A model that cannot be written (a full disk, a folder without permission) is
+/// compiled again. A model that cannot be written (a full disk, a folder without permission) is
 /// logged. If the folder grows beyond its bound, the least recently used models are deleted.
 /// Several processes may share a folder.
 /// Thread safety: thread-safe.

@@ -117,7 +117,7 @@ bool is_channels_last(const ov::Output<ov::Node>& port, const ov::PartialShape& 
   if (may_be_channels(shape[3])) return true;
   refuse(ErrorCode::unsupported_model, file,
          "input of shape " + shape.to_string() +
-             " does not tell where its channels are; give \"layout\", nchw or nhwc");
+             " does not show which dimension has the channels; give \"layout\", nchw or nhwc");
 }
 
 /// The shape of the model's input for one picture; all dimensions are known.
@@ -129,7 +129,7 @@ ov::PartialShape fixed_shape(const ov::PartialShape& shape, bool channels_last,
   if (!shape[channel].compatible(ov::Dimension(channels)))
     refuse(ErrorCode::model_input, file,
            "input of shape " + shape.to_string() +
-               " has another number of channels than its "
+               " does not have the number of channels of its "
                "colors (" +
                std::to_string(channels) + "); give \"colors\": \"gray\", \"rgb\" or \"bgr\"");
   ov::PartialShape fixed = shape;
@@ -141,7 +141,7 @@ ov::PartialShape fixed_shape(const ov::PartialShape& shape, bool channels_last,
   } else if (shape[height].is_dynamic() || shape[height + 1].is_dynamic()) {
     refuse(ErrorCode::model_input, file,
            "input has the shape " + shape.to_string() +
-               " and so no size of its own; give \"sizes\", such as [[640, 640]]");
+               ", which has no fixed size; give \"sizes\", such as [[640, 640]]");
   }
   return fixed;
 }
@@ -156,7 +156,7 @@ void fix_shapes(const Model& model, const std::string& file, std::size_t picture
     if (i == ports.size())
       refuse(ErrorCode::model_input, file,
              "\"constants\" gives \"" + name +
-                 "\", which is no further input; its inputs: " + inputs_of(model));
+                 "\", which is not another input; its inputs: " + inputs_of(model));
   }
   for (std::size_t i = 0; i < ports.size(); ++i) {
     if (i == picture) {
@@ -168,7 +168,7 @@ void fix_shapes(const Model& model, const std::string& file, std::size_t picture
     if (values == settings.constants.end())
       refuse(ErrorCode::model_input, file,
              "input " + name + " " + ports[i].get_partial_shape().to_string() +
-                 " is no picture and has no value; give one under \"constants\"");
+                 " is not the picture and has no value; give its value under \"constants\"");
     ov::PartialShape fixed = ports[i].get_partial_shape();
     std::int64_t rest = static_cast<std::int64_t>(values->second.size());
     if (fixed.rank().is_dynamic()) fixed = {rest};
@@ -320,7 +320,7 @@ std::unique_ptr<OpenVinoModel> compile_openvino_model(
                  "; convert the model again without them");
     refuse(ErrorCode::unreadable_model, file.name,
            "cannot be read: " + reason(error) +
-               "; check that the file is whole and of the format that its ending says");
+               "; check that the file is complete and has the format of its extension");
   }
   const std::size_t picture = find_picture_input(model, file.name, input, settings);
   const ov::PartialShape shape = model->input(picture).get_partial_shape();

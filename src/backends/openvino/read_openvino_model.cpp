@@ -108,7 +108,7 @@ void keep_front_ends_mapped() {
 }
 
 std::shared_ptr<ov::Model> read(ov::Core& core, const ModelFile& file) {
-  if (file.bytes.empty()) refuse(file, "is empty; give the whole file");
+  if (file.bytes.empty()) refuse(file, "is empty; give the complete file");
   const std::string ending = fs::path(file.name).extension().string();
   const std::string text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   if (ending == ".xml") {
@@ -123,7 +123,7 @@ std::shared_ptr<ov::Model> read(ov::Core& core, const ModelFile& file) {
   if (ending == ".tflite" || ending == ".pb")
     return core.read_model(MemoryPath(file, ending).path());
   refuse(file,
-         "has an ending that OpenVINO does not read from memory; convert it to IR (.xml and "
+         "has a file extension that OpenVINO does not read from memory; convert it to IR (.xml and "
          ".bin), ONNX (.onnx), TensorFlow Lite (.tflite) or a frozen graph (.pb)");
 }
 

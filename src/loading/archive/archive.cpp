@@ -65,11 +65,11 @@ std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
   const Inflated inflated = inflate(packed, {bytes.get(), entry.size});
   if (!inflated.fault.empty()) damaged(entry, inflated.fault);
   if (inflated.size != entry.size)
-    damaged(entry, "gives " + std::to_string(inflated.size) + " bytes and declares " +
+    damaged(entry, "unpacks to " + std::to_string(inflated.size) + " bytes, but declares " +
                        std::to_string(entry.size));
   if (inflated.consumed != packed.size())
     damaged(entry, "has " + std::to_string(packed.size() - inflated.consumed) +
-                       " bytes behind the end of its data");
+                       " bytes after the end of its data");
   if (crc32({bytes.get(), entry.size}) != entry.crc32)
     damaged(entry, "does not have the checksum that it declares");
   return bytes;

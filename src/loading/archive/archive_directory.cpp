@@ -73,19 +73,19 @@ class DirectoryReader {
   }
   [[noreturn]] void broken(const std::string& fault, std::string_view entry = {}) const {
     fail(ErrorCode::not_an_archive,
-         "is not a sound zip archive: " + fault + "; make it anew with `vcap pack`", entry);
+         "is not a valid zip archive: " + fault + "; create it again with `vcap pack`", entry);
   }
   // Another program could see other files in the archive.
   [[noreturn]] void ambiguous(const std::string& fault, std::string_view entry = {}) const {
     fail(ErrorCode::ambiguous_archive,
          "is a zip archive that can be read in two ways: " + fault +
-             "; make it anew with `vcap pack`",
+             "; create it again with `vcap pack`",
          entry);
   }
   [[noreturn]] void refuse(ErrorCode code, std::string_view name, const std::string& fault) const {
     fail(code,
          "has an entry that is not allowed: " + quote(name) + " " + fault +
-             "; make it anew with `vcap pack`",
+             "; create it again with `vcap pack`",
          name);
   }
 
@@ -125,9 +125,9 @@ class DirectoryReader {
     }
     if (!found)
       fail(ErrorCode::not_an_archive,
-           size == 0 ? "is empty; a capsule is made with `vcap pack`"
+           size == 0 ? "is empty; create capsules with `vcap pack`"
                      : "is not a zip archive, or is cut short: no end record in its last bytes; "
-                       "a capsule is made with `vcap pack`");
+                       "create capsules with `vcap pack`");
     return *found;
   }
 
@@ -135,9 +135,10 @@ class DirectoryReader {
     const std::uint64_t at = find_end();
     const Bytes comment = archive_.subspan(at + zip::kEndRecordSize);
     if (!comment.empty() && !read_signature_block(comment))
-      ambiguous("its comment is no signature block");
+      ambiguous("its comment is not a signature block");
     if (u16(at + 4) != 0 || u16(at + 6) != 0)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is a part of a multi-disk archive; create it again with `vcap pack`");
     End end{.entries = u16(at + 10),
             .directory_offset = u32(at + 16),
             .directory_size = u32(at + 12),
@@ -162,12 +163,14 @@ class DirectoryReader {
     if (locator < zip::kZip64EndRecordSize) broken("its zip64 end record is missing");
     const std::uint64_t at = locator - zip::kZip64EndRecordSize;
     if (u32(locator + 4) != 0 || u32(locator + 16) != 1)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is a part of a multi-disk archive; create it again with `vcap pack`");
     if (u64(locator + 8) != at || u32(at) != zip::kZip64EndRecord ||
         u64(at + 4) != zip::kZip64EndRecordRest)
       ambiguous("its zip64 end record is not where its locator says");
     if (u32(at + 16) != 0 || u32(at + 20) != 0)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is a part of a multi-disk archive; create it again with `vcap pack`");
 
     const End end{.entries = u64(at + 32),
                   .directory_offset = u64(at + 48),
@@ -248,7 +251,8 @@ class DirectoryReader {
     const std::uint64_t next = extra_at + extra_size + comment_size;
     if (next > directory_end) broken("an entry of its directory reaches beyond the directory");
     if (u16(at + 34) != 0)
-      fail(ErrorCode::unsupported_entry, "is one of several disks; make it anew with `vcap pack`");
+      fail(ErrorCode::unsupported_entry,
+           "is a part of a multi-disk archive; create it again with `vcap pack`");
 
     const std::uint16_t version = u16(at + 6);
     std::uint64_t offset = u32(at + 42);
@@ -279,23 +283,25 @@ class DirectoryReader {
     const std::uint32_t attributes = u32(at + 38);
     const auto mode = static_cast<mode_t>(attributes >> zip::kModeShift);
     const mode_t type = mode & S_IFMT;
-    // Whatever system made the entry: not all readers look at that field.
+    // Not only for entries made on Unix: some readers ignore the field that names the system.
     if (type != 0 && type != S_IFREG)
       refuse(ErrorCode::unsafe_entry, header.name,
-             S_ISLNK(type) ? "is a symbolic link" : "is no regular file");
+             S_ISLNK(type) ? "is a symbolic link" : "is not a regular file");
     if ((mode & (S_ISUID | S_ISGID | S_ISVTX)) != 0)
       refuse(ErrorCode::unsafe_entry, header.name, "has a mode with a set-id or sticky bit");
     if ((attributes & zip::kDosFolder) != 0)
       refuse(ErrorCode::unsafe_entry, header.name, "is marked as a folder");
     if (header.method == zip::kStored && header.packed_size != header.size)
-      ambiguous("the stored entry " + quote(header.name) + " has two sizes", header.name);
+      ambiguous(
+          "the stored entry " + quote(header.name) + " has different packed and unpacked sizes",
+          header.name);
   }
 
   /// The position of the data, after checking that the local header agrees with the directory.
   std::uint64_t find_data(std::uint64_t at, const Header& expected,
                           std::uint16_t expected_version) const {
     if (u32(at) != zip::kLocalHeader)
-      broken("there is no header of " + quote(expected.name) + " at " + std::to_string(at));
+      broken("no header of " + quote(expected.name) + " at " + std::to_string(at));
     Header header = read_header(at + 6, at + zip::kLocalHeaderSize);
     const std::uint64_t extra_at = at + zip::kLocalHeaderSize + header.name.size();
     const std::uint64_t extra_size = u16(at + 28);
@@ -318,12 +324,13 @@ class DirectoryReader {
     std::uint64_t at = 0;
     for (const ArchiveEntry* entry : order) {
       if (entry->header_offset != at)
-        ambiguous((entry->header_offset < at ? "overlapping bytes" : "bytes of no entry") +
-                      std::string(" before ") + quote(entry->name),
-                  entry->name);
+        ambiguous(
+            (entry->header_offset < at ? "overlapping bytes" : "bytes that belong to no entry") +
+                std::string(" before ") + quote(entry->name),
+            entry->name);
       at = entry->data_offset + entry->packed_size;
     }
-    if (at != directory) ambiguous("bytes of no entry before its directory");
+    if (at != directory) ambiguous("bytes that belong to no entry before its directory");
   }
 
   void check_names(const std::vector<ArchiveEntry>& entries) const {
@@ -335,7 +342,7 @@ class DirectoryReader {
     }
     if (const std::string fault = entry_names_fault(names); !fault.empty())
       fail(ErrorCode::unsafe_entry,
-           "has entries that are not allowed: " + fault + "; make it anew with `vcap pack`");
+           "has entries that are not allowed: " + fault + "; create it again with `vcap pack`");
   }
 
   void check_sizes(const std::vector<ArchiveEntry>& entries) const {
@@ -351,12 +358,13 @@ class DirectoryReader {
       if (entry.deflated &&
           entry.size / std::max<std::uint64_t>(entry.packed_size, 1) > limits_.ratio)
         fail(ErrorCode::limit_exceeded,
-             what + "packed they are " + std::to_string(entry.packed_size) + ", more than " +
-                 std::to_string(limits_.ratio) + " to 1 (ArchiveLimits::ratio)",
+             what + "its packed size is " + std::to_string(entry.packed_size) +
+                 "; a ratio of up to " + std::to_string(limits_.ratio) +
+                 " to 1 is allowed (ArchiveLimits::ratio)",
              entry.name);
       if (entry.size > limits_.total_bytes - total)
         fail(ErrorCode::limit_exceeded,
-             what + "all entries may have " + std::to_string(limits_.total_bytes) +
+             what + "all entries together may have " + std::to_string(limits_.total_bytes) +
                  " (ArchiveLimits::total_bytes)",
              entry.name);
       total += entry.size;

@@ -19,10 +19,10 @@ Inflated inflate(std::span<const std::byte> packed, std::span<std::byte> output)
     case LIBDEFLATE_SUCCESS:
       return result;
     case LIBDEFLATE_INSUFFICIENT_SPACE:
-      return {.fault = "gives more than the " + std::to_string(output.size()) +
+      return {.fault = "unpacks to more than the " + std::to_string(output.size()) +
                        " bytes that it declares"};
     default:
-      return {.fault = "cannot be unpacked: its data is no whole deflate stream"};
+      return {.fault = "cannot be unpacked: its data is not a complete deflate stream"};
   }
 }
 

@@ -84,13 +84,13 @@ class Decryption {
       const SecretBytes stream = stream_key(key, header_);
       if (::crypto_secretstream_xchacha20poly1305_init_pull(
               &stream_.state, unsigned_data(header_.stream_header), stream.data()) != 0)
-        damaged("has a wrong header of encryption");
+        damaged("has a damaged encryption header");
     } catch (const std::bad_alloc&) {
       throw CapsuleLoadError(ErrorCode::limit_exceeded,
                              capsule_ +
                                  " is encrypted with a passphrase, for which Argon2id needs " +
                                  std::to_string(header_.memory_kib >> 10) +
-                                 " MiB of memory, which this process cannot have");
+                                 " MiB of memory, which this process cannot allocate");
     }
   }
 
@@ -105,14 +105,14 @@ class Decryption {
                                                      &tag, unsigned_data(packed), packed.size(),
                                                      unsigned_data(header), header.size()) != 0) {
       if (chunk == 0)
-        wrong_key("the key does not open it: it is another one, or the first " +
+        wrong_key("the key does not decrypt it: it is the wrong key, or the first " +
                   std::to_string(head_.size() + packed.size()) + " bytes of the file were changed");
-      damaged("was changed, cut short or put together, at chunk " + std::to_string(chunk + 1) +
+      damaged("was changed, cut short or joined from parts, at chunk " + std::to_string(chunk + 1) +
               " of " + std::to_string(chunks_));
     }
     const bool is_last = chunk + 1 == chunks_;
-    if (is_last && tag != kTagFinal) damaged("is cut short, behind a whole chunk");
-    if (!is_last && tag != kTagMessage) damaged("goes on behind its end");
+    if (is_last && tag != kTagFinal) damaged("is cut short after a complete chunk");
+    if (!is_last && tag != kTagMessage) damaged("continues after its last chunk");
   }
 
  private:

@@ -37,13 +37,13 @@ void put_u32(std::span<std::byte> bytes, std::size_t at, std::uint32_t value) {
 [[noreturn]] void damaged_header(const std::string& capsule, const std::string& fault) {
   throw UntrustedCapsuleError(
       ErrorCode::damaged_encryption,
-      capsule + " has a wrong header of encryption: " + fault + "; get the file again");
+      capsule + " has a damaged encryption header: " + fault + "; get the file again");
 }
 
 void check_range(const std::string& capsule, const char* what, std::uint32_t value,
                  std::uint32_t least, std::uint32_t most) {
   if (value >= least && value <= most) return;
-  damaged_header(capsule, std::string(what) + " is " + std::to_string(value) + ", and allowed is " +
+  damaged_header(capsule, std::string(what) + " is " + std::to_string(value) + "; allowed is " +
                               std::to_string(least) + " to " + std::to_string(most));
 }
 
@@ -61,7 +61,7 @@ EncryptionHeader read_encryption_header(Bytes head, const std::string& capsule) 
   if (const auto version = std::to_integer<int>(head[kVersionAt]); version != kEncryptionVersion)
     throw IncompatibleCapsuleError(ErrorCode::unsupported_format_version,
                                    capsule + " is encrypted in version " + std::to_string(version) +
-                                       " of the form; this is vcap " +
+                                       " of the format; this is vcap " +
                                        std::string(vcap::version()) +
                                        ", which knows version 1: update vcap");
   const auto mode = std::to_integer<std::uint32_t>(head[kModeAt]);
@@ -79,7 +79,7 @@ EncryptionHeader read_encryption_header(Bytes head, const std::string& capsule) 
     check_range(capsule, "its KiB of memory for Argon2id", header.memory_kib, kLeastMemoryKib,
                 kMostMemoryKib);
   } else if (!is_zero(head.subspan(kPassesAt, kStreamHeaderAt - kPassesAt))) {
-    damaged_header(capsule, "it has settings for a passphrase, and asks for a key");
+    damaged_header(capsule, "it has passphrase settings, but its mode is a raw key");
   }
   std::ranges::copy(head.subspan(kSaltAt, header.salt.size()), header.salt.begin());
   std::ranges::copy(head.subspan(kStreamHeaderAt, header.stream_header.size()),

@@ -52,7 +52,7 @@ EncryptionKey EncryptionKey::from_file(const std::filesystem::path& path) {
 }
 
 EncryptionKey EncryptionKey::from_passphrase(std::string_view passphrase) {
-  if (passphrase.empty()) refuse_key("a passphrase is empty; give one that nobody guesses");
+  if (passphrase.empty()) refuse_key("the passphrase is empty; give one that is hard to guess");
   return EncryptionKey(std::make_shared<Secret>(
       Secret{.bytes = copy_of(std::as_bytes(std::span(passphrase))), .is_passphrase = true}));
 }
@@ -70,7 +70,7 @@ EncryptionKey EncryptionKey::from_passphrase_file(const std::filesystem::path& p
 bool EncryptionKey::is_passphrase() const noexcept { return secret_->is_passphrase; }
 
 void EncryptionKey::save(const std::filesystem::path& path) const {
-  if (is_passphrase()) refuse_key("a passphrase is no key to be saved");
+  if (is_passphrase()) refuse_key("a passphrase cannot be saved as a key");
   write_key_file(path, secret_->bytes.bytes(), KeyFile::secret);
 }
 

@@ -31,8 +31,8 @@ constexpr std::size_t kLongestKeyFile = 4096;
 
 [[noreturn]] void fail_writing(ErrorCode code, const std::filesystem::path& path, int error) {
   const std::string fault =
-      error == EEXIST ? "it is there already, and keys are not overwritten; give another path"
-                      : std::generic_category().message(error) + "; check the folder's rights";
+      error == EEXIST ? "the file exists, and keys are never overwritten; give another path"
+                      : std::generic_category().message(error) + "; check the folder's permissions";
   throw OutputError(code, "cannot write key file " + quote(path.native()) + ": " + fault);
 }
 
@@ -60,7 +60,7 @@ SecretBytes read_key_file(const std::filesystem::path& path, const std::string& 
   if (!fd || ::fstat(fd.get(), &status) != 0)
     fail_reading(path, what,
                  "cannot be read: " + std::generic_category().message(errno) + "; check the path");
-  if (!S_ISREG(status.st_mode)) fail_reading(path, what, "is no regular file");
+  if (!S_ISREG(status.st_mode)) fail_reading(path, what, "is not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size > kLongestKeyFile)
     fail_reading(path, what,

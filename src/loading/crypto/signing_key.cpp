@@ -83,11 +83,11 @@ PublicKey PublicKey::parse(std::string_view text) {
   init_sodium();
   Bytes bytes{};
   if (!read_line(text, kPublicPrefix, bytes))
-    fail_key("this is no public key; it is one line, " + quote(kPublicPrefix) +
+    fail_key("not a public key; a public key is one line of " + quote(kPublicPrefix) +
              " and 44 characters, as `vcap keygen` writes it");
   // Rejects, among others, points for which any message verifies.
   if (::crypto_core_ed25519_is_valid_point(unsigned_data(bytes)) != 1)
-    fail_key("this public key is no point of Ed25519; get the file again");
+    fail_key("not a valid public key (not a point of Ed25519); get the file again");
   return PublicKey(bytes);
 }
 
@@ -147,8 +147,9 @@ SecretKey SecretKey::from_file(const std::filesystem::path& path) {
   const SecretBytes content = read_key_file(path, "secret key file", KeyFile::secret);
   SecretBytes seed(kSeedSize);
   if (!read_line(key_text(content.bytes()), kSecretPrefix, seed.bytes()))
-    fail_key("secret key file " + quote(path.native()) + " holds no secret key; it is one line, " +
-             quote(kSecretPrefix) + " and 44 characters, as `vcap keygen` writes it");
+    fail_key("secret key file " + quote(path.native()) +
+             " has no secret key; a secret key is one line of " + quote(kSecretPrefix) +
+             " and 44 characters, as `vcap keygen` writes it");
   return from_seed(std::span<const std::byte, kSeedSize>(seed.bytes()));
 }
 

@@ -27,12 +27,12 @@ void invalid_library(const std::string& text) { throw ElfFault(ErrorCode::invali
 void unsafe_library(const std::string& text) { throw ElfFault(ErrorCode::unsafe_library, text); }
 
 void ElfImage::ends_early(const char* what) {
-  invalid_library(std::string("is damaged: its ") + what + " lies beyond its end");
+  invalid_library(std::string("is damaged: its ") + what + " is beyond the end of the file");
 }
 
 ElfImage::ElfImage(Bytes file, std::optional<unsigned> machine) : file_(file) {
   if (file.size() < sizeof(Elf64_Ehdr) || std::memcmp(file.data(), ELFMAG, SELFMAG) != 0)
-    invalid_library("is no ELF file");
+    invalid_library("is not an ELF file");
   const auto header = record<Elf64_Ehdr>(file, 0, "header");
   check_header(header, machine);
   read_segments(header);
@@ -43,21 +43,20 @@ ElfImage::ElfImage(Bytes file, std::optional<unsigned> machine) : file_(file) {
 }
 
 void ElfImage::check_header(const Elf64_Ehdr& header, std::optional<unsigned> machine) const {
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) invalid_library("is not for 64 bits");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64) invalid_library("is not a 64-bit library");
   if (header.e_ident[EI_DATA] != ELFDATA2LSB) invalid_library("is not little-endian");
   if (header.e_ident[EI_VERSION] != EV_CURRENT || header.e_version != EV_CURRENT)
-    invalid_library("is of another version of ELF than 1");
+    invalid_library("has an ELF version other than 1");
   if (header.e_ident[EI_OSABI] != ELFOSABI_SYSV && header.e_ident[EI_OSABI] != ELFOSABI_GNU)
     invalid_library("is for another operating system (ELF OSABI " +
                     std::to_string(header.e_ident[EI_OSABI]) + ")");
   if (header.e_type != ET_DYN)
-    invalid_library("is of ELF type " + std::to_string(header.e_type) +
-                    ", not a shared library (3)");
+    invalid_library("has ELF type " + std::to_string(header.e_type) + ", not a shared library (3)");
   if (machine && header.e_machine != *machine)
     invalid_library("is for processor " + std::to_string(header.e_machine) +
                     " (ELF e_machine), not " + std::to_string(*machine));
   if (header.e_ehsize != sizeof(Elf64_Ehdr) || header.e_phentsize != sizeof(Elf64_Phdr))
-    invalid_library("is damaged: its header gives sizes that are not ELF's");
+    invalid_library("is damaged: the sizes in its header are wrong");
   if (header.e_phnum == 0 || header.e_phnum > kMostSegments)
     invalid_library("is damaged: it has " + std::to_string(header.e_phnum) + " segments");
   if (header.e_phoff % alignof(Elf64_Phdr) != 0)
@@ -75,7 +74,7 @@ void ElfImage::read_segments(const Elf64_Ehdr& header) {
     if (segment.p_type == PT_TLS &&
         (segment.p_filesz > segment.p_memsz || segment.p_memsz > kAddressSpace ||
          (segment.p_align != 0 && !std::has_single_bit(segment.p_align))))
-      invalid_library("is damaged: its thread-local data has no possible size");
+      invalid_library("is damaged: its thread-local data has an impossible size");
     if (segment.p_type == PT_GNU_STACK) stack = segment;
     if (segment.p_type != PT_DYNAMIC) continue;
     if (dynamic) invalid_library("is damaged: it has two dynamic sections");
@@ -87,23 +86,24 @@ void ElfImage::read_segments(const Elf64_Ehdr& header) {
         "-z noexecstack");
   if ((stack->p_flags & PF_X) != 0)
     unsafe_library(
-        "asks for an executable stack; link it with -z noexecstack, and see that its assembly "
+        "requires an executable stack; link it with -z noexecstack, and check that its assembly "
         "sources have a .note.GNU-stack section");
   if (loads_.empty()) invalid_library("is damaged: it has nothing to load");
   if (!dynamic) invalid_library("has no dynamic section");
   for (const Elf64_Phdr& load : loads_)
     if ((load.p_flags & PF_W) != 0 && (load.p_flags & PF_X) != 0)
-      unsafe_library("has memory that can be both written and run; link it without -N (--omagic)");
+      unsafe_library(
+          "has memory that is both writable and executable; link it without -N (--omagic)");
   read_dynamic(*dynamic);
 }
 
 void ElfImage::add_load(const Elf64_Phdr& segment) {
   if (segment.p_filesz > segment.p_memsz)
-    invalid_library("is damaged: a segment is less than its file");
+    invalid_library("is damaged: a segment is larger in the file than in memory");
   if (segment.p_offset > file_.size() || file_.size() - segment.p_offset < segment.p_filesz)
     invalid_library("is damaged: it ends before its segments do");
   if (segment.p_vaddr > kAddressSpace || segment.p_memsz > kAddressSpace - segment.p_vaddr)
-    invalid_library("is damaged: a segment lies beyond all memory");
+    invalid_library("is damaged: a segment is beyond the address space");
   if (segment.p_align < kPage || !std::has_single_bit(segment.p_align) ||
       (segment.p_vaddr - segment.p_offset) % segment.p_align != 0)
     invalid_library("is damaged: a segment is not aligned to pages");
@@ -116,7 +116,7 @@ void ElfImage::read_dynamic(const Elf64_Phdr& segment) {
   const Bytes bytes = at(segment.p_vaddr, segment.p_filesz, "dynamic section");
   // The linker uses the address, other readers the offset; both must see the same.
   if (static_cast<std::uint64_t>(bytes.data() - file_.data()) != segment.p_offset)
-    invalid_library("is damaged: its dynamic section is another to another reader");
+    invalid_library("is damaged: its dynamic section differs by address and by file offset");
   for (std::uint64_t i = 0; i < kMostDynamic; ++i) {
     const auto entry = record<Elf64_Dyn>(bytes, i * sizeof(Elf64_Dyn), "dynamic section's end");
     if (entry.d_tag == DT_NULL) return;
@@ -155,7 +155,7 @@ std::string ElfImage::text(std::uint64_t offset) const {
   if (offset >= strings_.size()) ends_early("name");
   const Bytes rest = strings_.subspan(offset, std::min(strings_.size() - offset, kLongestText));
   const auto end = std::ranges::find(rest, std::byte{0});
-  if (end == rest.end()) invalid_library("is damaged: a name in it has no end");
+  if (end == rest.end()) invalid_library("is damaged: a name in it is not terminated");
   return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
 }
 

@@ -18,7 +18,7 @@
 
 namespace vcap {
 
-/// Why a library cannot be used. what() continues after its name, such as `is no ELF file`.
+/// Why a library cannot be used. what() continues after its name, such as `is not an ELF file`.
 class ElfFault : public std::runtime_error {
  public:
   ElfFault(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}

@@ -67,8 +67,8 @@ void check_directives(const ElfImage& image) {
     std::int64_t tag;
     const char* text;
   };
-  constexpr Directive kRefused[] = {{DT_AUDIT, "asks for an auditing library (DT_AUDIT)"},
-                                    {DT_DEPAUDIT, "asks for an auditing library (DT_DEPAUDIT)"},
+  constexpr Directive kRefused[] = {{DT_AUDIT, "requires an auditing library (DT_AUDIT)"},
+                                    {DT_DEPAUDIT, "requires an auditing library (DT_DEPAUDIT)"},
                                     {DT_FILTER, "is a filter of another library (DT_FILTER)"},
                                     {DT_AUXILIARY, "is a filter of another one (DT_AUXILIARY)"}};
   for (const Directive& one : kRefused)
@@ -76,11 +76,11 @@ void check_directives(const ElfImage& image) {
       unsafe_library(std::string(one.text) + ", which no plugin needs; link it without");
   if (image.has(DT_TEXTREL) || (image.one(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0)
     unsafe_library(
-        "has its code changed while it is loaded (DT_TEXTREL); compile all of it with -fPIC");
+        "has code that is changed while it is loaded (DT_TEXTREL); compile all of it with -fPIC");
   const std::uint64_t flags = image.one(DT_FLAGS_1).value_or(0);
-  if ((flags & DF_1_PIE) != 0) invalid_library("is a program");
+  if ((flags & DF_1_PIE) != 0) invalid_library("is a program, not a shared library");
   if ((flags & DF_1_NOOPEN) != 0)
-    invalid_library("forbids to be loaded while a program runs (-z nodlopen)");
+    invalid_library("does not allow dlopen (-z nodlopen); link it without");
 }
 
 /// Checks tables that have a separate size. The linker does not check them, and stops the whole
@@ -104,11 +104,11 @@ void check_tables(const ElfImage& image) {
     const auto size = image.one(one.size);
     if (!size || *size % one.expected != 0 ||
         (one.entry_size != 0 && image.one(one.entry_size) != one.expected))
-      invalid_library(std::string("is damaged: its ") + one.what + " has no possible size");
+      invalid_library(std::string("is damaged: its ") + one.what + " has an impossible size");
     if (*size > 0) static_cast<void>(image.at(*address, *size, one.what));
   }
   if (image.one(DT_PLTREL).value_or(DT_RELA) != DT_RELA)
-    invalid_library("is damaged: its table of calls is of no kind that 64-bit processors have");
+    invalid_library("is damaged: its table of calls has an unknown type (DT_PLTREL)");
 }
 
 std::vector<ElfLibrary::Needed> read_needed(const ElfImage& image) {
@@ -129,16 +129,16 @@ void read_versions(const ElfImage& image, ElfImage::Bytes table, std::uint64_t a
                    std::vector<std::string>& versions, std::size_t& left) {
   constexpr const char* kWhat = "list of needed versions";
   for (; count > 0; --count) {
-    if (left-- == 0) invalid_library("is damaged: it needs more versions than there can be");
+    if (left-- == 0) invalid_library("is damaged: its list of needed versions is too long");
     const auto version = ElfImage::record<Elf64_Vernaux>(table, at, kWhat);
     std::string name = image.text(version.vna_name);
     // The linker compares both, and would not find a version whose hash is wrong.
     if (version.vna_hash != elf_hash(name))
-      invalid_library("is damaged: its needed version " + quote(name) + " has another hash");
+      invalid_library("is damaged: its needed version " + quote(name) + " has a wrong hash");
     // The linker accepts that a weak version is missing.
     if ((version.vna_flags & VER_FLG_WEAK) == 0) versions.push_back(std::move(name));
     if ((version.vna_next == 0) != (count == 1))
-      invalid_library("is damaged: its list of needed versions is of another length than it says");
+      invalid_library("is damaged: its list of needed versions has a wrong length");
     at += version.vna_next;
   }
 }
@@ -148,7 +148,7 @@ void add_versions(const ElfImage& image, std::vector<ElfLibrary::Needed>& needed
   const auto address = image.one(DT_VERNEED);
   if (!address && !image.has(DT_VERDEF)) return;
   if (!image.one(DT_VERSYM))
-    invalid_library("is damaged: it needs versions, but says not which symbols have them");
+    invalid_library("is damaged: it needs versions, but does not say for which symbols");
   if (!address) return;
   constexpr const char* kWhat = "list of needed versions";
   const ElfImage::Bytes table = image.from(*address, kWhat);
@@ -156,21 +156,20 @@ void add_versions(const ElfImage& image, std::vector<ElfLibrary::Needed>& needed
   std::size_t left = kMostVersions;
   for (std::uint64_t count = image.one(DT_VERNEEDNUM).value_or(0);; --count) {
     if (count == 0 || left-- == 0)
-      invalid_library("is damaged: its list of needed versions is of another length than it says");
+      invalid_library("is damaged: its list of needed versions has a wrong length");
     const auto record = ElfImage::record<Elf64_Verneed>(table, at, kWhat);
     if (record.vn_version != VER_NEED_CURRENT)
-      invalid_library("is damaged: its list of needed versions is of another form");
+      invalid_library("is damaged: its list of needed versions has an unknown format");
     const std::string name = image.text(record.vn_file);
     const auto library = std::ranges::find(needed, name, &ElfLibrary::Needed::name);
     // The linker assumes this without checking.
     if (library == needed.end())
-      invalid_library("is damaged: it needs versions of " + quote(name) + ", but not that library");
+      invalid_library("is damaged: it needs versions of " + quote(name) +
+                      ", but does not need that library");
     if (record.vn_cnt > 0)
       read_versions(image, table, at + record.vn_aux, record.vn_cnt, library->versions, left);
     if (record.vn_next == 0) {
-      if (count != 1)
-        invalid_library(
-            "is damaged: its list of needed versions is of another length than it says");
+      if (count != 1) invalid_library("is damaged: its list of needed versions has a wrong length");
       return;
     }
     at += record.vn_next;

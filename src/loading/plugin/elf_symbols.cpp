@@ -24,7 +24,7 @@ class Symbols {
   explicit Symbols(const ElfImage& image) : image_(image) {
     const auto address = image.one(DT_SYMTAB);
     if (!address) damaged_symbols("is missing (DT_SYMTAB)");
-    if (image.one(DT_SYMENT) != sizeof(Elf64_Sym)) damaged_symbols("has entries of another size");
+    if (image.one(DT_SYMENT) != sizeof(Elf64_Sym)) damaged_symbols("has entries of the wrong size");
     table_ = image.from(*address, "table of symbols");
   }
 
@@ -62,7 +62,7 @@ std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
     return std::nullopt;
   std::uint64_t index = word(table, buckets_at + hash % buckets);
   if (index == 0) return std::nullopt;
-  if (index < first_symbol) damaged_symbols("disagrees with its hash table");
+  if (index < first_symbol) damaged_symbols("does not match its hash table");
   for (;; ++index) {
     const std::uint32_t entry = word(table, chains_at + index - first_symbol);
     if ((entry | 1u) == (hash | 1u) && symbols.has_name(index, name)) return symbols[index];
@@ -75,11 +75,10 @@ std::optional<Elf64_Sym> find_by_hash(const Symbols& symbols, Bytes table, std::
   const std::uint64_t buckets = word(table, 0);
   const std::uint64_t chains = word(table, 1);
   if (buckets == 0) damaged_symbols("has an empty hash table");
-  if ((2 + buckets + chains) * kWord > table.size()) damaged_symbols("is longer than its file");
+  if ((2 + buckets + chains) * kWord > table.size()) damaged_symbols("is longer than the file");
   std::uint64_t index = word(table, 2 + elf_hash(name) % buckets);
   for (std::uint64_t steps = 0; index != STN_UNDEF; ++steps) {
-    if (index >= chains || steps > chains)
-      damaged_symbols("has a hash table that runs in a circle");
+    if (index >= chains || steps > chains) damaged_symbols("has a cycle in its hash table");
     if (symbols.has_name(index, name)) return symbols[index];
     index = word(table, 2 + buckets + index);
   }
@@ -103,12 +102,12 @@ std::string elf_function_fault(const ElfImage& image, std::string_view name) {
   if (!found) return "has no symbol " + shown;
   const unsigned binding = ELF64_ST_BIND(found->st_info);
   const unsigned visibility = ELF64_ST_VISIBILITY(found->st_other);
-  if (found->st_shndx == SHN_UNDEF) return "uses the symbol " + shown + " and does not define it";
+  if (found->st_shndx == SHN_UNDEF) return "uses the symbol " + shown + " but does not define it";
   if (binding == STB_LOCAL || visibility == STV_HIDDEN || visibility == STV_INTERNAL)
     return "does not export its symbol " + shown;
   const unsigned type = ELF64_ST_TYPE(found->st_info);
   if ((type != STT_FUNC && type != STT_NOTYPE) || !image.is_code(found->st_value))
-    return "has a symbol " + shown + " that is no function";
+    return "has a symbol " + shown + " that is not a function";
   return {};
 }
 

@@ -16,7 +16,7 @@ Plugin::Plugin(PluginEntry function, std::string entry, std::string subject)
   if (plugin_ == nullptr)
     throw InvalidCapsuleError(ErrorCode::invalid_library,
                               subject_ + ": its entry " + kPluginEntrySymbol +
-                                  " gave nothing; write VCAP_CAPSULE(YourCapsule)",
+                                  " returned null; write VCAP_CAPSULE(YourCapsule)",
                               entry_);
   if (plugin_->api_version > static_cast<std::uint32_t>(kApiVersion))
     throw IncompatibleCapsuleError(
@@ -28,7 +28,7 @@ Plugin::Plugin(PluginEntry function, std::string entry, std::string subject)
   if (plugin_->api_version == 0 || plugin_->struct_size < sizeof(CapsulePlugin) ||
       plugin_->abi_tag == nullptr)
     throw InvalidCapsuleError(ErrorCode::invalid_library,
-                              subject_ + ": its entry gave API version " +
+                              subject_ + ": its entry returned API version " +
                                   std::to_string(plugin_->api_version) + " and a record of " +
                                   std::to_string(plugin_->struct_size) +
                                   " bytes, which is not what VCAP_CAPSULE makes",
@@ -37,7 +37,7 @@ Plugin::Plugin(PluginEntry function, std::string entry, std::string subject)
   if (plugin_->info == nullptr || plugin_->create == nullptr)
     throw InvalidCapsuleError(ErrorCode::invalid_library,
                               subject_ +
-                                  ": its entry gave no functions, which is not what "
+                                  ": its entry returned null functions, which is not what "
                                   "VCAP_CAPSULE makes",
                               entry_);
 }
@@ -59,7 +59,7 @@ std::unique_ptr<BaseCapsule> Plugin::create() const {
   if (capsule == nullptr)
     throw InvalidCapsuleError(ErrorCode::invalid_library,
                               subject_ +
-                                  ": its entry makes no capsule; write "
+                                  ": its entry creates no capsule; write "
                                   "VCAP_CAPSULE(YourCapsule)",
                               entry_);
   return capsule;

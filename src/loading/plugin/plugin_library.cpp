@@ -117,13 +117,13 @@ class Table {
       ::close(fd);
       fail(library, ErrorCode::invalid_library,
            "cannot be loaded: " + text +
-               "; check with `ldd -r` that this host has all that it needs");
+               "; check with `ldd -r` that this host has everything that it needs");
     }
     if (std::ranges::any_of(handles_, [&](const auto& known) { return known.second == handle; }))
       throw CapsuleLoadError(ErrorCode::invalid_library,
                              library.subject +
-                                 " was taken for another library: somebody closed "
-                                 "file descriptors that vcap holds open",
+                                 " was confused with another library, because other code closed "
+                                 "file descriptors of vcap",
                              library.entry);
     return handle;
   }

@@ -57,7 +57,7 @@ CacheIndex read_cache_index(std::span<const std::byte> bytes) {
   if (view["version"].integer() != kIndexVersion) view["version"].fail("1");
   CacheIndex index;
   for (const auto& [sha256, entry] : view["entries"].fields()) {
-    if (!is_sha256(sha256)) entry.complain("its name is no SHA-256");
+    if (!is_sha256(sha256)) entry.complain("its name is not a SHA-256");
     index.entries.emplace(sha256, read_index_entry(entry));
   }
   return index;

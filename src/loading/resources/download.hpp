@@ -18,9 +18,9 @@ struct Download {
 
 /// Fetches with libcurl until the file has the size: https, file, and http on this machine only,
 /// through the proxies of the environment. Follows at most 5 redirects, and never to a less safe
-/// scheme. Tries again, from the position reached, if the failure may pass: no connection, a stall,
-/// a broken transfer, the statuses 408, 429 and 5xx. libcurl brings some 25 libraries; so it is
-/// linked by libvcap_download, which is loaded by the first call. Throws ResourceFailure:
+/// scheme. Retries temporary failures from the position reached: no connection, a stall, a broken
+/// transfer, the statuses 408, 429 and 5xx. libcurl brings some 25 libraries; so it is linked by
+/// libvcap_download, which is loaded by the first call. Throws ResourceFailure:
 /// resource_unavailable, resource_mismatch for another length, resource_cache if writing fails.
 /// Thread-safe.
 void download(const Download& what, const ResourceOptions& options);

@@ -37,7 +37,7 @@ std::filesystem::path with_ending(std::filesystem::path path, std::string_view e
 
 [[noreturn]] void cache_failure(const std::string& action, const std::filesystem::path& path,
                                 int error) {
-  std::string remedy = "; check the rights of the cache, or name another one (VCAP_CACHE)";
+  std::string remedy = "; check the permissions of the cache, or name another one (VCAP_CACHE)";
   if (error == ENOSPC || error == EDQUOT) remedy = "; make room for it";
   throw ResourceFailure(ErrorCode::resource_cache, "cannot " + action + " " + path.native() + ": " +
                                                        std::generic_category().message(error) +
@@ -98,11 +98,11 @@ class CheckedFiles {
 /// The fault of the content; empty if there is none.
 std::string content_fault(const Resource& resource, std::span<const std::byte> bytes) {
   if (bytes.size() != resource.size)
-    return "has " + std::to_string(bytes.size()) + " bytes, the capsule names " +
+    return "has " + std::to_string(bytes.size()) + " bytes, but the capsule declares " +
            std::to_string(resource.size);
   const std::string digest = sha256(bytes);
   if (digest != resource.sha256)
-    return "has SHA-256 " + digest + ", the capsule names " + resource.sha256;
+    return "has SHA-256 " + digest + ", but the capsule declares " + resource.sha256;
   return {};
 }
 
@@ -196,7 +196,7 @@ ResourceCache::Found ResourceCache::find(const Resource& resource) const {
   if (!lock_file(fd.get(), LOCK_SH)) cache_failure("lock", path, errno);
   const struct stat status = status_of(fd.get(), path);
   if (status.st_nlink == 0) return {};  // removed between open and lock
-  if (!S_ISREG(status.st_mode)) return {.damage = "is no regular file"};
+  if (!S_ISREG(status.st_mode)) return {.damage = "is not a regular file"};
 
   auto content = MappedFile::of(fd.get());
   const auto identity = CheckedFiles::identity(status);
@@ -221,7 +221,7 @@ void ResourceCache::offline(const Resource& resource, const std::string& damage)
         "vcap is offline, and " + path_of(resource).native() + " " + damage + "; put " + file);
   throw ResourceFailure(ErrorCode::resource_offline,
                         "vcap is offline and the cache does not have it; put " + file +
-                            " (it comes from " + source_of(resource) + ")");
+                            " (its source is " + source_of(resource) + ")");
 }
 
 void ResourceCache::make_folder() const {
@@ -235,8 +235,7 @@ std::shared_ptr<const HeldResource> ResourceCache::fetch(const Resource& resourc
   const FileDescriptor lock = open_lock(with_ending(path_of(resource), kLock));
   bool has_waited = false;
   if (!lock_file(lock.get(), LOCK_EX | LOCK_NB)) {
-    log(LogLevel::info,
-        "another process is fetching " + source_of(resource) + "; waiting for it to end");
+    log(LogLevel::info, "another process is fetching " + source_of(resource) + "; waiting for it");
     has_waited = true;
     if (!lock_file(lock.get(), LOCK_EX)) cache_failure("lock", path_of(resource), errno);
   }
@@ -245,7 +244,7 @@ std::shared_ptr<const HeldResource> ResourceCache::fetch(const Resource& resourc
   Found found = find(resource);
   if (found.file) return found.file;
   if (!found.damage.empty()) {
-    log(LogLevel::warning, path_of(resource).native() + " " + found.damage + "; fetching it anew");
+    log(LogLevel::warning, path_of(resource).native() + " " + found.damage + "; fetching it again");
     if (::unlink(path_of(resource).c_str()) != 0)
       cache_failure("replace", path_of(resource), errno);
   }
@@ -296,7 +295,7 @@ void ResourceCache::complete(const Resource& resource, int fd,
   try {
     download(what, options_);
     const std::string fault = content_fault(resource, MappedFile::of(fd)->bytes());
-    if (!fault.empty()) throw mismatch("what came " + fault);
+    if (!fault.empty()) throw mismatch("the fetched file " + fault);
   } catch (const ResourceFailure& failure) {
     if (failure.code() == ErrorCode::resource_cache) throw;
     const bool is_wrong = failure.code() == ErrorCode::resource_mismatch;
@@ -304,7 +303,7 @@ void ResourceCache::complete(const Resource& resource, int fd,
     if (!is_wrong || continued == 0)
       throw ResourceFailure(failure.code(), what.url + ": " + failure.what());
     // The earlier content may be at fault, so fetch everything from the source and check that.
-    log(LogLevel::info, what.url + ": " + failure.what() + "; fetching it from its beginning");
+    log(LogLevel::info, what.url + ": " + failure.what() + "; fetching all of it");
     complete(resource, fd, part);
   }
 }
@@ -321,7 +320,7 @@ CacheIndex ResourceCache::read_index() const {
     // No index yet, or an unreadable one: the folder gives everything except the order of use.
   } catch (const InvalidArgument& error) {
     log(LogLevel::warning,
-        "the cache's index " + path.native() + " is damaged and made anew: " + error.what());
+        "the cache's index " + path.native() + " is damaged and is rebuilt: " + error.what());
   }
   return reconciled(index, list_folder(folder_));
 }
@@ -345,8 +344,8 @@ void ResourceCache::reserve(const Resource& resource) const {
   if (resource.size > options_.cache_bytes)
     throw ResourceFailure(ErrorCode::resource_cache,
                           "its " + std::to_string(resource.size) +
-                              " bytes do not fit into the cache, which is bound to " + within() +
-                              "; allow more");
+                              " bytes do not fit into the cache, which is limited to " + within() +
+                              "; raise the limit");
   const FileDescriptor lock = open_lock(folder_ / "index.lock");
   if (!lock_file(lock.get(), LOCK_EX)) cache_failure("lock", folder_ / "index.lock", errno);
   CacheIndex index = read_index();
@@ -357,10 +356,10 @@ void ResourceCache::reserve(const Resource& resource) const {
   }
   if (const std::uint64_t total = index.total_size(); total > options_.cache_bytes)
     throw ResourceFailure(ErrorCode::resource_cache,
-                          "the cache is bound to " + within() + "; with its " +
+                          "the cache is limited to " + within() + "; its " +
                               std::to_string(resource.size) +
-                              " bytes and what loaded capsules hold there would be " +
-                              std::to_string(total) + "; allow more, or close capsules");
+                              " bytes and the files that loaded capsules hold would take " +
+                              std::to_string(total) + "; raise the limit, or close capsules");
   write_index(index);
 }
 

@@ -22,8 +22,7 @@ class ResourceFailure : public std::runtime_error {
 
 /// The source does not have what the capsule names.
 inline ResourceFailure mismatch(const std::string& difference) {
-  return {ErrorCode::resource_mismatch,
-          difference + "; get the capsule that fits this file, or the file that fits the capsule"};
+  return {ErrorCode::resource_mismatch, difference + "; use a capsule and a file that match"};
 }
 
 }  // namespace vcap

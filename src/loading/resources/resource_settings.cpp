@@ -22,7 +22,7 @@ std::filesystem::path default_cache(const EnvironmentVariable& variable) {
   if (const auto caches = value("XDG_CACHE_HOME"); caches.is_absolute()) return caches / "vcap";
   if (const auto home = value("HOME"); home.is_absolute()) return home / ".cache/vcap";
   throw ResourceFailure(ErrorCode::resource_cache,
-                        "no folder is named to keep it in; set VCAP_CACHE, HOME or "
+                        "there is no cache folder; set VCAP_CACHE, HOME or "
                         "ResourceOptions::cache");
 }
 

@@ -51,7 +51,7 @@ TEST(ReadDirectory, AcceptsASignatureBlockAsTheComment) {
   for (const std::string& comment : {std::string("signed"), block.substr(1), block + '\0'})
     EXPECT_THAT([&] { read(zip_bytes({named("a")}, {.comment = comment})); },
                 ThrowsError<InvalidCapsuleError>(ErrorCode::ambiguous_archive,
-                                                 HasSubstr("no signature block")));
+                                                 HasSubstr("not a signature block")));
 }
 
 TEST(ReadDirectory, AcceptsAnEmptyArchive) { EXPECT_TRUE(read(zip_bytes({})).empty()); }
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenArchive{"EndRecordInComment", zip_bytes({named("a")}, {.comment = zip_bytes({})}),
                       ErrorCode::ambiguous_archive, "more than one end record"},
         BrokenArchive{"SecondDisk", zip_bytes({named("a")}, {.disk = 1}),
-                      ErrorCode::unsupported_entry, "several disks"},
+                      ErrorCode::unsupported_entry, "multi-disk archive"},
         BrokenArchive{"TooFewCounted", zip_bytes({named("a"), named("b")}, {.count = 1}),
                       ErrorCode::ambiguous_archive, "directory does not end"},
         BrokenArchive{"TooManyCounted", zip_bytes({named("a")}, {.count = 2}),
@@ -107,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenArchive{"GapBeforeEnd", zip_bytes({named("a")}, {.before_end = "x"}),
                       ErrorCode::ambiguous_archive, "directory does not end"},
         BrokenArchive{"GapBeforeDirectory", zip_bytes({named("a")}, {.before_directory = "x"}),
-                      ErrorCode::ambiguous_archive, "bytes of no entry before its directory"},
+                      ErrorCode::ambiguous_archive,
+                      "bytes that belong to no entry before its directory"},
         BrokenArchive{"LocatorThatNobodyNeeds",
                       zip_bytes({named("a")}, {.before_end = "PK\x06\x07" + std::string(16, '\0')}),
                       ErrorCode::ambiguous_archive, "zip64 locator disagree"},
@@ -126,12 +127,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BrokenArchive{"Gap",
                       zip_bytes({named("a"), with(named("b"), [](auto& e) { e.gap = "xx"; })}),
-                      ErrorCode::ambiguous_archive, "bytes of no entry before \"b\""},
+                      ErrorCode::ambiguous_archive, "bytes that belong to no entry before \"b\""},
         BrokenArchive{"SharedBytes",
                       zip_bytes({named("a"), with(named("a"), [](auto& e) { e.offset = 0; })}),
                       ErrorCode::ambiguous_archive, "overlapping bytes"},
         BrokenArchive{"NoHeaderThere", zip_bytes({with(named("a"), [](auto& e) { e.offset = 3; })}),
-                      ErrorCode::not_an_archive, "there is no header of \"a\" at 3"},
+                      ErrorCode::not_an_archive, "no header of \"a\" at 3"},
         BrokenArchive{"HeaderBeyondTheEnd",
                       zip_bytes({with(named("a"), [](auto& e) { e.offset = 99999; })}),
                       ErrorCode::not_an_archive, "beyond its end"},
@@ -144,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ErrorCode::not_an_archive, "beyond its end"},
         BrokenArchive{"StoredOfTwoSizes",
                       zip_bytes({with(named("a"), [](auto& e) { e.size = 3; })}),
-                      ErrorCode::ambiguous_archive, "two sizes"},
+                      ErrorCode::ambiguous_archive, "different packed and unpacked sizes"},
         BrokenArchive{"AnotherLocalName",
                       zip_bytes({with(named("a"), [](auto& e) { e.local_name = "b"; })}),
                       ErrorCode::ambiguous_archive, "two headers of \"a\" differ"},
@@ -193,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
             "Pipe",
             zip_bytes({with(named("a"),
                             [](auto& e) { e.attributes = std::uint32_t{S_IFIFO | 0644} << 16; })}),
-            ErrorCode::unsafe_entry, "no regular file"}),
+            ErrorCode::unsafe_entry, "not a regular file"}),
     name_of_case);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -214,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenArchive{"NotMarkedAsUtf8", zip_bytes({named("caf\xc3\xa9")}), ErrorCode::unsafe_entry,
                       "not marked as UTF-8"},
         BrokenArchive{"Twice", zip_bytes({named("a"), named("a")}), ErrorCode::unsafe_entry,
-                      "\"a\" is there twice"},
+                      "\"a\" occurs twice"},
         BrokenArchive{"TwiceButForCase", zip_bytes({named("model"), named("Model")}),
                       ErrorCode::unsafe_entry, "differ only in case"},
         BrokenArchive{"FileAsFolder", zip_bytes({named("a/b"), named("a")}),
@@ -254,7 +255,8 @@ INSTANTIATE_TEST_SUITE_P(
         LimitCase{"DirectoryBytes", {.directory_bytes = 50}, "ArchiveLimits::directory_bytes"},
         LimitCase{"FileBytes", {.file_bytes = 2999}, "\"deflated\" of 3000 bytes; 2999"},
         LimitCase{"TotalBytes", {.total_bytes = 3999}, "3999 (ArchiveLimits::total_bytes)"},
-        LimitCase{"Ratio", {.ratio = 20}, "more than 20 to 1 (ArchiveLimits::ratio)"}),
+        LimitCase{
+            "Ratio", {.ratio = 20}, "a ratio of up to 20 to 1 is allowed (ArchiveLimits::ratio)"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 }  // namespace

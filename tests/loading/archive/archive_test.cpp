@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         LyingEntry{"DeclaresMore", with(kDeflated, [](auto& e) { e.size += 5; }), "declares 36"},
         LyingEntry{"DeclaresLess", with(kDeflated, [](auto& e) { e.size -= 5; }),
-                   "gives more than the 26"},
+                   "unpacks to more than the 26"},
         LyingEntry{"DeflatedWithAWrongChecksum", with(kDeflated, [](auto& e) { e.crc ^= 1; }),
                    "checksum"},
         LyingEntry{"StoredWithAWrongChecksum",
@@ -102,9 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
                    with(kDeflated, [](auto& e) { e.packed = std::string(9, '\xff'); }),
                    "cannot be unpacked"},
         LyingEntry{"StreamCutShort", with(kDeflated, [](auto& e) { e.packed.resize(5); }),
-                   "no whole deflate stream"},
+                   "not a complete deflate stream"},
         LyingEntry{"StreamAndMore", with(kDeflated, [](auto& e) { e.packed += "more"; }),
-                   "4 bytes behind the end"}),
+                   "4 bytes after the end"}),
     [](const auto& one) { return std::string(one.param.title); });
 
 }  // namespace

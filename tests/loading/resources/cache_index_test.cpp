@@ -49,7 +49,7 @@ TEST(CacheIndex, IsRefusedWithItsFaultIfDamaged) {
       {changed("\"last_use\": 3", "\"last_use\": -3"), "/last_use"},
       {changed("\"last_use\": 3", "\"last_use\": 9223372036854775807"), "/last_use"},
       {changed("\"last_use\": 3", "\"last_use\": \"3\""), "/last_use"},
-      {changed(kA, "../../etc/passwd"), "is no SHA-256"},
+      {changed(kA, "../../etc/passwd"), "is not a SHA-256"},
       {changed("{", "{\"version\": 1, "), "twice"},
       {R"({"version": 1, "entries": [1]})", "/entries"},
   };

@@ -217,13 +217,13 @@ INSTANTIATE_TEST_SUITE_P(
         Failing{"nowhere", ErrorCode::resource_unavailable, 1, "the server answered 302"},
         Failing{"no-content", ErrorCode::resource_unavailable, 1, "the server answered 204"},
         Failing{"short", ErrorCode::resource_mismatch, 1,
-                "the server has 4194303 bytes, the capsule names 4194304"},
+                "the server has 4194303 bytes, but the capsule declares 4194304"},
         Failing{"short-untold", ErrorCode::resource_mismatch, 1, "the server sent 4194303 bytes"},
         Failing{"long", ErrorCode::resource_mismatch, 1, "the server has 4194308 bytes"},
         Failing{"endless", ErrorCode::resource_mismatch, 1,
                 "the server sends more than the 4194304 bytes"},
         Failing{"empty", ErrorCode::resource_mismatch, 1, "the server has 0 bytes"},
-        Failing{"wrong", ErrorCode::resource_mismatch, 1, "what came has SHA-256 "}),
+        Failing{"wrong", ErrorCode::resource_mismatch, 1, "the fetched file has SHA-256 "}),
     [](const auto& test_info) {
       std::string name = test_info.param.behaviour;
       std::ranges::replace(name, '-', '_');
@@ -284,7 +284,7 @@ TEST_F(ResourceCacheTest, NamesTheMissingFileAndItsPathWhenOffline) {
   EXPECT_EQ(thrown.code(), ErrorCode::resource_offline);
   EXPECT_THAT(thrown.what(),
               HasSubstr("put the file with SHA-256 " + wanted.sha256 + " and 10000 bytes at " +
-                        in_cache(wanted).native() + " (it comes from " + wanted.url + ")"));
+                        in_cache(wanted).native() + " (its source is " + wanted.url + ")"));
   EXPECT_THAT(requests("ok"), IsEmpty());
   EXPECT_FALSE(fs::exists(options.cache));
 
@@ -298,7 +298,7 @@ TEST_F(ResourceCacheTest, KeepsAWrongFileWhenOffline) {
   put(wanted, "", "another");
   const ResourceFailure thrown = failure(wanted);
   EXPECT_EQ(thrown.code(), ErrorCode::resource_mismatch);
-  EXPECT_THAT(thrown.what(), AllOf(HasSubstr("has 7 bytes, the capsule names 10000"),
+  EXPECT_THAT(thrown.what(), AllOf(HasSubstr("has 7 bytes, but the capsule declares 10000"),
                                    HasSubstr("put the file with SHA-256 " + wanted.sha256)));
   EXPECT_EQ(test::read_file(in_cache(wanted)), "another");
 }

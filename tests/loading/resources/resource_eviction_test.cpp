@@ -72,11 +72,12 @@ TEST_F(ResourceEviction, RefusesAFileThatDoesNotFitBesideFilesInUse) {
   auto a = obtain(resource("a"));
   const auto b = obtain(resource("b"));
   const Resource c = resource("c");
-  EXPECT_THAT([&] { obtain(c); },
-              testing::Throws<ResourceFailure>(AllOf(
-                  testing::Property(&ResourceFailure::code, ErrorCode::resource_cache),
-                  testing::Property(&ResourceFailure::what, AllOf(HasSubstr("bound to 2500 bytes"),
-                                                                  HasSubstr("would be 3000"))))));
+  EXPECT_THAT(
+      [&] { obtain(c); },
+      testing::Throws<ResourceFailure>(
+          AllOf(testing::Property(&ResourceFailure::code, ErrorCode::resource_cache),
+                testing::Property(&ResourceFailure::what, AllOf(HasSubstr("limited to 2500 bytes"),
+                                                                HasSubstr("would be 3000"))))));
   EXPECT_FALSE(has(c, ".part"));
   EXPECT_THAT(server.log("ok", "c"), ElementsAre());
   a.reset();

@@ -142,8 +142,7 @@ class VCAP_EXPORT BatchCore {
   /// Accepts the call and later calls answered(), possibly before this returns. If this throws, the
   /// call is not accepted and the caller must destroy it.
   void send(BatchCall& call, const RequestOptions& options);
-  /// Like send(), but throws BatchError (queue_full) if the queue is full, whatever the policy
-  /// says.
+  /// Like send(), but throws BatchError (queue_full) if the queue is full, under every policy.
   void send_if_room(BatchCall& call, const RequestOptions& options);
   /// Checks without the lock. If there is no room, counts one item as rejected.
   bool has_room_for_one() noexcept;

@@ -19,7 +19,7 @@ class VCAP_EXPORT KeyId {
  public:
   using Bytes = std::array<std::byte, 8>;
 
-  /// All zeros, which is no key's id.
+  /// All zeros; no key has this id.
   KeyId() = default;
   explicit KeyId(const Bytes& bytes) noexcept : bytes_(bytes) {}
   /// Reads 16 hexadecimal digits; throws InvalidArgument (invalid_key).
