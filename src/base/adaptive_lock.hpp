@@ -3,16 +3,9 @@
 
 #include <mutex>
 
-namespace vcap {
+#include "base/relax.hpp"
 
-/// Tells the processor that the thread is waiting in a loop.
-inline void relax() noexcept {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
+namespace vcap {
 
 /// Locks a mutex that is only held briefly: tries for about a microsecond before the thread sleeps,
 /// because to sleep and be woken costs both sides several microseconds. glibc does the same for
