@@ -8,7 +8,7 @@
 
 namespace vcap::detail {
 
-/// A mutex whose waiters get it in the order of their arrival. Mutex does not guarantee this,
+/// A mutex whose waiters get it in the order of their arrival. std::mutex does not guarantee this,
 /// and a stream's state would be wrong if its frames overtook each other. Thread-safe; for
 /// std::unique_lock, which the analysis does not see: a function with such a lock calls
 /// assert_held().
