@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include <opencv2/imgproc.hpp>
 
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "files/output_file.hpp"
 #include "media/clip_format.hpp"
 #include "media/clip_writer.hpp"
@@ -52,7 +52,7 @@ class AnnotatedVideoSink final : public Sink {
   void write(const FrameRecord& record) override {
     cv::Mat image = record.frame.image.clone();  // the pixels of frames are shared
     if (!record.frame.is_null) draw_nodes(image, DetectionNodes::all(record.objects));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (record.frame.is_null) image = last_;
     if (image.empty()) return;
     if (closed_) fail("is closed already; close a sink after the stream that writes to it");
@@ -68,13 +68,13 @@ class AnnotatedVideoSink final : public Sink {
   }
 
   void allow_losses() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     losses_allowed_ = true;
     file_.undo_failed_writes();
   }
 
   void close() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(closed_, true)) return;
     if (broken_) fail("is incomplete, since writing it failed; it was not kept");
     if (!clip_) {
@@ -87,16 +87,16 @@ class AnnotatedVideoSink final : public Sink {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const {
+  [[noreturn]] void fail(const std::string& why) const VCAP_REQUIRES(mutex_) {
     throw OutputError(ErrorCode::output_write, "output " + file_.path().string() + " " + why);
   }
 
-  void open(cv::Size size) {
+  void open(cv::Size size) VCAP_REQUIRES(mutex_) {
     size_ = size;
     clip_.emplace(file_, format_, size, rate_);
   }
 
-  cv::Mat fit(const cv::Mat& image) {
+  cv::Mat fit(const cv::Mat& image) VCAP_REQUIRES(mutex_) {
     if (!std::exchange(warned_, true))
       log(LogLevel::warning, "output " + file_.path().string() + ": frames changed from " +
                                  std::to_string(size_.width) + " × " +
@@ -108,15 +108,16 @@ class AnnotatedVideoSink final : public Sink {
 
   const ClipFormat format_;
   const double rate_;
-  std::mutex mutex_;
-  OutputFile file_;
-  std::optional<ClipWriter> clip_;  ///< writes to file_; made for the first picture
-  cv::Size size_;
-  cv::Mat last_;  ///< as it was written
-  bool warned_ = false;
-  bool closed_ = false;
-  bool broken_ = false;
-  bool losses_allowed_ = false;
+  Mutex mutex_;
+  OutputFile file_ VCAP_GUARDED_BY(mutex_);
+  /// Writes to file_; made for the first picture.
+  std::optional<ClipWriter> clip_ VCAP_GUARDED_BY(mutex_);
+  cv::Size size_ VCAP_GUARDED_BY(mutex_);
+  cv::Mat last_ VCAP_GUARDED_BY(mutex_);  ///< as it was written
+  bool warned_ VCAP_GUARDED_BY(mutex_) = false;
+  bool closed_ VCAP_GUARDED_BY(mutex_) = false;
+  bool broken_ VCAP_GUARDED_BY(mutex_) = false;
+  bool losses_allowed_ VCAP_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
