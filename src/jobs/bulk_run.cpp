@@ -80,7 +80,11 @@ JobReport BulkRun::run(const std::stop_token& stop) {
     }
     ending_.request_stop();  // wakes workers that wait for a task
   }
-  if (failure_) std::rethrow_exception(failure_);
+  {
+    const MutexLock lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  const MutexLock lock(report_mutex_);
   report_failures();
   report_.left = static_cast<std::int64_t>(job_.videos.size() - report_.failed.size()) -
                  report_.done - report_.done_before;
@@ -89,8 +93,9 @@ JobReport BulkRun::run(const std::stop_token& stop) {
 
 void BulkRun::wait_until_settled(const std::stop_token& stop) {
   {
-    std::unique_lock lock(mutex_);
-    if (!all_put_.wait(lock, stop, [this] { return next_ == job_.videos.size(); })) return;
+    const MutexLock lock(mutex_);
+    const auto all_put = [this]() VCAP_REQUIRES(mutex_) { return next_ == job_.videos.size(); };
+    if (!all_put_.wait(mutex_, stop, all_put)) return;
   }
   queue_->wait_until_settled(stop);
 }
@@ -104,7 +109,7 @@ void BulkRun::work(const std::stop_token& stop) {
       attempt(*lease, *video, pipeline, stop);
     }
   } catch (...) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
     ending_.request_stop();
   }
@@ -120,7 +125,7 @@ std::optional<TaskQueue::Lease> BulkRun::next_task(const std::stop_token& stop) 
 
 /// False if no video is left.
 bool BulkRun::put_next_video() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool has_put = false;
   while (!has_put && next_ < job_.videos.size()) {
     const std::string& video = job_.videos[next_].id;
@@ -141,7 +146,7 @@ void BulkRun::put(const std::string& video, std::size_t slice) {
 }
 
 std::shared_ptr<JobVideo> BulkRun::video_of(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(videos_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<JobVideo>& known = videos_[id];
   std::shared_ptr<JobVideo> video = known.lock();
@@ -184,7 +189,7 @@ bool BulkRun::carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
 
 void BulkRun::report(JobVideoReport::Outcome outcome, const std::string& video,
                      const RecordCounts& counts) {
-  const std::lock_guard lock(report_mutex_);
+  const MutexLock lock(report_mutex_);
   ++(outcome == JobVideoReport::Outcome::done ? report_.done : report_.done_before);
   if (settings_.on_video)
     settings_.on_video({.id = video,

@@ -64,7 +64,7 @@ std::vector<std::size_t> JobVideo::missing() {
 }
 
 std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cut_) return cut_;
   auto known = setting_.folder.plan(video_.id);
   if (!known) {
@@ -75,7 +75,6 @@ std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
   return cut_;
 }
 
-/// Requires `mutex_`.
 nlohmann::json JobVideo::plan() {
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
@@ -104,7 +103,6 @@ nlohmann::json JobVideo::plan() {
   return slices.size() == 1 ? in_one : slices;
 }
 
-/// Requires `mutex_`.
 void JobVideo::read_cut(const nlohmann::json& plan) {
   auto cut = std::make_shared<Cut>();
   for (const nlohmann::json& slice : plan) {
@@ -116,7 +114,7 @@ void JobVideo::read_cut(const nlohmann::json& plan) {
 }
 
 bool JobVideo::is_stored(const Cut& cut, std::size_t slice) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cut.stored[slice];
 }
 
@@ -133,7 +131,7 @@ bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token&
 
 /// Which frames are damaged is only known after decoding everything before them.
 void JobVideo::go_on_in_one(const std::string& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (cut_->parts.size() == 1) return;
   log(LogLevel::warning,
       "video " + quote(video_.id) + " is damaged, and run anew in one go: " + why);
@@ -147,21 +145,20 @@ bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_t
   const std::shared_ptr<Cut> now = cut();
   // A new plan has one slice. It stands for all tasks of the plan before.
   slice = std::min(slice, now->parts.size() - 1);
-  std::unique_lock in_one(in_one_, std::defer_lock);
-  if (now->parts.size() == 1) in_one.lock();
+  std::optional<MutexLock> in_one;
+  if (now->parts.size() == 1) in_one.emplace(in_one_);
   if (is_stored(*now, slice)) return true;
   JobFolder::StagedResult staged = setting_.folder.stage(video_.id, slice);
   const RecordCounts counts =
       run_stream(stream_of(now->parts[slice]), staged.path(), pipeline, stop);
   if (stop.stop_requested()) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (now != cut_) return true;  // it belongs to the plan before
   staged.commit(counts);
   now->stored[slice] = true;
   return true;
 }
 
-/// Requires `mutex_`.
 void JobVideo::find_frames(Source& source) {
   info_ = source.info();
   access_ = source.random_access();
@@ -173,7 +170,7 @@ std::unique_ptr<Source> JobVideo::open_whole() const {
 
 std::unique_ptr<Source> JobVideo::source_of(const Part& part) {
   if (!part) return open_whole();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!access_) find_frames(*open_whole());
   if (!access_ || access_->frames() < part->end) refuse_index(video_);
   return std::make_unique<FoundFrames>(video_, info_, access_);
@@ -218,7 +215,7 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
 }
 
 std::optional<RecordCounts> JobVideo::finish() {
-  const std::lock_guard lock(finishing_);
+  const MutexLock lock(finishing_);
   if (!missing().empty() || setting_.folder.finished(video_.id)) return std::nullopt;
   RecordCounts counts;
   for (std::size_t slice = 0; slice < cut()->parts.size(); ++slice)
