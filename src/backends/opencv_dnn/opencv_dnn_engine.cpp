@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
 #include <opencv2/core/utility.hpp>
@@ -11,6 +10,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "backends/onnx/onnx_header.hpp"
+#include "base/thread_annotations.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -313,7 +313,7 @@ class Model final : public CompiledModel {
   bool runs_on_host() const override { return true; }
   std::unique_ptr<InferenceRequest> make_request() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (auto first = std::exchange(first_, nullptr)) return first;
     }
     return make();
@@ -360,8 +360,8 @@ class Model final : public CompiledModel {
   Shapes shapes_{};
   std::vector<std::string> outputs_{};
   const std::map<std::string, std::vector<float>> constants_;
-  std::mutex mutex_;
-  std::unique_ptr<Request> first_;
+  Mutex mutex_;
+  std::unique_ptr<Request> first_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace
