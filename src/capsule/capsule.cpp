@@ -94,7 +94,7 @@ struct Capsule::Impl {
   DetectionNodes process_window(const Frame& frame, std::span<const Frame> window,
                                 std::span<DetectionNodes> nodes, const OptionValues& options,
                                 StreamRef stream);
-  DetectionNodes process_alone(const Frame& frame, DetectionNodes nodes,
+  DetectionNodes process_alone(const Frame& frame, const DetectionNodes& nodes,
                                const OptionValues& options, StreamRef stream);
   void close() VCAP_EXCLUDES(in_use);
   void check_size(NodeDescription::Size got, NodeDescription::Size expected,
@@ -164,7 +164,7 @@ DetectionNodes Capsule::Impl::process_window(const Frame& frame, std::span<const
 }
 
 /// Runs a window for a stream with only this frame; all other places are beyond its edges.
-DetectionNodes Capsule::Impl::process_alone(const Frame& frame, DetectionNodes nodes,
+DetectionNodes Capsule::Impl::process_alone(const Frame& frame, const DetectionNodes& nodes,
                                             const OptionValues& options, StreamRef stream) {
   const Stencil& stencil = *info.stencil;
   const bool repeats = stencil.edge == StencilEdge::repeat;
@@ -261,7 +261,7 @@ std::vector<std::string> Capsule::unused_devices() const { return impl_->divisio
 DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
                                       const OptionValues& options, StreamRef stream) {
   impl_->check_size(nodes.kind(), info().input_type.size, "was given");
-  if (info().stencil) return impl_->process_alone(frame, std::move(nodes), options, stream);
+  if (info().stencil) return impl_->process_alone(frame, nodes, options, stream);
   DetectionNodes result =
       impl_->run(frame, options, stream,
                  [&](Backend& backend, const OptionValues& values, BaseStreamState& state) {

@@ -76,7 +76,7 @@ std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
 }
 
 nlohmann::json JobVideo::plan() {
-  const nlohmann::json in_one = nlohmann::json::array({kAll});
+  nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
   const auto compiled_plan = setting_.capsule_set.compile_for(video_.capsules);
   const SliceNeeds needs(*compiled_plan);

@@ -40,7 +40,8 @@ void check_time(Clock::duration time) {
 class InProcessQueue final : public TaskQueue {
  public:
   explicit InProcessQueue(Settings settings)
-      : clock_(settings.clock ? settings.clock : std::make_shared<detail::SteadyClock>()),
+      : clock_(settings.clock ? std::move(settings.clock)
+                              : std::make_shared<detail::SteadyClock>()),
         states_(settings.max_attempts) {}
 
   bool put(std::string id, nlohmann::json payload) override {

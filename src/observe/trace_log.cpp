@@ -10,7 +10,7 @@ namespace vcap {
 namespace {
 
 /// The buffer is written out once it has this size, in bytes.
-constexpr std::size_t kBuffer = 256 * 1024;
+constexpr std::size_t kBuffer = std::size_t{256} * 1024;
 
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

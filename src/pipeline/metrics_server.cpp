@@ -169,7 +169,8 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
 void knock(const sockaddr_in& address) noexcept {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return;
-  ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  static_cast<void>(
+      ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address));
   ::close(descriptor);
 }
 

@@ -26,11 +26,12 @@ class Watchdog {
   class Watch {
    public:
     Watch() = default;
-    Watch(Watch&& other) noexcept : dog_(std::exchange(other.dog_, nullptr)), key_(other.key_) {}
+    Watch(Watch&& other) noexcept
+        : dog_(std::exchange(other.dog_, nullptr)), key_(std::move(other.key_)) {}
     Watch& operator=(Watch&& other) noexcept {
       end();
       dog_ = std::exchange(other.dog_, nullptr);
-      key_ = other.key_;
+      key_ = std::move(other.key_);
       return *this;
     }
     ~Watch() { end(); }

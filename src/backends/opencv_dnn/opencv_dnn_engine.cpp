@@ -211,11 +211,11 @@ class Request final : public InferenceRequest {
  public:
   /// `outputs`: the names of the model's outputs, in its order. If empty, the outputs are those
   /// that no layer of the model uses.
-  Request(std::string name, cv::dnn::Net net, const PictureInput& input, cv::Size size,
+  Request(std::string name, const cv::dnn::Net& net, const PictureInput& input, cv::Size size,
           const Shapes& shapes, const std::vector<std::string>& outputs,
           const std::map<std::string, std::vector<float>>& constants)
       : name_(std::move(name)),
-        net_(std::move(net)),
+        net_(net),
         names_(outputs.empty() ? net_.getUnconnectedOutLayersNames()
                                : std::vector<cv::String>(outputs.begin(), outputs.end())),
         input_name_(input.name),
