@@ -64,18 +64,26 @@ std::vector<std::size_t> JobVideo::missing() {
 }
 
 std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
+  std::string news;
+  std::shared_ptr<Cut> now = cut(news);
+  if (!news.empty()) log(LogLevel::warning, news);  // without the lock
+  return now;
+}
+
+std::shared_ptr<JobVideo::Cut> JobVideo::cut(std::string& news) {
   const MutexLock lock(mutex_);
   if (cut_) return cut_;
   auto known = setting_.folder.plan(video_.id);
   if (!known) {
-    known = plan();
+    known = plan(news);
     setting_.folder.begin(video_.id, *known);
   }
   read_cut(*known);
   return cut_;
 }
 
-nlohmann::json JobVideo::plan() {
+/// Sets `news` if there is something to log.
+nlohmann::json JobVideo::plan(std::string& news) {
   nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
   const auto compiled_plan = setting_.capsule_set.compile_for(video_.capsules);
@@ -92,9 +100,8 @@ nlohmann::json JobVideo::plan() {
   find_frames(*source);
   if (!access_) {
     if (job.slices > 1)
-      log(LogLevel::warning, "video " + quote(video_.id) +
-                                 " is run in one go: the place of each frame is not known without "
-                                 "decoding all of them");
+      news = "video " + quote(video_.id) +
+             " is run in one go: the place of each frame is not known without decoding all of them";
     return in_one;
   }
   nlohmann::json slices = nlohmann::json::array();
@@ -131,14 +138,20 @@ bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token&
 
 /// Which frames are damaged is only known after decoding everything before them.
 void JobVideo::go_on_in_one(const std::string& why) {
+  if (plan_in_one())
+    log(LogLevel::warning,
+        "video " + quote(video_.id) + " is damaged, and run anew in one go: " + why);
+}
+
+/// False if the video is run in one go already.
+bool JobVideo::plan_in_one() {
   const MutexLock lock(mutex_);
-  if (cut_->parts.size() == 1) return;
-  log(LogLevel::warning,
-      "video " + quote(video_.id) + " is damaged, and run anew in one go: " + why);
+  if (cut_->parts.size() == 1) return false;
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   setting_.folder.forget(video_.id);
   setting_.folder.begin(video_.id, in_one);
   read_cut(in_one);
+  return true;
 }
 
 bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {

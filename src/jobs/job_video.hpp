@@ -58,9 +58,11 @@ class JobVideo {
   };
 
   std::shared_ptr<Cut> cut() VCAP_EXCLUDES(mutex_);
-  nlohmann::json plan() VCAP_REQUIRES(mutex_);
+  std::shared_ptr<Cut> cut(std::string& news) VCAP_EXCLUDES(mutex_);
+  nlohmann::json plan(std::string& news) VCAP_REQUIRES(mutex_);
   void read_cut(const nlohmann::json& plan) VCAP_REQUIRES(mutex_);
   void go_on_in_one(const std::string& why) VCAP_EXCLUDES(mutex_);
+  bool plan_in_one() VCAP_EXCLUDES(mutex_);
   bool run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
   bool is_stored(const Cut& cut, std::size_t slice) VCAP_EXCLUDES(mutex_);
   std::unique_ptr<Source> open_whole() const;

@@ -43,11 +43,14 @@ void LeaseRenewer::run() {
   }
 }
 
-/// To renew a lease that is no longer valid does no harm: the first worker to
-/// complete the task counts.
+/// Temporarily releases the lock: the queue may be the host's, and so is the log hook. To renew a
+/// lease that is no longer valid, or no longer held, does no harm: the first worker to complete the
+/// task counts.
 void LeaseRenewer::renew_all() {
   next_ = clock_.now() + time_ / 3;
-  for (const TaskQueue::Lease& lease : held_) {
+  const std::list<TaskQueue::Lease> leases = held_;
+  const MutexUnlock released(mutex_);
+  for (const TaskQueue::Lease& lease : leases) {
     try {
       queue_.renew(lease, time_);
     } catch (const Error& error) {

@@ -52,13 +52,16 @@ class AnnotatedVideoSink final : public Sink {
   void write(const FrameRecord& record) override {
     cv::Mat image = record.frame.image.clone();  // the pixels of frames are shared
     if (!record.frame.is_null) draw_nodes(image, DetectionNodes::all(record.objects));
+    // Without the lock: the host's log hook may use this sink.
+    const std::string news = note_size(record.frame.is_null ? cv::Size() : image.size());
+    if (!news.empty()) log(LogLevel::warning, news);
     const MutexLock lock(mutex_);
     if (record.frame.is_null) image = last_;
     if (image.empty()) return;
     if (closed_) fail("is closed already; close a sink after the stream that writes to it");
     try {
       if (!clip_) open(image.size());
-      if (image.size() != size_) image = fit(image);
+      if (image.size() != size_) image = fitted(image, size_);
       clip_->write(image, record.frame.pts);
     } catch (...) {
       broken_ = !losses_allowed_;  // if losses are allowed, the clip lacks this frame
@@ -74,16 +77,7 @@ class AnnotatedVideoSink final : public Sink {
   }
 
   void close() override {
-    const MutexLock lock(mutex_);
-    if (std::exchange(closed_, true)) return;
-    if (broken_) fail("is incomplete, since writing it failed; it was not kept");
-    if (!clip_) {
-      log(LogLevel::warning,
-          "output " + file_.path().string() + " had no frames, and so there is no clip");
-      return;
-    }
-    clip_->finish();
-    file_.commit();
+    if (const std::string news = finish(); !news.empty()) log(LogLevel::warning, news);
   }
 
  private:
@@ -96,14 +90,27 @@ class AnnotatedVideoSink final : public Sink {
     clip_.emplace(file_, format_, size, rate_);
   }
 
-  cv::Mat fit(const cv::Mat& image) VCAP_REQUIRES(mutex_) {
-    if (!std::exchange(warned_, true))
-      log(LogLevel::warning, "output " + file_.path().string() + ": frames changed from " +
-                                 std::to_string(size_.width) + " × " +
-                                 std::to_string(size_.height) + " to " +
-                                 std::to_string(image.cols) + " × " + std::to_string(image.rows) +
-                                 " pixels and are fitted into the clip");
-    return fitted(image, size_);
+  /// Returns the text to log, if any.
+  std::string finish() VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (std::exchange(closed_, true)) return {};
+    if (broken_) fail("is incomplete, since writing it failed; it was not kept");
+    if (!clip_)
+      return "output " + file_.path().string() + " had no frames, and so there is no clip";
+    clip_->finish();
+    file_.commit();
+    return {};
+  }
+
+  /// The text to log if this is the first picture whose size is not the clip's.
+  std::string note_size(cv::Size size) VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!clip_ || closed_ || size.empty() || size == size_ || std::exchange(warned_, true))
+      return {};
+    return "output " + file_.path().string() + ": frames changed from " +
+           std::to_string(size_.width) + " × " + std::to_string(size_.height) + " to " +
+           std::to_string(size.width) + " × " + std::to_string(size.height) +
+           " pixels and are fitted into the clip";
   }
 
   const ClipFormat format_;

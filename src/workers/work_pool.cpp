@@ -56,6 +56,7 @@ void WorkPool::Core::start_worker() {
   ++idle;
 }
 
+/// Temporarily releases the lock if the system gives no thread.
 void WorkPool::Core::start_worker_where_needed() {
   if (idle >= waiting || threads.size() >= limit || closed) return;
   try {
@@ -63,8 +64,10 @@ void WorkPool::Core::start_worker_where_needed() {
   } catch (const std::system_error& error) {
     // The threads that run do the work. Asking again at each frame would not help.
     limit = std::max<std::size_t>(threads.size(), 1);
-    log(LogLevel::warning, "frame workers: the system gives no more than " + std::to_string(limit) +
-                               " threads (" + error.what() + ")");
+    const std::string refusal = "frame workers: the system gives no more than " +
+                                std::to_string(limit) + " threads (" + error.what() + ")";
+    const MutexUnlock released(mutex);  // the host's log hook may ask the pipeline
+    log(LogLevel::warning, refusal);
   }
 }
 
