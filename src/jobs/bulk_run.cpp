@@ -94,7 +94,7 @@ JobReport BulkRun::run(const std::stop_token& stop) {
 void BulkRun::wait_until_settled(const std::stop_token& stop) {
   {
     const MutexLock lock(mutex_);
-    const auto all_put = [this]() VCAP_REQUIRES(mutex_) { return next_ == job_.videos.size(); };
+    const auto all_put = [this]() VCAP_REQUIRES(mutex_) { return put_ == job_.videos.size(); };
     if (!all_put_.wait(mutex_, stop, all_put)) return;
   }
   queue_->wait_until_settled(stop);
@@ -125,20 +125,31 @@ std::optional<TaskQueue::Lease> BulkRun::next_task(const std::stop_token& stop) 
 
 /// False if no video is left.
 bool BulkRun::put_next_video() {
-  const MutexLock lock(mutex_);
-  bool has_put = false;
-  while (!has_put && next_ < job_.videos.size()) {
-    const std::string& video = job_.videos[next_].id;
-    if (const auto note = setting_.folder.finished(video)) {
-      report(JobVideoReport::Outcome::done_before, video, note->get<RecordCounts>());
-    } else {
-      put(video, 0);
-      has_put = true;
+  while (const Job::Video* const video = take_video()) {
+    const bool has_put = put_or_report(video->id);
+    {
+      const MutexLock lock(mutex_);
+      if (++put_ == job_.videos.size()) all_put_.notify_all();
     }
-    ++next_;
+    if (has_put) return true;
   }
-  if (next_ == job_.videos.size()) all_put_.notify_all();
-  return has_put;
+  return false;
+}
+
+/// False if the video was done before. Without the lock: queue and callback may be the host's.
+bool BulkRun::put_or_report(const std::string& video) {
+  const auto note = setting_.folder.finished(video);
+  if (note)
+    report(JobVideoReport::Outcome::done_before, video, note->get<RecordCounts>());
+  else
+    put(video, 0);
+  return !note;
+}
+
+/// Null if no video is left.
+const Job::Video* BulkRun::take_video() {
+  const MutexLock lock(mutex_);
+  return next_ < job_.videos.size() ? &job_.videos[next_++] : nullptr;
 }
 
 void BulkRun::put(const std::string& video, std::size_t slice) {

@@ -38,6 +38,8 @@ class BulkRun {
   void work(const std::stop_token& stop);
   std::optional<Lease> next_task(const std::stop_token& stop);
   bool put_next_video() VCAP_EXCLUDES(mutex_);
+  bool put_or_report(const std::string& video) VCAP_EXCLUDES(mutex_);
+  const Job::Video* take_video() VCAP_EXCLUDES(mutex_);
   void put(const std::string& video, std::size_t slice);
   std::shared_ptr<JobVideo> video_of(const std::string& id) VCAP_EXCLUDES(mutex_);
   void attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
@@ -62,8 +64,10 @@ class BulkRun {
   std::stop_source ending_;  ///< ends the workers
 
   Mutex mutex_;
-  /// The first video whose first slice was not put.
+  /// The first video that no worker has taken, to put its first slice.
   std::size_t next_ VCAP_GUARDED_BY(mutex_) = 0;
+  /// How many videos have their first slice in the queue, or were done before.
+  std::size_t put_ VCAP_GUARDED_BY(mutex_) = 0;
   StoppableCondVar all_put_;
   /// The videos that workers have now, or had last.
   std::map<std::string, std::weak_ptr<JobVideo>> videos_ VCAP_GUARDED_BY(mutex_);
