@@ -109,9 +109,11 @@ void BulkRun::work(const std::stop_token& stop) {
       attempt(*lease, *video, pipeline, stop);
     }
   } catch (...) {
-    const MutexLock lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    ending_.request_stop();
+    {
+      const MutexLock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    ending_.request_stop();  // without the lock: the queue may be the host's
   }
 }
 
