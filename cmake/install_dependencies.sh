@@ -3,7 +3,7 @@
 #
 # Installs the Debian packages that vcap needs and that are missing. Needs root (or sudo) only for that.
 #   cmake/install_dependencies.sh [GROUP …]
-# Groups: build (always), tests, bench, fuzz, format, docs, abi. A comment says what each package is for.
+# Groups: build (always), tests, bench, fuzz, format, tidy, docs, abi. A comment says what each package is for.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
@@ -42,6 +42,10 @@ bench=(
 )
 fuzz=(clang libclang-rt-dev)                # libFuzzer
 format=(clang-format)
+tidy=(
+  clang                                     # its thread safety analysis
+  clang-tidy                                # the checks of .clang-tidy
+)
 docs=(doxygen)                              # the API reference
 abi=(abigail-tools python3 xz-utils)        # the ABI of the libraries against a baseline
 for group in "$@"; do
@@ -51,9 +55,10 @@ for group in "$@"; do
     bench) packages+=("${bench[@]}") ;;
     fuzz) packages+=("${fuzz[@]}") ;;
     format) packages+=("${format[@]}") ;;
+    tidy) packages+=("${tidy[@]}") ;;
     docs) packages+=("${docs[@]}") ;;
     abi) packages+=("${abi[@]}") ;;
-    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format, docs, abi" >&2; exit 2 ;;
+    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format, tidy, docs, abi" >&2; exit 2 ;;
   esac
 done
 

@@ -56,7 +56,7 @@ std::vector<float> unit_vector(std::span<const double> vector) {
 /// cancel each other out.
 std::vector<float> mixed(std::span<const float> older, const std::vector<float>& newer,
                          double share_of_newer) {
-  const std::vector<float> unit = unit_vector(std::vector<double>(newer.begin(), newer.end()));
+  std::vector<float> unit = unit_vector(std::vector<double>(newer.begin(), newer.end()));
   if (older.empty()) return unit;
   std::vector<double> mix(unit.size());
   double sum = 0;

@@ -114,6 +114,7 @@ CellAxis y_axis(const ModelOutputs& outputs, int cells) {
 
 std::vector<int> nearest_cells(const CellAxis& axis) {
   std::vector<int> result;
+  result.reserve(static_cast<std::size_t>(axis.pixels));
   for (int pixel = 0; pixel < axis.pixels; ++pixel)
     result.push_back(std::min(static_cast<int>(axis.position(pixel + 0.5)), axis.cells - 1));
   return result;

@@ -52,8 +52,9 @@ Detections CenterfaceReader::operator()(const ModelOutputs& outputs) const {
   for (std::size_t cell = 0; cell < rows * columns; ++cell) {
     const double confidence = heatmap.values[cell];
     if (!candidates.wants(confidence)) continue;
+    const std::size_t row = cell / columns;
     const double x = static_cast<double>(cell % columns) + offset.at(1, cell) + 0.5;
-    const double y = static_cast<double>(cell / columns) + offset.at(0, cell) + 0.5;
+    const double y = static_cast<double>(row) + offset.at(0, cell) + 0.5;
     const BoundingBox box =
         reading::centred(x * stride, y * stride, std::exp(scale.at(1, cell)) * stride,
                          std::exp(scale.at(0, cell)) * stride);

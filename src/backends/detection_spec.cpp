@@ -60,7 +60,8 @@ class DetectionSpec {
     for (const auto& [name, value] : json_.fields()) {
       constexpr std::string_view kCommon[] = {"reader",         "threshold",      "max_overlap",
                                               "across_classes", "max_detections", "tiling"};
-      const auto is_name = [&](std::string_view known) { return known == name; };
+      // clang 14 captures no structured binding.
+      const auto is_name = [&given = name](std::string_view known) { return known == given; };
       if (std::ranges::none_of(kCommon, is_name) && std::ranges::none_of(fields, is_name))
         value.complain("the reader " + json_["reader"].text() + " has no such setting");
     }

@@ -33,10 +33,10 @@ std::shared_ptr<DeviceTurns> DeviceTurns::of_device(const std::string& name) {
   std::string device = name;
   std::ranges::replace(device, ':', '.');
   if (device.ends_with(".0")) device.resize(device.size() - 2);
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<DeviceTurns>>& devices =
+  static Mutex mutex;
+  static std::map<std::string, std::weak_ptr<DeviceTurns>>& devices VCAP_GUARDED_BY(mutex) =
       *new std::map<std::string, std::weak_ptr<DeviceTurns>>;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   std::weak_ptr<DeviceTurns>& known = devices[device];
   std::shared_ptr<DeviceTurns> turns = known.lock();
   if (!turns) known = turns = std::make_shared<DeviceTurns>();
@@ -52,13 +52,13 @@ DeviceTurns::ModelHandle DeviceTurns::add_model(std::size_t parallel_requests, c
     remove(model);
     delete model;
   });
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   models_.push_back(handle.get());
   return handle;
 }
 
 void DeviceTurns::remove(Model* model) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   assert(model->waiting.empty());
   std::erase(models_, model);
   if (holder_ == model) holder_ = nullptr;
@@ -67,7 +67,7 @@ void DeviceTurns::remove(Model* model) {
 bool DeviceTurns::ask(Place& place, TimePoint now, Granted granted) {
   std::vector<Waiting> started;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     take_kept(*place.model);
     if (!place.model->takes_turns() && place.model->waiting.empty()) {
       start(place, now);
@@ -87,7 +87,7 @@ bool DeviceTurns::ask(Place& place, TimePoint now, Granted granted) {
 }
 
 void DeviceTurns::start_at_once(Place& place, TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   take_kept(*place.model);
   start(place, now);
 }
@@ -95,7 +95,7 @@ void DeviceTurns::start_at_once(Place& place, TimePoint now) {
 void DeviceTurns::done(Place& place, TimePoint now) {
   std::vector<Waiting> started;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase(running_, &place);
     place.model->took(now - place.started);
     keep_place(*place.model, now);
@@ -108,7 +108,7 @@ std::optional<DeviceTurns::TimePoint> DeviceTurns::grant_due(TimePoint now) {
   std::vector<Waiting> started;
   std::optional<TimePoint> again;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     started = start_waiting(now);
     // A place becomes free when the earliest request that still counts no longer does.
     if (std::ranges::any_of(models_, [](const Model* model) { return !model->waiting.empty(); })) {
@@ -123,7 +123,6 @@ std::optional<DeviceTurns::TimePoint> DeviceTurns::grant_due(TimePoint now) {
   return again;
 }
 
-/// Requires mutex_.
 std::vector<DeviceTurns::Waiting> DeviceTurns::start_waiting(TimePoint now) {
   std::vector<Waiting> started;
   while (Model* const model = choose(now)) {
@@ -135,7 +134,7 @@ std::vector<DeviceTurns::Waiting> DeviceTurns::start_waiting(TimePoint now) {
 }
 
 /// The model whose first waiting request may start; null if none may. Passes the turn on when it
-/// has ended. Requires mutex_.
+/// has ended.
 DeviceTurns::Model* DeviceTurns::choose(TimePoint now) {
   const bool ended = holder_ == nullptr || now >= turn_end_;
   if (ended && holder_) holder_->kept = 0;
@@ -157,20 +156,19 @@ DeviceTurns::Model* DeviceTurns::choose(TimePoint now) {
   return *next;
 }
 
-/// Requires mutex_.
 void DeviceTurns::start(Place& place, TimePoint now) {
   place.started = now;
   running_.push_back(&place);
 }
 
-/// The model's next request takes over the place that was kept for it. Requires mutex_.
+/// The model's next request takes over the place that was kept for it.
 void DeviceTurns::take_kept(Model& model) {
   if (model.kept > 0) --model.kept;
 }
 
 /// Keeps the place of a request that has just ended, if the holder's next one is about to follow.
 /// No thread is woken when a kept place expires. So it is kept only while another request of the
-/// holder runs; the end of that request starts waiting ones. Requires mutex_.
+/// holder runs; the end of that request starts waiting ones.
 void DeviceTurns::keep_place(Model& model, TimePoint now) {
   const bool runs =
       std::ranges::any_of(running_, [&](const Place* running) { return running->model == &model; });
@@ -183,7 +181,7 @@ void DeviceTurns::keep_place(Model& model, TimePoint now) {
 }
 
 /// Whether running requests, and places kept by others, leave a part of the device idle for the
-/// model. Requires mutex_.
+/// model.
 bool DeviceTurns::has_room(const Model& model, TimePoint now) const {
   double used = 0;
   for (const Place* place : running_)

@@ -6,10 +6,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap {
 
@@ -77,19 +78,20 @@ class DeviceTurns {
     Place* place = nullptr;
     Granted granted{};
   };
-  Model* choose(TimePoint now);
-  std::vector<Waiting> start_waiting(TimePoint now);
-  void start(Place& place, TimePoint now);
-  static void take_kept(Model& model);
-  bool has_room(const Model& model, TimePoint now) const;
-  void keep_place(Model& model, TimePoint now);
-  void remove(Model* model);
+  Model* choose(TimePoint now) VCAP_REQUIRES(mutex_);
+  std::vector<Waiting> start_waiting(TimePoint now) VCAP_REQUIRES(mutex_);
+  void start(Place& place, TimePoint now) VCAP_REQUIRES(mutex_);
+  void take_kept(Model& model) VCAP_REQUIRES(mutex_);
+  bool has_room(const Model& model, TimePoint now) const VCAP_REQUIRES(mutex_);
+  void keep_place(Model& model, TimePoint now) VCAP_REQUIRES(mutex_);
+  void remove(Model* model) VCAP_EXCLUDES(mutex_);
 
-  std::mutex mutex_;
-  std::vector<Model*> models_{};   // in the order of their turns
-  std::vector<Place*> running_{};  // the earliest first
-  Model* holder_ = nullptr;        // of the turn, even after its end
-  TimePoint turn_end_{};
+  Mutex mutex_;
+  // In the order of their turns. All of a Model that changes is guarded, too.
+  std::vector<Model*> models_ VCAP_GUARDED_BY(mutex_){};
+  std::vector<Place*> running_ VCAP_GUARDED_BY(mutex_){};  // the earliest first
+  Model* holder_ VCAP_GUARDED_BY(mutex_) = nullptr;        // of the turn, even after its end
+  TimePoint turn_end_ VCAP_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vcap

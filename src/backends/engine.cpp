@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <future>
 #include <map>
-#include <mutex>
 #include <regex>
 #include <set>
 #include <system_error>
 
+#include "base/thread_annotations.hpp"
 #include "files/own_library.hpp"
 #include "vcap/base/error.hpp"
 
@@ -84,10 +84,10 @@ Engine::~Engine() = default;
 
 std::shared_ptr<Engine> find_engine(std::string_view name) {
   // All capsules share one engine of a name, and its threads, as long as one of them uses it.
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<Engine>, std::less<>>& engines =
+  static Mutex mutex;
+  static std::map<std::string, std::weak_ptr<Engine>, std::less<>>& engines VCAP_GUARDED_BY(mutex) =
       *new std::map<std::string, std::weak_ptr<Engine>, std::less<>>;
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (const auto known = engines.find(name); known != engines.end())
     if (std::shared_ptr<Engine> engine = known->second.lock()) return engine;
   std::shared_ptr<Engine> engine = load(name);

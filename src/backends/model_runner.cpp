@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "backends/device_turns.hpp"
 #include "backends/request_pool.hpp"
+#include "base/thread_annotations.hpp"
 
 namespace vcap {
 namespace {
@@ -41,7 +40,7 @@ class ModelRunner::Impl {
   /// do not wait for that.
   RequestPool& pool(std::size_t size) {
     SizePool& of_size = pools_[size];
-    const std::lock_guard lock(of_size.mutex);
+    const MutexLock lock(of_size.mutex);
     if (!of_size.pool)
       of_size.pool = std::make_unique<RequestPool>(
           engine_->compile(
@@ -77,8 +76,8 @@ class ModelRunner::Impl {
 
  private:
   struct SizePool {
-    std::mutex mutex;
-    std::unique_ptr<RequestPool> pool;  // never replaced once set
+    Mutex mutex;
+    std::unique_ptr<RequestPool> pool VCAP_GUARDED_BY(mutex);  // never replaced once set
   };
   std::shared_ptr<DeviceTurns> turns_{};
   std::vector<SizePool> pools_{};  // by the index of the size
@@ -219,7 +218,7 @@ class ModelRunner::Call {
 
   /// [any thread]
   void notify(Event event) noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     events_.push_back(std::move(event));
     // Under the lock: once it is released, the call may return and this object be destroyed.
     changed_.notify_one();
@@ -227,28 +226,28 @@ class ModelRunner::Call {
 
   /// For a call whose flights have all started.
   Event wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !events_.empty(); });
+    MutexLock lock(mutex_);
+    changed_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return !events_.empty(); });
     return take();
   }
 
   /// For a call that has a flight waiting for its turn.
   Event wait(DeviceTurns& turns) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (events_.empty()) {
       lock.unlock();
       const auto due = turns.grant_due(now());  // which may notify this call
       lock.lock();
       if (!events_.empty()) break;
       if (due)
-        changed_.wait_until(lock, *due);
+        changed_.wait_until(mutex_, *due);
       else
-        changed_.wait(lock);
+        changed_.wait(mutex_);
     }
     return take();
   }
 
-  Event take() {
+  Event take() VCAP_REQUIRES(mutex_) {
     Event event = std::move(events_.back());
     events_.pop_back();
     return event;
@@ -264,9 +263,9 @@ class ModelRunner::Call {
   std::exception_ptr failed_{};
   std::size_t failed_index_ = 0;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Event> events_;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  std::vector<Event> events_ VCAP_GUARDED_BY(mutex_);
 };
 
 ModelRunner::ModelRunner(std::shared_ptr<Engine> engine, ModelFile model, PictureInput input,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backends/device_turns.hpp"
+#include "base/thread_annotations.hpp"
 #include "vcap/backends/engine.hpp"
 
 namespace vcap {
@@ -42,7 +41,7 @@ class RequestPool {
 
   /// nullptr if none is free.
   std::unique_ptr<PooledRequest> try_take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (free_.empty()) return nullptr;
     auto request = std::move(free_.back());
     free_.pop_back();
@@ -50,15 +49,15 @@ class RequestPool {
   }
   /// Waits until one is free.
   std::unique_ptr<PooledRequest> take() {
-    std::unique_lock lock(mutex_);
-    returned_.wait(lock, [this] { return !free_.empty(); });
+    MutexLock lock(mutex_);
+    returned_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return !free_.empty(); });
     auto request = std::move(free_.back());
     free_.pop_back();
     return request;
   }
   void give_back(std::unique_ptr<PooledRequest> request) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       free_.push_back(std::move(request));
     }
     returned_.notify_one();
@@ -70,9 +69,10 @@ class RequestPool {
   const DeviceTurns::ModelHandle turns_model_;
   const std::size_t size_;
   const std::size_t feeders_;
-  std::mutex mutex_;
-  std::condition_variable returned_;
-  std::vector<std::unique_ptr<PooledRequest>> free_;  // destroyed before the model
+  Mutex mutex_;
+  CondVar returned_;
+  // Destroyed before the model.
+  std::vector<std::unique_ptr<PooledRequest>> free_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

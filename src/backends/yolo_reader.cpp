@@ -104,8 +104,9 @@ class YoloxGrid {
   BoundingBox box(std::size_t row, double x, double y, double width, double height) {
     while (level_ + 1 < levels_.size() && levels_[level_ + 1].begin <= row) ++level_;
     const auto& [begin, columns, stride] = levels_[level_];
-    const auto column = static_cast<double>((row - begin) % columns);
-    const auto line = static_cast<double>((row - begin) / columns);
+    const std::size_t cell = row - begin, cells_above = cell / columns;
+    const auto column = static_cast<double>(cell % columns);
+    const auto line = static_cast<double>(cells_above);
     return reading::centred((column + x) * stride, (line + y) * stride, std::exp(width) * stride,
                             std::exp(height) * stride);
   }

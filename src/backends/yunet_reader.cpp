@@ -62,8 +62,9 @@ void read_level(const YunetSettings& settings, const YunetLevel& level,
     const auto raw = level.keypoints.subspan(i * 2 * points, 2 * points);
     if (!candidates.wants(confidence) || !reading::all_finite(box) || !reading::all_finite(raw))
       continue;
+    const std::size_t cells_above = i / level.columns;
     const auto column = static_cast<double>(i % level.columns);
-    const auto row = static_cast<double>(i / level.columns);
+    const auto row = static_cast<double>(cells_above);
     std::vector<Keypoint> keypoints(points);
     for (std::size_t k = 0; k < points; ++k)
       keypoints[k] = {

@@ -3,12 +3,13 @@
 
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap {
 namespace {
@@ -37,8 +38,8 @@ spdlog::logger make_default_writer() {
 }
 
 struct State {
-  std::mutex mutex;
-  std::shared_ptr<const LogHook> hook;  // null: the default writer
+  Mutex mutex;
+  std::shared_ptr<const LogHook> hook VCAP_GUARDED_BY(mutex);  // null: the default writer
   spdlog::logger default_writer = make_default_writer();
 };
 
@@ -54,8 +55,9 @@ void write_by_default(LogLevel level, std::string_view message) {
 }
 
 std::shared_ptr<const LogHook> current_hook() {
-  const std::lock_guard lock(state().mutex);
-  return state().hook;
+  State& shared = state();
+  const MutexLock lock(shared.mutex);
+  return shared.hook;
 }
 
 /// True while this thread is within the hook.
@@ -81,8 +83,9 @@ void call_hook(const LogHook& hook, LogLevel level, std::string_view message) {
 
 void set_log_hook(LogHook hook) {
   auto next = hook ? std::make_shared<const LogHook>(std::move(hook)) : nullptr;
-  const std::lock_guard lock(state().mutex);
-  state().hook.swap(next);
+  State& shared = state();
+  const MutexLock lock(shared.mutex);
+  shared.hook.swap(next);
   // `next` is declared before the lock, so it is destroyed after unlocking: destroying the old hook
   // may run host code.
 }

@@ -3,8 +3,10 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <utility>
 
+#include "base/relax.hpp"
 #include "vcap/base/clock.hpp"
 
 // Which mutex guards what, for clang's thread safety analysis (-Wthread-safety). Other compilers
@@ -21,12 +23,17 @@
 /// A function whose caller holds the mutex before and after. The function may release it in
 /// between.
 #define VCAP_REQUIRES(...) VCAP_THREAD_ANNOTATION(requires_capability(__VA_ARGS__))
+#define VCAP_REQUIRES_SHARED(...) VCAP_THREAD_ANNOTATION(requires_shared_capability(__VA_ARGS__))
 /// A function whose caller must not hold the mutex, because the function locks it.
 #define VCAP_EXCLUDES(...) VCAP_THREAD_ANNOTATION(locks_excluded(__VA_ARGS__))
 /// A function that locks the mutex, or unlocks it.
 #define VCAP_ACQUIRE(...) VCAP_THREAD_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define VCAP_ACQUIRE_SHARED(...) VCAP_THREAD_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
 #define VCAP_TRY_ACQUIRE(...) VCAP_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define VCAP_RELEASE(...) VCAP_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
+#define VCAP_RELEASE_SHARED(...) VCAP_THREAD_ANNOTATION(release_shared_capability(__VA_ARGS__))
+/// A function that tells the analysis that the mutex is held, where it cannot see that.
+#define VCAP_ASSERT_HELD(...) VCAP_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
 /// A class that is a mutex, or that locks one from its constructor to its destructor.
 #define VCAP_CAPABILITY(name) VCAP_THREAD_ANNOTATION(capability(name))
 #define VCAP_SCOPED_CAPABILITY VCAP_THREAD_ANNOTATION(scoped_lockable)
@@ -57,11 +64,7 @@ class VCAP_CAPABILITY("mutex") Mutex {
     constexpr int kTries = 100;
     for (int i = 0; i < kTries; ++i) {
       if (mutex_.try_lock()) return;
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#elif defined(__aarch64__)
-      __asm__ volatile("yield");
-#endif
+      relax();
     }
     mutex_.lock();
   }
@@ -148,6 +151,18 @@ class CondVar {
     Held held(mutex);
     clock.wait_until(condition_, held.lock, time);
   }
+  /// For the machine's time.
+  void wait_until(Mutex& mutex, Clock::time_point time) VCAP_REQUIRES(mutex) {
+    Held held(mutex);
+    condition_.wait_until(held.lock, time);
+  }
+  /// As wait() with a predicate, for at most so long. Returns what the predicate gave last.
+  template <class Predicate>
+  bool wait_for(Mutex& mutex, Clock::duration time, Predicate predicate)
+      VCAP_REQUIRES(mutex) VCAP_NO_THREAD_SAFETY_ANALYSIS {
+    Held held(mutex);
+    return condition_.wait_for(held.lock, time, std::move(predicate));
+  }
 
  private:
   /// The mutex in the form that std::condition_variable needs. The caller still holds it
@@ -161,6 +176,29 @@ class CondVar {
   };
 
   std::condition_variable condition_;
+};
+
+/// A std::condition_variable_any for a Mutex: a stop token ends its waits. It costs more than a
+/// CondVar. Predicates are as there. Thread safety: thread-safe.
+class StoppableCondVar {
+ public:
+  void notify_all() noexcept { condition_.notify_all(); }
+
+  /// Returns what the predicate gave last: false if the stop came first.
+  template <class Predicate>
+  bool wait(Mutex& mutex, const std::stop_token& stop, Predicate predicate)
+      VCAP_REQUIRES(mutex) VCAP_NO_THREAD_SAFETY_ANALYSIS {
+    return condition_.wait(mutex, stop, std::move(predicate));
+  }
+  /// For at most so long, by the machine's time.
+  template <class Predicate>
+  bool wait_for(Mutex& mutex, const std::stop_token& stop, Clock::duration time,
+                Predicate predicate) VCAP_REQUIRES(mutex) VCAP_NO_THREAD_SAFETY_ANALYSIS {
+    return condition_.wait_for(mutex, stop, time, std::move(predicate));
+  }
+
+ private:
+  std::condition_variable_any condition_;
 };
 
 }  // namespace vcap

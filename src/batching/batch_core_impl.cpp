@@ -59,15 +59,16 @@ BatchCoreImpl::BatchCoreImpl(BatchRunnerFactory make_runner, BatchPolicy policy)
 
 BatchCoreImpl::~BatchCoreImpl() {
   close(false);
-  Lock lock(mutex_);
-  all_answered_.wait(lock, [this] { return blocked_ == 0 && guests_ == 0; });
+  MutexLock lock(mutex_);
+  all_answered_.wait(mutex_,
+                     [this]() VCAP_REQUIRES(mutex_) { return blocked_ == 0 && guests_ == 0; });
 }
 
 void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool only_if_room) {
   prepare(call, options);
   const time_point now = clock_->now();
-  Lock lock(mutex_);
-  enqueue(lock, call, only_if_room, now);
+  MutexLock lock(mutex_);
+  enqueue(call, only_if_room, now);
 }
 
 void BatchCoreImpl::set_batch_sizes(const BatchSizes& sizes) {
@@ -78,7 +79,7 @@ void BatchCoreImpl::set_batch_sizes(const BatchSizes& sizes) {
   // preferred size.
   if (sizes.preferred > 0) changed.preferred_sizes = {sizes.preferred, sizes.maximum};
   validate(changed);
-  const Lock lock(mutex_);
+  const MutexLock lock(mutex_);
   policy_ = std::move(changed);
   goal_ = goal_of(policy_);
 }
@@ -107,12 +108,12 @@ void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options
   // guest.
   struct Guest {
     Guest(BatchCoreImpl& to, BatchCall& by) : core(to), call(by) {
-      const Lock lock(core.mutex_);
+      const MutexLock lock(core.mutex_);
       ++core.guests_;
     }
     ~Guest() {
       call.on_stop_.reset();
-      const Lock lock(core.mutex_);
+      const MutexLock lock(core.mutex_);
       --core.guests_;
       core.all_answered_.notify_all();
     }
@@ -144,7 +145,7 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
 
 // Notifies the worker under the lock: once the lock is free, the call may be answered and the
 // executor destroyed.
-void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now) {
+void BatchCoreImpl::enqueue(BatchCall& call, bool only_if_room, time_point now) {
   if (closing_) throw closed_error();
   if ((only_if_room || policy_.overflow == QueueOverflowPolicy::reject) && call.size_ > room()) {
     recorder_.count_rejected(call.size_);
@@ -155,22 +156,22 @@ void BatchCoreImpl::enqueue(Lock& lock, BatchCall& call, bool only_if_room, time
   Finished finished;
   std::exception_ptr why;
   try {
-    admit(lock, call, now, finished);
+    admit(call, now, finished);
   } catch (...) {
     why = std::current_exception();
   }
   wake_worker(now);
-  answer_calls(lock, finished);
+  answer_calls(finished);
   if (why) std::rethrow_exception(why);
 }
 
 // Queues the call's items. If an item gets no room, it and all items after it fail. An exception
 // before the first item is queued goes to the sender, and the call is not accepted. Requires
 // `mutex_`; temporarily releases it.
-void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished) {
+void BatchCoreImpl::admit(BatchCall& call, time_point& now, Finished& finished) {
   Refusal refusal;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
-    if (!refusal.why) refusal = admit(lock, *chunk, now, finished);
+    if (!refusal.why) refusal = admit(*chunk, now, finished);
     if (chunk->end == chunk->limit) continue;
     accept(call, now);
     fail(call, chunk->end, chunk->limit, refusal.why, refusal.as, finished);
@@ -178,11 +179,11 @@ void BatchCoreImpl::admit(Lock& lock, BatchCall& call, time_point& now, Finished
   queue_changed();
 }
 
-BatchCoreImpl::Refusal BatchCoreImpl::admit(Lock& lock, BatchChunk& chunk, time_point& now,
+BatchCoreImpl::Refusal BatchCoreImpl::admit(BatchChunk& chunk, time_point& now,
                                             Finished& finished) {
   try {
     while (chunk.end < chunk.limit) {
-      if (Refusal refusal = make_room(lock, chunk, now, finished); refusal.why) return refusal;
+      if (Refusal refusal = make_room(chunk, now, finished); refusal.why) return refusal;
       start_threads(chunk);
       queue_.push(chunk, std::min(room(), chunk.limit - chunk.end), now);
       accept(*chunk.call, now);
@@ -212,8 +213,8 @@ std::size_t BatchCoreImpl::room() const noexcept {
 
 // Returns if there is room for an item, or returns the reason why the item fails. Throws if the
 // sender must get the error instead. Requires `mutex_`; temporarily releases it.
-BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& chunk,
-                                                time_point& now, Finished& finished) {
+BatchCoreImpl::Refusal BatchCoreImpl::make_room(const BatchChunk& chunk, time_point& now,
+                                                Finished& finished) {
   for (;;) {
     if (closing_) throw closed_error();
     if (chunk.call->cancelled_)
@@ -238,9 +239,9 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(Lock& lock, const BatchChunk& ch
     wake_worker(now);
     ++blocked_;
     if (chunk.deadline == time_point::max())
-      room_.wait(lock);
+      room_.wait(mutex_);
     else
-      clock_->wait_until(room_, lock, chunk.deadline);
+      room_.wait_until(*clock_, mutex_, chunk.deadline);
     if (--blocked_ == 0 && closing_) all_answered_.notify_all();
     now = clock_->now();
   }
@@ -286,7 +287,7 @@ void BatchCoreImpl::wake_worker(time_point now) noexcept {
 }
 
 void BatchCoreImpl::cancel(BatchCall& call) noexcept {
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   call.cancelled_ = true;
   if (blocked_ > 0) room_.notify_all();
   Finished finished;
@@ -294,12 +295,12 @@ void BatchCoreImpl::cancel(BatchCall& call) noexcept {
     if (chunk->queued())
       fail_queued(*chunk, std::make_exception_ptr(cancelled_error()), Count::cancelled, finished);
   queue_changed();
-  answer_calls(lock, finished);
+  answer_calls(finished);
 }
 
 void BatchCoreImpl::close(bool cancel_queued) {
   if (PredictArena::current() == number_) throw reentrant_error();
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   closing_ = true;
   room_.notify_all();
   work_.notify_all();
@@ -308,13 +309,19 @@ void BatchCoreImpl::close(bool cancel_queued) {
     while (BatchChunk* chunk = queue_.first_to_drop())
       fail_queued(*chunk, std::make_exception_ptr(closed_error()), Count::closed, finished);
   queue_changed();
-  answer_calls(lock, finished);
-  all_answered_.wait(lock, [this] { return unanswered_ == 0; });
+  answer_calls(finished);
+  all_answered_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return unanswered_ == 0; });
   finished_ = true;
   watch_wake_.notify_all();
   lock.unlock();
 
-  const std::lock_guard join(join_mutex_);
+  const MutexLock join(join_mutex_);
+  join_threads();
+}
+
+// Call it once finished_ is set. Not analysed: it reads workers_ and watch_ without mutex_, which
+// the threads need to end. No thread is started any more, so nobody changes these two.
+void BatchCoreImpl::join_threads() VCAP_NO_THREAD_SAFETY_ANALYSIS {
   for (std::thread& worker : workers_)
     if (worker.joinable()) worker.join();
   if (watch_.joinable()) watch_.join();
@@ -345,12 +352,13 @@ void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_pt
 
 // Answers finished calls without the lock, then subtracts them from unanswered_. Requires `mutex_`;
 // temporarily releases it.
-void BatchCoreImpl::answer_calls(Lock& lock, Finished& finished) noexcept {
+void BatchCoreImpl::answer_calls(Finished& finished) noexcept {
   if (!finished.first) return;
   const std::size_t count = finished.count;
-  lock.unlock();
-  answer(release(finished, [](ParkingLot& parking) { parking.wake_all(); }));
-  lock.lock();
+  {
+    const MutexUnlock released(mutex_);
+    answer(release(finished, [](ParkingLot& parking) { parking.wake_all(); }));
+  }
   unanswered_ -= count;
   if (closing_ && unanswered_ == 0) all_answered_.notify_all();
 }

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "batching/adaptive_linger.hpp"
 #include "batching/batch_observer.hpp"
 #include "batching/batch_queue.hpp"
@@ -48,11 +47,12 @@ class BatchCoreImpl {
   BatchCoreImpl(const BatchCoreImpl&) = delete;
   BatchCoreImpl& operator=(const BatchCoreImpl&) = delete;
 
-  void send(BatchCall& call, const RequestOptions& options, bool only_if_room);
-  void send_and_wait(BatchCall& call, const RequestOptions& options);
-  void set_batch_sizes(const BatchSizes& sizes);
-  void close(bool cancel_queued);
-  void cancel(BatchCall& call) noexcept;
+  void send(BatchCall& call, const RequestOptions& options, bool only_if_room)
+      VCAP_EXCLUDES(mutex_);
+  void send_and_wait(BatchCall& call, const RequestOptions& options) VCAP_EXCLUDES(mutex_);
+  void set_batch_sizes(const BatchSizes& sizes) VCAP_EXCLUDES(mutex_);
+  void close(bool cancel_queued) VCAP_EXCLUDES(mutex_);
+  void cancel(BatchCall& call) noexcept VCAP_EXCLUDES(mutex_);
   std::size_t workload() const noexcept {
     return queued_.load(std::memory_order_relaxed) + running_.load(std::memory_order_relaxed);
   }
@@ -60,7 +60,6 @@ class BatchCoreImpl {
   BatchStatistics statistics() const;
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
   using Count = BatchRecorder::Count;
 
   /// Calls whose last item has been answered; their senders must be notified.
@@ -83,72 +82,84 @@ class BatchCoreImpl {
 
   // Senders.
   void prepare(BatchCall& call, const RequestOptions& options);
-  void enqueue(Lock& lock, BatchCall& call, bool only_if_room, time_point now);
-  void admit(Lock& lock, BatchCall& call, time_point& now, Finished& finished);
-  Refusal admit(Lock& lock, BatchChunk& chunk, time_point& now, Finished& finished);
-  void accept(BatchCall& call, time_point now) noexcept;
-  std::size_t room() const noexcept;
-  Refusal make_room(Lock& lock, const BatchChunk& chunk, time_point& now, Finished& finished);
-  void start_threads(const BatchChunk& chunk);
-  void start_worker();
-  void wake_worker(time_point now) noexcept;
+  void enqueue(BatchCall& call, bool only_if_room, time_point now) VCAP_REQUIRES(mutex_);
+  void admit(BatchCall& call, time_point& now, Finished& finished) VCAP_REQUIRES(mutex_);
+  Refusal admit(BatchChunk& chunk, time_point& now, Finished& finished) VCAP_REQUIRES(mutex_);
+  void accept(BatchCall& call, time_point now) noexcept VCAP_REQUIRES(mutex_);
+  std::size_t room() const noexcept VCAP_REQUIRES(mutex_);
+  Refusal make_room(const BatchChunk& chunk, time_point& now, Finished& finished)
+      VCAP_REQUIRES(mutex_);
+  void start_threads(const BatchChunk& chunk) VCAP_REQUIRES(mutex_);
+  void start_worker() VCAP_REQUIRES(mutex_);
+  void wake_worker(time_point now) noexcept VCAP_REQUIRES(mutex_);
 
   // Workers.
-  void work(BatchRunner& runner, std::vector<BatchSlice>& batch);
-  bool gather(Lock& lock, Finished& finished);
-  Turn next_turn(time_point now) const noexcept;
-  std::optional<time_point> hold_until(const BatchGroup& group, time_point now) const noexcept;
-  std::size_t take_batch(std::vector<BatchSlice>& batch, Finished& finished);
-  std::size_t batch_size(const BatchGroup& group) const noexcept;
-  void watch();
-  void expire(time_point now, Finished& finished);
+  void work(BatchRunner& runner, std::vector<BatchSlice>& batch) VCAP_EXCLUDES(mutex_);
+  bool gather(Finished& finished) VCAP_REQUIRES(mutex_);
+  Turn next_turn(time_point now) const noexcept VCAP_REQUIRES(mutex_);
+  std::optional<time_point> hold_until(const BatchGroup& group, time_point now) const noexcept
+      VCAP_REQUIRES(mutex_);
+  std::size_t take_batch(std::vector<BatchSlice>& batch, Finished& finished) VCAP_REQUIRES(mutex_);
+  std::size_t batch_size(const BatchGroup& group) const noexcept VCAP_REQUIRES(mutex_);
+  void watch() VCAP_EXCLUDES(mutex_);
+  void expire(time_point now, Finished& finished) VCAP_REQUIRES(mutex_);
+
+  void join_threads() VCAP_REQUIRES(join_mutex_);
 
   // Answers.
-  void fail_queued(BatchChunk& chunk, std::exception_ptr why, Count as,
-                   Finished& finished) noexcept;
+  void fail_queued(BatchChunk& chunk, std::exception_ptr why, Count as, Finished& finished) noexcept
+      VCAP_REQUIRES(mutex_);
   void fail(BatchCall& call, std::size_t begin, std::size_t end, std::exception_ptr why, Count as,
-            Finished& finished) noexcept;
+            Finished& finished) noexcept VCAP_REQUIRES(mutex_);
   void settle(BatchCall& call, std::size_t items, std::exception_ptr why, std::size_t first_failed,
-              Finished& finished) noexcept;
-  void answer_calls(Lock& lock, Finished& finished) noexcept;
+              Finished& finished) noexcept VCAP_REQUIRES(mutex_);
+  void answer_calls(Finished& finished) noexcept VCAP_REQUIRES(mutex_);
   static void answer_settled(Finished& finished) noexcept;
   template <class Wake>
   static BatchCall* release(Finished& finished, Wake&& wake) noexcept;
   static void answer(BatchCall* calls) noexcept;
-  void queue_changed() noexcept;
+  void queue_changed() noexcept VCAP_REQUIRES(mutex_);
 
   BatchPolicy policy_;  // its sizes may be set before the first call
   const std::shared_ptr<Clock> clock_;
   const BatchRunnerFactory make_runner_;
-  std::size_t goal_;  // a queue of this size does not wait for more
   const std::uint64_t number_ = PredictArena::next_number();
 
-  std::mutex mutex_;
-  BatchQueue queue_;
-  AdaptiveLinger linger_;
-  std::unique_ptr<PredictArena> arena_{};  // made with the first thread
-  std::vector<std::thread> workers_{};
-  std::thread watch_{};
-  std::shared_ptr<BatchObserver> observer_{};  // the observer of the latest sender
-  std::size_t idle_workers_ = 0;               // workers that are not within predict
-  std::size_t unanswered_ = 0;                 // calls accepted and not yet answered
-  std::size_t blocked_ = 0;                    // senders that wait for room
-  std::size_t guests_ = 0;                     // blocking calls that a stop token may still reach
-  bool closing_ = false;
-  bool finished_ = false;  // closing_, and everything is answered
+  Mutex mutex_;
+  // A queue of this size does not wait for more.
+  std::size_t goal_ VCAP_GUARDED_BY(mutex_);
+  BatchQueue queue_ VCAP_GUARDED_BY(mutex_);
+  AdaptiveLinger linger_ VCAP_GUARDED_BY(mutex_);
+  // Made with the first thread.
+  std::unique_ptr<PredictArena> arena_ VCAP_GUARDED_BY(mutex_){};
+  std::vector<std::thread> workers_ VCAP_GUARDED_BY(mutex_){};
+  std::thread watch_ VCAP_GUARDED_BY(mutex_){};
+  // The observer of the latest sender.
+  std::shared_ptr<BatchObserver> observer_ VCAP_GUARDED_BY(mutex_){};
+  // Workers that are not within predict.
+  std::size_t idle_workers_ VCAP_GUARDED_BY(mutex_) = 0;
+  // Calls accepted and not yet answered.
+  std::size_t unanswered_ VCAP_GUARDED_BY(mutex_) = 0;
+  // Senders that wait for room.
+  std::size_t blocked_ VCAP_GUARDED_BY(mutex_) = 0;
+  // Blocking calls that a stop token may still reach.
+  std::size_t guests_ VCAP_GUARDED_BY(mutex_) = 0;
+  bool closing_ VCAP_GUARDED_BY(mutex_) = false;
+  // closing_, and everything is answered.
+  bool finished_ VCAP_GUARDED_BY(mutex_) = false;
 
   enum class Sleep { none, for_work, for_more };
-  bool gathering_ = false;
-  Sleep sleep_ = Sleep::none;  // state of the gathering worker
-  time_point sleep_until_{};
-  time_point watch_until_{};
+  bool gathering_ VCAP_GUARDED_BY(mutex_) = false;
+  Sleep sleep_ VCAP_GUARDED_BY(mutex_) = Sleep::none;  // state of the gathering worker
+  time_point sleep_until_ VCAP_GUARDED_BY(mutex_){};
+  time_point watch_until_ VCAP_GUARDED_BY(mutex_){};
 
-  std::condition_variable work_{};          // the gathering worker waits on it
-  std::condition_variable gather_turn_{};   // the other idle workers
-  std::condition_variable watch_wake_{};    // the watch
-  std::condition_variable room_{};          // blocked senders
-  std::condition_variable all_answered_{};  // close and the destructor
-  std::mutex join_mutex_{};
+  CondVar work_{};          // the gathering worker waits on it
+  CondVar gather_turn_{};   // the other idle workers
+  CondVar watch_wake_{};    // the watch
+  CondVar room_{};          // blocked senders
+  CondVar all_answered_{};  // close and the destructor
+  Mutex join_mutex_{};
   std::atomic<std::uint64_t> parked_{0};  // items of blocking calls so far
 
   // Written under mutex_, read at any time.

@@ -26,13 +26,13 @@ bool has_room(std::vector<BatchSlice>& batch) noexcept {
 
 void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
   Finished finished;
-  Lock lock(mutex_);
-  while (gather(lock, finished)) {
+  MutexLock lock(mutex_);
+  while (gather(finished)) {
     const std::size_t items = take_batch(batch, finished);
     gathering_ = false;
     if (workers_.size() > 1) gather_turn_.notify_one();
     if (items == 0) {
-      answer_calls(lock, finished);  // calls whose deadline passed
+      answer_calls(finished);  // calls whose deadline passed
       continue;
     }
 
@@ -44,6 +44,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
       }
     }
     const std::shared_ptr<BatchObserver> observer = observer_;
+    PredictArena& arena = *arena_;
     // unanswered_ still includes this batch's calls, so close() cannot return before the finished
     // calls are answered.
     unanswered_ -= finished.count;
@@ -51,7 +52,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     answer_settled(finished);
     const time_point began = clock_->now();
     const std::size_t observed = observer ? observer->begin(items) : 0;
-    arena_->run(runner, batch);
+    arena.run(runner, batch);
     if (observer) observer->end(observed);
     const time_point now = clock_->now();
     lock.lock();
@@ -73,9 +74,9 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
 // First answers finished calls, unless a batch is ready: a ready batch is taken at once, because
 // answered callers would compete for the lock. So no finished call is unanswered while this waits.
 // Requires `mutex_`; temporarily releases it.
-bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
-  if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) answer_calls(lock, finished);
-  gather_turn_.wait(lock, [this] { return !gathering_; });
+bool BatchCoreImpl::gather(Finished& finished) {
+  if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) answer_calls(finished);
+  gather_turn_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return !gathering_; });
   gathering_ = true;
   for (;;) {
     if (!queue_.empty()) {
@@ -83,10 +84,10 @@ bool BatchCoreImpl::gather(Lock& lock, Finished& finished) {
       if (turn.group) return true;
       sleep_ = Sleep::for_more;
       sleep_until_ = turn.until;
-      clock_->wait_until(work_, lock, turn.until);
+      work_.wait_until(*clock_, mutex_, turn.until);
     } else if (!closing_) {
       sleep_ = Sleep::for_work;
-      work_.wait(lock);
+      work_.wait(mutex_);
     } else {
       gathering_ = false;
       gather_turn_.notify_all();
@@ -156,20 +157,20 @@ std::size_t BatchCoreImpl::batch_size(const BatchGroup& group) const noexcept {
 // Deadlines have their own thread, because every worker may be within a long predict.
 void BatchCoreImpl::watch() {
   Finished finished;
-  Lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!finished_) {
     expire(clock_->now(), finished);
     if (finished.first) {
       queue_changed();
-      answer_calls(lock, finished);
+      answer_calls(finished);
       continue;
     }
     const BatchChunk* next = queue_.first_to_expire();
     watch_until_ = next ? next->deadline : time_point::max();
     if (next)
-      clock_->wait_until(watch_wake_, lock, watch_until_);
+      watch_wake_.wait_until(*clock_, mutex_, watch_until_);
     else
-      watch_wake_.wait(lock);
+      watch_wake_.wait(mutex_);
   }
 }
 

@@ -11,6 +11,7 @@ void Backend::setup_with_resources(const CapsuleFiles&) {}
 
 void Backend::set_batch_sizes(const BatchSizes&) {}
 
+// Those who override it move from their nodes. NOLINTNEXTLINE(performance-unnecessary-value-param)
 DetectionNodes Backend::process_frame(const Frame&, DetectionNodes, const OptionValues&,
                                       BaseStreamState&) {
   throw Error(ErrorCode::misbehaving_capsule,

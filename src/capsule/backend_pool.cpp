@@ -131,23 +131,20 @@ std::vector<std::string> BackendPool::devices() const {
 
 BackendPool::Lease BackendPool::lease_least_busy() {
   assert(!empty());
-  std::unique_lock lock(choosing_, std::defer_lock);
-  std::size_t chosen = 0;
-  if (slots_.size() > 1) {
-    // Choosing and counting are one step: concurrent calls must not all choose the same idle slot.
-    lock.lock();
-    chosen = next_;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-      const std::size_t candidate = (next_ + i) % slots_.size();
-      const double load = slots_[candidate]->load();
-      if (load < least) {
-        least = load;
-        chosen = candidate;
-      }
+  if (slots_.size() == 1) return Lease(*slots_.front());
+  // Choosing and counting are one step: concurrent calls must not all choose the same idle slot.
+  const MutexLock lock(choosing_);
+  std::size_t chosen = next_;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const std::size_t candidate = (next_ + i) % slots_.size();
+    const double load = slots_[candidate]->load();
+    if (load < least) {
+      least = load;
+      chosen = candidate;
     }
-    next_ = (chosen + 1) % slots_.size();
   }
+  next_ = (chosen + 1) % slots_.size();
   return Lease(*slots_[chosen]);  // counts the call
 }
 

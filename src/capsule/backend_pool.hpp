@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule.hpp"
 
@@ -54,7 +54,7 @@ class BackendPool {
   std::vector<std::string> devices() const;
   /// The backend with the least waiting and running; equal ones take turns. Requires at least one
   /// backend.
-  Lease lease_least_busy();
+  Lease lease_least_busy() VCAP_EXCLUDES(choosing_);
   /// The first backend; requires at least one.
   const Backend& first() const noexcept;
   double workload() const noexcept;
@@ -64,8 +64,8 @@ class BackendPool {
 
  private:
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::mutex choosing_;
-  std::size_t next_ = 0;  ///< where the search begins
+  Mutex choosing_;
+  std::size_t next_ VCAP_GUARDED_BY(choosing_) = 0;  ///< where the search begins
 };
 
 }  // namespace vcap::detail

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/other_mutexes.hpp"
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "capsule/backend_pool.hpp"
 #include "capsule/call_observer.hpp"
 #include "capsule/config_schema.hpp"
@@ -88,16 +88,17 @@ struct Capsule::Impl {
   }
 
   const OptionValues& options_for_call(const OptionValues& given) const;
-  std::shared_lock<std::shared_mutex> begin_call();
+  void refuse_if_closed() const;
+  void check_callable() const VCAP_REQUIRES_SHARED(in_use);
   std::optional<detail::StreamStates::Turn> take_turn(const Frame& frame, StreamRef stream);
   template <class Call>
   auto run(const Frame& frame, const OptionValues& options, StreamRef stream, Call call);
   DetectionNodes process_window(const Frame& frame, std::span<const Frame> window,
                                 std::span<DetectionNodes> nodes, const OptionValues& options,
                                 StreamRef stream);
-  DetectionNodes process_alone(const Frame& frame, DetectionNodes nodes,
+  DetectionNodes process_alone(const Frame& frame, const DetectionNodes& nodes,
                                const OptionValues& options, StreamRef stream);
-  void close();
+  void close() VCAP_EXCLUDES(in_use);
   void check_size(NodeDescription::Size got, NodeDescription::Size expected,
                   std::string_view verb) const;
 
@@ -107,14 +108,14 @@ struct Capsule::Impl {
   const detail::DeviceDivision division;
   const CapsuleFiles files;
   const std::unique_ptr<BaseCapsule> author;  // outlives its backends; they outlive the states
-  detail::BackendPool backends;
+  detail::BackendPool backends VCAP_GUARDED_BY(in_use);
   std::optional<detail::StreamStates> states;  ///< absent for a stateless capsule
   BaseStreamState no_state;                    ///< what a stateless capsule's backend gets
 
   // Calls hold `in_use` shared; close() takes it exclusively and so waits for them. Meanwhile
   // `closed` rejects new calls, which could otherwise keep close() waiting forever.
   std::atomic<bool> closed = false;
-  std::shared_mutex in_use;
+  SharedMutex in_use;
 };
 
 std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& frame,
@@ -134,7 +135,9 @@ std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& 
 template <class Call>
 auto Capsule::Impl::run(const Frame& frame, const OptionValues& options, StreamRef stream,
                         Call call) {
-  const auto guest = begin_call();
+  refuse_if_closed();  // so that a call does not wait for a close() in progress
+  const SharedLock call_lock(in_use);
+  check_callable();
   if (frame.is_null)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "capsule " + info.name + " was given frame " +
@@ -164,7 +167,7 @@ DetectionNodes Capsule::Impl::process_window(const Frame& frame, std::span<const
 }
 
 /// Runs a window for a stream with only this frame; all other places are beyond its edges.
-DetectionNodes Capsule::Impl::process_alone(const Frame& frame, DetectionNodes nodes,
+DetectionNodes Capsule::Impl::process_alone(const Frame& frame, const DetectionNodes& nodes,
                                             const OptionValues& options, StreamRef stream) {
   const Stencil& stencil = *info.stencil;
   const bool repeats = stencil.edge == StencilEdge::repeat;
@@ -187,17 +190,18 @@ DetectionNodes Capsule::Impl::process_alone(const Frame& frame, DetectionNodes n
   return process_window(frame, window, window_nodes, options, stream);
 }
 
-std::shared_lock<std::shared_mutex> Capsule::Impl::begin_call() {
-  std::shared_lock<std::shared_mutex> call(in_use, std::defer_lock);
-  if (!closed) call.lock();
+void Capsule::Impl::refuse_if_closed() const {
   if (closed)
     throw BatchError(ErrorCode::closed,
                      "capsule " + info.name + " is closed; load it again to run more frames");
+}
+
+void Capsule::Impl::check_callable() const {
+  refuse_if_closed();
   if (backends.empty())
     throw CapsuleLoadError(
         ErrorCode::no_backend,
         "capsule " + info.name + " has no backend; load it with inference_mode = true to run it");
-  return call;
 }
 
 const OptionValues& Capsule::Impl::options_for_call(const OptionValues& given) const {
@@ -260,7 +264,7 @@ std::vector<std::string> Capsule::unused_devices() const { return impl_->divisio
 DetectionNodes Capsule::process_frame(const Frame& frame, DetectionNodes nodes,
                                       const OptionValues& options, StreamRef stream) {
   impl_->check_size(nodes.kind(), info().input_type.size, "was given");
-  if (info().stencil) return impl_->process_alone(frame, std::move(nodes), options, stream);
+  if (info().stencil) return impl_->process_alone(frame, nodes, options, stream);
   DetectionNodes result =
       impl_->run(frame, options, stream,
                  [&](Backend& backend, const OptionValues& values, BaseStreamState& state) {
@@ -339,7 +343,9 @@ std::size_t Capsule::stream_count() const { return impl_->states ? impl_->states
 
 std::vector<float> Capsule::distances(std::span<const float> encoding,
                                       std::span<const std::vector<float>> others) const {
-  const auto call = impl_->begin_call();
+  impl_->refuse_if_closed();
+  const SharedLock lock(impl_->in_use);
+  impl_->check_callable();
   if (!impl_->info.output_type.encoded)
     throw InvalidArgument(
         ErrorCode::invalid_argument,
@@ -352,18 +358,18 @@ std::vector<float> Capsule::distances(std::span<const float> encoding,
 }
 
 double Capsule::workload() const noexcept {
-  const std::shared_lock lock(impl_->in_use);
+  const SharedLock lock(impl_->in_use);
   return impl_->backends.workload();
 }
 
 std::vector<BackendStatistics> Capsule::backends() const {
-  const std::shared_lock lock(impl_->in_use);
+  const SharedLock lock(impl_->in_use);
   return impl_->backends.statistics();
 }
 
 void Capsule::Impl::close() {
   closed = true;
-  const std::unique_lock lock(in_use);
+  const ExclusiveLock lock(in_use);
   backends.close();
   if (states) states->clear();
 }

@@ -108,6 +108,7 @@ std::vector<Device> discover_devices(std::span<const std::shared_ptr<const Devic
   const std::vector<std::string> names = split_at_commas(override_list);
   detail::check_device_names(names, kOverride);
   std::vector<Device> devices;
+  devices.reserve(names.size());
   for (const std::string& name : names)
     devices.push_back({.name = name, .description = {}, .provider = kOverride});
   return devices;

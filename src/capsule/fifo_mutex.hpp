@@ -1,45 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap::detail {
 
 /// A mutex whose waiters get it in the order of their arrival. std::mutex does not guarantee this,
 /// and a stream's state would be wrong if its frames overtook each other. Thread-safe; for
-/// std::unique_lock.
-class FifoMutex {
+/// std::unique_lock, which the analysis does not see: a function with such a lock calls
+/// assert_held().
+class VCAP_CAPABILITY("mutex") FifoMutex {
  public:
-  void lock() {
-    std::unique_lock guard(guard_);
+  void lock() VCAP_ACQUIRE() VCAP_EXCLUDES(guard_) {
+    const MutexLock guard(guard_);
     if (!held_) {
       held_ = true;
       return;
     }
     Waiter self;
     waiting_.push_back(&self);
-    self.woken.wait(guard, [&self] { return self.owns; });
+    self.woken.wait(guard_, [&self] { return self.owns; });
   }
 
-  bool try_lock() {
-    const std::lock_guard guard(guard_);
+  bool try_lock() VCAP_TRY_ACQUIRE(true) VCAP_EXCLUDES(guard_) {
+    const MutexLock guard(guard_);
     if (held_) return false;
     held_ = true;
     return true;
   }
 
+  /// Tells the analysis that the caller holds the mutex.
+  void assert_held() const VCAP_ASSERT_HELD() {}
+
   /// How many threads wait; for tests that need to know which thread came first.
-  std::size_t waiting() {
-    const std::lock_guard guard(guard_);
+  std::size_t waiting() VCAP_EXCLUDES(guard_) {
+    const MutexLock guard(guard_);
     return waiting_.size();
   }
 
   /// Hands the mutex to the first waiter, so that no newcomer can take it in between.
-  void unlock() {
-    const std::lock_guard guard(guard_);
+  void unlock() VCAP_RELEASE() VCAP_EXCLUDES(guard_) {
+    const MutexLock guard(guard_);
     if (waiting_.empty()) {
       held_ = false;
       return;
@@ -54,13 +58,13 @@ class FifoMutex {
 
  private:
   struct Waiter {
-    std::condition_variable woken;
-    bool owns = false;
+    CondVar woken;
+    bool owns = false;  ///< guarded by guard_
   };
 
-  std::mutex guard_;
-  std::deque<Waiter*> waiting_;
-  bool held_ = false;
+  Mutex guard_;
+  std::deque<Waiter*> waiting_ VCAP_GUARDED_BY(guard_);
+  bool held_ VCAP_GUARDED_BY(guard_) = false;
 };
 
 }  // namespace vcap::detail

@@ -10,9 +10,9 @@
 #include <charconv>
 #include <clocale>
 #include <locale>
-#include <mutex>
 #include <optional>
 
+#include "base/thread_annotations.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap::detail {
@@ -160,9 +160,9 @@ class ProcessState {
 
 /// State shared by all guards.
 struct Watch {
-  std::mutex mutex{};
-  std::size_t guards = 0;
-  std::optional<ProcessState> before{};  ///< from before the first guard
+  Mutex mutex{};
+  std::size_t guards VCAP_GUARDED_BY(mutex) = 0;
+  std::optional<ProcessState> before VCAP_GUARDED_BY(mutex){};  ///< from before the first guard
 };
 
 Watch& watch() {
@@ -204,7 +204,7 @@ std::string ThreadState::restore() const {
 HostGuard::HostGuard(std::string_view subject) noexcept : subject_(subject) {
   try {
     Watch& shared = watch();
-    const std::lock_guard lock(shared.mutex);
+    const MutexLock lock(shared.mutex);
     if (shared.guards == 0) shared.before.emplace();
     ++shared.guards;
     is_watching_ = true;
@@ -219,7 +219,7 @@ HostGuard::~HostGuard() {
     bool is_alone = true;
     if (is_watching_) {
       Watch& shared = watch();
-      const std::lock_guard lock(shared.mutex);
+      const MutexLock lock(shared.mutex);
       is_alone = --shared.guards == 0;
       changes += shared.before->restore();
       if (is_alone) shared.before.reset();

@@ -40,7 +40,10 @@ std::uint64_t seed_of(std::string_view stream_id) noexcept {
 StreamStates::Turn::Turn(std::shared_ptr<OpenStream> stream)
     : stream_(std::move(stream)), lock_(stream_->turn) {}
 
-BaseStreamState& StreamStates::Turn::state() noexcept { return *stream_->state; }
+BaseStreamState& StreamStates::Turn::state() noexcept {
+  stream_->turn.assert_held();  // by lock_
+  return *stream_->state;
+}
 
 StreamStates::StreamStates(const CapsuleInfo& capsule) : capsule_(capsule) {}
 
@@ -53,7 +56,7 @@ std::shared_ptr<OpenStream> StreamStates::make(StreamInfo info) const {
 
 std::shared_ptr<OpenStream> StreamStates::open(StreamInfo info) {
   auto stream = make(std::move(info));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto [place, is_new] = streams_.emplace(stream->info.id, std::move(stream));
   if (is_new) return place->second;
   throw InvalidArgument(ErrorCode::invalid_argument,
@@ -62,7 +65,7 @@ std::shared_ptr<OpenStream> StreamStates::open(StreamInfo info) {
 }
 
 std::shared_ptr<OpenStream> StreamStates::find_or_add(std::string_view stream_id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = streams_.find(stream_id); found != streams_.end()) return found->second;
   auto stream = make({.id = std::string(stream_id), .seed = seed_of(stream_id)});
   streams_.emplace(stream_id, stream);
@@ -77,6 +80,7 @@ StreamStates::Turn StreamStates::take_turn(std::shared_ptr<OpenStream> opened,
                                            const Frame& frame) const {
   Turn turn(std::move(opened));
   OpenStream& stream = *turn.stream_;
+  stream.turn.assert_held();  // by `turn`
   // A frame's nodes come in separate calls: only the first of these calls renews the state.
   const bool broken_off = breaks_off(frame) && stream.made_at != frame.index;
   if (!stream.state || broken_off) renew(stream, frame);
@@ -120,7 +124,7 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
 
 void StreamStates::clean_up(std::string_view stream_id) {
   std::shared_ptr<OpenStream> dropped;  // its state is destroyed after the mutex is unlocked
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = streams_.find(stream_id); found != streams_.end()) {
     dropped = std::move(found->second);
     streams_.erase(found);
@@ -130,23 +134,25 @@ void StreamStates::clean_up(std::string_view stream_id) {
 nlohmann::json StreamStates::save(std::string_view stream_id) const {
   std::shared_ptr<OpenStream> stream;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = streams_.find(stream_id); found != streams_.end())
       stream = found->second;
   }
   if (!stream) return {};
   const std::unique_lock turn(stream->turn, std::try_to_lock);
-  return turn && stream->state ? stream->state->save() : nlohmann::json();
+  if (!turn) return {};
+  stream->turn.assert_held();  // by `turn`
+  return stream->state ? stream->state->save() : nlohmann::json();
 }
 
 void StreamStates::clear() {
-  decltype(streams_) dropped;
-  const std::lock_guard lock(mutex_);
+  std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> dropped;
+  const MutexLock lock(mutex_);
   dropped.swap(streams_);
 }
 
 std::size_t StreamStates::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return streams_.size();
 }
 

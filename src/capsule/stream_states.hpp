@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/thread_annotations.hpp"
 #include "capsule/fifo_mutex.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -28,9 +29,9 @@ struct OpenStream {
 
   const StreamInfo info;
   FifoMutex turn;
-  // The members below require the turn.
-  std::unique_ptr<BaseStreamState> state{};
-  std::optional<std::int64_t> made_at{};  ///< the index of the frame that the state was made for
+  std::unique_ptr<BaseStreamState> state VCAP_GUARDED_BY(turn){};
+  /// The index of the frame that the state was made for.
+  std::optional<std::int64_t> made_at VCAP_GUARDED_BY(turn){};
 };
 
 /// The states of one stateful capsule's streams, by stream id.
@@ -76,13 +77,13 @@ class StreamStates {
   std::size_t size() const;
 
  private:
-  std::shared_ptr<OpenStream> find_or_add(std::string_view stream_id);
+  std::shared_ptr<OpenStream> find_or_add(std::string_view stream_id) VCAP_EXCLUDES(mutex_);
   bool breaks_off(const Frame& frame) const noexcept;
-  void renew(OpenStream& stream, const Frame& frame) const;
+  void renew(OpenStream& stream, const Frame& frame) const VCAP_REQUIRES(stream.turn);
 
   const CapsuleInfo& capsule_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_;
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<OpenStream>, std::less<>> streams_ VCAP_GUARDED_BY(mutex_);
 };
 
 /// The default seed of a stream: the same for the same id on every machine.

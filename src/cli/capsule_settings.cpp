@@ -180,8 +180,8 @@ std::map<std::string, StreamSettings> read_stream_settings(const std::vector<std
   for (const std::string& text : arguments.options) read_stream_option(capsules, text, all);
   for (const std::string& text : arguments.capsules) read_choice(capsules, text, all);
   std::vector<std::string> configs = arguments.configs;
-  const auto for_all = std::ranges::stable_partition(configs, names_a_stream);
-  refuse_repeated({for_all.begin(), for_all.end()});
+  const auto for_all = std::stable_partition(configs.begin(), configs.end(), names_a_stream);
+  refuse_repeated({for_all, configs.end()});
   for (const std::string& text : configs) read_stream_config(capsules, text, all);
   return all;
 }

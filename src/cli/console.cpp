@@ -46,7 +46,7 @@ void Console::take_log() {
 }
 
 void Console::line(std::string_view text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string output;
   if (!progress_.empty()) output += kClearLine;
   output += one_line(text);
@@ -57,13 +57,13 @@ void Console::line(std::string_view text) {
 
 void Console::progress(std::string text) {
   if (!is_terminal_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   progress_ = std::move(text);
   write(std::string(kClearLine) + progress_);
 }
 
 void Console::end_progress() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (progress_.empty()) return;
   progress_.clear();
   write(std::string(kClearLine));

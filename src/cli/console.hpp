@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap::cli {
 
@@ -29,8 +30,8 @@ class Console {
   Console();
 
   const bool is_terminal_;
-  std::mutex mutex_;
-  std::string progress_;
+  Mutex mutex_;
+  std::string progress_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap::cli

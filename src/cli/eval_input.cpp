@@ -143,7 +143,8 @@ bool EvalInput::flag(const nlohmann::json& object, const char* key,
   if (object.is_object() && !object.contains(key)) return false;
   const nlohmann::json& value = member(object, key, place);
   if (value.is_boolean()) return value.get<bool>();
-  if (value == 0 || value == 1) return value == 1;
+  const bool is_set = value == 1;
+  if (is_set || value == 0) return is_set;
   fail(place, quote(key) + " is " + shown(value) + "; it must be 0 or 1");
 }
 

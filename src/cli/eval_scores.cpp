@@ -32,6 +32,7 @@ class SceneScorer {
     for (const EvalReport::Class& one : report_.classes) objects += one.truth_boxes;
     if (objects == 0) {
       std::vector<std::string> texts;
+      texts.reserve(chosen.size());
       for (const EvalName& name : chosen) texts.push_back(name.truth);
       throw InvalidArgument(ErrorCode::invalid_argument,
                             arguments_.ground_truth.front() + ": it has no object to find of " +

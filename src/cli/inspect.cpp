@@ -53,7 +53,8 @@ void print_options(const Options& options, std::ostream& out) {
   for (const auto& [name, option] : options) {
     const nlohmann::json schema = option_schema(name, option);
     out << "  " << name << ": " << describe(option);
-    if (schema.contains("description") && schema["description"] != "")
+    if (schema.contains("description") &&
+        !schema["description"].get_ref<const std::string&>().empty())
       out << "  " << schema["description"].get<std::string>();
     out << '\n';
   }

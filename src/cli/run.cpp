@@ -69,6 +69,7 @@ LoadOptions access_of(const RunArguments& arguments) {
 std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
                                     const LoadOptions& access) {
   std::vector<CapsuleInfo> infos;
+  infos.reserve(paths.size());
   for (const std::string& path : paths) infos.push_back(read_manifest(path, access).info);
   return infos;
 }
@@ -129,6 +130,7 @@ int report_failures(const RunStreams& streams) {
 std::vector<std::future<std::unique_ptr<Source>>> open_at_once(
     const std::vector<std::string>& names, const SourceOptions& options) {
   std::vector<std::future<std::unique_ptr<Source>>> sources;
+  sources.reserve(names.size());
   for (const std::string& name : names)
     sources.push_back(std::async(std::launch::async | std::launch::deferred,
                                  [&name, options] { return open_source(name, options); }));

@@ -2,6 +2,7 @@
 #include "cli/run_streams.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace vcap::cli {
 namespace {
 
 std::string clock(double seconds) {
-  const auto whole = static_cast<long long>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   char text[32];
   if (whole < 3600)
     std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);

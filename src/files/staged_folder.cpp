@@ -33,7 +33,10 @@ namespace fs = std::filesystem;
 }
 
 /// `path` without a slash at its end, which would make its filename empty.
-fs::path without_slash(fs::path path) { return path.has_filename() ? path : path.parent_path(); }
+fs::path without_slash(fs::path path) {
+  if (path.has_filename()) return path;
+  return path.parent_path();
+}
 
 void check_parent(const fs::path& target) {
   if (target.filename().empty() || target.filename() == "." || target.filename() == "..")

@@ -82,7 +82,11 @@ JobReport BulkRun::run(const std::stop_token& stop) {
     }
     ending_.request_stop();  // wakes workers that wait for a task
   }
-  if (failure_) std::rethrow_exception(failure_);
+  {
+    const MutexLock lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  const MutexLock lock(report_mutex_);
   report_failures();
   report_.left = static_cast<std::int64_t>(job_.videos.size() - report_.failed.size()) -
                  report_.done - report_.done_before;
@@ -91,8 +95,9 @@ JobReport BulkRun::run(const std::stop_token& stop) {
 
 void BulkRun::wait_until_settled(const std::stop_token& stop) {
   {
-    std::unique_lock lock(mutex_);
-    if (!all_put_.wait(lock, stop, [this] { return next_ == job_.videos.size(); })) return;
+    const MutexLock lock(mutex_);
+    const auto all_put = [this]() VCAP_REQUIRES(mutex_) { return put_ == job_.videos.size(); };
+    if (!all_put_.wait(mutex_, stop, all_put)) return;
   }
   queue_->wait_until_settled(stop);
 }
@@ -106,9 +111,11 @@ void BulkRun::work(const std::stop_token& stop) {
       attempt(*lease, *video, pipeline, stop);
     }
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    ending_.request_stop();
+    {
+      const MutexLock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    ending_.request_stop();  // without the lock: the queue may be the host's
   }
 }
 
@@ -122,20 +129,31 @@ std::optional<TaskQueue::Lease> BulkRun::next_task(const std::stop_token& stop) 
 
 /// False if no video is left.
 bool BulkRun::put_next_video() {
-  const std::lock_guard lock(mutex_);
-  bool has_put = false;
-  while (!has_put && next_ < job_.videos.size()) {
-    const std::string& video = job_.videos[next_].id;
-    if (const auto note = setting_.folder.finished(video)) {
-      report(JobVideoReport::Outcome::done_before, video, note->get<RecordCounts>());
-    } else {
-      put(video, 0);
-      has_put = true;
+  while (const Job::Video* const video = take_video()) {
+    const bool has_put = put_or_report(video->id);
+    {
+      const MutexLock lock(mutex_);
+      if (++put_ == job_.videos.size()) all_put_.notify_all();
     }
-    ++next_;
+    if (has_put) return true;
   }
-  if (next_ == job_.videos.size()) all_put_.notify_all();
-  return has_put;
+  return false;
+}
+
+/// False if the video was done before. Without the lock: queue and callback may be the host's.
+bool BulkRun::put_or_report(const std::string& video) {
+  const auto note = setting_.folder.finished(video);
+  if (note)
+    report(JobVideoReport::Outcome::done_before, video, note->get<RecordCounts>());
+  else
+    put(video, 0);
+  return !note;
+}
+
+/// Null if no video is left.
+const Job::Video* BulkRun::take_video() {
+  const MutexLock lock(mutex_);
+  return next_ < job_.videos.size() ? &job_.videos[next_++] : nullptr;
 }
 
 void BulkRun::put(const std::string& video, std::size_t slice) {
@@ -143,7 +161,7 @@ void BulkRun::put(const std::string& video, std::size_t slice) {
 }
 
 std::shared_ptr<JobVideo> BulkRun::video_of(const std::string& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(videos_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<JobVideo>& known = videos_[id];
   std::shared_ptr<JobVideo> video = known.lock();
@@ -186,7 +204,7 @@ bool BulkRun::carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
 
 void BulkRun::report(JobVideoReport::Outcome outcome, const std::string& video,
                      const RecordCounts& counts) {
-  const std::lock_guard lock(report_mutex_);
+  const MutexLock lock(report_mutex_);
   ++(outcome == JobVideoReport::Outcome::done ? report_.done : report_.done_before);
   if (settings_.on_video)
     settings_.on_video({.id = video,

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "jobs/job_folder.hpp"
 #include "jobs/job_video.hpp"
 #include "jobs/lease_renewer.hpp"
@@ -38,17 +37,19 @@ class BulkRun {
 
   void work(const std::stop_token& stop);
   std::optional<Lease> next_task(const std::stop_token& stop);
-  bool put_next_video();
+  bool put_next_video() VCAP_EXCLUDES(mutex_);
+  bool put_or_report(const std::string& video) VCAP_EXCLUDES(mutex_);
+  const Job::Video* take_video() VCAP_EXCLUDES(mutex_);
   void put(const std::string& video, std::size_t slice);
-  std::shared_ptr<JobVideo> video_of(const std::string& id);
+  std::shared_ptr<JobVideo> video_of(const std::string& id) VCAP_EXCLUDES(mutex_);
   void attempt(const Lease& lease, JobVideo& video, Pipeline& pipeline,
                const std::stop_token& stop);
   bool carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
                  const std::stop_token& stop);
-  void wait_until_settled(const std::stop_token& stop);
-  void report(JobVideoReport::Outcome outcome, const std::string& video,
-              const RecordCounts& counts);
-  void report_failures();
+  void wait_until_settled(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
+  void report(JobVideoReport::Outcome outcome, const std::string& video, const RecordCounts& counts)
+      VCAP_EXCLUDES(report_mutex_);
+  void report_failures() VCAP_REQUIRES(report_mutex_);
 
   const Job& job_;
   const std::vector<std::shared_ptr<Capsule>> capsules_;
@@ -62,15 +63,19 @@ class BulkRun {
   std::map<std::string, const Job::Video*> by_id_;
   std::stop_source ending_;  ///< ends the workers
 
-  std::mutex mutex_;      ///< guards what follows
-  std::size_t next_ = 0;  ///< the first video whose first slice was not put
-  std::condition_variable_any all_put_;
+  Mutex mutex_;
+  /// The first video that no worker has taken, to put its first slice.
+  std::size_t next_ VCAP_GUARDED_BY(mutex_) = 0;
+  /// How many videos have their first slice in the queue, or were done before.
+  std::size_t put_ VCAP_GUARDED_BY(mutex_) = 0;
+  StoppableCondVar all_put_;
   /// The videos that workers have now, or had last.
-  std::map<std::string, std::weak_ptr<JobVideo>> videos_;
-  std::exception_ptr failure_;  ///< what ended a worker with an error
+  std::map<std::string, std::weak_ptr<JobVideo>> videos_ VCAP_GUARDED_BY(mutex_);
+  /// What ended a worker with an error.
+  std::exception_ptr failure_ VCAP_GUARDED_BY(mutex_);
 
-  std::mutex report_mutex_;  ///< guards report_; also held during on_video
-  JobReport report_;
+  Mutex report_mutex_;  ///< also held during on_video
+  JobReport report_ VCAP_GUARDED_BY(report_mutex_);
 };
 
 }  // namespace vcap

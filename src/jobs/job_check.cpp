@@ -24,6 +24,7 @@ const CapsuleInfo& find(const std::vector<CapsuleInfo>& capsules, const std::str
   const auto found = std::ranges::find(capsules, name, &CapsuleInfo::name);
   if (found != capsules.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(capsules.size());
   for (const CapsuleInfo& info : capsules) names.push_back(info.name);
   refuse(video, what + " names the capsule " + quote(name) + "; the job has " + quote_list(names));
 }

@@ -306,14 +306,14 @@ void JobFolder::note_output(const std::string& video, const std::string& output)
   std::error_code error;
   const std::uintmax_t size = fs::file_size(outputs_ / output, error);
   check(error, outputs_ / output);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   made_[video][output] = size;
 }
 
 void JobFolder::finish(const std::string& video, const nlohmann::json& note) {
   nlohmann::json outputs = nlohmann::json::object();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (auto made = made_.extract(video)) outputs = std::move(made.mapped());
   }
   write_whole(note_of(video), nlohmann::json{{"note", note}, {"outputs", outputs}}.dump());

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/thread_annotations.hpp"
 #include "files/file_descriptor.hpp"
 
 namespace vcap {
@@ -108,7 +108,7 @@ class JobFolder {
   nlohmann::json drop_changed(const nlohmann::json& before, nlohmann::json now);
   void drop_incomplete();
   void drop(const std::string& video, const std::string& why);
-  void note_output(const std::string& video, const std::string& output);
+  void note_output(const std::string& video, const std::string& output) VCAP_EXCLUDES(mutex_);
   void clear_up() const;
   void write_whole(const std::filesystem::path& target, std::string_view text);
 
@@ -116,8 +116,9 @@ class JobFolder {
   const std::filesystem::path folder_;
   FileDescriptor lock_;
   std::atomic<unsigned> places_ = 0;
-  std::mutex mutex_;
-  std::map<std::string, nlohmann::json> made_{};  ///< sizes of outputs, by video; guarded by mutex_
+  Mutex mutex_;
+  /// Sizes of outputs, by video.
+  std::map<std::string, nlohmann::json> made_ VCAP_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vcap

@@ -66,20 +66,27 @@ std::vector<std::size_t> JobVideo::missing() {
 }
 
 std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
-  const std::lock_guard lock(mutex_);
+  std::string news;
+  std::shared_ptr<Cut> now = cut(news);
+  if (!news.empty()) log(LogLevel::warning, news);  // without the lock
+  return now;
+}
+
+std::shared_ptr<JobVideo::Cut> JobVideo::cut(std::string& news) {
+  const MutexLock lock(mutex_);
   if (cut_) return cut_;
   auto known = setting_.folder.plan(video_.id);
   if (!known) {
-    known = plan();
+    known = plan(news);
     setting_.folder.begin(video_.id, *known);
   }
   read_cut(*known);
   return cut_;
 }
 
-/// Requires `mutex_`.
-nlohmann::json JobVideo::plan() {
-  const nlohmann::json in_one = nlohmann::json::array({kAll});
+/// Sets `news` if there is something to log.
+nlohmann::json JobVideo::plan(std::string& news) {
+  nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
   const auto compiled_plan = setting_.capsule_set.compile_for(video_.capsules);
   const SliceNeeds needs(*compiled_plan);
@@ -95,10 +102,9 @@ nlohmann::json JobVideo::plan() {
   find_frames(*source);
   if (!access_) {
     if (job.slices > 1)
-      log(LogLevel::warning,
-          "video " + quote(video_.id) +
-              " is run without slices: the positions of its frames are not known "
-              "without decoding all of them");
+      news = "video " + quote(video_.id) +
+             " is run without slices: the positions of its frames are not known "
+             "without decoding all of them";
     return in_one;
   }
   nlohmann::json slices = nlohmann::json::array();
@@ -107,7 +113,6 @@ nlohmann::json JobVideo::plan() {
   return slices.size() == 1 ? in_one : slices;
 }
 
-/// Requires `mutex_`.
 void JobVideo::read_cut(const nlohmann::json& plan) {
   auto cut = std::make_shared<Cut>();
   for (const nlohmann::json& slice : plan) {
@@ -119,7 +124,7 @@ void JobVideo::read_cut(const nlohmann::json& plan) {
 }
 
 bool JobVideo::is_stored(const Cut& cut, std::size_t slice) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cut.stored[slice];
 }
 
@@ -136,35 +141,40 @@ bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token&
 
 /// Which frames are damaged is only known after decoding everything before them.
 void JobVideo::go_on_in_one(const std::string& why) {
-  const std::lock_guard lock(mutex_);
-  if (cut_->parts.size() == 1) return;
-  log(LogLevel::warning,
-      "video " + quote(video_.id) + " is damaged, and run again without slices: " + why);
+  if (plan_in_one())
+    log(LogLevel::warning,
+        "video " + quote(video_.id) + " is damaged, and run again without slices: " + why);
+}
+
+/// False if the video is run in one go already.
+bool JobVideo::plan_in_one() {
+  const MutexLock lock(mutex_);
+  if (cut_->parts.size() == 1) return false;
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   setting_.folder.forget(video_.id);
   setting_.folder.begin(video_.id, in_one);
   read_cut(in_one);
+  return true;
 }
 
 bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {
   const std::shared_ptr<Cut> now = cut();
   // A new plan has one slice. It stands for all tasks of the plan before.
   slice = std::min(slice, now->parts.size() - 1);
-  std::unique_lock in_one(in_one_, std::defer_lock);
-  if (now->parts.size() == 1) in_one.lock();
+  std::optional<MutexLock> in_one;
+  if (now->parts.size() == 1) in_one.emplace(in_one_);
   if (is_stored(*now, slice)) return true;
   JobFolder::StagedResult staged = setting_.folder.stage(video_.id, slice);
   const RecordCounts counts =
       run_stream(stream_of(now->parts[slice]), staged.path(), pipeline, stop);
   if (stop.stop_requested()) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (now != cut_) return true;  // it belongs to the plan before
   staged.commit(counts);
   now->stored[slice] = true;
   return true;
 }
 
-/// Requires `mutex_`.
 void JobVideo::find_frames(Source& source) {
   info_ = source.info();
   access_ = source.random_access();
@@ -176,7 +186,7 @@ std::unique_ptr<Source> JobVideo::open_whole() const {
 
 std::unique_ptr<Source> JobVideo::source_of(const Part& part) {
   if (!part) return open_whole();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!access_) find_frames(*open_whole());
   if (!access_ || access_->frames() < part->end) refuse_index(video_);
   return std::make_unique<FoundFrames>(video_, info_, access_);
@@ -221,7 +231,7 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
 }
 
 std::optional<RecordCounts> JobVideo::finish() {
-  const std::lock_guard lock(finishing_);
+  const MutexLock lock(finishing_);
   if (!missing().empty() || setting_.folder.finished(video_.id)) return std::nullopt;
   RecordCounts counts;
   for (std::size_t slice = 0; slice < cut()->parts.size(); ++slice)

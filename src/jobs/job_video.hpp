@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/thread_annotations.hpp"
 #include "jobs/job_folder.hpp"
 #include "records/record_counts.hpp"
 #include "streams/capsule_set.hpp"
@@ -56,18 +56,20 @@ class JobVideo {
   /// How the video is cut, and which parts are stored.
   struct Cut {
     std::vector<Part> parts{};
-    std::vector<bool> stored{};
+    std::vector<bool> stored{};  ///< guarded by mutex_
   };
 
-  std::shared_ptr<Cut> cut();
-  nlohmann::json plan();
-  void read_cut(const nlohmann::json& plan);
-  void go_on_in_one(const std::string& why);
+  std::shared_ptr<Cut> cut() VCAP_EXCLUDES(mutex_);
+  std::shared_ptr<Cut> cut(std::string& news) VCAP_EXCLUDES(mutex_);
+  nlohmann::json plan(std::string& news) VCAP_REQUIRES(mutex_);
+  void read_cut(const nlohmann::json& plan) VCAP_REQUIRES(mutex_);
+  void go_on_in_one(const std::string& why) VCAP_EXCLUDES(mutex_);
+  bool plan_in_one() VCAP_EXCLUDES(mutex_);
   bool run_part(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
-  bool is_stored(const Cut& cut, std::size_t slice);
+  bool is_stored(const Cut& cut, std::size_t slice) VCAP_EXCLUDES(mutex_);
   std::unique_ptr<Source> open_whole() const;
-  std::unique_ptr<Source> source_of(const Part& part);
-  void find_frames(Source& source);
+  std::unique_ptr<Source> source_of(const Part& part) VCAP_EXCLUDES(mutex_);
+  void find_frames(Source& source) VCAP_REQUIRES(mutex_);
   StreamConfig stream_of(const Part& part);
   RecordCounts run_stream(StreamConfig config, const std::filesystem::path& folder,
                           Pipeline& pipeline, const std::stop_token& stop);
@@ -75,14 +77,15 @@ class JobVideo {
 
   const Job::Video& video_;
   const JobSetting& setting_;
-  std::mutex in_one_;     ///< held while the video is run in one go
-  std::mutex finishing_;  ///< held while the outputs are made
+  Mutex in_one_;     ///< held while the video is run in one go
+  Mutex finishing_;  ///< held while the outputs are made
 
-  std::mutex mutex_;          ///< guards what follows
-  std::shared_ptr<Cut> cut_;  ///< null until it is needed; replaced if the plan changes
-  SourceInfo info_;           ///< the source's info, for access_
+  Mutex mutex_;
+  /// Null until it is needed; replaced if the plan changes.
+  std::shared_ptr<Cut> cut_ VCAP_GUARDED_BY(mutex_);
+  SourceInfo info_ VCAP_GUARDED_BY(mutex_);  ///< the source's info, for access_
   /// Null until it is needed, or if there is none.
-  std::shared_ptr<const RandomAccess> access_;
+  std::shared_ptr<const RandomAccess> access_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

@@ -8,14 +8,14 @@
 namespace vcap {
 
 LeaseRenewer::Hold::Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease) : renewer_(keeper) {
-  const std::lock_guard lock(renewer_.mutex_);
+  const MutexLock lock(renewer_.mutex_);
   if (renewer_.held_.empty()) renewer_.next_ = renewer_.clock_.now() + renewer_.time_ / 3;
   place_ = renewer_.held_.insert(renewer_.held_.end(), lease);
   renewer_.changed_.notify_all();
 }
 
 LeaseRenewer::Hold::~Hold() {
-  const std::lock_guard lock(renewer_.mutex_);
+  const MutexLock lock(renewer_.mutex_);
   renewer_.held_.erase(place_);
 }
 
@@ -24,7 +24,7 @@ LeaseRenewer::LeaseRenewer(TaskQueue& queue, Clock& clock, Clock::duration time)
 
 LeaseRenewer::~LeaseRenewer() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
     changed_.notify_all();
   }
@@ -32,22 +32,25 @@ LeaseRenewer::~LeaseRenewer() {
 }
 
 void LeaseRenewer::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!ending_) {
     if (held_.empty())
-      changed_.wait(lock);
+      changed_.wait(mutex_);
     else if (clock_.now() < next_)
-      clock_.wait_until(changed_, lock, next_);
+      changed_.wait_until(clock_, mutex_, next_);
     else
       renew_all();
   }
 }
 
-/// Requires `mutex_`. To renew a lease that is no longer valid does no harm: the first worker to
-/// complete the task counts.
+/// Temporarily releases the lock: the queue may be the host's, and so is the log hook. To renew a
+/// lease that is no longer valid, or no longer held, does no harm: the first worker to complete the
+/// task counts.
 void LeaseRenewer::renew_all() {
   next_ = clock_.now() + time_ / 3;
-  for (const TaskQueue::Lease& lease : held_) {
+  const std::list<TaskQueue::Lease> leases = held_;
+  const MutexUnlock released(mutex_);
+  for (const TaskQueue::Lease& lease : leases) {
     try {
       queue_.renew(lease, time_);
     } catch (const Error& error) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <list>
-#include <mutex>
 #include <thread>
 
+#include "base/thread_annotations.hpp"
 #include "vcap/base/clock.hpp"
 #include "vcap/jobs/task_queue.hpp"
 
@@ -35,17 +34,18 @@ class LeaseRenewer {
   LeaseRenewer& operator=(const LeaseRenewer&) = delete;
 
  private:
-  void run();
-  void renew_all();
+  void run() VCAP_EXCLUDES(mutex_);
+  void renew_all() VCAP_REQUIRES(mutex_);
 
   TaskQueue& queue_;
   Clock& clock_;
   const Clock::duration time_;
-  std::mutex mutex_;  ///< guards what follows
-  std::condition_variable changed_;
-  std::list<TaskQueue::Lease> held_;
-  Clock::time_point next_{};  ///< when all leases are renewed, if there are any
-  bool ending_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::list<TaskQueue::Lease> held_ VCAP_GUARDED_BY(mutex_);
+  /// When all leases are renewed, if there are any.
+  Clock::time_point next_ VCAP_GUARDED_BY(mutex_){};
+  bool ending_ VCAP_GUARDED_BY(mutex_) = false;
   std::thread thread_;  ///< last member: it uses the others
 };
 

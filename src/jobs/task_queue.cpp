@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/jobs/task_queue.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "jobs/task_states.hpp"
 #include "vcap/base/error.hpp"
 
@@ -44,7 +43,8 @@ void check_time(Clock::duration time) {
 class InProcessQueue final : public TaskQueue {
  public:
   explicit InProcessQueue(Settings settings)
-      : clock_(settings.clock ? settings.clock : std::make_shared<detail::SteadyClock>()),
+      : clock_(settings.clock ? std::move(settings.clock)
+                              : std::make_shared<detail::SteadyClock>()),
         states_(settings.max_attempts) {}
 
   bool put(std::string id, nlohmann::json payload) override {
@@ -58,13 +58,15 @@ class InProcessQueue final : public TaskQueue {
 
   std::optional<Lease> lease(Clock::duration time, std::stop_token stop) override {
     check_time(time);
-    std::optional<Lease> lease;
-    wait(stop, [&] {
-      lease = states_.lease(end_of(time));
-      if (lease) changed_.notify_all();  // it may run out before the others would wake
-      return lease.has_value();
-    });
-    return lease;
+    const std::stop_callback wake(stop, [this] { wake_waiters(); });
+    const MutexLock lock(mutex_);
+    for (states_.end_leases(clock_->now()); !stop.stop_requested(); wait_for_change()) {
+      std::optional<Lease> lease = states_.lease(end_of(time));
+      if (!lease) continue;
+      changed_.notify_all();  // it may run out before the others would wake
+      return lease;
+    }
+    return std::nullopt;
   }
 
   std::optional<Lease> try_lease(Clock::duration time) override {
@@ -96,23 +98,27 @@ class InProcessQueue final : public TaskQueue {
   }
 
   Counts counts() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     states_.end_leases(clock_->now());
     return states_.counts();
   }
 
   bool wait_until_settled(std::stop_token stop) const override {
-    return wait(stop, [this] { return states_.all_settled(); });
+    const std::stop_callback wake(stop, [this] { wake_waiters(); });
+    const MutexLock lock(mutex_);
+    for (states_.end_leases(clock_->now()); !stop.stop_requested(); wait_for_change())
+      if (states_.all_settled()) return true;
+    return false;
   }
 
   std::optional<nlohmann::json> result(const std::string& id) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     states_.end_leases(clock_->now());
     return states_.result(id);
   }
 
   std::vector<Failure> failures() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     states_.end_leases(clock_->now());
     return states_.failures();
   }
@@ -121,18 +127,19 @@ class InProcessQueue final : public TaskQueue {
   /// A change of the states, under the lock. Waiters check their condition again after it: a task
   /// may have come in or been settled, or a lease may end before they would wake. Waiters wake by
   /// themselves when a lease runs out, so queries need not notify them.
-  class Change {
+  class VCAP_SCOPED_CAPABILITY Change {
    public:
-    explicit Change(const InProcessQueue& queue) : queue_(queue), lock_(queue.mutex_) {
+    explicit Change(const InProcessQueue& queue) VCAP_ACQUIRE(queue.mutex_)
+        : queue_(queue), lock_(queue.mutex_) {
       queue_.states_.end_leases(queue_.clock_->now());
     }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
-    ~Change() { queue_.changed_.notify_all(); }
+    ~Change() VCAP_RELEASE() { queue_.changed_.notify_all(); }
 
    private:
     const InProcessQueue& queue_;
-    const std::lock_guard<std::mutex> lock_;
+    const MutexLock lock_;
   };
 
   Clock::time_point end_of(Clock::duration time) const {
@@ -141,30 +148,27 @@ class InProcessQueue final : public TaskQueue {
     return time < kNever - now ? now + time : kNever;
   }
 
-  /// Waits until `condition` holds, then true; false if `stop` is requested before that.
-  template <class Condition>
-  bool wait(const std::stop_token& stop, Condition condition) const {
-    const std::stop_callback wake(stop, [this] {
-      const std::lock_guard lock(mutex_);
-      changed_.notify_all();
-    });
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      states_.end_leases(clock_->now());
-      if (stop.stop_requested()) return false;
-      if (condition()) return true;
-      const Clock::time_point end = states_.first_end();
-      if (end == Clock::time_point::max())
-        changed_.wait(lock);
-      else
-        clock_->wait_until(changed_, lock, end);
-    }
+  /// Lets those who wait look whether their stop was requested.
+  void wake_waiters() const VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    changed_.notify_all();
+  }
+
+  /// Waits for a change, or until a lease runs out; then ends the leases that have run out.
+  void wait_for_change() const VCAP_REQUIRES(mutex_) {
+    const Clock::time_point end = states_.first_end();
+    if (end == Clock::time_point::max())
+      changed_.wait(mutex_);
+    else
+      changed_.wait_until(*clock_, mutex_, end);
+    states_.end_leases(clock_->now());
   }
 
   const std::shared_ptr<Clock> clock_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  mutable TaskStates states_;  ///< mutable: queries also end leases that have run out
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  mutable TaskStates states_
+      VCAP_GUARDED_BY(mutex_);  ///< mutable: queries also end leases that have run out
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
   const auto found = std::ranges::find(libraries, platform(), &Manifest::Library::platform);
   if (found == libraries.end()) {
     std::vector<std::string_view> platforms;
+    platforms.reserve(libraries.size());
     for (const Manifest::Library& library : libraries) platforms.emplace_back(library.platform);
     throw IncompatibleCapsuleError(ErrorCode::unsupported_platform,
                                    opened.name() + " has no library for this host, " +

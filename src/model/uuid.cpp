@@ -61,7 +61,7 @@ Uuid Uuid::parse(std::string_view text) {
       continue;
     }
     std::uint8_t& byte = uuid.bytes_[digits++ / 2];
-    byte = static_cast<std::uint8_t>((byte << 4u) | digit_value(text[i], text));
+    byte = static_cast<std::uint8_t>((unsigned{byte} << 4u) | digit_value(text[i], text));
   }
   return uuid;
 }

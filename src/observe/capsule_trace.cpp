@@ -54,7 +54,7 @@ CapsuleTrace::CapsuleTrace(std::shared_ptr<TraceLog> log, const std::string& nam
       calls_(log_->lanes(TraceProcess::capsules, name)) {}
 
 std::shared_ptr<CapsuleTrace::Batches> CapsuleTrace::batches(const std::string& device) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::shared_ptr<Batches>& found = batches_[device];
   if (!found) found = std::make_shared<Batches>(log_, name_, device);
   return found;

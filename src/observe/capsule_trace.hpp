@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/thread_annotations.hpp"
 #include "capsule/call_observer.hpp"
 #include "observe/trace_log.hpp"
 
@@ -27,14 +27,15 @@ class CapsuleTrace {
  private:
   class Batches;
 
-  std::shared_ptr<Batches> batches(const std::string& device);
+  std::shared_ptr<Batches> batches(const std::string& device) VCAP_EXCLUDES(mutex_);
 
   const std::shared_ptr<TraceLog> log_;
   const std::string name_;
   const int version_;
   TraceLanes* const calls_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Batches>> batches_{};  ///< by device
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Batches>> batches_
+      VCAP_GUARDED_BY(mutex_){};  ///< by device
 };
 
 class CapsuleTrace::Call final : public detail::CallObserver {

@@ -10,7 +10,7 @@ namespace vcap {
 namespace {
 
 /// The buffer is written out once it has this size, in bytes.
-constexpr std::size_t kBuffer = 256 * 1024;
+constexpr std::size_t kBuffer = std::size_t{256} * 1024;
 
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -60,7 +60,7 @@ std::shared_ptr<TraceLog> TraceLog::of(const std::shared_ptr<Trace>& trace) {
 }
 
 void TraceLog::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   listens_ = false;
   if (std::exchange(closed_, true)) return;
   if (!failure_) {
@@ -77,20 +77,19 @@ void TraceLog::close() {
 }
 
 void TraceLog::abandon() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   listens_ = false;
   closed_ = true;
   file_.reset();
 }
 
-/// Requires `mutex_`.
 void TraceLog::flush() {
   file_->write(buffer_);
   buffer_.clear();
 }
 
 void TraceLog::fail() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   listens_ = false;
   if (closed_ || failure_) return;
   failure_ = std::current_exception();
@@ -110,7 +109,7 @@ void TraceLog::attempt(const Function& function) noexcept {
 }
 
 void TraceLog::append(const std::string& events) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_ || failure_) return;
   buffer_ += events;
   if (buffer_.size() >= kBuffer) flush();
@@ -136,7 +135,7 @@ int TraceLog::add_lane(TraceProcess process, std::string_view name) noexcept {
 TraceLanes* TraceLog::lanes(TraceProcess process, const std::string& name) noexcept {
   TraceLanes* found = nullptr;
   attempt([&] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::unique_ptr<TraceLanes>& place = lanes_[{process, name}];
     if (!place) place = std::make_unique<TraceLanes>(*this, process, name);
     found = place.get();
@@ -173,7 +172,7 @@ TraceLanes::TraceLanes(TraceLog& log, TraceProcess process, std::string name)
 
 std::size_t TraceLanes::begin(TraceSlice slice) noexcept {
   try {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto lane = std::ranges::find(lanes_, false, &Lane::busy);
     if (lane == lanes_.end()) {
       const std::string name = name_ + " #" + std::to_string(lanes_.size() + 1);
@@ -190,7 +189,7 @@ std::size_t TraceLanes::begin(TraceSlice slice) noexcept {
 
 void TraceLanes::end(std::size_t place) noexcept {
   if (place == kNoPlace) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Lane& lane = lanes_[place];
   log_.add_slice(process_, lane.number, lane.since, std::chrono::steady_clock::now(), lane.slice);
   lane.busy = false;

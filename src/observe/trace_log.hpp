@@ -10,13 +10,13 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "files/output_file.hpp"
 #include "vcap/observe/trace.hpp"
 
@@ -52,9 +52,9 @@ class TraceLog {
   /// Null if `trace` is null.
   static std::shared_ptr<TraceLog> of(const std::shared_ptr<Trace>& trace);
 
-  void close();
+  void close() VCAP_EXCLUDES(mutex_);
   /// Ends the log and leaves no file.
-  void abandon() noexcept;
+  void abandon() noexcept VCAP_EXCLUDES(mutex_);
 
   /// A number that is unique among the trace's frames; never 0.
   std::uint64_t new_frame() noexcept { return ++last_frame_; }
@@ -71,9 +71,9 @@ class TraceLog {
 
  private:
   std::string microseconds(time_point time) const;
-  void append(const std::string& events);
-  void fail() noexcept;
-  void flush();
+  void append(const std::string& events) VCAP_EXCLUDES(mutex_);
+  void fail() noexcept VCAP_EXCLUDES(mutex_);
+  void flush() VCAP_REQUIRES(mutex_);
   template <class Function>
   void attempt(const Function& function) noexcept;
 
@@ -82,12 +82,13 @@ class TraceLog {
   std::atomic<int> last_lane_{0};
   std::atomic<bool> listens_{true};
 
-  std::mutex mutex_;  ///< guards what follows
-  std::optional<OutputFile> file_;
-  std::string buffer_{};
-  std::exception_ptr failure_{};
-  bool closed_ = false;
-  std::map<std::pair<TraceProcess, std::string>, std::unique_ptr<TraceLanes>> lanes_{};
+  Mutex mutex_;
+  std::optional<OutputFile> file_ VCAP_GUARDED_BY(mutex_);
+  std::string buffer_ VCAP_GUARDED_BY(mutex_){};
+  std::exception_ptr failure_ VCAP_GUARDED_BY(mutex_){};
+  bool closed_ VCAP_GUARDED_BY(mutex_) = false;
+  std::map<std::pair<TraceProcess, std::string>, std::unique_ptr<TraceLanes>> lanes_
+      VCAP_GUARDED_BY(mutex_){};
 };
 
 /// As many lanes as slices of one kind overlap: each slice begins in the lowest lane that is free.
@@ -114,8 +115,8 @@ class TraceLanes {
   TraceLog& log_;
   const TraceProcess process_;
   const std::string name_;
-  std::mutex mutex_;
-  std::vector<Lane> lanes_;
+  Mutex mutex_;
+  std::vector<Lane> lanes_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

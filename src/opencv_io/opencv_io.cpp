@@ -12,7 +12,7 @@ namespace {
 
 class CaptureDevice final : public WebcamDevice {
  public:
-  explicit CaptureDevice(cv::VideoCapture capture) : capture_(std::move(capture)) {}
+  explicit CaptureDevice(const cv::VideoCapture& capture) : capture_(capture) {}
 
   cv::Size size() const override {
     return {static_cast<int>(capture_.get(cv::CAP_PROP_FRAME_WIDTH)),
@@ -48,7 +48,7 @@ class Io final : public OpenCvIo {
       // The exception adds nothing: capture.isOpened() is false.
     }
     if (!capture.isOpened()) return nullptr;
-    return std::make_unique<CaptureDevice>(std::move(capture));
+    return std::make_unique<CaptureDevice>(capture);
   }
 };
 

@@ -9,11 +9,9 @@
 
 #include <charconv>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <iterator>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,6 +21,7 @@
 #include <prometheus/exposer.h>
 
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "pipeline/metric_families.hpp"
 #include "vcap/base/error.hpp"
 
@@ -103,12 +102,12 @@ class ServerStart {
     threads_ = 0;
     message_.clear();
     callbacks_.log_message = [](const mg_connection*, const char* message) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (message_.empty()) message_ = message;  // the first message says most
       return 1;                                  // the server does not log it
     };
     callbacks_.init_thread = [](const mg_context*, int) -> void* {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++threads_;
       started_.notify_all();
       return nullptr;
@@ -125,22 +124,23 @@ class ServerStart {
   const CivetCallbacks& callbacks() const noexcept { return callbacks_; }
   /// Waits until that number of threads runs, for at most 2 s: the system may have refused one.
   static void wait_for_threads(std::size_t threads) {
-    std::unique_lock lock(mutex_);
-    started_.wait_for(lock, std::chrono::seconds(2), [=] { return threads_ == threads; });
+    const MutexLock lock(mutex_);
+    started_.wait_for(mutex_, std::chrono::seconds(2),
+                      [=]() VCAP_REQUIRES(mutex_) { return threads_ == threads; });
   }
   static std::string message() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return message_;
   }
 
  private:
-  inline static std::mutex whole_;
-  inline static std::mutex mutex_;
-  inline static std::condition_variable started_;
-  inline static std::size_t threads_ = 0;
-  inline static std::string message_{};
+  inline static Mutex whole_;
+  inline static Mutex mutex_;
+  inline static CondVar started_;
+  inline static std::size_t threads_ VCAP_GUARDED_BY(mutex_) = 0;
+  inline static std::string message_ VCAP_GUARDED_BY(mutex_){};
 
-  const std::lock_guard<std::mutex> alone_{whole_};
+  const MutexLock alone_{whole_};
   struct sigaction sigpipe_ {};
   CivetCallbacks callbacks_{};
 };
@@ -169,7 +169,8 @@ std::unique_ptr<prometheus::Exposer> listen(const Address& address) {
 void knock(const sockaddr_in& address) noexcept {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return;
-  ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  static_cast<void>(
+      ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address));
   ::close(descriptor);
 }
 

@@ -316,6 +316,7 @@ void check(const StreamConfig& config) {
 void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
   // Without the lock: this may read whole files.
   std::vector<std::shared_ptr<const RandomAccess>> accesses;
+  accesses.reserve(configs.size());
   for (const StreamConfig& config : configs)
     accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
   MutexLock change(changing);
@@ -518,6 +519,7 @@ StreamReport Pipeline::Impl::end(const std::shared_ptr<PipelineStream>& stream) 
 Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules)
     : Pipeline(std::move(capsules), Settings{}) {}
 
+// A value, as in the other constructor. NOLINTNEXTLINE(performance-unnecessary-value-param)
 Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings) {
   check(settings.quarantine, "the pipeline's quarantine");
   impl_ = std::make_unique<Impl>(capsules, std::move(settings));

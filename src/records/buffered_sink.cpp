@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/records/buffered_sink.hpp"
 
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -31,7 +30,7 @@ class BufferedSink final : public Sink {
   ~BufferedSink() override {
     std::deque<FrameRecord> dropped;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       dropped.swap(queue_);
       closing_ = true;
     }
@@ -42,9 +41,11 @@ class BufferedSink final : public Sink {
 
   void write(const FrameRecord& record) override {
     FrameRecord taken = record;  // destroyed after unlocking; by then it may hold a dropped record
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (policy_.overflow == SinkOverflowPolicy::wait)
-      room_.wait(lock, [this] { return queue_.size() < policy_.queue || failure_ || closing_; });
+      room_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) {
+        return queue_.size() < policy_.queue || failure_ || closing_;
+      });
     if (failure_) std::rethrow_exception(failure_);
     if (closing_)
       throw OutputError(ErrorCode::output_write,
@@ -65,15 +66,15 @@ class BufferedSink final : public Sink {
   bool needs_pixels() const override { return sink_->needs_pixels(); }
 
   void close() override {
-    const std::lock_guard one_at_a_time(close_mutex_);
+    const MutexLock one_at_a_time(close_mutex_);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (std::exchange(closing_, true)) return;
     }
     work_.notify_one();
     room_.notify_all();
     thread_.join();
-    std::exception_ptr failure = failure_;
+    std::exception_ptr failure = failure_of_writes();
     try {
       sink_->close();
     } catch (...) {
@@ -83,7 +84,7 @@ class BufferedSink final : public Sink {
   }
 
   std::optional<SinkStats> stats() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     SinkStats stats = stats_;
     stats.queued = queue_.size() + (writing_ ? 1 : 0);
     return stats;
@@ -91,10 +92,10 @@ class BufferedSink final : public Sink {
 
  private:
   /// The thread's loop: runs until closing_ is set and the queue is empty.
-  void write_queued() {
-    std::unique_lock lock(mutex_);
+  void write_queued() VCAP_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
     while (true) {
-      work_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+      work_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return closing_ || !queue_.empty(); });
       if (queue_.empty()) return;
       const FrameRecord record = std::move(queue_.front());
       queue_.pop_front();
@@ -115,6 +116,11 @@ class BufferedSink final : public Sink {
     }
   }
 
+  std::exception_ptr failure_of_writes() const VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return failure_;
+  }
+
   std::exception_ptr attempt(const FrameRecord& record) {
     try {
       sink_->write(record);
@@ -124,9 +130,10 @@ class BufferedSink final : public Sink {
     }
   }
 
-  // Require `mutex_`. note_failure() and note_success() return the text to log, if any.
+  // note_failure() and note_success() return the text to log, if any.
 
-  std::string note_failure(const std::exception_ptr& thrown, std::deque<FrameRecord>& given_up) {
+  std::string note_failure(const std::exception_ptr& thrown, std::deque<FrameRecord>& given_up)
+      VCAP_REQUIRES(mutex_) {
     stats_.last_failure = exception_text(thrown);
     const bool skips = policy_.failure == SinkFailurePolicy::skip;
     if (skips)
@@ -142,35 +149,40 @@ class BufferedSink final : public Sink {
            " s; until it works, it loses records: " + *stats_.last_failure;
   }
 
-  std::string note_success() {
+  std::string note_success() VCAP_REQUIRES(mutex_) {
     ++stats_.written;
     const std::uint64_t lost = std::exchange(lost_in_a_row_, 0);
     return lost == 0 ? "" : "works again; records that it lost: " + std::to_string(lost);
   }
 
-  void lose_to_failure(std::uint64_t records) {
+  void lose_to_failure(std::uint64_t records) VCAP_REQUIRES(mutex_) {
     stats_.lost[kLostFailed] += records;
     lost_in_a_row_ += records;
   }
 
   /// Whether the sink has failed and is not tried at present.
-  bool is_paused() const { return lost_in_a_row_ > 0 && policy_.clock->now() < retry_at_; }
+  bool is_paused() const VCAP_REQUIRES(mutex_) {
+    return lost_in_a_row_ > 0 && policy_.clock->now() < retry_at_;
+  }
 
   const std::shared_ptr<Sink> sink_;
   const SinkPolicy policy_;  ///< its clock is set
 
-  std::mutex close_mutex_;
-  mutable std::mutex mutex_;  ///< guards the members below
-  std::condition_variable work_;
-  std::condition_variable room_;
-  std::deque<FrameRecord> queue_;
-  bool writing_ = false;
-  bool closing_ = false;
-  std::exception_ptr failure_;       ///< only with end_stream
-  std::uint64_t lost_in_a_row_ = 0;  ///< lost to failures since the last record was written
-  Clock::time_point retry_at_{};     ///< used if lost_in_a_row_ is not 0
-  SinkStats stats_;
-  std::thread thread_;  ///< last, since it uses all other members
+  Mutex close_mutex_;
+  mutable Mutex mutex_;
+  CondVar work_;
+  CondVar room_;
+  std::deque<FrameRecord> queue_ VCAP_GUARDED_BY(mutex_);
+  bool writing_ VCAP_GUARDED_BY(mutex_) = false;
+  bool closing_ VCAP_GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ VCAP_GUARDED_BY(mutex_);  ///< only with end_stream
+  /// Lost to failures since the last record was written.
+  std::uint64_t lost_in_a_row_ VCAP_GUARDED_BY(mutex_) = 0;
+  /// Used if lost_in_a_row_ is not 0.
+  Clock::time_point retry_at_ VCAP_GUARDED_BY(mutex_){};
+  SinkStats stats_ VCAP_GUARDED_BY(mutex_);
+  /// Last, since it uses all other members.
+  std::thread thread_ VCAP_GUARDED_BY(close_mutex_);
 };
 
 void require_policy(bool right, const std::string& value, const std::string& allowed) {

@@ -72,6 +72,7 @@ void TakenNodes::replace_by_likeness(std::vector<DetectionNode> returned) {
       start = i + 1;
       break;
     }
+    // Not moved from: no place took it. NOLINTNEXTLINE(bugprone-use-after-move)
     if (tried == places_.size()) newcomers.push_back(std::move(node));
   }
   // From the back: erasing moves only later elements of the same list.

@@ -51,9 +51,9 @@ class RecordComparison {
     const nlohmann::json nothing(nlohmann::json::value_t::discarded);
     for (const std::string& name : names) {
       const auto own = tolerance_.of_fields.find(name);
-      const auto found = compare(one.contains(name) ? one.at(name) : nothing,
-                                 other.contains(name) ? other.at(name) : nothing, place / name,
-                                 own == tolerance_.of_fields.end() ? allowed : own->second);
+      auto found = compare(one.contains(name) ? one.at(name) : nothing,
+                           other.contains(name) ? other.at(name) : nothing, place / name,
+                           own == tolerance_.of_fields.end() ? allowed : own->second);
       if (found) return found;
     }
     return std::nullopt;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/records/sink.hpp"
 
-#include <mutex>
 #include <utility>
 
+#include "base/thread_annotations.hpp"
 #include "files/output_file.hpp"
 #include "records/record_line.hpp"
 #include "vcap/base/error.hpp"
@@ -17,7 +17,7 @@ class JsonLinesSink final : public Sink {
 
   void write(const FrameRecord& record) override {
     const std::string line = record_line(record);  // outside the lock, since streams share the sink
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_)
       throw OutputError(ErrorCode::output_write, "output " + file_.path().string() +
                                                      " is closed already; close a sink after the "
@@ -35,13 +35,13 @@ class JsonLinesSink final : public Sink {
   bool needs_pixels() const override { return false; }
 
   void allow_losses() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     losses_allowed_ = true;
     file_.undo_failed_writes();
   }
 
   void close() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(closed_, true)) return;
     if (broken_)
       throw OutputError(ErrorCode::output_write,
@@ -51,11 +51,11 @@ class JsonLinesSink final : public Sink {
   }
 
  private:
-  std::mutex mutex_;
-  OutputFile file_;
-  bool closed_ = false;
-  bool broken_ = false;
-  bool losses_allowed_ = false;
+  Mutex mutex_;
+  OutputFile file_ VCAP_GUARDED_BY(mutex_);
+  bool closed_ VCAP_GUARDED_BY(mutex_) = false;
+  bool broken_ VCAP_GUARDED_BY(mutex_) = false;
+  bool losses_allowed_ VCAP_GUARDED_BY(mutex_) = false;
 };
 
 class CallbackSink final : public Sink {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include <opencv2/imgproc.hpp>
 
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "files/output_file.hpp"
 #include "media/clip_format.hpp"
 #include "media/clip_writer.hpp"
@@ -52,13 +52,16 @@ class AnnotatedVideoSink final : public Sink {
   void write(const FrameRecord& record) override {
     cv::Mat image = record.frame.image.clone();  // the pixels of frames are shared
     if (!record.frame.is_null) draw_nodes(image, DetectionNodes::all(record.objects));
-    const std::lock_guard lock(mutex_);
+    // Without the lock: the host's log hook may use this sink.
+    const std::string news = note_size(record.frame.is_null ? cv::Size() : image.size());
+    if (!news.empty()) log(LogLevel::warning, news);
+    const MutexLock lock(mutex_);
     if (record.frame.is_null) image = last_;
     if (image.empty()) return;
     if (closed_) fail("is closed already; close a sink after the stream that writes to it");
     try {
       if (!clip_) open(image.size());
-      if (image.size() != size_) image = fit(image);
+      if (image.size() != size_) image = fitted(image, size_);
       clip_->write(image, record.frame.pts);
     } catch (...) {
       broken_ = !losses_allowed_;  // if losses are allowed, the clip lacks this frame
@@ -68,55 +71,59 @@ class AnnotatedVideoSink final : public Sink {
   }
 
   void allow_losses() override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     losses_allowed_ = true;
     file_.undo_failed_writes();
   }
 
   void close() override {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(closed_, true)) return;
-    if (broken_) fail("is incomplete, because writing failed; it was discarded");
-    if (!clip_) {
-      log(LogLevel::warning,
-          "output " + file_.path().string() + " got no frames, so no clip was written");
-      return;
-    }
-    clip_->finish();
-    file_.commit();
+    if (const std::string news = finish(); !news.empty()) log(LogLevel::warning, news);
   }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const {
+  [[noreturn]] void fail(const std::string& why) const VCAP_REQUIRES(mutex_) {
     throw OutputError(ErrorCode::output_write, "output " + file_.path().string() + " " + why);
   }
 
-  void open(cv::Size size) {
+  void open(cv::Size size) VCAP_REQUIRES(mutex_) {
     size_ = size;
     clip_.emplace(file_, format_, size, rate_);
   }
 
-  cv::Mat fit(const cv::Mat& image) {
-    if (!std::exchange(warned_, true))
-      log(LogLevel::warning, "output " + file_.path().string() + ": frames changed from " +
-                                 std::to_string(size_.width) + " × " +
-                                 std::to_string(size_.height) + " to " +
-                                 std::to_string(image.cols) + " × " + std::to_string(image.rows) +
-                                 " pixels and are fitted into the clip");
-    return fitted(image, size_);
+  /// Returns the text to log, if any.
+  std::string finish() VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (std::exchange(closed_, true)) return {};
+    if (broken_) fail("is incomplete, because writing failed; it was discarded");
+    if (!clip_) return "output " + file_.path().string() + " got no frames, so no clip was written";
+    clip_->finish();
+    file_.commit();
+    return {};
+  }
+
+  /// The text to log if this is the first picture whose size is not the clip's.
+  std::string note_size(cv::Size size) VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!clip_ || closed_ || size.empty() || size == size_ || std::exchange(warned_, true))
+      return {};
+    return "output " + file_.path().string() + ": frames changed from " +
+           std::to_string(size_.width) + " × " + std::to_string(size_.height) + " to " +
+           std::to_string(size.width) + " × " + std::to_string(size.height) +
+           " pixels and are fitted into the clip";
   }
 
   const ClipFormat format_;
   const double rate_;
-  std::mutex mutex_;
-  OutputFile file_;
-  std::optional<ClipWriter> clip_;  ///< writes to file_; made for the first picture
-  cv::Size size_;
-  cv::Mat last_;  ///< as it was written
-  bool warned_ = false;
-  bool closed_ = false;
-  bool broken_ = false;
-  bool losses_allowed_ = false;
+  Mutex mutex_;
+  OutputFile file_ VCAP_GUARDED_BY(mutex_);
+  /// Writes to file_; made for the first picture.
+  std::optional<ClipWriter> clip_ VCAP_GUARDED_BY(mutex_);
+  cv::Size size_ VCAP_GUARDED_BY(mutex_);
+  cv::Mat last_ VCAP_GUARDED_BY(mutex_);  ///< as it was written
+  bool warned_ VCAP_GUARDED_BY(mutex_) = false;
+  bool closed_ VCAP_GUARDED_BY(mutex_) = false;
+  bool broken_ VCAP_GUARDED_BY(mutex_) = false;
+  bool losses_allowed_ VCAP_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
 #include "sources/discontinuities.hpp"
 #include "vcap/base/error.hpp"
 
@@ -32,7 +31,7 @@ class FrameFeed::Queue {
   std::string name() const { return "frame feed " + quote(settings_.name); }
 
   void take_source() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(has_source_, true))
       throw InvalidArgument(ErrorCode::invalid_argument,
                             name() + " has a stream already; make a feed for each stream");
@@ -46,8 +45,11 @@ class FrameFeed::Queue {
                                                      : "pixels of a type other than CV_8UC3") +
                                 "; frames are height × width × 3, 8 bit, BGR");
     const auto now = std::chrono::steady_clock::now();
-    std::unique_lock lock(mutex_);
-    if (waits) room_.wait(lock, [this] { return over_ || frames_.size() < settings_.capacity; });
+    MutexLock lock(mutex_);
+    if (waits)
+      room_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) {
+        return over_ || frames_.size() < settings_.capacity;
+      });
     if (over_) return false;
     frame.pts = pts ? checked(*pts) : time_of(now);
     frame.index = next_index_++;
@@ -68,8 +70,8 @@ class FrameFeed::Queue {
 
   /// `nullopt` after interrupt(), or after end() when all frames are read.
   std::optional<Frame> pop() {
-    std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [this] { return over_ || !frames_.empty(); });
+    MutexLock lock(mutex_);
+    arrived_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return over_ || !frames_.empty(); });
     if (frames_.empty()) return {};
     Frame frame = std::move(frames_.front());
     frames_.pop_front();
@@ -78,7 +80,7 @@ class FrameFeed::Queue {
   }
 
   void end() noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     over_ = true;
     arrived_.notify_all();
     room_.notify_all();
@@ -87,18 +89,19 @@ class FrameFeed::Queue {
   /// Ends the feed and drops the frames that wait to be read.
   void interrupt() noexcept {
     end();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     frames_.clear();
   }
 
  private:
-  std::chrono::nanoseconds time_of(std::chrono::steady_clock::time_point now) {
+  std::chrono::nanoseconds time_of(std::chrono::steady_clock::time_point now)
+      VCAP_REQUIRES(mutex_) {
     if (!first_at_) first_at_ = now;
     return std::max(last_pts_ + std::chrono::nanoseconds(1),
                     std::chrono::nanoseconds(now - *first_at_));
   }
 
-  std::chrono::nanoseconds checked(std::chrono::nanoseconds pts) const {
+  std::chrono::nanoseconds checked(std::chrono::nanoseconds pts) const VCAP_REQUIRES(mutex_) {
     if (pts <= last_pts_)
       throw InvalidArgument(ErrorCode::invalid_argument,
                             name() + " was given a frame at " + std::to_string(pts.count()) +
@@ -108,16 +111,17 @@ class FrameFeed::Queue {
   }
 
   const Settings settings_;
-  std::mutex mutex_;  ///< guards the members below
-  std::condition_variable arrived_;
-  std::condition_variable room_;
-  std::deque<Frame> frames_;
-  std::optional<std::chrono::steady_clock::time_point> first_at_;
-  std::chrono::nanoseconds last_pts_{-1};
-  std::int64_t next_index_ = 0;
-  Discontinuities refused_{};  ///< of frames refused since the last accepted one
-  bool has_source_ = false;
-  bool over_ = false;
+  Mutex mutex_;
+  CondVar arrived_;
+  CondVar room_;
+  std::deque<Frame> frames_ VCAP_GUARDED_BY(mutex_);
+  std::optional<std::chrono::steady_clock::time_point> first_at_ VCAP_GUARDED_BY(mutex_);
+  std::chrono::nanoseconds last_pts_ VCAP_GUARDED_BY(mutex_){-1};
+  std::int64_t next_index_ VCAP_GUARDED_BY(mutex_) = 0;
+  /// Of frames refused since the last accepted one.
+  Discontinuities refused_ VCAP_GUARDED_BY(mutex_){};
+  bool has_source_ VCAP_GUARDED_BY(mutex_) = false;
+  bool over_ VCAP_GUARDED_BY(mutex_) = false;
 };
 
 /// The stream's side of the queue.

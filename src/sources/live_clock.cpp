@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sources/live_clock.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <random>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap {
 namespace {
@@ -12,10 +12,10 @@ class MachineClock final : public LiveClock {
  public:
   std::chrono::steady_clock::time_point now() override { return std::chrono::steady_clock::now(); }
   void wait(std::chrono::nanoseconds time, const std::stop_token& stop) override {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_for(lock, stop, time, [] { return false; });
+    Mutex mutex;
+    StoppableCondVar never;
+    const MutexLock lock(mutex);
+    never.wait_for(mutex, stop, time, [] { return false; });
   }
   double chance() override { return std::uniform_real_distribution<double>(0, 1)(random_); }
 

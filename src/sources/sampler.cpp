@@ -54,6 +54,7 @@ std::vector<RowRange> to_ranges(const std::vector<std::int64_t>& rows) {
     refuse_sampler("the row " + std::to_string(rows.back()) +
                    " to gather is beyond the end of every sequence");
   std::vector<RowRange> ranges;
+  ranges.reserve(rows.size());
   for (const std::int64_t row : rows) ranges.push_back({row, row + 1});
   return ranges;
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/thread_annotations.hpp"
 #include "vcap/sources/source.hpp"
 
 namespace vcap {
@@ -20,30 +19,30 @@ class SliceGate {
   explicit SliceGate(std::size_t room) : room_(room) {}
 
   void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_ < room_ || open_; });
+    MutexLock lock(mutex_);
+    changed_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return waiting_ < room_ || open_; });
   }
   void add() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++waiting_;
   }
   void take() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (--waiting_ < room_) changed_.notify_all();
   }
   /// Opens the gate permanently.
   void open() noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     open_ = true;
     changed_.notify_all();
   }
 
  private:
   const std::size_t room_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t waiting_ = 0;
-  bool open_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::size_t waiting_ VCAP_GUARDED_BY(mutex_) = 0;
+  bool open_ VCAP_GUARDED_BY(mutex_) = false;
 };
 
 /// A slice's frames, as its stream sees them. If it begins a group, indexes count from there.

@@ -63,6 +63,7 @@ std::size_t records_kept(const StreamConfig& config, bool keeps_pixels, std::siz
 std::vector<Slice> slices_of(const SliceNeeds& needs, const std::vector<Rows>& parts,
                              const SlicedStream::Plan& plan) {
   std::vector<Slice> slices;
+  slices.reserve(parts.size());
   for (const Rows& part : parts) slices.push_back(needs.slice(part, plan.frames, plan.nulls));
   return slices;
 }

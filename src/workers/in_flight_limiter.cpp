@@ -7,7 +7,7 @@ namespace vcap {
 
 bool InFlightLimiter::try_take() {
   if (!bounded_) return true;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_ == 0 || !waiting_.empty()) return false;
   --free_;
   return true;
@@ -15,7 +15,7 @@ bool InFlightLimiter::try_take() {
 
 bool InFlightLimiter::wait(Waiter& waiter) {
   if (!bounded_) return true;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (waiter.released_) return false;
   if (free_ > 0 && waiting_.empty()) {
     --free_;
@@ -23,27 +23,27 @@ bool InFlightLimiter::wait(Waiter& waiter) {
   }
   waiter.granted_ = false;
   waiting_.push_back(&waiter);
-  waiter.woken_.wait(lock, [&waiter] { return waiter.granted_ || waiter.released_; });
+  waiter.woken_.wait(mutex_, [&waiter] { return waiter.granted_ || waiter.released_; });
   if (!waiter.granted_) std::erase(waiting_, &waiter);
   return waiter.granted_;
 }
 
 void InFlightLimiter::release(Waiter& waiter) {
   if (!bounded_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiter.released_ = true;
   waiter.woken_.notify_all();
 }
 
 void InFlightLimiter::reset(Waiter& waiter) {
   if (!bounded_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiter.released_ = false;
 }
 
 void InFlightLimiter::give_back(std::size_t slots) {
   if (!bounded_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_ += slots;
   while (free_ > 0 && !waiting_.empty()) {
     Waiter& next = *waiting_.front();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap {
 
@@ -18,7 +18,8 @@ class InFlightLimiter {
   class Waiter {
    private:
     friend class InFlightLimiter;
-    std::condition_variable woken_;
+    CondVar woken_;
+    // Guarded by the limiter's mutex.
     bool granted_ = false;
     bool released_ = false;
   };
@@ -38,9 +39,9 @@ class InFlightLimiter {
 
  private:
   const bool bounded_;
-  std::mutex mutex_;
-  std::size_t free_;
-  std::deque<Waiter*> waiting_;
+  Mutex mutex_;
+  std::size_t free_ VCAP_GUARDED_BY(mutex_);
+  std::deque<Waiter*> waiting_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

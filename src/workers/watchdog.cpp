@@ -5,7 +5,7 @@ namespace vcap {
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
     changed_.notify_all();
   }
@@ -15,7 +15,7 @@ Watchdog::~Watchdog() {
 Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> overdue) {
   const time_point now = clock_->now();
   const time_point deadline = limit < time_point::max() - now ? now + limit : time_point::max();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   const Watch::Key key{deadline, next_++};
   watches_.emplace(key, std::move(overdue));
@@ -25,7 +25,7 @@ Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> ove
 
 void Watchdog::forget(const Watch::Key& key) noexcept {
   std::function<void()> dropped;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = watches_.find(key); found != watches_.end()) {
     dropped = std::move(found->second);
     watches_.erase(found);
@@ -33,18 +33,18 @@ void Watchdog::forget(const Watch::Key& key) noexcept {
 }
 
 void Watchdog::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!closed_) {
     if (watches_.empty()) {
       wakes_at_ = time_point::max();
-      changed_.wait(lock);
+      changed_.wait(mutex_);
       continue;
     }
     const auto first = watches_.begin();
     const time_point deadline = first->first.first;
     if (clock_->now() < deadline) {
       wakes_at_ = deadline;
-      clock_->wait_until(changed_, lock, deadline);
+      changed_.wait_until(*clock_, mutex_, deadline);
       continue;
     }
     const std::function<void()> overdue = std::move(watches_.extract(first).mapped());

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/thread_annotations.hpp"
 #include "vcap/base/clock.hpp"
 
 namespace vcap {
@@ -27,11 +26,12 @@ class Watchdog {
   class Watch {
    public:
     Watch() = default;
-    Watch(Watch&& other) noexcept : dog_(std::exchange(other.dog_, nullptr)), key_(other.key_) {}
+    Watch(Watch&& other) noexcept
+        : dog_(std::exchange(other.dog_, nullptr)), key_(std::move(other.key_)) {}
     Watch& operator=(Watch&& other) noexcept {
       end();
       dog_ = std::exchange(other.dog_, nullptr);
-      key_ = other.key_;
+      key_ = std::move(other.key_);
       return *this;
     }
     ~Watch() { end(); }
@@ -54,20 +54,20 @@ class Watchdog {
 
   /// Calls `overdue` if the watch has not ended after `limit`. It must not throw. [watchdog's
   /// thread]
-  Watch watch(Clock::duration limit, std::function<void()> overdue);
+  Watch watch(Clock::duration limit, std::function<void()> overdue) VCAP_EXCLUDES(mutex_);
 
  private:
-  void forget(const Watch::Key& key) noexcept;
-  void run();
+  void forget(const Watch::Key& key) noexcept VCAP_EXCLUDES(mutex_);
+  void run() VCAP_EXCLUDES(mutex_);
 
   const std::shared_ptr<Clock> clock_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<Watch::Key, std::function<void()>> watches_;
-  std::uint64_t next_ = 0;
-  time_point wakes_at_ = time_point::max();
-  bool closed_ = false;
-  std::thread thread_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<Watch::Key, std::function<void()>> watches_ VCAP_GUARDED_BY(mutex_);
+  std::uint64_t next_ VCAP_GUARDED_BY(mutex_) = 0;
+  time_point wakes_at_ VCAP_GUARDED_BY(mutex_) = time_point::max();
+  bool closed_ VCAP_GUARDED_BY(mutex_) = false;
+  std::thread thread_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

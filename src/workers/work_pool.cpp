@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "base/adaptive_lock.hpp"
+#include "base/relax.hpp"
+#include "base/thread_annotations.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap {
@@ -24,26 +23,29 @@ thread_local std::uint64_t current_worker = 0;
 struct WorkPool::Core : std::enable_shared_from_this<Core> {
   explicit Core(std::size_t most) : limit(std::max<std::size_t>(most, 1)) {}
 
-  void start_worker();
-  void start_worker_where_needed();
-  void add(std::shared_ptr<Lane> lane);
-  bool wants_to_wake();
-  void spin(std::unique_lock<std::mutex>& lock);
-  void hand_over(std::unique_lock<std::mutex>& lock);
-  void run(std::uint64_t worker);
+  void start_worker() VCAP_REQUIRES(mutex);
+  void start_worker_where_needed() VCAP_REQUIRES(mutex);
+  void add(std::shared_ptr<Lane> lane) VCAP_REQUIRES(mutex);
+  bool wants_to_wake() VCAP_REQUIRES(mutex);
+  void spin() VCAP_REQUIRES(mutex);
+  void run(std::uint64_t worker) VCAP_EXCLUDES(mutex);
 
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<std::shared_ptr<Lane>> ready;  ///< lanes with waiting work, each once
-  std::atomic<std::size_t> waiting = 0;     ///< pieces in all lanes; changed under the lock
-  std::size_t idle = 0;                     ///< threads that wait for work or are being started
-  bool spinning = false;                    ///< one of them does not sleep yet
-  std::size_t limit;
-  bool waking = false;   ///< a worker was woken or started, and does not run yet
-  bool unheard = false;  ///< there may be work for which no worker was woken
-  bool closed = false;
-  std::uint64_t last_worker = 0;
-  std::map<std::uint64_t, std::thread> threads;
+  Mutex mutex;
+  CondVar wake;
+  /// Lanes with waiting work, each once.
+  std::deque<std::shared_ptr<Lane>> ready VCAP_GUARDED_BY(mutex);
+  std::atomic<std::size_t> waiting = 0;  ///< pieces in all lanes; changed with `mutex` held
+  /// Threads that wait for work or are being started.
+  std::size_t idle VCAP_GUARDED_BY(mutex) = 0;
+  bool spinning VCAP_GUARDED_BY(mutex) = false;  ///< one of them does not sleep yet
+  std::size_t limit VCAP_GUARDED_BY(mutex);
+  /// A worker was woken or started, and does not run yet.
+  bool waking VCAP_GUARDED_BY(mutex) = false;
+  /// There may be work for which no worker was woken.
+  bool unheard VCAP_GUARDED_BY(mutex) = false;
+  bool closed VCAP_GUARDED_BY(mutex) = false;
+  std::uint64_t last_worker VCAP_GUARDED_BY(mutex) = 0;
+  std::map<std::uint64_t, std::thread> threads VCAP_GUARDED_BY(mutex);
 };
 
 Lane::~Lane() = default;
@@ -54,6 +56,7 @@ void WorkPool::Core::start_worker() {
   ++idle;
 }
 
+/// Temporarily releases the lock if the system gives no thread.
 void WorkPool::Core::start_worker_where_needed() {
   if (idle >= waiting || threads.size() >= limit || closed) return;
   try {
@@ -61,8 +64,10 @@ void WorkPool::Core::start_worker_where_needed() {
   } catch (const std::system_error& error) {
     // The threads that run do the work. Asking again at each frame would not help.
     limit = std::max<std::size_t>(threads.size(), 1);
-    log(LogLevel::warning, "frame workers: the system allows only " + std::to_string(limit) +
-                               " threads (" + error.what() + ")");
+    const std::string refusal = "frame workers: the system allows only " + std::to_string(limit) +
+                                " threads (" + error.what() + ")";
+    const MutexUnlock released(mutex);  // the host's log hook may ask the pipeline
+    log(LogLevel::warning, refusal);
   }
 }
 
@@ -84,33 +89,26 @@ bool WorkPool::Core::wants_to_wake() {
 
 /// Waits for work for some two microseconds without sleeping, because to sleep and be woken costs
 /// more. Only one worker does so at a time. Temporarily releases the lock.
-void WorkPool::Core::spin(std::unique_lock<std::mutex>& lock) {
+void WorkPool::Core::spin() {
   constexpr int kTries = 50;
   if (spinning) return;
   spinning = true;
-  lock.unlock();
-  for (int i = 0; i < kTries && waiting.load(std::memory_order_relaxed) == 0; ++i) relax();
-  lock = adaptive_lock(mutex);
+  {
+    const MutexUnlock released(mutex, kAdaptive);
+    for (int i = 0; i < kTries && waiting.load(std::memory_order_relaxed) == 0; ++i) relax();
+  }
   spinning = false;
-}
-
-/// For a worker that ends: lets others take what it has posted before its return. Releases the
-/// lock.
-void WorkPool::Core::hand_over(std::unique_lock<std::mutex>& lock) {
-  const bool wakes = unheard && wants_to_wake();
-  lock.unlock();
-  if (wakes) wake.notify_one();
 }
 
 void WorkPool::Core::run(std::uint64_t worker) {
   current_worker = worker;
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   for (bool comes = true;; comes = false) {
-    if (!closed && waiting == 0) spin(lock);
+    if (!closed && waiting == 0) spin();
     while (!closed && waiting == 0) {
       comes = true;
       waking = false;
-      wake.wait(lock);
+      wake.wait(mutex);
     }
     if (closed) return;
     --idle;
@@ -126,15 +124,19 @@ void WorkPool::Core::run(std::uint64_t worker) {
     if (wakes) wake.notify_one();
     lane->run_one();
     lane.reset();
-    lock = adaptive_lock(mutex);
-    if (!threads.contains(worker)) return hand_over(lock);  // it was replaced
+    lock.lock(kAdaptive);
+    if (!threads.contains(worker)) break;  // it was replaced
     ++idle;
   }
+  // Lets others take what it has posted before its return.
+  const bool wakes = unheard && wants_to_wake();
+  lock.unlock();
+  if (wakes) wake.notify_one();
 }
 
 WorkPool::WorkPool(std::size_t limit) : core_(std::make_shared<Core>(limit)) {
   // Starts the first thread here, where the caller learns if the system gives none.
-  const std::lock_guard lock(core_->mutex);
+  const MutexLock lock(core_->mutex);
   core_->start_worker();
 }
 
@@ -142,7 +144,7 @@ WorkPool::~WorkPool() {
   std::map<std::uint64_t, std::thread> threads;
   std::deque<std::shared_ptr<Lane>> dropped;
   {
-    const std::lock_guard lock(core_->mutex);
+    const MutexLock lock(core_->mutex);
     core_->closed = true;
     threads.swap(core_->threads);
     dropped.swap(core_->ready);
@@ -156,7 +158,7 @@ void WorkPool::post(std::shared_ptr<Lane> lane) {
   const std::shared_ptr<Core> core = core_;
   bool wakes = false;
   {
-    const std::unique_lock lock = adaptive_lock(core->mutex);
+    const MutexLock lock(core->mutex, kAdaptive);
     core->add(std::move(lane));
     wakes = core->wants_to_wake();
   }
@@ -164,30 +166,30 @@ void WorkPool::post(std::shared_ptr<Lane> lane) {
 }
 
 void WorkPool::post_before_return(std::shared_ptr<Lane> lane) {
-  const std::unique_lock lock = adaptive_lock(core_->mutex);
+  const MutexLock lock(core_->mutex, kAdaptive);
   core_->add(std::move(lane));
   core_->unheard = true;
 }
 
 void WorkPool::raise_limit(std::size_t limit) {
-  const std::lock_guard lock(core_->mutex);
+  const MutexLock lock(core_->mutex);
   core_->limit = std::max(core_->limit, limit);
 }
 
 std::size_t WorkPool::limit() const {
-  const std::lock_guard lock(core_->mutex);
+  const MutexLock lock(core_->mutex);
   return core_->limit;
 }
 
 std::size_t WorkPool::threads() const {
-  const std::lock_guard lock(core_->mutex);
+  const MutexLock lock(core_->mutex);
   return core_->threads.size();
 }
 
 std::uint64_t WorkPool::current() noexcept { return current_worker; }
 
 void WorkPool::replace(std::uint64_t worker) {
-  const std::lock_guard lock(core_->mutex);
+  const MutexLock lock(core_->mutex);
   const auto found = core_->threads.find(worker);
   if (found == core_->threads.end()) return;
   found->second.detach();

@@ -120,5 +120,55 @@ TEST(CondVar, WaitsByTheClockThatItIsGiven) {
   EXPECT_GE(clock.now(), end);
 }
 
+TEST(CondVar, ByTheMachinesTimeHoldsTheMutexAfterAWait) {
+  Mutex mutex;
+  CondVar never;
+  const Clock::time_point end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+  MutexLock lock(mutex);
+  while (std::chrono::steady_clock::now() < end) never.wait_until(mutex, end);
+  EXPECT_FALSE(is_free(mutex));
+}
+
+TEST(CondVar, WaitsForAPredicateNoLongerThanItIsTold) {
+  Mutex mutex;
+  CondVar never;
+  MutexLock lock(mutex);
+  EXPECT_TRUE(never.wait_for(mutex, std::chrono::hours(1), [] { return true; }));
+  EXPECT_FALSE(never.wait_for(mutex, std::chrono::milliseconds(1), [] { return false; }));
+  EXPECT_FALSE(is_free(mutex));
+}
+
+TEST(StoppableCondVar, WaitsUntilItsPredicateHolds) {
+  Mutex mutex;
+  StoppableCondVar changed;
+  bool ready = false;
+  std::stop_source never;
+  MutexLock lock(mutex);
+  const auto other = std::async(std::launch::async, [&] {
+    const MutexLock inner(mutex);  // the wait has released it
+    ready = true;
+    changed.notify_all();
+  });
+  EXPECT_TRUE(changed.wait(mutex, never.get_token(), [&] { return ready; }));
+  EXPECT_FALSE(is_free(mutex));
+  lock.unlock();  // before `other` is destroyed, which waits for the thread
+}
+
+TEST(StoppableCondVar, EndsItsWaitsWhenAStopIsRequested) {
+  Mutex mutex;
+  StoppableCondVar never;
+  std::stop_source stop;
+  MutexLock lock(mutex);
+  const auto other = std::async(std::launch::async, [&] {
+    const MutexLock inner(mutex);  // the wait has released it
+    stop.request_stop();
+  });
+  EXPECT_FALSE(never.wait(mutex, stop.get_token(), [] { return false; }));
+  EXPECT_FALSE(
+      never.wait_for(mutex, stop.get_token(), std::chrono::hours(1), [] { return false; }));
+  EXPECT_FALSE(is_free(mutex));
+  lock.unlock();  // before `other` is destroyed, which waits for the thread
+}
+
 }  // namespace
 }  // namespace vcap

@@ -187,6 +187,24 @@ TEST(AnnotatedVideo, FitsFramesOfAnotherSizeAndWarnsOnce) {
   EXPECT_NEAR(image.at<cv::Vec3b>(4, 32)[0], 0, 8) << "black above it";
 }
 
+TEST(AnnotatedVideo, MayBeUsedByTheLogHookThatItWarns) {
+  const TemporaryFolder folder;
+  const auto fitting = make_annotated_video_sink(folder / "a.avi", 10);
+  const auto empty = make_annotated_video_sink(folder / "b.avi", 10);
+  int warnings = 0;
+  set_log_hook([&](LogLevel level, std::string_view) {
+    if (level < LogLevel::warning) return;
+    ++warnings;
+    fitting->allow_losses();
+    empty->allow_losses();
+  });
+  fitting->write(record(0, {64, 48}));
+  fitting->write(record(1, {100, 20}));
+  empty->close();
+  set_log_hook({});
+  EXPECT_EQ(warnings, 2);
+}
+
 TEST(AnnotatedVideo, LeavesNoFileIfItIsNotClosedOrHadNoFrame) {
   const TemporaryFolder folder;
   make_annotated_video_sink(folder / "a.mp4", 10)->write(record(0));

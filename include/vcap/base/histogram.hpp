@@ -41,7 +41,7 @@ class VCAP_EXPORT Histogram {
 
   /// The bucket's index, 0 to bucket_count() - 1, for callers that keep their own counts.
   static std::size_t bucket_of(std::uint64_t number) noexcept;
-  static constexpr std::size_t bucket_count() noexcept { return 60 * 32; }
+  static constexpr std::size_t bucket_count() noexcept { return std::size_t{60} * 32; }
   void add_to_bucket(std::size_t bucket, std::uint64_t times);
 
  private:

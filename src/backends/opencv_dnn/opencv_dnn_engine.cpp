@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
 #include <opencv2/core/utility.hpp>
@@ -11,6 +10,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "backends/onnx/onnx_header.hpp"
+#include "base/thread_annotations.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -211,11 +211,11 @@ class Request final : public InferenceRequest {
  public:
   /// `outputs`: the names of the model's outputs, in its order. If empty, the outputs are those
   /// that no layer of the model uses.
-  Request(std::string name, cv::dnn::Net net, const PictureInput& input, cv::Size size,
+  Request(std::string name, const cv::dnn::Net& net, const PictureInput& input, cv::Size size,
           const Shapes& shapes, const std::vector<std::string>& outputs,
           const std::map<std::string, std::vector<float>>& constants)
       : name_(std::move(name)),
-        net_(std::move(net)),
+        net_(net),
         names_(outputs.empty() ? net_.getUnconnectedOutLayersNames()
                                : std::vector<cv::String>(outputs.begin(), outputs.end())),
         input_name_(input.name),
@@ -314,7 +314,7 @@ class Model final : public CompiledModel {
   bool runs_on_host() const override { return true; }
   std::unique_ptr<InferenceRequest> make_request() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (auto first = std::exchange(first_, nullptr)) return first;
     }
     return make();
@@ -361,8 +361,8 @@ class Model final : public CompiledModel {
   Shapes shapes_{};
   std::vector<std::string> outputs_{};
   const std::map<std::string, std::vector<float>> constants_;
-  std::mutex mutex_;
-  std::unique_ptr<Request> first_;
+  Mutex mutex_;
+  std::unique_ptr<Request> first_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace

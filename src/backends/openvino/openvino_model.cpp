@@ -124,7 +124,7 @@ bool is_channels_last(const ov::Output<ov::Node>& port, const ov::PartialShape& 
 ov::PartialShape fixed_shape(const ov::PartialShape& shape, bool channels_last,
                              const std::string& file, std::optional<cv::Size> size,
                              const PictureInput& input) {
-  const std::size_t height = channels_last ? 1 : 2, channel = channels_last ? 3 : 1;
+  const std::ptrdiff_t height = channels_last ? 1 : 2, channel = channels_last ? 3 : 1;
   const std::int64_t channels = input.colors == PictureInput::Colors::gray ? 1 : 3;
   if (!shape[channel].compatible(ov::Dimension(channels)))
     refuse(ErrorCode::model_input, file,
@@ -172,8 +172,9 @@ void fix_shapes(const Model& model, const std::string& file, std::size_t picture
     ov::PartialShape fixed = ports[i].get_partial_shape();
     std::int64_t rest = static_cast<std::int64_t>(values->second.size());
     if (fixed.rank().is_dynamic()) fixed = {rest};
-    for (std::size_t d = 0; d < fixed.size(); ++d)
-      if (fixed[d].is_dynamic()) fixed[d] = d + 1 == fixed.size() ? rest : 1;
+    const auto last = static_cast<std::ptrdiff_t>(fixed.size()) - 1;
+    for (std::ptrdiff_t d = 0; d <= last; ++d)
+      if (fixed[d].is_dynamic()) fixed[d] = d == last ? rest : 1;
     if (ov::shape_size(fixed.to_shape()) != values->second.size())
       refuse(ErrorCode::model_input, file,
              "input " + name + " has the shape " + fixed.to_string() +

@@ -317,6 +317,7 @@ class DirectoryReader {
 
   void check_layout(const std::vector<ArchiveEntry>& entries, std::uint64_t directory) const {
     std::vector<const ArchiveEntry*> order;
+    order.reserve(entries.size());
     for (const ArchiveEntry& entry : entries) order.push_back(&entry);
     std::sort(order.begin(), order.end(), [](const ArchiveEntry* a, const ArchiveEntry* b) {
       return a->header_offset < b->header_offset;

@@ -11,10 +11,11 @@
 #include <array>
 #include <cerrno>
 #include <map>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
+#include "base/other_mutexes.hpp"
+#include "base/thread_annotations.hpp"
 #include "files/digest.hpp"
 #include "files/file_descriptor.hpp"
 #include "files/mapped_file.hpp"
@@ -81,7 +82,7 @@ class Table {
   void* handle_of(const PluginLibrary& library) {
     // Held while loading, since the dynamic linker loads only one at a time anyway. Recursive,
     // since a library's constructor may load a capsule.
-    const std::lock_guard lock(mutex_);
+    const ExclusiveLock lock(mutex_);
     if (const auto found = handles_.find(library.sha256); found != handles_.end())
       return found->second;
     // Allocates the table entry first: a library that is loaded but not in the table would be
@@ -94,7 +95,7 @@ class Table {
   }
 
  private:
-  void* load(const PluginLibrary& library) {
+  void* load(const PluginLibrary& library) VCAP_REQUIRES(mutex_) {
     FileDescriptor file = make_sealed_copy(library);
     const std::string path = path_of(file.get());
     {
@@ -128,8 +129,8 @@ class Table {
     return handle;
   }
 
-  std::recursive_mutex mutex_;
-  std::map<std::string, void*> handles_;
+  RecursiveMutex mutex_;
+  std::map<std::string, void*> handles_ VCAP_GUARDED_BY(mutex_);
 };
 
 Table& table() {

@@ -9,11 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "base/thread_annotations.hpp"
 #include "capsule/resource_check.hpp"
 #include "files/digest.hpp"
 #include "files/output_file.hpp"
@@ -82,17 +82,17 @@ class CheckedFiles {
             number(status.st_ctim.tv_nsec)};
   }
   bool contains(const Identity& identity, const std::string& sha256) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return checked_.contains({identity, sha256});
   }
   void add(const Identity& identity, const std::string& sha256) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     checked_.insert({identity, sha256});
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::set<std::pair<Identity, std::string>> checked_;
+  mutable Mutex mutex_;
+  std::set<std::pair<Identity, std::string>> checked_ VCAP_GUARDED_BY(mutex_);
 };
 
 /// The fault of the content; empty if there is none.

@@ -17,7 +17,7 @@ std::filesystem::path default_cache(const EnvironmentVariable& variable) {
     const char* const text = variable(name);
     return std::filesystem::path(text == nullptr ? "" : text);
   };
-  if (const auto cache = value("VCAP_CACHE"); !cache.empty()) return cache;
+  if (auto cache = value("VCAP_CACHE"); !cache.empty()) return cache;
   // The specification of XDG_CACHE_HOME requires that relative paths are ignored.
   if (const auto caches = value("XDG_CACHE_HOME"); caches.is_absolute()) return caches / "vcap";
   if (const auto home = value("HOME"); home.is_absolute()) return home / ".cache/vcap";

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <future>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
+
+#include "base/thread_annotations.hpp"
 
 namespace vcap {
 
@@ -20,7 +21,7 @@ class SingleFlight {
     std::promise<Result> promise;
     std::shared_future<Result> result;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       if (const auto flight = flights_.find(key); flight != flights_.end()) {
         ++flight->second.waiting;
         result = flight->second.result;
@@ -35,14 +36,14 @@ class SingleFlight {
     } catch (...) {
       promise.set_exception(std::current_exception());
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     flights_.erase(key);
     return result.get();
   }
 
   /// The number of callers that wait for work that another one runs.
   std::size_t waiting(const std::string& key) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto flight = flights_.find(key);
     return flight == flights_.end() ? 0 : flight->second.waiting;
   }
@@ -53,8 +54,8 @@ class SingleFlight {
     std::size_t waiting = 0;
   };
 
-  mutable std::mutex mutex_;
-  std::map<std::string, Flight> flights_;
+  mutable Mutex mutex_;
+  std::map<std::string, Flight> flights_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

@@ -284,7 +284,7 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
   }
 
   static void fail_unanswered(std::span<detail::BatchSlice> batch,
-                              std::exception_ptr why) noexcept {
+                              const std::exception_ptr& why) noexcept {
     for (detail::BatchSlice& slice : batch)
       for (std::size_t i = slice.begin; i < slice.end; ++i)
         if (!typed(slice).outputs[i]) slice.fail(i, why);
