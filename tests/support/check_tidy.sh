@@ -47,13 +47,14 @@ done | sort -rn | cut -d ' ' -f 2-)
 
 # Sources do not include sources, but units do.
 tidy() {
-  local findings status=0
+  local findings sources status=0
   findings=$(clang-tidy -p build/tidy --quiet --checks=-bugprone-suspicious-include "$1" 2>&1) || status=$?
   [ "$status" -eq 0 ] || printf '%s\n' "$findings" | sed '/^[0-9]* warnings\{0,1\} .*generated\.$/d'
-  echo "checked $(sources_of "$1" | wc -l) sources, $(sources_of "$1" | head -n 1) and so on"
+  mapfile -t sources < <(sources_of "$1")
+  echo "checked ${sources[0]} and $((${#sources[@]} - 1)) more"
   return "$status"
 }
 export -f tidy sources_of
 check_all() { printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'tidy "$1"' tidy; }
 with_ticks "checking" check_all || { echo "clang-tidy found what stands above" >&2; exit 1; }
-echo "$(for unit in "${units[@]}"; do sources_of "$unit"; done | wc -l) sources are tidy, with their headers ($SECONDS s)"
+echo "$(for unit in "${units[@]}"; do sources_of "$unit"; done | sort -u | wc -l) sources are tidy, with their headers ($SECONDS s)"
