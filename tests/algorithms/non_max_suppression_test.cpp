@@ -239,7 +239,7 @@ TEST(NonMaxSuppression, RefusesAWrongNumberOfScores) {
 TEST(NonMaxSuppression, RefusesAScoreThatIsNotANumber) {
   const std::vector scores = {0.5, std::numeric_limits<double>::quiet_NaN(), 0.6};
   const auto call = [&] { non_max_suppression(kThree, scores, 0.5); };
-  EXPECT_THAT(message_of(ErrorCode::invalid_argument, call), HasSubstr("score 1 is not a number"));
+  EXPECT_THAT(message_of(ErrorCode::invalid_argument, call), HasSubstr("score 1 is NaN"));
 }
 
 TEST(NonMaxSuppression, RefusesAnOverlapOutsideZeroToOne) {

@@ -196,7 +196,7 @@ TEST(BlazeReader, RefusesOtherShapes) {
   MadeOutputs full({128, 128});
   full.fill("regressors", {1, 2304, 16}, 0).fill("classificators", {1, 2304, 1}, 0);
   expect_refused(reader, full,
-                 AllOf(HasSubstr("BlazeReader: output \"regressors\" has the shape [1,2304,16], "
+                 AllOf(HasSubstr("BlazeReader: output \"regressors\" has the shape [1,2304,16]; "
                                  "expected is [1,896,16]"),
                        HasSubstr("set anchors and keypoints to the model's")));
   MadeOutputs scores({128, 128});

@@ -76,7 +76,7 @@ TEST(CenterfaceReader, RefusesOtherShapesAndSettings) {
   exchanged.fill("537", {1, 1, 3, 4}, 0).fill("538", {1, 2, 3, 4}, 0);
   exchanged.fill("540", {1, 10, 3, 4}, 0).fill("539", {1, 2, 3, 4}, 0);
   expect_refused(CenterfaceReader(CenterfaceSettings{}), exchanged,
-                 AllOf(HasSubstr("CenterfaceReader: output \"540\" has the shape [1,10,3,4], "
+                 AllOf(HasSubstr("CenterfaceReader: output \"540\" has the shape [1,10,3,4]; "
                                  "expected is [1,2,3,4] as the heat map has"),
                        HasSubstr("name the model's outputs")));
   MadeOutputs batch({16, 12});

@@ -115,7 +115,7 @@ TEST(ClassificationReader, GivesNoAttributeForAHeadWithoutLabels) {
 TEST(ClassificationReader, RefusesAWrongNumberOfLabels) {
   const ClassificationReader reader({colour(Activation::softmax)});
   expect_refused(reader, scores({1, 2, 3, 4}),
-                 AllOf(HasSubstr("ClassificationReader: output \"scores\" has the shape [1,4], "
+                 AllOf(HasSubstr("ClassificationReader: output \"scores\" has the shape [1,4]; "
                                  "expected is [1,3] for the labels of head \"color\""),
                        HasSubstr("give the list of labels that the model was trained with")));
   expect_refused(reader, scores({}), HasSubstr("expected is [1,3]"));

@@ -44,10 +44,11 @@ TEST(EncodingReader, GivesNothingForBadNumbersOrAVectorWithoutLength) {
 }
 
 TEST(EncodingReader, RefusesOtherShapes) {
-  expect_refused(EncodingReader({.length = 512}), vector_output({1, 2}, {1, 2}),
-                 AllOf(HasSubstr("EncodingReader: output \"embedding\" has the shape [1,2], wanted "
-                                 "is [1,512]"),
-                       HasSubstr("set output and length")));
+  expect_refused(
+      EncodingReader({.length = 512}), vector_output({1, 2}, {1, 2}),
+      AllOf(HasSubstr("EncodingReader: output \"embedding\" has the shape [1,2]; expected "
+                      "is [1,512]"),
+            HasSubstr("set output and length")));
   expect_refused(EncodingReader(EncodingSettings{}), vector_output({2, 2}, {1, 2, 3, 4}),
                  HasSubstr("expected is [1,N]"));
   expect_refused(EncodingReader(EncodingSettings{}), vector_output({1, 0}, {}),

@@ -159,10 +159,11 @@ TEST(LandmarkReader, RefusesOtherShapes) {
   MadeOutputs outputs({9, 9});
   outputs.fill("points", {1, 1434}, 0).fill("flag", {1, 2}, 0);
   const LandmarkSettings settings{.names = names(468), .values = 3};
-  expect_refused(LandmarkReader(settings), outputs,
-                 AllOf(HasSubstr("LandmarkReader: output \"points\" has the shape [1,1434], wanted "
-                                 "is [1,1404] or [1,468,3] for 468 points"),
-                       HasSubstr("set names and values to the model's")));
+  expect_refused(
+      LandmarkReader(settings), outputs,
+      AllOf(HasSubstr("LandmarkReader: output \"points\" has the shape [1,1434]; expected "
+                      "is [1,1404] or [1,468,3] for 468 points"),
+            HasSubstr("set names and values to the model's")));
   expect_refused(
       LandmarkReader({.names = names(478), .values = 3, .flag = CertaintyOutput{{"", 1}}}), outputs,
       HasSubstr("output \"flag\" has the shape [1,2]; expected is [1,1]"));

@@ -142,10 +142,11 @@ TEST(TfDetectionReader, RefusesInconsistentOutputs) {
       .fill("b", {1, 3, 4}, 0)
       .fill("c", {1, 3}, 0)
       .fill("n", {1}, 0);
-  expect_refused(reader, exchanged,
-                 AllOf(HasSubstr("TfDetectionReader: output \"scores\" has the shape [1,3], wanted "
-                                 "is [1,N,4]"),
-                       HasSubstr("name the model's outputs")));
+  expect_refused(
+      reader, exchanged,
+      AllOf(HasSubstr("TfDetectionReader: output \"scores\" has the shape [1,3]; expected "
+                      "is [1,N,4]"),
+            HasSubstr("name the model's outputs")));
   MadeOutputs fewer({9, 9});
   fewer.fill("b", {1, 3, 4}, 0).fill("c", {1, 3}, 0).fill("s", {1, 2}, 0).fill("n", {1}, 0);
   expect_refused(reader, fewer, HasSubstr("expected is [1,3] as there are boxes"));

@@ -59,7 +59,7 @@ const std::vector<BadInfo> kBadInfos{
     BadInfo{"AttributeWithoutValues", [](auto& info) { info.output_type.attributes["color"] = {}; },
             "output_type.attributes[\"color\"] allows no value"},
     BadInfo{"AttributeWithoutName", [](auto& info) { info.output_type.attributes[""] = {"red"}; },
-            "has no name"},
+            "has an empty name"},
     BadInfo{"InputDetectionTwice",
             [](auto& info) {
               info.input_type = {.size = Size::all, .detections = {"cat", "cat"}};
@@ -69,7 +69,7 @@ const std::vector<BadInfo> kBadInfos{
             [](auto& info) {
               info.device_set = {"G PU", 2};
             },
-            "device_set has the kind \"G PU\"; name one"},
+            "device_set has the kind \"G PU\"; use letters"},
     BadInfo{"DeviceSetOfNone",
             [](auto& info) {
               info.device_mapper = {};

@@ -426,7 +426,7 @@ TEST(Capsule, RefusesAWrongNumberOfDistances) {
 
   const auto error = error_of<TypeMismatch>([&] { capsule->distances({}, others); });
 
-  EXPECT_STREQ(error.what(), "capsule detector_fake gave 2 distances for 1 encodings");
+  EXPECT_STREQ(error.what(), "capsule detector_fake returned 2 distances for 1 encodings");
 }
 
 TEST(Capsule, RefusesToCompareEncodingsWhenItMakesNone) {

@@ -209,9 +209,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongSchema{"Misspelt", R"({"requred": ["a"]})",
                     "/config_schema/requred: vcap does not support the keyword \"requred\"; did "
                     "you mean \"required\"?"},
-        WrongSchema{"RegularExpression",
-                    R"({"properties": {"a": {"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}}})",
-                    "/config_schema/properties/a/pattern: the keyword \"pattern\""},
+        WrongSchema{
+            "RegularExpression",
+            R"({"properties": {"a": {"pattern": "^(([a-z])+.)+[A-Z]([a-z])+$"}}})",
+            "/config_schema/properties/a/pattern: vcap does not support the keyword \"pattern\""},
         WrongSchema{"RegularExpressionOfNames", R"({"patternProperties": {"(a*)*b": {}}})",
                     "the keyword \"patternProperties\""},
         WrongSchema{"ReferenceToAFile", R"({"properties": {"a": {"$ref": "other.json"}}})",

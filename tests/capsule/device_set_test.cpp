@@ -95,7 +95,7 @@ TEST(DeviceSet, IsRefusedWhenThereAreTooFewDevices) {
   EXPECT_EQ(error.code(), ErrorCode::no_device);
   EXPECT_THAT(error.what(), HasSubstr("capsule detector_fake: a backend needs a device set of 2 of "
                                       "kind GPU"));
-  EXPECT_THAT(error.what(), HasSubstr("found: \"CPU:0\", \"GPU:0\""));
+  EXPECT_THAT(error.what(), HasSubstr("do not fill a set: \"CPU:0\", \"GPU:0\""));
 }
 
 }  // namespace

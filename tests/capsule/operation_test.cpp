@@ -33,7 +33,7 @@ TEST(Operation, IsRefusedWhenItIsInvalid) {
          info.warmup = -1;
        },
        "warmup -1 is not 0 or more frames"},
-      {[](auto& info) { info.batch = {.maximum = 0}; }, "batch.maximum 0 is not 1 or more"},
+      {[](auto& info) { info.batch = {.maximum = 0}; }, "batch.maximum 0 is not at least 1"},
       {[](auto& info) { info.batch = {.preferred = 9, .maximum = 8}; },
        "batch.maximum 8 is not at least 1 and at least batch.preferred (9)"},
       {[](auto& info) { info.stencil.emplace(); }, "stencil has no offsets"},

@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
         InputCase{"FolderAsFile", [](auto& c) { c.files["a"] = "/tmp"; }, "Is a directory"},
         InputCase{"UnsafeName", [](auto& c) { c.files["../a"] = kSome; }, "\"../a\""},
         InputCase{"NameOfTheLoader", [](auto& c) { c.files["lib/x"] = kSome; },
-                  "\"lib/x\" is the loader's"},
+                  "\"lib/x\" is reserved for the loader"},
         InputCase{"NameOfTheManifest", [](auto& c) { c.files["Capsule.json"] = kSome; },
                   "differ only in case"},
         InputCase{"FileAsFolder",
@@ -265,9 +265,9 @@ TEST(PackageCapsule, LeavesNothingIfTheDiskIsFull) {
   {
     const FileSizeLimit limit(20'000);
     EXPECT_THAT([&] { package_capsule(contents_of("good"), kept); },
-                ThrowsError<OutputError>(
-                    ErrorCode::output_write,
-                    AllOf(HasSubstr("out.cap"), HasSubstr("File too large"), HasSubstr("room"))));
+                ThrowsError<OutputError>(ErrorCode::output_write,
+                                         AllOf(HasSubstr("out.cap"), HasSubstr("File too large"),
+                                               HasSubstr("free some space"))));
   }
   EXPECT_EQ(read_file(kept), "old");
   EXPECT_THAT(names_in(folder.path()), ElementsAre("other.cap", "out.cap"));

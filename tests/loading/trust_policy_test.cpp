@@ -184,7 +184,8 @@ TEST(TrustPolicy, RefusesAVersionBelowTheMinimum) {
     } catch (const UntrustedCapsuleError& error) {
       EXPECT_EQ(error.code(), ErrorCode::version_rollback);
       EXPECT_EQ(error.stage(), LoadStage::trust);
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("version 2 of \"fixture\""), HasSubstr("from 3")));
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr("version 2 of \"fixture\""), HasSubstr("the minimum is 3")));
       return true;
     }
   };

@@ -229,7 +229,8 @@ TEST(Pipeline, RefusesACapsuleWithoutBackends) {
 
 TEST(Pipeline, RefusesAnEmptyPointer) {
   EXPECT_THAT([] { Pipeline({nullptr}); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("place 1")));
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                           HasSubstr("capsule 1 of a pipeline is null")));
 }
 
 TEST(Pipeline, SendsAStreamThroughTheCapsulesThatItChooses) {

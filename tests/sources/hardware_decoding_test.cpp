@@ -64,7 +64,7 @@ TEST_F(HardwareDecoded, FallsBackToSoftwareAndSaysWhyIfACodecHasNoHardware) {
   EXPECT_EQ(difference(automatic, decode(folder_ / "clip.mkv", {})), 0);
   EXPECT_THAT(log_.text(), HasSubstr("info: file " + (folder_ / "clip.mkv").string() +
                                      " is decoded in software, since no hardware for ffv1 can be "
-                                     "used (this FFmpeg's decoder ffv1 uses none)"));
+                                     "used (this FFmpeg's decoder ffv1 supports no hardware)"));
 }
 
 TEST_F(HardwareDecoded, GivesTheSameFramesAsSoftware) {

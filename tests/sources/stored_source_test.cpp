@@ -108,9 +108,10 @@ TEST_F(StoredSources, CanLoopWithoutEnd) {
 }
 
 TEST_F(StoredSources, AreRefusedIfTheRangeIsEmpty) {
-  EXPECT_THAT([&] { open({.start = seconds(5)}); },
-              ThrowsError<SourceError>(ErrorCode::source_empty,
-                                       AllOf(HasSubstr("from 5.0 s on"), HasSubstr("images in"))));
+  EXPECT_THAT(
+      [&] { open({.start = seconds(5)}); },
+      ThrowsError<SourceError>(ErrorCode::source_empty,
+                               AllOf(HasSubstr("from 5.0 s to its end"), HasSubstr("images in"))));
   EXPECT_THAT([&] { open({.start = milliseconds(41), .end = milliseconds(79)}); },
               ThrowsError<SourceError>(ErrorCode::source_empty, HasSubstr("0.041 s to 0.079 s")));
 }
@@ -128,7 +129,7 @@ TEST_F(StoredSources, NameAnInvalidValue) {
   expect_refused({.loop = -1}, "loop of -1");
   expect_refused({.silence_limit = milliseconds(0)}, "silence_limit of 0 ms");
   expect_refused({.reconnect = {.factor = 0}}, "factor 0.0");
-  expect_refused({.decoder_threads = -1}, "-1 decoder_threads");
+  expect_refused({.decoder_threads = -1}, "decoder_threads of -1");
 }
 
 TEST(StoredVideo, LoopsOverThePicturesOfItsRange) {

@@ -329,7 +329,7 @@ TEST(ReplaceCapsule, ChangesNothingIfTheNewCapsuleDoesNotFit) {
   EXPECT_THAT([&] { pipeline.replace_capsule(make_capsule(stranger, give_back, false)); },
               ThrowsError<CapsuleLoadError>(ErrorCode::no_backend, HasSubstr("inference_mode")));
   EXPECT_THAT([&] { pipeline.replace_capsule(nullptr); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("empty")));
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("is null")));
   const FrameRecord record = gate.play();
   EXPECT_EQ(version_in(record), 1);
   EXPECT_THAT(record.replacements, IsEmpty());

@@ -77,7 +77,7 @@ TEST_F(ResourceEviction, RefusesAFileThatDoesNotFitBesideFilesInUse) {
       testing::Throws<ResourceFailure>(
           AllOf(testing::Property(&ResourceFailure::code, ErrorCode::resource_cache),
                 testing::Property(&ResourceFailure::what, AllOf(HasSubstr("limited to 2500 bytes"),
-                                                                HasSubstr("would be 3000"))))));
+                                                                HasSubstr("would take 3000"))))));
   EXPECT_FALSE(has(c, ".part"));
   EXPECT_THAT(server.log("ok", "c"), ElementsAre());
   a.reset();
