@@ -177,6 +177,10 @@ std::optional<std::filesystem::path> spec::default_cache_folder() {
   return std::nullopt;
 }
 
+ModelSpec ModelSpec::read(const CapsuleFiles& files, std::string_view name) {
+  return read(files, name, {});
+}
+
 ModelSpec ModelSpec::read(const CapsuleFiles& files, std::string_view name, const Json& config) {
   const std::string file(name);
   if (!files.contains(file))

@@ -78,8 +78,4 @@ std::ostream& operator<<(std::ostream& out, const JsonValue& value) {
   return out << value->dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void to_json(json& json, const JsonValue& value) { json = *value; }
-
-void from_json(const json& json, JsonValue& value) { *value = json; }
-
 }  // namespace vcap

@@ -78,7 +78,7 @@ class Checker {
   }
 
   void schemas() const {
-    if (!info_.stream_config_schema->is_null() && !info_.stream_state)
+    if (!info_.stream_config_schema.is_null() && !info_.stream_state)
       fail(
           "stream_config_schema is given, but there is no stream_state that could get a config; "
           "leave it out");

@@ -27,8 +27,9 @@ std::string error_text(int error) { return std::generic_category().message(error
 /// "folder/.name.4711-3.part.mp4": keeps the extension, which gives video writers the format.
 fs::path hidden_name(const fs::path& path) {
   static std::atomic<unsigned> count = 0;
-  return path.parent_path() / ("." + path.stem().string() + "." + std::to_string(::getpid()) + "-" +
-                               std::to_string(count++) + ".part" + path.extension().string());
+  std::string name = ".";
+  name += path.stem().string() + "." + std::to_string(::getpid()) + "-" + std::to_string(count++);
+  return path.parent_path() / (name + ".part" + path.extension().string());
 }
 
 }  // namespace

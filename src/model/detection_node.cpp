@@ -60,7 +60,7 @@ AttributeSets DetectionNode::all_attributes() const {
 }
 
 std::optional<double> DetectionNode::confidence() const {
-  if (!extra_data->is_object()) return std::nullopt;
+  if (!extra_data.is_object()) return std::nullopt;
   for (const char* const key : {"detection_confidence", "confidence"}) {
     const auto it = extra_data->find(key);
     if (it != extra_data->end() && it->is_number()) return it->get<double>();

@@ -71,7 +71,6 @@ TEST(JsonValue, GivesAndTakesJson) {
   json copy = value;
   EXPECT_EQ(copy, given);
   EXPECT_EQ((json{{"outer", value}}), (json{{"outer", given}}));
-  EXPECT_EQ(given.get<JsonValue>(), value);
   json& changed = value;
   changed["a"] = 3;
   EXPECT_EQ(value, (json{{"a", 3}}));
@@ -95,6 +94,10 @@ TEST(JsonValue, ReadsAndChangesMembers) {
   EXPECT_EQ(keys, "name,score,");
   value.at("name") = nullptr;
   EXPECT_TRUE(fixed["name"].is_null());
+  value.erase("name");
+  EXPECT_EQ(fixed.size(), 1u);
+  EXPECT_TRUE(fixed.is_object());
+  EXPECT_FALSE(fixed.is_null());
 }
 
 TEST(JsonValue, CopiesAreIndependentAndAMovedOneIsNull) {
@@ -110,6 +113,15 @@ TEST(JsonValue, CopiesAreIndependentAndAMovedOneIsNull) {
   first = std::move(copy);
   EXPECT_EQ(first, (json{{"a", 2}}));
   EXPECT_NE(first, moved);
+}
+
+TEST(JsonValue, IsComparedWithOtherTypes) {
+  EXPECT_EQ(JsonValue("a"), "a");
+  EXPECT_EQ(JsonValue("a"), std::string("a"));
+  EXPECT_EQ(3, JsonValue(3));
+  EXPECT_NE(JsonValue(0.5), 0.25);
+  EXPECT_EQ(JsonValue(), nullptr);
+  EXPECT_NE(JsonValue({1, 2}), (std::vector<int>{1, 3}));
 }
 
 TEST(JsonValue, IsWrittenOnOneLine) {

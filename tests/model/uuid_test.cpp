@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
 #include <set>
 #include <unordered_set>
 

@@ -40,17 +40,17 @@ class VCAP_EXPORT JsonValue {
   JsonValue(const std::string& text) : JsonValue(std::string_view(text)) {}
   JsonValue(const char* text) : JsonValue(std::string_view(text)) {}
   template <typename Number>
-    requires std::is_arithmetic_v<Number>
-  JsonValue(Number number) noexcept : JsonValue(Exact{}, widened(number)) {}
+  requires std::is_arithmetic_v<Number> JsonValue(Number number)
+  noexcept : JsonValue(Exact{}, widened(number)) {}
   /// An object if each element is an array of a string and one more value; else an array.
   JsonValue(std::initializer_list<JsonValue> elements);
   /// From any other type that nlohmann::json takes, such as a std::vector.
   template <typename Value>
-    requires(!std::derived_from<std::remove_cvref_t<Value>, JsonValue> &&
-             !std::same_as<std::remove_cvref_t<Value>, nlohmann::json> &&
-             !std::is_arithmetic_v<std::remove_cvref_t<Value>> &&
-             !std::convertible_to<Value, std::string_view>)
-  JsonValue(Value&& value) : JsonValue(typename Late<Value>::Json(std::forward<Value>(value))) {}
+  requires(!std::derived_from<std::remove_cvref_t<Value>, JsonValue> &&
+           !std::same_as<std::remove_cvref_t<Value>, nlohmann::json> &&
+           !std::is_arithmetic_v<std::remove_cvref_t<Value>> &&
+           !std::convertible_to<Value, std::string_view>) JsonValue(Value&& value)
+      : JsonValue(typename Late<Value>::Json(std::forward<Value>(value))) {}
 
   JsonValue(const JsonValue& other);
   JsonValue(JsonValue&& other) noexcept;
@@ -95,6 +95,10 @@ class VCAP_EXPORT JsonValue {
   bool contains(Key&& key) const {
     return late<Key>().contains(std::forward<Key>(key));
   }
+  template <typename Key>
+  auto erase(Key&& key) {
+    return late<Key>().erase(std::forward<Key>(key));
+  }
   template <typename Type>
   auto get() const {
     return late<Type>().template get<Type>();
@@ -102,6 +106,14 @@ class VCAP_EXPORT JsonValue {
   template <typename Json = nlohmann::json>
   auto items() const {
     return late<Json>().items();
+  }
+  template <typename Json = nlohmann::json>
+  bool is_null() const noexcept {
+    return late<Json>().is_null();
+  }
+  template <typename Json = nlohmann::json>
+  bool is_object() const noexcept {
+    return late<Json>().is_object();
   }
   template <typename Json = nlohmann::json>
   bool empty() const noexcept {
@@ -114,10 +126,14 @@ class VCAP_EXPORT JsonValue {
 
   VCAP_EXPORT friend bool operator==(const JsonValue& a, const JsonValue& b);
   VCAP_EXPORT friend bool operator==(const JsonValue& a, const nlohmann::json& b);
+  template <typename Value>
+  requires(!std::same_as<Value, JsonValue> && !std::same_as<Value, nlohmann::json> &&
+           std::convertible_to<const Value&, JsonValue>) friend bool
+  operator==(const JsonValue& a, const Value& b) {
+    return a == JsonValue(b);
+  }
   /// Writes the value as JSON, on one line.
   VCAP_EXPORT friend std::ostream& operator<<(std::ostream& out, const JsonValue& value);
-  VCAP_EXPORT friend void to_json(nlohmann::json& json, const JsonValue& value);
-  VCAP_EXPORT friend void from_json(const nlohmann::json& json, JsonValue& value);
 
  private:
   struct Exact {};

@@ -30,6 +30,14 @@ class ConditionVariable {
   }
   std::cv_status wait_until(UniqueLock<Mutex>& lock, TimePoint time,
                             const Where& where = Where::current());
+  template <class Predicate>
+  bool wait_for(UniqueLock<Mutex>& lock, TimePoint::duration time, Predicate holds,
+                const Where& where = Where::current()) {
+    const TimePoint end = Execution::current()->now() + time;
+    while (!holds())
+      if (wait_until(lock, end, where) == std::cv_status::timeout) return holds();
+    return true;
+  }
 
   void notify_one(const Where& where = Where::current()) {
     reach("notify one", where);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <mutex>
 #include <utility>
 
 #include "harness/alive.hpp"
@@ -23,6 +24,13 @@ class Mutex {
     expect(owner_ != &execution.self(), "a mutex is locked twice by one thread");
     execution.reach("lock", this, where, [this] { return is_free(); });
     take();
+  }
+  bool try_lock(const Where& where = Where::current()) {
+    alive_.check("try lock");
+    Execution::current()->reach("try lock", this, where);
+    if (!is_free()) return false;
+    take();
+    return true;
   }
   void unlock(const Where& where = Where::current()) {
     alive_.check("unlock");
@@ -70,6 +78,7 @@ class UniqueLock {
   explicit UniqueLock(Lockable& mutex, const Where& where = Where::current()) : mutex_(&mutex) {
     lock(where);
   }
+  UniqueLock(Lockable& mutex, std::adopt_lock_t) : mutex_(&mutex), owns_(true) {}
   ~UniqueLock() {
     if (owns_) unlock();
   }
@@ -84,6 +93,10 @@ class UniqueLock {
   void unlock() {
     expect(std::exchange(owns_, false), "a lock is unlocked twice");
     mutex_->unlock();
+  }
+  Lockable* release() noexcept {
+    owns_ = false;
+    return std::exchange(mutex_, nullptr);
   }
   bool owns_lock() const noexcept { return owns_; }
   Lockable* mutex() const noexcept { return mutex_; }
