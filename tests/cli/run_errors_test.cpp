@@ -179,11 +179,14 @@ INSTANTIATE_TEST_SUITE_P(
             "OptionWithoutValue", {"--option", "finder.threshold"}, "write capsule.name=value"},
         BadSetting{
             "OptionWithoutCapsule", {"--option", "threshold=0.5"}, "write capsule.name=value"},
-        BadSetting{"QuarantineOfNone", {"--quarantine", "0"}, "--quarantine 0 is not of the form"},
+        BadSetting{
+            "QuarantineOfNone", {"--quarantine", "0"}, "--quarantine 0 does not have the form"},
         BadSetting{"QuarantineWithoutTime", {"--quarantine", "3:"}, "N[:WITHIN[:PAUSE]]"},
         BadSetting{"QuarantineOfText", {"--quarantine-all", "3:ten"}, "such as 3:10:30"},
         BadSetting{"QuarantineTooLong", {"--quarantine", "3:10:1e9"}, "86400 seconds"},
-        BadSetting{"QuarantineOfTooMany", {"--quarantine-all", "3:1:1:1"}, "3:1:1:1 is not"},
+        BadSetting{"QuarantineOfTooMany",
+                   {"--quarantine-all", "3:1:1:1"},
+                   "3:1:1:1 does not have the form"},
         BadSetting{
             "ConfigOfNoCapsule", {"--config", "nobody={}"}, "no capsule has the name \"nobody\""},
         BadSetting{"ConfigThatIsNoJson", {"--config", "finder={"}, "the value is not JSON"},

@@ -129,7 +129,7 @@ TEST_F(JobRun, ListsVideosThatFailAndFinishesTheOthers) {
 
   const Result other = test::vcap({"run", "--job", job({{"outputs", {{"video", true}}}})});
   EXPECT_EQ(other.exit_code, 2) << other;
-  EXPECT_THAT(other.err, HasSubstr("/outputs/video was false, and is true"));
+  EXPECT_THAT(other.err, HasSubstr("/outputs/video was false, but is now true"));
 }
 
 TEST_F(JobRun, LeavesForeignFilesAlone) {

@@ -133,7 +133,7 @@ TEST_F(SigningCommands, EnforceMinimumVersions) {
   EXPECT_EQ(plan("another=9").exit_code, 0);
   const Result older = plan("finder=2");
   EXPECT_EQ(older.exit_code, 3) << older;
-  EXPECT_THAT(older.err, HasSubstr("versions from 2 on"));
+  EXPECT_THAT(older.err, HasSubstr("the minimum is 2"));
   for (const char* const wrong : {"finder", "finder=", "finder=x", "finder=0", "=1", "finder=1x"})
     EXPECT_EQ(plan(wrong).exit_code, 2) << wrong;
 }

@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WrongPart{{"--loop", "-2"}, "loop of -2"},
                     WrongPart{{"--reconnect", "-1"}, "max_attempts -1"},
                     WrongPart{{"--silence-limit", "0"}, "silence_limit of 0 ms"},
-                    WrongPart{{"--decoder-threads", "-1"}, "-1 decoder_threads"}));
+                    WrongPart{{"--decoder-threads", "-1"}, "decoder_threads of -1"}));
 
 }  // namespace
 }  // namespace vcap

@@ -53,40 +53,40 @@ TEST_F(JobStamp, NamesEveryDifferenceByItsJsonPointer) {
     const char* difference;
     std::function<void()> change;
   } cases[] = {
-      {"/capsules/detector/config/k was absent, and is 1",
+      {"/capsules/detector/config/k was absent, but is now 1",
        [&] { job_.capsules[0].config["k"] = 1; }},
-      {"/capsules/detector was an object, and is absent",
+      {"/capsules/detector was an object, but is now absent",
        [&] { manifests_[0].info.name = "other"; }},
       {"/capsules/detector/sha256 was ",
        [&] {
          manifests_[0].files = {{"m", 1, "0"}};
        }},
-      {"/capsules/tracker was absent, and is an object",
+      {"/capsules/tracker was absent, but is now an object",
        [&] {
          job_.capsules.push_back({});
          manifests_.push_back({.info = {.name = "tracker", .version = 1}});
        }},
-      {"/capsules/detector/place was 0, and is 1",
+      {"/capsules/detector/place was 0, but is now 1",
        [&] {
          job_.capsules.insert(job_.capsules.begin(), Job::CapsuleFile());
          manifests_.insert(manifests_.begin(), {.info = {.name = "tracker", .version = 1}});
        }},
-      {"/videos/gate was an object, and is absent", [&] { job_.videos[0].id = "yard"; }},
-      {"/videos/yard was absent, and is an object",
+      {"/videos/gate was an object, but is now absent", [&] { job_.videos[0].id = "yard"; }},
+      {"/videos/yard was absent, but is now an object",
        [&] {
          job_.videos.push_back(job_.videos[0]);
          job_.videos[1].id = "yard";
        }},
-      {"/videos/gate/options/a was absent, and is an object",
+      {"/videos/gate/options/a was absent, but is now an object",
        [&] { job_.videos[0].options["a"] = Json::object(); }},
-      {"/videos/gate/config/a was absent, and is an object",
+      {"/videos/gate/config/a was absent, but is now an object",
        [&] { job_.videos[0].config["a"] = Json::object(); }},
-      {"/videos/gate/capsules was absent, and is an array of 0",
+      {"/videos/gate/capsules was absent, but is now an array of 0",
        [&] { job_.videos[0].capsules.emplace(); }},
-      {"/outputs/jsonl was true, and is false", [&] { job_.outputs.jsonl = false; }},
-      {"/outputs/video was false, and is true", [&] { job_.outputs.video = true; }},
-      {"/outputs/summary was false, and is true", [&] { job_.outputs.summary = true; }},
-      {"/videos/gate/size was 4, and is 5",
+      {"/outputs/jsonl was true, but is now false", [&] { job_.outputs.jsonl = false; }},
+      {"/outputs/video was false, but is now true", [&] { job_.outputs.video = true; }},
+      {"/outputs/summary was false, but is now true", [&] { job_.outputs.summary = true; }},
+      {"/videos/gate/size was 4, but is now 5",
        [&] {
          folder_.write("gate.mp4", "gate2");
          fs::last_write_time(folder_ / "gate.mp4", modified);
