@@ -37,7 +37,7 @@ struct StreamArguments {
 struct StreamSettings {
   std::map<std::string, OptionValues> options{};       ///< including those for all streams
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
-  std::map<std::string, JsonValue> config{};      ///< including those for all streams
+  std::map<std::string, JsonValue> config{};           ///< including those for all streams
 };
 
 /// Reads them, by stream. Throws UsageError and OptionError.

@@ -40,7 +40,7 @@ void collect_unknown(const nlohmann::json& given, const nlohmann::json& known,
 
 /// Compares with what would be written, so that the lists of fields exist only once.
 std::map<std::string, JsonValue> unknown_fields(const nlohmann::json& given,
-                                                     const Manifest& manifest) {
+                                                const Manifest& manifest) {
   std::map<std::string, JsonValue> unknown;
   const nlohmann::json known = manifest;
   collect_unknown(given, known, "", unknown);

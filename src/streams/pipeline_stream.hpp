@@ -37,8 +37,8 @@ struct StreamRules {
   std::optional<std::int64_t> max_frames{};
   bool pull = false;
   QuarantinePolicy quarantine{};
-  std::chrono::nanoseconds deadline{0};            ///< for one capsule and one frame; 0: no limit
-  std::uint64_t seed = 0;                          ///< for the states
+  std::chrono::nanoseconds deadline{0};       ///< for one capsule and one frame; 0: no limit
+  std::uint64_t seed = 0;                     ///< for the states
   std::map<std::string, JsonValue> config{};  ///< for the states, by capsule
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
   /// Why the stream was not cut, if slices were to be chosen automatically.

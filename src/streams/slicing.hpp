@@ -31,7 +31,7 @@ struct SliceRun {
 struct Slice {
   struct Group {
     std::int64_t number = 0;
-    std::int64_t begin = 0;                          ///< the row of the stream that counts as 0
+    std::int64_t begin = 0;                     ///< the row of the stream that counts as 0
     std::map<std::string, JsonValue> config{};  ///< by capsule; replaces the stream's config
   };
 

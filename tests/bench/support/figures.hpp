@@ -24,10 +24,10 @@ struct Figure {
 
 /// Measures the figures with Google Benchmark; its flags apply, such as
 /// --benchmark_filter=batching.1. Prints a table of medians and quartiles. If the environment
-/// variable VCAP_BENCH_JSON names a file, appends one JSON object per line to it. VCAP_BENCH_SAMPLES
-/// sets another number of samples for all figures: 1 shows that a benchmark runs. Returns the
-/// program's exit code: 1 if a sample threw, 2 for an unknown argument, else 0, also if a target is
-/// missed.
+/// variable VCAP_BENCH_JSON names a file, appends one JSON object per line to it.
+/// VCAP_BENCH_SAMPLES sets another number of samples for all figures: 1 shows that a benchmark
+/// runs. Returns the program's exit code: 1 if a sample threw, 2 for an unknown argument, else 0,
+/// also if a target is missed.
 int run_figures(int argc, char** argv, const std::vector<Figure>& figures);
 
 /// The time that `run` takes, in seconds.
