@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening streams: what is checked first, how many frames each has in flight, how all start or
+// none.
+#include <algorithm>
+#include <random>
+#include <set>
+#include <utility>
+
+#include "base/cores.hpp"
+#include "base/text.hpp"
+#include "capsule/config_schema.hpp"
+#include "capsule/stream_states.hpp"
+#include "pipeline/pipeline_impl.hpp"
+#include "streams/slice_plan.hpp"
+#include "streams/stream.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+/// The frames in flight with which one stream fills batches and cores by itself, within 64 MiB of
+/// pixels: 32 frames of 768 × 576, 10 of 1080p. A live stream gets fewer, since each waiting frame
+/// adds latency.
+std::size_t automatic_frames_in_flight(const SourceInfo& info) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  const std::size_t least = std::max<std::size_t>(4, 2 * cores());
+  if (info.live || least >= 32) return least;
+  return std::clamp<std::size_t>(kBytes / frame_bytes(info), least, 32);
+}
+
+/// The frames in flight that a stored stream needs to fill batches: one batch in progress and one
+/// that fills, within 256 MiB of pixels. 0 if no capsule takes batches.
+std::size_t batched_frames_in_flight(const SourceInfo& info, const CompiledPlan& compiled_plan) {
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  std::size_t largest = 0;
+  for (const CompiledStep& step : compiled_plan)
+    if (const auto& batch = step.slot->capsule->info().batch; batch && !info.live)
+      largest = std::max(largest, batch->maximum);
+  return std::min(2 * largest, kBytes / frame_bytes(info));
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+/// How many frames must have room before a waiting source is woken. With one, a source that is
+/// faster than the capsules would sleep after each frame; with many streams, every source would.
+/// Half of the frames are left to work on meanwhile. If frames or records pass through a thread of
+/// the host, it is one: that thread may be waiting for the next frame.
+std::size_t resume_threshold(const StreamConfig& config, const SourceInfo& info,
+                             std::size_t in_flight) {
+  return config.pull || info.fed ? 1 : std::max<std::size_t>(1, in_flight / 2);
+}
+
+/// For a stream that opens its states one after the other while it runs: checks all before the
+/// first.
+void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config) {
+  for (const CompiledStep& step : compiled_plan) {
+    const CapsuleInfo& info = step.slot->capsule->info();
+    const auto check_own = [&](const std::map<std::string, JsonValue>& configs) {
+      const auto own = configs.find(info.name);
+      static_cast<void>(detail::completed_stream_config(
+          info, own == configs.end() ? JsonValue::object() : own->second, config.id));
+    };
+    if (config.groups.empty()) check_own(config.config);
+    for (const StreamGroup& group : config.groups)
+      check_own(group.config.contains(info.name) ? group.config : config.config);
+  }
+}
+
+}  // namespace
+
+void check(const StreamConfig& config) {
+  if (!config.source)
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "stream " + config.id + " has no source; give one, such as that of open_source()");
+  if (std::find(config.sinks.begin(), config.sinks.end(), nullptr) != config.sinks.end())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "stream " + config.id + " has a sink that is null");
+  if (config.max_frames && *config.max_frames < 0)
+    throw InvalidArgument(ErrorCode::invalid_argument, "max_frames of stream " + config.id + ": " +
+                                                           std::to_string(*config.max_frames) +
+                                                           " is not 0 or more");
+  if (config.keep_every < 1)
+    throw InvalidArgument(ErrorCode::invalid_argument, "keep_every of stream " + config.id + ": " +
+                                                           std::to_string(config.keep_every) +
+                                                           " is not 1 or more");
+  if (config.capsule_deadline.count() < 0)
+    throw InvalidArgument(ErrorCode::invalid_argument, "capsule_deadline of stream " + config.id +
+                                                           " is below 0; give 0 for no deadline");
+  check(config.quarantine, "quarantine of stream " + config.id);
+}
+
+[[noreturn]] void refuse_duplicate(const std::string& id) {
+  throw SourceError(ErrorCode::duplicate_stream,
+                    "stream " + id +
+                        " is open already; choose another id, or call wait() or close_stream() for "
+                        "the old one first");
+}
+
+StepOptions Pipeline::Impl::options_of(const CompiledPlan& compiled_plan,
+                                       const std::map<std::string, OptionValues>& given) const {
+  StepOptions options;
+  for (const CompiledStep& step : compiled_plan) {
+    options.push_back(step.slot->capsule->default_options());
+    const auto own = given.find(step.slot->name());
+    if (own == given.end() || own->second.declared().empty()) continue;  // keeps the defaults
+    if (own->second.declared() != options.back().declared())
+      throw OptionError(ErrorCode::unknown_option,
+                        "options of capsule " + step.slot->name() +
+                            " were made for another capsule; start from its default_options()");
+    options.back() = own->second;
+  }
+  return options;
+}
+
+StreamRules Pipeline::Impl::rules_of(const StreamConfig& config,
+                                     const CompiledPlan& compiled_plan) const {
+  const SourceInfo info = config.source->info();
+  const std::size_t frames_in_flight =
+      config.frames_in_flight > 0 ? config.frames_in_flight
+                                  : std::max(automatic_frames_in_flight(info),
+                                             batched_frames_in_flight(info, compiled_plan));
+  return {.overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
+                      : info.live                                  ? OverflowPolicy::drop_oldest
+                                                                   : OverflowPolicy::wait,
+          .frames_in_flight = frames_in_flight,
+          .resume_threshold = resume_threshold(config, info, frames_in_flight),
+          .keep_every = config.keep_every,
+          .max_frames = config.max_frames,
+          .pull = config.pull,
+          .quarantine = config.quarantine,
+          .deadline = config.capsule_deadline,
+          .seed = info.live ? random_seed() : detail::seed_of(config.id),
+          .config = config.config,
+          .capsules = config.capsules};
+}
+
+std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
+    StreamConfig config, std::shared_ptr<const RandomAccess> access, StreamRules rules,
+    std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
+  const StreamServices services{pool, watchdog, flights, trace};
+  if (asks_for_slices(config)) {
+    auto plan = plan_slices(config, std::move(access), *compiled_plan, cores());
+    if (auto* sliced = std::get_if<SlicedStream::Plan>(&plan))
+      return std::make_shared<SlicedStream>(
+          config.id, std::move(config.source), std::move(config.sinks), std::move(rules), services,
+          std::move(compiled_plan), std::move(options), std::move(*sliced));
+    rules.not_sliced = std::get<std::string>(std::move(plan));
+    log(LogLevel::info, "stream " + config.id + " is not cut into slices: " + rules.not_sliced);
+  }
+  auto stream = std::make_shared<Stream>(config.id, std::move(config.source),
+                                         std::move(config.sinks), std::move(rules), services);
+  stream->init_route(std::move(compiled_plan), std::move(options));
+  return stream;
+}
+
+/// Starts all streams or none.
+void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
+  // Without the lock: this may read whole files.
+  std::vector<std::shared_ptr<const RandomAccess>> accesses;
+  accesses.reserve(configs.size());
+  for (const StreamConfig& config : configs)
+    accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
+  MutexLock change(changing);
+  std::set<std::string> ids;
+  std::vector<std::shared_ptr<PipelineStream>> prepared;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    if (!ids.insert(configs[i].id).second) refuse_duplicate(configs[i].id);
+    prepared.push_back(prepare(std::move(configs[i]), std::move(accesses[i])));
+  }
+  std::size_t entered = 0;
+  try {
+    for (; entered < prepared.size(); ++entered) enter(prepared[entered]);
+  } catch (...) {
+    change.unlock();  // end_trial() takes this lock, and a frame that end() waits for may call it
+    prepared.resize(entered);
+    for (const std::shared_ptr<PipelineStream>& stream : prepared) stream->stop();
+    for (const std::shared_ptr<PipelineStream>& stream : prepared) {
+      stream->discard_records();
+      end(stream);
+    }
+    throw;
+  }
+}
+
+std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
+    StreamConfig config, std::shared_ptr<const RandomAccess> access) {
+  const std::shared_ptr<const CapsuleSet> now = capsules();
+  const std::shared_ptr<const CompiledPlan> compiled_plan = now->compile_for(config.capsules);
+  for (const auto& [capsule, values] : config.options) place_of(now->slots, capsule, "options");
+  for (const auto& [capsule, json] : config.config) place_of(now->slots, capsule, "configuration");
+  for (const StreamGroup& group : config.groups)
+    for (const auto& [capsule, json] : group.config)
+      place_of(now->slots, capsule, "a group's configuration");
+  if (asks_for_slices(config)) check_configs(*compiled_plan, config);
+  StepOptions options = options_of(*compiled_plan, config.options);
+  {
+    const MutexLock lock(mutex);
+    if (streams.contains(config.id)) refuse_duplicate(config.id);
+  }
+  StreamRules rules = rules_of(config, *compiled_plan);
+  return make_stream(std::move(config), std::move(access), std::move(rules), compiled_plan,
+                     std::move(options));
+}
+
+void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
+  {
+    const MutexLock lock(mutex);
+    if (settings.workers == 0) {
+      std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
+      for (const auto& [other, open] : streams)
+        in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
+      pool.raise_limit(automatic_workers(in_flight));
+    }
+    streams.emplace(stream->id(), stream);
+  }
+  try {
+    stream->start();
+  } catch (...) {
+    const MutexLock lock(mutex);
+    streams.erase(stream->id());
+    throw;
+  }
+}
+
+}  // namespace vcap
