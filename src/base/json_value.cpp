@@ -55,7 +55,7 @@ JsonValue::JsonValue(const JsonValue& other) : JsonValue(json(*other)) {}
 JsonValue::JsonValue(JsonValue&& other) noexcept : JsonValue(std::move(*other)) {}
 
 JsonValue& JsonValue::operator=(const JsonValue& other) {
-  **this = *other;
+  if (this != &other) **this = *other;
   return *this;
 }
 
@@ -70,12 +70,12 @@ JsonValue JsonValue::array() { return json::array(); }
 
 JsonValue JsonValue::object() { return json::object(); }
 
-bool operator==(const JsonValue& a, const JsonValue& b) { return *a == *b; }
+bool JsonValue::operator==(const JsonValue& other) const { return **this == *other; }
 
-bool operator==(const JsonValue& a, const json& b) { return *a == b; }
+bool JsonValue::operator==(const json& other) const { return **this == other; }
 
-std::ostream& operator<<(std::ostream& out, const JsonValue& value) {
-  return out << value->dump(-1, ' ', false, json::error_handler_t::replace);
+std::ostream& JsonValue::write(std::ostream& out) const {
+  return out << (*this)->dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace vcap

@@ -60,7 +60,7 @@ class VCAP_EXPORT ModelRunner {
 
  private:
   class Call;
-  class Impl;
+  class VCAP_LOCAL Impl;
   std::unique_ptr<Impl> impl_;
 };
 

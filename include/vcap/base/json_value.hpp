@@ -124,16 +124,19 @@ class VCAP_EXPORT JsonValue {
     return late<Json>().size();
   }
 
-  VCAP_EXPORT friend bool operator==(const JsonValue& a, const JsonValue& b);
-  VCAP_EXPORT friend bool operator==(const JsonValue& a, const nlohmann::json& b);
+  bool operator==(const JsonValue& other) const;
+  bool operator==(const nlohmann::json& other) const;
   template <typename Value>
   requires(!std::same_as<Value, JsonValue> && !std::same_as<Value, nlohmann::json> &&
-           std::convertible_to<const Value&, JsonValue>) friend bool
-  operator==(const JsonValue& a, const Value& b) {
-    return a == JsonValue(b);
+           std::convertible_to<const Value&, JsonValue>) bool
+  operator==(const Value& other) const {
+    return *this == JsonValue(other);
   }
-  /// Writes the value as JSON, on one line.
-  VCAP_EXPORT friend std::ostream& operator<<(std::ostream& out, const JsonValue& value);
+  /// Writes the value as JSON, on one line. Visible only for a JsonValue: other types convert to
+  /// one.
+  friend std::ostream& operator<<(std::ostream& out, const JsonValue& value) {
+    return value.write(out);
+  }
 
  private:
   struct Exact {};
@@ -153,6 +156,8 @@ class VCAP_EXPORT JsonValue {
     else
       return static_cast<std::int64_t>(number);
   }
+
+  std::ostream& write(std::ostream& out) const;
 
   template <typename Any>
   typename Late<Any>::Json& late() noexcept {

@@ -154,7 +154,7 @@ class VCAP_EXPORT Capsule {
   void close();
 
  private:
-  struct Impl;
+  struct VCAP_LOCAL Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -32,7 +32,7 @@ class VCAP_EXPORT MetricsServer {
   std::uint16_t port() const noexcept;
 
  private:
-  struct Impl;
+  struct VCAP_LOCAL Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -135,7 +135,7 @@ class VCAP_EXPORT Pipeline {
   void stop() noexcept;
 
  private:
-  struct Impl;
+  struct VCAP_LOCAL Impl;
   std::unique_ptr<Impl> impl_;
 };
 
