@@ -17,6 +17,18 @@
 
 namespace vcap {
 
+class JsonValue;
+
+namespace detail {
+template <typename Type>
+concept Arithmetic = std::is_arithmetic_v<Type>;
+
+/// What JsonValue has no constructor of its own for.
+template <typename Type>
+concept OtherJsonSource = !std::same_as<Type, JsonValue> && !std::same_as<Type, nlohmann::json> &&
+                          !Arithmetic<Type> && !std::convertible_to<const Type&, std::string_view>;
+}  // namespace detail
+
 /// A nlohmann::json for headers: they include only <nlohmann/json_fwd.hpp>, which compiles in a
 /// fraction of the time. Thread safety: value.
 ///
@@ -39,18 +51,13 @@ class VCAP_EXPORT JsonValue {
   JsonValue(std::string_view text);
   JsonValue(const std::string& text) : JsonValue(std::string_view(text)) {}
   JsonValue(const char* text) : JsonValue(std::string_view(text)) {}
-  template <typename Number>
-  requires std::is_arithmetic_v<Number> JsonValue(Number number)
-  noexcept : JsonValue(Exact{}, widened(number)) {}
+  template <detail::Arithmetic Number>
+  JsonValue(Number number) noexcept : JsonValue(Exact{}, widened(number)) {}
   /// An object if each element is an array of a string and one more value; else an array.
   JsonValue(std::initializer_list<JsonValue> elements);
   /// From any other type that nlohmann::json takes, such as a std::vector.
-  template <typename Value>
-  requires(!std::derived_from<std::remove_cvref_t<Value>, JsonValue> &&
-           !std::same_as<std::remove_cvref_t<Value>, nlohmann::json> &&
-           !std::is_arithmetic_v<std::remove_cvref_t<Value>> &&
-           !std::convertible_to<Value, std::string_view>) JsonValue(Value&& value)
-      : JsonValue(typename Late<Value>::Json(std::forward<Value>(value))) {}
+  template <detail::OtherJsonSource Value>
+  JsonValue(const Value& value) : JsonValue(typename Late<Value>::Json(value)) {}
 
   JsonValue(const JsonValue& other);
   JsonValue(JsonValue&& other) noexcept;
@@ -127,11 +134,8 @@ class VCAP_EXPORT JsonValue {
   bool operator==(const JsonValue& other) const;
   bool operator==(const nlohmann::json& other) const;
   template <typename Value>
-  requires(!std::same_as<Value, JsonValue> && !std::same_as<Value, nlohmann::json> &&
-           std::convertible_to<const Value&, JsonValue>) bool
-  operator==(const Value& other) const {
-    return *this == JsonValue(other);
-  }
+  requires std::convertible_to<const Value&, JsonValue>
+  bool operator==(const Value& other) const { return *this == JsonValue(other); }
   /// Writes the value as JSON, on one line. Visible only for a JsonValue: other types convert to
   /// one.
   friend std::ostream& operator<<(std::ostream& out, const JsonValue& value) {
