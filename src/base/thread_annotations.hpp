@@ -32,7 +32,7 @@
 #define VCAP_TRY_ACQUIRE(...) VCAP_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define VCAP_RELEASE(...) VCAP_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define VCAP_RELEASE_SHARED(...) VCAP_THREAD_ANNOTATION(release_shared_capability(__VA_ARGS__))
-/// A function that tells the analysis that the mutex is held, where it cannot see that.
+/// A function that tells the analysis that the mutex is held, if it cannot see that.
 #define VCAP_ASSERT_HELD(...) VCAP_THREAD_ANNOTATION(assert_capability(__VA_ARGS__))
 /// A class that is a mutex, or that locks one from its constructor to its destructor.
 #define VCAP_CAPABILITY(name) VCAP_THREAD_ANNOTATION(capability(name))

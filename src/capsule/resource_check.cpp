@@ -101,7 +101,7 @@ std::string resource_url_fault(std::string_view url) {
   const std::string_view host = host_of(authority);
   if (host.empty()) return "has no host, or an invalid port";
   if (scheme == "http" && !is_loopback(host))
-    return "is http:// to another machine, where others can read and change the data; use https://";
+    return "is http:// to another machine, so others can read and change the data; use https://";
   return {};
 }
 

@@ -37,7 +37,7 @@ concept OtherJsonSource = !std::same_as<Type, JsonValue> && !std::same_as<Type, 
 /// includes <nlohmann/json.hpp>. Code that only passes it on, or assigns text, numbers and braces
 /// of them, needs no more than this header.
 class VCAP_EXPORT JsonValue {
-  /// nlohmann::json, looked up when a template is instantiated, where it must be complete.
+  /// nlohmann::json for templates: it need not be complete until one is instantiated.
   template <typename>
   struct Late {
     using Json = nlohmann::json;
