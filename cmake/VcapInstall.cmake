@@ -47,6 +47,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/vcap-config-version.cmake
 install(FILES
   ${PROJECT_BINARY_DIR}/vcap-config.cmake
   ${PROJECT_BINARY_DIR}/vcap-config-version.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/FindOpenCV.cmake
   ${PROJECT_SOURCE_DIR}/cmake/VcapAddCapsule.cmake
   DESTINATION ${package_dir} COMPONENT core)
 

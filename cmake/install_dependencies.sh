@@ -9,7 +9,13 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build pkg-config ccache   # to build
-  libopencv-dev                             # images, video, the examples' algorithms
+  libopencv-imgproc-dev                     # colours, sizes and warps of images
+  libopencv-imgcodecs-dev                   # still images
+  libopencv-videoio-dev                     # webcams
+  libopencv-dnn-dev                         # the engine opencv_dnn
+  libopencv-objdetect-dev                   # the examples detector_person_hog and quickstart
+  libopencv-video-dev                       # the examples background_motion and motion_flow
+  libopencv-highgui-dev                     # the example webcam_host
   libtbb-dev                                # the arenas in which batches run
   nlohmann-json3-dev                        # manifests, records, options
   libvalijson-dev                           # configs against the schemas that capsules declare
