@@ -56,6 +56,7 @@ for patch in tests/bench/patches/*.patch; do
   echo "[$commit] with $patch"
   git -C "$old" apply "$root/$patch"
 done
+(cd "$old" && cmake/install_dependencies.sh tests bench)  # it may need other packages
 mkdir -p "$old/build" build
 for shared in wheels cache; do
   [ ! -d "build/$shared" ] || [ -e "$old/build/$shared" ] || ln -s "$root/build/$shared" "$old/build/$shared"
