@@ -11,13 +11,14 @@ find_path(OpenCV_INCLUDE_DIR opencv2/core/version.hpp PATH_SUFFIXES opencv4)
 mark_as_advanced(OpenCV_INCLUDE_DIR)
 set(OpenCV_INCLUDE_DIRS ${OpenCV_INCLUDE_DIR})
 if(OpenCV_INCLUDE_DIR)
-  file(READ ${OpenCV_INCLUDE_DIR}/opencv2/core/version.hpp header)
+  file(READ ${OpenCV_INCLUDE_DIR}/opencv2/core/version.hpp OpenCV_version_header)
   set(OpenCV_VERSION)
   foreach(part MAJOR MINOR REVISION)
-    string(REGEX MATCH "CV_VERSION_${part} +([0-9]+)" _ "${header}")
+    string(REGEX MATCH "CV_VERSION_${part} +([0-9]+)" _ "${OpenCV_version_header}")
     list(APPEND OpenCV_VERSION ${CMAKE_MATCH_1})
   endforeach()
   list(JOIN OpenCV_VERSION . OpenCV_VERSION)
+  unset(OpenCV_version_header)
 endif()
 
 set(OpenCV_LIBS)
@@ -36,5 +37,6 @@ foreach(component IN LISTS OpenCV_FIND_COMPONENTS)
 endforeach()
 
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(OpenCV REQUIRED_VARS OpenCV_INCLUDE_DIR VERSION_VAR OpenCV_VERSION
-  HANDLE_COMPONENTS)
+find_package_handle_standard_args(OpenCV REQUIRED_VARS OpenCV_LIBS OpenCV_INCLUDE_DIR
+  VERSION_VAR OpenCV_VERSION HANDLE_COMPONENTS
+  REASON_FAILURE_MESSAGE "name its modules as COMPONENTS, and install them, or install libopencv-dev")
