@@ -64,11 +64,29 @@ BatchCoreImpl::~BatchCoreImpl() {
                      [this]() VCAP_REQUIRES(mutex_) { return blocked_ == 0 && guests_ == 0; });
 }
 
+// Notifies the worker under the lock: once the lock is free, the call may be answered and the
+// executor destroyed.
 void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool only_if_room) {
   prepare(call, options);
-  const time_point now = clock_->now();
-  MutexLock lock(mutex_);
-  enqueue(call, only_if_room, now);
+  time_point now = clock_->now();
+  const MutexLock lock(mutex_);
+  if (closing_) throw closed_error();
+  if ((only_if_room || policy_.overflow == QueueOverflowPolicy::reject) && call.size_ > room()) {
+    recorder_.count_rejected(call.size_);
+    throw queue_full_error(policy_.max_queue_size, call.size_);
+  }
+  if (const auto& current = BatchObserverScope::current(); current != observer_)
+    observer_ = current;
+  Finished finished;
+  std::exception_ptr why;
+  try {
+    admit(call, now, finished);
+  } catch (...) {
+    why = std::current_exception();
+  }
+  wake_worker(now);
+  answer_calls(finished);
+  if (why) std::rethrow_exception(why);
 }
 
 void BatchCoreImpl::set_batch_sizes(const BatchSizes& sizes) {
@@ -143,60 +161,34 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
     call.on_stop_.emplace(options.cancellation, BatchCall::Cancel{this, &call});
 }
 
-// Notifies the worker under the lock: once the lock is free, the call may be answered and the
-// executor destroyed.
-void BatchCoreImpl::enqueue(BatchCall& call, bool only_if_room, time_point now) {
-  if (closing_) throw closed_error();
-  if ((only_if_room || policy_.overflow == QueueOverflowPolicy::reject) && call.size_ > room()) {
-    recorder_.count_rejected(call.size_);
-    throw queue_full_error(policy_.max_queue_size, call.size_);
-  }
-  if (const auto& current = BatchObserverScope::current(); current != observer_)
-    observer_ = current;
-  Finished finished;
-  std::exception_ptr why;
-  try {
-    admit(call, now, finished);
-  } catch (...) {
-    why = std::current_exception();
-  }
-  wake_worker(now);
-  answer_calls(finished);
-  if (why) std::rethrow_exception(why);
-}
-
 // Queues the call's items. If an item gets no room, it and all items after it fail. An exception
 // before the first item is queued goes to the sender, and the call is not accepted. Requires
 // `mutex_`; temporarily releases it.
 void BatchCoreImpl::admit(BatchCall& call, time_point& now, Finished& finished) {
   Refusal refusal;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
-    if (!refusal.why) refusal = admit(*chunk, now, finished);
+    try {
+      while (!refusal.why && chunk->end < chunk->limit) {
+        refusal = make_room(*chunk, now, finished);
+        if (refusal.why) break;
+        if (idle_workers_ == 0) start_worker();
+        if (chunk->deadline != time_point::max()) watch_for(chunk->deadline);
+        queue_.push(*chunk, std::min(room(), chunk->limit - chunk->end), now);
+        accept(call, now);
+      }
+    } catch (const BatchError& error) {
+      if (!call.accepted_) throw;
+      refusal = {std::current_exception(),
+                 error.code() == ErrorCode::closed ? Count::closed : Count::dropped};
+    } catch (...) {  // no memory, no thread
+      if (!call.accepted_) throw;
+      refusal = {std::current_exception(), Count::failed};
+    }
     if (chunk->end == chunk->limit) continue;
     accept(call, now);
     fail(call, chunk->end, chunk->limit, refusal.why, refusal.as, finished);
   }
   queue_changed();
-}
-
-BatchCoreImpl::Refusal BatchCoreImpl::admit(BatchChunk& chunk, time_point& now,
-                                            Finished& finished) {
-  try {
-    while (chunk.end < chunk.limit) {
-      if (Refusal refusal = make_room(chunk, now, finished); refusal.why) return refusal;
-      start_threads(chunk);
-      queue_.push(chunk, std::min(room(), chunk.limit - chunk.end), now);
-      accept(*chunk.call, now);
-    }
-  } catch (const BatchError& error) {
-    if (!chunk.call->accepted_) throw;
-    return {std::current_exception(),
-            error.code() == ErrorCode::closed ? Count::closed : Count::dropped};
-  } catch (...) {  // no memory, no thread
-    if (!chunk.call->accepted_) throw;
-    return {std::current_exception(), Count::failed};
-  }
-  return {};
 }
 
 void BatchCoreImpl::accept(BatchCall& call, time_point now) noexcept {
@@ -247,16 +239,15 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(const BatchChunk& chunk, time_po
   }
 }
 
-void BatchCoreImpl::start_threads(const BatchChunk& chunk) {
-  if (idle_workers_ == 0) start_worker();
-  if (chunk.deadline == time_point::max()) return;
+// Lets the watch look for this deadline; starts the watch first if it does not run.
+void BatchCoreImpl::watch_for(time_point deadline) {
   if (!watch_.joinable()) {
     watch_ = std::thread([this] {
       prepare_thread("vcap-deadlines");
       watch();
     });
   }
-  if (chunk.deadline < watch_until_) watch_wake_.notify_one();
+  if (deadline < watch_until_) watch_wake_.notify_one();
 }
 
 // Starts one more worker if the policy allows it. Everything that its thread needs is made here, so

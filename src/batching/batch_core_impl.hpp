@@ -82,15 +82,13 @@ class BatchCoreImpl {
 
   // Senders.
   void prepare(BatchCall& call, const RequestOptions& options);
-  void enqueue(BatchCall& call, bool only_if_room, time_point now) VCAP_REQUIRES(mutex_);
   void admit(BatchCall& call, time_point& now, Finished& finished) VCAP_REQUIRES(mutex_);
-  Refusal admit(BatchChunk& chunk, time_point& now, Finished& finished) VCAP_REQUIRES(mutex_);
   void accept(BatchCall& call, time_point now) noexcept VCAP_REQUIRES(mutex_);
   std::size_t room() const noexcept VCAP_REQUIRES(mutex_);
   Refusal make_room(const BatchChunk& chunk, time_point& now, Finished& finished)
       VCAP_REQUIRES(mutex_);
-  void start_threads(const BatchChunk& chunk) VCAP_REQUIRES(mutex_);
   void start_worker() VCAP_REQUIRES(mutex_);
+  void watch_for(time_point deadline) VCAP_REQUIRES(mutex_);
   void wake_worker(time_point now) noexcept VCAP_REQUIRES(mutex_);
 
   // Workers.
