@@ -3,7 +3,7 @@
 #
 # Installs the Debian packages that vcap needs and that are missing. Needs root (or sudo) only for that.
 #   cmake/install_dependencies.sh [GROUP …]
-# Groups: build (always), tests, bench, fuzz, format, tidy, docs, abi. A comment says what each package is for.
+# Groups: build (always), tests, bench, sanitizers, format, tidy, docs, abi. A comment says what each package is for.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/progress.sh"
 
@@ -46,7 +46,7 @@ bench=(
   libbenchmark-dev python3-onnx
   ffmpeg                                    # its start is compared with that of vcap
 )
-fuzz=(clang libclang-rt-dev)                # libFuzzer
+sanitizers=(clang libclang-rt-dev)          # the sanitizers, and libFuzzer
 format=(clang-format)
 tidy=(
   clang                                     # its thread safety analysis
@@ -59,12 +59,12 @@ for group in "$@"; do
     build) ;;
     tests) packages+=("${tests[@]}") ;;
     bench) packages+=("${bench[@]}") ;;
-    fuzz) packages+=("${fuzz[@]}") ;;
+    sanitizers) packages+=("${sanitizers[@]}") ;;
     format) packages+=("${format[@]}") ;;
     tidy) packages+=("${tidy[@]}") ;;
     docs) packages+=("${docs[@]}") ;;
     abi) packages+=("${abi[@]}") ;;
-    *) echo "no group of packages $group; there are: build, tests, bench, fuzz, format, tidy, docs, abi" >&2; exit 2 ;;
+    *) echo "no group of packages $group; there are: build, tests, bench, sanitizers, format, tidy, docs, abi" >&2; exit 2 ;;
   esac
 done
 

@@ -34,7 +34,11 @@ fi
 
 . cmake/progress.sh
 echo "[1/3] packages and weights"
-cmake/install_dependencies.sh tests bench  # the preset ci builds the benchmarks, too
+case $preset in
+  asan | tsan) cmake/install_dependencies.sh tests sanitizers ;;
+  ci) cmake/install_dependencies.sh tests bench ;;  # it builds the benchmarks, too
+  *) cmake/install_dependencies.sh tests ;;
+esac
 footage=$(cmake/footage.sh)
 export VCAP_CACHE=$root/build/cache  # compiled models; nothing is written into the user's home
 if [ $without_networks = OFF ] && ! cmake/fetch_wheels.sh; then
@@ -66,8 +70,9 @@ fi
 # Runs programs in parts, one part for each processor at a time. Under the sanitizer, a process for each
 # test would spend most of its time on its start.
 suppressions=$root/tests/support
-# Damaged models request more memory than there is. This must be an error and not a crash.
-export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
+# Damaged models request more memory than there is. This must be an error and not a crash. Tests link some
+# objects of vcap's libraries besides the libraries, so a global may exist twice, but with one size.
+export ASAN_OPTIONS=detect_odr_violation=1:detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1
 export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:halt_on_error=1:second_deadlock_stack=1

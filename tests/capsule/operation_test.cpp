@@ -52,7 +52,7 @@ TEST(Operation, IsRefusedWhenItIsInvalid) {
        "stencil lacks offset 0"},
   };
   for (const auto& [change, complaint] : cases)
-    EXPECT_THAT([&] { check(info_with(change)); },
+    EXPECT_THAT([&change = change] { check(info_with(change)); },
                 ThrowsError<InvalidCapsuleError>(
                     ErrorCode::invalid_capsule_info,
                     testing::AllOf(HasSubstr("capsule detector_fake"), HasSubstr(complaint))));

@@ -20,7 +20,7 @@ if [ ${#targets[@]} -eq 0 ]; then
   for source in tests/fuzz/*_fuzz.cpp; do targets+=("$(basename "$source" _fuzz.cpp)"); done
 fi
 
-cmake/install_dependencies.sh tests fuzz
+cmake/install_dependencies.sh tests sanitizers
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 preset=${VCAP_PRESET:-release}

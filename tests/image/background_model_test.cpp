@@ -212,7 +212,7 @@ TEST(BackgroundModel, RefusesWrongSettingsAndPictures) {
       {{.blur = -0.5}, "blur -0.5"},
       {{.refresh_calls = 0}, "refresh_calls 0"}};
   for (const auto& [settings, text] : wrong)
-    EXPECT_THAT([&] { BackgroundModel model(settings); },
+    EXPECT_THAT([&settings = settings] { BackgroundModel model(settings); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(text)));
   BackgroundModel model;
   EXPECT_THROW(model.observe(cv::Mat(), {}), InvalidArgument);

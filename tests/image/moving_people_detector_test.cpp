@@ -463,7 +463,7 @@ TEST(MovingPeopleDetector, RefusesWrongSettings) {
       {{.min_learning_score = 2}, "min_learning_score 2"},
       {{.learning_interval = milliseconds(-1)}, "learning_interval"}};
   for (const auto& [settings, text] : wrong)
-    EXPECT_THAT([&] { MovingPeopleDetector detector(settings); },
+    EXPECT_THAT([&settings = settings] { MovingPeopleDetector detector(settings); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(text)))
         << text;
 }

@@ -226,7 +226,7 @@ TEST(Resize, RefusesAnAspectThatNoImageCanHave) {
   EXPECT_THAT(message_of(ErrorCode::invalid_argument, call), HasSubstr("crop it first"));
 }
 
-TEST(Resize, RefusesAFrameWithoutPixels) { EXPECT_THROW(Resize(cv::Mat()), InvalidArgument); }
+TEST(Resize, RefusesAFrameWithoutPixels) { EXPECT_THROW(Resize{cv::Mat()}, InvalidArgument); }
 
 }  // namespace
 }  // namespace vcap

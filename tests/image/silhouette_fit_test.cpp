@@ -20,13 +20,13 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const cv::Size kFrame(384, 288);
+const cv::Size kMaskedFrame(384, 288);
 const HeightModel kHeights(20, 0.25);
 
 /// A person with feet at this place, as tall as the height model says: a head and a body.
 Silhouette person_at(double x, double feet) { return {x, feet, kHeights.height_at(feet)}; }
 
-void draw(cv::Mat& picture, const Silhouette& person, const cv::Scalar& color) {
+void draw_person(cv::Mat& picture, const Silhouette& person, const cv::Scalar& color) {
   const auto part = [&](double from, double to, double width) {
     const double height = person.height, top = person.feet - height;
     cv::ellipse(picture,
@@ -43,10 +43,10 @@ void draw(cv::Mat& picture, const Silhouette& person, const cv::Scalar& color) {
 
 /// The mask of these people at half size.
 Foreground mask_of(const std::vector<Silhouette>& people, double noise = 0) {
-  cv::Mat mask(kFrame, CV_8UC1, cv::Scalar(0));
-  for (const Silhouette& person : people) draw(mask, person, cv::Scalar(255));
+  cv::Mat mask(kMaskedFrame, CV_8UC1, cv::Scalar(0));
+  for (const Silhouette& person : people) draw_person(mask, person, cv::Scalar(255));
   cv::Mat half;
-  cv::resize(mask, half, kFrame / 2, 0, 0, cv::INTER_AREA);
+  cv::resize(mask, half, kMaskedFrame / 2, 0, 0, cv::INTER_AREA);
   cv::Mat1b result;
   cv::compare(half, 127, result, cv::CMP_GT);
   std::mt19937 engine(7);
@@ -63,7 +63,7 @@ std::vector<FittedPerson> people_in(const Foreground& foreground,
   return people;
 }
 
-BoundingBox box_around(const Silhouette& person, double width = 0.3) {
+BoundingBox person_box(const Silhouette& person, double width = 0.3) {
   return {person.x - width * person.height / 2, person.feet - person.height,
           person.x + width * person.height / 2, person.feet};
 }
@@ -85,7 +85,7 @@ TEST(SilhouetteFit, FindsEachOfSeveralPeopleWithABoxAroundWhatIsVisible) {
     EXPECT_NEAR(found[i].silhouette.x, people[i].x, 3);
     EXPECT_NEAR(found[i].silhouette.feet, people[i].feet, 0.12 * people[i].height);
     EXPECT_GT(found[i].gain, 1.5);
-    expect_near(found[i].box, box_around(people[i]), 5);
+    expect_near(found[i].box, person_box(people[i]), 5);
   }
 }
 
@@ -115,7 +115,7 @@ TEST(SilhouetteFit, FindsAPersonHalfOutsideThePicture) {
 
 TEST(SilhouetteFit, TakesABoxOfADetectorAsEvidenceOfOnePersonOnly) {
   const Silhouette left = person_at(150, 220), right = person_at(182, 216);
-  const auto found = people_in(mask_of({left, right}), {{box_around(left, 0.36), 0.9}});
+  const auto found = people_in(mask_of({left, right}), {{person_box(left, 0.36), 0.9}});
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_GT(found[0].evidence, 0.6);
   EXPECT_EQ(found[1].evidence, 0);
@@ -126,7 +126,7 @@ TEST(SilhouetteFit, TakesABoxOfADetectorAsEvidenceOfOnePersonOnly) {
 TEST(SilhouetteFit, MeasuresEvidenceByOverlapAndScore) {
   const SilhouetteFit fit;
   const Silhouette person = person_at(150, 220);
-  const std::vector<PersonBox> same{{box_around(person, 0.36), 0.8}};
+  const std::vector<PersonBox> same{{person_box(person, 0.36), 0.8}};
   EXPECT_DOUBLE_EQ(fit.evidence(person, same), 0.8);
   EXPECT_EQ(fit.evidence(person_at(300, 220), same), 0);
   EXPECT_EQ(fit.evidence(person, {}), 0);
@@ -151,7 +151,7 @@ TEST(SilhouetteFit, FindsNobodyInAnEmptyMaskOrWithoutBlobs) {
 }
 
 TEST(SilhouetteFit, EndsOnAFullMaskAndOnBlobsOutsideThePicture) {
-  const Foreground full{cv::Mat1b(kFrame / 2, uchar{255}), 2};
+  const Foreground full{cv::Mat1b(kMaskedFrame / 2, uchar{255}), 2};
   EXPECT_THAT(people_in(full), SizeIs(testing::Le(12u)));
   const std::vector<cv::Rect> far{{5000, 5000, 40, 90}, {-900, -900, 40, 90}};
   EXPECT_THAT(SilhouetteFit().fit(full, far, kHeights), IsEmpty());
@@ -190,11 +190,11 @@ TEST(SilhouetteFit, PaintsOtherPeopleOverWithTheBackground) {
   const Foreground mask = mask_of({left, right});
   const auto people = people_in(mask);
   ASSERT_THAT(people, SizeIs(2));
-  cv::Mat picture(kFrame, CV_8UC3, cv::Scalar::all(50));
-  draw(picture, left, {0, 0, 255});
-  draw(picture, right, {255, 0, 0});
+  cv::Mat picture(kMaskedFrame, CV_8UC3, cv::Scalar::all(50));
+  draw_person(picture, left, {0, 0, 255});
+  draw_person(picture, right, {255, 0, 0});
   const cv::Mat before = picture.clone();
-  const cv::Mat background(kFrame / 2, CV_8UC3, cv::Scalar::all(50));
+  const cv::Mat background(kMaskedFrame / 2, CV_8UC3, cv::Scalar::all(50));
   const cv::Rect crop = crop_around(people[0].silhouette);
   const cv::Mat seen = SilhouetteFit().isolated(picture, background, 2, people, 0, crop);
   EXPECT_EQ(seen.size(), crop.size());
@@ -221,7 +221,7 @@ TEST(SilhouetteFit, RefusesWrongSettingsAndArguments) {
   const Foreground mask = mask_of({person_at(150, 220)});
   refuses([&] { fit.fit(mask, {}, HeightModel()); }, "is_ready()");
   refuses([&] { fit.fit({mask.mask, 0}, {}, kHeights); }, "scale 0");
-  const cv::Mat picture(kFrame, CV_8UC3, cv::Scalar());
+  const cv::Mat picture(kMaskedFrame, CV_8UC3, cv::Scalar());
   refuses([&] { fit.isolated(picture, picture, 1, {}, 0, {0, 0, 8, 8}); }, "no person 0");
   const std::vector<FittedPerson> one(1);
   refuses([&] { fit.isolated(picture, picture, 1, one, 0, {}); }, "0x0");

@@ -18,8 +18,8 @@ namespace {
 
 using std::numbers::pi;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void expect_near(cv::Point2d is, cv::Point2d wanted, double distance = 1e-9) {
   EXPECT_LE(cv::norm(is - wanted), distance) << is << ", wanted is " << wanted;
@@ -129,11 +129,11 @@ TEST(TurnedCrop, RefusesBoxesWithoutAreaOrWithoutFiniteValues) {
   for (const TurnedBox& box :
        {TurnedBox{.centre = {30, 25}}, TurnedBox{.centre = {30, 25}, .size = {0, 5}},
         TurnedBox{.centre = {30, 25}, .size = {5, -5}},
-        TurnedBox{.centre = {kNan, 25}, .size = {5, 5}},
-        TurnedBox{.centre = {30, kInfinity}, .size = {5, 5}},
-        TurnedBox{.centre = {30, 25}, .size = {kInfinity, 5}},
-        TurnedBox{.centre = {30, 25}, .size = {5, kNan}},
-        TurnedBox{.centre = {30, 25}, .size = {5, 5}, .angle = kNan}})
+        TurnedBox{.centre = {kNaN, 25}, .size = {5, 5}},
+        TurnedBox{.centre = {30, kInf}, .size = {5, 5}},
+        TurnedBox{.centre = {30, 25}, .size = {kInf, 5}},
+        TurnedBox{.centre = {30, 25}, .size = {5, kNaN}},
+        TurnedBox{.centre = {30, 25}, .size = {5, 5}, .angle = kNaN}})
     EXPECT_THAT(
         [&] {
           TurnedCrop(frame, box, {5, 5});

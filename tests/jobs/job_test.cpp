@@ -199,7 +199,7 @@ TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
   for (const auto& [changes, words] : cases) {
     std::vector<testing::Matcher<std::string>> parts{HasSubstr("job.json\": /")};
     for (const std::string& word : words) parts.push_back(HasSubstr(word));
-    EXPECT_THAT([&] { read(job_with(changes)); },
+    EXPECT_THAT(([&, &changes = changes] { read(job_with(changes)); }),
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_json, testing::AllOfArray(parts)))
         << changes;
   }

@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 json good() { return CapsuleBuilder().file("model.onnx", "weights").listed(); }
 
-Manifest read(const std::string& text) {
+Manifest manifest_of(const std::string& text) {
   return read_manifest_text(std::as_bytes(std::span(text)), "capsule file \"a.cap\"");
 }
 
@@ -37,7 +37,7 @@ TEST(Manifest, IsTheSameAfterJsonAndBack) {
 TEST(Manifest, IsReadFromTheExampleInTheDocumentation) {
   const std::string page = test::read_file(VCAP_DOCS "/capsule-format.md");
   const std::size_t begin = page.find("```json\n") + 8;
-  const Manifest manifest = read(page.substr(begin, page.find("```", begin) - begin));
+  const Manifest manifest = manifest_of(page.substr(begin, page.find("```", begin) - begin));
   EXPECT_EQ(manifest.info.name, "detector_person");
   EXPECT_EQ(manifest.files.size(), 2u);
 }
@@ -55,7 +55,7 @@ class WrongManifest : public testing::TestWithParam<ManifestCase> {};
 TEST_P(WrongManifest, IsRefusedWithThePlaceOfItsFault) {
   json manifest = good();
   GetParam().change(manifest);
-  EXPECT_THAT([&] { read(manifest.dump()); },
+  EXPECT_THAT([&] { manifest_of(manifest.dump()); },
               ThrowsError<InvalidCapsuleError>(
                   ErrorCode::invalid_manifest,
                   AllOf(HasSubstr("capsule file \"a.cap\" has an invalid capsule.json: "),
@@ -121,9 +121,9 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return std::string(one.param.title); });
 
 TEST(ReadManifestText, RefusesInvalidJsonAndDuplicateKeys) {
-  EXPECT_THAT([] { read("{"); }, ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
-                                                                  HasSubstr("parse error")));
-  EXPECT_THAT([] { read(R"({"info":{"name":"a","name":"b"}})"); },
+  EXPECT_THAT([] { manifest_of("{"); }, ThrowsError<InvalidCapsuleError>(
+                                            ErrorCode::invalid_manifest, HasSubstr("parse error")));
+  EXPECT_THAT([] { manifest_of(R"({"info":{"name":"a","name":"b"}})"); },
               ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_manifest,
                                                HasSubstr("/info/name: occurs twice")));
 }
@@ -132,7 +132,7 @@ TEST(ReadManifestText, ChecksTheDescription) {
   json manifest = good();
   manifest["info"]["name"] = "../person";
   EXPECT_THAT(
-      [&] { read(manifest.dump()); },
+      [&] { manifest_of(manifest.dump()); },
       ThrowsError<InvalidCapsuleError>(ErrorCode::invalid_capsule_info,
                                        AllOf(HasSubstr("a.cap"), HasSubstr("\"../person\""))));
 }
@@ -148,7 +148,7 @@ TEST(ReadManifestText, LogsUnknownFields) {
   manifest["resources"] = json::array();
   manifest["info"]["colour"] = "red";
   manifest["files"][1]["note"] = "";
-  EXPECT_EQ(read(manifest.dump()).info.name, "fixture");
+  EXPECT_EQ(manifest_of(manifest.dump()).info.name, "fixture");
   set_log_hook({});
   EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("a.cap"), HasSubstr("field /files/1/note ")),
                                  HasSubstr("field /info/colour "), HasSubstr("field /resources ")));

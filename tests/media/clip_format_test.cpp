@@ -55,7 +55,7 @@ TEST_P(QualityOfAClip, IsWithinTheRangeOfItsCodec) {
     EXPECT_EQ(clip_format("a.mkv", {.codec = codec, .quality = quality}).quality, quality);
   for (const int quality : {least - 1, most + 1})
     EXPECT_THAT(
-        [&] { clip_format("a.mkv", {.codec = codec, .quality = quality}); },
+        ([&, &codec = codec] { clip_format("a.mkv", {.codec = codec, .quality = quality}); }),
         ThrowsError<InvalidArgument>(
             ErrorCode::invalid_argument,
             AllOf(HasSubstr("a.mkv"), HasSubstr("quality " + std::to_string(quality)),

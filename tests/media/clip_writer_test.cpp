@@ -152,7 +152,7 @@ TEST_P(ClipOfAKind, CanBeWrittenWhileAnotherOneIs) {
   const auto [name, codec] = GetParam();
   std::vector<std::future<void>> writers;
   for (const char* stem : {"one", "two"})
-    writers.push_back(std::async(std::launch::async, [&, stem] {
+    writers.push_back(std::async(std::launch::async, [&, stem, &name = name, &codec = codec] {
       write_clip_at(folder / (std::string(stem) + name), evenly(40), {.codec = codec});
     }));
   for (std::future<void>& writer : writers) writer.get();

@@ -195,7 +195,8 @@ TEST(DetectionNodeJson, NamesTheWrongFieldByItsPointer) {
        R"(/children/1/children/0: the field "name" is missing)"},
   };
   for (const auto& [text, message] : cases) {
-    EXPECT_THAT([&] { read(text); }, ThrowsError<InvalidArgument>(ErrorCode::invalid_json, message))
+    EXPECT_THAT([&text = text] { read(text); },
+                ThrowsError<InvalidArgument>(ErrorCode::invalid_json, message))
         << text;
   }
 }

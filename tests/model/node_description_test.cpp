@@ -190,7 +190,7 @@ TEST(NodeDescriptionJson, NamesTheWrongFieldByItsPointer) {
        "/extra_data: an array is needed, but it is an object"},
   };
   for (const auto& [text, message] : cases) {
-    EXPECT_THAT([&] { json::parse(text).get<NodeDescription>(); },
+    EXPECT_THAT([&text = text] { json::parse(text).get<NodeDescription>(); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_json, message))
         << text;
   }

@@ -103,7 +103,7 @@ TEST(OptionJson, NamesTheWrongFieldByItsPointer) {
        "/description: a string is needed, but it is an object"},
   };
   for (const auto& [text, message] : cases) {
-    EXPECT_THAT([&] { option_from_json(json::parse(text)); },
+    EXPECT_THAT([&text = text] { option_from_json(json::parse(text)); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_json, message))
         << text;
   }

@@ -77,9 +77,10 @@ TEST(Option, RefusesValuesOutsideItsRangeAndSaysWhatIsAllowed) {
       {kEnum, std::string(), "option \"x\": \"\" is not one of \"fast\", \"exact\""},
   };
   for (const auto& [option, value, message] : cases) {
-    EXPECT_THAT([&] { check_value(option, value, "option \"x\""); },
-                ThrowsError<OptionError>(ErrorCode::option_range, message))
-        << message;
+    const auto call = [&option = option, &value = value] {
+      check_value(option, value, "option \"x\"");
+    };
+    EXPECT_THAT(call, ThrowsError<OptionError>(ErrorCode::option_range, message)) << message;
   }
 }
 
@@ -98,8 +99,8 @@ TEST(Option, RefusesValuesOfAnotherType) {
   };
   for (const auto& [option, values, needed] : cases) {
     for (const OptionValue& value : values) {
-      EXPECT_THAT([&] { check_value(option, value, "option \"x\""); },
-                  ThrowsError<OptionError>(ErrorCode::option_type, HasSubstr(needed)))
+      const auto call = [&option = option, &value] { check_value(option, value, "option \"x\""); };
+      EXPECT_THAT(call, ThrowsError<OptionError>(ErrorCode::option_type, HasSubstr(needed)))
           << needed << value.index();
     }
   }
@@ -139,7 +140,7 @@ TEST(OptionDeclaration, IsRefusedWhenItContradictsItself) {
        "option \"x\": its default \"c\" is not one of \"a\", \"b\""},
   };
   for (const auto& [option, message] : cases) {
-    EXPECT_THAT([&] { check_declaration(option, "option \"x\""); },
+    EXPECT_THAT([&option = option] { check_declaration(option, "option \"x\""); },
                 ThrowsError<OptionError>(ErrorCode::invalid_option_declaration, message))
         << message;
   }

@@ -174,7 +174,8 @@ TEST(OptionValues, RefusesTextThatIsNotAnAllowedValue) {
     std::string expected = message;
     expected.replace(expected.find("OPTION"), 6,
                      "option \"" + std::string(name) + "\" of capsule detector_person");
-    EXPECT_EQ(error_of([&] { all.set_from_text(name, text); }), expected);
+    EXPECT_EQ(error_of([&, &name = name, &text = text] { all.set_from_text(name, text); }),
+              expected);
     EXPECT_EQ(all, values());
   }
 }
@@ -235,7 +236,7 @@ TEST(OptionValues, MergesAllOrNothing) {
   };
   for (const auto& [text, message] : cases) {
     OptionValues all = values();
-    EXPECT_THAT(error_of([&] { all.merge(json::parse(text)); }), HasSubstr(message));
+    EXPECT_THAT(error_of([&, &text = text] { all.merge(json::parse(text)); }), HasSubstr(message));
     EXPECT_EQ(all, values()) << text;
   }
 }

@@ -188,10 +188,10 @@ TEST_F(LiveSourceOnANetwork, RefusesRangesAndSamplers) {
            {{.sampler = Sampler::repeat(2)}, "sampler"},
            {{.loop = 0}, "loop (0)"}}) {
     const Camera camera(30);
-    EXPECT_THAT([&] { open_source(camera.url(), options); },
-                ThrowsError<InvalidArgument>(
-                    ErrorCode::invalid_argument,
-                    AllOf(HasSubstr(camera.url() + " is live"), HasSubstr(named))));
+    const auto call = [&camera, &options = options] { open_source(camera.url(), options); };
+    EXPECT_THAT(call, ThrowsError<InvalidArgument>(
+                          ErrorCode::invalid_argument,
+                          AllOf(HasSubstr(camera.url() + " is live"), HasSubstr(named))));
   }
 }
 

@@ -10,6 +10,8 @@
 namespace vcap::test {
 namespace {
 
+// In each test, the pool comes after all that its lanes use: it may run them until it is destroyed.
+
 class FunctionLane final : public Lane {
  public:
   explicit FunctionLane(std::function<void()> work) : work_(std::move(work)) {}
@@ -24,9 +26,9 @@ std::shared_ptr<Lane> lane(std::function<void()> work) {
 }
 
 TEST(WorkPool, TakesOnePieceOfEachLaneInTurn) {
-  WorkPool pool(1);
   Latch begun, go, done;
   std::string order;
+  WorkPool pool(1);
   const auto letter = [&](char which) {
     return lane([&order, &done, which] {
       order += which;
@@ -49,11 +51,10 @@ TEST(WorkPool, TakesOnePieceOfEachLaneInTurn) {
 }
 
 TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
+  Latch go, three;
+  std::atomic<int> begun{0};
   WorkPool pool(3);
   EXPECT_EQ(pool.threads(), 1u);
-  Latch go;
-  std::atomic<int> begun{0};
-  Latch three;
   const auto blocking = lane([&] {
     if (++begun == 3) three.open();
     go.wait();
@@ -67,10 +68,10 @@ TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
 }
 
 TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
-  WorkPool pool(4);
   Latch done;
   int runs = 0;
   std::shared_ptr<Lane> again;
+  WorkPool pool(4);
   again = lane([&] {
     if (++runs == 1000)
       done.open();
@@ -83,8 +84,8 @@ TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
 }
 
 TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
-  WorkPool pool(2);
   Latch done, ended;
+  WorkPool pool(2);
   const auto other = lane([&] {
     done.wait();
     ended.open();
@@ -100,9 +101,9 @@ TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
 
 TEST(WorkPool, GivesLanesThatAReplacedWorkerPostsToOthers) {
   for (const bool other_sleeps : {false, true}) {
-    WorkPool pool(2);
     Latch begun, go, ended;
     std::uint64_t worker = 0;
+    WorkPool pool(2);
     const auto next = lane([&] { ended.open(); });
     pool.post(lane([&] {
       worker = WorkPool::current();

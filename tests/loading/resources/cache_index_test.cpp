@@ -54,7 +54,7 @@ TEST(CacheIndex, IsRefusedWithItsFaultIfDamaged) {
       {R"({"version": 1, "entries": [1]})", "/entries"},
   };
   for (const auto& [text, complaint] : cases)
-    EXPECT_THAT([&] { index_of(text); },
+    EXPECT_THAT([&text = text] { index_of(text); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_json, HasSubstr(complaint)))
         << text;
 }
