@@ -30,9 +30,9 @@ constexpr std::chrono::milliseconds kTurn{500};
 }
 
 /// A process that runs only in its turns. It has a process group with its children.
-class Process {
+class TurnProcess {
  public:
-  explicit Process(const std::function<void()>& run) : id_(::fork()) {
+  explicit TurnProcess(const std::function<void()>& run) : id_(::fork()) {
     if (id_ < 0) fail("fork");
     if (id_ == 0) work(run);
     ::setpgid(id_, id_);  // the child does it too; the first call counts
@@ -43,12 +43,12 @@ class Process {
     end();
     throw std::runtime_error("no process could be started and stopped");
   }
-  ~Process() {
+  ~TurnProcess() {
     if (!ended_) end();
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
+  TurnProcess(const TurnProcess&) = delete;
+  TurnProcess& operator=(const TurnProcess&) = delete;
 
   bool ended() const noexcept { return ended_; }
   double seconds() const noexcept { return std::chrono::duration<double>(took_).count(); }
@@ -97,8 +97,8 @@ class Process {
 }  // namespace
 
 std::vector<double> seconds_in_turns(const std::vector<std::function<void()>>& runs) {
-  std::vector<std::unique_ptr<Process>> processes;
-  for (const auto& run : runs) processes.push_back(std::make_unique<Process>(run));
+  std::vector<std::unique_ptr<TurnProcess>> processes;
+  for (const auto& run : runs) processes.push_back(std::make_unique<TurnProcess>(run));
   for (bool all_ended = false; !all_ended;) {
     all_ended = true;
     for (const auto& process : processes) {
