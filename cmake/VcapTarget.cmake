@@ -9,7 +9,10 @@ function(vcap_target target)
     POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
   if(VCAP_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${VCAP_SANITIZE} -fno-omit-frame-pointer)
+    # Tests link objects of the libraries besides the libraries. With semantic interposition, which clang
+    # has off by default, all callers of an exported function call the same copy.
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${VCAP_SANITIZE} -fno-omit-frame-pointer -fsemantic-interposition)
     target_link_options(${target} PRIVATE -fsanitize=${VCAP_SANITIZE})
     if(VCAP_SANITIZE MATCHES undefined)
       target_compile_options(${target} PRIVATE -fno-sanitize-recover=undefined)

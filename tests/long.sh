@@ -4,8 +4,8 @@
 # Proofs that take too long to run for each change; docs/long-runs.md records them.
 #   tests/long.sh                     lists them, with the progress of each
 #   tests/long.sh NAME [MINUTES]      runs NAME for at most MINUTES (90); continues an earlier run
-# Earlier runs count until the sources that the proof tests change.
-# Prints the line for docs/long-runs.md. Fails if the proof fails.
+# docs/long-runs.md keeps the progress: each piece that passes updates its line. Earlier pieces count until
+# the sources that the proof tests change. Fails if the proof fails.
 set -euo pipefail
 shopt -s inherit_errexit  # a piece that fails does not count
 
@@ -35,14 +35,14 @@ declare -A proven=(
   [picture-sizes]='src/backends include/vcap/backends tests/backends'
 )
 
-# Four more threads than there are tests at a time want the processors, so that threads of a test
-# wait for them at unusual places.
+# Runs eight programs at a time beside four loops, so that threads of a test wait for processors at unusual
+# places. Eight, because two would get only a third of two processors.
 beside_busy_loops() (
   trap 'kill $(jobs -p)' EXIT
   for _ in 1 2 3 4; do
     while :; do :; done &
   done
-  "$@" >&2
+  VCAP_TEST_JOBS=8 "$@" >&2
 )
 
 run_suite() {
@@ -73,8 +73,7 @@ run_picture-sizes() {
 }
 
 preset=${VCAP_PRESET:-release}
-folder=build/long
-mkdir -p "$folder"
+page=docs/long-runs.md
 # The last commit that changed the sources, with a mark if they have uncommitted changes.
 state_of() {
   local paths commit
@@ -83,12 +82,27 @@ state_of() {
   git diff --quiet HEAD -- "${paths[@]}" || commit+=+$(git diff HEAD -- "${paths[@]}" | sha256sum | cut -c1-8)
   echo "$commit"
 }
-done_of() { local file; file=$folder/$1.$(state_of "$1"); [ ! -e "$file" ] || awk '{ sum += $1 } END { print sum + 0 }' "$file"; }
+# The count of NAME at the present state of its sources, from the page's line | name | date | commit | count of … |
+done_of() {
+  awk -F' *[|] *' -v name="$1" -v state="$(state_of "$1")" \
+    '$2 == name && $4 == state { split($5, words, " "); done = words[1] } END { print done + 0 }' "$page"
+}
+# Replaces the line of NAME on the page, or adds it behind the last line of that table.
+record() {  # NAME COUNT
+  local line
+  line="| $1 | $(date +%F) | $(state_of "$1") | $2 of ${needed[$1]} ${unit[$1]} |"
+  awk -v name="$1" -v line="$line" '
+    /^[|] proof [|] date/ { table = 1 }
+    table && /^$/ { if (!written) print line; table = 0 }
+    table && index($0, "| " name " |") == 1 { if (!written) print line; written = 1; next }
+    { print }' "$page" >"$page.new"
+  mv "$page.new" "$page"
+  echo "$line"
+}
 
 if [ $# -eq 0 ]; then
   for name in "${!unit[@]}"; do
-    done=$(done_of "$name")
-    printf '%-16s %s of %s %s\n' "$name" "${done:-0}" "${needed[$name]}" "${unit[$name]}"
+    printf '%-16s %s of %s %s\n' "$name" "$(done_of "$name")" "${needed[$name]}" "${unit[$name]}"
   done | sort
   exit 0
 fi
@@ -99,11 +113,7 @@ if [ -z "${unit[$name]:-}" ]; then
   exit 2
 fi
 end=$((SECONDS + ${2:-90} * 60))
-while :; do
-  done=$(done_of "$name")
-  left=$((end - SECONDS))
-  [ "${done:-0}" -lt "${needed[$name]}" ] && [ "$left" -gt 0 ] || break
+while done=$(done_of "$name"); left=$((end - SECONDS)); [ "$done" -lt "${needed[$name]}" ] && [ "$left" -gt 0 ]; do
   count=$("run_$name" "$left")
-  echo "$count" >>"$folder/$name.$(state_of "$name")"
+  record "$name" $((done + count))
 done
-echo "| $name | $(date +%F) | $(state_of "$name") | ${done:-0} of ${needed[$name]} ${unit[$name]} |"

@@ -8,12 +8,14 @@
 #   tests/run.sh threads     only the unit tests of the layers that have threads; arguments as above
 #   tests/run.sh --without-networks   all tests but those that need OpenVINO or the weights of
 #                            networks, which are not fetched; further arguments go to CTest
-# VCAP_PRESET names another CMake preset than release.
+# VCAP_PRESET names another CMake preset than release. VCAP_TEST_JOBS says how many programs run at a time (as
+# many as there are processors).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 preset=${VCAP_PRESET:-release}
+jobs=${VCAP_TEST_JOBS:-$(nproc)}
 targets=(all)
 layers=
 without_networks=OFF
@@ -58,7 +60,7 @@ echo "[3/3] running"
 
 if [ -z "$layers" ]; then
   status=0
-  with_ticks "[3/3] running" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$(nproc)" "$@" || status=$?
+  with_ticks "[3/3] running" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@" || status=$?
   # A program prints how many tests it ran; any other CTest entry is one test.
   awk '/^Command: /           { count += pending; pending = 1 }
        /^\[=+\] [0-9]+ tests? / && / ran\./ { count += $2; pending = 0 }
@@ -67,7 +69,7 @@ if [ -z "$layers" ]; then
   exit "$status"
 fi
 
-# Runs programs in parts, one part for each processor at a time. Under the sanitizer, a process for each
+# Runs programs in parts. Under the sanitizer, a process for each
 # test would spend most of its time on its start.
 suppressions=$root/tests/support
 # Damaged models request more memory than there is. This must be an error and not a crash. Tests link some
@@ -97,7 +99,7 @@ run_part() {  # LAYER NUMBER [ARGUMENT …]
 export -f run_part
 run_parts() {
   for layer in $layers; do printf '%s\0' "$layer "{0..3}; done |
-    xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
+    xargs -0 -n 1 -P "$jobs" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
 }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "backends/engine_conformance.hpp"
+#include "support/sanitizers.hpp"
 #include "vcap/backends/model_runner.hpp"
 
 namespace vcap::test {
@@ -19,7 +20,7 @@ struct Kept {
   std::unique_ptr<ModelRunner> runner{};
 };
 
-#ifdef __SANITIZE_ADDRESS__
+#if VCAP_TEST_ADDRESS_SANITIZER
 /// Ends the process before the search for leaks, which fails while threads of engines run.
 struct Last {
   ~Last() { std::_Exit(0); }
@@ -27,7 +28,7 @@ struct Last {
 #endif
 
 [[noreturn]] void use_and_exit(const std::string& engine, const EngineSettings& settings) {
-#ifdef __SANITIZE_ADDRESS__
+#if VCAP_TEST_ADDRESS_SANITIZER
   static Last last;
 #endif
   static Kept kept;  // registered for destruction before the engine's own

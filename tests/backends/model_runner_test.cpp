@@ -11,6 +11,7 @@
 
 #include "backends/engine_conformance.hpp"
 #include "backends/fake_engine.hpp"
+#include "support/sanitizers.hpp"
 
 namespace vcap::test {
 namespace {
@@ -354,7 +355,7 @@ TEST_F(ModelRunnerTest, SharesADeviceBetweenModelsInThousandsOfRandomRounds) {
 
 class ModelRunnerOnEngines : public EngineConformance {};
 
-#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed
+#if !VCAP_TEST_ADDRESS_SANITIZER  // which keeps what was freed
 /// Resident memory of this process in KiB.
 std::size_t resident() {
   std::ifstream status("/proc/self/status");

@@ -9,9 +9,11 @@
 #include "support/throws_error.hpp"
 
 namespace vcap::test {
-namespace {
 
 using Json = nlohmann::json;
+
+namespace {
+
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;

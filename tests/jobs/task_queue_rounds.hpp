@@ -18,18 +18,14 @@
 #include <vector>
 
 #include "support/manual_clock.hpp"
+#include "support/sanitizers.hpp"
 #include "vcap/jobs/task_queue.hpp"
 
 namespace vcap::test {
 
 using MakeQueue = std::function<std::unique_ptr<TaskQueue>(TaskQueue::Settings)>;
 
-// Under sanitizers a round takes some ten times as long.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr unsigned kQueueRounds = 1000;
-#else
-constexpr unsigned kQueueRounds = 5000;
-#endif
+constexpr unsigned kQueueRounds = kUnderSanitizer ? 1000 : 5000;
 
 /// One random round: threads put tasks, complete them, fail, die and answer late while time goes
 /// on. Each task must be settled once, with the result that complete() accepted.

@@ -14,6 +14,7 @@
 #include "support/file_size_limit.hpp"
 #include "support/manual_clock.hpp"
 #include "support/pipeline_helpers.hpp"
+#include "support/sanitizers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -506,11 +507,7 @@ void play_sink_round(unsigned seed) {
 }
 
 TEST(BufferedSink, AccountsForEveryRecordInRandomRounds) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr unsigned kSinkRounds = 2000;
-#else
-  constexpr unsigned kSinkRounds = 5000;
-#endif
+  constexpr unsigned kSinkRounds = kUnderSanitizer ? 2000 : 5000;
   set_log_hook([](LogLevel, std::string_view) {});
   for (unsigned seed = 0; seed < kSinkRounds && !testing::Test::HasFailure(); ++seed)
     play_sink_round(seed);

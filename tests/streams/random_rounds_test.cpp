@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/pipeline_helpers.hpp"
+#include "support/sanitizers.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/capsule/base_backend.hpp"
@@ -18,12 +19,7 @@
 namespace vcap::test {
 namespace {
 
-// Under sanitizers a round takes some ten times as long.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr unsigned kRounds = 100;
-#else
-constexpr unsigned kRounds = 500;
-#endif
+constexpr unsigned kRounds = kUnderSanitizer ? 100 : 500;
 
 /// Random numbers that threads may share. Which thread gets which number does not matter.
 class RoundDice {

@@ -450,7 +450,6 @@ TEST(ReplaceCapsule, ChangesNoStreamThatDoesNotUseTheCapsule) {
 // version never follows a newer one.
 TEST(ReplaceCapsule, NeverGoesBackWhileFramesStream) {
   Pipeline pipeline({counter(1)});
-  std::atomic<bool> done = false;
   std::vector<std::pair<int, int>> seen;  // version and count
   StreamConfig config{.id = "gate"};
   config.source = std::make_unique<MemorySource>(
