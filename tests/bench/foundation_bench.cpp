@@ -15,7 +15,7 @@ namespace {
 
 using vcap::bench::footage;
 
-constexpr std::int64_t kFrames = 100;
+const auto kFrames = vcap::bench::workload<std::int64_t>(100, 2);
 
 /// A loop with the settings of detector_person_hog, as a developer would write it with OpenCV
 /// alone.

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kDeadline = 10ms;
-constexpr int kDeadlines = 20;  // per sample, during one batch that runs for some 400 ms
+const int kDeadlines = workload(20, 2);  // per sample, during one batch that runs for some 400 ms
 
 double bare_deadline() {
   double late = 0;

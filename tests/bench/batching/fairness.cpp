@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kBatch = 16;
 constexpr int kLightStreams = 7;
 constexpr std::chrono::microseconds kBatchTime = 1ms;
-constexpr auto kBusy = 500ms;  // per sample
+const auto kBusy = workload(500ms, 20ms);  // per sample
 
 struct Share {
   double items_per_second;

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kFull = 32;  // items per batch
 constexpr std::chrono::microseconds kFullTime = 2ms;
-constexpr auto kOverloaded = 400ms;  // per sample
+const auto kOverloaded = workload(400ms, 20ms);  // per sample
 
 /// Items per second that the device can process.
 double capacity() {

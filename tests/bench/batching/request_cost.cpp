@@ -91,7 +91,7 @@ double lone_queue_that_answers(int producers) {
 }
 
 // Requests of callers that each have one request outstanding; so there are fewer requests.
-constexpr int kSingle = 5'000;
+const int kSingle = workload(5'000, 160);
 
 template <class Call>
 double one_at_a_time(int callers, Call call) {

@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kQueued = 4096;  // with the most streams, each has one waiting request
-constexpr int kFills = 10;
+const int kFills = workload(10, 1);
 
 /// Processor time to queue kQueued requests and answer them, kFills times. The streams take turns.
 double through_streams(int streams) {
@@ -45,7 +45,7 @@ double through_streams(int streams) {
   return static_cast<double>(std::clock() - before);
 }
 
-constexpr auto kCalling = 200ms;
+const auto kCalling = workload(200ms, 10ms);
 
 /// Requests per second of `callers` threads; each waits for its answer and then sends again.
 double calls_a_second(int callers) {

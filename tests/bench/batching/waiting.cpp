@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kTrips = 1000;
+const int kTrips = workload(1000, 10);
 
 double latency_alone() {
   Executor executor(echo);
@@ -59,7 +59,7 @@ double over_idle_time(const std::function<double()>& measure) {
   executor.run(0);
   std::this_thread::sleep_for(200ms);  // until the threads of TBB are idle
   const double before = measure();
-  std::this_thread::sleep_for(10s);
+  std::this_thread::sleep_for(workload<Clock::duration>(10s, 10ms));
   return measure() - before;
 }
 

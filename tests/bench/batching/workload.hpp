@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "support/figures.hpp"
 #include "vcap/batching/batch_executor.hpp"
 
 /// Work for executors that several parts of batching_bench share.
@@ -18,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 using Executor = BatchExecutor<int, int>;
 
 // Requests per sample: so many that the start of threads does not matter.
-constexpr int kRequests = 100'000;
+inline const int kRequests = workload(100'000, 1'000);
 constexpr std::size_t kWindow = 256;
 // Rounds of a sample that must resolve a few percent.
 constexpr int kFineRounds = 11;

@@ -279,7 +279,7 @@ double in_turns(const std::filesystem::path& file, int in_a_row) {
     }
   }
   const auto rate = [&](std::size_t models) {
-    constexpr std::chrono::milliseconds kTime(1000);
+    const std::chrono::milliseconds kTime(workload(1000, 20));
     std::atomic<long> runs{0};
     const auto begin = std::chrono::steady_clock::now();
     std::vector<std::jthread> threads;

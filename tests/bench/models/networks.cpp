@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "support/figures.hpp"
 #include "support/video.hpp"
 
 namespace vcap::bench::models {
@@ -33,7 +34,8 @@ fs::path yunet_file() {
 
 Network network(std::string name, const fs::path& file, nlohmann::json output,
                 std::vector<std::string> labels, long images) {
-  Network network{.name = std::move(name), .file = file, .spec = {}, .images = images};
+  Network network{
+      .name = std::move(name), .file = file, .spec = {}, .images = workload(images, 10L)};
   network.spec.model = file.filename();
   network.spec.output = std::move(output);
   network.spec.labels = std::move(labels);

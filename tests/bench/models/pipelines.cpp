@@ -22,8 +22,8 @@ namespace {
 
 constexpr int kTile = 192;
 constexpr double kOverlap = 0.2;
-const cv::Size kFrame{768, 576};  // of the footage
-constexpr long kFrames = 60;      // per sample
+const cv::Size kFrame{768, 576};       // of the footage
+const long kFrames = workload(60, 2);  // per sample
 
 long tiles() {
   const Tiling tiling{.tile = {kTile, kTile}, .overlap = kOverlap};
@@ -86,7 +86,7 @@ Rate to_network_alone(int streams) {
   static bool pipeline_first = false;
   pipeline_first = !pipeline_first;
   // So many frames per stream that the frames in flight at the end are a small part.
-  const long frames = std::max(kFrames, 15L * streams);
+  const long frames = std::max(kFrames, workload(15L, 1L) * streams);
   Rate by_pipeline;
   if (pipeline_first) by_pipeline = in_pipeline(people(), streams, frames);
   const Rate alone = hand.refill_ready(kFrames * tiles());
@@ -98,7 +98,7 @@ Rate to_network_alone(int streams) {
 
 /// The share of frames whose pixels were copied, for a network of the size of the frame.
 double copies_of_frames() {
-  constexpr long kWhole = 40;
+  const long kWhole = workload(40, 3);
   const Detector detector(yunet(kFrame));
   in_pipeline({detector.capsule}, 1, kWhole);
   const ModelRunner::Counts counts = detector.backend->runner().counts();

@@ -23,7 +23,7 @@ std::string clip() {
   static const test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "clip.mp4";
   if (!std::filesystem::exists(path))
-    test::write_clip(path, {.size = {640, 360},
+    test::write_clip(path, {.size = workload(cv::Size(640, 360), cv::Size(160, 90)),
                             .frames = kClipFrames,
                             .options = {{"preset", "veryfast"},
                                         {"x264-params", "keyint=50:min-keyint=50:scenecut=0"}}});

@@ -76,8 +76,8 @@ Files outputs_in(const fs::path& folder) {
   return files;
 }
 
-constexpr int kClips = 200;
-constexpr int kFramesOfClip = 20;
+const int kClips = workload(200, 3);
+const int kFramesOfClip = workload(20, 2);
 
 double by_job() {
   const test::TemporaryFolder folder;
@@ -115,7 +115,7 @@ std::map<std::string, fs::file_time_type> finished_in(const fs::path& out) {
 /// Kills such a job at 50 random moments and resumes it each time. Counts the outputs that differ
 /// from those of an undisturbed run, and the finished videos that were done again.
 double wrong_after_kills() {
-  constexpr int kKills = 50;
+  const int kKills = workload(50, 2);
   constexpr int kSlices = 2;
   const test::TemporaryFolder reference;
   const double undisturbed = seconds(
@@ -173,12 +173,12 @@ std::vector<Figure> jobs() {
            .sample = [] { return ratio(by_shell, by_job); },
            .samples = 3},
           memory(
-              "200 clips to 20", [] { return memory_of(clips(200, kFramesOfClip)); },
-              [] { return memory_of(clips(20, kFramesOfClip)); }),
+              "200 clips to 20", [] { return memory_of(clips(kClips, kFramesOfClip)); },
+              [] { return memory_of(clips(workload(20, 2), kFramesOfClip)); }),
           memory(
               "clips of 12,000 frames to 20",
               [] {
-                return memory_of(clips(4, 12'000, {64, 128}));
+                return memory_of(clips(4, workload(12'000, 40), {64, 128}));
               },
               [] {
                 return memory_of(clips(4, 20, {64, 128}));

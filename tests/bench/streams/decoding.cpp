@@ -21,7 +21,8 @@ std::string clip_with_b_frames() {
   static const test::TemporaryFolder folder;
   const std::filesystem::path path = folder / "b-frames.mp4";
   if (!std::filesystem::exists(path))
-    test::write_clip(path, {.size = {1280, 720}, .frames = 100, .options = test::b_frames(true)});
+    test::write_clip(
+        path, {.size = {1280, 720}, .frames = workload(100, 5), .options = test::b_frames(true)});
   return path;
 }
 

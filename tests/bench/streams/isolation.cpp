@@ -32,7 +32,7 @@ constexpr int kCameras = 64;
 constexpr int kOfEachFault = 8;             // first the dying streams, then as many silent ones
 constexpr int kThrown = 2 * kOfEachFault;   // this stream: a capsule throws on each of its frames
 constexpr int kFirstHealthy = kThrown + 1;  // from here on, all streams are healthy
-constexpr std::int64_t kFramesOfEach = 40;  // 4 s
+const auto kFramesOfEach = workload<std::int64_t>(40, 7);  // 4 s
 constexpr Clock::duration kPeriod = 100ms;
 
 enum class Health { healthy, dying, silent };

@@ -121,7 +121,7 @@ double rate(Load load) {
 
 std::vector<Figure> run_command() {
   std::vector<Figure> figures;
-  for (const Load load : {Load{1, 250}, Load{4, 75}})
+  for (const Load load : {Load{1, workload(250, 3)}, Load{4, workload(75, 1)}})
     figures.push_back({.id = "streams.1",
                        .what = "vcap run detector_person_hog, " + std::to_string(load.streams) +
                                (load.streams == 1 ? " stream" : " streams") +

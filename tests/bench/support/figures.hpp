@@ -25,10 +25,19 @@ struct Figure {
 /// Measures the figures with Google Benchmark; its flags apply, such as
 /// --benchmark_filter=batching.1. Prints a table of medians and quartiles. If the environment
 /// variable VCAP_BENCH_JSON names a file, appends one JSON object per line to it.
-/// VCAP_BENCH_SAMPLES sets another number of samples for all figures: 1 shows that a benchmark
-/// runs. Returns the program's exit code: 1 if a sample threw, 2 for an unknown argument, else 0,
-/// also if a target is missed.
+/// VCAP_BENCH_SAMPLES sets another number of samples for all figures. Returns the program's exit
+/// code: 1 if a sample threw, 2 for an unknown argument, else 0, also if a target is missed.
 int run_figures(int argc, char** argv, const std::vector<Figure>& figures);
+
+/// Whether the environment variable VCAP_BENCH_INSTANT is set: each figure takes one sample with a
+/// small workload. Shows that the benchmarks run; the figures mean nothing.
+bool instant();
+
+/// The size of a workload: `full`, or `small` if it is to take only an instant.
+template <class Size>
+Size workload(Size full, Size small) {
+  return instant() ? small : full;
+}
 
 /// The time that `run` takes, in seconds.
 template <class Run>
@@ -39,7 +48,7 @@ double seconds(Run run) {
 }
 
 /// The value of `thing` divided by that of `baseline`. They take turns in going first. With several
-/// rounds, the result is the median of their ratios.
+/// rounds, the result is the median of their ratios; there is one round if instant().
 double ratio(const std::function<double()>& thing, const std::function<double()>& baseline,
              int rounds = 1);
 

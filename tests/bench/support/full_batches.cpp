@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "support/figures.hpp"
+
 namespace vcap::bench {
 
 using Clock = std::chrono::steady_clock;
@@ -14,9 +16,9 @@ void BusyDevice::predict(std::size_t n) const {
 }
 
 ItemWindow::ItemWindow(BusyDevice device, int streams)
-    : begin_after_(kWarmUpBatches * streams),
-      end_after_(begin_after_ + streams * std::max(30, 300'000 / (device.a + device.b * streams))) {
-}
+    : begin_after_(workload(20, 1) * streams),
+      end_after_(begin_after_ +
+                 streams * workload(std::max(30, 300'000 / (device.a + device.b * streams)), 3)) {}
 
 void ItemWindow::count(int items) {
   const int before = items_.fetch_add(items);

@@ -26,7 +26,6 @@ class ItemWindow {
   double rate() const;
 
  private:
-  static constexpr int kWarmUpBatches = 20;
   const int begin_after_, end_after_;
   std::atomic<int> items_{0};
   std::chrono::steady_clock::time_point begin_{}, end_{};
