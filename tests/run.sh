@@ -8,14 +8,14 @@
 #   tests/run.sh threads     only the unit tests of the layers that have threads; arguments as above
 #   tests/run.sh --without-networks   all tests but those that need OpenVINO or the weights of
 #                            networks, which are not fetched; further arguments go to CTest
-# VCAP_PRESET names another CMake preset than release. VCAP_TEST_JOBS says how many programs run at a time (as
-# many as there are processors).
+# VCAP_PRESET names another CMake preset than release. VCAP_TEST_JOBS says how many programs run at a time (one
+# more than there are processors, since some wait).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 preset=${VCAP_PRESET:-release}
-jobs=${VCAP_TEST_JOBS:-$(nproc)}
+jobs=${VCAP_TEST_JOBS:-$(($(nproc) + 1))}
 targets=(all)
 layers=
 without_networks=OFF

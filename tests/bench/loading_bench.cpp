@@ -36,7 +36,7 @@ using vcap::bench::Better;
 using vcap::bench::ratio;
 using vcap::bench::seconds;
 
-const auto kModelBytes = workload<std::size_t>(500'000'000, 8'000'000);
+const auto kModelBytes = vcap::bench::workload<std::size_t>(500'000'000, 8'000'000);
 constexpr double kMiB = 1 << 20;
 
 /// A folder that the destructor removes with its content.

@@ -35,7 +35,7 @@ fs::path yunet_file() {
 Network network(std::string name, const fs::path& file, nlohmann::json output,
                 std::vector<std::string> labels, long images) {
   Network network{
-      .name = std::move(name), .file = file, .spec = {}, .images = workload(images, 10L)};
+      .name = std::move(name), .file = file, .spec = {}, .images = workload(images, 4L)};
   network.spec.model = file.filename();
   network.spec.output = std::move(output);
   network.spec.labels = std::move(labels);

@@ -102,7 +102,8 @@ double copies_of_frames() {
   const Detector detector(yunet(kFrame));
   in_pipeline({detector.capsule}, 1, kWhole);
   const ModelRunner::Counts counts = detector.backend->runner().counts();
-  if (counts.pictures < kWhole) throw std::logic_error("the network was not run on every frame");
+  if (counts.pictures < static_cast<std::size_t>(kWhole))
+    throw std::logic_error("the network was not run on every frame");
   return static_cast<double>(counts.pictures - counts.shared) /
          static_cast<double>(counts.pictures);
 }

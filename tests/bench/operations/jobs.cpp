@@ -28,16 +28,16 @@ namespace fs = std::filesystem;
 using Files = std::map<std::string, std::string>;
 
 /// A folder of H.264 clips, made once: ten different clips, and copies of them.
-fs::path clips(int count, int frames, cv::Size size = {320, 240}) {
+fs::path clips(std::size_t count, int frames, cv::Size size = {320, 240}) {
   static const test::TemporaryFolder folder;
   const fs::path clips = folder / (std::to_string(count) + "x" + std::to_string(frames) + "x" +
                                    std::to_string(size.height));
   if (!fs::create_directories(clips)) return clips;
-  constexpr int kDifferent = 10;
-  const auto name = [&](int i) { return clips / ("clip" + std::to_string(i) + ".mp4"); };
-  for (int i = 0; i < count; ++i)
+  constexpr std::size_t kDifferent = 10;
+  const auto name = [&](std::size_t i) { return clips / ("clip" + std::to_string(i) + ".mp4"); };
+  for (std::size_t i = 0; i < count; ++i)
     if (i < kDifferent)
-      test::write_clip(name(i), {.size = size + cv::Size(16 * i, 0),
+      test::write_clip(name(i), {.size = size + cv::Size(16 * static_cast<int>(i), 0),
                                  .frames = frames,
                                  .options = {{"preset", "veryfast"}}});
     else
@@ -76,7 +76,7 @@ Files outputs_in(const fs::path& folder) {
   return files;
 }
 
-const int kClips = workload(200, 3);
+const std::size_t kClips = workload(200, 3);
 const int kFramesOfClip = workload(20, 2);
 
 double by_job() {

@@ -31,7 +31,7 @@ namespace vcap::bench::operations {
 namespace {
 
 constexpr std::size_t kBefore = 5;  // a frame is compared with the median of so many before it
-const auto kSlicedFrames = workload<std::int64_t>(795, 100);
+const auto kSlicedFrames = workload<std::int64_t>(795, 240);
 
 /// The last frames of a stream; their median is the background.
 class Recent final : public BaseStreamState {

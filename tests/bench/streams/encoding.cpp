@@ -27,14 +27,14 @@ namespace vcap::bench::streams {
 namespace {
 
 constexpr double kRate = 10;
-const std::size_t kFrames = workload(200, 3);
+const std::size_t kEncoded = workload(200, 3);
 
 /// In memory, so that nothing but encoding and writing is measured.
 const std::vector<Frame>& frames() {
   static const std::vector<Frame> all = [] {
     const std::unique_ptr<Source> source = open_source(footage());
     std::vector<Frame> read;
-    while (read.size() < kFrames) read.push_back(source->read().value());
+    while (read.size() < kEncoded) read.push_back(source->read().value());
     return read;
   }();
   return all;

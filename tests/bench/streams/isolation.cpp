@@ -204,7 +204,7 @@ double streams_that_differ() {
   const Outcomes all_well = run(false), with_faults = run(true);
   int differing = 0;
   for (std::size_t i = 0; i < all_well.size(); ++i) {
-    if (all_well[i].latencies.size() != kFramesOfEach)
+    if (std::ssize(all_well[i].latencies) != kFramesOfEach)
       throw std::logic_error("a healthy stream lost frames beside healthy ones");
     if (all_well[i].results != with_faults[i].results) ++differing;
   }
