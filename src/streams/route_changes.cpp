@@ -20,9 +20,9 @@ void RouteChanges::add(std::int64_t index, Change change) {
 }
 
 void RouteChanges::list(FrameRecord& record) {
-  while (!unlisted_.empty() && unlisted_.front().first <= record.frame.index) {
-    Change change = std::move(unlisted_.front().second);
-    unlisted_.pop_front();
+  const auto later = std::ranges::find_if(
+      unlisted_, [&](const auto& change) { return change.first > record.frame.index; });
+  for (auto& [index, change] : std::ranges::subrange(unlisted_.begin(), later)) {
     if (!change.option.empty())
       record.option_changes.push_back(
           {std::move(change.capsule), std::move(change.option), std::move(change.value)});
@@ -30,6 +30,7 @@ void RouteChanges::list(FrameRecord& record) {
       record.replacements.push_back(
           {std::move(change.capsule), change.from_version, change.to_version});
   }
+  unlisted_.erase(unlisted_.begin(), later);
 }
 
 std::vector<std::shared_ptr<CapsuleLane>> RouteChanges::lanes() const {
