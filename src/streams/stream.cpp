@@ -101,12 +101,13 @@ StreamStats Stream::stats() const {
 void Stream::read_frames() {
   std::exception_ptr failure;
   try {
-    while (wait_for_room()) {
+    for (bool reads = wait_for_room(); reads;) {
       const auto begin = trace_ ? std::chrono::steady_clock::now() : StreamAccount::time_point();
       std::optional<Frame> frame = source_->read();
       if (!frame) break;
       const std::uint64_t trace_frame = trace_ ? trace_->read(begin, frame->index) : 0;
-      if (!accept(*std::move(frame), trace_frame)) break;
+      const std::optional<bool> next = accept(*std::move(frame), trace_frame);
+      reads = next ? *next : wait_for_room();
     }
   } catch (...) {
     // Many sources can be interrupted only by making their read fail.
@@ -134,14 +135,26 @@ void Stream::read_frames() {
   if (over) finish();
 }
 
+/// Whether the source is to read a frame; `nullopt` if it must wait for room first.
+std::optional<bool> Stream::may_read() {
+  if (stopping_) return false;
+  if (rules_.max_frames && intake_.frames_read() >= *rules_.max_frames) return false;
+  if (rules_.overflow != OverflowPolicy::wait) return true;
+  if (intake_.has_room() && intake_.reserve()) return true;
+  return std::nullopt;
+}
+
+/// Waits until the source may read a frame. False if it is to end.
 bool Stream::wait_for_room() {
   MutexLock lock(mutex_, kAdaptive);
-  if (rules_.max_frames && intake_.frames_read() >= *rules_.max_frames) return false;
-  if (rules_.overflow != OverflowPolicy::wait) return !stopping_;
-  for (;;) {
-    room_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return stopping_ || intake_.has_room(); });
-    if (stopping_) return false;
-    if (intake_.reserve()) return true;
+  std::optional<bool> may;
+  while (!(may = may_read())) {
+    if (!intake_.has_room()) {
+      room_.wait(mutex_,
+                 [this]() VCAP_REQUIRES(mutex_) { return stopping_ || intake_.has_room(); });
+      continue;
+    }
+    // The stream has room, but the pipeline has none.
     InFlightLimiter::Waiter& waiter = intake_.slots().waiter();
     services_.flights.reset(waiter);
     lock.unlock();
@@ -149,6 +162,7 @@ bool Stream::wait_for_room() {
     lock.lock(kAdaptive);
     if (granted) intake_.slots().add();
   }
+  return *may;
 }
 
 void Stream::check(const Frame& frame) const {
@@ -165,11 +179,12 @@ void Stream::check(const Frame& frame) const {
                                                   "; indexes must be >= 0 and increase");
 }
 
-/// False if no further frame is wanted.
-bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
+/// Whether the source is to read a further frame; `nullopt` if it must wait for room first.
+std::optional<bool> Stream::accept(Frame frame, std::uint64_t trace_frame) {
   const auto read_at = std::chrono::steady_clock::now();
   std::shared_ptr<const Route> route = route_of_run(frame);  // later the old one
   Intake::Outcome outcome{};
+  std::optional<bool> next = false;
   {
     const MutexLock lock(mutex_, kAdaptive);
     check(frame);
@@ -182,9 +197,10 @@ bool Stream::accept(Frame frame, std::uint64_t trace_frame) {
                               .read_at = read_at,
                               .trace_frame = trace_frame,
                               .before = {}});
+    if (outcome != Intake::Outcome::refused) next = may_read();
   }
   if (outcome == Intake::Outcome::kept) post(1);
-  return outcome != Intake::Outcome::refused;
+  return next;
 }
 
 void Stream::log_failure(const std::exception_ptr& cause) const {

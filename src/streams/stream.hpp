@@ -102,13 +102,15 @@ class Stream final : public Lane,
 
   // Source thread.
   void read_frames();
+  std::optional<bool> may_read() VCAP_REQUIRES(mutex_);
   bool wait_for_room();
-  bool accept(Frame frame, std::uint64_t trace_frame);
+  std::optional<bool> accept(Frame frame, std::uint64_t trace_frame);
   void check(const Frame& frame) const VCAP_REQUIRES(mutex_);
   std::shared_ptr<const Route> route_of_run(const Frame& frame) const;
 
   // Frame workers: the way of a frame.
   std::unique_ptr<FrameJob> begin_frame(std::size_t& posts) VCAP_REQUIRES(mutex_);
+  void enter_if_open(FrameJob& job) VCAP_REQUIRES(mutex_);
   std::unique_ptr<FrameJob> resume(Work work);
   void advance(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> await_window(std::unique_ptr<FrameJob> job);

@@ -97,6 +97,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
   std::size_t posts = 0;
   bool is_first_failure = false;
   bool over = false;
+  bool wakes_source = false;
   {
     const MutexLock lock(mutex_, kAdaptive);
     if (failure) {
@@ -112,7 +113,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
     }
     records_.end_delivery();
     intake_.end();
-    if (intake_.has_room_for(rules_.resume_threshold)) room_.notify_one();
+    wakes_source = intake_.has_room_for(rules_.resume_threshold);
     // With `drop_oldest`, a frame may wait for this room: when it was posted, there was none.
     if (rules_.overflow == OverflowPolicy::drop_oldest && !intake_.is_empty()) ++posts;
     if (!rules_.pull || discarding_)
@@ -121,6 +122,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
       pulled_.notify_one();
     over = begins_finishing();
   }
+  if (wakes_source) room_.notify_one();  // without the lock, which the source would wait for
   post(posts);
   if (is_first_failure) log_failure(failure);
   if (failure) stop();

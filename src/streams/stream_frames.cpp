@@ -67,7 +67,15 @@ std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
   posts += add_work(windows_.begin(*job, records_.next()));
   if (intake_.is_exhausted()) posts += add_work(windows_.end());
   if (!job->has_passed_all() && !job->hands_in_nodes()) job = windows_.await(std::move(job));
+  if (job) enter_if_open(*job);
   return job;
+}
+
+/// Lets the frame into the gate of its step if that is all that it waits for and its turn has come.
+/// This saves enter_gate().
+void Stream::enter_if_open(FrameJob& job) {
+  if (!job.has_passed_all() && job.is_at_gate() && !job.lacks_window() && !job.hands_in_nodes())
+    job.inside_gate = job.lane().gate.is_turn_of(job.ticket);
 }
 
 /// Returns the frame that this worker continues with, or null.
@@ -340,8 +348,7 @@ void Stream::leave_step(FrameJob& job) {
         // After its last step this worker has only to deliver before it returns to the pool.
         takes_next = job.has_passed_all() && (rules_.pull || slowest_delivery_ < kQuick);
       }
-      if (!job.has_passed_all() && job.is_at_gate() && !job.lacks_window() && !job.hands_in_nodes())
-        job.inside_gate = job.lane().gate.is_turn_of(job.ticket);
+      enter_if_open(job);
     }
     if (holds_call && stop.lane->batches.end_call()) {
       work_.emplace_back(BatchTurn{job.route, step});
