@@ -22,7 +22,8 @@ void RouteChanges::add(std::int64_t index, Change change) {
 void RouteChanges::list(FrameRecord& record) {
   const auto later = std::ranges::find_if(
       unlisted_, [&](const auto& change) { return change.first > record.frame.index; });
-  for (auto& [index, change] : std::ranges::subrange(unlisted_.begin(), later)) {
+  for (auto next = unlisted_.begin(); next != later; ++next) {
+    Change& change = next->second;
     if (!change.option.empty())
       record.option_changes.push_back(
           {std::move(change.capsule), std::move(change.option), std::move(change.value)});
