@@ -16,9 +16,9 @@ namespace vcap {
 /// Throws InvalidArgument unless `iou` is above 0 and at most 1.
 inline void check_iou(const char* function, double iou) {
   if (iou > 0 && iou <= 1) return;
-  throw InvalidArgument(
-      ErrorCode::invalid_argument,
-      std::string(function) + ": the IoU " + number_text(iou) + " is not above 0 and at most 1");
+  throw InvalidArgument(ErrorCode::invalid_argument,
+                        std::string(function) + ": the IoU " + number_text(iou) +
+                            " is not allowed; give a number above 0 and at most 1");
 }
 
 /// Throws InvalidArgument if a coordinate is not finite or a side is negative.

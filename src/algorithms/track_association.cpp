@@ -201,7 +201,7 @@ void check_association(const AssociationSettings& settings) {
   if (!(settings.max_appearance_distance > 0 && settings.max_appearance_distance <= 2))
     refuse_argument(kAssociation, "max_appearance_distance " +
                                       number_text(settings.max_appearance_distance) +
-                                      " is not above 0 and at most 2");
+                                      " is not allowed; give a number above 0 and at most 2");
 }
 
 void check_encodings(std::span<const TrackView> tracks,

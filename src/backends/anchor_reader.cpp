@@ -25,7 +25,9 @@ void check_anchors(const AnchorSettings& settings) {
   if (anchors.scales.empty() || anchors.ratios.empty())
     refuse_setting(kAnchor, "anchors need at least one scale and one ratio");
   if (anchors.scales.size() > 1000 || anchors.ratios.size() > 1000)
-    refuse_setting(kAnchor, "anchors have more than 1000 scales or ratios");
+    refuse_setting(kAnchor, "anchors have " + std::to_string(anchors.scales.size()) +
+                                " scales and " + std::to_string(anchors.ratios.size()) +
+                                " ratios; at most 1000 of each are allowed");
   require_positive(kAnchor, "anchors.size", anchors.size);
   for (const double scale : anchors.scales) require_positive(kAnchor, "a scale", scale);
   for (const double ratio : anchors.ratios) require_positive(kAnchor, "a ratio", ratio);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/reading.hpp"
+#include "base/text.hpp"
 
 namespace vcap {
 namespace {
@@ -75,7 +76,8 @@ void check_blaze(const BlazeSettings& settings) {
     require_positive(kBlaze, "an aspect ratio", ratio);
   if (!(anchors.interpolated_aspect_ratio >= 0) ||
       !std::isfinite(anchors.interpolated_aspect_ratio))
-    refuse_setting(kBlaze, "anchors.interpolated_aspect_ratio must be a number ≥ 0");
+    refuse_setting(kBlaze, "anchors.interpolated_aspect_ratio must be a number >= 0, got " +
+                               number_text(anchors.interpolated_aspect_ratio));
   require_fraction(kBlaze, "anchors.offset", anchors.offset);
   require_positive(kBlaze, "anchors.min_scale", anchors.min_scale);
   require_positive(kBlaze, "anchors.max_scale", anchors.max_scale);

@@ -124,7 +124,9 @@ void require_filter(std::string_view reader, const DetectionFilter& filter) {
   require_fraction(reader, "threshold", filter.threshold);
   require_fraction(reader, "max_overlap", filter.max_overlap);
   if (filter.max_candidates == 0 || filter.max_detections == 0)
-    refuse_setting(reader, "max_candidates and max_detections must be > 0");
+    refuse_setting(reader, "max_candidates and max_detections must be > 0, got " +
+                               std::to_string(filter.max_candidates) + " and " +
+                               std::to_string(filter.max_detections));
 }
 
 void refuse_shape(std::string_view reader, const TensorView& tensor, std::string_view wanted,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/cells.hpp"
+#include "base/text.hpp"
 
 namespace vcap {
 namespace {
@@ -128,7 +129,8 @@ SegmentationReader::SegmentationReader(SegmentationSettings settings)
     reading::refuse_setting(kSegmentation, "classes must be within 1 to 65536, got " +
                                                std::to_string(settings_.classes));
   if (!std::isfinite(settings_.threshold))
-    reading::refuse_setting(kSegmentation, "threshold must be a finite number");
+    reading::refuse_setting(kSegmentation, "threshold must be a finite number, got " +
+                                               number_text(settings_.threshold));
 }
 
 Segmentation SegmentationReader::operator()(const ModelOutputs& outputs) const {

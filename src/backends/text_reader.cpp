@@ -11,6 +11,7 @@
 
 #include "backends/cells.hpp"
 #include "backends/reading.hpp"
+#include "base/text.hpp"
 
 namespace vcap {
 namespace {
@@ -88,11 +89,13 @@ TextBoxReader::TextBoxReader(TextBoxSettings settings) : settings_(std::move(set
   reading::require_fraction(kTextBox, "cell_threshold", settings_.cell_threshold);
   reading::require_fraction(kTextBox, "threshold", settings_.threshold);
   if (!(settings_.unclip_ratio >= 0 && settings_.unclip_ratio <= 100))
-    reading::refuse_setting(kTextBox, "unclip_ratio is not within 0 to 100");
+    reading::refuse_setting(kTextBox, "unclip_ratio " + number_text(settings_.unclip_ratio) +
+                                          " is not within 0 to 100");
   if (!(settings_.min_side >= 0) || !std::isfinite(settings_.min_side))
-    reading::refuse_setting(kTextBox, "min_side must be a number ≥ 0");
+    reading::refuse_setting(
+        kTextBox, "min_side must be a number >= 0, got " + number_text(settings_.min_side));
   if (settings_.max_candidates == 0)
-    reading::refuse_setting(kTextBox, "max_candidates must be > 0");
+    reading::refuse_setting(kTextBox, "max_candidates must be > 0, got 0");
 }
 
 std::vector<TextBox> TextBoxReader::operator()(const ModelOutputs& outputs) const {

@@ -17,7 +17,7 @@ CLI::Validator iou_validator() {
       [](std::string& text) -> std::string {
         double value = 0;
         if (CLI::detail::lexical_cast(text, value) && value > 0 && value <= 1) return {};
-        return text + " is not above 0 and at most 1";
+        return text + " is not allowed; give a number above 0 and at most 1";
       },
       "");
 }

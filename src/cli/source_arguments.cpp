@@ -15,7 +15,7 @@ std::chrono::nanoseconds to_time(double seconds, const char* option) {
   // A greater time is beyond any clip, and beyond the range of nanoseconds.
   if (!(std::abs(seconds) <= 1e9))
     throw UsageError(std::string(option) + " " + number_text(seconds) +
-                     " is not a time within a clip, in seconds");
+                     " is not a time; give seconds from 0 to the length of the clip");
   return std::chrono::nanoseconds(std::llround(seconds * 1e9));
 }
 
@@ -44,7 +44,7 @@ void SourceArguments::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--connect-later", connect_later,
                    "Does not wait for cameras at URLs; connects to each as after a loss, so that a "
-                   "camera that is off neither delays nor ends anything");
+                   "camera that is off does not delay or end the run");
   add_hwaccel_to(command, hwaccel);
   command
       .add_option("--decoder-threads", decoder_threads,

@@ -133,7 +133,7 @@ std::optional<std::vector<fs::path>> expanded(const JsonView& json, const fs::pa
     std::erase_if(files, [](const fs::path& file) { return !is_video_file(file); });
     if (files.empty())
       json.complain("the folder " + quote(path.native()) +
-                    " directly contains no videos; give another folder, or a glob (supported: " +
+                    " has no videos directly in it; give another folder, or a glob (supported: " +
                     quote_list(kVideoExtensions) + ")");
     return files;
   }

@@ -189,7 +189,7 @@ void JobFolder::drop_incomplete() {
   for (const std::string& video : finished) {
     const nlohmann::json note = read_json(note_of(video)).value_or(nlohmann::json());
     if (!note.is_object() || !note.contains("note") || !note.contains("outputs")) {
-      drop(video, "its note is damaged");
+      drop(video, "the file that marks it as finished is damaged");
       continue;
     }
     for (const auto& [output, size] : note["outputs"].items()) {

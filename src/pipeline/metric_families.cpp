@@ -116,7 +116,7 @@ void add_stream(Families& families, const StreamStats& stream) {
                    stream.errors);
   for (const auto& [capsule, count] : stream.quarantined)
     families.counter("vcap_stream_quarantined_total",
-                     "Frames processed without a capsule in quarantine.",
+                     "Frames that continued without the capsule, which was in quarantine.",
                      {{"stream", id}, {"capsule", utf8(capsule)}}, count);
   families.counter("vcap_stream_overdue_total",
                    "Frames that continued without a capsule after its deadline.", labels,

@@ -92,12 +92,14 @@ void Pipeline::Impl::end_trial(const std::string& capsule, bool passed) {
   if (passed) return log(LogLevel::info, "capsule " + capsule + " has passed its trial");
   try {
     replace(before, false);
-    log(LogLevel::error, "capsule " + capsule + " failed in its trial; version " +
-                             std::to_string(version) + " replaces it again");
+    log(LogLevel::error, "capsule " + capsule +
+                             " failed in its trial; all streams go back to version " +
+                             std::to_string(version));
   } catch (...) {
-    log(LogLevel::error,
-        "capsule " + capsule + " failed in its trial, and version " + std::to_string(version) +
-            " could not replace it again: " + exception_text(std::current_exception()));
+    log(LogLevel::error, "capsule " + capsule +
+                             " failed in its trial, and the streams could not go back to version " +
+                             std::to_string(version) + ": " +
+                             exception_text(std::current_exception()));
   }
 }
 

@@ -280,7 +280,8 @@ void check(const SourceOptions& options) {
   if (options.start.count() < 0)
     refuse("a start of " + seconds_text(options.start) + " is below 0");
   if (options.start > kLongestClip)
-    refuse("a start of " + seconds_text(options.start) + " is beyond any clip");
+    refuse("a start of " + seconds_text(options.start) + " is beyond any clip; give at most " +
+           seconds_text(kLongestClip));
   if (options.end && *options.end <= options.start)
     refuse("an end of " + seconds_text(*options.end) + " is not after the start, " +
            seconds_text(options.start));

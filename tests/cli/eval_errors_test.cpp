@@ -329,10 +329,10 @@ INSTANTIATE_TEST_SUITE_P(
     Options, EvalWrongInput,
     testing::Values(
         WrongInput{.name = "IouOfZero",
-                   .message = "--iou: 0 is not above 0 and at most 1",
+                   .message = "--iou: 0 is not allowed; give a number above 0 and at most 1",
                    .options = {"--iou", "0"}},
         WrongInput{.name = "IouAboveOne",
-                   .message = "--iou: 1.5 is not above 0 and at most 1",
+                   .message = "--iou: 1.5 is not allowed; give a number above 0 and at most 1",
                    .options = {"--iou", "1.5"}},
         WrongInput{.name = "ThresholdThatIsNoNumber",
                    .message = "is not a finite number; see vcap eval --help",

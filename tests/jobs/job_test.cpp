@@ -161,7 +161,7 @@ TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
       {source("gone.mp4"), {"/sources/0: there is no file", "gone.mp4\"", "check the path"}},
       {source("0"), {"/sources/0: there is no file"}},
       {source("rtsp://camera/1"), {"/sources/0: there is no file"}},
-      {source("none"), {"/sources/0: the folder", "directly contains no videos", "\".mp4\""}},
+      {source("none"), {"/sources/0: the folder", "has no videos directly in it", "\".mp4\""}},
       {source("day/*.mov"), {"/sources/0: no file matches", "check the folder and the pattern"}},
       {source({{"id", "x"}}), {"/sources/0: the field \"source\" is missing"}},
       {source({{"source", "gate.mp4"}, {"ids", "x"}}),

@@ -320,14 +320,16 @@ void check_node(std::string_view bytes, Names& known, int depth) {
     if (std::ranges::find(kDivisors, name) == kDivisors.end()) continue;
     for (const std::int64_t number : numbers)
       if (number < 1 || number > kMostElements)
-        throw Fault{"a node " + operation + " has the " + name + ' ' + std::to_string(number)};
+        throw Fault{"a node " + operation + " has the " + name + ' ' + std::to_string(number) +
+                    ", which is not within 1 to " + std::to_string(kMostElements)};
   }
   known.insert(outputs.begin(), outputs.end());
 }
 
 /// `known`: the names in the graphs around it.
 OnnxHeader check_graph(std::string_view bytes, Names known, int depth) {
-  if (depth > kDeepestGraph) throw Fault{"graphs are nested too deep"};
+  if (depth > kDeepestGraph)
+    throw Fault{"graphs are nested more than " + std::to_string(kDeepestGraph) + " levels deep"};
   OnnxHeader header;
   std::vector<std::string_view> nodes;
   Names weights;

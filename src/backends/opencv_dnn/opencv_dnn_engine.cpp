@@ -43,7 +43,8 @@ cv::dnn::Net read(const ModelFile& file) {
   if (file.bytes.empty())
     refuse(ErrorCode::unreadable_model, file.name, "is empty; give the complete file");
   if ((ending == ".cfg" || ending == ".prototxt") && file.weights.empty())
-    refuse(ErrorCode::unreadable_model, file.name, "needs a file of weights; give it");
+    refuse(ErrorCode::unreadable_model, file.name,
+           "has no weights; give their file as \"weights\"");
   if (ending == ".onnx") return cv::dnn::readNetFromONNX(bytes, file.bytes.size());
   if (ending == ".pb") return cv::dnn::readNetFromTensorflow(bytes, file.bytes.size());
   if (ending == ".cfg")
