@@ -133,7 +133,7 @@ void add_inspect(CLI::App& app, Action& chosen) {
                     "The manifest as JSON; for an invalid capsule, the error: code, stage, entry, "
                     "detail");
   command->add_flag("--verify", arguments->verify,
-                    "Check every file against the manifest's size and SHA-256");
+                    "Checks every file against the manifest's size and SHA-256");
   add_access_options(*command, arguments->access);
   command->callback([arguments, &chosen] {
     chosen = [arguments] {

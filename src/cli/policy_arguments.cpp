@@ -79,9 +79,9 @@ void PolicyArguments::add_to(CLI::App& command) {
       "Leaves a capsule out of all streams after it has failed on N frames, counted over "
       "all streams");
   command
-      .add_option(
-          "--frames-in-flight", frames_in_flight,
-          "The maximum number of frames in flight over all streams, besides one of each stream")
+      .add_option("--frames-in-flight", frames_in_flight,
+                  "The maximum number of frames in flight over all streams; one frame of each "
+                  "stream is not counted")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000000}));
   command

@@ -10,11 +10,12 @@ void ResourceArguments::add_to(CLI::App& command, const std::string& cache_name)
       ->type_name("FOLDER");
   command
       .add_option("--mirror", mirror,
-                  "Fetch MIRROR/SHA256 instead of a resource's own URL, as $VCAP_RESOURCE_MIRROR "
+                  "Fetches MIRROR/SHA256 instead of a resource's own URL, as $VCAP_RESOURCE_MIRROR "
                   "does")
       ->type_name("URL");
   command.add_flag("--offline", offline,
-                   "Fetch nothing, as VCAP_OFFLINE=1 does; report which file is missing where");
+                   "Fetches nothing, as VCAP_OFFLINE=1 does; if a file is missing, the error says "
+                   "where to put it");
 }
 
 ResourceOptions ResourceArguments::options() const {
