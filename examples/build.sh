@@ -13,13 +13,14 @@ exec 3>&1 >&2
 
 echo "[1/3] packages and weights"
 cmake/install_dependencies.sh
-cmake/footage.sh >/dev/null  # downloads it
+cmake/footage.sh >/dev/null  # downloads the footage
 cmake/fetch_wheels.sh || echo "continuing without these" >&2
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 echo "[2/3] building"
 configured=()
-# The packages of tests may be missing, so a new build folder is without tests; an old one keeps them.
+# The packages that tests need may be missing, so a new build folder is configured without tests. An
+# existing one keeps its setting.
 [ -e "build/$preset/CMakeCache.txt" ] || configured=(-DVCAP_BUILD_TESTS=OFF)
 cmake --preset "$preset" "${configured[@]}" >build/configure.log || { cat build/configure.log; exit 1; }
 build_with_progress "[2/3] building" "build/$preset" --target examples vcap_cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds lines of text at any angle with the detector of PP-OCRv4, a network of the kind of DB
+// Finds lines of text at any angle with the detector of PP-OCRv4, a DB network
 // (M. Liao et al., "Real-time Scene Text Detection with Differentiable Binarization", AAAI 2020).
 #include <vcap/backends/model_backend.hpp>
 #include <vcap/backends/model_spec.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shortest complete capsule; the README shows it. detector_person is the full-featured version.
+// The shortest complete capsule; the README shows it. detector_person_hog uses the same detector,
+// with more options and with confidences.
 // [capsule]
 #include <opencv2/objdetect.hpp>
 #include <vcap/capsule.hpp>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Writes the characters that a text recognizer of PaddleOCR knows, one a line, in the order of its
-# scores and without the blank. They stand in the metadata of the ONNX file, under "character"; the
-# space, which the network gives last, does not stand there.
+# scores and without the blank. They are in the metadata of the ONNX file, under "character". The
+# space is not there; it is the last character of the network.
 #   python3 read_characters.py MODEL.onnx CHARACTERS.txt
 import sys
 

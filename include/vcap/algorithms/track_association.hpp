@@ -104,8 +104,8 @@ VCAP_EXPORT cv::Mat1d track_cost_matrix(std::span<const TrackView> tracks,
 ///   low scores and look different;
 /// - confident detections with tentative tracks.
 ///
-/// Throws as track_cost_matrix(). Source: Y. Zhang et al., "ByteTrack: multi-object tracking by
-/// associating every detection box", ECCV 2022.
+/// Throws as track_cost_matrix() does. Source: Y. Zhang et al., "ByteTrack: multi-object tracking
+/// by associating every detection box", ECCV 2022.
 VCAP_EXPORT std::vector<std::optional<std::size_t>> associate_in_stages(
     std::span<const TrackView> tracks, std::span<const TrackedDetection> detections,
     const AssociationSettings& settings = {});

@@ -45,8 +45,8 @@ class VCAP_EXPORT Backend {
   virtual DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
                                        const OptionValues& options, BaseStreamState& state);
 
-  /// Processes consecutive frames at once: 2 to BatchSizes::maximum frames of a stored stream, in
-  /// its order, that arrived while the backends were busy. Called only if the capsule declares
+  /// Processes consecutive frames in one call: 2 to BatchSizes::maximum frames of a stored stream,
+  /// in its order, that arrived while the backends were busy. Called only if the capsule declares
   /// CapsuleInfo::batch, has no state and does not take single nodes. Gives one result for each
   /// frame. `nullopt`, the default, means that the backend does not support this; process_frame is
   /// then called for each frame. The same happens if this throws, so that only the faulty frame

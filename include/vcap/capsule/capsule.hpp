@@ -125,7 +125,7 @@ class VCAP_EXPORT Capsule {
   /// stateless capsule it only checks that the config is empty, and gives null.
   StreamHandle open_stream(StreamInfo info);
   /// Opens the stream once more, next to others with that id. Only its handle finds this opening;
-  /// it ends with the handle. For parts of one stream that run at once. Null for a stateless
+  /// it ends with the handle. For parts of one stream that run in parallel. Null for a stateless
   /// capsule.
   StreamHandle open_apart(StreamInfo info);
   /// Forgets the stream. Calls in progress finish with their current state; a later frame gets a

@@ -14,12 +14,12 @@ namespace vcap {
 /// How a HeightModel learns. Thread safety: value.
 struct HeightSettings {
   std::size_t max_samples = 200;  ///< how many of the latest samples count, 2…1000
-  std::size_t min_samples = 12;   ///< fewer samples do not make a model
-  double min_range = 60;          ///< nor do samples whose feet are less than this apart, in pixels
-  /// A line goes through two samples this far apart, in pixels, > 0.
+  std::size_t min_samples = 12;   ///< with fewer samples there is no model
+  double min_range = 60;          ///< nor if their feet are all less than this apart, in pixels
+  /// Lines are tried only through two samples at least this far apart, in pixels, > 0.
   double min_pair_distance = 20;
   double tolerance = 0.1;       ///< an inlier is off by less than this share of its height, > 0
-  std::size_t min_inliers = 8;  ///< and at least half of the samples
+  std::size_t min_inliers = 8;  ///< needed for a model, and at least half of the samples
   double min_height = 20;       ///< the minimum result of height_at(), in pixels, > 0
 };
 

@@ -51,8 +51,8 @@ struct SilhouetteSettings {
   double min_support = 0.7;  ///< and the minimum gain + evidence_weight · evidence
   double evidence_weight = 1.5;
   double min_visible = 0.33;  ///< the minimum part of the silhouette that lies within the picture
-  double grid = 0.12;         ///< between the places that are tried first, > 0
-  std::vector<double> heights{0.9, 0.95, 1.0};  ///< tried, times that of the height model
+  double grid = 0.12;         ///< distance of the places that are tried first, > 0
+  std::vector<double> heights{0.9, 0.95, 1.0};  ///< factors of the HeightModel's height, all tried
   int max_people = 12;                          ///< in one blob
   std::size_t max_candidates = 4000;  ///< in one blob; in large ones the grid becomes coarser
   double box_width = 0.36;            ///< of the box that is compared with a detector's

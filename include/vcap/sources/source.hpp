@@ -31,8 +31,8 @@ struct SourceOptions {
   /// A connection counts as lost after this time without data. Webcams use their driver's limit.
   std::chrono::milliseconds silence_limit{5000};
   /// URLs only: opening does not connect. The stream connects at its first read and retries as
-  /// `reconnect` says, so that a camera that is off neither delays nor ends anything. The source
-  /// counts as live, and its size is unknown until it is connected.
+  /// `reconnect` says, so a camera that is off delays no other stream; its own stream ends only if
+  /// all attempts fail. The source counts as live, and its size is unknown until it is connected.
   bool connect_later = false;
 
   // Videos, stored and live.

@@ -74,8 +74,9 @@ struct StreamConfig {
   /// that these records need, and no others. Absent: all frames.
   std::optional<Sampler> select{};
   /// Into how many slices the stream is cut. Slices run in parallel; the records come in order and
-  /// are byte for byte those of an uncut run. 0: as many as suit the machine and the capsules, or
-  /// no slices (StreamReport::not_sliced). A stream is never cut if a capsule's state is unbounded.
+  /// are byte for byte those of a run without slices. 0: as many as suit the machine and the
+  /// capsules, or no slices (StreamReport::not_sliced). A stream is never cut if a capsule's state
+  /// is unbounded.
   std::size_t slices = 1;
   /// Runs these rows as separate streams, in parallel; they may overlap. Records come one group
   /// after the other (FrameRecord::group), and indexes count from 0 in each group. Cannot be
