@@ -181,7 +181,7 @@ TEST_F(OperationClip, RunsInSlices) {
   pipeline.open_stream(
       {.id = "yard", .source = vcap::open_source(clip), .sinks = {sink}, .slices = 0});
   const vcap::StreamReport report = pipeline.wait("yard");
-  if (report.slices == 0) std::cout << "in one go, since " << report.not_sliced << '\n';
+  if (report.slices == 0) std::cout << "without slices, since " << report.not_sliced << '\n';
   // [/slices]
   ASSERT_EQ(records_.size(), expected.size());
   for (std::size_t i = 0; i < records_.size(); ++i)
