@@ -138,9 +138,9 @@ class VCAP_EXPORT Capsule {
   std::size_t stream_count() const;
 
   /// The distance of one encoding to each of the others, by the author's measure; the first backend
-  /// computes it. Throws InvalidArgument if the output is not encoded, TypeMismatch if the backend
-  /// gives a wrong number of distances, what the backend throws, and like process_frame if there is
-  /// no backend.
+  /// computes it. Throws InvalidArgument if the output is not encoded, and TypeMismatch if the
+  /// backend gives a wrong number of distances. Also throws what the backend throws, and like
+  /// process_frame if there is no backend.
   std::vector<float> distances(std::span<const float> encoding,
                                std::span<const std::vector<float>> others) const;
 
