@@ -23,7 +23,7 @@ int fetch(const FetchArguments& arguments) {
   options.resources = arguments.resources.options();
   const auto fetched = fetch_resources(arguments.capsule, options);
   for (const FetchedResource& one : fetched)
-    std::cout << one.resource.name << "  " << one.path.native() << '\n';
+    std::cout << one.resource.name << "  " << one.path << '\n';
   return kDone;
 }
 

@@ -26,7 +26,7 @@ struct PackArguments {
 
 struct Named {
   std::string name;
-  fs::path path;
+  std::string path;
 };
 
 /// "linux-x86_64=build/a.so", or only a path. The part before '=' must look like a platform, so
@@ -45,15 +45,15 @@ Named read_file(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::map<std::string, fs::path> read_all(const std::vector<std::string>& texts,
+std::map<std::string, std::string> read_all(const std::vector<std::string>& texts,
                                          Named (*read)(const std::string&), const char* option) {
-  std::map<std::string, fs::path> result;
+  std::map<std::string, std::string> result;
   for (const std::string& text : texts) {
     Named named = read(text);
     const auto [place, is_new] = result.emplace(named.name, named.path);
     if (!is_new)
       throw UsageError(std::string(option) + " " + text + ": \"" + named.name +
-                       "\" is given already, as " + place->second.string() +
+                       "\" is given already, as " + place->second +
                        "; give each one once");
   }
   return result;

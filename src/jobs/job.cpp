@@ -106,8 +106,7 @@ std::vector<Job::CapsuleFile> read_capsules(const JsonView& json, const fs::path
     }
     for (const Job::CapsuleFile& other : capsules)
       if (fs::equivalent(other.path, capsule.path))
-        element.complain("the capsule " + quote(capsule.path.native()) +
-                         " occurs twice; name it once");
+        element.complain("the capsule " + quote(capsule.path) + " occurs twice; name it once");
     capsules.push_back(std::move(capsule));
   }
   if (capsules.empty()) json.fail("at least one capsule");
@@ -151,7 +150,7 @@ void check_id(const JsonView& json, const Job::Video& video) {
   if (video.id.size() > kVideoIdBytes)
     fault = "has more than " + std::to_string(kVideoIdBytes) + " bytes";
   if (!fault.empty())
-    json.complain("the id " + quote(video.id) + " of video " + quote(video.source.native()) +
+    json.complain("the id " + quote(video.id) + " of video " + quote(video.source) +
                   " is used in file names, but " + fault + "; give it another \"id\"");
 }
 
@@ -196,7 +195,7 @@ std::vector<Job::Video> read_sources(const JsonView& json, const fs::path& folde
       const auto [place, is_new] = ids.emplace(video.id, video.source);
       if (!is_new)
         element.complain("the videos " + quote(place->second.native()) + " and " +
-                         quote(video.source.native()) + " both have the id " + quote(video.id) +
+                         quote(video.source) + " both have the id " + quote(video.id) +
                          "; give one of them another \"id\"");
       videos.push_back(std::move(video));
     }
@@ -207,8 +206,9 @@ std::vector<Job::Video> read_sources(const JsonView& json, const fs::path& folde
 
 Job::Outputs read_outputs(const JsonView& json, const fs::path& folder) {
   json.allow_fields({"folder", "jsonl", "video", "summary"});
-  Job::Outputs outputs{.folder = read_path(json["folder"], folder)};
-  if (!outputs.folder.has_filename()) outputs.folder = outputs.folder.parent_path();
+  fs::path outputs_folder = read_path(json["folder"], folder);
+  if (!outputs_folder.has_filename()) outputs_folder = outputs_folder.parent_path();
+  Job::Outputs outputs{.folder = outputs_folder};
   if (const auto jsonl = json.find("jsonl")) outputs.jsonl = jsonl->boolean();
   if (const auto video = json.find("video")) outputs.video = video->boolean();
   if (const auto summary = json.find("summary")) outputs.summary = summary->boolean();
@@ -222,9 +222,9 @@ void check_apart(const JsonView& json, const Job& job) {
   std::error_code unknown;
   const fs::path outputs = fs::weakly_canonical(job.outputs.folder, unknown);
   for (const Job::Video& video : job.videos)
-    if (fs::weakly_canonical(video.source, unknown).parent_path() == outputs)
-      json.complain("the folder " + quote(job.outputs.folder.native()) + " contains the source " +
-                    quote(video.source.native()) + "; give another folder for the outputs");
+    if (fs::weakly_canonical(fs::path(video.source), unknown).parent_path() == outputs)
+      json.complain("the folder " + quote(job.outputs.folder) + " contains the source " +
+                    quote(video.source) + "; give another folder for the outputs");
 }
 
 Job read_whole(const JsonView& json, const fs::path& folder) {
@@ -256,17 +256,17 @@ nlohmann::json read_strictly(const fs::path& file) {
 
 }  // namespace
 
-Job read_job(const nlohmann::json& json, const fs::path& folder) {
+Job read_job(const nlohmann::json& json, const std::string& folder) {
   return read_whole(JsonView(json), folder);
 }
 
-Job read_job(const fs::path& file) {
+Job read_job(const std::string& file) {
   try {
     return read_job(read_strictly(file), fs::absolute(file).parent_path());
   } catch (const Error& error) {
     throw InvalidArgument(error.code() == ErrorCode::invalid_argument ? ErrorCode::invalid_argument
                                                                       : ErrorCode::invalid_json,
-                          "job file " + quote(file.native()) + ": " + error.what());
+                          "job file " + quote(file) + ": " + error.what());
   }
 }
 

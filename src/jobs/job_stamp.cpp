@@ -30,9 +30,9 @@ nlohmann::json capsule_stamp(const Job::CapsuleFile& capsule, const Manifest& ma
 nlohmann::json video_stamp(const Job::Video& video) {
   struct stat status {};
   if (::stat(video.source.c_str(), &status) != 0)
-    throw SourceError(ErrorCode::source_open,
-                      "file " + video.source.native() + " cannot be read: " +
-                          std::generic_category().message(errno) + "; check the path");
+    throw SourceError(ErrorCode::source_open, "file " + video.source + " cannot be read: " +
+                                                  std::generic_category().message(errno) +
+                                                  "; check the path");
   nlohmann::json stamp = {
       {"size", status.st_size},
       {"modified_ns", std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec},

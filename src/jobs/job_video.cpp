@@ -181,7 +181,7 @@ void JobVideo::find_frames(Source& source) {
 }
 
 std::unique_ptr<Source> JobVideo::open_whole() const {
-  return open_source(video_.source.native(), {.decoder_threads = setting_.decoder_threads});
+  return open_source(video_.source, {.decoder_threads = setting_.decoder_threads});
 }
 
 std::unique_ptr<Source> JobVideo::source_of(const Part& part) {

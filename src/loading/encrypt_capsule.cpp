@@ -7,8 +7,8 @@
 
 namespace vcap {
 
-void encrypt_capsule(const std::filesystem::path& path, const std::filesystem::path& output,
-                     const EncryptionKey& key, const ArchiveLimits& limits) {
+void encrypt_capsule(const std::string& path, const std::string& output, const EncryptionKey& key,
+                     const ArchiveLimits& limits) {
   const AdmittedFile admitted = admit_plain_capsule(
       path, limits, "is encrypted already; encrypt the file that it was made from");
   const OpenedCapsule checked(admitted.archive, admitted.name, limits);

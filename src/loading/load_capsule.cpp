@@ -131,8 +131,7 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
 
 }  // namespace
 
-std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
-                                      const LoadOptions& options) {
+std::shared_ptr<Capsule> load_capsule(const std::string& path, const LoadOptions& options) {
   return load(open_capsule(path, options), options);
 }
 
@@ -141,19 +140,19 @@ std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
   return load(open_capsule(bytes, options), options);
 }
 
-Manifest read_manifest(const std::filesystem::path& path, const ArchiveLimits& limits) {
+Manifest read_manifest(const std::string& path, const ArchiveLimits& limits) {
   return read_manifest(path, options_with(limits));
 }
 
-Manifest read_manifest(const std::filesystem::path& path, const LoadOptions& options) {
+Manifest read_manifest(const std::string& path, const LoadOptions& options) {
   return open_capsule(path, options).manifest();
 }
 
-void verify_capsule(const std::filesystem::path& path, const ArchiveLimits& limits) {
+void verify_capsule(const std::string& path, const ArchiveLimits& limits) {
   verify_capsule(path, options_with(limits));
 }
 
-void verify_capsule(const std::filesystem::path& path, const LoadOptions& options) {
+void verify_capsule(const std::string& path, const LoadOptions& options) {
   open_capsule(path, options).verify();
 }
 

@@ -87,8 +87,8 @@ Inputs read_inputs(const PackageContents& contents) {
   for (const auto& [platform_name, path] : contents.libraries) {
     Input input = read_input(path);
     const std::string entry = library_path(platform_name);
-    static_cast<void>(check_elf_library(input.content->bytes(), platform_name,
-                                        "library " + quote(path.native()), entry));
+    static_cast<void>(
+        check_elf_library(input.content->bytes(), platform_name, "library " + quote(path), entry));
     inputs.emplace(entry, std::move(input));
   }
   for (const auto& [name, path] : contents.files) inputs.emplace(name, read_input(path));
@@ -121,20 +121,24 @@ std::string find_abi_tag(const Input& library) {
 }
 
 Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
-  Manifest manifest{.api_version = kApiVersion};
+  Manifest manifest;
+  manifest.api_version = kApiVersion;
   for (const auto& [platform_name, path] : contents.libraries) {
     const std::string entry_path = library_path(platform_name);
     const Input& input = inputs.at(entry_path);
-    Manifest::Library library{.platform = platform_name, .path = entry_path};
+    Manifest::Library library;
+    library.platform = platform_name;
+    library.path = entry_path;
     if (platform_name == platform()) {
-      const std::string subject = "library " + quote(path.native());
+      const std::string subject = "library " + quote(path);
       const detail::HostGuard guard(subject);
-      const Plugin plugin(load_plugin_library({.bytes = input.content->bytes(),
-                                               .sha256 = input.fingerprint.sha256,
-                                               .capsule = path.stem().native(),
-                                               .entry = entry_path,
-                                               .subject = subject}),
-                          entry_path, subject);
+      const Plugin plugin(
+          load_plugin_library({.bytes = input.content->bytes(),
+                               .sha256 = input.fingerprint.sha256,
+                               .capsule = std::filesystem::path(path).stem().native(),
+                               .entry = entry_path,
+                               .subject = subject}),
+          entry_path, subject);
       manifest.info = plugin.info();
       library.abi_tag = plugin.abi_tag();
     } else {
@@ -159,7 +163,7 @@ void check_manifest(std::span<const std::byte> text, const std::filesystem::path
 
 }  // namespace
 
-Manifest package_capsule(const PackageContents& contents, const std::filesystem::path& output,
+Manifest package_capsule(const PackageContents& contents, const std::string& output,
                          const PackageOptions& options) {
   check_names(contents);
   const Inputs inputs = read_inputs(contents);

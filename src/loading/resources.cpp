@@ -91,7 +91,7 @@ CapsuleFiles with_resources(const CapsuleFiles& shipped, std::vector<NamedResour
           std::make_shared<const Storage>(Storage{shipped, std::move(resources)})};
 }
 
-std::vector<FetchedResource> fetch_resources(const std::filesystem::path& capsule,
+std::vector<FetchedResource> fetch_resources(const std::string& capsule,
                                              const LoadOptions& options) {
   const OpenedCapsule opened = open_capsule(capsule, options);
   const std::vector<Resource>& resources = opened.manifest().info.resources;

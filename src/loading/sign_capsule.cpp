@@ -52,8 +52,7 @@ void write_signed(const std::filesystem::path& path, const Content& content, Slo
 
 }  // namespace
 
-void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
-                  const ArchiveLimits& limits) {
+void sign_capsule(const std::string& path, const SecretKey& key, const ArchiveLimits& limits) {
   const AdmittedFile admitted =
       admit_plain_capsule(path, limits,
                           "is encrypted; sign it before encryption, since the signature covers the "
@@ -76,7 +75,7 @@ void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
   write_signed(path, content, std::move(slots), key, digest, admitted.name);
 }
 
-std::vector<CapsuleSignature> verify_signature(const std::filesystem::path& path,
+std::vector<CapsuleSignature> verify_signature(const std::string& path,
                                                const LoadOptions& options) {
   return admit_capsule(path, options).signatures;
 }

@@ -6,12 +6,12 @@
 
 namespace vcap {
 
-void unpackage_capsule(const std::filesystem::path& path, const std::filesystem::path& folder,
+void unpackage_capsule(const std::string& path, const std::string& folder,
                        const ArchiveLimits& limits) {
   unpackage_capsule(path, folder, options_with(limits));
 }
 
-void unpackage_capsule(const std::filesystem::path& path, const std::filesystem::path& folder,
+void unpackage_capsule(const std::string& path, const std::string& folder,
                        const LoadOptions& options) {
   OpenedCapsule opened = open_capsule(path, options);
   opened.verify();

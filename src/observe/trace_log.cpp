@@ -195,7 +195,7 @@ void TraceLanes::end(std::size_t place) noexcept {
   lane.busy = false;
 }
 
-Trace::Trace(const std::filesystem::path& path) : log_(std::make_shared<TraceLog>(path)) {}
+Trace::Trace(const std::string& path) : log_(std::make_shared<TraceLog>(path)) {}
 Trace::~Trace() { log_->abandon(); }
 void Trace::close() { log_->close(); }
 

@@ -221,8 +221,11 @@ std::vector<CapsuleStats> merged(const std::vector<CapsuleStats>& capsules) {
     auto same = std::ranges::find_if(result, [&](const CapsuleStats& one) {
       return one.name == capsule.name && one.version == capsule.version;
     });
-    if (same == result.end())
-      same = result.insert(result.end(), {.name = capsule.name, .version = capsule.version});
+    if (same == result.end()) {
+      same = result.emplace(result.end());
+      same->name = capsule.name;
+      same->version = capsule.version;
+    }
     same->calls += capsule.calls;
     same->failures += capsule.failures;
     same->call_ns.merge(capsule.call_ns);

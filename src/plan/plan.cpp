@@ -229,11 +229,12 @@ std::optional<PlanFault> find_fault(const Members& members, const Members& left_
 }
 
 Plan::Step step_of(const PlanMember& member, const Members& members) {
-  Plan::Step step{.capsule = member.place,
-                  .name = member.info->name,
-                  .needs = member.info->input_type,
-                  .adds = member.adds,
-                  .over_time = detail::describe_operation(*member.info)};
+  Plan::Step step;
+  step.capsule = member.place;
+  step.name = member.info->name;
+  step.needs = member.info->input_type;
+  step.adds = member.adds;
+  step.over_time = detail::describe_operation(*member.info);
   if (step.needs.size == NodeDescription::Size::none)
     step.reasons.emplace_back("It needs nothing but the frame.");
   for (const auto& [provider, supply] : member.fed_by) {

@@ -78,7 +78,7 @@ void Sink::close() {}
 void Sink::allow_losses() {}
 std::optional<SinkStats> Sink::stats() const { return std::nullopt; }
 
-std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path) {
+std::unique_ptr<Sink> make_json_lines_sink(const std::string& path) {
   return std::make_unique<JsonLinesSink>(path);
 }
 

@@ -84,7 +84,9 @@ StreamReport Stream::report() const {
 }
 
 StreamStats Stream::stats() const {
-  StreamStats stats{.id = id_, .source = source_name_};
+  StreamStats stats;
+  stats.id = id_;
+  stats.source = source_name_;
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const MutexLock lock(mutex_);

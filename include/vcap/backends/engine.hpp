@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,7 +54,7 @@ struct EngineSettings {
   std::size_t streams = 0;
   std::size_t threads = 0;  ///< cores that the model may use; 0: all that the process may run on
   /// The folder that keeps compiled models for the next start; absent: they are not kept.
-  std::optional<std::filesystem::path> cache_folder{};
+  std::optional<std::string> cache_folder{};
   /// The largest size of that folder in bytes. Beyond it, the least recently used models are
   /// deleted.
   std::uint64_t cache_bytes = std::uint64_t{1} << 30;

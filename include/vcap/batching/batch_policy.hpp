@@ -9,10 +9,11 @@
 #include <stop_token>
 #include <vector>
 
-#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
 
 namespace vcap {
+
+class Clock;
 
 /// What happens to a request when the queue is full.
 enum class QueueOverflowPolicy {
@@ -63,13 +64,6 @@ struct BatchPolicy {
   bool statistics = true;
   /// Null: the machine's steady clock.
   std::shared_ptr<Clock> clock{};
-};
-
-/// How many inputs a model takes at once. Thread safety: value.
-struct BatchSizes {
-  std::size_t preferred = 0;  ///< the batch size that suits it best; 0: any size
-  std::size_t maximum = 1;    ///< at least 1, and not below `preferred`
-  bool operator==(const BatchSizes&) const = default;
 };
 
 /// Throws InvalidArgument that names the field, its value and what is allowed. Thread-safe.

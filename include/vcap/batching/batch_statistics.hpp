@@ -26,9 +26,9 @@ struct BatchStatistics {
   std::uint64_t closed = 0;     ///< failed by close(CloseMode::cancel)
   std::uint64_t rejected = 0;   ///< not accepted, because the queue was full
 
-  Histogram batch_sizes{};  ///< items in each batch given to predict
-  Histogram wait_ns{};      ///< each item's wait from its arrival until its batch was taken
-  Histogram predict_ns{};   ///< duration of each batch
+  Histogram batch_sizes;  ///< items in each batch given to predict
+  Histogram wait_ns;      ///< each item's wait from its arrival until its batch was taken
+  Histogram predict_ns;   ///< duration of each batch
 };
 
 }  // namespace vcap

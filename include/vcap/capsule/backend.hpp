@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
-#include "vcap/batching/batch_policy.hpp"
+#include "vcap/batching/batch_sizes.hpp"
 #include "vcap/batching/batch_statistics.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/stream_state.hpp"

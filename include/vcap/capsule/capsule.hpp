@@ -28,14 +28,14 @@ namespace vcap {
 
 /// The state and the counts of one backend of a capsule. Thread safety: value.
 struct BackendStatistics {
-  std::string device{};
+  std::string device;
   std::size_t running = 0;      ///< calls that process frames, in progress
   std::uint64_t calls = 0;      ///< calls begun so far
   std::uint64_t failures = 0;   ///< calls that threw
   double calls_per_second = 0;  ///< finished calls, over the last ten seconds
-  Histogram call_ns{};          ///< duration of finished calls, including waits for batches
+  Histogram call_ns;            ///< duration of finished calls, including waits for batches
   double workload = 0;          ///< the value of Backend::workload
-  std::optional<BatchStatistics> batches{};  ///< absent if the backend does not batch
+  std::optional<BatchStatistics> batches;  ///< absent if the backend does not batch
 };
 
 /// A loaded capsule: its description, backends and stream states.

@@ -10,7 +10,7 @@
 
 #include "vcap/base/export.hpp"
 #include "vcap/base/json_value.hpp"
-#include "vcap/batching/batch_policy.hpp"
+#include "vcap/batching/batch_sizes.hpp"
 #include "vcap/capsule/device_mapper.hpp"
 #include "vcap/capsule/resource.hpp"
 #include "vcap/capsule/stencil.hpp"

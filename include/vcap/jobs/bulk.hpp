@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/jobs/task_queue.hpp"
@@ -17,6 +16,8 @@
 #include "vcap/records/frame_record.hpp"
 
 namespace vcap {
+
+class Clock;
 
 /// How one video of a job went. Thread safety: value.
 struct JobVideoReport {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,7 +31,7 @@ namespace vcap {
 struct Job {
   /// A capsule that the videos go through.
   struct CapsuleFile {
-    std::filesystem::path path{};
+    std::string path{};
     JsonValue config = JsonValue::object();  ///< passed at load (LoadOptions::config)
   };
 
@@ -41,7 +40,7 @@ struct Job {
     /// Names its stream and its outputs. It is the source's "id", or else the file's name without
     /// its extension. If a folder or glob has an "id", it is both: "day1-cam2".
     std::string id{};
-    std::filesystem::path source{};
+    std::string source{};
     std::optional<std::vector<std::string>> capsules{};  ///< absent: all
     std::map<std::string, JsonValue> options{};          ///< by capsule; a JSON object each
     std::map<std::string, JsonValue> config{};           ///< by capsule; for the stream's state
@@ -49,7 +48,7 @@ struct Job {
 
   /// What is written into the folder for each video, under its id.
   struct Outputs {
-    std::filesystem::path folder{};
+    std::string folder{};
     bool jsonl = true;
     bool video = false;
     bool summary = false;
@@ -74,8 +73,8 @@ struct Job {
 /// - a video that does not exist, or a folder or glob without any video
 /// - two videos with the same id, or an id that cannot be a file name
 /// - a source in the folder of the outputs
-VCAP_EXPORT Job read_job(const std::filesystem::path& file);
+VCAP_EXPORT Job read_job(const std::string& file);
 /// The same for the content of such a file in `folder`, which must be absolute.
-VCAP_EXPORT Job read_job(const nlohmann::json& json, const std::filesystem::path& folder);
+VCAP_EXPORT Job read_job(const nlohmann::json& json, const std::string& folder);
 
 }  // namespace vcap

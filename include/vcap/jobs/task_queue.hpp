@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,11 +12,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/base/json_value.hpp"
 
 namespace vcap {
+
+class Clock;
 
 /// Hands out tasks to workers. Each task is settled exactly once, even if workers fail or die.
 ///
@@ -83,9 +85,9 @@ class VCAP_EXPORT TaskQueue {
 
   /// Leases the first waiting task for `time` from now. Waits until there is one; `nullopt` if
   /// `stop` is requested before that. Throws InvalidArgument if `time` is not above 0.
-  virtual std::optional<Lease> lease(Clock::duration time, std::stop_token stop) = 0;
+  virtual std::optional<Lease> lease(std::chrono::nanoseconds time, std::stop_token stop) = 0;
   /// The same without waiting.
-  virtual std::optional<Lease> try_lease(Clock::duration time) = 0;
+  virtual std::optional<Lease> try_lease(std::chrono::nanoseconds time) = 0;
 
   // Answers to a lease. All but complete() return false, and change nothing, if the lease is no
   // longer valid: it ran out, was answered, or the task was settled by another worker. All throw
@@ -93,7 +95,7 @@ class VCAP_EXPORT TaskQueue {
 
   /// Makes the lease end `time` from now, which may be earlier or later than before. Throws
   /// InvalidArgument if `time` is not above 0.
-  virtual bool renew(const Lease& lease, Clock::duration time) = 0;
+  virtual bool renew(const Lease& lease, std::chrono::nanoseconds time) = 0;
   /// Settles the task as done, even if the lease has run out and another worker has the task now.
   /// Returns false, and changes nothing, if the task is already settled. Throws InvalidArgument for
   /// an invalid result.

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "vcap/base/export.hpp"
@@ -55,7 +55,7 @@ struct LoadOptions {
 /// CapsuleLoadError, DeviceError; messages name the file, the entry at fault and the remedy. Throws
 /// InvalidArgument (invalid_config), before any code of the capsule runs, if config does not match
 /// the manifest's schema. Thread-safe.
-VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::filesystem::path& path,
+VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::string& path,
                                                   const LoadOptions& options = {});
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,
                                                   const LoadOptions& options = {});

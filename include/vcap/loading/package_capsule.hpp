@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,9 +16,9 @@ namespace vcap {
 struct PackageContents {
   /// The plugin for each platform. One must be for this machine: its code is run to get the
   /// description.
-  std::map<std::string, std::filesystem::path> libraries{};
+  std::map<std::string, std::string> libraries{};
   /// Other files, by their name in the capsule, such as {"model.onnx", "build/model.onnx"}.
-  std::map<std::string, std::filesystem::path> files{};
+  std::map<std::string, std::string> files{};
 };
 
 /// How a capsule is written. Thread safety: value.
@@ -33,18 +32,16 @@ struct PackageOptions {
 /// contents give the same bytes, unless they are encrypted. Returns the manifest. Throws
 /// InvalidCapsuleError and related errors for the plugin, OutputError for the file, InvalidArgument
 /// for names.
-VCAP_EXPORT Manifest package_capsule(const PackageContents& contents,
-                                     const std::filesystem::path& output,
+VCAP_EXPORT Manifest package_capsule(const PackageContents& contents, const std::string& output,
                                      const PackageOptions& options = {});
 
 /// Unpacks every entry into `folder`, which must be empty or not exist. On failure nothing is left
 /// there. Throws as load_capsule does, and OutputError.
-VCAP_EXPORT void unpackage_capsule(const std::filesystem::path& path,
-                                   const std::filesystem::path& folder,
+VCAP_EXPORT void unpackage_capsule(const std::string& path, const std::string& folder,
                                    const ArchiveLimits& limits = {});
 /// For a capsule that is encrypted or must be trusted. Uses only limits, trust and key of the
 /// options.
-VCAP_EXPORT void unpackage_capsule(const std::filesystem::path& path,
-                                   const std::filesystem::path& folder, const LoadOptions& options);
+VCAP_EXPORT void unpackage_capsule(const std::string& path, const std::string& folder,
+                                   const LoadOptions& options);
 
 }  // namespace vcap

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,13 +35,13 @@ VCAP_EXPORT std::string_view to_string(CapsuleSignature::Verdict verdict) noexce
 /// Throws as verify_capsule does; UntrustedCapsuleError (encrypted_capsule; bad_signature if the
 /// file was changed since it was signed); InvalidArgument if two other keys have signed it;
 /// OutputError.
-VCAP_EXPORT void sign_capsule(const std::filesystem::path& path, const SecretKey& key,
+VCAP_EXPORT void sign_capsule(const std::string& path, const SecretKey& key,
                               const ArchiveLimits& limits = {});
 
 /// Decrypts a capsule file if it is encrypted, and checks it against options.trust, as load_capsule
 /// does; does not read its archive. Returns its signatures, or an empty list if it has none and the
 /// policy accepts that. Throws as load_capsule does up to that stage. Thread-safe.
-VCAP_EXPORT std::vector<CapsuleSignature> verify_signature(const std::filesystem::path& path,
+VCAP_EXPORT std::vector<CapsuleSignature> verify_signature(const std::string& path,
                                                            const LoadOptions& options);
 VCAP_EXPORT std::vector<CapsuleSignature> verify_signature(std::span<const std::byte> bytes,
                                                            const LoadOptions& options);

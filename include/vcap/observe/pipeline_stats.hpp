@@ -20,50 +20,50 @@ namespace vcap {
 
 /// A snapshot of one open stream's metrics. Thread safety: value.
 struct StreamStats {
-  std::string id{};
-  std::string source{};   ///< SourceInfo::description
+  std::string id;
+  std::string source;     ///< SourceInfo::description
   std::int64_t read = 0;  ///< frames that the source gave: recorded, dropped or in flight
   std::int64_t recorded = 0;
-  std::map<std::string, std::int64_t> drops{};  ///< by reason (docs/records.md)
+  std::map<std::string, std::int64_t> drops;  ///< by reason (docs/records.md)
   std::int64_t errors = 0;  ///< records with an error of a capsule, quarantine included
-  std::map<std::string, std::int64_t> quarantined{};  ///< frames left out, by capsule
+  std::map<std::string, std::int64_t> quarantined;  ///< frames left out, by capsule
   std::int64_t overdue = 0;      ///< frames that went on without a capsule past its deadline
   std::size_t waiting = 0;       ///< frames read that no capsule has begun
   std::size_t in_flight = 0;     ///< frames read and not recorded, waiting ones included
   double frames_per_second = 0;  ///< recorded, over the last ten seconds
-  Histogram latency_ns{};        ///< of each record, from reading its frame to its last sink
+  Histogram latency_ns;          ///< of each record, from reading its frame to its last sink
   /// One entry for each sink, in the stream's order; `nullopt` if the sink does not count. A sink
   /// that streams share shows the same total in each of them.
-  std::vector<std::optional<SinkStats>> sinks{};
+  std::vector<std::optional<SinkStats>> sinks;
   bool ended = false;
-  std::optional<std::string> failure{};
+  std::optional<std::string> failure;
 };
 
 /// Metrics of one capsule over all streams. Thread safety: value.
 struct CapsuleStats {
-  std::string name{};
+  std::string name;
   int version = 0;
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;   ///< calls that threw
   double calls_per_second = 0;  ///< over the last ten seconds
-  Histogram call_ns{};          ///< of each call, waiting for batches included
+  Histogram call_ns;            ///< of each call, waiting for batches included
   bool quarantined = false;     ///< in all streams (Pipeline::Settings::quarantine)
   bool replaced = false;  ///< replaced by another capsule; its last frames are still in flight
-  std::vector<BackendStatistics> backends{};
+  std::vector<BackendStatistics> backends;
 };
 
 /// Metrics of one device over all capsules. Thread safety: value.
 struct DeviceStats {
-  std::string device{};
+  std::string device;
   std::size_t running = 0;      ///< calls of capsules in progress
   std::uint64_t calls = 0;      ///< calls begun
   std::uint64_t failures = 0;   ///< calls that threw
   double calls_per_second = 0;  ///< calls that ended, over the last ten seconds
-  Histogram call_ns{};          ///< of each call that ended, waiting for batches included
+  Histogram call_ns;            ///< of each call that ended, waiting for batches included
   std::size_t queued = 0;       ///< inputs that wait for a batch
   std::uint64_t batches = 0;    ///< batches predicted
-  Histogram batch_sizes{};
-  Histogram predict_ns{};
+  Histogram batch_sizes;
+  Histogram predict_ns;
 };
 
 /// A snapshot of a pipeline's metrics (Pipeline::stats). Counts and histograms cover the whole life
@@ -74,9 +74,9 @@ struct PipelineStats {
   std::chrono::nanoseconds uptime{0};
   std::size_t workers = 0;  ///< frame worker threads
   std::size_t in_flight = 0;
-  std::vector<StreamStats> streams{};    ///< open ones, by id
-  std::vector<CapsuleStats> capsules{};  ///< in the plan's order, then replaced ones
-  std::vector<DeviceStats> devices{};    ///< by name
+  std::vector<StreamStats> streams;    ///< open ones, by id
+  std::vector<CapsuleStats> capsules;  ///< in the plan's order, then replaced ones
+  std::vector<DeviceStats> devices;    ///< by name
 };
 
 /// Times as milliseconds: mean, p50, p95, p99 and count.

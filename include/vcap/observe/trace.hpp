@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "vcap/base/export.hpp"
 
@@ -21,7 +21,7 @@ class TraceLog;
 class VCAP_EXPORT Trace {
  public:
   /// Throws OutputError (output_open) with the path and the remedy.
-  explicit Trace(const std::filesystem::path& path);
+  explicit Trace(const std::string& path);
   /// Without close(), no file is left. Pipelines may go on; they write no more events.
   ~Trace();
   Trace(const Trace&) = delete;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
@@ -20,6 +19,8 @@
 #include "vcap/streams/stream_report.hpp"
 
 namespace vcap {
+
+class Clock;
 
 /// How a capsule is replaced. Passed to Pipeline::replace_capsule(). Thread safety: value.
 struct ReplacePolicy {

@@ -30,27 +30,27 @@ class VCAP_EXPORT Plan {
   /// A capsule of the plan, and why it has its place.
   struct Step {
     std::size_t capsule = 0;  ///< index in the given list
-    std::string name{};
-    NodeDescription needs{};              ///< its input type
-    NodeDescription adds{};               ///< its capability
-    std::vector<std::size_t> fed_by{};    ///< indexes of the capsules that it comes after
-    std::vector<std::string> supplies{};  ///< what each of these provides, in words
-    std::vector<std::string> reasons{};   ///< one sentence each
+    std::string name;
+    NodeDescription needs;              ///< its input type
+    NodeDescription adds;               ///< its capability
+    std::vector<std::size_t> fed_by;    ///< indexes of the capsules that it comes after
+    std::vector<std::string> supplies;  ///< what each of these provides, in words
+    std::vector<std::string> reasons;   ///< one sentence each
     /// What it uses of a stream beyond the single frame, in words: its state, window and batches.
-    std::vector<std::string> over_time{};
+    std::vector<std::string> over_time;
   };
   /// A capsule that does not run, by UnfitPolicy::leave_out.
   struct LeftOut {
     std::size_t capsule = 0;  ///< index in the given list
-    std::string name{};
-    std::string reason{};  ///< the message that PlanError would have
+    std::string name;
+    std::string reason;  ///< the message that PlanError would have
   };
   /// Two capsules that can both run, but one replaces, duplicates or rejects the result of the
   /// other.
   struct Conflict {
     std::size_t first = 0;   ///< index of the capsule that is earlier in the plan
     std::size_t second = 0;  ///< index of the other capsule
-    std::string text{};      ///< one sentence
+    std::string text;        ///< one sentence
   };
 
   /// With UnfitPolicy::refuse, throws PlanError: unsatisfied_input (saying what is missing),

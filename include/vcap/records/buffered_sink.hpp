@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <memory>
 
-#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/records/sink.hpp"
 
 namespace vcap {
+
+class Clock;
 
 /// What happens to a record when the queue of a sink is full.
 enum class SinkOverflowPolicy {

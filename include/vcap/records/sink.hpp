@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,9 +18,9 @@ namespace vcap {
 /// What became of a sink's records; each is counted in one of these. Thread safety: value.
 struct SinkStats {
   std::uint64_t written = 0;
-  std::map<std::string, std::uint64_t> lost{};  ///< by reason: "full", "failed"
-  std::size_t queued = 0;                       ///< waiting or being written
-  std::optional<std::string> last_failure{};    ///< the sink's message when it last failed
+  std::map<std::string, std::uint64_t> lost;  ///< by reason: "full", "failed"
+  std::size_t queued = 0;                     ///< waiting or being written
+  std::optional<std::string> last_failure;    ///< the sink's message when it last failed
 };
 
 /// Receives a stream's records, in the order of its frames. Hosts may derive their own.
@@ -55,7 +54,7 @@ class VCAP_EXPORT Sink {
 /// standard output. If losses are allowed, a record that did not fit is removed from the file
 /// again. In output that is written in place, a part of it may remain on its own line. Throws
 /// OutputError if the folder does not exist or is not writable.
-VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::path& path);
+VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::string& path);
 
 /// The frames with their nodes drawn on them, as a clip, at their times (in .avi at a fixed rate).
 /// The file's extension gives the container: .mp4, .mkv or .avi. For one stream only.
@@ -70,7 +69,7 @@ VCAP_EXPORT std::unique_ptr<Sink> make_json_lines_sink(const std::filesystem::pa
 /// Throws OutputError if the folder does not exist or is not writable, the extension is unknown, or
 /// the codec is not built into this machine's libavcodec. Throws InvalidArgument if the rate or the
 /// quality is out of range, or the container does not take the codec.
-VCAP_EXPORT std::unique_ptr<Sink> make_annotated_video_sink(const std::filesystem::path& path,
+VCAP_EXPORT std::unique_ptr<Sink> make_annotated_video_sink(const std::string& path,
                                                             double frames_per_second,
                                                             const VideoEncoding& encoding = {});
 

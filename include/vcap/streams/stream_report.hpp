@@ -13,18 +13,18 @@ namespace vcap {
 /// How a stream went. The number of frames that the source gave is `frames` plus the drops, plus
 /// the frames in flight until the stream has ended. Thread safety: value.
 struct StreamReport {
-  std::string id{};
-  std::int64_t frames = 0;                      ///< records written to every sink
-  std::map<std::string, std::int64_t> drops{};  ///< by reason (docs/records.md)
-  std::int64_t errors = 0;  ///< frames on which a capsule failed or was left out
-  std::map<std::string, std::int64_t> quarantined{};  ///< frames left out, by capsule
-  std::chrono::nanoseconds elapsed{0};                ///< since the stream was opened
-  std::int64_t slices = 0;                            ///< 0: not cut into slices
+  std::string id;
+  std::int64_t frames = 0;                    ///< records written to every sink
+  std::map<std::string, std::int64_t> drops;  ///< by reason (docs/records.md)
+  std::int64_t errors = 0;                    ///< frames on which a capsule failed or was left out
+  std::map<std::string, std::int64_t> quarantined;  ///< frames left out, by capsule
+  std::chrono::nanoseconds elapsed{0};              ///< since the stream was opened
+  std::int64_t slices = 0;                          ///< 0: not cut into slices
   /// Why the stream was not cut, if slices were to be chosen automatically.
-  std::string not_sliced{};
-  bool ended = false;                    ///< no more frames will follow
-  std::optional<std::string> failure{};  ///< why it ended before its source did
-  std::exception_ptr failure_cause{};    ///< the same, to rethrow
+  std::string not_sliced;
+  bool ended = false;                  ///< no more frames will follow
+  std::optional<std::string> failure;  ///< why it ended before its source did
+  std::exception_ptr failure_cause;    ///< the same, to rethrow
 };
 
 }  // namespace vcap

@@ -45,9 +45,9 @@ EncryptionKey EncryptionKey::from_bytes(std::span<const std::byte> bytes) {
   return EncryptionKey(std::make_shared<Secret>(Secret{.bytes = copy_of(bytes)}));
 }
 
-EncryptionKey EncryptionKey::from_file(const std::filesystem::path& path) {
+EncryptionKey EncryptionKey::from_file(const std::string& path) {
   SecretBytes bytes = read_key_file(path, "encryption key file", KeyFile::secret);
-  check_size(bytes.size(), "encryption key file " + quote(path.native()));
+  check_size(bytes.size(), "encryption key file " + quote(path));
   return EncryptionKey(std::make_shared<Secret>(Secret{.bytes = std::move(bytes)}));
 }
 
@@ -57,19 +57,19 @@ EncryptionKey EncryptionKey::from_passphrase(std::string_view passphrase) {
       Secret{.bytes = copy_of(std::as_bytes(std::span(passphrase))), .is_passphrase = true}));
 }
 
-EncryptionKey EncryptionKey::from_passphrase_file(const std::filesystem::path& path) {
+EncryptionKey EncryptionKey::from_passphrase_file(const std::string& path) {
   const SecretBytes content = read_key_file(path, "passphrase file", KeyFile::secret);
   const std::string_view text(reinterpret_cast<const char*>(content.bytes().data()),
                               content.size());
   const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
   if (line.empty())
-    refuse_key("passphrase file " + quote(path.native()) + " has no passphrase in its first line");
+    refuse_key("passphrase file " + quote(path) + " has no passphrase in its first line");
   return from_passphrase(line);
 }
 
 bool EncryptionKey::is_passphrase() const noexcept { return secret_->is_passphrase; }
 
-void EncryptionKey::save(const std::filesystem::path& path) const {
+void EncryptionKey::save(const std::string& path) const {
   if (is_passphrase()) refuse_key("a passphrase cannot be saved as a key");
   write_key_file(path, secret_->bytes.bytes(), KeyFile::secret);
 }

@@ -91,12 +91,12 @@ PublicKey PublicKey::parse(std::string_view text) {
   return PublicKey(bytes);
 }
 
-PublicKey PublicKey::from_file(const std::filesystem::path& path) {
+PublicKey PublicKey::from_file(const std::string& path) {
   const SecretBytes content = read_key_file(path, "public key file", KeyFile::shown);
   try {
     return parse(key_text(content.bytes()));
   } catch (const InvalidArgument& error) {
-    fail_key("public key file " + quote(path.native()) + ": " + error.what());
+    fail_key("public key file " + quote(path) + ": " + error.what());
   }
 }
 
@@ -115,7 +115,7 @@ bool PublicKey::verifies(std::span<const std::byte> message, const Signature& si
                                        message.size(), unsigned_data(bytes_)) == 0;
 }
 
-void PublicKey::save(const std::filesystem::path& path) const {
+void PublicKey::save(const std::string& path) const {
   const std::string line = to_string() + "\n";
   write_key_file(path, std::as_bytes(std::span(line)), KeyFile::shown);
 }
@@ -143,11 +143,11 @@ SecretKey SecretKey::generate() {
   return from_seed(std::span<const std::byte, kSeedSize>(seed.bytes()));
 }
 
-SecretKey SecretKey::from_file(const std::filesystem::path& path) {
+SecretKey SecretKey::from_file(const std::string& path) {
   const SecretBytes content = read_key_file(path, "secret key file", KeyFile::secret);
   SecretBytes seed(kSeedSize);
   if (!read_line(key_text(content.bytes()), kSecretPrefix, seed.bytes()))
-    fail_key("secret key file " + quote(path.native()) +
+    fail_key("secret key file " + quote(path) +
              " has no secret key; a secret key is one line of " + quote(kSecretPrefix) +
              " and 44 characters, as `vcap keygen` writes it");
   return from_seed(std::span<const std::byte, kSeedSize>(seed.bytes()));
@@ -160,7 +160,7 @@ Signature SecretKey::sign(std::span<const std::byte> message) const {
   return signature;
 }
 
-void SecretKey::save(const std::filesystem::path& path) const {
+void SecretKey::save(const std::string& path) const {
   constexpr std::size_t kTextSize = sodium_base64_ENCODED_LEN(kSeedSize, kBase64);
   SecretBytes line(kSecretPrefix.size() + kTextSize);
   const auto bytes = line.bytes();

@@ -170,7 +170,7 @@ struct ResourceCache::Found {
 };
 
 ResourceCache::ResourceCache(ResourceOptions options)
-    : options_(std::move(options)), folder_(options_.cache / "resources") {}
+    : options_(std::move(options)), folder_(std::filesystem::path(options_.cache) / "resources") {}
 
 std::filesystem::path ResourceCache::path_of(const Resource& resource) const {
   return folder_ / resource.sha256;

@@ -12,8 +12,10 @@
 #include <span>
 #include <stop_token>
 
+#include "vcap/base/clock.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/batching/batch_policy.hpp"
+#include "vcap/batching/batch_sizes.hpp"
 #include "vcap/batching/batch_statistics.hpp"
 
 /// The part of BatchExecutor that does not depend on its types: the queue, the threads, the policy.

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "vcap/base/export.hpp"
@@ -25,18 +25,18 @@ class VCAP_EXPORT EncryptionKey {
   static EncryptionKey from_bytes(std::span<const std::byte> bytes);
   /// Reads a file of exactly kSize bytes. If others may read the file, logs a warning and uses it.
   /// Throws InvalidArgument (invalid_key).
-  static EncryptionKey from_file(const std::filesystem::path& path);
+  static EncryptionKey from_file(const std::string& path);
   /// Argon2id derives a key from it, separately for each file; that takes 256 MiB of memory and
   /// most of a second each time. Throws InvalidArgument (invalid_key) if it is empty.
   static EncryptionKey from_passphrase(std::string_view passphrase);
   /// Uses a file's first line, without its line end. Throws InvalidArgument (invalid_key).
-  static EncryptionKey from_passphrase_file(const std::filesystem::path& path);
+  static EncryptionKey from_passphrase_file(const std::string& path);
 
   bool is_passphrase() const noexcept;
 
   /// Writes the bytes for from_file(), accessible only to the file's owner (mode 0600). Throws
   /// OutputError, also if `path` exists, and InvalidArgument (invalid_key) for a passphrase.
-  void save(const std::filesystem::path& path) const;
+  void save(const std::string& path) const;
 
   /// Internal to vcap: the secret bytes.
   struct Secret;

@@ -4,7 +4,6 @@
 #include <array>
 #include <compare>
 #include <cstddef>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,7 +47,7 @@ class VCAP_EXPORT PublicKey {
   /// InvalidArgument (invalid_key).
   static PublicKey parse(std::string_view text);
   /// Reads a file with that line; throws InvalidArgument (invalid_key) naming the file.
-  static PublicKey from_file(const std::filesystem::path& path);
+  static PublicKey from_file(const std::string& path);
 
   /// The line that parse() reads, without a newline.
   std::string to_string() const;
@@ -57,7 +56,7 @@ class VCAP_EXPORT PublicKey {
   bool verifies(std::span<const std::byte> message, const Signature& signature) const;
 
   /// Writes a file with that line; throws OutputError, also if `path` exists.
-  void save(const std::filesystem::path& path) const;
+  void save(const std::string& path) const;
 
   bool operator==(const PublicKey&) const = default;
 
@@ -76,14 +75,14 @@ class VCAP_EXPORT SecretKey {
   static SecretKey generate();
   /// Reads a file with the line "vcap-secret-key-1:" and 44 characters of base64. If others may
   /// read the file, logs a warning and uses it. Throws InvalidArgument (invalid_key).
-  static SecretKey from_file(const std::filesystem::path& path);
+  static SecretKey from_file(const std::string& path);
 
   const PublicKey& public_key() const noexcept { return public_key_; }
   Signature sign(std::span<const std::byte> message) const;
 
   /// Writes a file for from_file(), accessible only to its owner (mode 0600); throws OutputError,
   /// also if `path` exists.
-  void save(const std::filesystem::path& path) const;
+  void save(const std::string& path) const;
 
  private:
   struct Secret;

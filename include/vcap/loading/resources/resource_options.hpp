@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -14,7 +13,7 @@ namespace vcap {
 /// value.
 struct ResourceOptions {
   /// Empty: $VCAP_CACHE, else $XDG_CACHE_HOME/vcap, else ~/.cache/vcap.
-  std::filesystem::path cache{};
+  std::string cache{};
   /// If set, `<mirror>/<sha256>` is fetched instead of each URL; the same schemes are allowed.
   /// Empty: $VCAP_RESOURCE_MIRROR.
   std::string mirror{};
@@ -23,7 +22,7 @@ struct ResourceOptions {
   bool offline = false;
   /// CA certificates for checking servers, in one PEM file. Empty: $SSL_CERT_FILE, otherwise the
   /// system's.
-  std::filesystem::path certificates{};
+  std::string certificates{};
   /// Maximum size of the cache. Before a fetch would exceed it, the least recently used files are
   /// removed, but never those that a loaded capsule holds.
   std::uint64_t cache_bytes = std::uint64_t{64} << 30;
