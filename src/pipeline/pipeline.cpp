@@ -110,6 +110,7 @@ PipelineStats Pipeline::Impl::stats() const {
     stats.in_flight += stats.streams.back().in_flight;
   }
   DevicesByName devices;
+  std::vector<CapsuleSlot::Backends> ending;
   const auto add = [&](const CapsuleSlot& slot, bool is_replaced) {
     stats.capsules.push_back({.name = slot.name(),
                               .version = slot.capsule->info().version,
@@ -130,7 +131,9 @@ PipelineStats Pipeline::Impl::stats() const {
     now_running = capsule_set;
     old = replaced.at_work(capsule_set->slots);
     devices = replaced.past();
+    ending = replaced.ending();
   }
+  for (const CapsuleSlot::Backends& backends : ending) add_past_to(devices, backends);
   for (const CompiledStep& step : *now_running->compiled_plan) add(*step.slot, false);
   for (const std::shared_ptr<CapsuleSlot>& slot : old) add(*slot, true);
   for (auto& [name, device] : devices) stats.devices.push_back(std::move(device));
