@@ -144,9 +144,10 @@ class Stream final : public Lane,
   bool is_warm_up(const Frame& frame) const;
 
   // The end.
-  void log_failure(const std::exception_ptr& cause) const;
+  void log_failure(const StreamFailure& failure) const;
   bool begins_finishing() VCAP_REQUIRES(mutex_);
   void finish();
+  void release_leftovers();
   void close_states() noexcept;
 
   // Routes.
@@ -169,6 +170,8 @@ class Stream final : public Lane,
   CondVar interrupted_;
   /// The source thread uses it without the lock; others, only between these two counts.
   std::unique_ptr<Source> source_;
+  /// The source thread uses it without the lock; empty between frames, but keeps its memory.
+  Intake::Dropped dropped_;
   /// Calls of interrupt() in progress; the end of the source waits for them.
   std::size_t interrupts_ VCAP_GUARDED_BY(source_mutex_) = 0;
 
