@@ -70,6 +70,11 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::find(const std::string& id) cons
   return found->second;
 }
 
+bool Pipeline::Impl::is_open(const std::string& id) const {
+  const MutexLock lock(mutex);
+  return streams.contains(id);
+}
+
 std::shared_ptr<PipelineStream> Pipeline::Impl::find_to_pull(const std::string& id) const {
   std::shared_ptr<PipelineStream> stream = find(id);
   if (!stream->rules().pull)
@@ -182,9 +187,11 @@ void Pipeline::open_streams(std::vector<StreamConfig> configs) {
 
 std::int64_t Pipeline::set_option(const std::string& stream_id, const std::string& capsule,
                                   const std::string& option, OptionValue value) {
+  std::shared_ptr<PipelineStream> stream;  // may be the last to hold it; destroyed after the lock
   const MutexLock change(impl_->changing);
   place_of(impl_->capsules()->slots, capsule, "option \"" + option + "\"");
-  return impl_->find(stream_id)->set_option(capsule, option, std::move(value));
+  stream = impl_->find(stream_id);
+  return stream->set_option(capsule, option, std::move(value));
 }
 
 std::optional<FrameRecord> Pipeline::next(const std::string& stream_id) {

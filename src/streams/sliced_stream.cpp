@@ -40,7 +40,6 @@ SlicedStream::SlicedStream(std::string id, std::unique_ptr<Source> source,
                            Plan plan)
     : PipelineStream(std::move(id), std::move(rules)),
       sinks_(std::move(sinks)),
-      source_name_(source->info().description),
       services_(std::move(services)),
       compiled_plan_(std::move(compiled_plan)),
       options_(std::move(options)),
@@ -168,9 +167,10 @@ SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
     inbox->slots[number].ended = true;
     inbox->changed.notify_all();
   };
+  auto source = std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin);
+  rules.source_name = source->info().description;
   part.stream = std::make_shared<Stream>(
-      id_, std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin),
-      std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
+      id_, std::move(source), std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
   part.stream->init_route(compiled_plan_, options_);
   part.stream->start();
   return part;
@@ -362,7 +362,7 @@ StreamReport SlicedStream::report() const {
 }
 
 StreamStats SlicedStream::stats() const {
-  StreamStats stats{.id = id_, .source = source_name_};
+  StreamStats stats{.id = id_, .source = rules_.source_name};
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const MutexLock lock(inbox_->mutex);

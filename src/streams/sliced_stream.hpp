@@ -96,7 +96,6 @@ class SlicedStream final : public PipelineStream {
   bool deliver(const FrameRecord& record, time_point read_at) VCAP_EXCLUDES(inbox_->mutex);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
-  const std::string source_name_;
   const StreamServices services_;
   const std::shared_ptr<const CompiledPlan> compiled_plan_;
   const StepOptions options_;

@@ -14,7 +14,6 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
                std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules, StreamServices services)
     : PipelineStream(std::move(id), std::move(rules)),
       sinks_(std::move(sinks)),
-      source_name_(source->info().description),
       services_(std::move(services)),
       trace_(StreamTrace::make(services_.trace, id_)),
       source_(std::move(source)),
@@ -84,7 +83,7 @@ StreamReport Stream::report() const {
 }
 
 StreamStats Stream::stats() const {
-  StreamStats stats{.id = id_, .source = source_name_};
+  StreamStats stats{.id = id_, .source = rules_.source_name};
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const MutexLock lock(mutex_);
@@ -173,11 +172,11 @@ void Stream::check(const Frame& frame) const {
   if (!frame.is_null && (frame.image.empty() || frame.image.type() != CV_8UC3))
     throw SourceError(
         ErrorCode::source_read,
-        source_name_ + " returned frame " + std::to_string(frame.index) +
+        rules_.source_name + " returned frame " + std::to_string(frame.index) +
             (frame.image.empty() ? " without pixels" : " with a pixel type other than CV_8UC3") +
             "; frames are height × width × 3, 8 bit, BGR");
   if (frame.index <= last_index_)
-    throw SourceError(ErrorCode::source_read, source_name_ + " returned frame index " +
+    throw SourceError(ErrorCode::source_read, rules_.source_name + " returned frame index " +
                                                   std::to_string(frame.index) + " after " +
                                                   std::to_string(last_index_) +
                                                   "; indexes must be >= 0 and increase");

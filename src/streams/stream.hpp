@@ -85,8 +85,8 @@ class Stream final : public Lane,
   std::optional<Replacement> prepare(std::shared_ptr<const CompiledPlan> compiled_plan,
                                      const std::string& capsule, bool keep_state);
   /// Uses the new capsule from the next frame on; returns the lowest index that this frame can
-  /// have.
-  std::int64_t apply(Replacement replacement);
+  /// have. Afterwards `replacement.route` is the route before, to be released without a lock.
+  std::int64_t apply(Replacement& replacement);
   static void cancel(const Replacement& replacement) noexcept;
 
   void run_one() override;
@@ -160,7 +160,6 @@ class Stream final : public Lane,
   void post(std::size_t pieces) VCAP_EXCLUDES(mutex_);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
-  const std::string source_name_;
   StreamServices services_;
   const std::unique_ptr<StreamTrace> trace_;
   Mutex join_mutex_;
