@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Everything for a host that runs capsules on videos: the library vcap::vcap. Jobs over many videos
-/// have a header of their own, <vcap/jobs/bulk.hpp>.
+/// Everything for a host that runs capsules on videos: the library vcap::vcap. Jobs over many
+/// videos have a header of their own, <vcap/jobs/bulk.hpp>.
 #pragma once
 
 #include "vcap/core.hpp"

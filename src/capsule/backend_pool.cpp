@@ -70,12 +70,12 @@ void at_once(std::size_t count, Load load) {
   if (count > 0) load(0);
 }
 
-void drain(Backend& backend, const std::string& device) noexcept {
+void drain(Backend& backend, const std::string& device, std::vector<std::string>& errors) noexcept {
   try {
     backend.drain();
   } catch (...) {
-    log(LogLevel::error, "the backend on " + device + " failed while it was drained: " +
-                             exception_text(std::current_exception()));
+    errors.push_back("the backend on " + device +
+                     " failed while it was drained: " + exception_text(std::current_exception()));
   }
 }
 
@@ -116,12 +116,14 @@ BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const C
     if (!slot->backend || !slot->failure.empty())
       failures += (failures.empty() ? "" : "; ") + slot->device + ": " + slot->failure;
   if (failures.empty()) return;
-  close();
+  for (const std::string& error : close()) log(LogLevel::error, error);
   throw CapsuleLoadError(ErrorCode::backend_load_failed,
                          "capsule " + info.name + " could not load its backend on " + failures);
 }
 
-BackendPool::~BackendPool() { close(); }
+BackendPool::~BackendPool() {
+  for (const std::string& error : close()) log(LogLevel::error, error);
+}
 
 std::vector<std::string> BackendPool::devices() const {
   std::vector<std::string> devices;
@@ -171,12 +173,14 @@ std::vector<BackendStatistics> BackendPool::statistics() const {
   return statistics;
 }
 
-void BackendPool::close() noexcept {
+std::vector<std::string> BackendPool::close() noexcept {
+  std::vector<std::string> errors;
   for (const auto& slot : slots_)
-    if (slot->backend) drain(*slot->backend, slot->device);
+    if (slot->backend) drain(*slot->backend, slot->device, errors);
   for (const auto& slot : slots_)
     if (slot->backend) slot->backend->close();
   slots_.clear();
+  return errors;
 }
 
 }  // namespace vcap::detail

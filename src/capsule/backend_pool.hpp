@@ -59,8 +59,9 @@ class BackendPool {
   const Backend& first() const noexcept;
   double workload() const noexcept;
   std::vector<BackendStatistics> statistics() const;
-  /// Drains, closes and destroys all backends. Idempotent.
-  void close() noexcept;
+  /// Drains, closes and destroys all backends. Idempotent. Returns the errors of drain(), for the
+  /// log; the caller may hold a lock.
+  [[nodiscard]] std::vector<std::string> close() noexcept;
 
  private:
   std::vector<std::unique_ptr<Slot>> slots_;

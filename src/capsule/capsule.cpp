@@ -369,9 +369,14 @@ std::vector<BackendStatistics> Capsule::backends() const {
 
 void Capsule::Impl::close() {
   closed = true;
-  const ExclusiveLock lock(in_use);
-  backends.close();
-  if (states) states->clear();
+  std::vector<std::string> errors;
+  {
+    // Held meanwhile, so that every close() returns only once the backends are closed.
+    const ExclusiveLock lock(in_use);
+    errors = backends.close();
+    if (states) states->clear();
+  }
+  for (const std::string& error : errors) log(LogLevel::error, error);
 }
 
 void Capsule::close() {

@@ -46,15 +46,14 @@ Named read_file(const std::string& text) {
 }
 
 std::map<std::string, std::string> read_all(const std::vector<std::string>& texts,
-                                         Named (*read)(const std::string&), const char* option) {
+                                            Named (*read)(const std::string&), const char* option) {
   std::map<std::string, std::string> result;
   for (const std::string& text : texts) {
     Named named = read(text);
     const auto [place, is_new] = result.emplace(named.name, named.path);
     if (!is_new)
       throw UsageError(std::string(option) + " " + text + ": \"" + named.name +
-                       "\" is given already, as " + place->second +
-                       "; give each one once");
+                       "\" is given already, as " + place->second + "; give each one once");
   }
   return result;
 }

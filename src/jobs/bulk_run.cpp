@@ -86,8 +86,10 @@ JobReport BulkRun::run(const std::stop_token& stop) {
     const MutexLock lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
   }
+  // Without the lock: the queue may be the host's.
+  const std::vector<TaskQueue::Failure> failures = queue_->failures();
   const MutexLock lock(report_mutex_);
-  report_failures();
+  report_failures(failures);
   report_.left = static_cast<std::int64_t>(job_.videos.size() - report_.failed.size()) -
                  report_.done - report_.done_before;
   return report_;
@@ -214,9 +216,9 @@ void BulkRun::report(JobVideoReport::Outcome outcome, const std::string& video,
                         .first_error = counts.first_error});
 }
 
-void BulkRun::report_failures() {
+void BulkRun::report_failures(const std::vector<TaskQueue::Failure>& failures) {
   std::map<std::string, std::vector<std::string>> reasons;
-  for (const TaskQueue::Failure& failure : queue_->failures()) {
+  for (const TaskQueue::Failure& failure : failures) {
     if (!failure.given_up) continue;
     const std::size_t slash = failure.task.rfind('/');
     std::vector<std::string>& all = reasons[failure.task.substr(0, slash)];

@@ -49,7 +49,8 @@ class BulkRun {
   void wait_until_settled(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   void report(JobVideoReport::Outcome outcome, const std::string& video, const RecordCounts& counts)
       VCAP_EXCLUDES(report_mutex_);
-  void report_failures() VCAP_REQUIRES(report_mutex_);
+  void report_failures(const std::vector<TaskQueue::Failure>& failures)
+      VCAP_REQUIRES(report_mutex_);
 
   const Job& job_;
   const std::vector<std::shared_ptr<Capsule>> capsules_;

@@ -70,6 +70,29 @@ void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config
   }
 }
 
+/// With all automatic values decided.
+StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_plan) {
+  const SourceInfo info = config.source->info();
+  const std::size_t frames_in_flight =
+      config.frames_in_flight > 0 ? config.frames_in_flight
+                                  : std::max(automatic_frames_in_flight(info),
+                                             batched_frames_in_flight(info, compiled_plan));
+  return {.source_name = info.description,
+          .overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
+                      : info.live                                  ? OverflowPolicy::drop_oldest
+                                                                   : OverflowPolicy::wait,
+          .frames_in_flight = frames_in_flight,
+          .resume_threshold = resume_threshold(config, info, frames_in_flight),
+          .keep_every = config.keep_every,
+          .max_frames = config.max_frames,
+          .pull = config.pull,
+          .quarantine = config.quarantine,
+          .deadline = config.capsule_deadline,
+          .seed = info.live ? random_seed() : detail::seed_of(config.id),
+          .config = config.config,
+          .capsules = config.capsules};
+}
+
 }  // namespace
 
 void check(const StreamConfig& config) {
@@ -117,60 +140,74 @@ StepOptions Pipeline::Impl::options_of(const CompiledPlan& compiled_plan,
   return options;
 }
 
-StreamRules Pipeline::Impl::rules_of(const StreamConfig& config,
-                                     const CompiledPlan& compiled_plan) const {
-  const SourceInfo info = config.source->info();
-  const std::size_t frames_in_flight =
-      config.frames_in_flight > 0 ? config.frames_in_flight
-                                  : std::max(automatic_frames_in_flight(info),
-                                             batched_frames_in_flight(info, compiled_plan));
-  return {.overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
-                      : info.live                                  ? OverflowPolicy::drop_oldest
-                                                                   : OverflowPolicy::wait,
-          .frames_in_flight = frames_in_flight,
-          .resume_threshold = resume_threshold(config, info, frames_in_flight),
-          .keep_every = config.keep_every,
-          .max_frames = config.max_frames,
-          .pull = config.pull,
-          .quarantine = config.quarantine,
-          .deadline = config.capsule_deadline,
-          .seed = info.live ? random_seed() : detail::seed_of(config.id),
-          .config = config.config,
-          .capsules = config.capsules};
+/// How a stream will run with the capsules of a set.
+struct Pipeline::Impl::Draft {
+  std::shared_ptr<const CompiledPlan> compiled_plan{};
+  StepOptions options{};
+  StreamRules rules{};
+  std::optional<SlicedStream::Plan> slices{};  ///< absent: not sliced
+};
+
+/// Without a lock: this asks the host's source and sinks. `access`: the source's random_access().
+Pipeline::Impl::Draft Pipeline::Impl::draft(const StreamConfig& config,
+                                            const std::shared_ptr<const RandomAccess>& access,
+                                            const CapsuleSet& set) const {
+  Draft draft{.compiled_plan = set.compile_for(config.capsules)};
+  const CompiledPlan& compiled_plan = *draft.compiled_plan;
+  for (const auto& [capsule, values] : config.options) place_of(set.slots, capsule, "options");
+  for (const auto& [capsule, json] : config.config) place_of(set.slots, capsule, "configuration");
+  for (const StreamGroup& group : config.groups)
+    for (const auto& [capsule, json] : group.config)
+      place_of(set.slots, capsule, "a group's configuration");
+  if (asks_for_slices(config)) check_configs(compiled_plan, config);
+  draft.options = options_of(compiled_plan, config.options);
+  draft.rules = rules_of(config, compiled_plan);
+  if (!asks_for_slices(config)) return draft;
+  auto plan = plan_slices(config, access, compiled_plan, cores());
+  if (auto* sliced = std::get_if<SlicedStream::Plan>(&plan))
+    draft.slices = std::move(*sliced);
+  else
+    draft.rules.not_sliced = std::get<std::string>(std::move(plan));
+  return draft;
 }
 
-std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
-    StreamConfig config, std::shared_ptr<const RandomAccess> access, StreamRules rules,
-    std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
+/// Takes the source, the sinks and the draft.
+std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(StreamConfig& config, Draft& draft) {
   const StreamServices services{pool, watchdog, flights, trace};
-  if (asks_for_slices(config)) {
-    auto plan = plan_slices(config, std::move(access), *compiled_plan, cores());
-    if (auto* sliced = std::get_if<SlicedStream::Plan>(&plan))
-      return std::make_shared<SlicedStream>(
-          config.id, std::move(config.source), std::move(config.sinks), std::move(rules), services,
-          std::move(compiled_plan), std::move(options), std::move(*sliced));
-    rules.not_sliced = std::get<std::string>(std::move(plan));
-    log(LogLevel::info, "stream " + config.id + " is not cut into slices: " + rules.not_sliced);
-  }
-  auto stream = std::make_shared<Stream>(config.id, std::move(config.source),
-                                         std::move(config.sinks), std::move(rules), services);
-  stream->init_route(std::move(compiled_plan), std::move(options));
-  return stream;
+  if (draft.slices)
+    return std::make_shared<SlicedStream>(
+        config.id, std::move(config.source), std::move(config.sinks), std::move(draft.rules),
+        services, draft.compiled_plan, std::move(draft.options), *std::move(draft.slices));
+  return std::make_shared<Stream>(config.id, std::move(config.source), std::move(config.sinks),
+                                  std::move(draft.rules), services);
 }
 
 /// Starts all streams or none.
 void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
-  // Without the lock: this may read whole files.
+  // Without the lock, as in draft(): this may read whole files.
   std::vector<std::shared_ptr<const RandomAccess>> accesses;
   accesses.reserve(configs.size());
   for (const StreamConfig& config : configs)
     accesses.push_back(asks_for_slices(config) ? config.source->random_access() : nullptr);
-  MutexLock change(changing);
-  std::set<std::string> ids;
+  std::shared_ptr<const CapsuleSet> now;
+  std::vector<Draft> drafts;
   std::vector<std::shared_ptr<PipelineStream>> prepared;
+  // What is declared before the lock may be destroyed after it, with sources, sinks and capsules.
+  MutexLock change(changing);
+  while (now != capsules()) {  // at first, and whenever a capsule was replaced meanwhile
+    const MutexUnlock unlock(changing);
+    drafts.clear();
+    now = capsules();
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      drafts.push_back(draft(configs[i], accesses[i], *now));
+  }
+  std::set<std::string> ids;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    if (!ids.insert(configs[i].id).second) refuse_duplicate(configs[i].id);
-    prepared.push_back(prepare(std::move(configs[i]), std::move(accesses[i])));
+    if (!ids.insert(configs[i].id).second || is_open(configs[i].id))
+      refuse_duplicate(configs[i].id);
+    prepared.push_back(make_stream(configs[i], drafts[i]));
+    if (const std::shared_ptr<Stream> stream = prepared.back()->changeable())
+      stream->init_route(std::move(drafts[i].compiled_plan), std::move(drafts[i].options));
   }
   std::size_t entered = 0;
   try {
@@ -185,26 +222,10 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
     }
     throw;
   }
-}
-
-std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
-    StreamConfig config, std::shared_ptr<const RandomAccess> access) {
-  const std::shared_ptr<const CapsuleSet> now = capsules();
-  const std::shared_ptr<const CompiledPlan> compiled_plan = now->compile_for(config.capsules);
-  for (const auto& [capsule, values] : config.options) place_of(now->slots, capsule, "options");
-  for (const auto& [capsule, json] : config.config) place_of(now->slots, capsule, "configuration");
-  for (const StreamGroup& group : config.groups)
-    for (const auto& [capsule, json] : group.config)
-      place_of(now->slots, capsule, "a group's configuration");
-  if (asks_for_slices(config)) check_configs(*compiled_plan, config);
-  StepOptions options = options_of(*compiled_plan, config.options);
-  {
-    const MutexLock lock(mutex);
-    if (streams.contains(config.id)) refuse_duplicate(config.id);
-  }
-  StreamRules rules = rules_of(config, *compiled_plan);
-  return make_stream(std::move(config), std::move(access), std::move(rules), compiled_plan,
-                     std::move(options));
+  change.unlock();
+  for (const std::shared_ptr<PipelineStream>& stream : prepared)
+    if (const std::string& why = stream->rules().not_sliced; !why.empty())
+      log(LogLevel::info, "stream " + stream->id() + " is not cut into slices: " + why);
 }
 
 void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {

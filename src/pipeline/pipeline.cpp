@@ -70,6 +70,11 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::find(const std::string& id) cons
   return found->second;
 }
 
+bool Pipeline::Impl::is_open(const std::string& id) const {
+  const MutexLock lock(mutex);
+  return streams.contains(id);
+}
+
 std::shared_ptr<PipelineStream> Pipeline::Impl::find_to_pull(const std::string& id) const {
   std::shared_ptr<PipelineStream> stream = find(id);
   if (!stream->rules().pull)
@@ -110,6 +115,7 @@ PipelineStats Pipeline::Impl::stats() const {
     stats.in_flight += stats.streams.back().in_flight;
   }
   DevicesByName devices;
+  std::vector<CapsuleSlot::Backends> ending;
   const auto add = [&](const CapsuleSlot& slot, bool is_replaced) {
     stats.capsules.push_back({.name = slot.name(),
                               .version = slot.capsule->info().version,
@@ -130,7 +136,9 @@ PipelineStats Pipeline::Impl::stats() const {
     now_running = capsule_set;
     old = replaced.at_work(capsule_set->slots);
     devices = replaced.past();
+    ending = replaced.ending();
   }
+  for (const CapsuleSlot::Backends& backends : ending) add_past_to(devices, backends);
   for (const CompiledStep& step : *now_running->compiled_plan) add(*step.slot, false);
   for (const std::shared_ptr<CapsuleSlot>& slot : old) add(*slot, true);
   for (auto& [name, device] : devices) stats.devices.push_back(std::move(device));
@@ -179,9 +187,11 @@ void Pipeline::open_streams(std::vector<StreamConfig> configs) {
 
 std::int64_t Pipeline::set_option(const std::string& stream_id, const std::string& capsule,
                                   const std::string& option, OptionValue value) {
+  std::shared_ptr<PipelineStream> stream;  // may be the last to hold it; destroyed after the lock
   const MutexLock change(impl_->changing);
   place_of(impl_->capsules()->slots, capsule, "option \"" + option + "\"");
-  return impl_->find(stream_id)->set_option(capsule, option, std::move(value));
+  stream = impl_->find(stream_id);
+  return stream->set_option(capsule, option, std::move(value));
 }
 
 std::optional<FrameRecord> Pipeline::next(const std::string& stream_id) {

@@ -45,28 +45,25 @@ struct Pipeline::Impl {
                                          std::int64_t trial_frames = 0);
   std::shared_ptr<PipelineStream> find(const std::string& id) const;
   std::shared_ptr<PipelineStream> find_to_pull(const std::string& id) const;
+  bool is_open(const std::string& id) const;
   std::shared_ptr<const CapsuleSet> capsules() const;
   std::vector<std::shared_ptr<PipelineStream>> open_streams() const;
   std::shared_ptr<PipelineStream> stream_after(const PipelineStream* stream) const noexcept;
   StepOptions options_of(const CompiledPlan& compiled_plan,
                          const std::map<std::string, OptionValues>& given) const;
-  StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_plan) const;
+  struct Draft;
+  Draft draft(const StreamConfig& config, const std::shared_ptr<const RandomAccess>& access,
+              const CapsuleSet& set) const VCAP_EXCLUDES(changing);
   void start(std::vector<StreamConfig> configs);
-  std::shared_ptr<PipelineStream> prepare(StreamConfig config,
-                                          std::shared_ptr<const RandomAccess> access)
-      VCAP_REQUIRES(changing);
+  std::shared_ptr<PipelineStream> make_stream(StreamConfig& config, Draft& draft);
   void enter(const std::shared_ptr<PipelineStream>& stream) VCAP_REQUIRES(changing);
-  std::map<std::string, std::int64_t> replace(const std::shared_ptr<CapsuleSlot>& slot,
-                                              bool keep_state) VCAP_REQUIRES(changing);
+  struct Exchange;
+  std::map<std::string, std::int64_t> replace(Exchange& exchange, bool keep_state)
+      VCAP_REQUIRES(changing);
   bool is_on_trial(const std::string& capsule) const;
   void set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before);
   void end_trial(const std::string& capsule, bool passed);
   StreamReport end(const std::shared_ptr<PipelineStream>& stream);
-  std::shared_ptr<PipelineStream> make_stream(StreamConfig config,
-                                              std::shared_ptr<const RandomAccess> access,
-                                              StreamRules rules,
-                                              std::shared_ptr<const CompiledPlan> compiled_plan,
-                                              StepOptions options);
   PipelineStats stats() const;
 
   const Settings settings;

@@ -29,36 +29,44 @@ void refuse_other_steps(const CapsuleSet& before, const CapsuleSet& after,
 
 }  // namespace
 
-/// Replaces the capsule in all streams or in none.
-std::map<std::string, std::int64_t> Pipeline::Impl::replace(
-    const std::shared_ptr<CapsuleSlot>& slot, bool keep_state) {
-  const std::string& name = slot->name();
-  const std::shared_ptr<const CapsuleSet> now = capsules();
-  Slots slots = now->slots;
-  std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
-  const std::shared_ptr<CapsuleSlot> before = std::exchange(place, slot);
-  auto next = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
-  refuse_other_steps(*now, *next, name);
+/// What a replacement works with. Declare it before `changing` is locked: destroying it may destroy
+/// capsules and streams, and so run code of authors and hosts, which must not run under a lock.
+struct Pipeline::Impl::Exchange {
+  std::shared_ptr<CapsuleSlot> slot{};  ///< the new capsule
+  std::shared_ptr<const CapsuleSet> before{};
+  std::shared_ptr<const CapsuleSet> after{};
+  std::vector<std::shared_ptr<PipelineStream>> streams{};
+  std::vector<Stream::Replacement> ready{};  ///< once applied, each holds the route before
+};
 
-  std::vector<Stream::Replacement> ready;
+/// Replaces the capsule in all streams or in none.
+std::map<std::string, std::int64_t> Pipeline::Impl::replace(Exchange& exchange, bool keep_state) {
+  const std::string& name = exchange.slot->name();
+  exchange.before = capsules();
+  Slots slots = exchange.before->slots;
+  std::shared_ptr<CapsuleSlot>& place = slots[place_of(slots, name, "replacement")];
+  const std::shared_ptr<CapsuleSlot> before = std::exchange(place, exchange.slot);
+  exchange.after = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
+  refuse_other_steps(*exchange.before, *exchange.after, name);
+
+  exchange.streams = open_streams();
   try {
-    for (const std::shared_ptr<PipelineStream>& open : open_streams()) {
+    for (const std::shared_ptr<PipelineStream>& open : exchange.streams) {
       const std::shared_ptr<Stream> stream = open->changeable();
       if (!stream) continue;
-      if (auto one = stream->prepare(next->compile_for(stream->rules().capsules), name, keep_state))
-        ready.push_back(*std::move(one));
+      if (auto one = stream->prepare(exchange.after->compile_for(stream->rules().capsules), name,
+                                     keep_state))
+        exchange.ready.push_back(*std::move(one));
     }
   } catch (...) {
-    for (const Stream::Replacement& one : ready) Stream::cancel(one);
+    for (const Stream::Replacement& one : exchange.ready) Stream::cancel(one);
     throw;
   }
   std::map<std::string, std::int64_t> first_frames;
-  for (Stream::Replacement& one : ready) {
-    const std::shared_ptr<Stream> stream = one.stream;
-    first_frames.emplace(stream->id(), stream->apply(std::move(one)));
-  }
+  for (Stream::Replacement& one : exchange.ready)
+    first_frames.emplace(one.stream->id(), one.stream->apply(one));
   const MutexLock lock(mutex);
-  capsule_set = std::move(next);
+  capsule_set = exchange.after;
   replaced.add(before);
   return first_frames;
 }
@@ -79,28 +87,33 @@ void Pipeline::Impl::set_trial(const std::string& capsule, std::shared_ptr<Capsu
 
 /// [frame worker]
 void Pipeline::Impl::end_trial(const std::string& capsule, bool passed) {
-  const MutexLock change(changing);
-  std::shared_ptr<CapsuleSlot> before;
+  Exchange exchange;
+  std::exception_ptr failure;
   {
-    const MutexLock lock(mutex);
-    const auto found = on_trial.find(capsule);
-    if (found == on_trial.end()) return;
-    before = std::move(found->second);
-    on_trial.erase(found);
+    const MutexLock change(changing);
+    {
+      const MutexLock lock(mutex);
+      const auto found = on_trial.find(capsule);
+      if (found == on_trial.end()) return;
+      exchange.slot = std::move(found->second);
+      on_trial.erase(found);
+    }
+    try {
+      if (!passed) replace(exchange, false);
+    } catch (...) {
+      failure = std::current_exception();
+    }
   }
-  const int version = before->capsule->info().version;
+  // Without the lock: the log hook may call the pipeline.
   if (passed) return log(LogLevel::info, "capsule " + capsule + " has passed its trial");
-  try {
-    replace(before, false);
-    log(LogLevel::error, "capsule " + capsule +
-                             " failed in its trial; all streams go back to version " +
-                             std::to_string(version));
-  } catch (...) {
+  const std::string version = std::to_string(exchange.slot->capsule->info().version);
+  if (failure)
     log(LogLevel::error, "capsule " + capsule +
                              " failed in its trial, and the streams could not go back to version " +
-                             std::to_string(version) + ": " +
-                             exception_text(std::current_exception()));
-  }
+                             version + ": " + exception_text(failure));
+  else
+    log(LogLevel::error,
+        "capsule " + capsule + " failed in its trial; all streams go back to version " + version);
 }
 
 std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Capsule> capsule,
@@ -113,10 +126,13 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
                               std::to_string(policy.trial_frames) + " is not 0 or more");
   refuse_without_backend(*capsule);
   const std::string name = capsule->name();
+  Impl::Exchange exchange;
+  exchange.slot = impl_->make_slot(std::move(capsule), policy.trial_frames);
   const MutexLock change(impl_->changing);
-  const Slots slots = impl_->capsules()->slots;
+  exchange.before = impl_->capsules();
+  const Slots& slots = exchange.before->slots;
   const std::shared_ptr<CapsuleSlot> before = slots[place_of(slots, name, "replacement")];
-  if (before->capsule == capsule)
+  if (before->capsule == exchange.slot->capsule)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "capsule " + name + " cannot replace itself; load the new one");
   if (impl_->is_on_trial(name))
@@ -126,8 +142,7 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
                               "trial");
   if (policy.trial_frames > 0) impl_->set_trial(name, before);
   try {
-    return impl_->replace(impl_->make_slot(std::move(capsule), policy.trial_frames),
-                          policy.keep_state);
+    return impl_->replace(exchange, policy.keep_state);
   } catch (...) {
     impl_->set_trial(name, nullptr);
     throw;

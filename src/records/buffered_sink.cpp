@@ -103,10 +103,13 @@ class BufferedSink final : public Sink {
       lock.unlock();
       room_.notify_one();
       const std::exception_ptr thrown = attempt(record);
+      // Without the lock: what() may be the host's.
+      std::string why = thrown ? exception_text(thrown) : std::string();
       lock.lock();
       writing_ = false;
       std::deque<FrameRecord> given_up;
-      const std::string news = thrown ? note_failure(thrown, given_up) : note_success();
+      const std::string news =
+          thrown ? note_failure(thrown, std::move(why), given_up) : note_success();
       lock.unlock();
       if (thrown) room_.notify_all();
       given_up.clear();
@@ -132,9 +135,9 @@ class BufferedSink final : public Sink {
 
   // note_failure() and note_success() return the text to log, if any.
 
-  std::string note_failure(const std::exception_ptr& thrown, std::deque<FrameRecord>& given_up)
-      VCAP_REQUIRES(mutex_) {
-    stats_.last_failure = exception_text(thrown);
+  std::string note_failure(const std::exception_ptr& thrown, std::string why,
+                           std::deque<FrameRecord>& given_up) VCAP_REQUIRES(mutex_) {
+    stats_.last_failure = std::move(why);
     const bool skips = policy_.failure == SinkFailurePolicy::skip;
     if (skips)
       retry_at_ = policy_.clock->now() + policy_.retry_after;

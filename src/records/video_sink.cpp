@@ -128,8 +128,7 @@ class AnnotatedVideoSink final : public Sink {
 
 }  // namespace
 
-std::unique_ptr<Sink> make_annotated_video_sink(const std::string& path,
-                                                double frames_per_second,
+std::unique_ptr<Sink> make_annotated_video_sink(const std::string& path, double frames_per_second,
                                                 const VideoEncoding& encoding) {
   return std::make_unique<AnnotatedVideoSink>(path, frames_per_second, encoding);
 }

@@ -21,16 +21,17 @@ void Intake::set_look_ahead(std::size_t frames) noexcept {
 
 bool Intake::reserve() { return reserved_ = slots_.take(in_flight()); }
 
-Intake::Outcome Intake::accept(ReadFrame read) {
+Intake::Outcome Intake::accept(ReadFrame read, Dropped& dropped) {
   reserved_ = false;
   const bool is_kept = frames_read_++ % rules_.keep_every == 0;
   const Frame& frame = read.frame;
-  if (failed_ || !is_kept || !make_room()) {
+  if (failed_ || !is_kept || !make_room(dropped)) {
     drop(frame.index, frame.discontinuity,
          failed_    ? kDropStreamFailed
          : !is_kept ? kDropSkipped
                     : kDropOverload,
          between_);
+    dropped.push_back(std::move(read));
     return failed_ ? Outcome::refused : Outcome::dropped;
   }
   read.before = std::exchange(between_, {});
@@ -41,17 +42,17 @@ Intake::Outcome Intake::accept(ReadFrame read) {
 /// Makes room for the frame that was read, if the policy drops frames. False if that frame is the
 /// one to drop. A frame that has begun cannot be dropped; so with `drop_oldest` one frame, the
 /// newest, may wait beyond the bound.
-bool Intake::make_room() {
+bool Intake::make_room(Dropped& dropped) {
   if (rules_.overflow == OverflowPolicy::wait) return true;
   if (rules_.overflow == OverflowPolicy::drop_newest) return has_room() && slots_.take(in_flight());
-  while (!waiting_.empty() && !has_room()) drop_oldest();
+  while (!waiting_.empty() && !has_room()) drop_oldest(dropped);
   if (slots_.take(in_flight())) return true;
   if (waiting_.empty()) return false;
-  drop_oldest();
+  drop_oldest(dropped);
   return true;
 }
 
-void Intake::drop_oldest() {
+void Intake::drop_oldest(Dropped& dropped) {
   ReadFrame oldest = std::move(waiting_.front());
   waiting_.pop_front();
   reserved_ = true;  // the new frame gets its slot
@@ -61,6 +62,7 @@ void Intake::drop_oldest() {
   drop(oldest.frame.index, oldest.frame.discontinuity, kDropOverload, next);
   next.add(later);
   reserved_ = false;
+  dropped.push_back(std::move(oldest));
 }
 
 std::optional<ReadFrame> Intake::begin() {
@@ -80,10 +82,12 @@ void Intake::drop_begun(std::int64_t index, Discontinuity discontinuity, const c
   drop(index, discontinuity, reason, between_);
 }
 
-void Intake::fail() {
+void Intake::fail(Dropped& dropped) {
   failed_ = true;
-  for (const ReadFrame& one : std::exchange(waiting_, {}))
+  for (ReadFrame& one : std::exchange(waiting_, {})) {
     drop(one.frame.index, one.frame.discontinuity, kDropStreamFailed, between_);
+    dropped.push_back(std::move(one));
+  }
 }
 
 void Intake::close() {

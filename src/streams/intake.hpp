@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "streams/dropped_frames.hpp"
 #include "streams/stream_slots.hpp"
@@ -46,6 +47,10 @@ class Intake {
     refused   ///< likewise, and no later frame is wanted
   };
 
+  /// The frames that an event has dropped. They are better destroyed without a lock: each may be
+  /// the last to hold a route, and with it a capsule.
+  using Dropped = std::vector<ReadFrame>;
+
   /// `account` and `trace` get each drop; `trace` is null if no trace is wanted.
   Intake(Rules rules, InFlightLimiter& limiter, StreamAccount& account, StreamTrace* trace);
   ~Intake();
@@ -62,8 +67,9 @@ class Intake {
   bool reserve();
   StreamSlots& slots() noexcept { return slots_; }
 
-  /// Takes a frame that was read. Uses the reserved slot, or drops a frame as the policy says.
-  Outcome accept(ReadFrame read);
+  /// Takes a frame that was read. Uses the reserved slot, or drops frames as the policy says, which
+  /// it adds to `dropped`.
+  Outcome accept(ReadFrame read, Dropped& dropped);
   /// Takes the next frame to begin; `nullopt` if none waits or none may begin.
   std::optional<ReadFrame> begin();
   /// A frame that has begun was delivered.
@@ -71,7 +77,7 @@ class Intake {
   /// A frame that has begun will not be recorded. It still needs end().
   void drop_begun(std::int64_t index, Discontinuity discontinuity, const char* reason);
   /// Drops all frames that wait; those that are still read are refused.
-  void fail();
+  void fail(Dropped& dropped);
   /// No frame will be read.
   void close();
 
@@ -90,8 +96,8 @@ class Intake {
 
  private:
   std::size_t most_in_flight() const noexcept { return rules_.frames_in_flight + look_ahead_; }
-  bool make_room();
-  void drop_oldest();
+  bool make_room(Dropped& dropped);
+  void drop_oldest(Dropped& dropped);
   void drop(std::int64_t index, Discontinuity discontinuity, const char* reason,
             DroppedFrames& before_next);
   void settle();

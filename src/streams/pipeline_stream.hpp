@@ -29,6 +29,7 @@ class Stream;
 
 /// A StreamConfig with all automatic values decided. Thread safety: value.
 struct StreamRules {
+  std::string source_name{};                       ///< SourceInfo::description
   OverflowPolicy overflow = OverflowPolicy::wait;  ///< never `automatic`
   std::size_t frames_in_flight = 1;
   /// A source that waits is woken once this number of frames has room.

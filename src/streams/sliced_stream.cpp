@@ -40,7 +40,6 @@ SlicedStream::SlicedStream(std::string id, std::unique_ptr<Source> source,
                            Plan plan)
     : PipelineStream(std::move(id), std::move(rules)),
       sinks_(std::move(sinks)),
-      source_name_(source->info().description),
       services_(std::move(services)),
       compiled_plan_(std::move(compiled_plan)),
       options_(std::move(options)),
@@ -119,7 +118,7 @@ void SlicedStream::open_next() {
     try {
       part = open(number, slice);
     } catch (...) {
-      part.failure = std::current_exception();
+      part.failure = StreamFailure(std::current_exception());
     }
   }
   if (part.failure) inbox_->slots[number].ended = true;
@@ -168,9 +167,10 @@ SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
     inbox->slots[number].ended = true;
     inbox->changed.notify_all();
   };
+  auto source = std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin);
+  rules.source_name = source->info().description;
   part.stream = std::make_shared<Stream>(
-      id_, std::make_unique<SliceSource>(std::move(frames), part.gate, group_begin),
-      std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
+      id_, std::move(source), std::vector<std::shared_ptr<Sink>>(), std::move(rules), services_);
   part.stream->init_route(compiled_plan_, options_);
   part.stream->start();
   return part;
@@ -191,21 +191,20 @@ bool SlicedStream::deliver_one() {
     if (!offered_) return !account_.has_failed();
     record = std::move(std::exchange(offered_, {})->first);
   }
-  if (discarding_) {
-    account_.add_drops(kDropClosed, 1);
-    return true;
-  }
+  const bool discards = discarding_;
+  if (discards) account_.add_drops(kDropClosed, 1);
   const MutexUnlock unlock(inbox_->mutex);
-  return deliver(record, read_at);
+  const FrameRecord last = std::move(record);  // its pixels are freed without the lock
+  return discards || deliver(last, read_at);
 }
 
 /// Called without the lock. False if a sink failed, which ends the stream.
 bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
-  std::exception_ptr failure;
+  StreamFailure failure;
   try {
     for (const std::shared_ptr<Sink>& sink : sinks_) sink->write(record);
   } catch (...) {
-    failure = std::current_exception();
+    failure = StreamFailure(std::current_exception());
   }
   const MutexLock lock(inbox_->mutex);
   if (failure) {
@@ -222,31 +221,34 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
 
 /// Called after the head's last record. Goes on to the next slice if this one is complete.
 bool SlicedStream::end_head() {
-  const Part head = parts_.at(head_);
-  std::exception_ptr failure = head.failure;
-  if (head.stream) {
+  StreamFailure failure = parts_.at(head_).failure;
+  if (std::shared_ptr<Stream> stream = parts_.at(head_).stream) {
     const MutexUnlock unlock(inbox_->mutex);
-    head.stream->join();
-    failure = head.stream->report().failure_cause;
+    stream->join();
+    failure = StreamFailure(stream->report().failure_cause);
+    stream.reset();
   }
   const Slice& slice = plan_.slices[head_];
-  if (failure && !stopping_ && in_order_ && !slice.group && is_not_as_indexed(failure)) {
+  if (failure && !stopping_ && in_order_ && !slice.group && is_not_as_indexed(failure.cause)) {
     go_on_in_order(failure);
     return true;
   }
   const bool is_whole = !failure && last_index_ >= slice.results.hull().end - 1;
   if (slice.group) last_index_ = -1;
   inbox_->slots.erase(head_);
-  parts_.erase(head_++);
+  auto ended = parts_.extract(head_++);
   if (failure && !stopping_) fail(failure);
   // After an incomplete slice, no later record is delivered.
-  return is_whole || (!failure && !stopping_);
+  const bool goes_on = is_whole || (!failure && !stopping_);
+  const MutexUnlock unlock(inbox_->mutex);
+  ended = {};  // its stream joins its threads
+  return goes_on;
 }
 
 /// Which frames are damaged is only known after decoding everything before them.
-void SlicedStream::go_on_in_order(const std::exception_ptr& why) {
+void SlicedStream::go_on_in_order(const StreamFailure& why) {
   const std::string text = "stream " + id_ + " continues without slices from frame " +
-                           std::to_string(last_index_ + 1) + ": " + exception_text(why);
+                           std::to_string(last_index_ + 1) + ": " + why.text;
   {
     const MutexUnlock unlock(inbox_->mutex);
     log(LogLevel::warning, text);
@@ -257,17 +259,22 @@ void SlicedStream::go_on_in_order(const std::exception_ptr& why) {
     for (const RowRange& range : plan_.slices[i].results.ranges())
       left.add({std::max(range.begin, last_index_ + 1),
                 plan_.ends_with_source && range.end == plan_.frames ? kEndlessRows : range.end});
-  plan_.access = nullptr;
   head_ = next_slice_ = 0;
   plan_.slices.clear();
-  if (left.empty()) return;       // the damage is only in frames that were read ahead
-  plan_.nulls.is_null = nullptr;  // row numbers are different now
+  {
+    auto access = std::exchange(plan_.access, nullptr);
+    auto is_null = std::exchange(plan_.nulls.is_null, nullptr);  // row numbers are different now
+    const MutexUnlock unlock(inbox_->mutex);
+    access.reset();  // may be the host's
+    is_null = nullptr;
+  }
+  if (left.empty()) return;  // the damage is only in frames that were read ahead
   plan_.slices = {SliceNeeds(*compiled_plan_).slice(std::move(left), kEndlessRows, plan_.nulls)};
 }
 
 /// Ends all open slices. `reason`: why their records are dropped; null if they will be made again.
 void SlicedStream::close_parts(const char* reason) {
-  const Parts parts = std::exchange(parts_, {});
+  Parts parts = std::exchange(parts_, {});
   {
     const MutexUnlock unlock(inbox_->mutex);
     for (const auto& [number, part] : parts)
@@ -277,17 +284,21 @@ void SlicedStream::close_parts(const char* reason) {
         part.stream->wait_until_ended();
         part.stream->join();
       }
+    parts.clear();
   }
-  for (const auto& [number, slot] : std::exchange(inbox_->slots, {}))
+  auto slots = std::exchange(inbox_->slots, {});
+  for (const auto& [number, slot] : slots)
     if (reason) account_.add_drops(reason, static_cast<std::int64_t>(slot.records.size()));
+  const MutexUnlock unlock(inbox_->mutex);
+  slots.clear();
 }
 
 /// Stores the first failure, which ends the stream. Temporarily releases the lock.
-void SlicedStream::fail(const std::exception_ptr& cause) {
+void SlicedStream::fail(const StreamFailure& failure) {
   stopping_ = true;
-  if (!account_.fail(cause)) return;
+  if (!account_.fail(failure)) return;
   const MutexUnlock unlock(inbox_->mutex);
-  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
+  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + failure.text);
 }
 
 std::optional<FrameRecord> SlicedStream::next() {
@@ -308,16 +319,15 @@ std::optional<FrameRecord> SlicedStream::try_next() {
 /// Takes the offered record and writes it to the sinks; the stream's thread then goes on. `nullopt`
 /// if a sink fails.
 std::optional<FrameRecord> SlicedStream::take_offered() {
-  auto [record, read_at] = *std::exchange(offered_, {});
+  auto [taken, read_at] = *std::exchange(offered_, {});
+  std::optional<FrameRecord> record(std::move(taken));
   delivering_ = true;
-  bool delivered = false;
   {
     const MutexUnlock unlock(inbox_->mutex);
-    delivered = deliver(record, read_at);
+    if (!deliver(*record, read_at)) record.reset();
   }
   delivering_ = false;
   inbox_->changed.notify_all();
-  if (!delivered) return {};
   return record;
 }
 
@@ -354,7 +364,7 @@ StreamReport SlicedStream::report() const {
 StreamStats SlicedStream::stats() const {
   StreamStats stats;
   stats.id = id_;
-  stats.source = source_name_;
+  stats.source = rules_.source_name;
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const MutexLock lock(inbox_->mutex);

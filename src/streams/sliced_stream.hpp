@@ -76,7 +76,7 @@ class SlicedStream final : public PipelineStream {
   struct Part {
     std::shared_ptr<Stream> stream{};  ///< null if it could not be opened
     std::shared_ptr<SliceGate> gate{};
-    std::exception_ptr failure{};  ///< why it could not be opened
+    StreamFailure failure{};  ///< why it could not be opened
   };
   using Parts = std::map<std::size_t, Part>;
 
@@ -88,15 +88,14 @@ class SlicedStream final : public PipelineStream {
   bool deliver_one() VCAP_REQUIRES(inbox_->mutex);
   std::optional<FrameRecord> take_offered() VCAP_REQUIRES(inbox_->mutex);
   bool end_head() VCAP_REQUIRES(inbox_->mutex);
-  void go_on_in_order(const std::exception_ptr& why) VCAP_REQUIRES(inbox_->mutex);
+  void go_on_in_order(const StreamFailure& why) VCAP_REQUIRES(inbox_->mutex);
   void close_parts(const char* reason) VCAP_REQUIRES(inbox_->mutex);
-  void fail(const std::exception_ptr& cause) VCAP_REQUIRES(inbox_->mutex);
+  void fail(const StreamFailure& failure) VCAP_REQUIRES(inbox_->mutex);
   // These must not have it.
   Part open(std::size_t number, const Slice& slice);
   bool deliver(const FrameRecord& record, time_point read_at) VCAP_EXCLUDES(inbox_->mutex);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
-  const std::string source_name_;
   const StreamServices services_;
   const std::shared_ptr<const CompiledPlan> compiled_plan_;
   const StepOptions options_;

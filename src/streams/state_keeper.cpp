@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "vcap/base/log.hpp"
 
 namespace vcap {
 
@@ -28,57 +27,69 @@ std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues
 }
 
 void StateKeeper::cancel(std::uint64_t number) noexcept {
+  Aftermath after;
   const MutexLock lock(mutex_);
   const auto found = std::ranges::find(places_, number, &Place::number);
   if (found == places_.end()) return;
-  const Place place = *found;
+  after.passed.push_back(std::move(*found));
   places_.erase(found);
-  if (!is_open_in(*place.capsule)) forget(place);
+  const Place& place = after.passed.front();
+  if (!is_open_in(*place.capsule)) forget(place, after);
 }
 
 StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
+  Aftermath after;
   const MutexLock lock(mutex_);
   if (places_.empty()) return nullptr;
   if (places_.front().number == number) return places_.front().handle;
   const auto now = std::ranges::find(places_, number, &Place::number);
-  std::vector<Place> passed(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
+  std::vector<Place>& passed = after.passed;
+  passed.assign(std::make_move_iterator(places_.begin()), std::make_move_iterator(now));
   places_.erase(places_.begin(), now);
   // The capsules in between had no frame, but one of them may not continue the state.
   const bool continues =
       places_.front().continues &&
       std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues));
-  nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
+  nlohmann::json saved =
+      continues ? saved_state_of(*passed.front().capsule, after) : nlohmann::json();
   for (const Place& place : passed) {
-    forget(place);
+    forget(place, after);
     // It serves again, now or later; its state comes from frames long past.
-    if (is_open_in(*place.capsule)) reopen(*place.capsule, info_);
+    if (is_open_in(*place.capsule)) reopen(*place.capsule, info_, after);
   }
   Place& to = places_.front();
   if (!saved.is_null()) {
     StreamInfo info = info_;
     info.saved = std::move(saved);
     info.saved_by = passed.front().capsule->info().version;
-    forget(to);
-    reopen(*to.capsule, std::move(info));
+    forget(to, after);
+    reopen(*to.capsule, std::move(info), after);
   }
   return to.handle;
 }
 
 void StateKeeper::close() noexcept {
+  Aftermath after;
   const MutexLock lock(mutex_);
-  for (const Place& place : places_) forget(place);
-  places_.clear();
+  after.passed.swap(places_);
+  for (const Place& place : after.passed) forget(place, after);
+}
+
+StateKeeper::Aftermath::~Aftermath() {
+  for (const auto& [level, message] : messages) log(level, message);
 }
 
 /// Null if there is nothing. If a state cannot be saved, a new one is made, which every capsule
 /// supports.
-nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcept {
+nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule,
+                                           Aftermath& after) const noexcept {
   try {
     return capsule.save_state(info_.id);
   } catch (...) {
-    log(LogLevel::warning, "stream " + info_.id + ": capsule " + capsule.name() +
-                               " could not save its state, so the stream gets a new state: " +
-                               exception_text(std::current_exception()));
+    after.messages.emplace_back(LogLevel::warning,
+                                "stream " + info_.id + ": capsule " + capsule.name() +
+                                    " could not save its state, so the stream gets a new state: " +
+                                    exception_text(std::current_exception()));
     return {};
   }
 }
@@ -87,25 +98,27 @@ StreamHandle StateKeeper::open_in(Capsule& capsule, StreamInfo info) const {
   return apart_ ? capsule.open_apart(std::move(info)) : capsule.open_stream(std::move(info));
 }
 
-void StateKeeper::reopen(Capsule& capsule, StreamInfo info) noexcept {
+void StateKeeper::reopen(Capsule& capsule, StreamInfo info, Aftermath& after) noexcept {
   try {
     const StreamHandle handle = open_in(capsule, std::move(info));
     for (Place& place : places_)
       if (place.capsule.get() == &capsule) place.handle = handle;
   } catch (...) {
-    log(LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
+    after.messages.emplace_back(
+        LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
                              " failed: " + exception_text(std::current_exception()));
   }
 }
 
-void StateKeeper::forget(const Place& place) const noexcept {
+void StateKeeper::forget(const Place& place, Aftermath& after) const noexcept {
   if (apart_) return;  // released with its handle
   try {
     place.capsule->clean_up(info_.id);
   } catch (...) {
-    log(LogLevel::error, "stream " + info_.id + ": dropping its state in capsule " +
-                             place.capsule->name() +
-                             " failed: " + exception_text(std::current_exception()));
+    after.messages.emplace_back(LogLevel::error,
+                                "stream " + info_.id + ": dropping its state in capsule " +
+                                    place.capsule->name() +
+                                    " failed: " + exception_text(std::current_exception()));
   }
 }
 

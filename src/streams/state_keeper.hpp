@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/thread_annotations.hpp"
+#include "vcap/base/log.hpp"
 #include "vcap/capsule/capsule.hpp"
 
 namespace vcap {
@@ -47,10 +49,17 @@ class StateKeeper {
     StreamHandle handle{};
     bool continues = false;
   };
-  nlohmann::json saved_state_of(const Capsule& capsule) const noexcept;
+  /// What must not happen under the lock: a place may be the last to hold its capsule, and the log
+  /// hook is the host's. Declare it before the lock.
+  struct Aftermath {
+    ~Aftermath();
+    std::vector<Place> passed{};
+    std::vector<std::pair<LogLevel, std::string>> messages{};
+  };
+  nlohmann::json saved_state_of(const Capsule& capsule, Aftermath& after) const noexcept;
   StreamHandle open_in(Capsule& capsule, StreamInfo info) const;
-  void reopen(Capsule& capsule, StreamInfo info) noexcept VCAP_REQUIRES(mutex_);
-  void forget(const Place& place) const noexcept;
+  void reopen(Capsule& capsule, StreamInfo info, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
+  void forget(const Place& place, Aftermath& after) const noexcept;
   bool is_open_in(const Capsule& capsule) const noexcept VCAP_REQUIRES(mutex_);
 
   const StreamInfo info_;

@@ -34,17 +34,23 @@ void StencilWindows::extend(const CompiledPlan& plan) {
 
 StencilWindows::ReadyJobs StencilWindows::begin(const FrameJob& job, std::uint64_t oldest) {
   if (!look_back_) return {};
-  const bool begins_run = last_begun_ && last_begun_->run != job.route->run;
+  const bool begins_run = last_run_ && *last_run_ != job.route->run;
   history_.begin(job.ticket, job.record.frame, begins_run || !job.discontinuities.empty());
   oldest -= std::min(oldest, *look_back_);
   history_.forget_before(oldest);
-  const bool changes = last_begun_ && last_begun_ != job.route;
-  if (changes)
-    for (const Route::Stop& stop : last_begun_->stops) {
-      const bool goes_on = std::ranges::any_of(
-          job.route->stops, [&](const Route::Stop& one) { return one.arrivals == stop.arrivals; });
-      if (!goes_on && stop.arrivals->begun) stop.arrivals->bounds.end = job.ticket;
+  const bool is_same = !last_route_.owner_before(job.route) && !job.route.owner_before(last_route_);
+  const bool changes = last_run_ && !is_same;
+  if (!is_same) {
+    for (const std::shared_ptr<Arrivals>& last : last_arrivals_) {
+      const bool goes_on = std::ranges::find(job.route->stops, last, &Route::Stop::arrivals) !=
+                           job.route->stops.end();
+      if (!goes_on && last->begun) last->bounds.end = job.ticket;
     }
+    last_route_ = job.route;
+    last_run_ = job.route->run;
+    last_arrivals_.clear();
+    for (const Route::Stop& stop : job.route->stops) last_arrivals_.push_back(stop.arrivals);
+  }
   for (std::size_t i = 0; i < job.route->stops.size(); ++i) {
     const CompiledStep& step = (*job.route->compiled_plan)[i];
     if (!step.sees_nodes_of_others()) continue;
@@ -52,7 +58,6 @@ StencilWindows::ReadyJobs StencilWindows::begin(const FrameJob& job, std::uint64
     if (!std::exchange(arrivals.begun, true)) arrivals.bounds.first = job.ticket;
     arrivals.nodes.erase(arrivals.nodes.begin(), arrivals.nodes.lower_bound(oldest));
   }
-  last_begun_ = job.route;
   return changes ? release_all() : release(std::nullopt);
 }
 

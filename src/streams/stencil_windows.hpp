@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "streams/compiled_plan.hpp"
@@ -55,8 +56,8 @@ class StencilWindows {
   /// The frame, with its window if it needs one. Parks it and returns null if the window is not
   /// complete.
   std::unique_ptr<FrameJob> await(std::unique_ptr<FrameJob> job);
-  /// Frees the frames that are kept for windows.
-  void forget() { history_ = {}; }
+  /// Takes the frames that are kept for windows; no further frame will begin.
+  FrameHistory forget() { return std::exchange(history_, {}); }
 
   /// All nodes of the frame that its step takes. Empty if they do not fit the input type; the
   /// frame's own record then has the error. Needs no lock.
@@ -72,7 +73,12 @@ class StencilWindows {
   std::size_t look_ahead_ = 0;
   std::optional<std::uint64_t> look_back_{};  ///< of the longest window; absent: no windows
   FrameHistory history_{};
-  std::shared_ptr<const Route> last_begun_{};
+  /// The route of the last frame that has begun, and what is needed of it. Does not keep it alive:
+  /// the route may be the last to hold a capsule, which may not be destroyed under the stream's
+  /// lock.
+  std::weak_ptr<const Route> last_route_{};
+  std::optional<std::size_t> last_run_{};  ///< absent: no frame has begun
+  std::vector<std::shared_ptr<Arrivals>> last_arrivals_{};
   std::map<std::uint64_t, std::unique_ptr<FrameJob>> awaiting_;  ///< by ticket
 };
 

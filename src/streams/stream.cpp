@@ -14,7 +14,6 @@ Stream::Stream(std::string id, std::unique_ptr<Source> source,
                std::vector<std::shared_ptr<Sink>> sinks, StreamRules rules, StreamServices services)
     : PipelineStream(std::move(id), std::move(rules)),
       sinks_(std::move(sinks)),
-      source_name_(source->info().description),
       services_(std::move(services)),
       trace_(StreamTrace::make(services_.trace, id_)),
       source_(std::move(source)),
@@ -86,7 +85,7 @@ StreamReport Stream::report() const {
 StreamStats Stream::stats() const {
   StreamStats stats;
   stats.id = id_;
-  stats.source = source_name_;
+  stats.source = rules_.source_name;
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
   const MutexLock lock(mutex_);
@@ -101,7 +100,7 @@ StreamStats Stream::stats() const {
 }
 
 void Stream::read_frames() {
-  std::exception_ptr failure;
+  StreamFailure failure;
   try {
     for (bool reads = wait_for_room(); reads;) {
       const auto begin = trace_ ? std::chrono::steady_clock::now() : StreamAccount::time_point();
@@ -112,11 +111,15 @@ void Stream::read_frames() {
       reads = next ? *next : wait_for_room();
     }
   } catch (...) {
-    // Many sources can be interrupted only by making their read fail.
-    const MutexLock lock(mutex_);
-    if (!stopping_ && account_.fail(std::current_exception())) failure = std::current_exception();
+    failure = StreamFailure(std::current_exception());
   }
-  if (failure) log_failure(failure);
+  bool is_first_failure = false;
+  if (failure) {
+    const MutexLock lock(mutex_);
+    // Many sources can be interrupted only by making their read fail.
+    is_first_failure = !stopping_ && account_.fail(failure);
+  }
+  if (is_first_failure) log_failure(failure);
   std::unique_ptr<Source> done;
   {
     MutexLock lock(source_mutex_);
@@ -171,11 +174,11 @@ void Stream::check(const Frame& frame) const {
   if (!frame.is_null && (frame.image.empty() || frame.image.type() != CV_8UC3))
     throw SourceError(
         ErrorCode::source_read,
-        source_name_ + " returned frame " + std::to_string(frame.index) +
+        rules_.source_name + " returned frame " + std::to_string(frame.index) +
             (frame.image.empty() ? " without pixels" : " with a pixel type other than CV_8UC3") +
             "; frames are height × width × 3, 8 bit, BGR");
   if (frame.index <= last_index_)
-    throw SourceError(ErrorCode::source_read, source_name_ + " returned frame index " +
+    throw SourceError(ErrorCode::source_read, rules_.source_name + " returned frame index " +
                                                   std::to_string(frame.index) + " after " +
                                                   std::to_string(last_index_) +
                                                   "; indexes must be >= 0 and increase");
@@ -198,16 +201,18 @@ std::optional<bool> Stream::accept(Frame frame, std::uint64_t trace_frame) {
                               .route = changes_.route(),
                               .read_at = read_at,
                               .trace_frame = trace_frame,
-                              .before = {}});
+                              .before = {}},
+                             dropped_);
     if (outcome != Intake::Outcome::refused) next = may_read();
   }
+  dropped_.clear();
   if (outcome == Intake::Outcome::kept) post(1);
   return next;
 }
 
-void Stream::log_failure(const std::exception_ptr& cause) const {
+void Stream::log_failure(const StreamFailure& failure) const {
   if (rules_.slice) return;  // SlicedStream logs it, or recovers from it
-  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + exception_text(cause));
+  log(LogLevel::error, "stream " + id_ + " has failed and ends: " + failure.text);
 }
 
 /// True once nothing is in flight and the source has ended: the caller must then
@@ -215,13 +220,11 @@ void Stream::log_failure(const std::exception_ptr& cause) const {
 bool Stream::begins_finishing() {
   if (!intake_.is_exhausted() || intake_.begun() > 0 || records_.is_delivering() || finishing_)
     return false;
-  finishing_ = true;
-  work_.clear();  // requests for helpers that are no longer needed
-  windows_.forget();
-  return true;
+  return finishing_ = true;
 }
 
 void Stream::finish() {
+  release_leftovers();
   close_states();
   // Before the end is noted: after that, the object that on_end() notifies may be gone.
   if (rules_.on_end) rules_.on_end();
@@ -229,6 +232,16 @@ void Stream::finish() {
   account_.end(std::chrono::steady_clock::now());
   over_.notify_all();
   pulled_.notify_all();
+}
+
+/// Frames kept for windows, and requests for helpers, which have nothing left to help with. They
+/// are destroyed without the lock: they may be the last to hold a capsule that was replaced.
+void Stream::release_leftovers() {
+  FrameHistory frames;
+  std::deque<Work> requests;
+  const MutexLock lock(mutex_);
+  frames = windows_.forget();
+  requests.swap(work_);
 }
 
 void Stream::close_states() noexcept {

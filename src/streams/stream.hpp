@@ -85,8 +85,8 @@ class Stream final : public Lane,
   std::optional<Replacement> prepare(std::shared_ptr<const CompiledPlan> compiled_plan,
                                      const std::string& capsule, bool keep_state);
   /// Uses the new capsule from the next frame on; returns the lowest index that this frame can
-  /// have.
-  std::int64_t apply(Replacement replacement);
+  /// have. Afterwards `replacement.route` is the route before, to be released without a lock.
+  std::int64_t apply(Replacement& replacement);
   static void cancel(const Replacement& replacement) noexcept;
 
   void run_one() override;
@@ -144,9 +144,10 @@ class Stream final : public Lane,
   bool is_warm_up(const Frame& frame) const;
 
   // The end.
-  void log_failure(const std::exception_ptr& cause) const;
+  void log_failure(const StreamFailure& failure) const;
   bool begins_finishing() VCAP_REQUIRES(mutex_);
   void finish();
+  void release_leftovers();
   void close_states() noexcept;
 
   // Routes.
@@ -159,7 +160,6 @@ class Stream final : public Lane,
   void post(std::size_t pieces) VCAP_EXCLUDES(mutex_);
 
   const std::vector<std::shared_ptr<Sink>> sinks_;
-  const std::string source_name_;
   StreamServices services_;
   const std::unique_ptr<StreamTrace> trace_;
   Mutex join_mutex_;
@@ -169,6 +169,8 @@ class Stream final : public Lane,
   CondVar interrupted_;
   /// The source thread uses it without the lock; others, only between these two counts.
   std::unique_ptr<Source> source_;
+  /// The source thread uses it without the lock; empty between frames, but keeps its memory.
+  Intake::Dropped dropped_;
   /// Calls of interrupt() in progress; the end of the source waits for them.
   std::size_t interrupts_ VCAP_GUARDED_BY(source_mutex_) = 0;
 

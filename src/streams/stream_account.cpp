@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "streams/stream_account.hpp"
 
+#include <utility>
+
 #include "base/text.hpp"
 
 namespace vcap {
+
+StreamFailure::StreamFailure(std::exception_ptr thrown)
+    : cause(std::move(thrown)), text(cause ? exception_text(cause) : std::string()) {}
 
 void StreamAccount::add_record(bool has_errors, time_point read_at, time_point now) {
   ++report_.frames;
@@ -15,10 +20,10 @@ void StreamAccount::add_drops(const std::string& reason, std::int64_t frames) {
   if (frames > 0) report_.drops[reason] += frames;
 }
 
-bool StreamAccount::fail(const std::exception_ptr& cause) {
+bool StreamAccount::fail(const StreamFailure& failure) {
   if (report_.failure_cause) return false;
-  report_.failure = exception_text(cause);
-  report_.failure_cause = cause;
+  report_.failure = failure.text;
+  report_.failure_cause = failure.cause;
   return true;
 }
 

@@ -12,6 +12,17 @@
 
 namespace vcap {
 
+/// Why a stream fails. Made without a lock, since it calls what() of the exception, which may be a
+/// host's. Thread safety: value.
+struct StreamFailure {
+  StreamFailure() = default;
+  explicit StreamFailure(std::exception_ptr thrown);
+  explicit operator bool() const noexcept { return cause != nullptr; }
+
+  std::exception_ptr cause{};  ///< null: no failure
+  std::string text{};
+};
+
 /// What a stream reports about itself: counts, latency, failure. Thread safety: thread-compatible.
 class StreamAccount {
  public:
@@ -27,7 +38,7 @@ class StreamAccount {
   /// A frame that a quarantined capsule was left out of.
   void add_quarantined(const std::string& capsule) { ++report_.quarantined[capsule]; }
   /// True for the first failure, which the report keeps.
-  bool fail(const std::exception_ptr& cause);
+  bool fail(const StreamFailure& failure);
   void end(time_point now);
 
   bool has_ended() const noexcept { return report_.ended; }

@@ -156,7 +156,7 @@ std::optional<Stream::Replacement> Stream::prepare(
   return replacement;
 }
 
-std::int64_t Stream::apply(Replacement replacement) {
+std::int64_t Stream::apply(Replacement& replacement) {
   {
     const MutexLock lock(mutex_);
     if (!finishing_) {

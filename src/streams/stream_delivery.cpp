@@ -78,14 +78,15 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
   const auto read_at = job->read_at;
   const std::uint64_t trace_frame = job->trace_frame;
   const char* dropped = discarding_ ? kDropClosed : abandoned_ ? kDropStreamFailed : nullptr;
-  std::exception_ptr failure;
+  StreamFailure failure;
+  Intake::Dropped refused;
   Delivered delivered;
   if (!dropped) {
     try {
       write(*job);
       if (rules_.pull) delivered.record = std::move(job->record);
     } catch (...) {
-      failure = std::current_exception();
+      failure = StreamFailure(std::current_exception());
       dropped = kDropStreamFailed;
       abandoned_ = true;
     }
@@ -102,7 +103,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
     const MutexLock lock(mutex_, kAdaptive);
     if (failure) {
       is_first_failure = account_.fail(failure);
-      intake_.fail();
+      intake_.fail(refused);
       if (intake_.is_exhausted()) posts += add_work(windows_.end());
     }
     if (dropped) {

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "capsule/fake_capsule.hpp"
+#include "support/call_elsewhere.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -482,10 +484,19 @@ TEST(Capsule, ClosesABackendWhoseDrainThrows) {
                     return backend;
                   }),
                   {.devices = {"CPU:0"}});
+  test::CallElsewhere elsewhere;
+  set_log_hook([&](LogLevel, std::string_view line) {
+    elsewhere([&] { capsule.backends(); });  // waits for close() if that still holds its lock
+    journal.note(std::string(line));
+  });
 
   capsule.close();
+  set_log_hook({});
 
-  EXPECT_THAT(journal.lines(), ElementsAre("close CPU:0"));
+  EXPECT_THAT(
+      journal.lines(),
+      ElementsAre("close CPU:0", "the backend on CPU:0 failed while it was drained: stuck"));
+  EXPECT_TRUE(elsewhere.all_ended());
 }
 
 TEST(Capsule, RefusesFramesAfterItsClose) {

@@ -27,6 +27,7 @@ struct Subject {
       : limiter(slots), intake(rules, limiter, account, nullptr) {}
 
   Drops drops() const { return account.report({}).drops; }
+  Intake::Outcome accept(ReadFrame read) { return intake.accept(std::move(read), dropped); }
   std::vector<std::int64_t> begin_all() {
     std::vector<std::int64_t> begun;
     while (const auto read = intake.begin()) begun.push_back(read->frame.index);
@@ -36,6 +37,7 @@ struct Subject {
   InFlightLimiter limiter;
   StreamAccount account{"stream"};
   Intake intake;
+  Intake::Dropped dropped{};
 };
 
 struct OverloadCase {
@@ -61,7 +63,7 @@ TEST(Intake, DropsFramesByItsPolicyIfNoFrameBegins) {
                                     << one.bound << ", one of " << one.keep_every);
     Subject subject(
         {.overflow = one.overflow, .frames_in_flight = one.bound, .keep_every = one.keep_every});
-    for (std::int64_t index = 0; index < 5; ++index) subject.intake.accept(frame_of(index));
+    for (std::int64_t index = 0; index < 5; ++index) subject.accept(frame_of(index));
     EXPECT_EQ(subject.begin_all(), one.begun);
     EXPECT_EQ(subject.drops(), one.drops);
     EXPECT_EQ(subject.intake.frames_read(), 5);
@@ -70,9 +72,9 @@ TEST(Intake, DropsFramesByItsPolicyIfNoFrameBegins) {
 
 TEST(Intake, ReportsDropsWithTheNextFrame) {
   Subject subject({.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 1});
-  subject.intake.accept(frame_of(0, Discontinuity::start));
-  subject.intake.accept(frame_of(1, Discontinuity::gap));
-  subject.intake.accept(frame_of(2));
+  subject.accept(frame_of(0, Discontinuity::start));
+  subject.accept(frame_of(1, Discontinuity::gap));
+  subject.accept(frame_of(2));
   const auto read = subject.intake.begin();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->frame.index, 2);
@@ -85,7 +87,7 @@ TEST(Intake, ReportsDropsWithTheNextFrame) {
 
 TEST(Intake, ListsAThousandDropsOneByOneAndCountsTheRest) {
   Subject subject({.overflow = OverflowPolicy::drop_oldest, .frames_in_flight = 1});
-  for (std::int64_t index = 0; index <= 1500; ++index) subject.intake.accept(frame_of(index));
+  for (std::int64_t index = 0; index <= 1500; ++index) subject.accept(frame_of(index));
   const auto read = subject.intake.begin();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->before.drops.size(), DroppedFrames::kMostListed);
@@ -99,15 +101,15 @@ TEST(Intake, AllowsFramesThatWaitForLaterOnesBeyondTheBound) {
   subject.intake.set_look_ahead(3);
   std::int64_t index = 0;
   for (; subject.intake.has_room() && subject.intake.reserve(); ++index)
-    subject.intake.accept(frame_of(index));
+    subject.accept(frame_of(index));
   EXPECT_EQ(index, 5);
 }
 
 TEST(Intake, RefusesFramesAfterAFailure) {
   Subject subject({.frames_in_flight = 4});
-  EXPECT_EQ(subject.intake.accept(frame_of(0)), Intake::Outcome::kept);
-  subject.intake.fail();
-  EXPECT_EQ(subject.intake.accept(frame_of(1)), Intake::Outcome::refused);
+  EXPECT_EQ(subject.accept(frame_of(0)), Intake::Outcome::kept);
+  subject.intake.fail(subject.dropped);
+  EXPECT_EQ(subject.accept(frame_of(1)), Intake::Outcome::refused);
   EXPECT_FALSE(subject.intake.begin());
   EXPECT_EQ(subject.drops(), (Drops{{"stream_failed", 2}}));
 }
@@ -141,7 +143,7 @@ TEST(Intake, GivesOutOrDropsEachFrameOnceInEverySchedule) {
       };
       const auto accept = [&] {
         if (overflow == wait && !intake.reserve()) return;  // its stream would wait
-        refused = intake.accept(frame_of(read++)) == Intake::Outcome::refused;
+        refused = subject.accept(frame_of(read++)) == Intake::Outcome::refused;
         EXPECT_TRUE(!refused || failed);
       };
       const auto begin = [&] {
@@ -173,7 +175,7 @@ TEST(Intake, GivesOutOrDropsEachFrameOnceInEverySchedule) {
                    }},
                   {!failed && read == 2, [&] {
                      failed = true;
-                     intake.fail();
+                     intake.fail(subject.dropped);
                    }}};
       } while (happens_one_of(choices, events) && !testing::Test::HasFailure());
       intake.close();
@@ -181,6 +183,7 @@ TEST(Intake, GivesOutOrDropsEachFrameOnceInEverySchedule) {
       std::int64_t dropped = 0;
       for (const auto& [reason, count] : subject.drops()) dropped += count;
       EXPECT_EQ(static_cast<std::int64_t>(begun.size()) + dropped, read);
+      EXPECT_EQ(static_cast<std::int64_t>(subject.dropped.size()), dropped) << "not handed back";
       EXPECT_LE(listed, dropped);
       EXPECT_EQ(free_slots(subject.limiter), kSlots) << "a slot was lost";
     });

@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
+#include "support/closing_capsule.hpp"
 #include "support/manual_clock.hpp"
 #include "support/pipeline_helpers.hpp"
 
@@ -45,6 +48,41 @@ TEST(ReplacedCapsules, AreAtWorkUntilTheirLastCallEnds) {
   ASSERT_EQ(replaced.past().size(), 1u);
   EXPECT_EQ(replaced.past().begin()->second.calls, 1u);
   EXPECT_EQ(replaced.past().begin()->second.running, 0u);
+}
+
+TEST(ReplacedCapsules, DoNotWaitForOneThatIsBeingClosed) {
+  Latch closes, may_close;
+  const auto capsule = make_closing_capsule(
+      detector_info("people", "person"),
+      [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+        return DetectionNodes::all();
+      },
+      [&] {
+        closes.open();
+        may_close.wait();
+      });
+  capsule->process_frame(Frame{.image = cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0))});
+  auto slot = std::make_shared<CapsuleSlot>(
+      capsule, QuarantinePolicy{}, std::make_shared<ManualClock>(), 0, std::function<void(bool)>());
+  const std::weak_ptr<CapsuleSlot> watched = slot;
+  ReplacedCapsules replaced;
+  replaced.add(slot);
+  std::jthread closing([&] { capsule->close(); });
+  closes.wait();
+  std::jthread releasing([slot = std::move(slot)]() mutable { slot.reset(); });
+  while (!watched.expired()) std::this_thread::yield();
+  // Its statistics come only after close(). If at_work() waited for them, this would not end.
+  EXPECT_THAT(replaced.at_work({}), IsEmpty());
+  EXPECT_THAT(replaced.past(), IsEmpty());
+  const std::vector<CapsuleSlot::Backends> ending = replaced.ending();
+  ASSERT_EQ(ending.size(), 1u);
+  may_close.open();
+  releasing.join();
+  DevicesByName devices;
+  add_past_to(devices, ending[0]);
+  EXPECT_THAT(replaced.at_work({}), IsEmpty());
+  EXPECT_THAT(replaced.ending(), IsEmpty());
+  EXPECT_EQ(replaced.past().size(), devices.size());
 }
 
 }  // namespace

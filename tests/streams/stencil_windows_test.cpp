@@ -46,6 +46,15 @@ TEST(StencilWindows, AreNotKeptWithoutAStencil) {
   EXPECT_TRUE(windows.end().empty());
 }
 
+TEST(StencilWindows, DoNotKeepTheRouteOfTheLastFrame) {
+  auto route = route_of({{-1, 0}}, NodeDescription::Size::all);
+  const std::weak_ptr<const Route> watched = route;
+  StencilWindows windows;
+  windows.extend(*route->compiled_plan);
+  windows.begin(*job_of(0, std::move(route)), 0);
+  EXPECT_TRUE(watched.expired()) << "it holds the capsules, which may have been replaced";
+}
+
 struct ReachCase {
   Stencil stencil;
   std::size_t look_ahead;

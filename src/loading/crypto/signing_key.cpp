@@ -147,9 +147,8 @@ SecretKey SecretKey::from_file(const std::string& path) {
   const SecretBytes content = read_key_file(path, "secret key file", KeyFile::secret);
   SecretBytes seed(kSeedSize);
   if (!read_line(key_text(content.bytes()), kSecretPrefix, seed.bytes()))
-    fail_key("secret key file " + quote(path) +
-             " has no secret key; a secret key is one line of " + quote(kSecretPrefix) +
-             " and 44 characters, as `vcap keygen` writes it");
+    fail_key("secret key file " + quote(path) + " has no secret key; a secret key is one line of " +
+             quote(kSecretPrefix) + " and 44 characters, as `vcap keygen` writes it");
   return from_seed(std::span<const std::byte, kSeedSize>(seed.bytes()));
 }
 
