@@ -9,7 +9,6 @@ extern "C" {
 #include <string>
 #include <string_view>
 
-#include "vcap/base/export.hpp"
 #include "vcap/media/video_encoding.hpp"
 
 namespace vcap {
@@ -27,12 +26,10 @@ struct ClipFormat {
 /// Checks all that can be known before the first picture. Throws OutputError (output_open) if the
 /// extension is unknown or this FFmpeg lacks the encoder, and InvalidArgument if codec or quality
 /// are not allowed. Thread-safe.
-VCAP_EXPORT ClipFormat clip_format(const std::filesystem::path& path,
-                                   const VideoEncoding& encoding);
+ClipFormat clip_format(const std::filesystem::path& path, const VideoEncoding& encoding);
 
 /// The encoder of that name. Throws OutputError (output_open) if this FFmpeg lacks it.
 /// `output`, `codec`: for the message. Thread-safe.
-VCAP_EXPORT const AVCodec& find_encoder(const char* name, const std::string& output,
-                                        std::string_view codec);
+const AVCodec& find_encoder(const char* name, const std::string& output, std::string_view codec);
 
 }  // namespace vcap

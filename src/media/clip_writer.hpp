@@ -12,7 +12,6 @@
 #include "media/av_output.hpp"
 #include "media/av_pointers.hpp"
 #include "media/clip_format.hpp"
-#include "vcap/base/export.hpp"
 
 namespace vcap {
 
@@ -23,7 +22,7 @@ namespace vcap {
 /// with a fixed rate have no times. While it is written, a reader of the file finds all pictures
 /// but those of the last second, and two that may still be in the encoder. Thread safety:
 /// thread-compatible.
-class VCAP_EXPORT ClipWriter {
+class ClipWriter {
  public:
   /// Writes nothing to the file yet. `frames_per_second`: nominal; 0 (unknown) means 25. `file`, a
   /// regular file, must outlive it. Throws OutputError (output_write) if a clip of such pictures

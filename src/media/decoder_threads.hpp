@@ -8,6 +8,9 @@ namespace vcap {
 /// The number of threads that one video's decoder may create while this object exists. Limits: four
 /// per video, beyond which they gain little; one per core; two per core for all videos together.
 /// Thread safety: thread-compatible; any number of objects may be used at once.
+///
+/// Exported, although only this library uses it: its count is one for the process, and a test that
+/// links this class would otherwise count in a copy of its own.
 class VCAP_EXPORT DecoderThreads {
  public:
   /// `most`: a further limit; 0: none.

@@ -141,7 +141,7 @@ TEST(AnchorReader, RefusesBadSettings) {
   bad([](AnchorSettings& s) { s.anchors.last_level = 2; }, "levels 3 to 2");
   bad([](AnchorSettings& s) { s.anchors.scales.clear(); }, "at least one scale");
   bad([](AnchorSettings& s) { s.anchors.ratios = {-1}; }, "a ratio must be a number > 0, got -1.0");
-  bad([](AnchorSettings& s) { s.anchors.scales.resize(1001, 1); }, "more than 1000");
+  bad([](AnchorSettings& s) { s.anchors.scales.resize(1001, 1); }, "at most 1000 of each");
   bad([](AnchorSettings& s) { s.anchors.size = 0; }, "anchors.size must be");
   bad([](AnchorSettings& s) { s.anchors.offset = -1; }, "anchors.offset");
   bad([](AnchorSettings& s) { s.variances[2] = kInfinity; }, "a variance must be");

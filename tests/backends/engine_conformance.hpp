@@ -16,6 +16,7 @@
 
 #include <opencv2/core.hpp>
 
+#include "support/bounded_wait.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/backends/engine.hpp"
@@ -89,9 +90,10 @@ inline std::vector<Output> copy_outputs(InferenceRequest& request) {
 
 /// Starts the request and waits for its end; throws its error if it fails.
 inline void run_request(InferenceRequest& request) {
-  std::promise<std::exception_ptr> done;
-  std::future<std::exception_ptr> error = done.get_future();
-  request.start([&done](std::exception_ptr why) { done.set_value(std::move(why)); });
+  const auto done = std::make_shared<std::promise<std::exception_ptr>>();
+  std::future<std::exception_ptr> error = done->get_future();
+  request.start([done](std::exception_ptr why) { done->set_value(std::move(why)); });
+  if (error.wait_for(kLongestWait) != std::future_status::ready) fail_wait("the end of a request");
   if (const std::exception_ptr why = error.get()) std::rethrow_exception(why);
 }
 

@@ -11,6 +11,7 @@
 
 #include "backends/engine_conformance.hpp"
 #include "backends/fake_engine.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/sanitizers.hpp"
 
 namespace vcap::test {
@@ -432,12 +433,15 @@ TEST_P(ModelRunnerOnEngines, FinishesEachRequestOnceInHundredsOfRounds) {
         const cv::Mat picture(kPicture, CV_8UC3, cv::Scalar::all((thread * 60 + round) % 256));
         const auto calls = std::make_shared<std::atomic<int>>(0);
         picture.copyTo(request->input());
-        std::promise<void> done;
-        request->start([&, calls](std::exception_ptr error) {
+        const auto done = std::make_shared<std::promise<void>>();
+        request->start([&, calls, done](std::exception_ptr error) {
           if (error || ++*calls != 1) ++wrong;
-          done.set_value();  // throws if it is called again
+          done->set_value();  // throws if it is called again
         });
-        done.get_future().wait();
+        if (done->get_future().wait_for(kLongestWait) != std::future_status::ready) {
+          ADD_FAILURE() << "the request of round " << round << " did not finish";
+          return;
+        }
         if (request->outputs()[0].values[0] != static_cast<float>((thread * 60 + round) % 256 + 1))
           ++wrong;
       }

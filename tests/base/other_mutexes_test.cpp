@@ -3,22 +3,24 @@
 
 #include <gtest/gtest.h>
 
-#include <barrier>
+#include <future>
 #include <thread>
+
+#include "support/bounded_wait.hpp"
 
 namespace vcap {
 namespace {
 
 TEST(SharedMutex, IsHeldByAnyNumberOfSharedLocks) {
   SharedMutex mutex;
-  std::barrier both(2);
+  test::Meeting both(2);
   const auto hold = [&] {
     const SharedLock lock(mutex);
-    both.arrive_and_wait();
+    both.arrive_and_wait("the other holder");
   };
-  std::thread other(hold);
-  hold();
-  other.join();
+  auto other = std::async(std::launch::async, hold);
+  EXPECT_NO_THROW(hold());
+  EXPECT_NO_THROW(other.get());
 }
 
 TEST(SharedMutex, IsHeldByOneExclusiveLockAlone) {

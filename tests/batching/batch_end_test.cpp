@@ -11,6 +11,7 @@
 
 #include "batching/expect_batch_error.hpp"
 #include "batching/predictor.hpp"
+#include "support/bounded_wait.hpp"
 #include "vcap/batching/batch_executor.hpp"
 
 namespace vcap {
@@ -31,7 +32,8 @@ class BatchEnd : public testing::Test {
 
   /// Returns once `count` requests wait or run.
   static void await_workload(const Executor& executor, std::size_t count) {
-    while (executor.workload() != count) std::this_thread::yield();
+    test::yield_until(std::to_string(count) + " requests",
+                      [&] { return executor.workload() == count; });
   }
 
   test::Predictor predictor;

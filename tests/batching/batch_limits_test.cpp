@@ -10,6 +10,7 @@
 
 #include "batching/expect_batch_error.hpp"
 #include "batching/predictor.hpp"
+#include "support/bounded_wait.hpp"
 #include "vcap/batching/batch_executor.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
 
@@ -133,7 +134,7 @@ TEST_F(BatchLimits, RunAllMayDropItsOwnInputs) {
   std::jthread many([&] {
     expect_batch_error(ErrorCode::queue_full, "dropped", [&] { executor->run_all({1, 2, 3, 4}); });
   });
-  while (executor->workload() < 3) std::this_thread::yield();
+  test::yield_until("three requests", [&] { return executor->workload() >= 3; });
   predictor.release();
   many.join();
   EXPECT_THAT(predictor.batches(), ElementsAre(ElementsAre(0), ElementsAre(3, 4)));

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -22,6 +21,7 @@
 
 #include "batching/expect_batch_error.hpp"
 #include "batching/predictor.hpp"
+#include "support/bounded_wait.hpp"
 #include "vcap/batching/batch_executor.hpp"
 
 namespace vcap {
@@ -209,11 +209,11 @@ TEST(BatchPredict, MayNotUseItsOwnExecutorInParallelLoops) {
   std::atomic<int> refused{0};
   const auto send_again = [&](std::span<const int> inputs) {
     // The loop bodies wait for each other, so that one of them runs on a TBB thread.
-    std::barrier both(2);
+    test::Meeting both(2);
     tbb::parallel_for(
         0, 2,
         [&](int) {
-          both.arrive_and_wait();
+          both.arrive_and_wait("the other loop body");
           try {
             executor->submit(9);
           } catch (const BatchError& error) {
@@ -264,7 +264,7 @@ TEST(BatchArenas, LoopsOfOneExecutorDoNotStarveThoseOfAnother) {
   Executor greedy([&](std::span<const int> inputs) {
     // Endless iterations for every thread: no helper thread becomes free by itself.
     tbb::parallel_for(0, 64, [&](int) {
-      while (!other_is_done) std::this_thread::yield();
+      test::yield_until("the other executor", [&] { return other_is_done.load(); });
     });
     return std::vector<int>(inputs.size());
   });
@@ -280,10 +280,10 @@ TEST(BatchArenas, LoopsOfOneExecutorDoNotStarveThoseOfAnother) {
 }
 
 TEST(BatchWorkers, PredictSeveralBatchesAtOnce) {
-  std::barrier both(2);
+  test::Meeting both(2);
   Executor executor(
       [&](std::span<const int> inputs) {
-        both.arrive_and_wait();  // a single worker would wait forever
+        both.arrive_and_wait("the batch of the other worker");
         return std::vector<int>(inputs.begin(), inputs.end());
       },
       {.max_batch_size = 1, .workers = 2});
@@ -338,10 +338,12 @@ TEST(BatchThreads, StartOnlyWhenTheyAreNeededAndEndWithClose) {
   EXPECT_THAT(own(), ElementsAre("vcap-batch")) << "one worker is enough for one caller";
   executor.run(1, {.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1)});
   // The deadline thread sets its name when it first runs, and nothing waits for that.
-  while (own() != std::multiset<std::string>{"vcap-batch", "vcap-deadlines"})
-    std::this_thread::yield();
+  test::yield_until("the names of both threads", [&] {
+    return own() == std::multiset<std::string>{"vcap-batch", "vcap-deadlines"};
+  });
   executor.close();
-  while (!own().empty()) std::this_thread::yield();  // the kernel lists them a moment longer
+  // The kernel lists them a moment longer.
+  test::yield_until("the end of both threads", [&] { return own().empty(); });
 }
 
 }  // namespace

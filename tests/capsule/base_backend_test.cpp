@@ -3,7 +3,7 @@
 #include "vcap/capsule/base_backend.hpp"
 
 #include <atomic>
-#include <latch>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capsule/fake_capsule.hpp"
+#include "support/bounded_wait.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
 
 namespace vcap {
@@ -92,25 +93,30 @@ TEST(BaseBackend, GivesAllOutputsOfAFrameInOrder) {
 
 TEST(BaseBackend, GathersTheRequestsOfSeveralFramesAndCountsThemAsWorkload) {
   constexpr int kFrames = 4;
-  std::latch first_batch_runs(1);
-  std::latch release(1);
+  test::Latch first_batch_runs;
+  test::Latch release;
   std::atomic<std::size_t> largest = 0;
   const auto capsule = doubling([&](DoublingBackend& backend) {
     backend.on_batch = [&](std::span<const std::int64_t> inputs) {
       largest = std::max(largest.load(), inputs.size());
       if (inputs.front() != 0) return;
-      first_batch_runs.count_down();
-      release.wait();
+      first_batch_runs.open();
+      release.wait("the release of the first batch");
     };
   });
   {
-    std::vector<std::jthread> threads;
-    threads.emplace_back([&] { results(*capsule, 0); });
-    first_batch_runs.wait();
-    for (int i = 1; i <= kFrames; ++i) threads.emplace_back([&, i] { results(*capsule, i); });
+    std::vector<std::future<void>> frames;
+    const auto send = [&](int index) {
+      frames.push_back(std::async(std::launch::async, [&, index] { results(*capsule, index); }));
+    };
+    send(0);
+    first_batch_runs.wait("the first batch");
+    for (int i = 1; i <= kFrames; ++i) send(i);
     // Each frame counts twice: as a call in progress, and as a request in the backend.
-    while (capsule->workload() < 2 * (kFrames + 1)) std::this_thread::yield();
-    release.count_down();
+    test::yield_until("the requests of all frames",
+                      [&] { return capsule->workload() >= 2 * (kFrames + 1); });
+    release.open();
+    for (auto& frame : frames) EXPECT_NO_THROW(frame.get());
   }
 
   EXPECT_EQ(largest, static_cast<std::size_t>(kFrames));

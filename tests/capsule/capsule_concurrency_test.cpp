@@ -2,7 +2,6 @@
 // How a capsule behaves under calls from many threads. Run under ThreadSanitizer too.
 #include <atomic>
 #include <future>
-#include <latch>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capsule/fake_capsule.hpp"
+#include "support/bounded_wait.hpp"
 #include "vcap/capsule/capsule.hpp"
 
 namespace vcap {
@@ -22,7 +22,10 @@ using test::author_of;
 using test::detector_info;
 using test::FakeBackend;
 using test::frame_at;
+using test::Latch;
 using test::make_capsule;
+using test::Meeting;
+using test::yield_until;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
@@ -95,31 +98,35 @@ TEST(CapsuleThreads, NeverShareAStreamsState) {
 
 TEST(CapsuleThreads, RunFramesOfAStatelessStreamAtOnce) {
   constexpr int kThreads = 3;
-  std::latch all_inside(kThreads);  // would wait forever if they entered one by one
+  Meeting all_inside(kThreads);
   const auto capsule = make_capsule(
       detector_info(), [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
-        all_inside.arrive_and_wait();
+        all_inside.arrive_and_wait("the other frames of the stream");
         return DetectionNodes::all();
       });
 
-  std::vector<std::jthread> threads;
+  std::vector<std::future<void>> frames;
   for (int i = 0; i < kThreads; ++i)
-    threads.emplace_back([&, i] { capsule->process_frame(frame_at(i), {}, {}, "one"); });
+    frames.push_back(std::async(std::launch::async,
+                                [&, i] { capsule->process_frame(frame_at(i), {}, {}, "one"); }));
+  for (auto& frame : frames) EXPECT_NO_THROW(frame.get());
 }
 
 TEST(CapsuleThreads, RunFramesOfDifferentStatefulStreamsAtOnce) {
   constexpr int kStreams = 3;
-  std::latch all_inside(kStreams);
+  Meeting all_inside(kStreams);
   const auto capsule = make_capsule(
       stateful_info(), [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
-        all_inside.arrive_and_wait();
+        all_inside.arrive_and_wait("frames of the other streams");
         return DetectionNodes::all();
       });
 
-  std::vector<std::jthread> threads;
+  std::vector<std::future<void>> frames;
   for (int i = 0; i < kStreams; ++i)
-    threads.emplace_back(
-        [&, i] { capsule->process_frame(frame_at(0), {}, {}, std::to_string(i)); });
+    frames.push_back(std::async(std::launch::async, [&, i] {
+      capsule->process_frame(frame_at(0), {}, {}, std::to_string(i));
+    }));
+  for (auto& frame : frames) EXPECT_NO_THROW(frame.get());
 }
 
 TEST(CapsuleThreads, MayCleanUpStreamsWhoseFramesRun) {
@@ -146,23 +153,24 @@ TEST(CapsuleThreads, MayCleanUpStreamsWhoseFramesRun) {
 }
 
 TEST(CapsuleThreads, FinishAFrameOnItsOldStateAfterACleanUp) {
-  std::promise<void> entered;
-  std::promise<void> cleaned;
+  Latch entered;
+  Latch cleaned;
   const auto capsule = make_capsule(
       stateful_info(),
       [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
-        entered.set_value();
-        cleaned.get_future().wait();
+        entered.open();
+        cleaned.wait("the clean-up");
         dynamic_cast<UnguardedState&>(state).seen.push_back(0);  // freed memory if it was dropped
         return DetectionNodes::all();
       });
-  const auto frame =
+  auto frame =
       std::async(std::launch::async, [&] { capsule->process_frame(frame_at(0), {}, {}, "one"); });
-  entered.get_future().wait();
+  entered.wait("the frame in its backend");
 
   capsule->clean_up("one");
   EXPECT_EQ(capsule->stream_count(), 0u);
-  cleaned.set_value();
+  cleaned.open();
+  EXPECT_NO_THROW(frame.get());
 }
 
 /// Two or more GPUs whose calls are counted and can be held.
@@ -180,8 +188,8 @@ class BusyCapsule : public testing::Test {
                                             BaseStreamState&) {
             note(device);
             if (frame.index == kHeld) {
-              held_.count_down();
-              release_.wait();
+              held_.open();
+              release_.wait("the release of the held frame");
             }
             return DetectionNodes::all();
           };
@@ -197,8 +205,8 @@ class BusyCapsule : public testing::Test {
   static constexpr std::int64_t kHeld = 1000;  ///< the index of frames that wait for release_
   std::mutex mutex_;
   std::vector<std::string> used_;  ///< device of each call, in order
-  std::latch held_{1};
-  std::latch release_{1};
+  Latch held_;
+  Latch release_;
   std::unique_ptr<Capsule> capsule_;
 };
 
@@ -221,12 +229,13 @@ TEST_F(BusyCapsule, ChoosesEquallyIdleBackendsInTurn) {
 
 TEST_F(BusyCapsule, CountsCallsInProgress) {
   load({{"GPU:0", 0}, {"GPU:1", 0.5}});
-  std::jthread busy([&] { capsule_->process_frame(frame_at(kHeld)); });
-  held_.wait();
+  auto busy = std::async(std::launch::async, [&] { capsule_->process_frame(frame_at(kHeld)); });
+  held_.wait("the held frame in its backend");
 
   capsule_->process_frame(frame_at(1));
   EXPECT_EQ(capsule_->workload(), 1.5);
-  release_.count_down();
+  release_.open();
+  EXPECT_NO_THROW(busy.get());
 
   EXPECT_THAT(used_, ElementsAre("GPU:0", "GPU:1"));
 }
@@ -242,7 +251,7 @@ TEST_F(BusyCapsule, DoesNotCountEndedCalls) {
 
 TEST_F(BusyCapsule, SpreadsCallsThatComeAtOnce) {
   constexpr int kDevices = 3;
-  std::latch all_inside(kDevices);
+  Meeting all_inside(kDevices);
   std::mutex mutex;
   std::vector<std::string> used;
   Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string& device) {
@@ -253,17 +262,16 @@ TEST_F(BusyCapsule, SpreadsCallsThatComeAtOnce) {
                         const std::lock_guard lock(mutex);
                         used.push_back(device);
                       }
-                      all_inside.arrive_and_wait();
+                      all_inside.arrive_and_wait("calls of the other backends");
                       return DetectionNodes::all();
                     };
                     return backend;
                   }),
                   {.devices = {"GPU:0", "GPU:1", "GPU:2"}});
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kDevices; ++i)
-      threads.emplace_back([&] { capsule.process_frame(frame_at(0)); });
-  }
+  std::vector<std::future<void>> calls;
+  for (int i = 0; i < kDevices; ++i)
+    calls.push_back(std::async(std::launch::async, [&] { capsule.process_frame(frame_at(0)); }));
+  for (auto& call : calls) EXPECT_NO_THROW(call.get());
 
   EXPECT_THAT(used, UnorderedElementsAre("GPU:0", "GPU:1", "GPU:2"));
 }
@@ -271,39 +279,39 @@ TEST_F(BusyCapsule, SpreadsCallsThatComeAtOnce) {
 TEST(CapsuleClose, WaitsForFramesInProgressAndRefusesLaterOnes) {
   std::atomic<bool> closed = false;
   std::atomic<bool> closed_too_early = false;
-  std::latch inside(1);
-  std::latch release(1);
+  Latch inside;
+  Latch release;
   Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
                     auto backend = std::make_unique<FakeBackend>();
                     backend->on_close = [&] { closed = true; };
                     backend->process = [&](const Frame&, DetectionNodes, const OptionValues&,
                                            BaseStreamState&) {
-                      inside.count_down();
-                      release.wait();
+                      inside.open();
+                      release.wait("the release of the frame");
                       closed_too_early = closed.load();
                       return DetectionNodes::all();
                     };
                     return backend;
                   }),
                   {.devices = {"CPU:0"}});
-  std::jthread frame([&] { capsule.process_frame(frame_at(0)); });
-  inside.wait();
-  std::jthread closing([&] { capsule.close(); });
+  auto frame = std::async(std::launch::async, [&] { capsule.process_frame(frame_at(0)); });
+  inside.wait("the frame in its backend");
+  auto closing = std::async(std::launch::async, [&] { capsule.close(); });
 
   // A call that does not reach the backend shows when close() has begun.
-  for (bool turned_away = false; !turned_away;) {
+  yield_until("the begin of close()", [&] {
     try {
       (void)capsule.distances({}, {});
     } catch (const BatchError&) {
-      turned_away = true;
+      return true;
     } catch (const InvalidArgument&) {
-      std::this_thread::yield();
     }
-  }
+    return false;
+  });
   EXPECT_FALSE(closed);
-  release.count_down();
-  frame.join();
-  closing.join();
+  release.open();
+  EXPECT_NO_THROW(frame.get());
+  closing.get();
 
   EXPECT_FALSE(closed_too_early);
   EXPECT_TRUE(closed);
@@ -332,7 +340,8 @@ TEST(CapsuleClose, RacesWithFramesWithoutLosingOne) {
           ++refused;
         }
       });
-    while (answered < 100) std::this_thread::yield();
+    // Without close(), the threads would not end.
+    EXPECT_NO_THROW(yield_until("a hundred frames", [&] { return answered >= 100; }));
     capsule->close();
   }
 

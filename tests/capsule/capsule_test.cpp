@@ -2,7 +2,6 @@
 #include "vcap/capsule/capsule.hpp"
 
 #include <algorithm>
-#include <barrier>
 #include <mutex>
 
 #include <gmock/gmock.h>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capsule/fake_capsule.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/call_elsewhere.hpp"
 #include "vcap/base/log.hpp"
 
@@ -74,10 +74,10 @@ TEST(Capsule, LoadsOneBackendForEachDeviceThatTheMapperChooses) {
 
 TEST(Capsule, LoadsItsBackendsAtOnce) {
   constexpr int kDevices = 3;
-  std::barrier all_are_loading(kDevices);  // would wait forever if they were loaded one by one
+  test::Meeting all_are_loading(kDevices);
 
   const Capsule capsule(detector_info(), author_of([&](const CapsuleFiles&, const std::string&) {
-                          all_are_loading.arrive_and_wait();
+                          all_are_loading.arrive_and_wait("the other backends");
                           return std::make_unique<FakeBackend>();
                         }),
                         {.devices = gpus(kDevices)});

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/bounded_wait.hpp"
+
 namespace vcap::detail {
 namespace {
 
@@ -21,7 +23,8 @@ TEST(FifoMutex, ServesWaitersInTheOrderOfTheirArrival) {
         const std::lock_guard lock(mutex);
         served.push_back(i);
       });
-      while (mutex.waiting() != static_cast<std::size_t>(i) + 1) std::this_thread::yield();
+      test::yield_until("the next waiter",
+                        [&] { return mutex.waiting() == static_cast<std::size_t>(i) + 1; });
     }
     // The lock is released before the threads are joined: a scope destroys its variables last to
     // first.

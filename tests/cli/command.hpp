@@ -2,20 +2,25 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <ostream>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -109,15 +114,23 @@ class Command {
   std::string err() const { return err_.text(); }
   void send(int signal) const { ::kill(process_, signal); }
 
+  /// Waits for the command's end. If it does not end in time, kills it and throws
+  /// std::runtime_error with its output, so that a test fails instead of hanging.
   Result wait() {
+    const bool in_time = ends_in_time();
+    if (!in_time) send(SIGKILL);
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     process_ = -1;
     readers_.clear();
-    return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-            .out = out_.text(),
-            .err = err_.text()};
+    Result result{.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+                  .out = out_.text(),
+                  .err = err_.text()};
+    if (in_time) return result;
+    std::ostringstream text;
+    text << "the command did not end within " << kLongestRun.count() << " minutes; " << result;
+    throw std::runtime_error(text.str());
   }
 
  private:
@@ -126,9 +139,22 @@ class Command {
     int write_end;
   };
 
+  /// Below CTest's limit for a test, which would name no command.
+  static constexpr std::chrono::minutes kLongestRun{4};
+
   static int checked(int result) {
     if (result < 0) throw std::system_error(errno, std::generic_category());
     return result;
+  }
+  bool ends_in_time() const {
+    // glibc 2.36 declares pidfd_open() for C only.
+    pollfd end{checked(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0))), POLLIN, 0};
+    int ready = 0;
+    do {
+      ready = ::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(kLongestRun).count()));
+    } while (ready < 0 && errno == EINTR);
+    ::close(end.fd);
+    return ready > 0;
   }
   static Channel pipe_channel() {
     std::array<int, 2> ends{};

@@ -22,6 +22,16 @@ cmake --build "$work/cmake"
 if ldd "$work/cmake/core_host" | grep -E 'libvcap\.so|libavcodec|libcurl|opencv_videoio'; then
   echo "a host of vcap::core links libraries that only videos need"; exit 1
 fi
+# Loaded only when an image, a webcam or a resource is first used (src/files/own_library.hpp).
+for library in libvcap_core.so libvcap.so; do
+  file=$(find "$work/prefix" -name "$library")
+  needed=$(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+  grep -q '^libopencv_core\.so' <<<"$needed" || { echo "$library: no list of needed libraries"; exit 1; }
+  late='libopencv_(imgcodecs|videoio)|libcurl|libvcap_(download|opencv_io)'
+  if { echo "$needed"; ldd "$file"; } | grep -E "$late"; then
+    echo "$library loads these libraries at its start"; exit 1
+  fi
+done
 "$work/cmake/engines" | tee "$work/engines"
 grep -q '^opencv_dnn CPU' "$work/engines"
 [ "$without_networks" = 1 ] || grep -q '^openvino CPU' "$work/engines" ||

@@ -5,12 +5,12 @@
 
 #include <fstream>
 #include <future>
-#include <latch>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "loading/capsule_builder.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/loading/package_capsule.hpp"
 
@@ -247,11 +247,11 @@ TEST(LoadCapsule, LoadsFromManyThreadsAtOnce) {
   const std::filesystem::path paths[] = {pack(folder, "version_1", {{"a", "1"}}),
                                          pack(other, "version_2", {{"a", "2"}})};
   constexpr int kThreads = 8;
-  std::latch start(kThreads);
+  test::Meeting start(kThreads);
   std::vector<std::future<std::shared_ptr<Capsule>>> loads;
   for (int i = 0; i < kThreads; ++i)
     loads.push_back(std::async(std::launch::async, [&start, path = paths[i % 2]] {
-      start.arrive_and_wait();
+      start.arrive_and_wait("the other loads");
       return load_capsule(path);
     }));
   for (int i = 0; i < kThreads; ++i) {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <future>
-#include <latch>
 
 #include <nlohmann/json.hpp>
 
 #include "files/digest.hpp"
 #include "loading/capsule_builder.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/resource_server.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/loading/fetch_resources.hpp"
@@ -78,11 +78,11 @@ TEST_F(LoadResources, GivesResourcesToHooksAndBackendsAmongTheFiles) {
 TEST_F(LoadResources, FetchesOnceForManyLoads) {
   const auto path = capsule({weights("ok")});
   constexpr int kThreads = 6;
-  std::latch start(kThreads);
+  test::Meeting start(kThreads);
   std::vector<std::future<std::shared_ptr<Capsule>>> loads;
   for (int i = 0; i < kThreads; ++i)
     loads.push_back(std::async(std::launch::async, [&] {
-      start.arrive_and_wait();
+      start.arrive_and_wait("the other loads");
       return load_capsule(path, load_options());
     }));
   for (auto& load : loads) EXPECT_NE(load.get(), nullptr);
@@ -92,11 +92,11 @@ TEST_F(LoadResources, FetchesOnceForManyLoads) {
 TEST_F(LoadResources, FailsAllWaitingLoadsWithTheReason) {
   const auto path = capsule({weights("404")});
   constexpr int kThreads = 6;
-  std::latch start(kThreads);
+  test::Meeting start(kThreads);
   std::vector<std::future<std::string>> loads;
   for (int i = 0; i < kThreads; ++i)
     loads.push_back(std::async(std::launch::async, [&] {
-      start.arrive_and_wait();
+      start.arrive_and_wait("the other loads");
       try {
         load_capsule(path, load_options());
       } catch (const ResourceError& error) {

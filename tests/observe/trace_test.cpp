@@ -222,7 +222,7 @@ TEST_F(TraceTest, UsesAsManyLanesAsCallsOverlap) {
                     [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
                       // Every odd call waits until the next one has begun.
                       const int one = ++inside;
-                      while (inside < one + one % 2) std::this_thread::yield();
+                      yield_until("the next call", [&] { return inside >= one + one % 2; });
                       return DetectionNodes::all();
                     })},
       {.workers = 2, .trace = trace_});

@@ -166,7 +166,7 @@ TEST(MetricsServer, ServesTheValuesOfStats) {
   }
   disk->close();
   // The last frame, which is skipped, may not have been read yet.
-  while (pipeline.stats().streams[0].read < 20) std::this_thread::yield();
+  yield_until("the last frame", [&] { return pipeline.stats().streams[0].read >= 20; });
   const Scrape scraped = scrape(server);
   const PipelineStats stats = pipeline.stats();
 
@@ -290,7 +290,7 @@ TEST(MetricsServer, AddsUpCapsulesOfOneNameAndVersion) {
   FrameFeed feed;
   pipeline.open_stream({.id = "gate", .source = feed.source(), .pull = true});
   feed.push(cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0)));
-  while (pipeline.stats().capsules[0].calls == 0) std::this_thread::yield();
+  yield_until("a call", [&] { return pipeline.stats().capsules[0].calls > 0; });
   // The frame that nobody has pulled keeps the old capsule alive.
   pipeline.replace_capsule(make_batching("doubler"));
   EXPECT_EQ(
@@ -392,7 +392,7 @@ TEST(MetricsServer, EndsWhileItIsScraped) {
           }
         }
       });
-    while (scrapes < 5) std::this_thread::yield();
+    yield_until("five scrapes", [&] { return scrapes >= 5; });
     const LoopbackConnection silent(port);
     server.reset();
   }

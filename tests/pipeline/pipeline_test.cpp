@@ -70,7 +70,7 @@ TEST(Pipeline, MakesTheCallsOfOneFrameAtOnce) {
       make_capsule(single_info("meeting", "person"),
                    [&](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
                      if (++inside == kNodes) all_inside.open();
-                     all_inside.wait();  // forever if the calls ran one after the other
+                     all_inside.wait("the other calls of the frame");
                      return nodes;
                    });
   Pipeline pipeline({make_detector("detector", "person", kNodes), meeting}, {.workers = kNodes});

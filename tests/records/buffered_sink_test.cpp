@@ -85,7 +85,7 @@ std::vector<std::int64_t> indexes(std::int64_t first, std::int64_t last) {
 
 /// Waits, since the sink's thread needs a moment to count what it has done.
 void until(const std::function<bool()>& holds) {
-  while (!holds()) std::this_thread::yield();
+  yield_until("what the sink's thread does", holds);
 }
 
 std::uint64_t lost(const Sink& sink, const std::string& reason) {

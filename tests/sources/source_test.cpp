@@ -180,6 +180,38 @@ TEST(ImageFolder, ConvertsEveryImageTo8BitBgr) {
     EXPECT_EQ(frame.image.type(), CV_8UC3);
 }
 
+/// The JPEG with an EXIF segment that contains only the orientation.
+std::string with_orientation(const std::vector<unsigned char>& jpeg, char orientation) {
+  const char segment[] = {'\xFF', '\xE1',      0, 34, 'E', 'x', 'i', 'f', 0, 0,
+                          'M',    'M',         0, 42, 0,   0,   0,   8,          // TIFF, big-endian
+                          0,      1,           1, 18, 0,   3,   0,   0,   0, 1,  // one tag: 0x0112
+                          0,      orientation, 0, 0,  0,   0,   0,   0};
+  std::string bytes(jpeg.begin(), jpeg.end());
+  return bytes.insert(2, segment, sizeof(segment));  // after the start-of-image marker
+}
+
+TEST(ImageFolder, TurnsImagesAsTheirExifOrientationSays) {
+  const TemporaryFolder folder;
+  cv::Mat image(12, 16, CV_8UC3, cv::Scalar::all(0));
+  image(cv::Rect(0, 0, 8, 6)).setTo(cv::Scalar(30, 60, 200));
+  std::vector<unsigned char> jpeg;
+  ASSERT_TRUE(cv::imencode(".jpg", image, jpeg));
+  const auto file = folder / "1.jpg";
+  make_file(file, with_orientation(jpeg, 6));  // to be turned clockwise by a quarter
+  cv::Mat turned;
+  cv::rotate(cv::imdecode(jpeg, cv::IMREAD_COLOR), turned, cv::ROTATE_90_CLOCKWISE);
+  for (const std::string& name : {file.string(), folder.path().string()}) {
+    SCOPED_TRACE(name);
+    const auto source = open_source(name);
+    EXPECT_EQ(source->info().size, cv::Size(12, 16));
+    const std::vector<Frame> frames = read_all(*source);
+    ASSERT_EQ(frames.size(), 1u);
+    ASSERT_EQ(frames[0].image.size(), turned.size());
+    EXPECT_EQ(cv::norm(frames[0].image, turned, cv::NORM_INF), 0);
+    EXPECT_EQ(cv::norm(frames[0].image, cv::imread(file.string()), cv::NORM_INF), 0);
+  }
+}
+
 TEST(ImageFolder, NamesAnImageThatCannotBeRead) {
   const TemporaryFolder folder;
   make_image(folder / "1.png", 1);

@@ -249,7 +249,7 @@ TEST_F(Deadline, GivesUpCallsForSingleNodesOneByOne) {
   pipeline.open_stream(
       {.id = "bad", .source = feed.source(), .pull = true, .capsule_deadline = seconds(1)});
   feed.push(image());
-  while (calls < 4) std::this_thread::yield();
+  yield_until("four calls", [&] { return calls >= 4; });
   let_pass(seconds(1));
   const FrameRecord record = *pipeline.next("bad");
   EXPECT_EQ(names(record.objects),
@@ -278,7 +278,7 @@ TEST_F(Deadline, LetsAPipelineEndWhileACallHangs) {
   EXPECT_FALSE(watched.expired()) << "the call that was given up keeps its capsule";
   hanging.release.open();
   hanging.left.wait();
-  while (!watched.expired()) std::this_thread::yield();
+  yield_until("the end of the capsule", [&] { return watched.expired(); });
 }
 
 TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {

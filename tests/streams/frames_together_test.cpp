@@ -57,7 +57,8 @@ class FramesTogether : public testing::Test {
   }
   void wait_until_all_are_begun() {
     all_read_.wait();
-    while (pipeline_->stats().streams.front().waiting > 0) std::this_thread::yield();
+    yield_until("the begin of all frames",
+                [this] { return pipeline_->stats().streams.front().waiting == 0; });
   }
   /// Runs a stream; all its frames have begun before the first call of the capsule returns.
   std::vector<FrameRecord> run_all_at_once(const std::shared_ptr<Capsule>& one,

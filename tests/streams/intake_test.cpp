@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "streams/machine_helpers.hpp"
 #include "streams/stream_account.hpp"
 #include "support/every_schedule.hpp"
 
@@ -112,14 +113,6 @@ TEST(Intake, RefusesFramesAfterAFailure) {
   EXPECT_EQ(subject.accept(frame_of(1)), Intake::Outcome::refused);
   EXPECT_FALSE(subject.intake.begin());
   EXPECT_EQ(subject.drops(), (Drops{{"stream_failed", 2}}));
-}
-
-/// How many slots are free.
-std::size_t free_slots(InFlightLimiter& limiter) {
-  std::size_t free = 0;
-  while (limiter.try_take()) ++free;
-  if (free > 0) limiter.give_back(free);
-  return free;
 }
 
 /// Every order in which frames are read, begun and delivered, and in which the stream fails.

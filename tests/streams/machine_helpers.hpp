@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "streams/frame_job.hpp"
+#include "workers/in_flight_limiter.hpp"
 
 namespace vcap::test {
 
@@ -24,6 +26,14 @@ inline std::vector<std::uint64_t> tickets_of(const ReadyJobs& jobs) {
   std::vector<std::uint64_t> tickets;
   for (const std::unique_ptr<FrameJob>& job : jobs) tickets.push_back(job->ticket);
   return tickets;
+}
+
+/// How many slots are free.
+inline std::size_t free_slots(InFlightLimiter& limiter) {
+  std::size_t free = 0;
+  while (limiter.try_take()) ++free;
+  if (free > 0) limiter.give_back(free);
+  return free;
 }
 
 }  // namespace vcap::test

@@ -66,7 +66,7 @@ TEST(PulledStream, GivesNulloptWithoutAWaitUntilThereIsARecord) {
   EXPECT_EQ(pipeline.try_next("a"), std::nullopt);
   release.open();
   std::optional<FrameRecord> record;
-  while (!(record = pipeline.try_next("a"))) std::this_thread::yield();
+  yield_until("a record", [&] { return (record = pipeline.try_next("a")).has_value(); });
   EXPECT_EQ(record->frame.index, 0);
   EXPECT_EQ(pipeline.next("a"), std::nullopt);
   EXPECT_EQ(pipeline.try_next("a"), std::nullopt);
@@ -128,7 +128,7 @@ TEST(PulledStream, WakesPullingThreadsWhenItIsClosed) {
     } catch (const SourceError& closed_before) {
     }
   });
-  while (pipeline.reports().empty()) std::this_thread::yield();
+  yield_until("the stream", [&] { return !pipeline.reports().empty(); });
   pipeline.close_stream("a");
   puller.join();
 }
@@ -168,7 +168,7 @@ TEST(StreamOverflow, DropsTheNewestOnRequest) {
                         .pull = true});
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(feed.push(picture()));
   // Nothing is pulled until all frames are read: two are in flight, and the others have no room.
-  while (pipeline.reports().front().drops["overload"] < 3) std::this_thread::yield();
+  yield_until("three drops", [&] { return pipeline.reports().front().drops["overload"] >= 3; });
   EXPECT_EQ(pipeline.next("a")->frame.index, 0);
   EXPECT_TRUE(feed.push(picture()));
   feed.end();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "streams/machine_helpers.hpp"
 #include "support/every_schedule.hpp"
 
@@ -15,6 +17,42 @@ TEST(ReorderBuffer, IsEmptyAtFirst) {
   EXPECT_FALSE(buffer.begin_delivery());
   EXPECT_FALSE(buffer.is_delivering());
   EXPECT_EQ(buffer.next(), 0u);
+}
+
+struct DeliveryCase {
+  std::string events;     ///< a digit: that frame completes; ?: a delivery begins; !: it ends
+  std::string delivered;  ///< by ?: the frame; -: none
+};
+
+TEST(ReorderBuffer, DeliversWhatIsNext) {
+  const DeliveryCase cases[] = {
+      {"?", "-"},        {"0?", "0"},           {"1?", "-"},  // waits for frame 0
+      {"01??", "0-"},                                         // frame 0 is being delivered
+      {"0?!?", "0-"},    {"01?!?", "01"},       {"10?!?", "01"},
+      {"0?1?!?", "0-1"}, {"0?!2?1?!?", "0-12"}, {"3210?!?!?!?!?", "0123-"},
+  };
+  for (const DeliveryCase& one : cases) {
+    SCOPED_TRACE(one.events);
+    ReorderBuffer buffer;
+    std::string delivered;
+    for (const char event : one.events) {
+      if (event == '!') {
+        buffer.end_delivery();
+      } else if (event != '?') {
+        buffer.add(job_of(static_cast<std::uint64_t>(event - '0')));
+      } else {
+        const bool has_next = buffer.has_next();
+        const auto job = buffer.begin_delivery();
+        EXPECT_EQ(has_next, job != nullptr);
+        delivered += job ? std::to_string(job->ticket) : "-";
+        if (job) {
+          EXPECT_TRUE(buffer.is_delivering());
+          EXPECT_EQ(buffer.next(), job->ticket + 1);
+        }
+      }
+    }
+    EXPECT_EQ(delivered, one.delivered);
+  }
 }
 
 TEST(ReorderBuffer, DeliversOneAtATimeAndInOrderInEverySchedule) {

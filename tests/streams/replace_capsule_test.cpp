@@ -132,11 +132,11 @@ TEST(ReplaceCapsule, FinishesFramesInFlightOnTheOldCapsule) {
   Pipeline pipeline({std::move(old)});
   Hand gate(pipeline, "gate");
   gate.push();
-  while (pipeline.stats().streams[0].read < 1) std::this_thread::yield();
+  yield_until("the frame", [&] { return pipeline.stats().streams[0].read >= 1; });
   EXPECT_THAT(pipeline.replace_capsule(detector(2)), ElementsAre(std::pair("gate", 1)));
   EXPECT_EQ(version_in((gate.push(), release.open(), gate.pull(), gate.pull())), 2);
   // Nothing else holds the old capsule, so it is closed and destroyed after its last frame.
-  while (!watched.expired()) std::this_thread::yield();
+  yield_until("the end of the old capsule", [&] { return watched.expired(); });
   EXPECT_EQ(pipeline.stats().capsules.size(), 1u);
 }
 
@@ -404,7 +404,7 @@ TEST(ReplaceCapsule, ReleasesTheOldCapsuleWhenTheTrialIsPassed) {
   EXPECT_FALSE(watched.expired());
   gate.play();
   gate.play();
-  while (!watched.expired()) std::this_thread::yield();
+  yield_until("the end of the old capsule", [&] { return watched.expired(); });
 }
 
 TEST(ReplaceCapsule, SwitchesBetweenStatelessAndStateful) {
@@ -431,7 +431,7 @@ TEST(ReplaceCapsule, SwitchesBetweenStatelessAndStateful) {
   EXPECT_EQ(count_in(gate.play()), 2);
   pipeline.replace_capsule(detector(3));
   EXPECT_EQ(version_in(gate.play()), 3);
-  while (second->stream_count() > 0) std::this_thread::yield();
+  yield_until("the end of the state", [&] { return second->stream_count() == 0; });
   pipeline.replace_capsule(stateful(4));
   EXPECT_EQ(count_in(gate.play()), 1);
   EXPECT_EQ(gate.end().frames, 5);

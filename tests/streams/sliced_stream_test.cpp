@@ -244,8 +244,8 @@ TEST(SlicedStream, HoldsBackSlicesWhoseRecordsWait) {
                         .sinks = {make_callback_sink(
                             [&](const FrameRecord& record) {
                               // The first record waits for more calls than a slice keeps records.
-                              while (record.frame.index == 0 && calls <= 4096)
-                                std::this_thread::yield();
+                              if (record.frame.index == 0)
+                                yield_until("4097 calls", [&] { return calls > 4096; });
                               farthest = std::max(farthest, calls - record.frame.index);
                             },
                             false)},

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <set>
+#include <string>
 
 #include "streams/machine_helpers.hpp"
 #include "support/every_schedule.hpp"
@@ -22,6 +23,39 @@ TEST(StatefulGate, AdmitsTheFirstFrameWithAnyTicket) {
   EXPECT_EQ(next->ticket, 8u);
   EXPECT_FALSE(gate.leave());
   EXPECT_TRUE(gate.is_turn_of(9));
+}
+
+struct GateCase {
+  std::uint64_t first;
+  std::string events;    ///< a digit: that frame comes; !: the frame inside leaves
+  std::string admitted;  ///< by event: the frame that is then let in; -: none
+};
+
+TEST(StatefulGate, AdmitsTheFrameWhoseTurnItIs) {
+  const GateCase cases[] = {
+      {0, "0", "0"},
+      {0, "1", "-"},
+      {0, "01", "0-"},  // frame 0 is inside
+      {0, "0!1", "0-1"},
+      {0, "01!!", "0-1-"},
+      {0, "10!!", "-01-"},
+      {0, "02!1!!", "0--12-"},  // frame 2 waits for frame 1
+      {0, "3210!!!!", "---0123-"},
+      {5, "65!", "-56"},
+      {5, "57!6!", "5--67"},
+  };
+  for (const GateCase& one : cases) {
+    SCOPED_TRACE(one.events);
+    StatefulGate gate;
+    gate.open(one.first);
+    std::string admitted;
+    for (const char event : one.events) {
+      const auto ticket = static_cast<std::uint64_t>(event - '0');
+      const auto job = event == '!' ? gate.leave() : gate.enter(job_of(ticket));
+      admitted += job ? std::to_string(job->ticket) : "-";
+    }
+    EXPECT_EQ(admitted, one.admitted);
+  }
 }
 
 TEST(StatefulGate, AdmitsFramesOneAtATimeAndInOrderInEverySchedule) {

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,24 +133,5 @@ class MemorySource : public Source {
 inline std::unique_ptr<Source> make_source(std::int64_t frames) {
   return std::make_unique<MemorySource>(MemorySource::Plan{.frames = frames});
 }
-
-/// Opens once and wakes all waiting threads.
-class Latch {
- public:
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    bounded_wait(changed_, lock, "a latch", [this] { return open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-};
 
 }  // namespace vcap::test

@@ -103,7 +103,7 @@ TEST(PipelineFramesInFlight, DoNotStopOtherStreamsIfOneStreamKeepsThem) {
     held.end();
   });
   // The stream takes both slots, besides its one frame without a slot, and no thread pulls.
-  while (pipeline.stats().in_flight < 3) std::this_thread::yield();
+  yield_until("three frames in flight", [&] { return pipeline.stats().in_flight >= 3; });
   EXPECT_EQ(run(pipeline, {.source = make_source(50)}).size(), 50u);
   int pulled = 0;
   while (pipeline.next("held")) ++pulled;
@@ -126,7 +126,7 @@ TEST(PipelineFramesInFlight, AreDroppedBeyondTheBoundForLiveStreams) {
     pipeline.open_stream(
         {.id = id, .source = feed.source(), .overflow = policy, .frames_in_flight = 8});
     for (int i = 0; i < 10; ++i) feed.push(small_image());
-    while (pipeline.stats().streams.back().read < 10) std::this_thread::yield();
+    yield_until("ten frames", [&] { return pipeline.stats().streams.back().read >= 10; });
     EXPECT_LE(pipeline.stats().streams.back().in_flight, 2u);
     EXPECT_GE(pipeline.stats().streams.back().drops.at("overload"), 8);
   }

@@ -10,6 +10,7 @@
 #include "files/digest.hpp"
 #include "loading/resources/resource_cache.hpp"
 #include "loading/resources/resource_failure.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/resource_server.hpp"
 #include "vcap/base/log.hpp"
 
@@ -140,7 +141,7 @@ class WaitingSeen {
   WaitingSeen& operator=(const WaitingSeen&) = delete;
   ~WaitingSeen() { set_log_hook({}); }
   void wait() const {
-    while (!seen_) std::this_thread::yield();
+    test::yield_until("a caller that waits for a fetch", [this] { return seen_.load(); });
   }
 
  private:

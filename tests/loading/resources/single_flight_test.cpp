@@ -8,13 +8,15 @@
 #include <thread>
 #include <vector>
 
+#include "support/bounded_wait.hpp"
+
 namespace vcap {
 namespace {
 
 constexpr std::size_t kWaiters = 4;
 
 void wait_for_waiters(const SingleFlight<int>& flights, const std::string& key) {
-  while (flights.waiting(key) < kWaiters) std::this_thread::yield();
+  test::yield_until("callers that wait", [&] { return flights.waiting(key) >= kWaiters; });
 }
 
 TEST(SingleFlight, GivesOneResultToAllWaitingCallers) {
