@@ -8,6 +8,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/cmake/progress.sh"
 folder=$root/build/footage
 video=$folder/vtest.avi  # the last file to be put there
 if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ] || [ ! -d "$folder/pictures" ]; then
@@ -17,13 +18,18 @@ if [ ! -s "$video" ] || [ ! -s "$folder/tree.avi" ] || [ ! -d "$folder/pictures"
   cd "$staging"
   # As root, apt would download as a user who may not write here, and warn about it.
   download=(apt-get -qq -o APT::Sandbox::User=root download opencv-doc)
-  if ! "${download[@]}" >log 2>&1; then
+  fetch() {
+    "${download[@]}" && return
     # No package lists yet, or stale ones.
-    if [ "$(id -u)" -eq 0 ]; then apt-get -qq update >>log 2>&1 || true
-    elif command -v sudo >/dev/null; then sudo apt-get -qq update >>log 2>&1 || true; fi
-    "${download[@]}" >>log 2>&1 || { cat log >&2; echo "cannot download the package opencv-doc" >&2; exit 1; }
-  fi
-  dpkg-deb -x opencv-doc_*.deb unpacked
+    if [ "$(id -u)" -eq 0 ]; then apt-get -qq update || true
+    elif command -v sudo >/dev/null; then sudo apt-get -qq update || true; fi
+    "${download[@]}"
+  }
+  fetch_into_log() { fetch >log 2>&1; }
+  echo "downloading clips (the package opencv-doc, some 96 MB)" >&2
+  with_ticks "downloading clips" fetch_into_log >&2 ||
+    { cat log >&2; echo "cannot download the package opencv-doc" >&2; exit 1; }
+  with_ticks "unpacking clips" dpkg-deb -x opencv-doc_*.deb unpacked >&2
   data=unpacked/usr/share/doc/opencv-doc/examples/data
   mkdir pictures
   mv "$data"/*.jpg "$data"/*.png pictures

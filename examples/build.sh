@@ -22,6 +22,6 @@ configured=()
 # The packages that tests need may be missing, so a new build folder is configured without tests. An
 # existing one keeps its setting.
 [ -e "build/$preset/CMakeCache.txt" ] || configured=(-DVCAP_BUILD_TESTS=OFF)
-cmake --preset "$preset" "${configured[@]}" >build/configure.log || { cat build/configure.log; exit 1; }
+configure_with_ticks "[2/3] configuring" --preset "$preset" "${configured[@]}"
 build_with_progress "[2/3] building" "build/$preset" --target examples vcap_cli
 echo "build/$preset" >&3

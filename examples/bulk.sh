@@ -17,6 +17,7 @@ esac
 # A path is relative to the caller's folder, not to this one.
 clips=${1:+$(realpath "$1")}
 cd "$root"
+. cmake/progress.sh
 build=$(examples/build.sh)
 clips=${clips:-$root/build/footage}
 
@@ -34,6 +35,7 @@ cat >out/bulk/job.json <<JOB
   "outputs": {"folder": "results", "summary": true}
 }
 JOB
-"$build/src/cli/vcap" run --job out/bulk/job.json
+echo "[3/3] running" >&2
+with_ticks_in_pipe "[3/3] running" "$build/src/cli/vcap" run --job out/bulk/job.json
 echo
 for file in out/bulk/job.json out/bulk/results/*.*; do echo "$root/$file"; done

@@ -26,6 +26,7 @@ done
 # A path is relative to the caller's folder, not to this one.
 [ -z "$source" ] || [ ! -e "$source" ] || source=$(realpath "$source")
 cd "$root"
+. cmake/progress.sh
 build=$(examples/build.sh)
 
 capsules=$build/examples/capsules
@@ -41,7 +42,8 @@ if [ "$detector" = detector_person ]; then
   fi
 fi
 mkdir -p out
-"$build/src/cli/vcap" run \
+echo "[3/3] running" >&2
+with_ticks_in_pipe "[3/3] running" "$build/src/cli/vcap" run \
   --capsule "$capsules/$detector/$detector.cap" \
   --capsule $capsules/tracker_person/tracker_person.cap \
   --capsule $capsules/classifier_clothing_color/classifier_clothing_color.cap \

@@ -11,6 +11,7 @@ shopt -s inherit_errexit  # a piece that fails does not count
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+. cmake/progress.sh
 
 # Each proof has the unit that it counts, the number that is needed, and a function run_NAME. The
 # function runs one piece, as small as possible, within the given seconds, and prints its count.
@@ -67,7 +68,8 @@ run_fuzz-readers() {
 run_picture-sizes() {
   tests/run.sh -N >&2  # builds, and runs nothing
   (cd "build/$preset/tests/backends" &&
-    VCAP_TEST_SECONDS=0 VCAP_PICTURES=${needed[picture-sizes]} ./vcap_backends_tests --gtest_brief=1 \
+    VCAP_TEST_SECONDS=0 VCAP_PICTURES=${needed[picture-sizes]} \
+      with_ticks "running" ./vcap_backends_tests --gtest_brief=1 \
       '--gtest_filter=*KeepsItsMemoryWithPicturesOfManySizes*') >&2
   echo "${needed[picture-sizes]}"
 }

@@ -53,8 +53,8 @@ export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
 export CCACHE_SLOPPINESS=pch_defines,time_macros  # needed to cache sources with precompiled headers
 echo "[2/3] building"
-cmake --preset "$preset" -DVCAP_BUILD_TESTS=ON -DVCAP_FOOTAGE="$footage" -DVCAP_WITHOUT_NETWORKS=$without_networks \
-  >build/configure.log || { cat build/configure.log; exit 1; }
+configure_with_ticks "[2/3] configuring" --preset "$preset" -DVCAP_BUILD_TESTS=ON -DVCAP_FOOTAGE="$footage" \
+  -DVCAP_WITHOUT_NETWORKS=$without_networks
 build_with_progress "[2/3] building" "build/$preset" --target "${targets[@]}"
 echo "[3/3] running"
 

@@ -7,7 +7,8 @@ namespace vcap::cli {
 
 const char* const kExitCodesHelp =
     "Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 invalid capsule, 4 incompatible "
-    "capsule, 5 no device, 6 source, 7 output, 8 resource.";
+    "capsule, 5 no device, 6 source, 7 output, 8 resource, 130 vcap run stopped by a second Ctrl-C "
+    "or SIGTERM.";
 
 int exit_code_of(const std::exception& error) noexcept {
   if (dynamic_cast<const UsageError*>(&error)) return kUsage;

@@ -7,7 +7,7 @@
 
 namespace vcap {
 
-LeaseRenewer::Hold::Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease) : renewer_(keeper) {
+LeaseRenewer::Hold::Hold(LeaseRenewer& renewer, const TaskQueue::Lease& lease) : renewer_(renewer) {
   const MutexLock lock(renewer_.mutex_);
   if (renewer_.held_.empty()) renewer_.next_ = renewer_.clock_.now() + renewer_.time_ / 3;
   place_ = renewer_.held_.insert(renewer_.held_.end(), lease);

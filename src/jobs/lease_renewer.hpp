@@ -17,7 +17,7 @@ class LeaseRenewer {
   /// Keeps one lease renewed for as long as the object lives. Thread-compatible.
   class Hold {
    public:
-    Hold(LeaseRenewer& keeper, const TaskQueue::Lease& lease);
+    Hold(LeaseRenewer& renewer, const TaskQueue::Lease& lease);
     ~Hold();
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {.linger_share = 1.5},
                   "BatchPolicy::linger_share: 1.5 is not above 0 and at most 1"},
         BadPolicy{"noShare", {.linger_share = 0}, "BatchPolicy::linger_share: 0 is not above 0"},
-        BadPolicy{"whenFull",
+        BadPolicy{"overflow",
                   {.overflow = static_cast<QueueOverflowPolicy>(7)},
                   "BatchPolicy::overflow: 7 is not wait, reject or drop_oldest"},
         BadPolicy{

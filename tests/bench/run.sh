@@ -21,6 +21,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 cd "$root"
+. cmake/progress.sh
 
 groups=()
 for source in tests/bench/*_bench.cpp; do
@@ -44,9 +45,8 @@ for program in "${programs[@]}"; do
 done
 footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-mkdir -p build
-cmake --preset release -DVCAP_BUILD_BENCH=ON -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build build/release --target "${programs[@]}" -- --quiet
+configure_with_ticks "configuring" --preset release -DVCAP_BUILD_BENCH=ON -DVCAP_FOOTAGE="$footage"
+build_with_progress "building" build/release --target "${programs[@]}"
 
 lines=$(mktemp)
 trap 'rm -f "$lines"' EXIT
@@ -56,7 +56,7 @@ for name in "${wanted[@]}"; do
   # The name of a figure begins with its id, which a space ends.
   filter=.
   [ "$name" = "$group" ] || filter="^$group\\.${name#*.} "
-  "build/release/tests/bench/${group}_bench" --benchmark_filter="$filter"
+  with_ticks "measuring $name" "build/release/tests/bench/${group}_bench" --benchmark_filter="$filter"
 done
 if [ -n "$json" ]; then
   { echo '['; sed '$!s/$/,/' "$lines"; echo ']'; } >"$json"

@@ -27,7 +27,7 @@ TEST(CommandLine, PrintsItsCommandsAndExitCodes) {
 
   EXPECT_EQ(result.exit_code, 0);
   for (const char* word : {"run", "plan", "eval", "fetch", "pack", "unpack", "inspect", "devices",
-                           "sources", "Exit codes"})
+                           "sources", "Exit codes", "130 vcap run"})
     EXPECT_THAT(result.out, HasSubstr(word));
 }
 

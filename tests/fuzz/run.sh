@@ -10,6 +10,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
+. cmake/progress.sh
 case "${1:-}" in
   --runs) bound=-runs=${2:?how many?}; shift 2 ;;
   '' | *[!0-9]*) sed -n '4,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
@@ -24,13 +25,13 @@ cmake/install_dependencies.sh tests sanitizers
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 preset=${VCAP_PRESET:-release}
-mkdir -p build
-{ cmake --preset "$preset" -DVCAP_FOOTAGE="$(cmake/footage.sh)" && cmake --preset fuzz; } \
-  >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build "build/$preset" --target vcap_hostile_corpus -- --quiet
-cmake --build build/fuzz --target "${targets[@]/%/_fuzz}" -- --quiet
+footage=$(cmake/footage.sh)
+configure_with_ticks "configuring" --preset "$preset" -DVCAP_FOOTAGE="$footage"
+configure_with_ticks "configuring" --preset fuzz
+build_with_progress "building the seeds" "build/$preset" --target vcap_hostile_corpus
+build_with_progress "building the fuzzing programs" build/fuzz --target "${targets[@]/%/_fuzz}"
 rm -rf build/fuzz-seeds
-"build/$preset/tests/hostile/vcap_hostile_corpus" build/fuzz-seeds
+with_ticks "writing the seeds" "build/$preset/tests/hostile/vcap_hostile_corpus" build/fuzz-seeds
 
 fuzz() {
   local name=$1 log=build/fuzz-$1.log longest=4096
@@ -50,4 +51,5 @@ fuzz() {
 export -f fuzz
 export bound
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
-printf '%s\0' "${targets[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'fuzz "$1"' fuzz
+fuzz_all() { printf '%s\0' "${targets[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'fuzz "$1"' fuzz; }
+with_ticks "fuzzing" fuzz_all

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "support/manual_clock.hpp"
 
 namespace vcap::test {
@@ -10,20 +12,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class LeaseKeeperTest : public testing::Test {
+class LeaseRenewerTest : public testing::Test {
  protected:
-  LeaseKeeperTest() { queue_->put("task", nullptr); }
+  LeaseRenewerTest() { queue_->put("task", nullptr); }
 
   const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
   const std::unique_ptr<TaskQueue> queue_ =
       make_in_process_queue({.max_attempts = 1, .clock = clock_});
 };
 
-TEST_F(LeaseKeeperTest, RenewsALeaseAsLongAsItIsHeld) {
-  LeaseRenewer keeper(*queue_, *clock_, 30s);
+TEST_F(LeaseRenewerTest, RenewsALeaseAsLongAsItIsHeld) {
+  LeaseRenewer renewer(*queue_, *clock_, 30s);
   const auto lease = queue_->try_lease(30s);
   {
-    const LeaseRenewer::Hold hold(keeper, *lease);
+    const LeaseRenewer::Hold hold(renewer, *lease);
     for (int i = 0; i < 10; ++i) {
       clock_->await_sleeper(clock_->now() + 10s);
       clock_->advance(10s);
@@ -35,10 +37,10 @@ TEST_F(LeaseKeeperTest, RenewsALeaseAsLongAsItIsHeld) {
   EXPECT_EQ(queue_->counts().given_up, 1u);
 }
 
-TEST_F(LeaseKeeperTest, StopsRenewingALeaseThatIsNotValidAnyMore) {
-  LeaseRenewer keeper(*queue_, *clock_, 30s);
+TEST_F(LeaseRenewerTest, StopsRenewingALeaseThatIsNotValidAnyMore) {
+  LeaseRenewer renewer(*queue_, *clock_, 30s);
   const auto lease = queue_->try_lease(30s);
-  const LeaseRenewer::Hold hold(keeper, *lease);
+  const LeaseRenewer::Hold hold(renewer, *lease);
   clock_->await_sleeper(clock_->now() + 10s);
   EXPECT_TRUE(queue_->complete(*lease, "result"));
   clock_->advance(10s);

@@ -15,24 +15,23 @@ case "${1:-}" in
   *) echo "give a duration, such as 90s, 30m or 72h; see tests/soak/run.sh --help" >&2; exit 2 ;;
 esac
 cd "$root"
+. cmake/progress.sh
 
 cmake/install_dependencies.sh tests
 footage=$(cmake/footage.sh)
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-mkdir -p build
-cmake --preset release -DVCAP_FOOTAGE="$footage" >build/configure.log || { cat build/configure.log; exit 1; }
-cmake --build build/release --target vcap_soak -- --quiet
+configure_with_ticks "configuring" --preset release -DVCAP_FOOTAGE="$footage"
+build_with_progress "building" build/release --target vcap_soak
 soak=build/release/tests/soak/vcap_soak
 
 echo "-- with a capsule that leaks 16 KiB each frame"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-"$soak" 60s --leak --footage "$footage" >"$log" 2>&1 || status=$?
-cat "$log"
+with_ticks "running with the leak" "$soak" 60s --leak --footage "$footage" | tee "$log" || status=$?
 if [ "$status" -ne 1 ] || ! grep -q 'memory grows' "$log"; then
   echo "the leak was not found (exit code $status): the check of memory is broken" >&2
   exit 1
 fi
 echo "-- the leak was found; now without one, for $duration"
-"$soak" "$duration" --footage "$footage"
+with_ticks "running" "$soak" "$duration" --footage "$footage"

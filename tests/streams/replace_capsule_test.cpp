@@ -202,10 +202,10 @@ TEST(ReplaceCapsule, ContinuesWithTheStateIfACapsuleReturnsBeforeAFrame) {
 }
 
 TEST(ReplaceCapsule, NeverChangesTheSetOfCapsules) {
-  const auto taker = [](const std::string& name, const std::string& nodes) {
+  const auto consumer = [](const std::string& name, const std::string& nodes) {
     return make_capsule(all_info(name, nodes), give_back);
   };
-  Pipeline pipeline({detector(1), taker("people", "person"), taker("cars", "car")},
+  Pipeline pipeline({detector(1), consumer("people", "person"), consumer("cars", "car")},
                     {.unfit = UnfitPolicy::leave_out});
   Hand gate(pipeline, "gate");
   gate.play();
@@ -315,7 +315,7 @@ TEST(ReplaceCapsule, KeepsTheOptionsOfStreams) {
 }
 
 TEST(ReplaceCapsule, ChangesNothingIfTheNewCapsuleDoesNotFit) {
-  Pipeline pipeline({detector(1), make_capsule(all_info("taker", "person"), give_back)});
+  Pipeline pipeline({detector(1), make_capsule(all_info("consumer", "person"), give_back)});
   Hand gate(pipeline, "gate");
   gate.play();
   CapsuleInfo stranger = detector_info("detector", "car");

@@ -15,7 +15,8 @@ esac
 . cmake/progress.sh
 cmake/install_dependencies.sh tests bench abi
 if [ ! -f build/ci/build.ninja ]; then
-  cmake --preset ci -DVCAP_FOOTAGE="$(cmake/footage.sh)" >build/configure.log || { cat build/configure.log; exit 1; }
+  footage=$(cmake/footage.sh)
+  configure_with_ticks "configuring" --preset ci -DVCAP_FOOTAGE="$footage"
 fi
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 build_with_progress "building the libraries" build/ci --target vcap

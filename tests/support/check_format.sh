@@ -4,6 +4,8 @@
 #   git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. cmake/progress.sh
 cmake/install_dependencies.sh format
-git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format --dry-run -Werror
+check() { git ls-files -z '*.cpp' '*.hpp' | xargs -0 -P "$(nproc)" -n 64 clang-format --dry-run -Werror; }
+with_ticks "checking the format" check
 echo "$(git ls-files '*.cpp' '*.hpp' | wc -l) files are formatted"

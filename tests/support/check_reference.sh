@@ -4,6 +4,7 @@
 # warns, for example about a name that does not exist, or if a type has no comment.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. cmake/progress.sh
 cmake/install_dependencies.sh docs
 
 VCAP_VERSION=$(awk '/define VCAP_VERSION_(MAJOR|MINOR|PATCH) / { version = version dot $3; dot = "." } END { print version }' \
@@ -11,18 +12,23 @@ VCAP_VERSION=$(awk '/define VCAP_VERSION_(MAJOR|MINOR|PATCH) / { version = versi
 export VCAP_VERSION
 rm -rf build/reference
 mkdir -p build/reference
-doxygen docs/Doxyfile
+with_ticks "making the reference" doxygen docs/Doxyfile
 
 # The name and type of a member may be enough; a type needs a comment.
-undocumented=$({
-  cat docs/Doxyfile
-  echo "GENERATE_HTML=NO
-    GENERATE_XML=YES
-    GENERATE_TAGFILE=
-    EXTRACT_ALL=NO
-    WARN_IF_UNDOCUMENTED=YES
-    WARN_AS_ERROR=NO"
-} | doxygen - 2>&1 | grep -v 'warning: Member .* is not documented') || [ $? -eq 1 ]  # 1: no line is left
+log=build/reference/undocumented.log
+look_for_comments() {
+  {
+    cat docs/Doxyfile
+    echo "GENERATE_HTML=NO
+      GENERATE_XML=YES
+      GENERATE_TAGFILE=
+      EXTRACT_ALL=NO
+      WARN_IF_UNDOCUMENTED=YES
+      WARN_AS_ERROR=NO"
+  } | doxygen - >"$log" 2>&1
+}
+with_ticks "looking for comments" look_for_comments || { cat "$log" >&2; exit 1; }
+undocumented=$(grep -v 'warning: Member .* is not documented' "$log") || [ $? -eq 1 ]  # 1: no line is left
 if [ -n "$undocumented" ]; then
   printf '%s\n' "$undocumented" >&2
   exit 1

@@ -10,8 +10,7 @@ cmake/install_dependencies.sh tidy
 cmake/fetch_wheel.sh openvino >/dev/null  # whose headers the engine's sources include
 
 echo "configuring"
-mkdir -p build
-cmake --preset tidy >build/configure.log || { cat build/configure.log; exit 1; }
+configure_with_ticks "configuring" --preset tidy
 
 echo "checking, 0 s"
 # A mistake that must be found: else the checks are not those of .clang-tidy, and finding nothing means nothing.

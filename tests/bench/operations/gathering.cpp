@@ -96,7 +96,7 @@ std::vector<Figure> gathering() {
                   .samples = 5};
   };
   return {line("every hundredth frame", evenly_spaced()), line("ten neighbours", neighbours()),
-          line("frames of chance, one in each hundred", lone_rows())};
+          line("random frames, one in each hundred", lone_rows())};
 }
 
 }  // namespace vcap::bench::operations

@@ -167,15 +167,15 @@ using Outcomes = std::vector<Outcome>;  // of the streams that are healthy in bo
 Outcomes run(bool with_faults) {
   const Clock::time_point begin = Clock::now() + 200ms;  // all streams are open by then
   Outcomes outcomes(kCameras);
-  const std::vector<std::shared_ptr<Capsule>> lineup = capsules();
-  Pipeline pipeline(lineup);
+  const std::vector<std::shared_ptr<Capsule>> made = capsules();
+  Pipeline pipeline(made);
   for (int i = 0; i < kCameras; ++i) {
     const Health health = !with_faults || i >= kThrown ? Health::healthy
                           : i < kOfEachFault           ? Health::dying
                                                        : Health::silent;
     std::map<std::string, OptionValues> options;
     if (with_faults && i == kThrown) {
-      OptionValues values = lineup.front()->default_options();
+      OptionValues values = made.front()->default_options();
       values.set("throws", true);
       options.emplace("finder", std::move(values));
     }
