@@ -121,14 +121,11 @@ std::string find_abi_tag(const Input& library) {
 }
 
 Manifest make_manifest(const PackageContents& contents, const Inputs& inputs) {
-  Manifest manifest;
-  manifest.api_version = kApiVersion;
+  Manifest manifest{.api_version = kApiVersion};
   for (const auto& [platform_name, path] : contents.libraries) {
     const std::string entry_path = library_path(platform_name);
     const Input& input = inputs.at(entry_path);
-    Manifest::Library library;
-    library.platform = platform_name;
-    library.path = entry_path;
+    Manifest::Library library{.platform = platform_name, .path = entry_path};
     if (platform_name == platform()) {
       const std::string subject = "library " + quote(path);
       const detail::HostGuard guard(subject);

@@ -74,7 +74,7 @@ fs::path fresh_library() {
   return path;
 }
 
-fs::path capsule_of(const fs::path& library, const std::map<std::string, fs::path>& files = {}) {
+fs::path capsule_of(const fs::path& library, const std::map<std::string, std::string>& files = {}) {
   const fs::path path = library.native() + ".cap";
   vcap::package_capsule({.libraries = {{std::string(vcap::platform()), library}}, .files = files},
                         path);

@@ -120,7 +120,7 @@ TEST_F(BulkTest, WritesTheRequestedOutputs) {
             "  objects          thing 24\n"
             "  with objects     12 frames (100.0 %)\n"
             "  encodings        0\n");
-  EXPECT_EQ(open_source(job_.outputs.folder / "gate.mp4")->info().frames, 12);
+  EXPECT_EQ(open_source(job_.outputs.folder + "/gate.mp4")->info().frames, 12);
 }
 
 TEST_F(BulkTest, GivesEachVideoItsSettings) {

@@ -132,7 +132,7 @@ TEST_F(JobFile, ResolvesPathsAgainstItsOwnFolder) {
   std::filesystem::current_path(folder_.path());
   const Job job = read_job("job.json");
   std::filesystem::current_path(before);
-  EXPECT_TRUE(job.videos[0].source.is_absolute());
+  EXPECT_TRUE(std::filesystem::path(job.videos[0].source).is_absolute());
   EXPECT_TRUE(std::filesystem::equivalent(job.videos[0].source, folder_ / "gate.mp4"));
 }
 

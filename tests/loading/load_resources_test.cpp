@@ -143,7 +143,7 @@ TEST_F(LoadResources, CanBeFetchedWhenAHostIsInstalled) {
     vcap::LoadOptions options;
     options.resources.cache = state / "models";
     for (const vcap::FetchedResource& one : vcap::fetch_resources(file, options))
-      shown += one.resource.name + " is " + one.path.native() + "\n";
+      shown += one.resource.name + " is " + one.path + "\n";
 
     // Where it runs, which reaches nothing:
     options.resources.offline = true;

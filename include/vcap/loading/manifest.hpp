@@ -22,25 +22,25 @@ inline constexpr int kFormatVersion = 1;
 struct Manifest {
   /// The capsule's library for one platform and ABI.
   struct Library {
-    std::string platform;  ///< as platform() returns it
-    std::string path;      ///< in the archive: `lib/<platform>/capsule.so`
-    std::string abi_tag;
+    std::string platform{};  ///< as platform() returns it
+    std::string path{};      ///< in the archive: `lib/<platform>/capsule.so`
+    std::string abi_tag{};
   };
   /// Any entry of the archive except the manifest.
   struct File {
-    std::string path;
+    std::string path{};
     std::uint64_t size = 0;
     std::string sha256{};  ///< 64 lower-case hexadecimal digits
   };
 
   int format_version = kFormatVersion;
   int api_version = 0;
-  CapsuleInfo info;
-  std::vector<Library> libraries;
+  CapsuleInfo info{};
+  std::vector<Library> libraries{};
   /// Every entry except the manifest, including libraries; sorted by path.
-  std::vector<File> files;
+  std::vector<File> files{};
   /// Fields that this version of vcap does not know, by their JSON pointers; kept unchanged.
-  std::map<std::string, JsonValue> unknown;
+  std::map<std::string, JsonValue> unknown{};
 };
 
 /// from_json throws InvalidArgument with the JSON pointer of the wrong field.

@@ -69,8 +69,9 @@ double weights_mib() { return static_cast<double>(fs::file_size(large())) / kMiB
 
 /// A capsule with two backends and that model. It is made once; the measuring processes find it
 /// again.
-fs::path capsule_of(const std::map<std::string, fs::path>& files) {
-  fs::path path = large().parent_path() / files.begin()->second.extension().string().substr(1);
+fs::path capsule_of(const std::map<std::string, std::string>& files) {
+  fs::path path =
+      large().parent_path() / fs::path(files.begin()->second).extension().string().substr(1);
   path += ".cap";
   const fs::path plugin = VCAP_BENCH_MODELS_PLUGIN;
   if (!fs::exists(path) || fs::last_write_time(path) < fs::last_write_time(plugin))

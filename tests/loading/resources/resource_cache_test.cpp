@@ -65,7 +65,7 @@ class ResourceCacheTest : public testing::Test {
     throw std::logic_error("it was to fail, and did not");
   }
   fs::path in_cache(const Resource& wanted, const std::string& ending = "") const {
-    return options.cache / "resources" / (wanted.sha256 + ending);
+    return fs::path(options.cache) / "resources" / (wanted.sha256 + ending);
   }
   void put(const Resource& wanted, const std::string& ending, const std::string& content) const {
     folder.write("cache/resources/" + wanted.sha256 + ending, content);
@@ -334,7 +334,8 @@ TEST_F(ResourceCacheTest, ServesFilesFromAReadOnlyFolder) {
   const Resource wanted = resource("ok");
   put(wanted, "", numbers(10'000));
   constexpr auto kReadOnly = static_cast<fs::perms>(0555);
-  const std::vector<fs::path> folders{folder.path(), options.cache, options.cache / "resources"};
+  const std::vector<fs::path> folders{folder.path(), options.cache,
+                                      fs::path(options.cache) / "resources"};
   for (const fs::path& each : folders) fs::permissions(each, kReadOnly);
   test::as_nobody([&] { EXPECT_EQ(text_of(*obtain(wanted)), numbers(10'000)); });
   for (const fs::path& each : folders) fs::permissions(each, fs::perms::owner_all);

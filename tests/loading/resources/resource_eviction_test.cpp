@@ -37,7 +37,7 @@ class ResourceEviction : public testing::Test {
     return ResourceCache(options).obtain(wanted);
   }
   bool has(const Resource& wanted, const std::string& ending = "") const {
-    return fs::exists(options.cache / "resources" / (wanted.sha256 + ending));
+    return fs::exists(fs::path(options.cache) / "resources" / (wanted.sha256 + ending));
   }
 
   const test::ResourceServer server;
