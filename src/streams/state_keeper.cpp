@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/stream_states.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap {
@@ -47,7 +48,7 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   const bool continues =
       places_.front().continues &&
       std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues));
-  nlohmann::json saved = continues ? saved_state_of(*passed.front().capsule) : nlohmann::json();
+  nlohmann::json saved = continues ? saved_state_of(passed.front()) : nlohmann::json();
   for (const Place& place : passed) {
     forget(place);
     // It serves again, now or later; its state comes from frames long past.
@@ -64,6 +65,12 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   return to.handle;
 }
 
+void StateKeeper::retire() noexcept {
+  const MutexLock lock(mutex_);
+  for (const Place& place : places_) forget(place);
+  apart_ = true;
+}
+
 void StateKeeper::close() noexcept {
   const MutexLock lock(mutex_);
   for (const Place& place : places_) forget(place);
@@ -72,11 +79,11 @@ void StateKeeper::close() noexcept {
 
 /// Null if there is nothing. If a state cannot be saved, a new one is made, which every capsule
 /// supports.
-nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule) const noexcept {
+nlohmann::json StateKeeper::saved_state_of(const Place& place) const noexcept {
   try {
-    return capsule.save_state(info_.id);
+    return apart_ ? detail::saved_state(*place.handle) : place.capsule->save_state(info_.id);
   } catch (...) {
-    log(LogLevel::warning, "stream " + info_.id + ": capsule " + capsule.name() +
+    log(LogLevel::warning, "stream " + info_.id + ": capsule " + place.capsule->name() +
                                " could not save its state, so the stream gets a new state: " +
                                exception_text(std::current_exception()));
     return {};

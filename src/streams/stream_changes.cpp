@@ -138,7 +138,10 @@ std::optional<Stream::Replacement> Stream::prepare(
     }
     // If only one of the two keeps a state, there is no state to continue from.
     Route::Stop stop = make_stop(step);
-    if (step.slot->stateful && before.stateful) stop.lane = old->stops[place].lane;
+    if (step.slot->stateful && before.stateful)
+      stop.lane = old->stops[place].lane;
+    else
+      replacement.retired = old->stops[place].lane;
     route->options.push_back(
         carried_over(old->options[place], step.slot->capsule->default_options(), id_));
     if (step.slot->stateful) {
@@ -157,6 +160,8 @@ std::optional<Stream::Replacement> Stream::prepare(
 }
 
 std::int64_t Stream::apply(Replacement replacement) {
+  // The old capsule may come back while its last frames are in flight, as after a failed trial.
+  if (replacement.retired) replacement.retired->states.retire();
   {
     const MutexLock lock(mutex_);
     if (!finishing_) {
