@@ -125,7 +125,7 @@ void WorkPool::Core::run(std::uint64_t worker) {
     lane->run_one();
     lane.reset();
     lock.lock(kAdaptive);
-    if (!threads.contains(worker)) break;  // it was replaced
+    if (!threads.contains(worker)) break;  // it was given up
     ++idle;
   }
   // Lets others take what it has posted before its return.
@@ -188,13 +188,12 @@ std::size_t WorkPool::threads() const {
 
 std::uint64_t WorkPool::current() noexcept { return current_worker; }
 
-void WorkPool::replace(std::uint64_t worker) {
+void WorkPool::give_up(std::uint64_t worker) {
   const MutexLock lock(core_->mutex);
   const auto found = core_->threads.find(worker);
   if (found == core_->threads.end()) return;
   found->second.detach();
   core_->threads.erase(found);
-  core_->start_worker_where_needed();
 }
 
 }  // namespace vcap
