@@ -209,10 +209,9 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(const BatchChunk& chunk, time_po
                                                 Finished& finished) {
   for (;;) {
     if (closing_) throw closed_error();
-    if (chunk.call->cancelled_)
-      return {std::make_exception_ptr(cancelled_error()), Count::cancelled};
+    if (chunk.call->cancelled_) return {answer_of(cancelled_error), Count::cancelled};
     if (chunk.deadline <= now)
-      return {std::make_exception_ptr(deadline_error(queue_.size(), running_)), Count::expired};
+      return {answer_of(deadline_error, queue_.size(), running_), Count::expired};
     if (room() > 0) return {};
     if (policy_.overflow == QueueOverflowPolicy::drop_oldest) {
       BatchChunk& oldest = *queue_.first_to_drop();
@@ -221,9 +220,8 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(const BatchChunk& chunk, time_po
         throw queue_full_error(policy_.max_queue_size, 1);
       }
       const std::size_t item = queue_.remove_front(oldest);
-      fail(*oldest.call, item, item + 1,
-           std::make_exception_ptr(dropped_error(policy_.max_queue_size)), Count::dropped,
-           finished);
+      fail(*oldest.call, item, item + 1, answer_of(dropped_error, policy_.max_queue_size),
+           Count::dropped, finished);
       continue;
     }
     // The worker may be waiting for the items that this call has queued so far.
@@ -284,7 +282,7 @@ void BatchCoreImpl::cancel(BatchCall& call) noexcept {
   Finished finished;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call)
     if (chunk->queued())
-      fail_queued(*chunk, std::make_exception_ptr(cancelled_error()), Count::cancelled, finished);
+      fail_queued(*chunk, answer_of(cancelled_error), Count::cancelled, finished);
   queue_changed();
   answer_calls(finished);
 }
@@ -298,7 +296,7 @@ void BatchCoreImpl::close(bool cancel_queued) {
   Finished finished;
   if (cancel_queued)
     while (BatchChunk* chunk = queue_.first_to_drop())
-      fail_queued(*chunk, std::make_exception_ptr(closed_error()), Count::closed, finished);
+      fail_queued(*chunk, answer_of(closed_error), Count::closed, finished);
   queue_changed();
   answer_calls(finished);
   all_answered_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return unanswered_ == 0; });

@@ -174,10 +174,10 @@ void BatchCoreImpl::watch() {
   }
 }
 
-void BatchCoreImpl::expire(time_point now, Finished& finished) {
+void BatchCoreImpl::expire(time_point now, Finished& finished) noexcept {
   for (BatchChunk* next; (next = queue_.first_to_expire()) && next->deadline <= now;)
-    fail_queued(*next, std::make_exception_ptr(deadline_error(queue_.size() - 1, running_)),
-                Count::expired, finished);
+    fail_queued(*next, answer_of(deadline_error, queue_.size() - 1, running_), Count::expired,
+                finished);
 }
 
 }  // namespace vcap::detail
