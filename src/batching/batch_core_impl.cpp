@@ -248,20 +248,24 @@ void BatchCoreImpl::watch_for(time_point deadline) {
   if (deadline < watch_until_) watch_wake_.notify_one();
 }
 
-// Starts one more worker if the policy allows it. Everything that its thread needs is made here, so
-// that a caller gets the error if this fails.
+// Starts one more worker if the policy allows it. Everything that its thread needs is made here. If
+// this fails, the other workers do all the work; if there are none, the caller gets the error.
 void BatchCoreImpl::start_worker() {
   if (workers_.size() == policy_.workers) return;
-  if (!arena_)
-    arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
-  workers_.reserve(workers_.size() + 1);
-  std::vector<BatchSlice> batch;
-  batch.reserve(kSliceRoom);
-  workers_.emplace_back([this, runner = make_runner_(), batch = std::move(batch)]() mutable {
-    prepare_thread("vcap-batch");
-    work(*runner, batch);
-  });
-  ++idle_workers_;
+  try {
+    if (!arena_)
+      arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
+    workers_.reserve(workers_.size() + 1);
+    std::vector<BatchSlice> batch;
+    batch.reserve(kSliceRoom);
+    workers_.emplace_back([this, runner = make_runner_(), batch = std::move(batch)]() mutable {
+      prepare_thread("vcap-batch");
+      work(*runner, batch);
+    });
+    ++idle_workers_;
+  } catch (...) {
+    if (workers_.empty()) throw;
+  }
 }
 
 // Wakes the gathering worker if it sleeps and has something to do.

@@ -37,12 +37,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     }
 
     --idle_workers_;
-    if (!queue_.empty() && idle_workers_ == 0) {
-      try {
-        start_worker();
-      } catch (...) {  // the existing workers then do all the work
-      }
-    }
+    if (!queue_.empty() && idle_workers_ == 0) start_worker();
     const std::shared_ptr<BatchObserver> observer = observer_;
     PredictArena& arena = *arena_;
     // unanswered_ still includes this batch's calls, so close() cannot return before the finished

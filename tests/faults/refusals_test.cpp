@@ -95,5 +95,26 @@ TEST(BatchExecutorWithoutMemory, AnswersTheRequestThatItDrops) {
   }
 }
 
+TEST(BatchExecutorWithoutThreads, LetsItsWorkersDoTheWork) {
+  Latch entered, release;
+  BatchExecutor<int, int> executor(
+      [&](std::span<const int> inputs) {
+        entered.open();
+        release.wait();
+        return std::vector<int>(inputs.begin(), inputs.end());
+      },
+      {.max_batch_size = 1, .workers = 2});
+  threads_left = 0;
+  EXPECT_THROW(executor.submit(0), std::system_error) << "there is no worker";
+  auto first = executor.submit(1);
+  entered.wait();
+  threads_left = 0;
+  auto second = executor.submit(2);
+  threads_left = -1;
+  release.open();
+  EXPECT_EQ(first.get(), 1);
+  EXPECT_EQ(second.get(), 2);
+}
+
 }  // namespace
 }  // namespace vcap::test
