@@ -100,6 +100,7 @@ StreamStats Stream::stats() const {
 
 void Stream::read_frames() {
   std::exception_ptr failure;
+  std::size_t posts = 0;
   try {
     for (bool reads = wait_for_room(); reads;) {
       const auto begin = trace_ ? std::chrono::steady_clock::now() : StreamAccount::time_point();
@@ -112,6 +113,7 @@ void Stream::read_frames() {
   } catch (...) {
     // Many sources can be interrupted only by making their read fail.
     const MutexLock lock(mutex_);
+    posts = intake_.waiting();  // post() may have failed for them
     if (!stopping_ && account_.fail(std::current_exception())) failure = std::current_exception();
   }
   if (failure) log_failure(failure);
@@ -123,12 +125,11 @@ void Stream::read_frames() {
     done = std::move(source_);
   }
   done.reset();
-  std::size_t posts = 0;
   bool over = false;
   {
     const MutexLock lock(mutex_);
     intake_.close();
-    if (intake_.is_exhausted()) posts = add_work(windows_.end());
+    if (intake_.is_exhausted()) posts += add_work(windows_.end());
     over = begins_finishing();
   }
   post(posts);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -52,7 +53,14 @@ Lane::~Lane() = default;
 
 void WorkPool::Core::start_worker() {
   const std::uint64_t worker = ++last_worker;
-  threads.emplace(worker, std::thread([core = shared_from_this(), worker] { core->run(worker); }));
+  // Its place first: a thread that runs without one could not be joined.
+  const auto place = threads.try_emplace(worker).first;
+  try {
+    place->second = std::thread([core = shared_from_this(), worker] { core->run(worker); });
+  } catch (...) {
+    threads.erase(place);
+    throw;
+  }
   ++idle;
 }
 
@@ -68,12 +76,14 @@ void WorkPool::Core::start_worker_where_needed() {
                                 " threads (" + error.what() + ")";
     const MutexUnlock released(mutex);  // the host's log hook may ask the pipeline
     log(LogLevel::warning, refusal);
+  } catch (const std::bad_alloc&) {  // the threads that run do the work
   }
 }
 
 void WorkPool::Core::add(std::shared_ptr<Lane> lane) {
   Lane& ref = *lane;
-  if (ref.waiting_++ == 0) ready.push_back(std::move(lane));
+  if (ref.waiting_ == 0) ready.push_back(std::move(lane));
+  ++ref.waiting_;
   ++waiting;
 }
 

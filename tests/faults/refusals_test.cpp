@@ -23,6 +23,7 @@
 #include "support/pipeline_helpers.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/batching/batch_executor.hpp"
+#include "workers/work_pool.hpp"
 
 namespace {
 
@@ -63,6 +64,57 @@ bool runs_into_failed_allocation(long nth, const std::function<void()>& call) {
   } catch (const BatchError&) {
   }
   return std::exchange(allocations_left, -1) < 0;
+}
+
+class FunctionLane final : public Lane {
+ public:
+  explicit FunctionLane(std::function<void()> work) : work_(std::move(work)) {}
+  void run_one() override { work_(); }
+
+ private:
+  const std::function<void()> work_;
+};
+
+TEST(WorkPoolWithoutMemory, RunsWhatIsPostedAgain) {
+  std::atomic<int> runs = 0;
+  Latch begun, go, done;
+  const auto counted = std::make_shared<FunctionLane>([&] { ++runs; });
+  const auto last = std::make_shared<FunctionLane>([&] { done.open(); });
+  WorkPool pool(1);
+  pool.post(std::make_shared<FunctionLane>([&] {
+    begun.open();
+    go.wait();
+  }));
+  begun.wait();
+  int posted = 0;
+  for (bool failed = false; !failed; ++posted) {
+    const auto fresh = std::make_shared<FunctionLane>([&] { ++runs; });
+    failed = runs_into_failed_allocation(0, [&] { pool.post(fresh); });
+    if (failed) pool.post(fresh);
+    ASSERT_LT(posted, 1000) << "the queue of lanes never grows";
+  }
+  pool.post(last);
+  go.open();
+  done.wait();
+  EXPECT_EQ(runs, posted);
+}
+
+TEST(WorkPoolWithoutMemory, DoesWithoutAnotherThread) {
+  bool failed = true;
+  for (long nth = 0; failed; ++nth) {
+    Latch begun, go, done;
+    const auto next = std::make_shared<FunctionLane>([&] { done.open(); });
+    WorkPool pool(2);
+    pool.post(std::make_shared<FunctionLane>([&] {
+      begun.open();
+      go.wait();
+    }));
+    begun.wait();
+    failed = runs_into_failed_allocation(nth, [&] { pool.post(next); });
+    EXPECT_EQ(pool.threads(), failed ? 1u : 2u) << nth;
+    go.open();
+    done.wait();
+  }
 }
 
 TEST(BatchExecutorWithoutMemory, AnswersTheRequestThatItDrops) {
@@ -114,6 +166,24 @@ TEST(BatchExecutorWithoutThreads, LetsItsWorkersDoTheWork) {
   release.open();
   EXPECT_EQ(first.get(), 1);
   EXPECT_EQ(second.get(), 2);
+}
+
+// Some of these failures come after the frame was accepted and before a worker knows that.
+TEST(PipelineWithoutMemory, EndsAStreamWhoseSourceThreadGetsNone) {
+  set_log_hook([](LogLevel, std::string_view) {});
+  Pipeline pipeline({make_detector("people", "person")}, {.workers = 1});
+  for (long nth = 0; nth < 3; ++nth)
+    for (std::int64_t at = 0; at < 64; ++at) {
+      const auto arm = [=](Frame& frame) {
+        if (frame.index == at) allocations_left = nth;
+      };
+      pipeline.open_stream({.id = "s",
+                            .source = std::make_unique<MemorySource>(
+                                MemorySource::Plan{.frames = -1, .before = arm}),
+                            .frames_in_flight = 1});
+      EXPECT_TRUE(pipeline.wait("s").failure);
+    }
+  set_log_hook({});
 }
 
 }  // namespace
