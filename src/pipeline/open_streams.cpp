@@ -208,21 +208,19 @@ std::shared_ptr<PipelineStream> Pipeline::Impl::prepare(
 }
 
 void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
-  {
-    const MutexLock lock(mutex);
-    if (settings.workers == 0) {
-      std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
-      for (const auto& [other, open] : streams)
-        in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
-      pool.raise_limit(automatic_workers(in_flight));
-    }
-    streams.emplace(stream->id(), stream);
+  const MutexLock lock(mutex);
+  if (settings.workers == 0) {
+    std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
+    for (const auto& [other, open] : streams)
+      in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
+    pool.raise_limit(automatic_workers(in_flight));
   }
+  const auto place = streams.emplace(stream->id(), stream).first;
+  // Under the lock: nobody may find a stream that does not start, and wait for its end.
   try {
     stream->start();
   } catch (...) {
-    const MutexLock lock(mutex);
-    streams.erase(stream->id());
+    streams.erase(place);
     throw;
   }
 }

@@ -186,5 +186,25 @@ TEST(PipelineWithoutMemory, EndsAStreamWhoseSourceThreadGetsNone) {
   set_log_hook({});
 }
 
+// Other threads must not find a stream that never starts, and wait for its end.
+TEST(PipelineWithoutThreads, ShowsNoStreamThatDoesNotStart) {
+  Pipeline pipeline({make_detector("people", "person")});
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<bool> ended = false;
+    std::thread other([&] {
+      while (!ended) {
+        try {
+          pipeline.close_stream("s");
+        } catch (const SourceError&) {  // it is not open
+        }
+      }
+    });
+    threads_left = 0;
+    EXPECT_THROW(pipeline.open_stream({.id = "s", .source = make_source(1)}), std::system_error);
+    ended = true;
+    other.join();
+  }
+}
+
 }  // namespace
 }  // namespace vcap::test
