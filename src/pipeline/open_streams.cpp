@@ -142,6 +142,7 @@ StreamRules Pipeline::Impl::rules_of(const StreamConfig& config,
 std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(
     StreamConfig config, std::shared_ptr<const RandomAccess> access, StreamRules rules,
     std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
+  if (rules.deadline.count() > 0) watchdog.start();
   const StreamServices services{pool, watchdog, flights, trace};
   if (asks_for_slices(config)) {
     auto plan = plan_slices(config, std::move(access), *compiled_plan, cores());

@@ -168,6 +168,24 @@ TEST(BatchExecutorWithoutThreads, LetsItsWorkersDoTheWork) {
   EXPECT_EQ(second.get(), 2);
 }
 
+TEST(PipelineWithoutThreads, RefusesAStreamWhoseDeadlineNobodyWouldWatch) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const auto open = [&] {
+    pipeline.open_stream({.id = "s",
+                          .source = make_source(1),
+                          .pull = true,
+                          .capsule_deadline = std::chrono::hours(1)});
+  };
+  threads_left = 0;
+  EXPECT_THROW(open(), std::system_error);
+  EXPECT_LT(threads_left, 0);
+  threads_left = 1;  // for the watchdog, but not for the source
+  EXPECT_THROW(open(), std::system_error);
+  EXPECT_LT(threads_left, 0);
+  open();
+  EXPECT_TRUE(pipeline.next("s"));
+}
+
 // Some of these failures come after the frame was accepted and before a worker knows that.
 TEST(PipelineWithoutMemory, EndsAStreamWhoseSourceThreadGetsNone) {
   set_log_hook([](LogLevel, std::string_view) {});
