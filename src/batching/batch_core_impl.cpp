@@ -209,10 +209,9 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(const BatchChunk& chunk, time_po
                                                 Finished& finished) {
   for (;;) {
     if (closing_) throw closed_error();
-    if (chunk.call->cancelled_)
-      return {std::make_exception_ptr(cancelled_error()), Count::cancelled};
+    if (chunk.call->cancelled_) return {answer_of(cancelled_error), Count::cancelled};
     if (chunk.deadline <= now)
-      return {std::make_exception_ptr(deadline_error(queue_.size(), running_)), Count::expired};
+      return {answer_of(deadline_error, queue_.size(), running_), Count::expired};
     if (room() > 0) return {};
     if (policy_.overflow == QueueOverflowPolicy::drop_oldest) {
       BatchChunk& oldest = *queue_.first_to_drop();
@@ -221,9 +220,8 @@ BatchCoreImpl::Refusal BatchCoreImpl::make_room(const BatchChunk& chunk, time_po
         throw queue_full_error(policy_.max_queue_size, 1);
       }
       const std::size_t item = queue_.remove_front(oldest);
-      fail(*oldest.call, item, item + 1,
-           std::make_exception_ptr(dropped_error(policy_.max_queue_size)), Count::dropped,
-           finished);
+      fail(*oldest.call, item, item + 1, answer_of(dropped_error, policy_.max_queue_size),
+           Count::dropped, finished);
       continue;
     }
     // The worker may be waiting for the items that this call has queued so far.
@@ -250,20 +248,24 @@ void BatchCoreImpl::watch_for(time_point deadline) {
   if (deadline < watch_until_) watch_wake_.notify_one();
 }
 
-// Starts one more worker if the policy allows it. Everything that its thread needs is made here, so
-// that a caller gets the error if this fails.
+// Starts one more worker if the policy allows it. Everything that its thread needs is made here. If
+// this fails, the other workers do all the work; if there are none, the caller gets the error.
 void BatchCoreImpl::start_worker() {
   if (workers_.size() == policy_.workers) return;
-  if (!arena_)
-    arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
-  workers_.reserve(workers_.size() + 1);
-  std::vector<BatchSlice> batch;
-  batch.reserve(kSliceRoom);
-  workers_.emplace_back([this, runner = make_runner_(), batch = std::move(batch)]() mutable {
-    prepare_thread("vcap-batch");
-    work(*runner, batch);
-  });
-  ++idle_workers_;
+  try {
+    if (!arena_)
+      arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
+    workers_.reserve(workers_.size() + 1);
+    std::vector<BatchSlice> batch;
+    batch.reserve(kSliceRoom);
+    workers_.emplace_back([this, runner = make_runner_(), batch = std::move(batch)]() mutable {
+      prepare_thread("vcap-batch");
+      work(*runner, batch);
+    });
+    ++idle_workers_;
+  } catch (...) {
+    if (workers_.empty()) throw;
+  }
 }
 
 // Wakes the gathering worker if it sleeps and has something to do.
@@ -284,7 +286,7 @@ void BatchCoreImpl::cancel(BatchCall& call) noexcept {
   Finished finished;
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call)
     if (chunk->queued())
-      fail_queued(*chunk, std::make_exception_ptr(cancelled_error()), Count::cancelled, finished);
+      fail_queued(*chunk, answer_of(cancelled_error), Count::cancelled, finished);
   queue_changed();
   answer_calls(finished);
 }
@@ -298,7 +300,7 @@ void BatchCoreImpl::close(bool cancel_queued) {
   Finished finished;
   if (cancel_queued)
     while (BatchChunk* chunk = queue_.first_to_drop())
-      fail_queued(*chunk, std::make_exception_ptr(closed_error()), Count::closed, finished);
+      fail_queued(*chunk, answer_of(closed_error), Count::closed, finished);
   queue_changed();
   answer_calls(finished);
   all_answered_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return unanswered_ == 0; });

@@ -100,7 +100,7 @@ class BatchCoreImpl {
   std::size_t take_batch(std::vector<BatchSlice>& batch, Finished& finished) VCAP_REQUIRES(mutex_);
   std::size_t batch_size(const BatchGroup& group) const noexcept VCAP_REQUIRES(mutex_);
   void watch() VCAP_EXCLUDES(mutex_);
-  void expire(time_point now, Finished& finished) VCAP_REQUIRES(mutex_);
+  void expire(time_point now, Finished& finished) noexcept VCAP_REQUIRES(mutex_);
 
   void join_threads() VCAP_REQUIRES(join_mutex_);
 

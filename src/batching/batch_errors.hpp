@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
+#include <type_traits>
+#include <utility>
 
 #include "vcap/base/error.hpp"
 
@@ -14,5 +17,16 @@ BatchError deadline_error(std::size_t waiting, std::size_t running);
 BatchError queue_full_error(std::size_t bound, std::size_t wanted);
 BatchError dropped_error(std::size_t bound);
 BatchError reentrant_error();
+
+/// One of these errors as the answer of a request; std::bad_alloc if there is no memory for it.
+template <class... Values>
+std::exception_ptr answer_of(BatchError (*error)(Values...),
+                             std::type_identity_t<Values>... values) noexcept {
+  try {
+    return std::make_exception_ptr(error(values...));
+  } catch (...) {
+    return std::current_exception();
+  }
+}
 
 }  // namespace vcap::detail

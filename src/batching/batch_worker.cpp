@@ -37,12 +37,7 @@ void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
     }
 
     --idle_workers_;
-    if (!queue_.empty() && idle_workers_ == 0) {
-      try {
-        start_worker();
-      } catch (...) {  // the existing workers then do all the work
-      }
-    }
+    if (!queue_.empty() && idle_workers_ == 0) start_worker();
     const std::shared_ptr<BatchObserver> observer = observer_;
     PredictArena& arena = *arena_;
     // unanswered_ still includes this batch's calls, so close() cannot return before the finished
@@ -174,10 +169,10 @@ void BatchCoreImpl::watch() {
   }
 }
 
-void BatchCoreImpl::expire(time_point now, Finished& finished) {
+void BatchCoreImpl::expire(time_point now, Finished& finished) noexcept {
   for (BatchChunk* next; (next = queue_.first_to_expire()) && next->deadline <= now;)
-    fail_queued(*next, std::make_exception_ptr(deadline_error(queue_.size() - 1, running_)),
-                Count::expired, finished);
+    fail_queued(*next, answer_of(deadline_error, queue_.size() - 1, running_), Count::expired,
+                finished);
 }
 
 }  // namespace vcap::detail

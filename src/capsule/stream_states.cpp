@@ -37,6 +37,13 @@ std::uint64_t seed_of(std::string_view stream_id) noexcept {
   return scrambled(hash);
 }
 
+nlohmann::json saved_state(OpenStream& stream) {
+  const std::unique_lock turn(stream.turn, std::try_to_lock);
+  if (!turn) return {};
+  stream.turn.assert_held();  // by `turn`
+  return stream.state ? stream.state->save() : nlohmann::json();
+}
+
 StreamStates::Turn::Turn(std::shared_ptr<OpenStream> stream)
     : stream_(std::move(stream)), lock_(stream_->turn) {}
 
@@ -138,11 +145,7 @@ nlohmann::json StreamStates::save(std::string_view stream_id) const {
     if (const auto found = streams_.find(stream_id); found != streams_.end())
       stream = found->second;
   }
-  if (!stream) return {};
-  const std::unique_lock turn(stream->turn, std::try_to_lock);
-  if (!turn) return {};
-  stream->turn.assert_held();  // by `turn`
-  return stream->state ? stream->state->save() : nlohmann::json();
+  return stream ? saved_state(*stream) : nlohmann::json();
 }
 
 void StreamStates::clear() {

@@ -34,6 +34,9 @@ struct OpenStream {
   std::optional<std::int64_t> made_at VCAP_GUARDED_BY(turn){};
 };
 
+/// What the state of an opening saves; null if there is no state, or another call has the turn.
+VCAP_EXPORT nlohmann::json saved_state(OpenStream& stream);
+
 /// The states of one stateful capsule's streams, by stream id.
 ///
 /// A frame takes a Turn, uses the state, and releases the Turn. Turns of one stream come one at a
@@ -71,7 +74,7 @@ class StreamStates {
   Turn take_turn(std::shared_ptr<OpenStream> stream, const Frame& frame) const;
   /// Forgets a stream; turns that were taken or waited for still use their state.
   void clean_up(std::string_view stream_id);
-  /// What the stream's state saves; null if there is no state, or another call has the turn.
+  /// saved_state() of the stream; null if it is not open.
   nlohmann::json save(std::string_view stream_id) const;
   void clear();
   std::size_t size() const;

@@ -173,6 +173,7 @@ Pipeline::Impl::Draft Pipeline::Impl::draft(const StreamConfig& config,
 
 /// Takes the source, the sinks and the draft.
 std::shared_ptr<PipelineStream> Pipeline::Impl::make_stream(StreamConfig& config, Draft& draft) {
+  if (draft.rules.deadline.count() > 0) watchdog.start();
   const StreamServices services{pool, watchdog, flights, trace};
   if (draft.slices)
     return std::make_shared<SlicedStream>(
@@ -229,21 +230,19 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
 }
 
 void Pipeline::Impl::enter(const std::shared_ptr<PipelineStream>& stream) {
-  {
-    const MutexLock lock(mutex);
-    if (settings.workers == 0) {
-      std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
-      for (const auto& [other, open] : streams)
-        in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
-      pool.raise_limit(automatic_workers(in_flight));
-    }
-    streams.emplace(stream->id(), stream);
+  const MutexLock lock(mutex);
+  if (settings.workers == 0) {
+    std::size_t in_flight = std::min(stream->rules().frames_in_flight, kMostWorkers);
+    for (const auto& [other, open] : streams)
+      in_flight += std::min(open->rules().frames_in_flight, kMostWorkers);
+    pool.raise_limit(automatic_workers(in_flight));
   }
+  const auto place = streams.emplace(stream->id(), stream).first;
+  // Under the lock: nobody may find a stream that does not start, and wait for its end.
   try {
     stream->start();
   } catch (...) {
-    const MutexLock lock(mutex);
-    streams.erase(stream->id());
+    streams.erase(place);
     throw;
   }
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/stream_states.hpp"
 
 namespace vcap {
 
@@ -50,8 +51,7 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   const bool continues =
       places_.front().continues &&
       std::all_of(std::next(passed.begin()), passed.end(), std::mem_fn(&Place::continues));
-  nlohmann::json saved =
-      continues ? saved_state_of(*passed.front().capsule, after) : nlohmann::json();
+  nlohmann::json saved = continues ? saved_state_of(passed.front(), after) : nlohmann::json();
   for (const Place& place : passed) {
     forget(place, after);
     // It serves again, now or later; its state comes from frames long past.
@@ -68,6 +68,13 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   return to.handle;
 }
 
+void StateKeeper::retire() noexcept {
+  Aftermath after;
+  const MutexLock lock(mutex_);
+  for (const Place& place : places_) forget(place, after);
+  apart_ = true;
+}
+
 void StateKeeper::close() noexcept {
   Aftermath after;
   const MutexLock lock(mutex_);
@@ -81,13 +88,12 @@ StateKeeper::Aftermath::~Aftermath() {
 
 /// Null if there is nothing. If a state cannot be saved, a new one is made, which every capsule
 /// supports.
-nlohmann::json StateKeeper::saved_state_of(const Capsule& capsule,
-                                           Aftermath& after) const noexcept {
+nlohmann::json StateKeeper::saved_state_of(const Place& place, Aftermath& after) const noexcept {
   try {
-    return capsule.save_state(info_.id);
+    return apart_ ? detail::saved_state(*place.handle) : place.capsule->save_state(info_.id);
   } catch (...) {
     after.messages.emplace_back(LogLevel::warning,
-                                "stream " + info_.id + ": capsule " + capsule.name() +
+                                "stream " + info_.id + ": capsule " + place.capsule->name() +
                                     " could not save its state, so the stream gets a new state: " +
                                     exception_text(std::current_exception()));
     return {};

@@ -39,6 +39,9 @@ class StateKeeper {
   /// another capsule served the frame before, its state goes over to this one, if `continues` says
   /// so, and is closed there.
   StreamHandle serve(std::uint64_t number) noexcept;
+  /// No frame will get a new number. From now on, the frames in flight find their states only by
+  /// their handles, so the stream may be opened again in the same capsules, by another keeper.
+  void retire() noexcept;
   /// Closes the stream in every capsule that still has it; no frame may follow.
   void close() noexcept;
 
@@ -56,15 +59,16 @@ class StateKeeper {
     std::vector<Place> passed{};
     std::vector<std::pair<LogLevel, std::string>> messages{};
   };
-  nlohmann::json saved_state_of(const Capsule& capsule, Aftermath& after) const noexcept;
-  StreamHandle open_in(Capsule& capsule, StreamInfo info) const;
+  nlohmann::json saved_state_of(const Place& place, Aftermath& after) const noexcept
+      VCAP_REQUIRES(mutex_);
+  StreamHandle open_in(Capsule& capsule, StreamInfo info) const VCAP_REQUIRES(mutex_);
   void reopen(Capsule& capsule, StreamInfo info, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
-  void forget(const Place& place, Aftermath& after) const noexcept;
+  void forget(const Place& place, Aftermath& after) const noexcept VCAP_REQUIRES(mutex_);
   bool is_open_in(const Capsule& capsule) const noexcept VCAP_REQUIRES(mutex_);
 
   const StreamInfo info_;
-  const bool apart_;
   Mutex mutex_;
+  bool apart_ VCAP_GUARDED_BY(mutex_);
   std::uint64_t next_ VCAP_GUARDED_BY(mutex_) = 0;
   std::vector<Place> places_
       VCAP_GUARDED_BY(mutex_);  ///< in the order of serving; the first one serves

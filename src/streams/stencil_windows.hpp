@@ -19,8 +19,8 @@ struct FrameJob;
 struct Route;
 struct StepWindow;
 
-/// For one version of a capsule with a stencil that takes nodes: the nodes of the frames around a
-/// frame. Used by StencilWindows.
+/// For one version of a capsule with a stencil that takes nodes, in one order of the plan: the
+/// nodes of the frames around a frame. Used by StencilWindows.
 struct Arrivals {
   bool begun = false;
   FrameHistory::Bounds bounds{};  ///< the frames that reach this step

@@ -8,7 +8,6 @@
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
-#include "workers/work_pool.hpp"
 
 namespace vcap {
 
@@ -90,7 +89,8 @@ void StepRun::set_watch(Watchdog::Watch watch) {
   if (job_) watch_ = std::move(watch);
 }
 
-StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit) {
+// Under the lock, so that no call has returned: its worker may then be busy with other work.
+StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit, WorkPool& pool) {
   const MutexLock lock(mutex_);
   if (!job_) return {};
   watch_.end();
@@ -98,7 +98,9 @@ StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit) {
       {context_.step().slot->name(), std::string(to_string(ErrorCode::deadline_exceeded)),
        "it took longer than " + number_text(std::chrono::duration<double>(limit).count()) +
            " s for this frame, which continued without it"});
-  return {std::move(job_), in_progress_};
+  context_.stop().health->hung += in_progress_.size();
+  for (const Call& call : in_progress_) pool.give_up(call.worker);
+  return {std::move(job_), std::move(in_progress_)};
 }
 
 }  // namespace vcap

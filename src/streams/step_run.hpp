@@ -15,6 +15,7 @@
 #include "base/thread_annotations.hpp"
 #include "streams/step_calls.hpp"
 #include "workers/watchdog.hpp"
+#include "workers/work_pool.hpp"
 
 namespace vcap {
 
@@ -60,8 +61,9 @@ class StepRun {
   /// Makes calls until none is left to begin. `helpers`: informed of each further round; null if
   /// the calls are not shared.
   Outcome run(Helpers* helpers);
-  /// Gives up the run, with an error in the frame's record.
-  GivenUp give_up(std::chrono::nanoseconds limit);
+  /// Gives up the run, with an error in the frame's record. From now on its calls in progress count
+  /// as hung, and the pool does without their workers.
+  GivenUp give_up(std::chrono::nanoseconds limit, WorkPool& pool);
   /// Sets the watch, which ends with the run.
   void set_watch(Watchdog::Watch watch);
 

@@ -101,6 +101,7 @@ StreamStats Stream::stats() const {
 
 void Stream::read_frames() {
   StreamFailure failure;
+  std::size_t posts = 0;
   try {
     for (bool reads = wait_for_room(); reads;) {
       const auto begin = trace_ ? std::chrono::steady_clock::now() : StreamAccount::time_point();
@@ -116,6 +117,7 @@ void Stream::read_frames() {
   bool is_first_failure = false;
   if (failure) {
     const MutexLock lock(mutex_);
+    posts = intake_.waiting();  // post() may have failed for them
     // Many sources can be interrupted only by making their read fail.
     is_first_failure = !stopping_ && account_.fail(failure);
   }
@@ -128,12 +130,11 @@ void Stream::read_frames() {
     done = std::move(source_);
   }
   done.reset();
-  std::size_t posts = 0;
   bool over = false;
   {
     const MutexLock lock(mutex_);
     intake_.close();
-    if (intake_.is_exhausted()) posts = add_work(windows_.end());
+    if (intake_.is_exhausted()) posts += add_work(windows_.end());
     over = begins_finishing();
   }
   post(posts);

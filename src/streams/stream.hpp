@@ -73,8 +73,9 @@ class Stream final : public Lane,
   struct Replacement {
     std::shared_ptr<Stream> stream{};
     std::shared_ptr<const Route> route{};
-    Route::Stop stop{};    ///< for the new capsule
-    bool is_open = false;  ///< whether its state was opened
+    Route::Stop stop{};                      ///< for the new capsule
+    bool is_open = false;                    ///< whether its state was opened
+    std::shared_ptr<CapsuleLane> retired{};  ///< the old capsule's lane, if no new frame passes it
     RouteChanges::Change change{};
   };
   /// Prepares the replacement of this stream's capsule named `capsule` by the one in

@@ -18,6 +18,13 @@ std::size_t step_of(const CompiledPlan& compiled_plan, const std::string& capsul
   return static_cast<std::size_t>(found - compiled_plan.begin());
 }
 
+/// Whether both have the same capsules in the same order, whatever their versions.
+bool have_one_order(const CompiledPlan& left, const CompiledPlan& right) {
+  return std::ranges::equal(left, right, [](const CompiledStep& a, const CompiledStep& b) {
+    return a.slot->name() == b.slot->name();
+  });
+}
+
 /// The new capsule's options, with the values that were set for the old one.
 OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std::string& stream) {
   const OptionValues defaults(old.declared());
@@ -127,18 +134,25 @@ std::optional<Stream::Replacement> Stream::prepare(
   if (old_place == old->compiled_plan->size()) return std::nullopt;
   const CapsuleSlot& before = *(*old->compiled_plan)[old_place].slot;
 
+  // A window waits for nodes of later frames. In another order, these frames may come to a stateful
+  // capsule first, and wait there for the frame of that window. So such windows end here.
+  const bool ends_windows = !have_one_order(*old->compiled_plan, *compiled_plan);
   Replacement replacement{.stream = shared_from_this()};
   auto route = std::make_shared<Route>();
   for (const CompiledStep& step : *compiled_plan) {
     const std::size_t place = step_of(*old->compiled_plan, step.slot->name());
     if (step.slot->name() != capsule) {
-      route->stops.push_back(old->stops[place]);
+      Route::Stop& stop = route->stops.emplace_back(old->stops[place]);
+      if (ends_windows) stop.arrivals = std::make_shared<Arrivals>();
       route->options.push_back(old->options[place]);
       continue;
     }
     // If only one of the two keeps a state, there is no state to continue from.
     Route::Stop stop = make_stop(step);
-    if (step.slot->stateful && before.stateful) stop.lane = old->stops[place].lane;
+    if (step.slot->stateful && before.stateful)
+      stop.lane = old->stops[place].lane;
+    else
+      replacement.retired = old->stops[place].lane;
     route->options.push_back(
         carried_over(old->options[place], step.slot->capsule->default_options(), id_));
     if (step.slot->stateful) {
@@ -157,6 +171,8 @@ std::optional<Stream::Replacement> Stream::prepare(
 }
 
 std::int64_t Stream::apply(Replacement& replacement) {
+  // The old capsule may come back while its last frames are in flight, as after a failed trial.
+  if (replacement.retired) replacement.retired->states.retire();
   {
     const MutexLock lock(mutex_);
     if (!finishing_) {

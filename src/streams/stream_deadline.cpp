@@ -31,11 +31,9 @@ void Stream::watch(const std::shared_ptr<StepRun>& run) {
 
 /// [watchdog's thread]
 void Stream::give_up(const std::shared_ptr<StepRun>& run) {
-  StepRun::GivenUp left = run->give_up(rules_.deadline);
+  StepRun::GivenUp left = run->give_up(rules_.deadline, services_.pool);
   if (!left.job) return;
   log(LogLevel::error, describe_work(*run, left.calls));
-  left.job->health().hung += left.calls.size();
-  for (const StepRun::Call& call : left.calls) services_.pool.replace(call.worker);
   if (left.job->is_at_gate()) left.job->lane().owed.add(Discontinuity::gap);
   leave_step(*left.job);
   {

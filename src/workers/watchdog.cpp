@@ -12,11 +12,15 @@ Watchdog::~Watchdog() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Watchdog::start() {
+  const MutexLock lock(mutex_);
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+}
+
 Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> overdue) {
   const time_point now = clock_->now();
   const time_point deadline = limit < time_point::max() - now ? now + limit : time_point::max();
   const MutexLock lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   const Watch::Key key{deadline, next_++};
   watches_.emplace(key, std::move(overdue));
   if (deadline < wakes_at_) changed_.notify_all();

@@ -15,9 +15,8 @@ namespace vcap {
 
 /// Calls back if something has not ended by its deadline.
 ///
-/// The thread starts with the first watch. A new watch wakes it only if its deadline is earlier
-/// than the one that the thread waits for. So watches that end in time cost no wake-up. Thread
-/// safety: thread-safe.
+/// A new watch wakes its thread only if its deadline is earlier than the one that the thread waits
+/// for. So watches that end in time cost no wake-up. Thread safety: thread-safe.
 class Watchdog {
  public:
   using time_point = Clock::time_point;
@@ -52,6 +51,9 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
+  /// Starts the thread; must come before the first watch. Idempotent. Throws std::system_error if
+  /// the system gives no thread.
+  void start() VCAP_EXCLUDES(mutex_);
   /// Calls `overdue` if the watch has not ended after `limit`. It must not throw. [watchdog's
   /// thread]
   Watch watch(Clock::duration limit, std::function<void()> overdue) VCAP_EXCLUDES(mutex_);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -52,7 +53,14 @@ Lane::~Lane() = default;
 
 void WorkPool::Core::start_worker() {
   const std::uint64_t worker = ++last_worker;
-  threads.emplace(worker, std::thread([core = shared_from_this(), worker] { core->run(worker); }));
+  // Its place first: a thread that runs without one could not be joined.
+  const auto place = threads.try_emplace(worker).first;
+  try {
+    place->second = std::thread([core = shared_from_this(), worker] { core->run(worker); });
+  } catch (...) {
+    threads.erase(place);
+    throw;
+  }
   ++idle;
 }
 
@@ -68,12 +76,14 @@ void WorkPool::Core::start_worker_where_needed() {
                                 " threads (" + error.what() + ")";
     const MutexUnlock released(mutex);  // the host's log hook may ask the pipeline
     log(LogLevel::warning, refusal);
+  } catch (const std::bad_alloc&) {  // the threads that run do the work
   }
 }
 
 void WorkPool::Core::add(std::shared_ptr<Lane> lane) {
   Lane& ref = *lane;
-  if (ref.waiting_++ == 0) ready.push_back(std::move(lane));
+  if (ref.waiting_ == 0) ready.push_back(std::move(lane));
+  ++ref.waiting_;
   ++waiting;
 }
 
@@ -125,7 +135,7 @@ void WorkPool::Core::run(std::uint64_t worker) {
     lane->run_one();
     lane.reset();
     lock.lock(kAdaptive);
-    if (!threads.contains(worker)) break;  // it was replaced
+    if (!threads.contains(worker)) break;  // it was given up
     ++idle;
   }
   // Lets others take what it has posted before its return.
@@ -188,13 +198,12 @@ std::size_t WorkPool::threads() const {
 
 std::uint64_t WorkPool::current() noexcept { return current_worker; }
 
-void WorkPool::replace(std::uint64_t worker) {
+void WorkPool::give_up(std::uint64_t worker) {
   const MutexLock lock(core_->mutex);
   const auto found = core_->threads.find(worker);
   if (found == core_->threads.end()) return;
   found->second.detach();
   core_->threads.erase(found);
-  core_->start_worker_where_needed();
 }
 
 }  // namespace vcap

@@ -24,12 +24,12 @@ class Lane {
 ///
 /// A thread is started if work is posted, all others are busy, and the limit allows it; so a pool
 /// that is hardly used stays small. Workers may block on a batch's future, so there may be more
-/// workers than cores. A worker that does not return can be replaced. Thread safety: thread-safe.
+/// workers than cores. A worker that does not return can be given up. Thread safety: thread-safe.
 class WorkPool {
  public:
   explicit WorkPool(std::size_t limit);
   /// Waits until the workers have ended the pieces that they have begun, except workers that were
-  /// replaced. Waiting pieces are not begun.
+  /// given up. Waiting pieces are not begun.
   ~WorkPool();
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
@@ -44,12 +44,12 @@ class WorkPool {
   std::size_t limit() const;
   std::size_t threads() const;
 
-  /// The number of the calling worker, for replace(); 0 on any other thread.
+  /// The number of the calling worker, for give_up(); 0 on any other thread.
   static std::uint64_t current() noexcept;
-  /// Gives up a worker that is stuck in a piece of work: another thread takes its place. The stuck
-  /// worker ends when it returns, which may be after the pool's end. No effect on a worker that has
-  /// ended.
-  void replace(std::uint64_t worker);
+  /// Gives up a worker that is stuck in a piece of work: with the next work that is posted, another
+  /// thread may take its place. The stuck worker ends when it returns, which may be after the
+  /// pool's end. No effect on a worker that has ended.
+  void give_up(std::uint64_t worker);
 
  private:
   /// Shared with the workers: stuck workers may outlive the pool.

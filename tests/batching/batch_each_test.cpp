@@ -6,6 +6,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "batching/expect_batch_error.hpp"
@@ -64,6 +65,30 @@ TEST(BatchPredictEach, FailsOnlyTheBadInputWhenFailuresAreIsolated) {
   EXPECT_THAT(fates(counted, {1, 2, 3, 4, 5, -6, 7, 8, 9}, {.isolate_failures = true}),
               testing::ElementsAre("2", "4", "6", "8", "10", "negative", "14", "16", "18"));
   EXPECT_EQ(predictions, 3) << "the batch, the bad input by itself, the inputs after it";
+}
+
+TEST(BatchPredictEach, KeepsAllOutputsIfItThrowsAfterTheLast) {
+  for (const bool isolates : {false, true}) {
+    int predictions = 0;
+    const auto late = [&](std::span<const int> inputs, Outputs& outputs) {
+      if (++predictions == 1) double_each(inputs, outputs);
+      throw std::domain_error("late");
+    };
+    EXPECT_THAT(fates(late, {1}, {.isolate_failures = isolates}), testing::ElementsAre("2"));
+    EXPECT_EQ(std::exchange(predictions, 0), 1);
+    EXPECT_THAT(fates(late, {1, 2}, {.isolate_failures = isolates}),
+                testing::ElementsAre("2", "4"));
+    EXPECT_EQ(predictions, 1);
+  }
+}
+
+TEST(BatchPredictEach, ContinuesBehindAnInputThatThrowsAfterItsOutput) {
+  const auto careless = [](std::span<const int> inputs, Outputs& outputs) {
+    double_each(inputs, outputs);
+    if (inputs.size() < 4) throw std::domain_error("late");
+  };
+  EXPECT_THAT(fates(careless, {1, -2, 3, 4}, {.isolate_failures = true}),
+              testing::ElementsAre("2", "negative", "6", "8"));
 }
 
 TEST(BatchPredictEach, FailsInputsWithoutOutputs) {

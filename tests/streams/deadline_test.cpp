@@ -2,6 +2,7 @@
 // Calls of capsules that do not return before their deadline.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <thread>
 
 #include "support/bounded_wait.hpp"
@@ -11,6 +12,7 @@
 #include "vcap/base/log.hpp"
 #include "vcap/capsule/base_backend.hpp"
 #include "vcap/sources/frame_feed.hpp"
+#include "workers/work_pool.hpp"
 
 namespace vcap::test {
 namespace {
@@ -349,6 +351,53 @@ TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
     } while (!record.errors.empty());
   }
   log_.await("has returned", 2);
+}
+
+// The host's log hook runs when a call is given up. The call may return meanwhile.
+TEST(DeadlineLog, MayTakeLongerThanTheCallThatItIsAbout) {
+  Hanging hanging;
+  Latch returned, passed;
+  std::map<std::int64_t, std::uint64_t> workers;  // by frame
+  const auto clock = std::make_shared<ManualClock>();
+  Pipeline pipeline({make_capsule(detector_info("stuck", "person"),
+                                  [&, process = hanging.process()](
+                                      const Frame& frame, DetectionNodes nodes,
+                                      const OptionValues& options, BaseStreamState& state) {
+                                    workers[frame.index] = WorkPool::current();
+                                    return process(frame, std::move(nodes), options, state);
+                                  }),
+                     make_capsule(all_info("next", "person"),
+                                  [&](const Frame& frame, DetectionNodes nodes, const OptionValues&,
+                                      BaseStreamState&) {
+                                    if (frame.index == 2) passed.open();
+                                    return nodes;
+                                  })},
+                    {.workers = 1, .clock = clock});
+  FrameFeed feed;
+  set_log_hook([&](LogLevel, std::string_view line) {
+    if (line.find("has returned") != std::string_view::npos) returned.open();
+    if (line.find("has taken longer") == std::string_view::npos) return;
+    hanging.release.open();
+    returned.wait();
+    feed.push(image());
+    passed.wait();
+  });
+  pipeline.open_stream({.id = "s",
+                        .source = feed.source(),
+                        .frames_in_flight = 2,
+                        .pull = true,
+                        .capsule_deadline = seconds(5)});
+  feed.push(image());
+  EXPECT_THAT(pipeline.next("s")->errors, IsEmpty());
+  feed.push(image());
+  hanging.entered.wait();
+  clock->await_sleeper(clock->now() + seconds(5));
+  clock->advance(seconds(5));
+  EXPECT_EQ(pipeline.next("s")->errors.size(), 1u);
+  EXPECT_THAT(pipeline.next("s")->errors, IsEmpty()) << "no call hangs any more";
+  set_log_hook({});
+  ASSERT_TRUE(workers.contains(2));
+  EXPECT_NE(workers.at(2), workers.at(1)) << "a worker that was given up must not take more work";
 }
 
 TEST_F(Deadline, IsRefusedBelowZero) {

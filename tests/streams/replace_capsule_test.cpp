@@ -393,6 +393,70 @@ TEST(ReplaceCapsule, GoesBackWhenTheNewCapsuleFailsInItsTrial) {
       lines, testing::Contains(HasSubstr("failed in its trial; all streams go back to version 1")));
 }
 
+TEST(ReplaceCapsule, GoesBackWhileAFrameOfTheOldVersionIsInFlight) {
+  Latch failed;
+  bool went_back = false;
+  set_log_hook([&](LogLevel, std::string_view line) {
+    if (line.find("failed in its trial") == std::string_view::npos) return;
+    went_back = line.find("all streams go back to version 1") != std::string_view::npos;
+    failed.open();
+  });
+  const auto old = counter(1);
+  Pipeline pipeline({old});
+  Hand gate(pipeline, "gate");
+  gate.push();  // not pulled, so it stays in flight with its state
+  while (pipeline.stats().streams[0].read < 1) std::this_thread::yield();
+  CapsuleInfo info = detector_info("counter", "count");  // without a state
+  info.version = 2;
+  pipeline.replace_capsule(make_capsule(info,
+                                        [](const Frame&, DetectionNodes, const OptionValues&,
+                                           BaseStreamState&) -> DetectionNodes {
+                                          throw std::runtime_error("does not work");
+                                        }),
+                           {.trial_frames = 100});
+  gate.push();
+  failed.wait();
+  set_log_hook({});
+  EXPECT_TRUE(went_back);
+  EXPECT_EQ(count_in(gate.pull()), 1);
+  EXPECT_EQ(gate.pull().errors.size(), 1u);
+  EXPECT_EQ(count_in(gate.play()), 1) << "the state must be reset";
+  EXPECT_EQ(count_in(gate.play()), 2) << "it must survive the end of the old frame";
+  EXPECT_EQ(old->stream_count(), 1u);
+  pipeline.replace_capsule(counter(3));
+  EXPECT_EQ(count_in(gate.play()), 3);
+  gate.end();
+  EXPECT_EQ(old->stream_count(), 0u);
+}
+
+// Frames of both versions of a stateful capsule are in flight when a version without a state takes
+// over.
+TEST(ReplaceCapsule, MovesTheStateAlsoIfItIsReplacedMeanwhile) {
+  Latch entered, release;
+  CapsuleInfo info = counter(1)->info();
+  const auto old = make_capsule(
+      info, [&](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
+        entered.open();
+        release.wait();
+        dynamic_cast<SavingState&>(state).frames = 7;
+        return DetectionNodes::all();
+      });
+  Pipeline pipeline({old});
+  Hand gate(pipeline, "gate");
+  gate.push();
+  entered.wait();
+  pipeline.replace_capsule(counter(2));
+  gate.push();
+  while (pipeline.stats().streams[0].read < 2) std::this_thread::yield();
+  info = detector_info("counter", "count");
+  info.version = 3;
+  pipeline.replace_capsule(make_capsule(info, give_back));
+  release.open();
+  gate.pull();
+  EXPECT_EQ(count_in(gate.pull()), 8);
+  gate.end();
+}
+
 TEST(ReplaceCapsule, ReleasesTheOldCapsuleWhenTheTrialIsPassed) {
   auto old = detector(1);
   const std::weak_ptr<Capsule> watched = old;

@@ -10,6 +10,7 @@
 
 #include "support/operation_helpers.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/sources/frame_feed.hpp"
 
 namespace vcap::test {
 namespace {
@@ -245,6 +246,42 @@ TEST(Stencil, EndsWhenAVersionWithoutAStencilTakesOver) {
       EXPECT_EQ(note_of(*record, "x"), std::to_string(index++));
     EXPECT_EQ(index, 40);
   }
+}
+
+// A window waits for the nodes of later frames. If these reach a stateful capsule first, they wait
+// there for the frame of that window.
+TEST(Stencil, EndsItsWindowsWhereAReplacementChangesTheOrderOfThePlan) {
+  CapsuleInfo info = all_info("windows", "x");
+  info.output_type.extra_data = {"window"};
+  info.stencil = {{0, 1}, StencilEdge::null};
+  auto windows = make_window_capsule(
+      info, [](std::span<const Frame> frames, std::span<DetectionNodes> nodes, const auto&, auto&) {
+        DetectionNodes result = DetectionNodes::all();
+        for (DetectionNode& node : std::move(nodes[0]).take()) {
+          node.extra_data["window"] = shown(frames);
+          result.add(std::move(node));
+        }
+        return result;
+      });
+  const auto stateful = [](int version, std::vector<std::string> needs) {
+    CapsuleInfo own = all_info("stateful", "x");
+    own.version = version;
+    own.input_type.extra_data = own.output_type.extra_data = std::move(needs);
+    own.stream_state = make_stream_state<CountingState>();
+    return make_capsule(own, give_back);
+  };
+  Pipeline pipeline({make_numberer("x"), stateful(1, {"window"}), windows});
+  FrameFeed feed;
+  pipeline.open_stream({.id = "s", .source = feed.source(), .pull = true});
+  feed.push(cv::Mat(8, 8, CV_8UC3, cv::Scalar::all(0)));
+  while (pipeline.stats().streams[0].read < 1) std::this_thread::yield();
+  pipeline.replace_capsule(stateful(2, {}));
+  for (int i = 0; i < 2; ++i) feed.push(cv::Mat(8, 8, CV_8UC3, cv::Scalar::all(0)));
+  feed.end();
+  std::vector<std::string> shown_windows;
+  while (const auto record = pipeline.next("s"))
+    shown_windows.push_back(record->objects.at(0).extra_data.at("window").get<std::string>());
+  EXPECT_THAT(shown_windows, ElementsAre("0 -", "1 2", "2 -"));
 }
 
 /// What a window of that stream must show, computed step by step.

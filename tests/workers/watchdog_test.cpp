@@ -16,6 +16,7 @@ TEST(Watchdog, CallsWhenADeadlineHasPassed) {
   Latch late;
   bool ended_called = false;
   Watchdog dog(clock);
+  dog.start();
   {
     const Watchdog::Watch ended = dog.watch(seconds(1), [&] { ended_called = true; });
     clock->await_sleeper(clock->now() + seconds(1));
@@ -33,6 +34,7 @@ TEST(Watchdog, FollowsTheEarliestDeadlineInAnyOrder) {
   Latch first;
   std::atomic<bool> second = false;
   Watchdog dog(clock);
+  dog.start();
   const Watchdog::Watch far = dog.watch(seconds(60), [&] { second = true; });
   const Watchdog::Watch near = dog.watch(seconds(1), [&] { first.open(); });
   clock->await_sleeper(clock->now() + seconds(1));
@@ -44,6 +46,7 @@ TEST(Watchdog, FollowsTheEarliestDeadlineInAnyOrder) {
 TEST(Watchdog, DoesNotWakeForWatchesThatEndInTime) {
   const auto clock = std::make_shared<ManualClock>();
   Watchdog dog(clock);
+  dog.start();
   const Watchdog::Watch first = dog.watch(seconds(1), [] {});
   clock->await_sleeper(clock->now() + seconds(1));
   const std::size_t sleeps = clock->sleeps();
@@ -54,6 +57,7 @@ TEST(Watchdog, DoesNotWakeForWatchesThatEndInTime) {
 TEST(Watchdog, AcceptsTheLongestLimit) {
   const auto clock = std::make_shared<ManualClock>();
   Watchdog dog(clock);
+  dog.start();
   std::atomic<bool> called = false;
   const Watchdog::Watch watch = dog.watch(Clock::duration::max(), [&] { called = true; });
   clock->advance(std::chrono::hours(1000));

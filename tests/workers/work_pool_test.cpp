@@ -99,7 +99,7 @@ TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
   EXPECT_EQ(pool.threads(), 2u);
 }
 
-TEST(WorkPool, GivesLanesThatAReplacedWorkerPostsToOthers) {
+TEST(WorkPool, GivesLanesThatAWorkerPostsAfterItWasGivenUpToOthers) {
   for (const bool other_sleeps : {false, true}) {
     Latch begun, go, ended;
     std::uint64_t worker = 0;
@@ -117,7 +117,7 @@ TEST(WorkPool, GivesLanesThatAReplacedWorkerPostsToOthers) {
       pool.post(lane([&] { run.open(); }));
       run.wait();
     }
-    pool.replace(worker);
+    pool.give_up(worker);
     go.open();
     ended.wait();
   }

@@ -98,7 +98,8 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
       for (std::size_t failed_end = 0;;) {
         const Attempt attempt = predict(inputs, begin, end);
         begin += attempt.outputs;
-        if (!attempt.failure) {
+        // A failure after the last output fails no input.
+        if (!attempt.failure || begin == end) {
           if (end >= failed_end) break;  // no remaining input was in a failed prediction
           end = begin + std::max<std::size_t>(1, (failed_end - begin) / 2);
         } else if (end - begin == 1) {

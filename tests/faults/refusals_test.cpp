@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that the system refuses, and memory that one thread does not get while others work.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/pipeline_helpers.hpp"
+#include "vcap/base/log.hpp"
+#include "vcap/batching/batch_executor.hpp"
+#include "workers/work_pool.hpp"
+
+namespace {
+
+thread_local long allocations_left = -1;  ///< before one fails; below 0: none fails
+std::atomic<long> threads_left{-1};       ///< the same for threads
+
+}  // namespace
+
+// They replace those of the C++ and the C library for the whole program.
+void* operator new(std::size_t size) {
+  if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+extern "C" __attribute__((visibility("default"))) int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) {
+  if (threads_left >= 0 && threads_left-- == 0) {
+    for (int i = 0; i < 100; ++i) ::sched_yield();  // others see what the caller has done so far
+    return EAGAIN;
+  }
+  static const auto real =
+      reinterpret_cast<decltype(&::pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+  return real(thread, attributes, run, argument);
+}
+
+namespace vcap::test {
+namespace {
+
+/// Calls it with the allocation `nth` of this thread failing, from 0. False if it made fewer.
+bool runs_into_failed_allocation(long nth, const std::function<void()>& call) {
+  allocations_left = nth;
+  try {
+    call();
+  } catch (const std::bad_alloc&) {
+  } catch (const BatchError&) {
+  }
+  return std::exchange(allocations_left, -1) < 0;
+}
+
+class FunctionLane final : public Lane {
+ public:
+  explicit FunctionLane(std::function<void()> work) : work_(std::move(work)) {}
+  void run_one() override { work_(); }
+
+ private:
+  const std::function<void()> work_;
+};
+
+TEST(WorkPoolWithoutMemory, RunsWhatIsPostedAgain) {
+  std::atomic<int> runs = 0;
+  Latch begun, go, done;
+  const auto counted = std::make_shared<FunctionLane>([&] { ++runs; });
+  const auto last = std::make_shared<FunctionLane>([&] { done.open(); });
+  WorkPool pool(1);
+  pool.post(std::make_shared<FunctionLane>([&] {
+    begun.open();
+    go.wait();
+  }));
+  begun.wait();
+  int posted = 0;
+  for (bool failed = false; !failed; ++posted) {
+    const auto fresh = std::make_shared<FunctionLane>([&] { ++runs; });
+    failed = runs_into_failed_allocation(0, [&] { pool.post(fresh); });
+    if (failed) pool.post(fresh);
+    ASSERT_LT(posted, 1000) << "the queue of lanes never grows";
+  }
+  pool.post(last);
+  go.open();
+  done.wait();
+  EXPECT_EQ(runs, posted);
+}
+
+TEST(WorkPoolWithoutMemory, DoesWithoutAnotherThread) {
+  bool failed = true;
+  for (long nth = 0; failed; ++nth) {
+    Latch begun, go, done;
+    const auto next = std::make_shared<FunctionLane>([&] { done.open(); });
+    WorkPool pool(2);
+    pool.post(std::make_shared<FunctionLane>([&] {
+      begun.open();
+      go.wait();
+    }));
+    begun.wait();
+    failed = runs_into_failed_allocation(nth, [&] { pool.post(next); });
+    EXPECT_EQ(pool.threads(), failed ? 1u : 2u) << nth;
+    go.open();
+    done.wait();
+  }
+}
+
+TEST(BatchExecutorWithoutMemory, AnswersTheRequestThatItDrops) {
+  bool failed = true;
+  for (long nth = 0; failed; ++nth) {
+    Latch entered, release;
+    BatchExecutor<int, int> executor(
+        [&](std::span<const int> inputs) {
+          entered.open();
+          release.wait();
+          return std::vector<int>(inputs.begin(), inputs.end());
+        },
+        {.max_batch_size = 1, .max_queue_size = 1, .overflow = QueueOverflowPolicy::drop_oldest});
+    auto running = executor.submit(1);
+    entered.wait();
+    auto oldest = executor.submit(2);
+    std::optional<std::future<int>> newest;
+    failed = runs_into_failed_allocation(nth, [&] { newest = executor.submit(3); });
+    release.open();
+    EXPECT_EQ(running.get(), 1);
+    if (newest) {
+      EXPECT_EQ(newest->get(), 3);
+      EXPECT_ANY_THROW(oldest.get());
+    } else {
+      try {
+        EXPECT_EQ(oldest.get(), 2);
+      } catch (const BatchError&) {  // dropped, before the sender got its error
+      }
+    }
+  }
+}
+
+TEST(BatchExecutorWithoutThreads, LetsItsWorkersDoTheWork) {
+  Latch entered, release;
+  BatchExecutor<int, int> executor(
+      [&](std::span<const int> inputs) {
+        entered.open();
+        release.wait();
+        return std::vector<int>(inputs.begin(), inputs.end());
+      },
+      {.max_batch_size = 1, .workers = 2});
+  threads_left = 0;
+  EXPECT_THROW(executor.submit(0), std::system_error) << "there is no worker";
+  auto first = executor.submit(1);
+  entered.wait();
+  threads_left = 0;
+  auto second = executor.submit(2);
+  threads_left = -1;
+  release.open();
+  EXPECT_EQ(first.get(), 1);
+  EXPECT_EQ(second.get(), 2);
+}
+
+TEST(PipelineWithoutThreads, RefusesAStreamWhoseDeadlineNobodyWouldWatch) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const auto open = [&] {
+    pipeline.open_stream({.id = "s",
+                          .source = make_source(1),
+                          .pull = true,
+                          .capsule_deadline = std::chrono::hours(1)});
+  };
+  threads_left = 0;
+  EXPECT_THROW(open(), std::system_error);
+  EXPECT_LT(threads_left, 0);
+  threads_left = 1;  // for the watchdog, but not for the source
+  EXPECT_THROW(open(), std::system_error);
+  EXPECT_LT(threads_left, 0);
+  open();
+  EXPECT_TRUE(pipeline.next("s"));
+}
+
+// Some of these failures come after the frame was accepted and before a worker knows that.
+TEST(PipelineWithoutMemory, EndsAStreamWhoseSourceThreadGetsNone) {
+  set_log_hook([](LogLevel, std::string_view) {});
+  Pipeline pipeline({make_detector("people", "person")}, {.workers = 1});
+  for (long nth = 0; nth < 3; ++nth)
+    for (std::int64_t at = 0; at < 64; ++at) {
+      const auto arm = [=](Frame& frame) {
+        if (frame.index == at) allocations_left = nth;
+      };
+      pipeline.open_stream({.id = "s",
+                            .source = std::make_unique<MemorySource>(
+                                MemorySource::Plan{.frames = -1, .before = arm}),
+                            .frames_in_flight = 1});
+      EXPECT_TRUE(pipeline.wait("s").failure);
+    }
+  set_log_hook({});
+}
+
+// Other threads must not find a stream that never starts, and wait for its end.
+TEST(PipelineWithoutThreads, ShowsNoStreamThatDoesNotStart) {
+  Pipeline pipeline({make_detector("people", "person")});
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<bool> ended = false;
+    std::thread other([&] {
+      while (!ended) {
+        try {
+          pipeline.close_stream("s");
+        } catch (const SourceError&) {  // it is not open
+        }
+      }
+    });
+    threads_left = 0;
+    EXPECT_THROW(pipeline.open_stream({.id = "s", .source = make_source(1)}), std::system_error);
+    ended = true;
+    other.join();
+  }
+}
+
+}  // namespace
+}  // namespace vcap::test
