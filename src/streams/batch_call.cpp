@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "records/node_tree.hpp"
+#include "streams/step_calls.hpp"
 
 namespace vcap {
 
@@ -39,14 +40,16 @@ bool call_together(std::span<const std::unique_ptr<FrameJob>> jobs, const std::s
       return false;
     }
     slot.meter.add(begin, std::chrono::steady_clock::now(), false);
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      std::vector<DetectionNode>& objects = jobs[i]->record.objects;
-      std::vector<DetectionNode> returned = std::move((*results)[i]).take();
-      if (step.takes_nodes())
-        std::move(taken[i]).put_back(std::move(returned));
-      else
-        std::move(returned.begin(), returned.end(), std::back_inserter(objects));
-    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) try {
+        std::vector<DetectionNode>& objects = jobs[i]->record.objects;
+        std::vector<DetectionNode> returned = std::move((*results)[i]).take();
+        if (step.takes_nodes())
+          std::move(taken[i]).put_back(std::move(returned));
+        else
+          std::move(returned.begin(), returned.end(), std::back_inserter(objects));
+      } catch (...) {  // no memory; only this frame fails, since others have their results
+        jobs[i]->record.errors.push_back(current_capsule_error(slot.name()));
+      }
     return true;
   } catch (...) {
     // Each frame is then called by itself, which shows the frame at fault and its error.

@@ -81,7 +81,6 @@ class Intake {
   /// No frame will be read.
   void close();
 
-  bool is_closed() const noexcept { return closed_; }
   /// No frame waits and none will be read.
   bool is_exhausted() const noexcept { return closed_ && waiting_.empty(); }
   bool is_empty() const noexcept { return waiting_.empty(); }

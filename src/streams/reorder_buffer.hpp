@@ -26,7 +26,6 @@ class ReorderBuffer {
   /// end_delivery() must follow.
   std::unique_ptr<FrameJob> begin_delivery();
   void end_delivery() noexcept { delivering_ = false; }
-  bool is_delivering() const noexcept { return delivering_; }
   /// The ticket of the next frame to deliver.
   std::uint64_t next() const noexcept { return next_; }
 

@@ -219,8 +219,7 @@ void Stream::log_failure(const StreamFailure& failure) const {
 /// True once nothing is in flight and the source has ended: the caller must then
 /// call finish() without the lock.
 bool Stream::begins_finishing() {
-  if (!intake_.is_exhausted() || intake_.begun() > 0 || records_.is_delivering() || finishing_)
-    return false;
+  if (!intake_.is_exhausted() || intake_.begun() > 0 || finishing_) return false;
   return finishing_ = true;
 }
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/pipeline_helpers.hpp"
+#include "support/operation_helpers.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/batching/batch_executor.hpp"
 #include "workers/work_pool.hpp"
@@ -202,6 +202,42 @@ TEST(PipelineWithoutMemory, EndsAStreamWhoseSourceThreadGetsNone) {
       EXPECT_TRUE(pipeline.wait("s").failure);
     }
   set_log_hook({});
+}
+
+TEST(PipelineWithoutMemory, GivesEachFrameOfABatchItsResultOnce) {
+  for (long nth = 0; nth < 2; ++nth) {
+    Latch all_read;
+    const Pipeline* running = nullptr;
+    const auto found = [] {
+      DetectionNodes nodes = DetectionNodes::all();
+      nodes.add(node_at("x", 0, 0));
+      return nodes;
+    };
+    CapsuleInfo info = detector_info("d", "x");
+    info.batch = BatchSizes{.maximum = 4};
+    auto capsule = make_batch_capsule(
+        info,
+        [&](std::span<const Frame> frames, std::span<DetectionNodes>) {
+          std::vector<DetectionNodes> results;
+          for (std::size_t i = 0; i < frames.size(); ++i) results.push_back(found());
+          allocations_left = nth;
+          return std::optional(std::move(results));
+        },
+        [&](const Frame& frame, auto, const auto&, auto&) {
+          if (frame.index == 0) {  // the others gather meanwhile
+            all_read.wait();
+            while (running->stats().streams.front().waiting > 0) std::this_thread::yield();
+          }
+          return found();
+        });
+    Pipeline pipeline({std::move(capsule)}, {.workers = 2});
+    running = &pipeline;
+    auto source = std::make_unique<MemorySource>(
+        MemorySource::Plan{.frames = 5, .after_last = [&] { all_read.open(); }});
+    for (const FrameRecord& record :
+         run(pipeline, {.source = std::move(source), .frames_in_flight = 6}))
+      EXPECT_EQ(record.objects.size() + record.errors.size(), 1u) << record.frame.index;
+  }
 }
 
 // Other threads must not find a stream that never starts, and wait for its end.

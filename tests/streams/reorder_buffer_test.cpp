@@ -15,7 +15,6 @@ TEST(ReorderBuffer, IsEmptyAtFirst) {
   ReorderBuffer buffer;
   EXPECT_FALSE(buffer.has_next());
   EXPECT_FALSE(buffer.begin_delivery());
-  EXPECT_FALSE(buffer.is_delivering());
   EXPECT_EQ(buffer.next(), 0u);
 }
 
