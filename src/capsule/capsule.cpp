@@ -90,7 +90,7 @@ struct Capsule::Impl {
   const OptionValues& options_for_call(const OptionValues& given) const;
   void refuse_if_closed() const;
   void check_callable() const VCAP_REQUIRES_SHARED(in_use);
-  std::optional<detail::StreamStates::Turn> take_turn(const Frame& frame, StreamRef stream);
+  detail::StreamStates::Turn take_turn(const Frame& frame, StreamRef stream);
   template <class Call>
   auto run(const Frame& frame, const OptionValues& options, StreamRef stream, Call call);
   DetectionNodes process_window(const Frame& frame, std::span<const Frame> window,
@@ -118,10 +118,8 @@ struct Capsule::Impl {
   SharedMutex in_use;
 };
 
-std::optional<detail::StreamStates::Turn> Capsule::Impl::take_turn(const Frame& frame,
-                                                                   StreamRef stream) {
-  if (!stream.opening())
-    return states ? std::optional(states->take_turn(stream.id(), frame)) : std::nullopt;
+detail::StreamStates::Turn Capsule::Impl::take_turn(const Frame& frame, StreamRef stream) {
+  if (!stream.opening()) return states->take_turn(stream.id(), frame);
   if (!states || !*stream.opening())
     throw InvalidArgument(
         ErrorCode::invalid_argument,
@@ -144,7 +142,8 @@ auto Capsule::Impl::run(const Frame& frame, const OptionValues& options, StreamR
                               std::to_string(frame.index) +
                               ", which is null; leave it out, as pipelines do");
   const OptionValues& values = options_for_call(options);
-  std::optional<detail::StreamStates::Turn> turn = take_turn(frame, stream);
+  std::optional<detail::StreamStates::Turn> turn;
+  if (states || stream.opening()) turn.emplace(take_turn(frame, stream));
   BaseStreamState& state = turn ? turn->state() : no_state;
   const BatchStreamScope scope(stream.opening() ? std::string_view((*stream.opening())->info.id)
                                                 : stream.id());

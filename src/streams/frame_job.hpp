@@ -57,6 +57,10 @@ struct FrameJob {
     return compiled_step().sees_nodes_of_others() && !record.frame.is_null && arrived_at != step;
   }
   bool lacks_window() const { return stencil() && is_for_capsule() && !window; }
+  /// Whether the frame may wait for others, so that the capsule gets them in one call.
+  bool may_gather() const {
+    return route->stops[step].gathers && !alone && compiled_step().slot->has_process_frames;
+  }
   bool is_at_gate() const { return compiled_step().slot->stateful; }
   bool has_passed_all() const noexcept { return step == route->compiled_plan->size(); }
 };

@@ -25,7 +25,8 @@ Intake::Outcome Intake::accept(ReadFrame read, Dropped& dropped) {
   reserved_ = false;
   const bool is_kept = frames_read_++ % rules_.keep_every == 0;
   const Frame& frame = read.frame;
-  if (failed_ || !is_kept || !make_room(dropped)) {
+  const bool waits = rules_.overflow == OverflowPolicy::wait;
+  if (failed_ || !is_kept || !(waits || make_room(dropped))) {
     drop(frame.index, frame.discontinuity,
          failed_    ? kDropStreamFailed
          : !is_kept ? kDropSkipped
@@ -39,11 +40,10 @@ Intake::Outcome Intake::accept(ReadFrame read, Dropped& dropped) {
   return Outcome::kept;
 }
 
-/// Makes room for the frame that was read, if the policy drops frames. False if that frame is the
-/// one to drop. A frame that has begun cannot be dropped; so with `drop_oldest` one frame, the
+/// Makes room for the frame that was read, by a policy that drops frames. False if that frame is
+/// the one to drop. A frame that has begun cannot be dropped; so with `drop_oldest` one frame, the
 /// newest, may wait beyond the bound.
 bool Intake::make_room(Dropped& dropped) {
-  if (rules_.overflow == OverflowPolicy::wait) return true;
   if (rules_.overflow == OverflowPolicy::drop_newest) return has_room() && slots_.take(in_flight());
   while (!waiting_.empty() && !has_room()) drop_oldest(dropped);
   if (slots_.take(in_flight())) return true;

@@ -47,6 +47,8 @@ struct Route {
     std::shared_ptr<CapsuleHealth> health;
     std::shared_ptr<Arrivals> arrivals;
     std::uint64_t state_number = 0;  ///< for a stateful capsule: StateKeeper::open()
+    /// Whether frames may wait for each other, so that the capsule gets them in one call.
+    bool gathers = false;
     /// The slice's rows that the capsule is called for; null: all frames.
     const Rows* called = nullptr;
   };

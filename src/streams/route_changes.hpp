@@ -31,6 +31,8 @@ class RouteChanges {
   std::shared_ptr<const Route> set(std::shared_ptr<const Route> route);
   /// The record of the first frame from `index` on will list the change.
   void add(std::int64_t index, Change change);
+  /// Whether some record must list a change.
+  bool has_unlisted() const noexcept { return !unlisted_.empty(); }
   /// Adds to the record the changes that have taken effect by its frame and are not listed yet.
   void list(FrameRecord& record);
   /// The lanes of the route, and of earlier routes while frames still use them.

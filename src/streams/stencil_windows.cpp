@@ -33,7 +33,6 @@ void StencilWindows::extend(const CompiledPlan& plan) {
 }
 
 StencilWindows::ReadyJobs StencilWindows::begin(const FrameJob& job, std::uint64_t oldest) {
-  if (!look_back_) return {};
   const bool begins_run = last_run_ && *last_run_ != job.route->run;
   history_.begin(job.ticket, job.record.frame, begins_run || !job.discontinuities.empty());
   oldest -= std::min(oldest, *look_back_);

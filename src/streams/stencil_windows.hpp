@@ -44,6 +44,9 @@ class StencilWindows {
 
   /// Extends the reach to the windows of that plan.
   void extend(const CompiledPlan& plan);
+  /// Whether a capsule of the plans has a stencil. Without one, no other event needs to be
+  /// reported.
+  bool has_windows() const noexcept { return look_back_.has_value(); }
   /// The most frames that wait for later frames.
   std::size_t look_ahead() const noexcept { return look_ahead_; }
 

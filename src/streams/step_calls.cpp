@@ -194,7 +194,7 @@ bool StepCalls::next_round(FrameRecord& record) {
 
 void StepCalls::finish(FrameRecord& record) {
   const bool failed = !errors_.empty();
-  store_errors(record);
+  if (failed) store_errors(record);
   try {
     if (std::holds_alternative<std::monostate>(nodes_))
       std::move(returned_.begin(), returned_.end(), std::back_inserter(record.objects));
@@ -205,19 +205,18 @@ void StepCalls::finish(FrameRecord& record) {
   }
 }
 
-void run_alone(StepCalls& calls, const StepContext& context, FrameRecord& record) {
-  const std::size_t call = *calls.begin_call();
+void StepCalls::run_only_call(const StepContext& context, FrameRecord& record) {
   StepContext::Result result;
-  std::optional<DetectionNodes> nodes;
+  std::optional<DetectionNodes> copy;
   try {
-    nodes = calls.nodes(call);
+    copy = nodes(0);
   } catch (...) {
-    result = current_capsule_error(context.step().slot->name());
+    result = current_capsule_error(capsule_);
   }
-  if (nodes) result = context.call(*std::move(nodes));
-  calls.end_call(call, std::move(result));
-  calls.next_round(record);
-  calls.finish(record);
+  if (copy) result = context.call(*std::move(copy));
+  end_call(0, std::move(result));
+  if (auto* single = std::get_if<SingleNodes>(&nodes_)) single->finish(0);
+  finish(record);
 }
 
 }  // namespace vcap

@@ -67,6 +67,8 @@ class StepCalls {
   bool next_round(FrameRecord& record);
   /// Stores the results that are left.
   void finish(FrameRecord& record);
+  /// Makes the only call (is_one_call) and stores its result, in place of all of the above.
+  void run_only_call(const StepContext& context, FrameRecord& record);
 
  private:
   using Nodes = std::variant<std::monostate, TakenNodes, SingleNodes>;
@@ -85,9 +87,6 @@ class StepCalls {
   std::vector<DetectionNode> returned_{};
   std::vector<std::pair<std::size_t, CapsuleError>> errors_{};  ///< of this round, by call
 };
-
-/// Makes the only call (StepCalls::is_one_call) and stores its result in the record.
-void run_alone(StepCalls& calls, const StepContext& context, FrameRecord& record);
 
 /// The exception that is being handled, as an error of the record.
 FrameRecord::CapsuleError current_capsule_error(const std::string& capsule);

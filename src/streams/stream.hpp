@@ -116,7 +116,7 @@ class Stream final : public Lane,
   void advance(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> await_window(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> enter_gate(std::unique_ptr<FrameJob> job);
-  bool gathers(const FrameJob& job) const;
+  bool gathers(const CompiledStep& step) const;
   std::unique_ptr<FrameJob> gather(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> run_batch(const BatchTurn& turn, FrameBatches::Batch batch);
   std::unique_ptr<FrameJob> call_capsule(std::unique_ptr<FrameJob> job);

@@ -100,7 +100,17 @@ Route::Stop Stream::make_stop(const CompiledStep& step) const {
                                                 slot.capsule->info().batch.value_or(BatchSizes{}),
                                                 slot.backends),
           .health = std::make_shared<CapsuleHealth>(rules_.quarantine),
-          .arrivals = std::make_shared<Arrivals>()};
+          .arrivals = std::make_shared<Arrivals>(),
+          .gathers = gathers(step)};
+}
+
+/// Whether frames wait for each other at the step. Live frames do not wait. With a deadline, the
+/// capsule is called for each frame by itself.
+bool Stream::gathers(const CompiledStep& step) const {
+  const auto& batch = step.slot->capsule->info().batch;
+  return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() &&
+         step.needs.size != NodeDescription::Size::single &&
+         rules_.overflow == OverflowPolicy::wait && rules_.deadline.count() == 0;
 }
 
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,

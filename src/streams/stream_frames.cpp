@@ -62,11 +62,13 @@ std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
   job->discontinuities = read->before.discontinuities;
   job->discontinuities.add(job->record.frame.discontinuity);
   job->record.frame.discontinuity = job->discontinuities.foremost();
-  changes_.list(job->record);
+  if (changes_.has_unlisted()) changes_.list(job->record);
   for (const Route::Stop& stop : job->route->stops) stop.lane->gate.open(job->ticket);
-  posts += add_work(windows_.begin(*job, records_.next()));
-  if (intake_.is_exhausted()) posts += add_work(windows_.end());
-  if (!job->has_passed_all() && !job->hands_in_nodes()) job = windows_.await(std::move(job));
+  if (windows_.has_windows()) {
+    posts += add_work(windows_.begin(*job, records_.next()));
+    if (intake_.is_exhausted()) posts += add_work(windows_.end());
+    if (!job->has_passed_all() && !job->hands_in_nodes()) job = windows_.await(std::move(job));
+  }
   if (job) enter_if_open(*job);
   return job;
 }
@@ -98,7 +100,7 @@ void Stream::advance(std::unique_ptr<FrameJob> job) {
       job = await_window(std::move(job));
     else if (job->is_at_gate() && !job->inside_gate)
       job = enter_gate(std::move(job));
-    else if (gathers(*job))
+    else if (job->may_gather())
       job = gather(std::move(job));
     else
       job = call_capsule(std::move(job));
@@ -134,17 +136,6 @@ std::unique_ptr<FrameJob> Stream::enter_gate(std::unique_ptr<FrameJob> job) {
   job = gate.enter(std::move(job));
   if (job) job->inside_gate = true;
   return job;
-}
-
-/// Whether the frame may wait for a batch. Live frames do not wait. With a deadline, the capsule is
-/// called for each frame by itself.
-bool Stream::gathers(const FrameJob& job) const {
-  const CompiledStep& step = job.compiled_step();
-  const auto& batch = step.slot->capsule->info().batch;
-  return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() && !job.alone &&
-         step.needs.size != NodeDescription::Size::single &&
-         rules_.overflow == OverflowPolicy::wait && rules_.deadline.count() == 0 &&
-         step.slot->has_process_frames;
 }
 
 /// Adds the frame to those that wait, and runs a batch if one may begin.
@@ -238,7 +229,7 @@ std::unique_ptr<FrameJob> Stream::call_capsule(std::unique_ptr<FrameJob> job) {
   if (context.window && context.window->present)
     context.window->frames[*context.window->present].discontinuity = seen;
   if (calls->is_one_call() && rules_.deadline.count() == 0) {
-    run_alone(*calls, context, job->record);
+    calls->run_only_call(context, job->record);
     leave_step(*job);
     return job;
   }
