@@ -25,7 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 using Executor = BatchExecutor<int, int>;
 
-constexpr int kRounds = 5000;
+constexpr int kRounds = 10000;
 
 /// Counts how often each request reaches predict, and throws at some batches.
 struct Model {

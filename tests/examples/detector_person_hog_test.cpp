@@ -61,12 +61,12 @@ TEST_F(DetectorPersonHog, GivesExactlyTheBoxesOfAPlainLoop) {
   options_.set("threshold", 0.0);
   std::size_t count = 0;
   const std::vector<cv::Mat> frames = examples::read_frames(examples::footage(), 100);
-  for (std::size_t i = 0; i < frames.size(); i += 4) {  // those between look much the same
+  for (std::size_t i = 0; i < frames.size(); ++i) {
     const Boxes expected = plain_opencv(frames[i]);
     ASSERT_EQ(boxes_of(detect(frames[i])), expected) << "frame " << i;
     count += expected.size();
   }
-  EXPECT_GT(count, frames.size() / 4) << "too few boxes to compare";
+  EXPECT_GT(count, frames.size()) << "too few boxes to compare";
 }
 
 TEST_F(DetectorPersonHog, GivesTheSameBoxesWhenManyFramesShareABatch) {
