@@ -8,6 +8,11 @@ function(vcap_target target)
     VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    # By default, GCC spends a seventh of the time of a large unit on collecting garbage. With this it does not
+    # begin before it has 1 GiB, which adds a third to the memory of the largest units.
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=1048576 --param=ggc-min-expand=200)
+  endif()
   if(VCAP_SANITIZE)
     # Tests link objects of the libraries besides the libraries. With semantic interposition, which clang
     # has off by default, all callers of an exported function call the same copy.

@@ -15,8 +15,7 @@ echo "[1/3] packages and weights"
 cmake/install_dependencies.sh
 cmake/footage.sh >/dev/null  # downloads the footage
 cmake/fetch_wheels.sh || echo "continuing without these" >&2
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1  # clones share what they compile
+. cmake/compiler_cache.sh
 echo "[2/3] building"
 configured=()
 # The packages that tests need may be missing, so a new build folder is configured without tests. An

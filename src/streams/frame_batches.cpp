@@ -9,27 +9,20 @@ namespace vcap {
 
 FrameBatches::FrameBatches(const BatchSizes& sizes, std::size_t most_calls)
     : sizes_(sizes), most_calls_(most_calls) {}
-FrameBatches::~FrameBatches() = default;
 
-void FrameBatches::add(std::unique_ptr<FrameJob> job) {
-  const std::uint64_t ticket = job->ticket;
-  waiting_.emplace(ticket, std::move(job));
-}
+void FrameBatches::add(std::unique_ptr<FrameJob> job) { waiting_.add(std::move(job)); }
 
 FrameBatches::Batch FrameBatches::begin_call() {
   if (waiting_.empty() || calls_ == most_calls_) return {};
   ++calls_;
-  const std::shared_ptr<const Route>& route = waiting_.begin()->second->route;
+  const std::shared_ptr<const Route>& route = (*waiting_.begin())->route;
   std::size_t count = 0;
   for (auto one = waiting_.begin();
-       one != waiting_.end() && count < sizes_.maximum && one->second->route == route; ++one)
+       one != waiting_.end() && count < sizes_.maximum && (*one)->route == route; ++one)
     ++count;
   if (sizes_.preferred > 0 && count > sizes_.preferred && count < sizes_.maximum)
     count -= count % sizes_.preferred;
-  Batch batch;
-  for (; count > 0; --count)
-    batch.push_back(std::move(waiting_.extract(waiting_.begin()).mapped()));
-  return batch;
+  return waiting_.take_first(count);
 }
 
 bool FrameBatches::end_call() noexcept {

@@ -2,16 +2,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
+#include "streams/jobs_by_ticket.hpp"
 #include "vcap/capsule/capsule_info.hpp"
 
 namespace vcap {
-
-struct FrameJob;
 
 /// The frames of a stored stream that wait to go to a capsule as one batch.
 ///
@@ -24,9 +21,6 @@ class FrameBatches {
 
   /// `sizes`: what suits the model. `most_calls`: at least 1.
   FrameBatches(const BatchSizes& sizes, std::size_t most_calls);
-  ~FrameBatches();
-  FrameBatches(const FrameBatches&) = delete;
-  FrameBatches& operator=(const FrameBatches&) = delete;
 
   /// The frame waits; begin_call() must follow.
   void add(std::unique_ptr<FrameJob> job);
@@ -41,7 +35,7 @@ class FrameBatches {
   const BatchSizes sizes_;
   const std::size_t most_calls_;
   std::size_t calls_ = 0;  ///< in progress
-  std::map<std::uint64_t, std::unique_ptr<FrameJob>> waiting_;
+  JobsByTicket waiting_;
 };
 
 }  // namespace vcap

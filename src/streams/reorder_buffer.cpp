@@ -7,23 +7,13 @@
 
 namespace vcap {
 
-ReorderBuffer::ReorderBuffer() = default;
-ReorderBuffer::~ReorderBuffer() = default;
-
-void ReorderBuffer::add(std::unique_ptr<FrameJob> job) {
-  const std::uint64_t ticket = job->ticket;
-  completed_.emplace(ticket, std::move(job));
-}
-
-bool ReorderBuffer::is_next_there() const noexcept {
-  return !completed_.empty() && completed_.begin()->first == next_;
-}
+void ReorderBuffer::add(std::unique_ptr<FrameJob> job) { completed_.add(std::move(job)); }
 
 std::unique_ptr<FrameJob> ReorderBuffer::begin_delivery() {
   if (!has_next()) return nullptr;
   ++next_;
   delivering_ = true;
-  return std::move(completed_.extract(completed_.begin()).mapped());
+  return completed_.take_first();
 }
 
 }  // namespace vcap

@@ -2,26 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 
-namespace vcap {
+#include "streams/jobs_by_ticket.hpp"
 
-struct FrameJob;
+namespace vcap {
 
 /// Holds completed frames until they are next in order, and lets one thread deliver at a time. A
 /// passive machine. Thread safety: thread-compatible.
 class ReorderBuffer {
  public:
-  ReorderBuffer();
-  ~ReorderBuffer();
-  ReorderBuffer(const ReorderBuffer&) = delete;
-  ReorderBuffer& operator=(const ReorderBuffer&) = delete;
-
   /// Tickets begin with 0, without gaps; each comes once.
   void add(std::unique_ptr<FrameJob> job);
   /// Whether begin_delivery() would return a frame.
-  bool has_next() const noexcept { return !delivering_ && is_next_there(); }
+  bool has_next() const noexcept { return !delivering_ && completed_.begins_with(next_); }
   /// The next frame in order. Null if it is not complete, or if another frame is being delivered.
   /// end_delivery() must follow.
   std::unique_ptr<FrameJob> begin_delivery();
@@ -30,9 +24,7 @@ class ReorderBuffer {
   std::uint64_t next() const noexcept { return next_; }
 
  private:
-  bool is_next_there() const noexcept;
-
-  std::map<std::uint64_t, std::unique_ptr<FrameJob>> completed_;  ///< by ticket
+  JobsByTicket completed_;
   std::uint64_t next_ = 0;
   bool delivering_ = false;
 };

@@ -2,23 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 
-namespace vcap {
+#include "streams/jobs_by_ticket.hpp"
 
-struct FrameJob;
+namespace vcap {
 
 /// Lets the frames of a stream through to a stateful capsule one at a time, in the order of their
 /// tickets. A passive machine. Thread safety: thread-compatible.
 class StatefulGate {
  public:
-  StatefulGate();
-  ~StatefulGate();
-  StatefulGate(const StatefulGate&) = delete;
-  StatefulGate& operator=(const StatefulGate&) = delete;
-
   /// Sets the first ticket; later calls have no effect.
   void open(std::uint64_t first_ticket) noexcept;
   /// Whether that frame would be let in. It is then inside.
@@ -30,7 +24,7 @@ class StatefulGate {
 
  private:
   std::optional<std::uint64_t> next_;  ///< absent until open()
-  std::map<std::uint64_t, std::unique_ptr<FrameJob>> parked_;
+  JobsByTicket parked_;
 };
 
 }  // namespace vcap

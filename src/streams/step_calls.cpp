@@ -117,8 +117,8 @@ std::optional<StepCalls> StepCalls::begin(FrameJob& job) {
   return StepCalls(capsule, {});
 }
 
-StepCalls::StepCalls(std::string capsule, Nodes nodes)
-    : capsule_(std::move(capsule)), nodes_(std::move(nodes)) {
+StepCalls::StepCalls(const std::string& capsule, Nodes nodes)
+    : capsule_(&capsule), nodes_(std::move(nodes)) {
   begin_round();
 }
 
@@ -201,7 +201,7 @@ void StepCalls::finish(FrameRecord& record) {
     else if (auto* taken = std::get_if<TakenNodes>(&nodes_); taken && !failed)
       std::move(*taken).put_back(std::move(returned_));
   } catch (...) {
-    record.errors.push_back(current_capsule_error(capsule_));
+    record.errors.push_back(current_capsule_error(*capsule_));
   }
 }
 
@@ -211,7 +211,7 @@ void StepCalls::run_only_call(const StepContext& context, FrameRecord& record) {
   try {
     copy = nodes(0);
   } catch (...) {
-    result = current_capsule_error(capsule_);
+    result = current_capsule_error(*capsule_);
   }
   if (copy) result = context.call(*std::move(copy));
   end_call(0, std::move(result));

@@ -49,7 +49,7 @@ class StepCalls {
   using CapsuleError = FrameRecord::CapsuleError;
 
   /// For the job's next step. `nullopt` if there is no call to make; the record may have an error.
-  /// The job's record must outlive this.
+  /// The job's record and its plan must outlive this.
   static std::optional<StepCalls> begin(FrameJob& job);
 
   /// Calls of this round.
@@ -73,12 +73,12 @@ class StepCalls {
  private:
   using Nodes = std::variant<std::monostate, TakenNodes, SingleNodes>;
 
-  StepCalls(std::string capsule, Nodes nodes);
+  StepCalls(const std::string& capsule, Nodes nodes);
   void begin_round() noexcept;
   void store_errors(FrameRecord& record);
 
-  std::string capsule_;
-  Nodes nodes_;  ///< points into the job's record
+  const std::string* capsule_;  ///< its name; the plan's
+  Nodes nodes_;                 ///< points into the job's record
   std::size_t round_ = 0;
   std::size_t calls_ = 1;
   std::size_t begun_ = 0;

@@ -238,7 +238,7 @@ void Stream::finish() {
 /// are destroyed without the lock: they may be the last to hold a capsule that was replaced.
 void Stream::release_leftovers() {
   FrameHistory frames;
-  std::deque<Work> requests;
+  std::vector<Work> requests;
   const MutexLock lock(mutex_);
   frames = windows_.forget();
   requests.swap(work_);

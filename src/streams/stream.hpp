@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -125,6 +124,7 @@ class Stream final : public Lane,
   std::unique_ptr<FrameJob> join_run(const std::shared_ptr<StepRun>& run);
   void call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls);
   void leave_step(FrameJob& job);
+  std::size_t leave_gate(FrameJob& job, const Route::Stop& stop) VCAP_REQUIRES(mutex_);
   void complete(std::unique_ptr<FrameJob> job);
 
   // Deadlines. give_up() runs in the watchdog's thread.
@@ -188,8 +188,9 @@ class Stream final : public Lane,
   RouteChanges changes_ VCAP_GUARDED_BY(mutex_);
   StencilWindows windows_ VCAP_GUARDED_BY(mutex_);
   ReorderBuffer records_ VCAP_GUARDED_BY(mutex_);
-  /// Each has a call of run_one() posted, or about to be.
-  std::deque<Work> work_ VCAP_GUARDED_BY(mutex_);
+  /// Each has a call of run_one() posted, or about to be. Taken from the front. A vector, since
+  /// there are few, and each of thousands of idle streams would pay for an empty deque.
+  std::vector<Work> work_ VCAP_GUARDED_BY(mutex_);
   std::int64_t last_index_ VCAP_GUARDED_BY(mutex_) = -1;
   std::uint64_t next_ticket_ VCAP_GUARDED_BY(mutex_) = 0;
   /// Decaying maximum of delivery times. The start value counts as slow, so no delivery is assumed

@@ -6,19 +6,35 @@
 #include "streams/stream.hpp"
 
 namespace vcap {
+namespace {
+
+/// Somewhat more than the cost of waking a worker. It is not worth waking one for a shorter time.
+constexpr std::chrono::microseconds kQuick{100};
+
+}  // namespace
 
 void Stream::complete(std::unique_ptr<FrameJob> job) {
+  std::unique_ptr<FrameJob> ready;
+  std::size_t posts = 0;
+  bool is_quick = false;
   {
     const MutexLock lock(mutex_, kAdaptive);
+    if (job->inside_gate) posts = leave_gate(*job, job->route->stops[job->step - 1]);
     records_.add(std::move(job));
     if (rules_.pull && !discarding_) {
       if (records_.has_next()) pulled_.notify_one();
-      return;
+    } else {
+      // If another thread delivers, it finds this frame when it is done.
+      ready = records_.begin_delivery();
     }
-    // If another thread delivers, it finds this frame when it is done.
-    job = records_.begin_delivery();
+    is_quick = rules_.pull || slowest_delivery_ < kQuick;
   }
-  deliver_all(std::move(job));
+  // This worker has only to deliver before it returns to the pool.
+  if (is_quick && posts > 0)
+    services_.pool.post_before_return(shared_from_this());
+  else
+    post(posts);
+  deliver_all(std::move(ready));
 }
 
 /// Delivers a frame of ReorderBuffer::begin_delivery(), and those that are complete after it.

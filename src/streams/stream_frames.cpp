@@ -12,9 +12,6 @@
 namespace vcap {
 namespace {
 
-/// Somewhat more than the cost of waking a worker. It is not worth waking one for a shorter time.
-constexpr std::chrono::microseconds kQuick{100};
-
 void log_quarantine(const std::string& whom, const std::string& capsule,
                     const QuarantinePolicy& policy, const std::string& message) {
   log(LogLevel::warning, whom + ": capsule " + capsule + " keeps failing and is left out for " +
@@ -33,7 +30,7 @@ void Stream::run_one() {
     // Frames that have begun go first: they hold memory, and others wait for them.
     if (!work_.empty()) {
       work = std::move(work_.front());
-      work_.pop_front();
+      work_.erase(work_.begin());
     } else {
       job = begin_frame(posts);
     }
@@ -301,13 +298,14 @@ void Stream::call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls
 }
 
 /// Notes the outcome of the step and goes on to the next one. Only then may the next frame enter,
-/// so that failures are counted in the same order in every run.
+/// so that failures are counted in the same order in every run. complete() leaves the gate of the
+/// last step, under the lock that it needs anyway.
 void Stream::leave_step(FrameJob& job) {
   const std::size_t step = job.step++;
   CapsuleSlot& slot = *(*job.route->compiled_plan)[step].slot;
   const Route::Stop& stop = job.route->stops[step];
   const bool was_called = !std::exchange(job.left_out, false);
-  const bool is_inside = std::exchange(job.inside_gate, false);
+  const bool leaves_gate = job.inside_gate && !job.has_passed_all();
   const bool holds_call = std::exchange(job.holds_call, false);
   job.alone = false;
   job.window.reset();
@@ -322,23 +320,16 @@ void Stream::leave_step(FrameJob& job) {
       log_quarantine("all streams", slot.name(), slot.quarantine.policy(), error->message);
   }
   const bool notes_own = was_called && rules_.quarantine.failures > 0;
-  if (!notes_own && !is_inside && !holds_call) return;
+  if (!notes_own && !leaves_gate && !holds_call) return;
 
   bool begins_pause = false;
-  bool takes_next = false;
   std::size_t posts = 0;
   {
     const MutexLock lock(mutex_, kAdaptive);
     if (notes_own)
       begins_pause = stop.health->quarantine.note(job.record.frame.pts, error != nullptr);
-    if (is_inside) {
-      if (std::unique_ptr<FrameJob> next = stop.lane->gate.leave()) {
-        next->inside_gate = true;
-        work_.emplace_back(std::move(next));
-        ++posts;
-        // After its last step this worker has only to deliver before it returns to the pool.
-        takes_next = job.has_passed_all() && (rules_.pull || slowest_delivery_ < kQuick);
-      }
+    if (leaves_gate) {
+      posts += leave_gate(job, stop);
       enter_if_open(job);
     }
     if (holds_call && stop.lane->batches.end_call()) {
@@ -346,11 +337,18 @@ void Stream::leave_step(FrameJob& job) {
       ++posts;
     }
   }
-  if (takes_next)
-    services_.pool.post_before_return(shared_from_this());
-  else
-    post(posts);
+  post(posts);
   if (begins_pause) log_quarantine("stream " + id_, slot.name(), rules_.quarantine, error->message);
+}
+
+/// Lets the next frame in. Returns the number of pieces to post once the lock is released.
+std::size_t Stream::leave_gate(FrameJob& job, const Route::Stop& stop) {
+  job.inside_gate = false;
+  std::unique_ptr<FrameJob> next = stop.lane->gate.leave();
+  if (!next) return 0;
+  next->inside_gate = true;
+  work_.emplace_back(std::move(next));
+  return 1;
 }
 
 }  // namespace vcap

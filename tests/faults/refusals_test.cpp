@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/function_lane.hpp"
 #include "support/operation_helpers.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/batching/batch_executor.hpp"
@@ -66,29 +67,20 @@ bool runs_into_failed_allocation(long nth, const std::function<void()>& call) {
   return std::exchange(allocations_left, -1) < 0;
 }
 
-class FunctionLane final : public Lane {
- public:
-  explicit FunctionLane(std::function<void()> work) : work_(std::move(work)) {}
-  void run_one() override { work_(); }
-
- private:
-  const std::function<void()> work_;
-};
-
 TEST(WorkPoolWithoutMemory, RunsWhatIsPostedAgain) {
   std::atomic<int> runs = 0;
   Latch begun, go, done;
-  const auto counted = std::make_shared<FunctionLane>([&] { ++runs; });
-  const auto last = std::make_shared<FunctionLane>([&] { done.open(); });
+  const auto counted = function_lane([&] { ++runs; });
+  const auto last = function_lane([&] { done.open(); });
   WorkPool pool(1);
-  pool.post(std::make_shared<FunctionLane>([&] {
+  pool.post(function_lane([&] {
     begun.open();
     go.wait();
   }));
   begun.wait();
   int posted = 0;
   for (bool failed = false; !failed; ++posted) {
-    const auto fresh = std::make_shared<FunctionLane>([&] { ++runs; });
+    const auto fresh = function_lane([&] { ++runs; });
     failed = runs_into_failed_allocation(0, [&] { pool.post(fresh); });
     if (failed) pool.post(fresh);
     ASSERT_LT(posted, 1000) << "the queue of lanes never grows";
@@ -103,9 +95,9 @@ TEST(WorkPoolWithoutMemory, DoesWithoutAnotherThread) {
   bool failed = true;
   for (long nth = 0; failed; ++nth) {
     Latch begun, go, done;
-    const auto next = std::make_shared<FunctionLane>([&] { done.open(); });
+    const auto next = function_lane([&] { done.open(); });
     WorkPool pool(2);
-    pool.post(std::make_shared<FunctionLane>([&] {
+    pool.post(function_lane([&] {
       begun.open();
       go.wait();
     }));

@@ -22,8 +22,7 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 
 cmake/install_dependencies.sh tests sanitizers
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+. cmake/compiler_cache.sh
 preset=${VCAP_PRESET:-release}
 footage=$(cmake/footage.sh)
 configure_with_ticks "configuring" --preset "$preset" -DVCAP_FOOTAGE="$footage"

@@ -19,7 +19,7 @@ cd "$root"
 
 cmake/install_dependencies.sh tests
 footage=$(cmake/footage.sh)
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
+. cmake/compiler_cache.sh
 configure_with_ticks "configuring" --preset release -DVCAP_FOOTAGE="$footage"
 build_with_progress "building" build/release --target vcap_soak
 soak=build/release/tests/soak/vcap_soak

@@ -14,11 +14,11 @@ case "${1:-}" in
 esac
 . cmake/progress.sh
 cmake/install_dependencies.sh tests bench abi
+. cmake/compiler_cache.sh
 if [ ! -f build/ci/build.ninja ]; then
   footage=$(cmake/footage.sh)
   configure_with_ticks "configuring" --preset ci -DVCAP_FOOTAGE="$footage"
 fi
-export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 build_with_progress "building the libraries" build/ci --target vcap
 
 now=$(mktemp -d)

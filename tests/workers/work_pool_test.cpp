@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "support/function_lane.hpp"
 #include "support/runtime_fixtures.hpp"
 
 namespace vcap::test {
@@ -12,30 +13,17 @@ namespace {
 
 // In each test, the pool comes after all that its lanes use: it may run them until it is destroyed.
 
-class FunctionLane final : public Lane {
- public:
-  explicit FunctionLane(std::function<void()> work) : work_(std::move(work)) {}
-  void run_one() override { work_(); }
-
- private:
-  const std::function<void()> work_;
-};
-
-std::shared_ptr<Lane> lane(std::function<void()> work) {
-  return std::make_shared<FunctionLane>(std::move(work));
-}
-
 TEST(WorkPool, TakesOnePieceOfEachLaneInTurn) {
   Latch begun, go, done;
   std::string order;
   WorkPool pool(1);
   const auto letter = [&](char which) {
-    return lane([&order, &done, which] {
+    return function_lane([&order, &done, which] {
       order += which;
       if (order.size() == 7) done.open();
     });
   };
-  pool.post(lane([&] {
+  pool.post(function_lane([&] {
     begun.open();
     go.wait();
   }));
@@ -55,7 +43,7 @@ TEST(WorkPool, GrowsOnlyWhileAllThreadsAreBusy) {
   std::atomic<int> begun{0};
   WorkPool pool(3);
   EXPECT_EQ(pool.threads(), 1u);
-  const auto blocking = lane([&] {
+  const auto blocking = function_lane([&] {
     if (++begun == 3) three.open();
     go.wait();
   });
@@ -72,7 +60,7 @@ TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
   int runs = 0;
   std::shared_ptr<Lane> again;
   WorkPool pool(4);
-  again = lane([&] {
+  again = function_lane([&] {
     if (++runs == 1000)
       done.open();
     else
@@ -86,12 +74,12 @@ TEST(WorkPool, LetsAWorkerRunTheLanesThatItPostsBeforeItReturns) {
 TEST(WorkPool, WakesAnotherWorkerIfTheFirstRunsAnotherLane) {
   Latch done, ended;
   WorkPool pool(2);
-  const auto other = lane([&] {
+  const auto other = function_lane([&] {
     done.wait();
     ended.open();
   });
-  const auto next = lane([&] { done.open(); });
-  pool.post(lane([&] {
+  const auto next = function_lane([&] { done.open(); });
+  pool.post(function_lane([&] {
     pool.post_before_return(other);
     pool.post_before_return(next);
   }));
@@ -104,8 +92,8 @@ TEST(WorkPool, GivesLanesThatAWorkerPostsAfterItWasGivenUpToOthers) {
     Latch begun, go, ended;
     std::uint64_t worker = 0;
     WorkPool pool(2);
-    const auto next = lane([&] { ended.open(); });
-    pool.post(lane([&] {
+    const auto next = function_lane([&] { ended.open(); });
+    pool.post(function_lane([&] {
       worker = WorkPool::current();
       begun.open();
       go.wait();
@@ -114,7 +102,7 @@ TEST(WorkPool, GivesLanesThatAWorkerPostsAfterItWasGivenUpToOthers) {
     begun.wait();
     if (other_sleeps) {
       Latch run;
-      pool.post(lane([&] { run.open(); }));
+      pool.post(function_lane([&] { run.open(); }));
       run.wait();
     }
     pool.give_up(worker);
@@ -126,7 +114,7 @@ TEST(WorkPool, GivesLanesThatAWorkerPostsAfterItWasGivenUpToOthers) {
 TEST(WorkPool, EndsWhileWorkIsWaiting) {
   std::atomic<int> runs{0};
   Latch begun, go;
-  const auto work = lane([&] {
+  const auto work = function_lane([&] {
     ++runs;
     begun.open();
     go.wait();
