@@ -17,13 +17,13 @@ cd "$root"
 # function runs one piece, as small as possible, within the given seconds, and prints its count.
 declare -A unit=(
   [suite]='runs of all tests beside four busy loops'
-  [threads]='runs of the tests of layers with threads beside four busy loops'
+  [threads]='more runs of the tests that have threads or wait, beside four busy loops'
   [fuzz-readers]='seconds of fuzzing'
   [picture-sizes]='pictures of random sizes on each engine'
 )
 declare -A needed=(
   [suite]=20
-  [threads]=100
+  [threads]=80  # and each run of suite is one of them, too
   [fuzz-readers]=3600
   [picture-sizes]=100000
 )

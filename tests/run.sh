@@ -5,7 +5,8 @@
 #   tests/run.sh             all tests, with CTest; further arguments go to it, such as -R batching
 #   tests/run.sh asan|tsan   the unit tests under address+undefined or thread sanitizers; further
 #                            arguments go to each program, such as --gtest_filter=Batch*
-#   tests/run.sh threads     only the unit tests of the layers that have threads; arguments as above
+#   tests/run.sh threads     only the unit tests of the layers that have threads, of the command, and of
+#                            refused threads and memory; arguments as above
 #   tests/run.sh --without-networks   all tests but those that need OpenVINO or the weights of
 #                            networks, which are not fetched; further arguments go to CTest
 # VCAP_PRESET names another CMake preset than release. VCAP_TEST_JOBS says how many programs run at a time (one
@@ -25,7 +26,8 @@ if [ "${1:-}" = --without-networks ]; then
 fi
 case "${1:-}" in
   asan) layers='loading streams sources backends jobs batching pipeline capsule records media workers observe files plan image model algorithms base' ;;  # the layers that take longest first
-  tsan | threads) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # the layers that have threads
+  threads) layers='streams loading cli sources backends faults jobs batching pipeline records media workers observe capsule base' ;;
+  tsan) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # the layers that have threads
 esac
 if [ -n "$layers" ]; then
   [ "$1" = threads ] || preset=$1

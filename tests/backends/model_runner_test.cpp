@@ -5,10 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <future>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
 
 #include "backends/fake_engine.hpp"
 #include "support/bounded_wait.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/error.hpp"
 
 namespace vcap::test {
 namespace {
