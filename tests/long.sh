@@ -37,7 +37,8 @@ declare -A proven=(
 )
 
 # Runs eight programs at a time beside four loops, so that threads of a test wait for processors at unusual
-# places. Eight, because two would get only a third of two processors.
+# places. Eight, because two would get only a third of two processors. For the same reason a piece is several
+# runs of each test: at the end of a piece fewer programs run.
 beside_busy_loops() (
   trap 'kill $(jobs -p)' EXIT
   for _ in 1 2 3 4; do
@@ -48,14 +49,14 @@ beside_busy_loops() (
 
 run_suite() {
   tests/run.sh -N >&2  # builds, and runs nothing
-  beside_busy_loops tests/run.sh
-  echo 1
+  beside_busy_loops tests/run.sh --repeat until-fail:4
+  echo 4
 }
 
 run_threads() {
   tests/run.sh threads --gtest_list_tests >&2
-  beside_busy_loops tests/run.sh threads --gtest_shuffle
-  echo 1
+  VCAP_TEST_ROUNDS=8 beside_busy_loops tests/run.sh threads --gtest_shuffle
+  echo 8
 }
 
 run_fuzz-readers() {

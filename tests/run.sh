@@ -10,7 +10,7 @@
 #   tests/run.sh --without-networks   all tests but those that need OpenVINO or the weights of
 #                            networks, which are not fetched; further arguments go to CTest
 # VCAP_PRESET names another CMake preset than release. VCAP_TEST_JOBS says how many programs run at a time (one
-# more than there are processors, since some wait).
+# more than there are processors, since some wait). VCAP_TEST_ROUNDS says how often `threads` runs each test (once).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -96,7 +96,10 @@ run_part() {  # LAYER NUMBER [ARGUMENT …]
 }
 export -f run_part
 run_parts() {
-  for layer in $layers; do printf '%s\0' "$layer "{0..3}; done |
+  local round
+  for layer in $layers; do
+    for ((round = 0; round < ${VCAP_TEST_ROUNDS:-1}; ++round)); do printf '%s\0' "$layer "{0..3}; done
+  done |
     xargs -0 -n 1 -P "$jobs" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
 }
 log=$(mktemp)
