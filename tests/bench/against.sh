@@ -9,8 +9,9 @@
 # happens by chance in one of sixteen figures.
 #   --samples N   takes N samples of each figure in a round, on both sides (VCAP_BENCH_SAMPLES; else
 #                 as many as the figure's program sets)
-#   --json FILE   also writes a list of objects: id, what, ratio, lowest, highest, verdict. The three
-#                 numbers are null if a figure is only on one side, or a value is 0.
+#   --json FILE   also writes a list of objects: id, what, ratio, lowest, highest, verdict, old, new. The
+#                 three numbers are null if a figure is only on one side, or a value is 0. `old` and
+#                 `new` are the medians of each round.
 # Both sides are built in build/against by the preset release, with the same compiler, compiler flags
 # and number of sources per unit (8: names of an earlier commit may clash in larger units). Both run in
 # this folder, on the same clip. If sources of the commit must be changed to build or to measure the
@@ -129,7 +130,8 @@ rows = []
 def add(key, verdict, ratios=()):
     """A row of the list, without numbers if there are no ratios."""
     ratio, lowest, highest = (statistics.median(ratios), ratios[0], ratios[-1]) if ratios else (None, None, None)
-    rows.append({"id": key[0], "what": key[1], "ratio": ratio, "lowest": lowest, "highest": highest, "verdict": verdict})
+    rows.append({"id": key[0], "what": key[1], "ratio": ratio, "lowest": lowest, "highest": highest, "verdict": verdict,
+                 "old": old.get(key, []), "new": new.get(key, [])})
 
 
 print(f"{'id':14} {'what':72} {'of ' + sys.argv[3]:>20} {'lowest … highest':>18}  {'better':7} change")
