@@ -174,6 +174,16 @@ std::vector<Figure> windows() {
                        .target = 2,
                        .sample = [=] { return ByHand(all).run() - ByHand({}).run(); }});
   }
+  for (const bool looks : {false, true}) {
+    std::vector<int> offsets;
+    for (int offset = -5; looks && offset <= 5; ++offset) offsets.push_back(offset);
+    figures.push_back({.id = "operations.1",
+                       .what = std::string("a frame, ") +
+                               (looks ? "a window {-5 … 5}" : "no window") +
+                               ", all workers, CPU µs",
+                       .target = 10,
+                       .sample = [=] { return with(offsets, 0); }});
+  }
   return figures;
 }
 
