@@ -183,6 +183,24 @@ std::vector<Figure> jobs() {
               [] {
                 return memory_of(clips(4, 20, {64, 128}));
               }),
+          {.id = "operations.3",
+           .what = "a job of 200 clips with detector_person_hog, seconds",
+           .target = 60,
+           .sample = by_job,
+           .samples = 3},
+          {.id = "operations.3",
+           .what = "peak memory of a job of 200 clips, MiB",
+           .target = 100,
+           .sample = [] { return memory_of(clips(kClips, kFramesOfClip)); },
+           .samples = 3},
+          {.id = "operations.3",
+           .what = "peak memory of a job of clips of 12,000 frames, MiB",
+           .target = 100,
+           .sample =
+               [] {
+                 return memory_of(clips(4, workload(12'000, 40), {64, 128}));
+               },
+           .samples = 3},
           {.id = "operations.4",
            .what = "outputs that are wrong, and videos done twice, after 50 kills (kill -9)",
            .target = 0,
