@@ -14,7 +14,8 @@ cd "$root"
 . cmake/progress.sh
 
 # Each proof has the unit that it counts, the number that is needed, and a function run_NAME. The
-# function runs one piece, as small as possible, within the given seconds, and prints its count.
+# function runs one piece, which takes well under 90 minutes, and prints its count. It gets the seconds that
+# are left.
 declare -A unit=(
   [suite]='runs of all tests beside four busy loops'
   [threads]='more runs of the tests that have threads or wait, beside four busy loops'
