@@ -19,6 +19,7 @@
 
 #include "jobs/task_queue_rounds.hpp"
 #include "support/manual_clock.hpp"
+#include "support/rounds.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/jobs/task_queue.hpp"
@@ -310,7 +311,7 @@ TEST_P(TaskQueueConformance, RefusesValuesBeyondItsLimits) {
 }
 
 TEST_P(TaskQueueConformance, SettlesEveryTaskOnceInRandomRounds) {
-  for (unsigned seed = 0; seed < kQueueRounds; ++seed) {
+  for (const unsigned seed : rounds_to_play(kQueueRounds)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     QueueRound(GetParam().make, seed).run();
     if (HasFailure()) return;
