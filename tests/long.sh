@@ -56,8 +56,8 @@ run_suite() {
 
 run_threads() {
   tests/run.sh threads --gtest_list_tests >&2
-  VCAP_TEST_ROUNDS=10 beside_busy_loops tests/run.sh threads --gtest_shuffle
-  echo 10
+  VCAP_TEST_ROUNDS=8 beside_busy_loops tests/run.sh threads --gtest_shuffle
+  echo 8
 }
 
 run_fuzz-readers() {

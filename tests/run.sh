@@ -10,8 +10,7 @@
 #   tests/run.sh --without-networks   all tests but those that need OpenVINO or the weights of
 #                            networks, which are not fetched; further arguments go to CTest
 # VCAP_PRESET names another CMake preset than release. VCAP_TEST_JOBS says how many programs run at a time (one
-# more than there are processors, since some wait). VCAP_TEST_ROUNDS says how often `threads` runs each test (once);
-# if that is more than once, each run plays another tenth of the random rounds.
+# more than there are processors, since some wait). VCAP_TEST_ROUNDS says how often `threads` runs each test (once).
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -80,11 +79,10 @@ export LSAN_OPTIONS=suppressions=$suppressions/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=suppressions=$suppressions/tsan.supp:halt_on_error=1:second_deadlock_stack=1
 export preset GTEST_TOTAL_SHARDS=4
-run_part() {  # LAYER NUMBER TENTH [ARGUMENT …]
+run_part() {  # LAYER NUMBER [ARGUMENT …]
   local layer=$1 log status=0
   export GTEST_SHARD_INDEX=$2
-  [ "$3" = all ] || export VCAP_TEST_TENTH=$3  # of random rounds
-  shift 3
+  shift 2
   log=$(mktemp)
   (cd "build/$preset/tests/$layer" && "./vcap_${layer}_tests" --gtest_brief=1 "$@") >"$log" 2>&1 || status=$?
   if [ "$status" -ne 0 ]; then
@@ -98,12 +96,9 @@ run_part() {  # LAYER NUMBER TENTH [ARGUMENT …]
 }
 export -f run_part
 run_parts() {
-  local round tenth
+  local round
   for layer in $layers; do
-    for ((round = 0; round < ${VCAP_TEST_ROUNDS:-1}; ++round)); do
-      [ "${VCAP_TEST_ROUNDS:-1}" -eq 1 ] && tenth=all || tenth=$((round % 10))
-      printf '%s\0' "$layer "{0..3}" $tenth"
-    done
+    for ((round = 0; round < ${VCAP_TEST_ROUNDS:-1}; ++round)); do printf '%s\0' "$layer "{0..3}; done
   done |
     xargs -0 -n 1 -P "$jobs" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
 }

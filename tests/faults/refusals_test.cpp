@@ -22,7 +22,6 @@
 
 #include "support/function_lane.hpp"
 #include "support/operation_helpers.hpp"
-#include "support/rounds.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/batching/batch_executor.hpp"
 #include "workers/work_pool.hpp"
@@ -236,7 +235,7 @@ TEST(PipelineWithoutMemory, GivesEachFrameOfABatchItsResultOnce) {
 // Other threads must not find a stream that never starts, and wait for its end.
 TEST(PipelineWithoutThreads, ShowsNoStreamThatDoesNotStart) {
   Pipeline pipeline({make_detector("people", "person")});
-  for ([[maybe_unused]] const unsigned round : rounds_to_play(200)) {
+  for (int round = 0; round < 200; ++round) {
     std::atomic<bool> ended = false;
     std::thread other([&] {
       while (!ended) {

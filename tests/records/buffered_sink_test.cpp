@@ -14,7 +14,6 @@
 #include "support/file_size_limit.hpp"
 #include "support/manual_clock.hpp"
 #include "support/pipeline_helpers.hpp"
-#include "support/rounds.hpp"
 #include "support/sanitizers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -510,10 +509,8 @@ void play_sink_round(unsigned seed) {
 TEST(BufferedSink, AccountsForEveryRecordInRandomRounds) {
   constexpr unsigned kSinkRounds = kUnderSanitizer ? 2000 : 5000;
   set_log_hook([](LogLevel, std::string_view) {});
-  for (const unsigned seed : rounds_to_play(kSinkRounds)) {
+  for (unsigned seed = 0; seed < kSinkRounds && !testing::Test::HasFailure(); ++seed)
     play_sink_round(seed);
-    if (testing::Test::HasFailure()) break;
-  }
   set_log_hook({});
 }
 
