@@ -37,26 +37,28 @@ declare -A proven=(
   [picture-sizes]='src/backends include/vcap/backends tests/backends'
 )
 
-# Runs eight programs at a time beside four loops, so that threads of a test wait for processors at unusual
-# places. Eight, because two would get only a third of two processors. For the same reason a piece is several
-# runs of each test: at the end of a piece fewer programs run.
-beside_busy_loops() (
+# Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
+# unusual places. Many, because two would get only a third of two processors. For the same reason a piece is
+# several runs of each test: at the end of a piece fewer programs run.
+beside_busy_loops() (  # NUMBER COMMAND …
+  export VCAP_TEST_JOBS=$1
+  shift
   trap 'kill $(jobs -p)' EXIT
   for _ in 1 2 3 4; do
     while :; do :; done &
   done
-  VCAP_TEST_JOBS=8 "$@" >&2
+  "$@" >&2
 )
 
 run_suite() {
   tests/run.sh -N >&2  # builds, and runs nothing
-  beside_busy_loops tests/run.sh --repeat until-fail:4
+  beside_busy_loops 8 tests/run.sh --repeat until-fail:4
   echo 4
 }
 
 run_threads() {
   tests/run.sh threads --gtest_list_tests >&2
-  VCAP_TEST_ROUNDS=8 beside_busy_loops tests/run.sh threads --gtest_shuffle
+  VCAP_TEST_ROUNDS=8 beside_busy_loops 12 tests/run.sh threads --gtest_shuffle
   echo 8
 }
 

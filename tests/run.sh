@@ -97,8 +97,8 @@ run_part() {  # LAYER NUMBER [ARGUMENT …]
 export -f run_part
 run_parts() {
   local round
-  for layer in $layers; do
-    for ((round = 0; round < ${VCAP_TEST_ROUNDS:-1}; ++round)); do printf '%s\0' "$layer "{0..3}; done
+  for ((round = 0; round < ${VCAP_TEST_ROUNDS:-1}; ++round)); do
+    for layer in $layers; do printf '%s\0' "$layer "{0..3}; done
   done |
     xargs -0 -n 1 -P "$jobs" bash -euo pipefail -c 'run_part ${!#} "${@:1:$#-1}"' run_part "$@"
 }
