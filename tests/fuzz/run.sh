@@ -49,6 +49,7 @@ fuzz() {
 }
 export -f fuzz
 export bound
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
+# Why without intercept_tls_get_addr: tests/run.sh.
+export ASAN_OPTIONS=intercept_tls_get_addr=0:detect_leaks=1:allocator_may_return_null=1
 fuzz_all() { printf '%s\0' "${targets[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -euo pipefail -c 'fuzz "$1"' fuzz; }
 with_ticks "fuzzing" fuzz_all
