@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake --install: the libraries, the headers, the command, find_package(vcap) and pkg-config.
-# Components: core, vcap, backends and cli; each has a file of targets, so that core can be installed
+# Components: core, vcap, view, backends and cli; each has a file of targets, so that core can be installed
 # without the others.
 include(CMakePackageConfigHelpers)
 
@@ -11,10 +11,11 @@ function(vcap_install component)
   install(EXPORT vcap-${component}-targets NAMESPACE vcap:: DESTINATION ${package_dir}
     COMPONENT ${component})
 endfunction()
-set_target_properties(vcap vcap_download vcap_opencv_io vcap_backends vcap_engine_opencv_dnn PROPERTIES
+set_target_properties(vcap vcap_view vcap_download vcap_opencv_io vcap_backends vcap_engine_opencv_dnn PROPERTIES
   INSTALL_RPATH "$ORIGIN")
 vcap_install(core vcap_core)
 vcap_install(vcap vcap)
+vcap_install(view vcap_view)
 vcap_install(backends vcap_backends)
 install(TARGETS vcap_download LIBRARY COMPONENT core NAMELINK_SKIP)
 install(TARGETS vcap_opencv_io LIBRARY COMPONENT vcap NAMELINK_SKIP)
@@ -37,6 +38,15 @@ if(VCAP_BUILD_CLI)
   set_target_properties(vcap_cli PROPERTIES
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   vcap_install(cli vcap_cli)
+  if(TARGET vcap_pages)
+    get_target_property(pages vcap_pages FOLDER_OF_PAGES)
+    install(DIRECTORY ${pages}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cli)
+    install(FILES ${pages}/vcap.bash COMPONENT cli RENAME vcap
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${pages}/_vcap COMPONENT cli DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${pages}/vcap.fish COMPONENT cli
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endif()
 
 configure_package_config_file(

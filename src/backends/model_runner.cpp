@@ -296,7 +296,7 @@ ModelRunner::Counts ModelRunner::counts() const noexcept {
           impl_->shared_.load(std::memory_order_relaxed)};
 }
 
-const PictureInput& ModelRunner::input() const noexcept { return impl_->input_; }
+const PictureInput& ModelRunner::input() const& noexcept { return impl_->input_; }
 
 cv::Size ModelRunner::input_size() const noexcept { return impl_->first().input_size(); }
 

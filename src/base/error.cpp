@@ -78,6 +78,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "unsafe_library";
     case ErrorCode::missing_dependency:
       return "missing_dependency";
+    case ErrorCode::capsule_changed:
+      return "capsule_changed";
     case ErrorCode::unsigned_capsule:
       return "unsigned_capsule";
     case ErrorCode::bad_signature:
@@ -112,6 +114,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "no_backend";
     case ErrorCode::misbehaving_capsule:
       return "misbehaving_capsule";
+    case ErrorCode::invalid_output:
+      return "invalid_output";
     case ErrorCode::resource_unavailable:
       return "resource_unavailable";
     case ErrorCode::resource_mismatch:
@@ -126,6 +130,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "plan_cycle";
     case ErrorCode::duplicate_capsule:
       return "duplicate_capsule";
+    case ErrorCode::duplicate_picture:
+      return "duplicate_picture";
     case ErrorCode::stencil_edge:
       return "stencil_edge";
     case ErrorCode::source_open:

@@ -69,6 +69,10 @@ JsonValue JsonValue::array() { return nlohmann::json::array(); }
 
 JsonValue JsonValue::object() { return nlohmann::json::object(); }
 
+nlohmann::json JsonValue::operator*() && noexcept { return std::move(**this); }
+
+JsonValue::operator nlohmann::json() && noexcept { return std::move(**this); }
+
 bool JsonValue::operator==(const JsonValue& other) const { return **this == *other; }
 
 bool JsonValue::operator==(const nlohmann::json& other) const { return **this == other; }

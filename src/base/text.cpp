@@ -5,21 +5,44 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace vcap {
 namespace {
 
 constexpr std::size_t kLongestQuote = 120;
 
-/// Where to cut without splitting a UTF-8 sequence: continuation bytes are 10xxxxxx.
-std::size_t cut_at(std::string_view text) {
-  if (text.size() <= kLongestQuote) return text.size();
-  std::size_t end = kLongestQuote;
-  while (end > kLongestQuote - 3 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0u) == 0x80u; }
+
+/// Where to cut without splitting a UTF-8 sequence.
+std::size_t cut_at(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return text.size();
+  std::size_t end = longest;
+  while (end > longest - 3 && is_continuation(text[end])) --end;
   return end;
+}
+
+/// The length of the UTF-8 sequence at the beginning of the text; 0 if there is none. The second
+/// byte has a narrower range after some first bytes: no overlong forms, no surrogates, nothing
+/// above U+10FFFF (RFC 3629, section 4).
+std::size_t sequence_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return 1;
+  const std::size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (length == 0 || first > 0xF4 || text.size() < length) return 0;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const unsigned char least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned char most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < least || second > most) return 0;
+  for (std::size_t i = 2; i < length; ++i)
+    if (!is_continuation(text[i])) return 0;
+  return length;
 }
 
 }  // namespace
@@ -45,8 +68,42 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string valid_utf8(const std::string& text) {
+  const std::string fit =
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json::parse(fit).get<std::string>();
+}
+
+std::string xml_text(std::string_view text) {
+  std::string valid = valid_utf8(std::string(text));
+  for (const std::string_view bad : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
+    for (std::size_t at = 0; (at = valid.find(bad, at)) != std::string::npos;)
+      valid.replace(at, bad.size(), "\xEF\xBF\xBD");
+  std::string escaped;
+  for (const char c : valid) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '<')
+      escaped += "&lt;";
+    else if (c == '>')
+      escaped += "&gt;";
+    else if (c == '&')
+      escaped += "&amp;";
+    else if (c == '"')
+      escaped += "&quot;";
+    else if (c == '\'')
+      escaped += "&#39;";
+    else if (c == '\r')
+      escaped += "&#13;";  // a parser would make a line feed of it
+    else if (byte < 0x20 && c != '\t' && c != '\n')
+      escaped += "\xEF\xBF\xBD";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
 std::string quote(std::string_view text) {
-  const std::size_t end = cut_at(text);
+  const std::size_t end = cut_at(text, kLongestQuote);
   std::string escaped;
   for (const char c : text.substr(0, end)) {
     if (c == '"' || c == '\\') escaped += '\\';
@@ -61,8 +118,12 @@ std::string quote(std::string_view text) {
 std::string number_text(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-infinity" : "infinity";
+  const double size = std::abs(value);
+  const bool is_plain = size == 0 || (size >= 1e-4 && size < 1e15);
   std::array<char, 32> buffer{};
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  const auto [end, error] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                    is_plain ? std::chars_format::fixed : std::chars_format::general);
   std::string text(buffer.data(), end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
@@ -82,14 +143,41 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string bounded_text(std::string_view text) {
+  const std::size_t end = cut_at(text, kLongestForeignText);
+  std::string result(text.substr(0, end));
+  if (end < text.size()) result += "… (" + std::to_string(text.size()) + " bytes, cut)";
+  return result;
+}
+
 std::string exception_text(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const std::exception& error) {
-    return error.what();
+    return bounded_text(error.what());
   } catch (...) {
     return "an exception that is not a std::exception";
   }
+}
+
+std::size_t find_invalid_utf8(std::string_view text) noexcept {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080u;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    // Most text is ASCII: eight bytes at a time.
+    std::uint64_t eight = 0;
+    if (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+      if ((eight & kHighBits) == 0) {
+        at += sizeof eight;
+        continue;
+      }
+    }
+    const std::size_t length = sequence_length(text.substr(at));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::string_view::npos;
 }
 
 }  // namespace vcap

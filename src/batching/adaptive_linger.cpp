@@ -12,6 +12,12 @@ namespace {
 // a single odd batch.
 constexpr double kNewest = 0.25;
 
+// With many callers on few processors, the last of them comes back long after the first. As long as
+// they come at this pace, each adds more to the batch than the wait for it costs. Shares of the
+// wait without arrivals.
+constexpr double kExtension = 0.5;
+constexpr double kLongest = 3;
+
 }  // namespace
 
 void AdaptiveLinger::completed(std::size_t calls, time_point now, duration predict) noexcept {
@@ -27,12 +33,16 @@ void AdaptiveLinger::completed(std::size_t calls, time_point now, duration predi
   // Rounded to nearest, not up: if callers rarely come back in time, it waits for no caller.
   expected_ = static_cast<std::size_t>(std::lround(return_rate_ * static_cast<double>(calls)));
   returned_ = 0;
-  deadline_ = now + std::chrono::duration_cast<duration>(
-                        std::chrono::duration<double, std::nano>(share_ * predict_ns_));
+  const std::chrono::duration<double, std::nano> wait(share_ * predict_ns_);
+  deadline_ = now + std::chrono::duration_cast<duration>(wait);
+  latest_deadline_ = now + std::chrono::duration_cast<duration>(kLongest * wait);
+  extension_ = std::chrono::duration_cast<duration>(kExtension * wait);
 }
 
 void AdaptiveLinger::arrived(time_point now) noexcept {
-  if (now <= deadline_) ++returned_;
+  if (now >= deadline_) return;  // the wait is over
+  ++returned_;
+  deadline_ = std::max(deadline_, std::min(now + extension_, latest_deadline_));
 }
 
 }  // namespace vcap::detail

@@ -14,8 +14,9 @@ namespace vcap::detail {
 /// gives 94 to 98 %. It counts calls that arrive after the callers of a batch were answered, and
 /// compares them with the number answered. Calls queued before are in the batch anyway; if they
 /// counted too, it would wait for callers that cannot come. The wait ends at a share of the
-/// measured predict time. The number of callers that return within it is measured at every batch,
-/// even without a wait, so that slow callers cost nothing. Thread safety: thread-compatible.
+/// measured predict time; while callers come back, each of them extends it by half of that share,
+/// up to three times the share. The number of callers that return within it is measured at every
+/// batch, even without a wait, so that slow callers cost nothing. Thread safety: thread-compatible.
 class AdaptiveLinger {
  public:
   using time_point = Clock::time_point;
@@ -39,6 +40,8 @@ class AdaptiveLinger {
   std::size_t expected_ = 0;
   std::size_t returned_ = 0;
   time_point deadline_ = time_point::min();
+  time_point latest_deadline_ = time_point::min();
+  duration extension_{0};   // of the deadline, counted from an arrival
   double return_rate_ = 1;  // optimistic: a wrong estimate costs one linger
   double predict_ns_ = 0;
 };

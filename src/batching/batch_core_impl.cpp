@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The senders' side of the state machine, its answers and its end. The rest is in batch_worker.cpp.
+// The senders' side of the state machine, its answers and its end. The rest is in batch_leader.cpp
+// and batch_worker.cpp.
 #include "batching/batch_core_impl.hpp"
 
 #include <pthread.h>
@@ -32,8 +33,6 @@ BatchRunnerFactory given(BatchRunnerFactory make_runner) {
 // them is answered, in vain if batches are smaller.
 constexpr std::uint64_t kItemsOfASpot = 8;
 
-constexpr std::size_t kSliceRoom = 64;  // initial capacity of a worker's batch, in slices
-
 // Names the calling thread and makes its timers exact: by default, the kernel may delay a timeout
 // by 50 µs to group wake-ups.
 void prepare_thread(const char* name) noexcept {
@@ -64,11 +63,14 @@ BatchCoreImpl::~BatchCoreImpl() {
                      [this]() VCAP_REQUIRES(mutex_) { return blocked_ == 0 && guests_ == 0; });
 }
 
-// Notifies the worker under the lock: once the lock is free, the call may be answered and the
-// executor destroyed.
+// Notifies the worker, or leads, under the lock: once the lock is free, the call may be answered
+// and the executor destroyed. Until answer_calls() returns, the finished calls keep the executor
+// alive.
 void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool only_if_room) {
   prepare(call, options);
+  const bool waits = call.parking_ != nullptr;  // else the call may be destroyed once it is queued
   time_point now = clock_->now();
+  std::shared_ptr<BatchObserver> replaced;  // ends without the lock: it may close a trace
   const MutexLock lock(mutex_);
   if (closing_) throw closed_error();
   if ((only_if_room || policy_.overflow == QueueOverflowPolicy::reject) && call.size_ > room()) {
@@ -76,7 +78,7 @@ void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool on
     throw queue_full_error(policy_.max_queue_size, call.size_);
   }
   if (const auto& current = BatchObserverScope::current(); current != observer_)
-    observer_ = current;
+    replaced = std::exchange(observer_, current);
   Finished finished;
   std::exception_ptr why;
   try {
@@ -84,8 +86,11 @@ void BatchCoreImpl::send(BatchCall& call, const RequestOptions& options, bool on
   } catch (...) {
     why = std::current_exception();
   }
-  wake_worker(now);
   answer_calls(finished);
+  if (waits && !why && policy_.callers_predict)
+    lead(call, now);
+  else
+    wake_worker(now);
   if (why) std::rethrow_exception(why);
 }
 
@@ -143,7 +148,7 @@ void BatchCoreImpl::send_and_wait(BatchCall& call, const RequestOptions& options
 }
 
 void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
-  if (PredictArena::current() == number_) throw reentrant_error();
+  if (PredictArena::is_inside(number_)) throw reentrant_error();
   if (options.priority > RequestPriority::high)
     throw InvalidArgument(
         ErrorCode::invalid_argument,
@@ -166,13 +171,14 @@ void BatchCoreImpl::prepare(BatchCall& call, const RequestOptions& options) {
 // `mutex_`; temporarily releases it.
 void BatchCoreImpl::admit(BatchCall& call, time_point& now, Finished& finished) {
   Refusal refusal;
+  provide_seat();
+  const bool needs_threads = !may_lead(call);
   for (BatchChunk* chunk = call.first_; chunk; chunk = chunk->next_of_call) {
     try {
       while (!refusal.why && chunk->end < chunk->limit) {
         refusal = make_room(*chunk, now, finished);
         if (refusal.why) break;
-        if (idle_workers_ == 0) start_worker();
-        if (chunk->deadline != time_point::max()) watch_for(chunk->deadline);
+        if (needs_threads) start_threads_for(*chunk);
         queue_.push(*chunk, std::min(room(), chunk->limit - chunk->end), now);
         accept(call, now);
       }
@@ -248,19 +254,23 @@ void BatchCoreImpl::watch_for(time_point deadline) {
   if (deadline < watch_until_) watch_wake_.notify_one();
 }
 
-// Starts one more worker if the policy allows it. Everything that its thread needs is made here. If
-// this fails, the other workers do all the work; if there are none, the caller gets the error.
+// Starts what this chunk needs while it is queued: a worker with a seat if none is free, and the
+// watch if it has a deadline.
+void BatchCoreImpl::start_threads_for(const BatchChunk& chunk) {
+  provide_seat();
+  if (idle_workers_ == 0) start_worker();
+  if (chunk.deadline != time_point::max()) watch_for(chunk.deadline);
+}
+
+// Starts one more worker if the policy allows it. If this fails, the other workers do all the work;
+// if there are none, the caller gets the error.
 void BatchCoreImpl::start_worker() {
   if (workers_.size() == policy_.workers) return;
   try {
-    if (!arena_)
-      arena_ = std::make_unique<PredictArena>(number_, policy_.workers, policy_.concurrency);
     workers_.reserve(workers_.size() + 1);
-    std::vector<BatchSlice> batch;
-    batch.reserve(kSliceRoom);
-    workers_.emplace_back([this, runner = make_runner_(), batch = std::move(batch)]() mutable {
+    workers_.emplace_back([this] {
       prepare_thread("vcap-batch");
-      work(*runner, batch);
+      work();
     });
     ++idle_workers_;
   } catch (...) {
@@ -270,7 +280,7 @@ void BatchCoreImpl::start_worker() {
 
 // Wakes the gathering worker if it sleeps and has something to do.
 void BatchCoreImpl::wake_worker(time_point now) noexcept {
-  if (sleep_ == Sleep::none || queue_.empty()) return;
+  if (sleep_ == Sleep::none || queue_.empty() || free_seats_.empty()) return;
   if (sleep_ == Sleep::for_more) {
     const Turn turn = next_turn(now);
     if (!turn.group && turn.until >= sleep_until_) return;
@@ -292,7 +302,7 @@ void BatchCoreImpl::cancel(BatchCall& call) noexcept {
 }
 
 void BatchCoreImpl::close(bool cancel_queued) {
-  if (PredictArena::current() == number_) throw reentrant_error();
+  if (PredictArena::is_inside(number_)) throw reentrant_error();
   MutexLock lock(mutex_);
   closing_ = true;
   room_.notify_all();
@@ -306,6 +316,7 @@ void BatchCoreImpl::close(bool cancel_queued) {
   all_answered_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return unanswered_ == 0; });
   finished_ = true;
   watch_wake_.notify_all();
+  work_.notify_all();  // a worker that waited for a seat, until others answered all requests
   lock.unlock();
 
   const MutexLock join(join_mutex_);
@@ -336,7 +347,7 @@ void BatchCoreImpl::fail(BatchCall& call, std::size_t begin, std::size_t end,
 void BatchCoreImpl::settle(BatchCall& call, std::size_t items, std::exception_ptr why,
                            std::size_t first_failed, Finished& finished) noexcept {
   call.settle(items, std::move(why), first_failed);
-  if (call.pending_ > 0) return;
+  if (call.pending_ > 0 || call.leads_) return;  // lead() answers its own call
   call.next_finished_ = nullptr;
   (finished.last ? finished.last->next_finished_ : finished.first) = &call;
   finished.last = &call;
@@ -356,8 +367,8 @@ void BatchCoreImpl::answer_calls(Finished& finished) noexcept {
   if (closing_ && unanswered_ == 0) all_answered_.notify_all();
 }
 
-// Answers finished calls that are already subtracted from unanswered_; the caller still holds
-// another batch.
+// Answers finished calls that are already subtracted from unanswered_; the calling worker still
+// holds another batch.
 void BatchCoreImpl::answer_settled(Finished& finished) noexcept {
   BatchCall* others = nullptr;
   {

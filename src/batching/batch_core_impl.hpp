@@ -25,9 +25,9 @@ namespace vcap::detail {
 /// An item is outside, queued, or taken. Each transition is made under mutex_:
 ///
 ///     outside → queued   its sender
-///     queued  → taken    a worker (for a batch, or deadline passed), the watch (deadline
-///                        passed), the thread that requests the stop, a sender (drop_oldest),
-///                        close (cancel)
+///     queued  → taken    a worker or a leader (for a batch, or deadline passed), the watch
+///                        (deadline passed), the thread that requests the stop, a sender
+///                        (drop_oldest), close (cancel)
 ///
 /// The thread that takes items answers them with an error or by predict, then settles them with
 /// their call under mutex_. The thread that settles a call's last item answers the call without the
@@ -37,7 +37,9 @@ namespace vcap::detail {
 ///
 /// Threads: up to policy.workers workers, and one watch for deadlines. One worker at a time gathers
 /// a batch; the others predict or wait to gather. Each thread starts when it is first needed, and
-/// sleeps without a timer while there is nothing to wait for.
+/// sleeps without a timer while there is nothing to wait for. A leader is a sender that waits for
+/// its call and meanwhile predicts batches that contain its items. Workers and leaders need a seat
+/// to predict; there are policy.workers seats.
 class BatchCoreImpl {
  public:
   using time_point = Clock::time_point;
@@ -69,6 +71,19 @@ class BatchCoreImpl {
     std::size_t count = 0;
   };
 
+  /// What a thread needs to predict a batch.
+  struct Seat {
+    std::unique_ptr<BatchRunner> runner;
+    std::vector<BatchSlice> batch{};
+  };
+  using TakenSeat = std::unique_ptr<Seat>;
+  /// The time of a predict.
+  struct Ran {
+    Clock::duration took() const noexcept { return ended - began; }
+    time_point began{};
+    time_point ended{};
+  };
+
   /// Why items cannot be queued, and which counter counts them.
   struct Refusal {
     std::exception_ptr why{};
@@ -87,17 +102,41 @@ class BatchCoreImpl {
   std::size_t room() const noexcept VCAP_REQUIRES(mutex_);
   Refusal make_room(const BatchChunk& chunk, time_point& now, Finished& finished)
       VCAP_REQUIRES(mutex_);
+  void start_threads_for(const BatchChunk& chunk) VCAP_REQUIRES(mutex_);
   void start_worker() VCAP_REQUIRES(mutex_);
   void watch_for(time_point deadline) VCAP_REQUIRES(mutex_);
   void wake_worker(time_point now) noexcept VCAP_REQUIRES(mutex_);
 
+  // Leaders.
+  bool may_lead(const BatchCall& call) const noexcept VCAP_REQUIRES(mutex_);
+  void lead(BatchCall& call, time_point now) noexcept VCAP_REQUIRES(mutex_);
+  BatchGroup* group_to_lead(const BatchCall& call, time_point now) noexcept VCAP_REQUIRES(mutex_);
+  bool get_help(const BatchCall& call) noexcept VCAP_REQUIRES(mutex_);
+  void watch_queued(const BatchCall& call) noexcept VCAP_REQUIRES(mutex_);
+  time_point predict_in_place(const BatchCall& call, BatchGroup& group, Seat& seat, time_point now,
+                              Finished& finished) noexcept VCAP_REQUIRES(mutex_);
+
+  // Seats.
+  void provide_seat() VCAP_REQUIRES(mutex_);
+  TakenSeat take_seat() noexcept VCAP_REQUIRES(mutex_);
+  void give_back(TakenSeat seat, time_point now) noexcept VCAP_REQUIRES(mutex_);
+  void share_rest(time_point now) noexcept VCAP_REQUIRES(mutex_);
+  Ran run_batch(PredictArena& arena, Seat& seat, std::size_t items,
+                BatchObserver* observer) const noexcept VCAP_EXCLUDES(mutex_);
+
   // Workers.
-  void work(BatchRunner& runner, std::vector<BatchSlice>& batch) VCAP_EXCLUDES(mutex_);
-  bool gather(Finished& finished) VCAP_REQUIRES(mutex_);
+  void work() VCAP_EXCLUDES(mutex_);
+  bool gather() VCAP_REQUIRES(mutex_);
+  std::size_t take_next(std::vector<BatchSlice>& batch, Finished& finished) noexcept
+      VCAP_REQUIRES(mutex_);
+  bool is_full_batch_ready(time_point now) const noexcept VCAP_REQUIRES(mutex_);
   Turn next_turn(time_point now) const noexcept VCAP_REQUIRES(mutex_);
   std::optional<time_point> hold_until(const BatchGroup& group, time_point now) const noexcept
       VCAP_REQUIRES(mutex_);
-  std::size_t take_batch(std::vector<BatchSlice>& batch, Finished& finished) VCAP_REQUIRES(mutex_);
+  std::size_t take_batch(BatchGroup& group, std::vector<BatchSlice>& batch, time_point now) noexcept
+      VCAP_REQUIRES(mutex_);
+  void settle_batch(std::vector<BatchSlice>& batch, std::size_t items, Clock::duration took,
+                    Finished& finished) noexcept VCAP_REQUIRES(mutex_);
   std::size_t batch_size(const BatchGroup& group) const noexcept VCAP_REQUIRES(mutex_);
   void watch() VCAP_EXCLUDES(mutex_);
   void expire(time_point now, Finished& finished) noexcept VCAP_REQUIRES(mutex_);
@@ -128,9 +167,12 @@ class BatchCoreImpl {
   std::size_t goal_ VCAP_GUARDED_BY(mutex_);
   BatchQueue queue_ VCAP_GUARDED_BY(mutex_);
   AdaptiveLinger linger_ VCAP_GUARDED_BY(mutex_);
-  // Made with the first thread.
+  // Made with the first seat.
   std::unique_ptr<PredictArena> arena_ VCAP_GUARDED_BY(mutex_){};
   std::vector<std::thread> workers_ VCAP_GUARDED_BY(mutex_){};
+  // Those that nobody has taken. There is room for all seats_.
+  std::vector<TakenSeat> free_seats_ VCAP_GUARDED_BY(mutex_){};
+  std::size_t seats_ VCAP_GUARDED_BY(mutex_) = 0;
   std::thread watch_ VCAP_GUARDED_BY(mutex_){};
   // The observer of the latest sender.
   std::shared_ptr<BatchObserver> observer_ VCAP_GUARDED_BY(mutex_){};

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/text.hpp"
 #include "vcap/batching/detail/batch_core.hpp"
 
 namespace vcap::detail {
@@ -43,10 +44,10 @@ BatchError reentrant_error() {
 }
 
 std::exception_ptr wrong_result_count(std::size_t results, std::size_t inputs) {
-  return std::make_exception_ptr(BatchError(ErrorCode::batch_result_count,
-                                            "batch_predict: gave " + std::to_string(results) +
-                                                " outputs for " + std::to_string(inputs) +
-                                                " inputs; it must give one for each, in order"));
+  return std::make_exception_ptr(BatchError(
+      ErrorCode::batch_result_count, "batch_predict: gave " + counted(results, "output") + " for " +
+                                         counted(inputs, "input") +
+                                         "; it must give one for each, in order"));
 }
 
 }  // namespace vcap::detail

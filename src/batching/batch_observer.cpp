@@ -21,4 +21,8 @@ const BatchObserverScope::Observer& BatchObserverScope::current() noexcept {
   return current_scope != nullptr ? current_scope->observer_ : kNobody;
 }
 
+NoBatchObserver::NoBatchObserver() noexcept : outer_(std::exchange(current_scope, nullptr)) {}
+
+NoBatchObserver::~NoBatchObserver() { current_scope = outer_; }
+
 }  // namespace vcap::detail

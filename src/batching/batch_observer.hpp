@@ -17,16 +17,16 @@ class VCAP_EXPORT BatchObserver {
   BatchObserver& operator=(const BatchObserver&) = delete;
   virtual ~BatchObserver();
 
-  /// Right before predict; returns a number for end(). [batch worker, concurrent]
+  /// Right before predict; returns a number for end(). [batch worker or leader, concurrent]
   virtual std::size_t begin(std::size_t items) noexcept = 0;
-  /// Right after predict. [batch worker, concurrent]
+  /// Right after predict. [batch worker or leader, concurrent]
   virtual void end(std::size_t batch) noexcept = 0;
 };
 
 /// Sets, for its lifetime, the observer for requests from this thread. Each executor that gets such
 /// a request reports its batches to this observer, until it gets a request with another observer or
 /// with none. Scopes nest. Thread safety: thread-compatible.
-class BatchObserverScope {
+class VCAP_EXPORT BatchObserverScope {
  public:
   using Observer = std::shared_ptr<BatchObserver>;
 
@@ -40,6 +40,19 @@ class BatchObserverScope {
 
  private:
   const Observer observer_;
+  const BatchObserverScope* const outer_;
+};
+
+/// Sets, for its lifetime, that requests from this thread have no observer. For a leader: what the
+/// batch sends is not a part of its own call. Thread safety: thread-compatible.
+class NoBatchObserver {
+ public:
+  NoBatchObserver() noexcept;
+  ~NoBatchObserver();
+  NoBatchObserver(const NoBatchObserver&) = delete;
+  NoBatchObserver& operator=(const NoBatchObserver&) = delete;
+
+ private:
   const BatchObserverScope* const outer_;
 };
 

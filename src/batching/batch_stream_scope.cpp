@@ -2,6 +2,9 @@
 #include "vcap/batching/batch_stream_scope.hpp"
 
 #include <functional>
+#include <utility>
+
+#include "batching/no_batch_stream.hpp"
 
 namespace vcap {
 namespace {
@@ -18,5 +21,13 @@ BatchStreamScope::BatchStreamScope(std::string_view stream_id) noexcept : outer_
 BatchStreamScope::~BatchStreamScope() { current_stream = outer_; }
 
 std::uint64_t BatchStreamScope::current() noexcept { return current_stream; }
+
+namespace detail {
+
+NoBatchStream::NoBatchStream() noexcept : outer_(std::exchange(current_stream, 0)) {}
+
+NoBatchStream::~NoBatchStream() { current_stream = outer_; }
+
+}  // namespace detail
 
 }  // namespace vcap

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of the state machine: the workers and the watch for deadlines.
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "batching/batch_core_impl.hpp"
 #include "batching/batch_errors.hpp"
+#include "batching/thread_time.hpp"
 
 namespace vcap::detail {
 namespace {
+
+// Only batches after one that took so long are measured for whether predict computes. Two system
+// calls are little beside that, but much beside a batch of a few microseconds.
+constexpr std::chrono::microseconds kLongPredict(50);
 
 /// Whether one more slice fits. A batch ends early if there is no memory for more.
 bool has_room(std::vector<BatchSlice>& batch) noexcept {
@@ -24,63 +30,83 @@ bool has_room(std::vector<BatchSlice>& batch) noexcept {
 
 }  // namespace
 
-void BatchCoreImpl::work(BatchRunner& runner, std::vector<BatchSlice>& batch) {
+void BatchCoreImpl::work() {
   Finished finished;
+  Clock::duration took{0};  // predict, for the batch before
   MutexLock lock(mutex_);
-  while (gather(finished)) {
-    const std::size_t items = take_batch(batch, finished);
-    gathering_ = false;
-    if (workers_.size() > 1) gather_turn_.notify_one();
-    if (items == 0) {
-      answer_calls(finished);  // calls whose deadline passed
+  while (gather()) {
+    TakenSeat seat = take_seat();
+    const std::size_t items = take_next(seat->batch, finished);
+    if (items == 0) {  // the deadlines of all passed
+      give_back(std::move(seat), clock_->now());
+      answer_calls(finished);
       continue;
     }
-
-    --idle_workers_;
-    if (!queue_.empty() && idle_workers_ == 0) start_worker();
-    const std::shared_ptr<BatchObserver> observer = observer_;
+    std::shared_ptr<BatchObserver> observer = observer_;
     PredictArena& arena = *arena_;
     // unanswered_ still includes this batch's calls, so close() cannot return before the finished
     // calls are answered.
     unanswered_ -= finished.count;
     lock.unlock();
     answer_settled(finished);
-    const time_point began = clock_->now();
-    const std::size_t observed = observer ? observer->begin(items) : 0;
-    arena.run(runner, batch);
-    if (observer) observer->end(observed);
-    const time_point now = clock_->now();
+    const bool measures = took >= kLongPredict;
+    const Clock::duration before = measures ? thread_time() : Clock::duration(0);
+    const Ran ran = run_batch(arena, *seat, items, observer.get());
+    took = ran.took();
+    const bool computes = !measures || 2 * (thread_time() - before) >= took;
+    observer.reset();  // without the lock, because this may call code of the host
     lock.lock();
     ++idle_workers_;
-    running_.store(running_ - items, std::memory_order_relaxed);
-    recorder_.predicted(now - began, items);
-    for (BatchSlice& slice : batch) {
-      recorder_.count(Count::failed, slice.failures);
-      recorder_.count(Count::answered, slice.end - slice.begin - slice.failures);
-      settle(*slice.call, slice.end - slice.begin, std::move(slice.error), slice.failed, finished);
-    }
+    settle_batch(seat->batch, items, took, finished);
     // Before the answers: calls that arrive from now on count as returned, calls already queued do
     // not.
-    linger_.completed(finished.count, now, now - began);
+    linger_.completed(finished.count, ran.ended, took);
+    give_back(std::move(seat), ran.ended);
+    // A full batch that is ready is taken before the answers if predict keeps this thread's
+    // processor busy: each thread that is woken could take the processor, and answered callers
+    // compete for the lock. In all other cases they are answered first, so that their next requests
+    // still join the batch, and nobody waits for the second of two wake-ups.
+    if (!computes || !is_full_batch_ready(ran.ended)) answer_calls(finished);
   }
 }
 
-// Waits until a batch can be taken, then sets gathering_; false: there will be no more batches.
-// First answers finished calls, unless a batch is ready: a ready batch is taken at once, because
-// answered callers would compete for the lock. So no finished call is unanswered while this waits.
-// Requires `mutex_`; temporarily releases it.
-bool BatchCoreImpl::gather(Finished& finished) {
-  if (gathering_ || queue_.empty() || !next_turn(clock_->now()).group) answer_calls(finished);
+// Takes the next batch, and ends the turn to gather. Returns the number of items; 0 if no item is
+// ready after expired items were removed.
+std::size_t BatchCoreImpl::take_next(std::vector<BatchSlice>& batch, Finished& finished) noexcept {
+  const time_point now = clock_->now();
+  expire(now, finished);
+  BatchGroup* const group = queue_.empty() ? nullptr : next_turn(now).group;
+  const std::size_t items = group ? take_batch(*group, batch, now) : 0;
+  gathering_ = false;
+  if (workers_.size() > 1) gather_turn_.notify_one();
+  if (items > 0) {
+    --idle_workers_;
+    share_rest(now);
+  }
+  return items;
+}
+
+// Whether gather() would return at once, with a batch that no further request could join.
+bool BatchCoreImpl::is_full_batch_ready(time_point now) const noexcept {
+  if (gathering_ || queue_.empty() || free_seats_.empty()) return false;
+  const BatchGroup* const group = next_turn(now).group;
+  return group && group->size >= goal_;
+}
+
+// Waits until a batch can be taken and a seat is free, then sets gathering_; false: there will be
+// no more batches. No finished call may be unanswered while this waits. Requires `mutex_`;
+// temporarily releases it.
+bool BatchCoreImpl::gather() {
   gather_turn_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) { return !gathering_; });
   gathering_ = true;
   for (;;) {
-    if (!queue_.empty()) {
+    if (!queue_.empty() && !free_seats_.empty()) {
       const Turn turn = next_turn(clock_->now());
       if (turn.group) return true;
       sleep_ = Sleep::for_more;
       sleep_until_ = turn.until;
       work_.wait_until(*clock_, mutex_, turn.until);
-    } else if (!closing_) {
+    } else if (!queue_.empty() || !closing_) {
       sleep_ = Sleep::for_work;
       work_.wait(mutex_);
     } else {
@@ -119,26 +145,35 @@ std::optional<BatchCoreImpl::time_point> BatchCoreImpl::hold_until(const BatchGr
   return until;
 }
 
-// Returns the number of items taken; 0 if no item is ready after expired items were removed.
-std::size_t BatchCoreImpl::take_batch(std::vector<BatchSlice>& batch, Finished& finished) {
-  const time_point now = clock_->now();
-  expire(now, finished);
+// Takes the group's next batch, of at least one item; returns the number of items.
+std::size_t BatchCoreImpl::take_batch(BatchGroup& group, std::vector<BatchSlice>& batch,
+                                      time_point now) noexcept {
   batch.clear();
   std::size_t taken = 0;
-  if (BatchGroup* group = next_turn(now).group) {
-    for (const std::size_t size = batch_size(*group); taken < size && has_room(batch);) {
-      const BatchQueue::Taken items = queue_.take(*group, now, size - taken);
-      recorder_.waited(now - items.arrival, items.end - items.begin);
-      taken += items.end - items.begin;
-      if (!batch.empty() && batch.back().call == items.call && batch.back().end == items.begin)
-        batch.back().end = items.end;
-      else
-        batch.push_back({items.call, items.begin, items.end});
-    }
+  for (const std::size_t size = batch_size(group); taken < size && has_room(batch);) {
+    const BatchQueue::Taken items = queue_.take(group, now, size - taken);
+    recorder_.waited(now - items.arrival, items.end - items.begin);
+    taken += items.end - items.begin;
+    if (!batch.empty() && batch.back().call == items.call && batch.back().end == items.begin)
+      batch.back().end = items.end;
+    else
+      batch.push_back({items.call, items.begin, items.end});
   }
   running_.store(running_ + taken, std::memory_order_relaxed);
   queue_changed();
   return taken;
+}
+
+// Counts a predicted batch, and settles its items with their calls.
+void BatchCoreImpl::settle_batch(std::vector<BatchSlice>& batch, std::size_t items,
+                                 Clock::duration took, Finished& finished) noexcept {
+  running_.store(running_ - items, std::memory_order_relaxed);
+  recorder_.predicted(took, items);
+  for (BatchSlice& slice : batch) {
+    recorder_.count(Count::failed, slice.failures);
+    recorder_.count(Count::answered, slice.end - slice.begin - slice.failures);
+    settle(*slice.call, slice.end - slice.begin, std::move(slice.error), slice.failed, finished);
+  }
 }
 
 std::size_t BatchCoreImpl::batch_size(const BatchGroup& group) const noexcept {
@@ -156,7 +191,6 @@ void BatchCoreImpl::watch() {
   while (!finished_) {
     expire(clock_->now(), finished);
     if (finished.first) {
-      queue_changed();
       answer_calls(finished);
       continue;
     }
@@ -170,9 +204,11 @@ void BatchCoreImpl::watch() {
 }
 
 void BatchCoreImpl::expire(time_point now, Finished& finished) noexcept {
+  const std::size_t before = queue_.size();
   for (BatchChunk* next; (next = queue_.first_to_expire()) && next->deadline <= now;)
     fail_queued(*next, answer_of(deadline_error, queue_.size() - 1, running_), Count::expired,
                 finished);
+  if (queue_.size() != before) queue_changed();
 }
 
 }  // namespace vcap::detail

@@ -10,8 +10,8 @@
 
 namespace vcap::detail {
 
-/// The arena in which an executor's predict runs: the calling worker takes part, and at most
-/// `concurrency` threads in all. Thread safety: thread-safe.
+/// The arena in which an executor's predict runs: the calling worker or leader takes part, and at
+/// most `concurrency` threads in all. Thread safety: thread-safe.
 class PredictArena {
  public:
   /// `workers` slots are reserved for the callers of run, so that no caller waits for another and
@@ -23,9 +23,9 @@ class PredictArena {
 
   /// Runs the batch on the calling thread.
   void run(BatchRunner& runner, std::span<BatchSlice> batch);
-  /// The number of the arena in which the calling thread is within run() or helps in a parallel
-  /// loop; 0: no arena.
-  static std::uint64_t current() noexcept;
+  /// Whether the calling thread is within run() of the arena with this number, or helps in a
+  /// parallel loop there. Arenas nest: a predict may call another executor, and lead there.
+  static bool is_inside(std::uint64_t number) noexcept;
   /// A number that no other arena of this process has or had.
   static std::uint64_t next_number() noexcept;
 

@@ -20,7 +20,8 @@ DetectionNodes Backend::process_frame(const Frame&, DetectionNodes, const Option
 
 std::optional<std::vector<DetectionNodes>> Backend::process_frames(std::span<const Frame>,
                                                                    std::span<DetectionNodes>,
-                                                                   const OptionValues&) {
+                                                                   const OptionValues&,
+                                                                   BaseStreamState&) {
   return {};
 }
 
@@ -28,6 +29,12 @@ DetectionNodes Backend::process_window(std::span<const Frame>, std::span<Detecti
                                        const OptionValues&, BaseStreamState&) {
   throw Error(ErrorCode::misbehaving_capsule,
               "it declares a stencil, and its backend does not override process_window");
+}
+
+std::optional<std::vector<DetectionNodes>> Backend::process_windows(std::span<const FrameWindow>,
+                                                                    const OptionValues&,
+                                                                    BaseStreamState&) {
+  return {};
 }
 
 std::vector<float> Backend::distances(std::span<const float>,

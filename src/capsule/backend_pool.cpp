@@ -2,6 +2,7 @@
 #include "capsule/backend_pool.hpp"
 #include "base/call_meter.hpp"
 #include "base/text.hpp"
+#include "capsule/current_capsule.hpp"
 
 #include <cassert>
 #include <exception>
@@ -105,7 +106,9 @@ BackendPool::BackendPool(BaseCapsule& author, const CapsuleFiles& files, const C
     slots_.push_back(std::make_unique<Slot>());
     slots_.back()->device = device;
   }
+  const std::string subject = "capsule " + info.name;
   at_once(slots_.size(), [&](std::size_t i) {
+    const CurrentCapsule current(subject);
     Slot& slot = *slots_[i];
     slot.backend = load_one(author, files, slot.device, slot.failure);
     if (slot.backend) set_up(*slot.backend, files, info.batch, slot.failure);

@@ -22,7 +22,7 @@ std::vector<std::string> CapsuleFiles::names() const {
   return names;
 }
 
-CapsuleFiles::Bytes CapsuleFiles::operator[](std::string_view name) const {
+CapsuleFiles::Bytes CapsuleFiles::operator[](std::string_view name) const& {
   const auto file = files_.find(name);
   if (file == files_.end())
     throw InvalidArgument(ErrorCode::invalid_argument, "the capsule has no file " + quote(name) +
@@ -30,7 +30,7 @@ CapsuleFiles::Bytes CapsuleFiles::operator[](std::string_view name) const {
   return file->second;
 }
 
-std::string_view CapsuleFiles::text(std::string_view name) const {
+std::string_view CapsuleFiles::text(std::string_view name) const& {
   const Bytes bytes = (*this)[name];
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

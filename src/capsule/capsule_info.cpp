@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
+#include "capsule/device_sets.hpp"
 #include "capsule/resource_check.hpp"
 #include "capsule/text.hpp"
 #include "vcap/base/error.hpp"
@@ -57,31 +58,45 @@ class Checker {
   void output() const {
     const NodeDescription& type = info_.output_type;
     lists("output_type", type);
-    if (type.size == NodeDescription::Size::none)
-      fail("output_type has size none; set it to single or all");
-    if (type.detections.empty())
-      fail("output_type.detections is empty; list the names of the output nodes");
+    if (type.size == NodeDescription::Size::none) {
+      if (info_.gives_pictures.empty())
+        fail("output_type has size none; set it to single or all, or give pictures");
+      if (type != NodeDescription{})
+        fail(
+            "output_type describes nodes but has size none; set size to single or all, or describe "
+            "nothing");
+      return;
+    }
+    if (type.detections.empty() && info_.input_type.size == NodeDescription::Size::none)
+      fail(
+          "output_type.detections is empty; list the names of the output nodes. Only a capsule "
+          "that takes nodes may leave them out: its nodes then keep their names");
+  }
+
+  void pictures() const {
+    std::set<std::string_view> names;
+    list("takes_pictures", info_.takes_pictures, names);
+    list("gives_pictures", info_.gives_pictures, names);
+    if (!info_.gives_pictures.empty() && info_.input_type.size == NodeDescription::Size::single)
+      fail(
+          "gives_pictures is given, but input_type has size single: it is called once for each "
+          "node, and a frame has one picture of a name; set the size to none or all");
   }
 
   void devices() const {
     if (!info_.device_set) return;
-    const auto& [kind, count] = *info_.device_set;
-    if (!detail::is_identifier(kind))
-      fail("device_set has the kind " + quote(kind) +
-           "; use letters, digits and underscores, such as GPU");
-    if (count < 1)
-      fail("device_set has a count of " + std::to_string(count) +
-           "; a backend needs 1 device or more");
+    if (const std::string fault = detail::device_set_fault(*info_.device_set); !fault.empty())
+      fail("device_set " + fault);
     if (info_.device_mapper.name() != DeviceMapper().name())
       fail("device_set and the device mapper " + info_.device_mapper.name() +
            " are both given; leave one of them out");
   }
 
   void schemas() const {
-    if (!info_.stream_config_schema.is_null() && !info_.stream_state)
+    if (!info_.stream_config_schema.is_null() && !info_.stream_state && !info_.stream_parameters)
       fail(
-          "stream_config_schema is given, but there is no stream_state that could get a config; "
-          "leave it out");
+          "stream_config_schema is given, but there is no stream_state that could get a config, "
+          "and no stream_parameters; give one of these, or leave the schema out");
     try {
       detail::check_config_schema(info_.config_schema, "config_schema");
       detail::check_config_schema(info_.stream_config_schema, "stream_config_schema");
@@ -91,6 +106,10 @@ class Checker {
   }
 
   void state() const {
+    if (info_.stream_parameters && info_.stream_state)
+      fail(
+          "stream_parameters and stream_state are both given; a stateful capsule reads its config "
+          "from StreamInfo::config when its state is made, so leave stream_parameters out");
     if (!info_.keeps_state_at.empty() && !info_.stream_state)
       fail("keeps_state_at is given, but there is no stream_state to keep; leave it out");
     std::set<Discontinuity> seen;
@@ -113,6 +132,8 @@ class Checker {
       fail("batch.maximum " + std::to_string(batch->maximum) +
            " is not at least 1 and at least batch.preferred (" + std::to_string(batch->preferred) +
            ")");
+    if (info_.max_concurrent_calls == 0)
+      fail("max_concurrent_calls 0 is not at least 1; leave it out for no bound of the capsule");
     if (info_.stencil) stencil(*info_.stencil);
   }
 
@@ -139,6 +160,30 @@ class Checker {
   }
 
  private:
+  /// `names`: those of the pictures before.
+  void list(const std::string& field, const std::vector<PictureDescription>& pictures,
+            std::set<std::string_view>& names) const {
+    for (const PictureDescription& picture : pictures) {
+      if (!detail::is_identifier(picture.name))
+        fail(field + " has the name " + quote(picture.name) +
+             "; use letters, digits and underscores, at least one");
+      const std::string which = field + ", picture " + quote(picture.name) + ": ";
+      if (!names.insert(picture.name).second)
+        fail(which +
+             "the name occurs twice among the pictures that the capsule takes and gives; give "
+             "each its own name");
+      if (picture.type != CV_MAT_TYPE(picture.type))
+        fail(which + "type " + std::to_string(picture.type) +
+             " is none of OpenCV's; give one such as CV_8UC3");
+      const cv::Size& size = picture.fixed_size;
+      const bool is_fixed = picture.size == PictureSize::fixed;
+      if (is_fixed ? size.width < 1 || size.height < 1 : size != cv::Size())
+        fail(which + "fixed_size is " + std::to_string(size.width) + " × " +
+             std::to_string(size.height) + " and size is " + std::string(to_string(picture.size)) +
+             "; give a width and height of at least 1 if size is fixed, and none otherwise");
+    }
+  }
+
   void stencil(const Stencil& stencil) const {
     constexpr int kFarthest = 1000;
     if (stencil.offsets.empty())
@@ -150,6 +195,10 @@ class Checker {
       if (!seen.insert(offset).second)
         fail("stencil lists offset " + std::to_string(offset) + " twice; list each once");
     }
+    if (!info_.takes_pictures.empty() && !seen.contains(0))
+      fail(
+          "stencil lacks offset 0, but the capsule takes pictures, which the present frame must "
+          "have; add 0");
     if (info_.input_type.size != NodeDescription::Size::none && !seen.contains(0))
       fail(
           "stencil lacks offset 0, but the capsule takes nodes; its result replaces the nodes at "
@@ -163,6 +212,7 @@ class Checker {
     for (const auto& [category, values] : type.attributes) {
       const std::string attribute = field + ".attributes[" + quote(category) + "]";
       if (category.empty()) fail(attribute + " has an empty name; give the attribute a name");
+      text(attribute, category);
       if (values.empty()) fail(attribute + " allows no value; list the values that it can have");
       list(attribute, values);
     }
@@ -172,8 +222,15 @@ class Checker {
     std::set<std::string_view> seen;
     for (const std::string& name : names) {
       if (name.empty()) fail(field + " lists an empty name; remove it");
+      text(field, name);
       if (!seen.insert(name).second) fail(field + " lists " + quote(name) + " twice; list it once");
     }
+  }
+
+  /// Names are keys of JSON, in the manifest and in records.
+  void text(const std::string& field, const std::string& name) const {
+    if (find_invalid_utf8(name) != std::string_view::npos)
+      fail(field + ": the name " + quote(name) + " is not UTF-8; write it in UTF-8");
   }
 
   [[noreturn]] void fail(const std::string& complaint) const {
@@ -192,6 +249,7 @@ void check(const CapsuleInfo& info) {
   checker.options();
   checker.input();
   checker.output();
+  checker.pictures();
   checker.devices();
   checker.schemas();
   checker.state();

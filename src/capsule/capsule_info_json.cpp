@@ -32,6 +32,13 @@ Options read_options(const JsonView& json) {
   return options;
 }
 
+std::vector<PictureDescription> read_pictures(const JsonView& info, const std::string& field) {
+  std::vector<PictureDescription> pictures;
+  if (const auto list = info.find(field))
+    for (const JsonView& one : list->elements()) pictures.push_back(read_picture_description(one));
+  return pictures;
+}
+
 Resource read_resource(const JsonView& json) {
   Resource resource{
       .name = json["name"].text(), .url = json["url"].text(), .sha256 = json["sha256"].text()};
@@ -55,8 +62,12 @@ DeviceMapper read_device_mapper(const JsonView& json) {
           }};
 }
 
+/// A set within a further one is read, too, so that check() refuses it.
 DeviceSet read_device_set(const JsonView& json) {
-  return {.kind = json["kind"].text(), .count = read_int(json["count"])};
+  DeviceSet set{.kind = json["kind"].text(), .count = read_int(json["count"])};
+  if (const auto others = json.find("with"))
+    for (const JsonView& other : others->elements()) set.with.push_back(read_device_set(other));
+  return set;
 }
 
 Discontinuity read_discontinuity(const JsonView& json) {
@@ -74,6 +85,8 @@ StencilEdge read_edge(const JsonView& json) {
   json.fail("repeat, null or error");
 }
 
+}  // namespace
+
 Stencil read_stencil(const JsonView& json) {
   Stencil stencil{.offsets = {}, .edge = read_edge(json["edge"])};
   for (const JsonView& offset : json["offsets"].elements())
@@ -81,7 +94,9 @@ Stencil read_stencil(const JsonView& json) {
   return stencil;
 }
 
-}  // namespace
+nlohmann::json stencil_json(const Stencil& stencil) {
+  return {{"offsets", stencil.offsets}, {"edge", to_string(stencil.edge)}};
+}
 
 CapsuleInfo read_capsule_info(const JsonView& json) {
   CapsuleInfo info;
@@ -90,6 +105,8 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
   info.description = json["description"].text();
   info.input_type = read_node_description(json["input_type"]);
   info.output_type = read_node_description(json["output_type"]);
+  info.takes_pictures = read_pictures(json, "takes_pictures");
+  info.gives_pictures = read_pictures(json, "gives_pictures");
   info.options = read_options(json["options"]);
   // A device set replaces the device mapper.
   if (const auto set = json.find("device_set"))
@@ -103,6 +120,10 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
     info.stream_state = [](const StreamInfo&) -> std::unique_ptr<BaseStreamState> {
       refuse_to_run("stream_state");
     };
+  if (const auto given = json.find("stream_parameters"); given && given->boolean())
+    info.stream_parameters = [](const StreamInfo&) -> std::unique_ptr<BaseStreamParameters> {
+      refuse_to_run("stream_parameters");
+    };
   if (const auto warmup = json.find("warmup")) info.warmup = warmup->integer();
   if (const auto kept = json.find("keeps_state_at"))
     for (const JsonView& one : kept->elements())
@@ -110,6 +131,8 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
   if (const auto batch = json.find("batch"))
     info.batch = {.preferred = read_count((*batch)["preferred"]),
                   .maximum = read_count((*batch)["maximum"])};
+  if (const auto calls = json.find("max_concurrent_calls"))
+    info.max_concurrent_calls = read_count(*calls);
   if (const auto stencil = json.find("stencil")) info.stencil = read_stencil(*stencil);
   if (const auto threshold = json.find("recognition_threshold"))
     info.recognition_threshold = threshold->number();
@@ -117,6 +140,12 @@ CapsuleInfo read_capsule_info(const JsonView& json) {
     for (const JsonView& resource : resources->elements())
       info.resources.push_back(read_resource(resource));
   return info;
+}
+
+nlohmann::json device_set_json(const DeviceSet& set) {
+  nlohmann::json json = {{"kind", set.kind}, {"count", set.count}};
+  for (const DeviceSet& other : set.with) json["with"].push_back(device_set_json(other));
+  return json;
 }
 
 void from_json(const nlohmann::json& json, CapsuleInfo& info) {
@@ -133,20 +162,23 @@ void to_json(nlohmann::json& json, const CapsuleInfo& info) {
           {"output_type", info.output_type},
           {"options", std::move(options)},
           {"stateful", static_cast<bool>(info.stream_state)}};
+  if (!info.takes_pictures.empty()) json["takes_pictures"] = info.takes_pictures;
+  if (!info.gives_pictures.empty()) json["gives_pictures"] = info.gives_pictures;
   if (info.device_set)
-    json["device_set"] = {{"kind", info.device_set->kind}, {"count", info.device_set->count}};
+    json["device_set"] = device_set_json(*info.device_set);
   else
     json["device_mapper"] = info.device_mapper.name();
   if (!info.config_schema.is_null()) json["config_schema"] = info.config_schema;
   if (!info.stream_config_schema.is_null())
     json["stream_config_schema"] = info.stream_config_schema;
+  if (info.stream_parameters) json["stream_parameters"] = true;
   if (info.warmup) json["warmup"] = *info.warmup;
   for (const Discontinuity at : info.keeps_state_at)
     json["keeps_state_at"].push_back(to_string(at));
   if (info.batch)
     json["batch"] = {{"preferred", info.batch->preferred}, {"maximum", info.batch->maximum}};
-  if (info.stencil)
-    json["stencil"] = {{"offsets", info.stencil->offsets}, {"edge", to_string(info.stencil->edge)}};
+  if (info.max_concurrent_calls) json["max_concurrent_calls"] = *info.max_concurrent_calls;
+  if (info.stencil) json["stencil"] = stencil_json(*info.stencil);
   if (info.recognition_threshold) json["recognition_threshold"] = *info.recognition_threshold;
   for (const Resource& resource : info.resources)
     json["resources"].push_back({{"name", resource.name},

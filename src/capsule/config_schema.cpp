@@ -216,11 +216,11 @@ json completed_config(const CapsuleInfo& info, json config) {
 json completed_stream_config(const CapsuleInfo& info, json config, const std::string& stream) {
   const std::string whose = "stream " + stream + "'s config of capsule " + info.name;
   config = completed(info.stream_config_schema, std::move(config), whose);
-  if (!info.stream_state && !config.empty())
+  if (!info.stream_state && !info.stream_parameters && !config.empty())
     throw InvalidArgument(ErrorCode::invalid_config,
                           whose +
-                              " is not empty, but the capsule has no stream state that "
-                              "could use it; leave it out");
+                              " is not empty, but the capsule has neither a stream state nor "
+                              "stream parameters that could use it; leave it out");
   return config;
 }
 

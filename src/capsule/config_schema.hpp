@@ -21,8 +21,8 @@ void check_config_schema(const nlohmann::json& schema, const std::string& name);
 /// wrong values by their JSON pointers. `info` must have passed check(). Thread-safe.
 VCAP_EXPORT nlohmann::json completed_config(const CapsuleInfo& info, nlohmann::json config);
 
-/// The same for a stream's config. Also throws if a stateless capsule gets a config that is not
-/// empty.
+/// The same for a stream's config. Also throws if a capsule without stream state and stream
+/// parameters gets a config that is not empty.
 VCAP_EXPORT nlohmann::json completed_stream_config(const CapsuleInfo& info, nlohmann::json config,
                                                    const std::string& stream);
 

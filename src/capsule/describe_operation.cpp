@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capsule/describe_operation.hpp"
 
+#include "base/text.hpp"
+
 namespace vcap::detail {
 namespace {
 
@@ -11,9 +13,7 @@ std::string listed(const List& list, Word word) {
   return text;
 }
 
-std::string frames(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " frame" : " frames");
-}
+std::string frames(std::int64_t count) { return counted(count, "frame"); }
 
 const char* describe_edge(StencilEdge edge) {
   switch (edge) {
@@ -48,7 +48,7 @@ std::string describe_stencil(const Stencil& stencil) {
 }
 
 std::string describe_batch(const BatchSizes& batch) {
-  std::string text = "up to " + std::to_string(batch.maximum) + " inputs at once";
+  std::string text = "up to " + counted(batch.maximum, "input") + " at once";
   if (batch.preferred > 0) text += ", " + std::to_string(batch.preferred) + " preferred";
   return text;
 }

@@ -29,12 +29,17 @@ Names first_cpu(const Names& devices) {
   return cpus;
 }
 
+std::string needs_text(const DeviceSet& set) {
+  std::string text = std::to_string(set.count) + " of kind " + set.kind;
+  for (const DeviceSet& other : set.with) text += " and " + needs_text(other);
+  return text;
+}
+
 Names device_sets(const Names& devices, const DeviceSet& set) {
   Names sets = detail::divide(devices, set).sets;
   if (sets.empty())
     throw DeviceError(ErrorCode::no_device,
-                      "a backend needs a device set of " + std::to_string(set.count) + " of kind " +
-                          set.kind +
+                      "a backend needs a device set of " + needs_text(set) +
                           ", but the devices found do not fill a set: " + quote_list(devices) +
                           "; use a machine with enough devices, or list them in VCAP_DEVICES");
   return sets;
@@ -83,9 +88,18 @@ DeviceMapper DeviceMapper::map_to_device_sets(std::string kind, int count) {
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "map_to_device_sets(" + quote(kind) + ", " + std::to_string(count) +
                               "): give a kind such as GPU, and a count of 1 or more");
-  std::string name = "map_to_device_sets(" + kind + "," + std::to_string(count) + ")";
-  return {std::move(name), [set = DeviceSet{.kind = std::move(kind), .count = count}](
-                               const Names& devices) { return device_sets(devices, set); }};
+  return map_to_device_sets(DeviceSet{.kind = std::move(kind), .count = count});
+}
+
+DeviceMapper DeviceMapper::map_to_device_sets(DeviceSet set) {
+  if (const std::string fault = detail::device_set_fault(set); !fault.empty())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "the set given to map_to_device_sets() " + fault);
+  std::string name = "map_to_device_sets(" + set.kind + "," + std::to_string(set.count);
+  for (const DeviceSet& other : set.with)
+    name += "," + other.kind + "," + std::to_string(other.count);
+  return {name + ")",
+          [set = std::move(set)](const Names& devices) { return device_sets(devices, set); }};
 }
 
 std::vector<std::string> DeviceMapper::map(const std::vector<std::string>& devices) const {

@@ -201,7 +201,7 @@ std::string ThreadState::restore() const {
   return changes;
 }
 
-HostGuard::HostGuard(std::string_view subject) noexcept : subject_(subject) {
+HostGuard::HostGuard(std::string_view subject) noexcept : subject_(subject), current_(subject) {
   try {
     Watch& shared = watch();
     const MutexLock lock(shared.mutex);

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "capsule/current_capsule.hpp"
+
 namespace vcap::detail {
 
 /// Per-thread state that code may change: signal mask, locale, floating-point modes.
@@ -24,7 +26,7 @@ class ThreadState {
 };
 
 /// Protects, while an author's code runs, process state that belongs to the host: locale, working
-/// directory, umask, signal actions, and the calling thread's modes.
+/// directory, umask, signal actions, and the calling thread's modes. Sets current_capsule(), too.
 ///
 /// The destructor restores what has changed, and logs one warning that names `subject`. Guards that
 /// overlap, on several threads or nested on one, share the state from before the first guard. Then
@@ -41,6 +43,7 @@ class HostGuard {
 
  private:
   std::string_view subject_;
+  CurrentCapsule current_;
   ThreadState thread_;
   bool is_watching_ = false;  ///< false if memory was short
 };

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
+#include "capsule/output_check.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::detail {
@@ -24,6 +25,34 @@ std::uint64_t scrambled(std::uint64_t value) noexcept {
 }
 
 std::string shown(std::string_view stream_id) { return "stream " + quote(stream_id); }
+
+/// Deep values exhaust the stack of those who copy them.
+bool has_more_levels(const nlohmann::json& value, std::size_t levels) {
+  if (!value.is_structured()) return false;
+  if (levels == 0) return true;
+  for (const nlohmann::json& element : value)
+    if (has_more_levels(element, levels - 1)) return true;
+  return false;
+}
+
+/// What the author's factory makes of the stream; `what`: its word, for messages.
+template <class Factory>
+auto make_by(const Factory& factory, const StreamInfo& info, const std::string& capsule,
+             const std::string& what, const Frame& frame) {
+  const std::string failed = "capsule " + capsule + " made no " + what + " for " + shown(info.id) +
+                             " at frame " + std::to_string(frame.index) + ": ";
+  decltype(factory(info)) made;
+  try {
+    made = factory(info);
+  } catch (...) {
+    throw Error(ErrorCode::capsule_threw, failed + exception_text(std::current_exception()));
+  }
+  if (!made)
+    throw Error(ErrorCode::capsule_threw,
+                failed + "its factory returned null; it must return a " + what +
+                    ". Leave the factory out if the capsule needs no " + what);
+  return made;
+}
 
 }  // namespace
 
@@ -41,7 +70,34 @@ nlohmann::json saved_state(OpenStream& stream) {
   const std::unique_lock turn(stream.turn, std::try_to_lock);
   if (!turn) return {};
   stream.turn.assert_held();  // by `turn`
-  return stream.state ? stream.state->save() : nlohmann::json();
+  if (!stream.state) return {};
+  nlohmann::json saved = stream.state->save();
+  if (has_more_levels(saved, kMostLevels))
+    throw Error(ErrorCode::invalid_output, "the saved state of " + shown(stream.info.id) +
+                                               " has more than " + std::to_string(kMostLevels) +
+                                               " levels of lists and objects; save fewer");
+  return saved;
+}
+
+bool read_state(OpenStream& stream, const std::function<void(const BaseStreamState&)>& read) {
+  const std::unique_lock turn(stream.turn);
+  stream.turn.assert_held();  // by `turn`
+  if (!stream.state) return false;
+  read(*stream.state);
+  return true;
+}
+
+void continue_passed_on(OpenStream& from, OpenStream& to) {
+  PassedOn passed_on;
+  {
+    const std::unique_lock turn(from.turn, std::try_to_lock);
+    if (!turn) return;
+    from.turn.assert_held();  // by `turn`
+    passed_on = from.passed_on;
+  }
+  const std::unique_lock turn(to.turn);
+  to.turn.assert_held();  // by `turn`
+  to.passed_on = std::move(passed_on);
 }
 
 StreamStates::Turn::Turn(std::shared_ptr<OpenStream> stream)
@@ -52,12 +108,17 @@ BaseStreamState& StreamStates::Turn::state() noexcept {
   return *stream_->state;
 }
 
+PassedOn& StreamStates::Turn::passed_on() noexcept {
+  stream_->turn.assert_held();  // by lock_
+  return stream_->passed_on;
+}
+
 StreamStates::StreamStates(const CapsuleInfo& capsule) : capsule_(capsule) {}
 
 StreamStates::~StreamStates() = default;
 
 std::shared_ptr<OpenStream> StreamStates::make(StreamInfo info) const {
-  info.config = completed_stream_config(capsule_, std::move(info.config), info.id);
+  info.config = completed_stream_config(capsule_, *std::move(info.config), info.id);
   return std::make_shared<OpenStream>(std::move(info));
 }
 
@@ -106,6 +167,7 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   if (stream.made_at || breaks_off(frame)) {
     info.saved = nullptr;
     info.saved_by = 0;
+    stream.passed_on = {};
   }
   // The results must not depend on the frame at which a bounded state was made, so it keeps its
   // seed.
@@ -114,19 +176,26 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   // Reset before the factory runs: if the factory fails, no later frame may use the old state.
   stream.state.reset();
   stream.made_at = frame.index;
-  const std::string failed = "capsule " + capsule_.name + " made no state for " +
-                             shown(stream.info.id) + " at frame " + std::to_string(frame.index) +
-                             ": ";
-  try {
-    stream.state = capsule_.stream_state(info);
-  } catch (...) {
-    throw Error(ErrorCode::capsule_threw, failed + exception_text(std::current_exception()));
+  stream.state = make_by(capsule_.stream_state, info, capsule_.name, "state", frame);
+}
+
+StreamStates::Parameters StreamStates::parameters(std::string_view stream_id, const Frame& frame) {
+  return parameters(find_or_add(stream_id), frame);
+}
+
+StreamStates::Parameters StreamStates::parameters(std::shared_ptr<OpenStream> opened,
+                                                  const Frame& frame) const {
+  OpenStream& stream = *opened;
+  if (!stream.made_parameters) {
+    const std::unique_lock turn(stream.turn);
+    stream.turn.assert_held();  // by `turn`
+    if (!stream.parameters) {
+      stream.parameters = make_by(capsule_.stream_parameters, stream.info, capsule_.name,
+                                  "set of parameters", frame);
+      stream.made_parameters = stream.parameters.get();
+    }
   }
-  if (!stream.state)
-    throw Error(ErrorCode::capsule_threw,
-                failed +
-                    "its factory returned null; it must return a state. Leave the factory out if "
-                    "the capsule needs no state");
+  return Parameters(std::move(opened));
 }
 
 void StreamStates::clean_up(std::string_view stream_id) {
@@ -138,13 +207,14 @@ void StreamStates::clean_up(std::string_view stream_id) {
   }
 }
 
+std::shared_ptr<OpenStream> StreamStates::find(std::string_view stream_id) const {
+  const MutexLock lock(mutex_);
+  const auto found = streams_.find(stream_id);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
 nlohmann::json StreamStates::save(std::string_view stream_id) const {
-  std::shared_ptr<OpenStream> stream;
-  {
-    const MutexLock lock(mutex_);
-    if (const auto found = streams_.find(stream_id); found != streams_.end())
-      stream = found->second;
-  }
+  const std::shared_ptr<OpenStream> stream = find(stream_id);
   return stream ? saved_state(*stream) : nlohmann::json();
 }
 

@@ -2,6 +2,7 @@
 #include "cli/capsule_settings.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capsule/config_schema.hpp"
+#include "capsule/host_stencil.hpp"
 #include "cli/exit_code.hpp"
 #include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"
@@ -77,6 +79,64 @@ void read_config(const std::vector<CapsuleInfo>& capsules, const std::string& te
   if (!settings.config.emplace(capsule.name, read_object(text, equals, argument)).second)
     throw UsageError(argument + ": capsule " + capsule.name +
                      " has a config already; give each capsule one config");
+}
+
+int read_offset(const std::string& text, const std::string& argument) {
+  int offset = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), offset);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw UsageError(argument + ": \"" + text +
+                     "\" is not an offset; write whole numbers, such as -1,0,1");
+  return offset;
+}
+
+StencilEdge read_edge(const std::string& text, const std::string& argument) {
+  for (const StencilEdge edge : {StencilEdge::repeat, StencilEdge::null, StencilEdge::error})
+    if (to_string(edge) == text) return edge;
+  throw UsageError(argument + ": \"" + text +
+                   "\" is not an edge; write repeat, null or error after the colon");
+}
+
+void read_stencil(const std::vector<CapsuleInfo>& capsules, const std::string& text,
+                  CapsuleSettings& settings) {
+  const std::string argument = "--stencil " + text;
+  const auto equals = text.find('=');
+  if (equals == std::string::npos)
+    throw UsageError(argument + ": write capsule=offset,offset, such as motion=-1,0");
+  const CapsuleInfo& capsule = find(capsules, text.substr(0, equals), argument);
+  if (!capsule.stencil)
+    throw UsageError(argument + ": capsule " + capsule.name +
+                     " has no stencil: it takes single frames; leave this out");
+  Stencil stencil{.edge = capsule.stencil->edge};
+  const auto colon = text.find(':', equals);
+  if (colon != std::string::npos) stencil.edge = read_edge(text.substr(colon + 1), argument);
+  std::istringstream offsets(text.substr(equals + 1, colon - equals - 1));
+  for (std::string offset; std::getline(offsets, offset, ',');)
+    stencil.offsets.push_back(read_offset(offset, argument));
+  try {
+    static_cast<void>(with_stencil(capsule, stencil));
+  } catch (const InvalidArgument& error) {
+    throw UsageError(argument + ": " + error.what());
+  }
+  if (!settings.stencils.emplace(capsule.name, std::move(stencil)).second)
+    throw UsageError(argument + ": capsule " + capsule.name +
+                     " has a stencil already; give each capsule one");
+}
+
+void read_calls(const std::vector<CapsuleInfo>& capsules, const std::string& text,
+                CapsuleSettings& settings) {
+  const std::string argument = "--max-calls " + text;
+  const auto equals = std::min(text.find('='), text.size());
+  std::size_t calls = 0;
+  const auto [end, error] = std::from_chars(text.data() + std::min(equals + 1, text.size()),
+                                            text.data() + text.size(), calls);
+  if (equals == text.size() || error != std::errc() || end != text.data() + text.size())
+    throw UsageError(argument +
+                     ": write capsule=N, such as detector=2, with a whole number; 0 is no bound");
+  const CapsuleInfo& capsule = find(capsules, text.substr(0, equals), argument);
+  if (!settings.max_calls.emplace(capsule.name, calls).second)
+    throw UsageError(argument + ": capsule " + capsule.name +
+                     " has a number already; give each capsule one");
 }
 
 StreamSettings& find(std::map<std::string, StreamSettings>& streams, const std::string& id,
@@ -165,10 +225,20 @@ CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
   for (const std::string& config : configs) read_config(capsules, config, settings);
   for (const CapsuleInfo& capsule : capsules) {
     const auto given = settings.config.find(capsule.name);
-    static_cast<void>(detail::completed_config(
-        capsule, given == settings.config.end() ? JsonValue::object() : given->second));
+    const JsonValue config = given == settings.config.end() ? JsonValue::object() : given->second;
+    static_cast<void>(detail::completed_config(capsule, config));
   }
   return settings;
+}
+
+void read_stencils(const std::vector<CapsuleInfo>& capsules,
+                   const std::vector<std::string>& stencils, CapsuleSettings& settings) {
+  for (const std::string& stencil : stencils) read_stencil(capsules, stencil, settings);
+}
+
+void read_max_calls(const std::vector<CapsuleInfo>& capsules,
+                    const std::vector<std::string>& max_calls, CapsuleSettings& settings) {
+  for (const std::string& calls : max_calls) read_calls(capsules, calls, settings);
 }
 
 std::map<std::string, StreamSettings> read_stream_settings(const std::vector<std::string>& streams,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@ namespace vcap::cli {
 struct CapsuleSettings {
   std::map<std::string, OptionValues> options;
   std::map<std::string, JsonValue> config;
+  std::map<std::string, Stencil> stencils{};
+  std::map<std::string, std::size_t> max_calls{};
 };
 
 /// Reads "capsule.name=value" and "capsule=JSON" or "capsule=@file" for the capsules described.
@@ -25,6 +28,15 @@ struct CapsuleSettings {
 CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
                               const std::vector<std::string>& options,
                               const std::vector<std::string>& configs);
+
+/// Reads "capsule=offset,offset" or "capsule=offset,offset:edge" into `settings`. Without an edge,
+/// the capsule's own stays. Throws UsageError, also if a capsule has no stencil.
+void read_stencils(const std::vector<CapsuleInfo>& capsules,
+                   const std::vector<std::string>& stencils, CapsuleSettings& settings);
+
+/// Reads "capsule=number" into `settings`. Throws UsageError.
+void read_max_calls(const std::vector<CapsuleInfo>& capsules,
+                    const std::vector<std::string>& max_calls, CapsuleSettings& settings);
 
 /// The command line's arguments for single streams, unparsed.
 struct StreamArguments {

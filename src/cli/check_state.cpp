@@ -12,21 +12,27 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "capsule/describe_operation.hpp"
 #include "cli/access_options.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_exit.hpp"
 #include "cli/resource_arguments.hpp"
+#include "files/digest.hpp"
 #include "records/record_difference.hpp"
 #include "records/record_line.hpp"
+#include "sources/in_order_access.hpp"
 #include "streams/slicing.hpp"
+#include "vcap/base/error.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/pipeline/pipeline.hpp"
@@ -38,7 +44,9 @@ constexpr const char* kHelp =
     "The capsule runs over the source without slices and with one input at a time. Then it runs "
     "again: in slices, over one frame in ten (or fewer, if its warm-up is longer), and in batches. "
     "If its declaration is true (stateless, or the warm-up), all runs give the same records. For "
-    "each run, the first frame that differs is shown, with the field and both values.\n"
+    "each run, the first frame that differs is shown, with the field and both values. Before that, "
+    "the capsules given by --with run twice by themselves: if their records differ, nothing can be "
+    "shown.\n"
     "Exit code 1 means that records differ, or that the source is too short for a result.";
 
 constexpr std::size_t kDefaultBatch = 8;
@@ -82,6 +90,37 @@ RecordTolerance read_tolerances(const std::vector<std::string>& texts) {
   return tolerance;
 }
 
+/// The record as it is compared: with a digest of each picture, since a record has no pixels.
+std::string compared_line(const FrameRecord& record) {
+  std::string line = record_line(record);
+  if (record.pictures.empty()) return line;
+  nlohmann::json json = nlohmann::json::parse(line);
+  for (nlohmann::json& picture : json.at("pictures")) {
+    const cv::Mat image = record.frame.pictures.at(picture.at("name").get<std::string>());
+    Sha256 digest;
+    for (int row = 0; row < image.rows; ++row)
+      digest.update(std::as_bytes(
+          std::span(image.ptr(row), static_cast<std::size_t>(image.cols) * image.elemSize())));
+    picture["sha256"] = digest.hexadecimal();
+  }
+  return json.dump() + '\n';
+}
+
+/// Gives the records to a function, with the pictures that the capsules give, and without the
+/// pixels of frames.
+class ComparingSink final : public Sink {
+ public:
+  ComparingSink(std::function<void(const FrameRecord&)> take, std::vector<std::string> pictures)
+      : take_(std::move(take)), pictures_(std::move(pictures)) {}
+  void write(const FrameRecord& record) override { take_(record); }
+  bool needs_pixels() const override { return false; }
+  std::vector<std::string> pictures() const override { return pictures_; }
+
+ private:
+  const std::function<void(const FrameRecord&)> take_;
+  const std::vector<std::string> pictures_;
+};
+
 /// The lines of the reference run, in a private temporary file.
 class Reference {
  public:
@@ -91,7 +130,9 @@ class Reference {
   void add(const std::string& line) {
     if (std::fputs(line.c_str(), file_.get()) < 0)
       throw std::system_error(errno, std::generic_category(), "a temporary file");
+    ++frames_;
   }
+  std::int64_t frames() const noexcept { return frames_; }
   void begin() { std::rewind(file_.get()); }
   /// `nullopt` after the last line.
   std::optional<std::string> next() {
@@ -105,6 +146,7 @@ class Reference {
 
  private:
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> file_;
+  std::int64_t frames_ = 0;
 };
 
 /// How one run's records compare with the reference.
@@ -120,7 +162,7 @@ class Verdict {
     std::optional<std::string> line = reference_.next();
     for (std::int64_t i = 1; i < frames_apart && frames_ > 0; ++i) line = reference_.next();
     ++frames_;
-    const nlohmann::json own = nlohmann::json::parse(record_line(record));
+    const nlohmann::json own = nlohmann::json::parse(compared_line(record));
     const nlohmann::json other = line ? nlohmann::json::parse(*line) : nlohmann::json::object();
     if (own == other) return;
     const auto difference = first_difference(own, other, tolerance_);
@@ -140,7 +182,7 @@ class Verdict {
   }
   bool is_same() const noexcept { return differing_ == 0 && !is_short_; }
   std::string text() const {
-    const std::string frames = std::to_string(frames_) + " frames";
+    const std::string frames = counted(frames_, "frame");
     if (is_short_) return frames + ", fewer than the run without slices";
     if (!is_same())
       return std::to_string(differing_) + " of " + frames + " differ, the first: " + first_;
@@ -178,9 +220,11 @@ class StateCheck {
   int run() {
     const CapsuleInfo& info = infos_.front();
     std::cout << "capsule " << info.name << " version " << info.version << ": "
-              << detail::describe_state(info) << '\n';
+              << detail::describe_state(info) << std::endl;
+    if (!others_repeat()) return kFailed;
     const auto alone = load(BatchSizes{.maximum = 1});
-    record_reference(*alone);
+    record(*alone, reference_);
+    frames_ = reference_.frames();
     require_tolerated_fields();
     check(*alone, "again, no slices", {});
     check_slices(*alone);
@@ -193,14 +237,46 @@ class StateCheck {
   }
 
  private:
+  /// Whether the other capsules give the same records again without the capsule under test. If they
+  /// do not, no difference would be the fault of that capsule.
+  bool others_repeat() const {
+    if (infos_.size() == 1) return true;
+    std::unique_ptr<Pipeline> others;
+    try {
+      others = load({}, 1);
+    } catch (const PlanError&) {
+      return true;  // they need its nodes, so they come after it
+    }
+    Reference once;
+    record(*others, once, infos_.front().name);
+    Verdict again(once, tolerance_);
+    run_stream(
+        *others, {}, [&](const FrameRecord& record) { again.add(record, 1); }, infos_.front().name);
+    again.end(1);
+    if (again.is_same()) return true;
+    std::string names;
+    for (auto other = infos_.begin() + 1; other != infos_.end(); ++other)
+      names += (names.empty() ? "" : ", ") + other->name;
+    print_line("without it, again", again.text());
+    std::cout << "nothing is shown about capsule " << infos_.front().name
+              << ", because the capsules given by --with (" << names
+              << ") do not give the same records in every run; check each of them first\n";
+    return false;
+  }
+
+  /// The pictures that the capsules give, other than the capsule `without`.
+  std::vector<std::string> pictures(const std::string& without) const {
+    std::vector<std::string> names;
+    for (const CapsuleInfo& info : infos_)
+      if (info.name != without)
+        for (const PictureDescription& picture : info.gives_pictures) names.push_back(picture.name);
+    return names;
+  }
+
   void check_slices(Pipeline& pipeline) {
     if (const CapsuleInfo* unbounded = unbounded_one())
       return print_line("in slices",
                         "not run: the state of capsule " + unbounded->name + " is unbounded");
-    if (!open_source(arguments_.source)->random_access())
-      return print_not_run("in slices",
-                           "the positions of the source's frames are not known "
-                           "without decoding all of them; give another source");
     for (const std::size_t slices : arguments_.slices) {
       const std::string name = "in " + std::to_string(slices) + " slices";
       const auto count = static_cast<std::int64_t>(slices);
@@ -216,8 +292,7 @@ class StateCheck {
         print_not_run(name,
                       "each slice would need all frames before it; give a source of more "
                       "than " +
-                          std::to_string(std::max(count, (reach() + 1) * count / (count - 1))) +
-                          " frames");
+                          counted(std::max(count, (reach() + 1) * count / (count - 1)), "frame"));
     }
   }
 
@@ -225,8 +300,9 @@ class StateCheck {
     // So far apart that no warm-up reaches from one frame to the next.
     const std::int64_t apart = std::max(kApart, reach() + 2);
     const std::string name = "one frame in " + std::to_string(apart);
+    // Up to the last frame that the reference has: the source's header may announce others.
     if (unbounded_one() || apart < frames_)
-      check(pipeline, name, {.select = Sampler::stride(apart)}, apart);
+      check(pipeline, name, {.select = Sampler::strided_ranges({{0, frames_}}, apart)}, apart);
     else
       print_not_run(name, too_short());
   }
@@ -248,10 +324,10 @@ class StateCheck {
   bool has_batched(const std::vector<CapsuleStats>& capsules) const {
     const CapsuleInfo& info = infos_.front();
     const auto own = std::ranges::find(capsules, info.name, &CapsuleStats::name);
-    // With neither a stencil nor single nodes, every frame counts as a call unless frames come
-    // together.
-    const bool is_called_for_each =
-        info.input_type.size != NodeDescription::Size::single && !info.stencil;
+    // Without single nodes, and unless edges are errors, every frame counts as a call if frames do
+    // not come together.
+    const bool is_called_for_each = info.input_type.size != NodeDescription::Size::single &&
+                                    !(info.stencil && info.stencil->edge == StencilEdge::error);
     return (is_called_for_each && own->calls < static_cast<std::uint64_t>(frames_)) ||
            std::ranges::any_of(own->backends, [](const BackendStatistics& backend) {
              return backend.batches && backend.batches->batch_sizes.quantile(1) > 1;
@@ -290,26 +366,35 @@ class StateCheck {
     return nullptr;
   }
 
-  /// Loads the first capsule with these batch sizes, and the other capsules unchanged.
-  std::unique_ptr<Pipeline> load(const BatchSizes& sizes) const {
+  /// Loads the capsules from place `begin` on: the first capsule of all with these batch sizes, the
+  /// others unchanged.
+  std::unique_ptr<Pipeline> load(const BatchSizes& sizes, std::size_t begin = 0) const {
     std::vector<std::shared_ptr<Capsule>> capsules;
-    for (std::size_t i = 0; i < paths_.size(); ++i) {
+    for (std::size_t i = begin; i < paths_.size(); ++i) {
       LoadOptions options = access_;
       if (const auto own = settings_.config.find(infos_[i].name); own != settings_.config.end())
         options.config = own->second;
       if (i == 0) options.batch = sizes;
       capsules.push_back(load_capsule(paths_[i], options));
     }
+    renew_exit_watch();
     return std::make_unique<Pipeline>(std::move(capsules));
   }
 
+  /// `without`: the name of a capsule that the pipeline does not have.
   StreamReport run_stream(Pipeline& pipeline, StreamConfig config,
-                          std::function<void(const FrameRecord&)> take) const {
+                          std::function<void(const FrameRecord&)> take,
+                          const std::string& without = {}) const {
     config.id = "stream";
-    config.source = open_source(arguments_.source);
-    config.sinks = {make_callback_sink(std::move(take), false)};
+    config.source = open_read_source(arguments_.source, frames_);
+    if (config.source->info().live)
+      throw UsageError("--source " + arguments_.source +
+                       " is live, and each run would get other frames; give a stored source");
+    config.sinks = {std::make_shared<ComparingSink>(std::move(take), pictures(without))};
     config.options = stream_settings_.options;
     config.config = stream_settings_.config;
+    config.options.erase(without);
+    config.config.erase(without);
     if (arguments_.max_frames > 0) config.max_frames = arguments_.max_frames;
     pipeline.open_stream(std::move(config));
     StreamReport report = pipeline.wait("stream");
@@ -317,11 +402,10 @@ class StateCheck {
     return report;
   }
 
-  void record_reference(Pipeline& pipeline) {
-    run_stream(pipeline, {}, [this](const FrameRecord& record) {
-      reference_.add(record_line(record));
-      ++frames_;
-    });
+  void record(Pipeline& pipeline, Reference& reference, const std::string& without = {}) const {
+    run_stream(
+        pipeline, {}, [&](const FrameRecord& record) { reference.add(compared_line(record)); },
+        without);
   }
 
   void check(Pipeline& pipeline, const std::string& name, StreamConfig config,
@@ -338,9 +422,7 @@ class StateCheck {
     return verdict;
   }
 
-  std::string too_short() const {
-    return "the source has only " + std::to_string(frames_) + " frames";
-  }
+  std::string too_short() const { return "the source has only " + counted(frames_, "frame"); }
 
   /// For a run that would give the same records for a true and for a false declaration.
   void print_not_run(const std::string& name, const std::string& why) {

@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Action& chosen);
 void add_check_state(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
 void add_eval(CLI::App& app, Action& chosen);
+void add_convert(CLI::App& app, Action& chosen);
 void add_inspect(CLI::App& app, Action& chosen);
 void add_fetch(CLI::App& app, Action& chosen);
 void add_pack(CLI::App& app, Action& chosen);
@@ -25,6 +26,9 @@ void add_sign(CLI::App& app, Action& chosen);
 void add_verify(CLI::App& app, Action& chosen);
 void add_encrypt(CLI::App& app, Action& chosen);
 void add_devices(CLI::App& app, Action& chosen);
+void add_report(CLI::App& app, Action& chosen);
 void add_sources(CLI::App& app, Action& chosen);
+void add_completion(CLI::App& app, Action& chosen);
+void add_man(CLI::App& app, Action& chosen);
 
 }  // namespace vcap::cli

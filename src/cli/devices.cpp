@@ -3,15 +3,20 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/capsule_info_json.hpp"
 #include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
 #include "cli/exit_code.hpp"
 #include "vcap/capsule/device.hpp"
+#include "vcap/capsule/device_mapper.hpp"
 #include "vcap/loading/manifest.hpp"
 
 namespace vcap::cli {
@@ -33,27 +38,49 @@ int list_devices(bool as_json) {
   return kDone;
 }
 
+/// The backends that a device mapper of vcap makes on this machine; `nullopt` for a mapper of an
+/// author's own, which only its code knows. Throws DeviceError if it chooses no device.
+std::optional<std::vector<std::string>> backends_of(const std::string& mapper) {
+  std::vector<std::string> names;
+  for (const Device& device : discover_devices()) names.push_back(device.name);
+  for (const DeviceMapper& known :
+       {DeviceMapper::map_to_single_cpu(), DeviceMapper::map_to_all_gpus(true),
+        DeviceMapper::map_to_all_gpus(false)})
+    if (known.name() == mapper) return known.map(names);
+  return std::nullopt;
+}
+
+int list_mapped(const CapsuleInfo& info, bool as_json) {
+  const std::string& mapper = info.device_mapper.name();
+  const auto backends = backends_of(mapper);
+  if (as_json) {
+    nlohmann::json json{{"capsule", info.name}, {"device_mapper", mapper}};
+    if (backends) json["backends"] = nlohmann::json::array();
+    for (const std::string& one : backends.value_or(std::vector<std::string>()))
+      json["backends"].push_back(device_set_members(one));
+    std::cout << json.dump(2) << '\n';
+  } else if (!backends) {
+    std::cout << info.name << ": chosen by its own code when it is loaded, by " << printable(mapper)
+              << '\n';
+  } else {
+    std::cout << info.name << ": " << counted(backends->size(), "backend") << ", by " << mapper
+              << '\n';
+    for (const std::string& one : *backends) std::cout << "  " << one << '\n';
+  }
+  return kDone;
+}
+
 /// Lists the devices that a capsule would get on this machine, according to its manifest.
 int list_sets(const std::string& path, const LoadOptions& access, bool as_json) {
   const CapsuleInfo info = read_manifest(path, access).info;
-  if (!info.device_set) {
-    if (as_json)
-      std::cout << nlohmann::json{{"capsule", info.name},
-                                  {"device_mapper", info.device_mapper.name()}}
-                       .dump(2)
-                << '\n';
-    else
-      std::cout << info.name << ": chosen by its own code when it is loaded, by "
-                << printable(info.device_mapper.name()) << '\n';
-    return kDone;
-  }
+  if (!info.device_set) return list_mapped(info, as_json);
   const DeviceSet& set = *info.device_set;
   const detail::DeviceDivision division = divide_devices(set);
   if (as_json) {
     nlohmann::json backends = nlohmann::json::array();
     for (const std::string& one : division.sets) backends.push_back(device_set_members(one));
     std::cout << nlohmann::json{{"capsule", info.name},
-                                {"device_set", {{"kind", set.kind}, {"count", set.count}}},
+                                {"device_set", device_set_json(set)},
                                 {"backends", std::move(backends)},
                                 {"left_over", division.left_over}}
                      .dump(2)

@@ -20,7 +20,8 @@ namespace vcap::cli {
 namespace {
 
 constexpr const char* kEvalHelp =
-    "Ground truth is a COCO instances file, a MOT Challenge gt.txt, or labels: a folder with a "
+    "Ground truth is a COCO instances file, a MOT Challenge gt.txt, a folder of YOLO labels, a CSV "
+    "table of vcap convert, or labels: a folder with a "
     "folder of images for each class, a CSV file of lines FILE,LABEL, or a JSON object of file to "
     "label. The detections are records of vcap run, or results in the same format. COCO gives "
     "precision, recall and average precision; MOT also tracking figures; labels give accuracy and "

@@ -43,7 +43,8 @@ void EvalArguments::add_to(CLI::App& command) {
       repeated("--records", records,
                "Records of vcap run --jsonl; one file for each sequence; may be repeated", "PATH");
   repeated("--results", results,
-           "Another tool's results instead of records: COCO, MOT Challenge, or labels", "PATH")
+           "Another tool's results instead of records: COCO, MOT Challenge, YOLO, CSV, or labels",
+           "PATH")
       ->excludes(by_records);
   repeated("--ground-truth", ground_truth,
            "Ground truth; once for each of --records or --results, in the same order", "PATH")
@@ -51,8 +52,8 @@ void EvalArguments::add_to(CLI::App& command) {
   command
       .add_option("--format", format,
                   "The format of the ground truth, if its file does not show it")
-      ->type_name("coco|mot|labels")
-      ->check(CLI::IsMember({"coco", "mot", "labels"}).description(""));
+      ->type_name("coco|mot|yolo|csv|labels")
+      ->check(CLI::IsMember({"coco", "mot", "yolo", "csv", "labels"}).description(""));
   repeated(
       "--name", names,
       "The class of the compared objects, and the ground truth's name for it if it differs; may "
@@ -74,10 +75,10 @@ void EvalArguments::add_to(CLI::App& command) {
       .add_option_function<std::string>(
           "--frames-by",
           [this](const std::string& rule) {
-            frames_by = rule == "field"       ? EvalFramesBy::field
-                        : rule == "file-name" ? EvalFramesBy::file_name
-                        : rule == "id"        ? EvalFramesBy::id
-                                              : EvalFramesBy::order;
+            frames_by = rule == "field"       ? CocoFramesBy::field
+                        : rule == "file-name" ? CocoFramesBy::file_name
+                        : rule == "id"        ? CocoFramesBy::id
+                                              : CocoFramesBy::order;
           },
           "What gives the frame number of a COCO image: its field frame_index, the last number in "
           "its file_name, its id, or its place among the sorted file names (default: the first of "

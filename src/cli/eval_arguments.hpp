@@ -30,7 +30,7 @@ struct EvalArguments {
   std::optional<std::int64_t> group;
   double iou = 0.5;
   std::optional<double> threshold;
-  EvalFramesBy frames_by = EvalFramesBy::automatic;
+  CocoFramesBy frames_by = CocoFramesBy::automatic;
   std::int64_t first_frame = 0;
   EvalMotClasses mot_classes;
   std::optional<std::string> attribute;

@@ -10,8 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "cli/eval_input.hpp"
-#include "sources/file_list.hpp"
+#include "files/file_list.hpp"
+#include "records/csv.hpp"
+#include "records/input_file.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {
@@ -42,43 +43,28 @@ EvalLabels labels_of_folder(const fs::path& folder) {
   return labels;
 }
 
-/// Two fields, each of which may be quoted (RFC 4180).
-std::vector<std::string> csv_fields(const EvalInput& input, std::string_view line,
-                                    const std::string& place) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (quoted && line[i] == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += line[i++];
-    } else if (line[i] == '"' && (quoted || fields.back().empty())) {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += line[i];
-    }
-  }
-  if (quoted) input.fail(place, "a quote is not closed");
-  return fields;
+std::string with_commas(const std::vector<std::string>& fields) {
+  std::string text;
+  for (const std::string& field : fields) text += (text.empty() ? "" : ",") + field;
+  return text;
 }
 
-EvalLabels labels_of_csv(const EvalInput& input) {
+EvalLabels labels_of_csv(const InputFile& input) {
   EvalLabels labels;
   std::set<std::string> files;
-  input.each_line([&](std::string_view line, std::size_t number) {
-    const std::string place = "line " + std::to_string(number);
-    const std::vector<std::string> fields = csv_fields(input, line, place);
-    if (fields.size() != 2 || fields[0].empty() || fields[1].empty())
-      input.fail(place, quote(line) + " is not of the form FILE,LABEL");
-    if (number == 1 && fields[0] == "file" && fields[1] == "label") return;
-    if (!files.insert(fields[0]).second)
-      input.fail(place, "the file " + quote(fields[0]) + " has a label already");
-    labels.emplace_back(fields[0], fields[1]);
-  });
+  CsvReader reader(input.path());
+  for (bool is_first = true; const auto fields = reader.read(); is_first = false) {
+    if (fields->size() != 2 || (*fields)[0].empty() || (*fields)[1].empty())
+      input.fail(reader.place(), quote(with_commas(*fields)) + " is not of the form FILE,LABEL");
+    if (is_first && (*fields)[0] == "file" && (*fields)[1] == "label") continue;
+    if (!files.insert((*fields)[0]).second)
+      input.fail(reader.place(), "the file " + quote((*fields)[0]) + " has a label already");
+    labels.emplace_back((*fields)[0], (*fields)[1]);
+  }
   return labels;
 }
 
-EvalLabels labels_of_json(const EvalInput& input) {
+EvalLabels labels_of_json(const InputFile& input) {
   const nlohmann::json content = input.read_json();
   if (!content.is_object()) input.fail("", "it is not an object of file to label");
   EvalLabels labels;
@@ -91,7 +77,7 @@ EvalLabels labels_of_json(const EvalInput& input) {
 
 EvalLabels read_labels(const std::string& path) {
   std::error_code ignored;
-  const EvalInput input(path);
+  const InputFile input(path);
   EvalLabels labels = fs::is_directory(path, ignored)         ? labels_of_folder(path)
                       : fs::path(path).extension() == ".json" ? labels_of_json(input)
                                                               : labels_of_csv(input);

@@ -12,11 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "cli/eval_input.hpp"
+#include "cli/eval_exports.hpp"
 #include "cli/eval_labels.hpp"
 #include "cli/eval_records.hpp"
 #include "cli/eval_report.hpp"
 #include "cli/exit_code.hpp"
+#include "records/csv.hpp"
+#include "records/input_file.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -39,6 +41,8 @@ class FilePairer {
         add_coco(i);
       else if (format == "mot")
         add_mot(i);
+      else if (format == "yolo" || format == "csv")
+        add_exported(i, format == "yolo" ? RecordFormat::yolo : RecordFormat::csv);
       else
         add_labels(i);
     }
@@ -51,24 +55,38 @@ class FilePairer {
     if (!arguments_.format.empty()) return arguments_.format;
     std::error_code ignored;
     const std::string extension = std::filesystem::path(path).extension().string();
-    if (std::filesystem::is_directory(path, ignored) || extension == ".csv") return "labels";
+    if (std::filesystem::is_directory(path, ignored) || extension == ".yaml") {
+      const auto format = guess_record_format(path);
+      return format ? std::string(to_string(*format)) : "labels";
+    }
+    if (extension == ".csv") return is_table_of_records(path) ? "csv" : "labels";
     if (extension == ".txt") return "mot";
     if (extension != ".json")
       throw UsageError("--ground-truth " + path +
-                       ": its name does not show its format; give --format coco, mot or labels");
-    const nlohmann::json content = EvalInput(path).read_json();
+                       ": its name does not show its format; give --format coco, mot, yolo, csv or "
+                       "labels");
+    const nlohmann::json content = InputFile(path).read_json();
     return content.is_object() && content.contains("annotations") ? "coco" : "labels";
+  }
+
+  /// Whether the CSV file names the columns of records; else it has lines FILE,LABEL.
+  static bool is_table_of_records(const std::string& path) {
+    const auto header = CsvReader(path).read();
+    return header && std::ranges::find(*header, "frame_index") != header->end();
   }
 
   /// The records of the file with this index on the command line.
   EvalRecords records_of(std::size_t place, bool boxes) {
-    EvalRecords records =
-        read_records(arguments_.records[place], {arguments_.stream, arguments_.group, boxes});
+    return noted(place, read_records(arguments_.records[place],
+                                     {arguments_.stream, arguments_.group, boxes}));
+  }
+
+  EvalRecords noted(std::size_t place, EvalRecords records) {
     if (records.without_box > 0)
-      note(place, plural(records.without_box, "object") + " without a box left out");
+      note(place, counted(records.without_box, "object") + " without a box left out");
     if (records.without_confidence > 0)
       note(place,
-           plural(records.without_confidence, "object") + " without a confidence; 1 is used");
+           counted(records.without_confidence, "object") + " without a confidence; 1 is used");
     return records;
   }
 
@@ -78,28 +96,42 @@ class FilePairer {
 
   void add_coco(std::size_t place) {
     const std::string& path = arguments_.ground_truth[place];
-    const nlohmann::json content = EvalInput(path).read_json();
+    const nlohmann::json content = InputFile(path).read_json();
     EvalCoco coco = read_coco(path, content);
     const bool tracks = coco.scene.has_tracks && !coco.scene.frames.empty();
     if (arguments_.uses_records() || tracks)
-      number_frames(path, content, arguments_.frames_by, arguments_.first_frame, coco);
+      number_frames(arguments_.frames_by, arguments_.first_frame, coco);
     if (arguments_.uses_records())
-      take_records(place, coco);
+      take_records(place, records_of(place, true), coco.scene);
     else
       add_coco_results(arguments_.found()[place], coco);
-    for (const std::string& name : coco.scene.names)
-      if (std::ranges::find(paired_.categories, name) == paired_.categories.end())
-        paired_.categories.push_back(name);
-    paired_.scenes.push_back(std::move(coco.scene));
+    add_scene(std::move(coco.scene));
   }
 
-  void take_records(std::size_t place, EvalCoco& coco) {
+  void add_exported(std::size_t place, RecordFormat format) {
+    const EvalRecordsWanted wanted{arguments_.stream, arguments_.group, true};
+    EvalScene scene = read_exported_truth(arguments_.ground_truth[place], format, wanted);
+    EvalRecords records =
+        arguments_.uses_records()
+            ? records_of(place, true)
+            : noted(place, read_exported_results(arguments_.found()[place], format, wanted));
+    take_records(place, std::move(records), scene);
+    add_scene(std::move(scene));
+  }
+
+  void add_scene(EvalScene scene) {
+    for (const std::string& name : scene.names)
+      if (std::ranges::find(paired_.categories, name) == paired_.categories.end())
+        paired_.categories.push_back(name);
+    paired_.scenes.push_back(std::move(scene));
+  }
+
+  void take_records(std::size_t place, EvalRecords records, EvalScene& scene) {
     std::map<std::int64_t, EvalFrame*> by_number;
-    for (EvalFrame& frame : coco.scene.frames) {
+    for (EvalFrame& frame : scene.frames) {
       frame.is_recorded = false;
       by_number.emplace(frame.number, &frame);
     }
-    EvalRecords records = records_of(place, true);
     std::size_t unknown = 0;
     for (EvalRecord& record : records.records) {
       const auto found = by_number.find(record.frame_index);
@@ -113,10 +145,10 @@ class FilePairer {
     if (unknown == records.records.size())
       throw UsageError(arguments_.found()[place] + ": its records match no frame of " +
                        arguments_.ground_truth[place] + ", which has the frames " +
-                       range_of(coco.scene) + "; set --frames-by or --first-frame");
+                       range_of(scene) + "; set --frames-by or --first-frame");
     if (unknown > 0)
-      note(place,
-           plural(unknown, "record") + " for frames that the ground truth does not have; left out");
+      note(place, counted(unknown, "record") +
+                      " for frames that the ground truth does not have; left out");
   }
 
   static std::string range_of(const EvalScene& scene) {
@@ -131,8 +163,8 @@ class FilePairer {
     if (names_.size() > 1)
       throw UsageError(
           "--name: a MOT file has objects of one class at a time; give one name and --mot-class");
-    EvalMotFrames frames =
-        read_mot_truth(arguments_.ground_truth[place], arguments_.mot_classes, category);
+    EvalMotFrames frames = read_mot_truth(lines_of_mot(arguments_.ground_truth[place]),
+                                          arguments_.mot_classes, category);
     if (arguments_.uses_records()) {
       for (auto& [number, frame] : frames) frame.is_recorded = false;
       EvalRecords records = records_of(place, true);
@@ -146,12 +178,18 @@ class FilePairer {
         frame.found = std::move(record.objects);
       }
     } else {
-      add_mot_results(arguments_.found()[place], category, frames);
+      add_mot_results(lines_of_mot(arguments_.found()[place]), category, frames);
     }
     if (paired_.categories.empty()) paired_.categories.push_back(category);
     EvalScene scene{.names = {category}, .has_tracks = true};
     for (auto& [number, frame] : frames) scene.frames.push_back(std::move(frame));
     paired_.scenes.push_back(std::move(scene));
+  }
+
+  /// The file of a sequence's folder.
+  static std::string lines_of_mot(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(path, ignored) ? path / "gt" / "gt.txt" : path;
   }
 
   /// The name that records use for the one class of a MOT file.
@@ -188,13 +226,13 @@ class FilePairer {
           {label, taken == found.end() ? std::nullopt : std::optional(taken->second)});
     }
     if (const std::size_t missing = labels.size() - found.size(); missing > 0)
-      note(place, plural(missing, "image") + " of " + std::to_string(labels.size()) +
+      note(place, counted(missing, "image") + " of " + std::to_string(labels.size()) +
                       " got no label; they count as wrong");
   }
 
   std::map<std::string, std::string> labels_in_results(std::size_t place,
                                                        const EvalLabels& labels) const {
-    const EvalInput input(arguments_.found()[place]);
+    const InputFile input(arguments_.found()[place]);
     std::set<std::string> files;
     for (const auto& [file, label] : labels) files.insert(file);
     std::map<std::string, std::string> found;
@@ -228,8 +266,8 @@ class FilePairer {
                                                : truth_name(surest->name));
     }
     if (unknown > 0)
-      note(place, plural(unknown, "record") + " after the last of " +
-                      plural(labels.size(), "image") + "; left out");
+      note(place, counted(unknown, "record") + " after the last of " +
+                      counted(labels.size(), "image") + "; left out");
     return found;
   }
 

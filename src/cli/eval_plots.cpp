@@ -30,35 +30,14 @@ std::string tenths(double value) {
   return text;
 }
 
-std::string xml_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
+std::string shown_text(std::string_view text) { return xml_text(printable(text)); }
 
 class Svg {
  public:
   Svg(double width, double height, const std::string& title)
       : text_("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + tenths(width) +
               "\" height=\"" + tenths(height) +
-              "\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" + xml_text(title) +
+              "\" font-family=\"sans-serif\" font-size=\"12\">\n<title>" + shown_text(title) +
               "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n") {
     label(width / 2, 18, title, "middle");
   }
@@ -66,7 +45,7 @@ class Svg {
   void label(double x, double y, const std::string& text, const char* anchor,
              const std::string& more = {}) {
     text_ += "<text x=\"" + tenths(x) + "\" y=\"" + tenths(y) + "\" text-anchor=\"" + anchor +
-             "\"" + more + ">" + xml_text(text) + "</text>\n";
+             "\"" + more + ">" + shown_text(text) + "</text>\n";
   }
   void line(double x1, double y1, double x2, double y2, const char* colour) {
     text_ += "<line x1=\"" + tenths(x1) + "\" y1=\"" + tenths(y1) + "\" x2=\"" + tenths(x2) +

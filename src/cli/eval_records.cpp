@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "cli/eval_input.hpp"
 #include "files/strict_json.hpp"
+#include "records/input_file.hpp"
+#include "records/record_line.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {
@@ -59,7 +60,7 @@ class RecordsReader {
 
   Json parse(std::string_view line, const std::string& place) const {
     try {
-      Json record = parse_strictly(line);
+      Json record = parse_strictly(line, kMostRecordLevels);
       if (record.is_object()) return record;
     } catch (const InvalidArgument& error) {
       throw InvalidArgument(ErrorCode::invalid_json, input_.path() + ", " + place + ": " +
@@ -138,7 +139,7 @@ class RecordsReader {
   static constexpr const char* kWhatIsRead =
       "expected is a file of vcap run --jsonl, with one record per line (docs/records.md)";
 
-  EvalInput input_;
+  InputFile input_;
   const EvalRecordsWanted& wanted_;
   EvalRecords result_;
   std::set<std::string> streams_, groups_;

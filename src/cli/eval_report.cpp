@@ -138,10 +138,6 @@ std::optional<PrecisionRecallPoint> best_point(const std::vector<PrecisionRecall
   return *best;
 }
 
-std::string plural(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 Json json_of_report(const EvalReport& report) {
   Json object = {{"schema", "vcap.evaluation/1"},
                  {"ground_truth", report.ground_truth},

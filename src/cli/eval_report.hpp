@@ -47,9 +47,6 @@ std::optional<PrecisionRecallPoint> best_point(const std::vector<PrecisionRecall
 /// The harmonic mean of precision and recall; 0 if both are 0.
 double f1_of(const PrecisionRecallPoint& point);
 
-/// "1 frame", "3 frames": for notes.
-std::string plural(std::size_t count, const char* what);
-
 /// Prints it as tables.
 void print_report(const EvalReport& report, std::ostream& out);
 /// Schema "vcap.evaluation/1" (docs/evaluation.md); figures without a value are left out.

@@ -114,7 +114,7 @@ class SceneScorer {
       return;
     }
     if (untracked > 0)
-      report_.notes.push_back(plural(untracked, "object") + " found as " + quote(name.found) +
+      report_.notes.push_back(counted(untracked, "object") + " found as " + quote(name.found) +
                               " without a track; left out of the tracking figures");
     scored.tracking = std::move(all);
   }
@@ -143,10 +143,10 @@ class SceneScorer {
             }));
       }
       if (missing > 0)
-        note(i, plural(missing, "frame") + " of " +
+        note(i, counted(missing, "frame") + " of " +
                     std::to_string(paired_.scenes[i].frames.size()) +
                     " of the ground truth without a record, the first with frame_index " +
-                    std::to_string(*first) + "; their " + plural(objects, "object") + " " +
+                    std::to_string(*first) + "; their " + counted(objects, "object") + " " +
                     (objects == 1 ? "counts" : "count") + " as missed");
     }
   }
@@ -168,7 +168,7 @@ class SceneScorer {
                          quote_list(paired_.categories) + "; pair them with --name NAME=CATEGORY");
       if (!names_.empty()) continue;  // the others are left out on purpose
       for (const auto& [name, count] : left_out)
-        note(i, plural(count, "object") + " named " + quote(name) +
+        note(i, counted(count, "object") + " named " + quote(name) +
                     ", which is not a category; left out");
     }
   }

@@ -7,8 +7,9 @@ namespace vcap::cli {
 
 const char* const kExitCodesHelp =
     "Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 invalid capsule, 4 incompatible "
-    "capsule, 5 no device, 6 source, 7 output, 8 resource, 130 vcap run stopped by a second Ctrl-C "
-    "or SIGTERM.";
+    "capsule, 5 no device, 6 source, 7 output, 8 resource, 9 a capsule did not return in time when "
+    "vcap run ended, 10 a capsule ended the process, 130 vcap run stopped by a third Ctrl-C or "
+    "SIGTERM.";
 
 int exit_code_of(const std::exception& error) noexcept {
   if (dynamic_cast<const UsageError*>(&error)) return kUsage;

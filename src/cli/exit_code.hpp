@@ -17,7 +17,9 @@ enum ExitCode : int {
   kSource = 6,
   kOutput = 7,
   kResource = 8,
-  /// Ended by a second Ctrl-C without finishing its files: 128 + SIGINT, as in shells.
+  kHung = 9,          ///< something did not return in time at the end, and the process left it
+  kForeignExit = 10,  ///< other code than the command's ended the process, such as a capsule's
+  /// Ended by a third Ctrl-C without finishing its files: 128 + SIGINT, as in shells.
   kKilled = 130,
 };
 

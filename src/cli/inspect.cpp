@@ -22,8 +22,7 @@ namespace {
 
 std::string devices_of(const CapsuleInfo& info) {
   if (!info.device_set) return info.device_mapper.name();
-  return "sets of " + std::to_string(info.device_set->count) + " " + info.device_set->kind +
-         "; this machine has " +
+  return "sets of " + detail::set_text(*info.device_set) + "; this machine has " +
          detail::division_text(divide_devices(*info.device_set), *info.device_set);
 }
 
@@ -49,6 +48,12 @@ std::string fitness(const Manifest::Library& library) {
   return "fits this machine";
 }
 
+void print_pictures(const char* title, const std::vector<PictureDescription>& pictures,
+                    std::ostream& out) {
+  for (const PictureDescription& picture : pictures)
+    out << title << "picture " << to_string(picture) << '\n';
+}
+
 void print_options(const Options& options, std::ostream& out) {
   for (const auto& [name, option] : options) {
     const nlohmann::json schema = option_schema(name, option);
@@ -65,10 +70,14 @@ void print(const Manifest& manifest, std::ostream& out) {
   out << info.name << " version " << info.version << '\n';
   if (!info.description.empty()) out << info.description << '\n';
   out << "takes     " << describe(info.input_type) << '\n'
-      << "gives     " << describe(info.output_type) << '\n'
-      << "state     " << detail::describe_state(info) << '\n';
+      << "gives     " << describe(info.output_type) << '\n';
+  print_pictures("takes     ", info.takes_pictures, out);
+  print_pictures("gives     ", info.gives_pictures, out);
+  out << "state     " << detail::describe_state(info) << '\n';
   if (info.stencil) out << "window    " << detail::describe_stencil(*info.stencil) << '\n';
   if (info.batch) out << "batches   " << detail::describe_batch(*info.batch) << '\n';
+  if (info.max_concurrent_calls)
+    out << "calls     at most " << *info.max_concurrent_calls << " at once\n";
   out << "devices   " << devices_of(info) << '\n';
   if (info.recognition_threshold)
     out << "matches   up to a distance of " << *info.recognition_threshold << '\n';
@@ -117,8 +126,11 @@ int inspect(const InspectArguments& arguments) {
   print(manifest, text);
   for (std::string line; std::getline(text, line);) std::cout << printable(line) << '\n';
   if (arguments.verify)
-    std::cout << "verified: size and SHA-256 of all " << manifest.files.size()
-              << " files match the manifest\n";
+    std::cout << "verified: size and SHA-256 of "
+              << (manifest.files.size() == 1
+                      ? "its only file match"
+                      : "all " + counted(manifest.files.size(), "file") + " match")
+              << " the manifest\n";
   return kDone;
 }
 

@@ -2,7 +2,6 @@
 #include <exception>
 #include <iostream>
 #include <string>
-#include <vector>
 
 #ifdef __GLIBC__  // defined by any header of the C++ library
 #include <malloc.h>
@@ -14,25 +13,13 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_exit.hpp"
+#include "cli/help_groups.hpp"
+#include "cli/parse_error.hpp"
 #include "vcap/base/version.hpp"
 
 namespace vcap::cli {
 namespace {
-
-/// The subcommand that was being read, so that messages can point to its help.
-std::string command_in_use(const CLI::App& app) {
-  const auto used = app.get_subcommands();
-  return used.empty() ? "vcap" : "vcap " + used.front()->get_name();
-}
-
-/// The error in one line, with a pointer to the help. For an unknown command, CLI11 reports that no
-/// command was given; the user needs to see the unknown word.
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining();
-  if (app.get_subcommands().empty() && !unknown.empty())
-    return "there is no command \"" + unknown.front() + "\"; see vcap --help";
-  return std::string(error.what()) + "; see " + command_in_use(app) + " --help";
-}
 
 /// Streams start and end threads, and each thread could get a heap of its own, up to eight per
 /// core. A heap keeps the memory that it once held. One heap for each core is enough.
@@ -54,20 +41,32 @@ int run(int argument_count, const char* const* arguments) {
   app.footer(kExitCodesHelp);
   Action chosen;
   add_run(app, chosen);
-  add_check_state(app, chosen);
   add_plan(app, chosen);
   add_eval(app, chosen);
+  add_convert(app, chosen);
+  add_report(app, chosen);
+  add_sources(app, chosen);
+  add_devices(app, chosen);
+  group_new_commands(app, "Running");
   add_inspect(app, chosen);
+  add_check_state(app, chosen);
   add_fetch(app, chosen);
   add_pack(app, chosen);
   add_unpack(app, chosen);
+  group_new_commands(app, "Capsules");
   add_keygen(app, chosen);
   add_sign(app, chosen);
   add_verify(app, chosen);
   add_encrypt(app, chosen);
-  add_devices(app, chosen);
-  add_sources(app, chosen);
+  group_new_commands(app, "Signatures and keys");
+  add_completion(app, chosen);
+  add_man(app, chosen);
+  group_new_commands(app, "Help");
 
+  if (argument_count < 2) {
+    std::cerr << app.help();
+    return kUsage;
+  }
   try {
     app.parse(argument_count, arguments);
   } catch (const CLI::Success& wish) {
@@ -81,12 +80,12 @@ int run(int argument_count, const char* const* arguments) {
 }  // namespace
 }  // namespace vcap::cli
 
-// The one place where errors become messages and exit codes.
-int main(int argument_count, char** arguments) {
-  using namespace vcap::cli;
+namespace vcap::cli {
+namespace {
+
+/// The one place where errors become messages and exit codes.
+int run_and_explain(int argument_count, const char* const* arguments) {
   try {
-    limit_heaps();
-    Console::shared().take_log();
     const int exit_code = run(argument_count, arguments);
     std::cout.flush();
     if (!std::cout)
@@ -97,4 +96,17 @@ int main(int argument_count, char** arguments) {
   } catch (...) {
     return complain("something that is not an exception was thrown", kFailed);
   }
+}
+
+}  // namespace
+}  // namespace vcap::cli
+
+int main(int argument_count, char** arguments) {
+  using namespace vcap::cli;
+  limit_heaps();
+  Console::shared().take_log();
+  begin_watching_exits();
+  const int exit_code = run_and_explain(argument_count, arguments);
+  end_watching_exits();
+  return exit_code;
 }

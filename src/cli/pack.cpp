@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/access_options.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -64,8 +65,7 @@ int pack(const PackArguments& arguments) {
                        .files = read_all(arguments.files, read_file, "--file")},
                       arguments.output, {.key = read_key(arguments.key)});
   std::cout << "packed " << arguments.output << ": " << manifest.info.name << " version "
-            << manifest.info.version << ", " << manifest.files.size()
-            << (manifest.files.size() == 1 ? " file\n" : " files\n");
+            << manifest.info.version << ", " << counted(manifest.files.size(), "file") << '\n';
   return kDone;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/part_arguments.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <functional>
@@ -61,6 +62,11 @@ Sampler parse_frames(const std::string& text) {
   const std::string argument = "--frames " + text;
   std::vector<std::int64_t> frames;
   for (const std::string& part : at_commas(text)) frames.push_back(to_frame(part, argument));
+  // In the words of the command; the sampler's own message is about rows.
+  if (const auto pair = std::ranges::adjacent_find(frames, std::greater_equal<>());
+      pair != frames.end())
+    throw UsageError(argument + ": frame " + std::to_string(pair[1]) + " follows frame " +
+                     std::to_string(pair[0]) + "; give each frame once, in ascending order");
   return sampled(argument, [&] { return Sampler::gather(frames); });
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <CLI/Error.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/access_options.hpp"
@@ -16,6 +17,7 @@ namespace vcap::cli {
 namespace {
 
 struct PlanArguments {
+  std::vector<std::string> positionals;  ///< capsules
   std::vector<std::string> capsules;
   bool as_json = false;
   bool as_dot = false;
@@ -45,17 +47,23 @@ void add_plan(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "plan",
       "Shows the order in which capsules would get a frame, and why; runs none of their code");
+  command->add_option("CAPSULE", arguments->positionals, "Capsules, in any order")
+      ->type_name("PATH");
   command->add_option("--capsule", arguments->capsules, "A capsule; may be repeated")
       ->type_name("PATH")
-      ->allow_extra_args(false)
-      ->required();
+      ->allow_extra_args(false);
   CLI::Option* json = command->add_flag("--json", arguments->as_json, "As JSON");
   command->add_flag("--dot", arguments->as_dot, "As a graph for Graphviz")->excludes(json);
   command->add_flag("--leave-out", arguments->leave_out,
                     "Leaves out capsules that cannot run with the others, and says why");
   add_access_options(*command, arguments->access);
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
+  command->callback([arguments, &chosen] {
+    arguments->capsules.insert(arguments->capsules.end(), arguments->positionals.begin(),
+                               arguments->positionals.end());
+    if (arguments->capsules.empty())
+      throw CLI::RequiredError("a capsule (CAPSULE or --capsule PATH)");
+    chosen = [arguments] { return show_plan(*arguments); };
+  });
 }
 
 }  // namespace vcap::cli

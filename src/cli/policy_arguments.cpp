@@ -55,12 +55,30 @@ QuarantinePolicy parse_quarantine(const std::string& text, const std::string& op
   return policy;
 }
 
+std::chrono::nanoseconds parse_deadline(const std::string& text, const std::string& option) {
+  if (text == "none") return {};
+  double seconds = 0;
+  if (!read_number(text, seconds) || !(seconds >= 0.001 && seconds <= kLongest))
+    throw UsageError(option + " " + text +
+                     " is not a time from 0.001 to 86400 seconds; give none for no deadline");
+  return to_time(seconds);
+}
+
 void PolicyArguments::add_to(CLI::App& command) {
   command
-      .add_option("--capsule-deadline", capsule_deadline,
-                  "A frame continues without a capsule that takes longer than this")
+      .add_option_function<std::string>(
+          "--deadline",
+          [this](const std::string& text) { deadline = parse_deadline(text, "--deadline"); },
+          "A frame continues without a capsule that takes longer than this (default 30); the first "
+          "call on each device, which may compile a network, may take ten times as long. In a job, "
+          "the attempt at the slice fails instead")
+      ->type_name("SECONDS|none");
+  command
+      .add_option("--grace", grace,
+                  "After a stop, and while capsules are closed: what has not returned after this "
+                  "time is given up and named, and the exit code is 9 (default 10)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, kLongest));
+      ->check(CLI::Range(0.0, kLongest));
   const auto add_quarantine = [&command](const char* option, QuarantinePolicy& policy,
                                          const char* help) {
     command
@@ -97,6 +115,18 @@ void PolicyArguments::add_to(CLI::App& command) {
                                               {"drop-newest", OverflowPolicy::drop_newest}})
                       .description(""));
   command
+      .add_option_function<std::string>(
+          "--invalid-output",
+          [this](const std::string& choice) {
+            for (const auto one : {InvalidOutput::error, InvalidOutput::warn, InvalidOutput::off})
+              if (choice == to_string(one)) outputs.invalid = one;
+          },
+          "If a capsule gives what it does not declare: error (the default) discards what it gave "
+          "for that frame and counts it as a failure; warn keeps it and notes it in the record; "
+          "off checks nothing")
+      ->type_name("error|warn|off")
+      ->check(CLI::IsMember({"error", "warn", "off"}).description(""));
+  command
       .add_option("--keep-every", keep_every,
                   "Analyses only every N-th frame, also of live sources, and reports the others "
                   "as drops")
@@ -104,11 +134,14 @@ void PolicyArguments::add_to(CLI::App& command) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
 }
 
+std::chrono::nanoseconds PolicyArguments::grace_time() const { return to_time(grace); }
+
 void PolicyArguments::apply_to(StreamConfig& config) const {
   config.overflow = overflow;
   config.keep_every = keep_every;
   config.quarantine = quarantine;
-  config.capsule_deadline = to_time(capsule_deadline);
+  config.capsule_deadline = deadline;
+  config.first_call_deadline = first_call_deadline();
 }
 
 }  // namespace vcap::cli

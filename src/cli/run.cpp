@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <exception>
 #include <future>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <memory>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/access_options.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_exit.hpp"
+#include "cli/help_groups.hpp"
+#include "cli/load_all.hpp"
+#include "cli/loaded_capsules.hpp"
 #include "cli/part_arguments.hpp"
 #include "cli/policy_arguments.hpp"
+#include "cli/positionals.hpp"
 #include "cli/resource_arguments.hpp"
 #include "cli/run_bulk.hpp"
+#include "cli/run_ending.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/source_arguments.hpp"
+#include "cli/start_step.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_names.hpp"
-#include "vcap/base/error.hpp"
+#include "cli/video_options.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/pipeline/metrics_server.hpp"
@@ -38,22 +50,29 @@ constexpr const char* kHelp =
     "1 means that a stream ended early for a reason other than its source or output, or that a "
     "capsule failed on every frame.\n"
     "Ctrl-C or SIGTERM stops the sources and finishes the files and the summary; this is not a "
-    "failure. A second one ends at once and finishes no file (exit code 130). A stopped job "
-    "(--job, "
-    "--out) continues at the next run; its exit code 1 means that not all videos are done.";
+    "failure. A call of a capsule that has not returned after --grace, or at a second signal, is "
+    "given up: the files are finished without its result (exit code 9). A third signal ends at "
+    "once "
+    "and leaves unfinished files as NAME.part (exit code 130). Signals within a second count as "
+    "one. A stopped job (--job, --out) continues at the next run; its exit code 1 means that not "
+    "all videos are done.";
 
 struct RunArguments {
+  std::vector<std::string> positionals;  ///< capsules and sources
   std::vector<std::string> capsules;
   std::vector<std::string> sources;
   std::vector<std::string> options;
   std::vector<std::string> configs;
+  std::vector<std::string> stencils;
+  std::vector<std::string> max_calls;
   StreamArguments streams;
   AccessArguments access;
   OutputPaths outputs;
   ResourceArguments resources;
   SourceArguments range;
   PartArguments parts;
-  std::string metrics;          ///< address of the metrics server; empty: no server
+  std::string metrics;  ///< address of the metrics server; empty: no server
+  ConnectionLimits metrics_limits;
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   PolicyArguments policies;
@@ -84,27 +103,14 @@ std::vector<CapsuleInfo> infos_in(const Plan& plan, const std::vector<CapsuleInf
   return used;
 }
 
-std::vector<std::shared_ptr<Capsule>> load_all(const std::vector<std::string>& paths,
-                                               const std::vector<CapsuleInfo>& infos,
-                                               const CapsuleSettings& settings,
-                                               const LoadOptions& access) {
-  std::vector<std::shared_ptr<Capsule>> capsules;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    LoadOptions options = access;
-    if (const auto config = settings.config.find(infos[i].name); config != settings.config.end())
-      options.config = config->second;
-    capsules.push_back(load_capsule(paths[i], options));
-  }
-  return capsules;
-}
-
 /// Serves metrics for as long as the result lives. If only a port is given, only this machine can
 /// reach it.
-std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::string address) {
+std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::string address,
+                                             const ConnectionLimits& limits) {
   if (address.empty()) return nullptr;
   if (address.find(':') == std::string::npos) address.insert(0, ":");
   if (address.front() == ':') address.insert(0, "127.0.0.1");
-  auto server = std::make_unique<MetricsServer>(pipeline, address);
+  auto server = std::make_unique<MetricsServer>(pipeline, address, limits);
   Console::shared().line("vcap: metrics are at http://" + address.substr(0, address.rfind(':')) +
                          ":" + std::to_string(server->port()) + "/metrics");
   return server;
@@ -137,6 +143,76 @@ std::vector<std::future<std::unique_ptr<Source>>> open_at_once(
   return sources;
 }
 
+/// In threads of their own, since a source may hang.
+std::vector<std::unique_ptr<Source>> open_sources(const RunArguments& arguments,
+                                                  const Starting& starting) {
+  std::vector<std::unique_ptr<Source>> opened;
+  do_start_step(
+      [&] {
+        auto sources = open_at_once(arguments.sources, arguments.range.options());
+        for (auto& source : sources) opened.push_back(source.get());
+      },
+      [] { return std::string("opening the sources"); }, starting);
+  return opened;
+}
+
+/// What a run has read and checked before any capsule's code runs.
+struct Prepared {
+  LoadOptions access;
+  std::vector<CapsuleInfo> infos;
+  UnfitPolicy unfit;
+  CapsuleSettings settings;
+  std::vector<std::string> ids;  ///< of the streams
+  std::map<std::string, StreamSettings> streams;
+};
+
+Prepared prepare(const RunArguments& arguments) {
+  Prepared prepared{.access = access_of(arguments),
+                    .infos = {},
+                    .unfit = arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse,
+                    .settings = {},
+                    .ids = {},
+                    .streams = {}};
+  prepared.infos = read_infos(arguments.capsules, prepared.access);
+  const std::vector<CapsuleInfo>& infos = prepared.infos;
+  const Plan plan(infos, prepared.unfit);
+  for (const Plan::LeftOut& one : plan.left_out())
+    Console::shared().line("vcap: left out: " + one.reason);
+  for (const Plan::Conflict& one : plan.conflicts()) Console::shared().line("vcap: " + one.text);
+  prepared.settings = read_settings(infos, arguments.options, arguments.configs);
+  read_stencils(infos, arguments.stencils, prepared.settings);
+  read_max_calls(infos, arguments.max_calls, prepared.settings);
+  prepared.ids = stream_ids(arguments.sources);
+  prepared.streams =
+      read_stream_settings(prepared.ids, infos, prepared.settings, arguments.streams);
+  check_stream_configs(prepared.streams, infos_in(plan, infos));
+  for (const std::string& text : arguments.outputs.exports) parse_export(text);
+  static_cast<void>(arguments.range.options());  // refuses wrong ones before anything is made
+  return prepared;
+}
+
+/// Adds the streams of the sources, which are opened.
+void add_streams(const RunArguments& arguments, Prepared& prepared,
+                 std::vector<std::unique_ptr<Source>> sources, RunOutputs& outputs,
+                 RunStreams& streams) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::string& id = prepared.ids[i];
+    auto sinks =
+        outputs.sinks_of_stream(id, sources.size() > 1, sources[i]->info().frames_per_second);
+    StreamSettings& own = prepared.streams.at(id);
+    StreamConfig config{.id = id,
+                        .source = std::move(sources[i]),
+                        .sinks = std::move(sinks),
+                        .capsules = std::move(own.capsules),
+                        .options = std::move(own.options),
+                        .config = std::move(own.config)};
+    if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
+    arguments.policies.apply_to(config);
+    arguments.parts.apply_to(config);
+    streams.add(std::move(config));
+  }
+}
+
 /// Calls that were given up still run the capsule's code, so it must not be unloaded.
 bool has_lost_calls(const Pipeline& pipeline) {
   for (const CapsuleStats& capsule : pipeline.stats().capsules)
@@ -145,72 +221,92 @@ bool has_lost_calls(const Pipeline& pipeline) {
   return false;
 }
 
-/// `lost_calls`: whether the process must not end in the usual way.
-int run(const RunArguments& arguments, bool& lost_calls) {
-  // Everything in the manifests is checked before any capsule's code runs.
-  const LoadOptions access = access_of(arguments);
-  const std::vector<CapsuleInfo> infos = read_infos(arguments.capsules, access);
-  const UnfitPolicy unfit = arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse;
-  const Plan plan(infos, unfit);
-  for (const Plan::LeftOut& one : plan.left_out())
-    Console::shared().line("vcap: left out: " + one.reason);
-  for (const Plan::Conflict& one : plan.conflicts()) Console::shared().line("vcap: " + one.text);
-  const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
-  const std::vector<std::string> ids = stream_ids(arguments.sources);
-  auto stream_settings = read_stream_settings(ids, infos, settings, arguments.streams);
-  check_stream_configs(stream_settings, infos_in(plan, infos));
-  const SourceOptions range = arguments.range.options();
-  StopSignal stop;  // from here on, because outputs leave files behind if the process is killed
-  RunOutputs outputs(arguments.outputs, arguments.sources);
-  RunStreams streams;  // outlives the pipeline, which writes to it
-  Pipeline pipeline(load_all(arguments.capsules, infos, settings, access),
-                    {.frames_in_flight = arguments.policies.frames_in_flight,
-                     .quarantine = arguments.policies.quarantine_of_all,
-                     .unfit = unfit,
-                     .trace = outputs.trace()});
-  const auto metrics = offer_metrics(pipeline, arguments.metrics);
-  auto sources = open_at_once(arguments.sources, range);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    auto source = sources[i].get();
-    auto sinks = outputs.sinks_of_stream(ids[i], ids.size() > 1, source->info().frames_per_second);
-    StreamConfig config{.id = ids[i],
-                        .source = std::move(source),
-                        .sinks = std::move(sinks),
-                        .capsules = std::move(stream_settings.at(ids[i]).capsules),
-                        .options = std::move(stream_settings.at(ids[i]).options),
-                        .config = std::move(stream_settings.at(ids[i]).config)};
-    if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
-    arguments.policies.apply_to(config);
-    arguments.parts.apply_to(config);
-    streams.add(std::move(config));
-  }
-  streams.run(pipeline, stop);
-  lost_calls = has_lost_calls(pipeline);
+/// What a run has made before its pipeline. Borrows.
+struct Made {
+  const Starting& starting;
+  LoadedCapsules& capsules;
+  RunOutputs& outputs;
+  RunStreams& streams;
+};
 
-  int exit_code = report_failures(streams);
-  // If a stream failed and no stream has a record, no output file is kept.
-  if (exit_code != kDone && streams.frames() == 0) return exit_code;
-  std::ostringstream summary;
-  streams.print_summary(summary);
-  try {
-    outputs.finish(summary.str());
-  } catch (const OutputError&) {
-    // If writing failed, the stream has reported it already.
-    if (exit_code == kDone) throw;
-  }
+/// `lost_calls`: whether the process must not end in the usual way.
+int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& made,
+                bool& lost_calls) {
+  const Starting& starting = made.starting;
+  LoadedCapsules& capsules = made.capsules;
+  RunOutputs& outputs = made.outputs;
+  RunStreams& streams = made.streams;
+  Pipeline pipeline(capsules.all(), {.frames_in_flight = arguments.policies.frames_in_flight,
+                                     .quarantine = arguments.policies.quarantine_of_all,
+                                     .max_concurrent_calls = prepared.settings.max_calls,
+                                     .unfit = prepared.unfit,
+                                     .outputs = arguments.policies.outputs,
+                                     .trace = outputs.trace(),
+                                     .can_give_up_calls = true});
+  const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
+  add_streams(arguments, prepared, open_sources(arguments, starting), outputs, streams);
+  name_unfinished(outputs, starting.stop);
+  streams.run(pipeline, starting.stop, starting.grace,
+              [&] { leave_streams(pipeline, capsules, streams, outputs); });
+  lost_calls = has_lost_calls(pipeline);
+  const int exit_code = code_of_end(report_failures(streams), streams);
+  finish_outputs(outputs, streams, exit_code);
+  name_unfinished(outputs, starting.stop);
+  if (exit_code == kForeignExit) leave_now(exit_code);  // its thread never returns
+  capsules.begin_end("the end of streams and metrics");
   return exit_code;
 }
 
+/// `lost_calls`: as above.
+int run(const RunArguments& arguments, bool& lost_calls) {
+  Prepared prepared = prepare(arguments);
+  StopSignal stop;  // from here on, because outputs are unfinished if the process is killed
+  RunOutputs outputs(arguments.outputs, arguments.sources);
+  RunStreams streams;  // outlives the pipeline, which writes to it
+  const FinishAtForeignExit finish([&] {
+    if (streams.frames() == 0) return outputs.drop_empty();
+    outputs.finish("ended by a capsule, after " + counted(streams.frames(), "record") + "\n");
+  });
+  name_unfinished(outputs, stop);
+  const Starting starting{.stop = stop, .grace = arguments.policies.grace_time(), .drop = [&] {
+                            outputs.drop_empty();
+                          }};
+  LoadedCapsules capsules(starting.grace);  // destroyed after all that uses them
+  try {
+    load_all({arguments.capsules, prepared.infos, prepared.settings, prepared.access}, capsules,
+             starting);
+    return run_streams(arguments, prepared, {starting, capsules, outputs, streams}, lost_calls);
+  } catch (const std::exception& error) {
+    // Now, because a capsule may hang when it is closed.
+    Console::shared().line(std::string("vcap: ") + error.what());
+    outputs.drop_empty();
+    return exit_code_of(error);
+  }
+}
+
 int run(const RunArguments& arguments) {
-  if (arguments.bulk.given())
-    return run_bulk(arguments.bulk,
-                    {arguments.capsules, arguments.sources, arguments.options, arguments.configs},
-                    access_of(arguments));
   bool lost_calls = false;
-  const int exit_code = run(arguments, lost_calls);
+  const int exit_code = arguments.bulk.given()
+                            ? run_bulk(arguments.bulk,
+                                       {.capsules = arguments.capsules,
+                                        .sources = arguments.sources,
+                                        .options = arguments.options,
+                                        .configs = arguments.configs,
+                                        .stencils = arguments.stencils,
+                                        .invalid_output = arguments.policies.outputs.invalid,
+                                        .max_pixels = arguments.range.max_pixels,
+                                        .max_frames = arguments.max_frames,
+                                        .video = arguments.outputs.video,
+                                        .picture = arguments.outputs.picture},
+                                       access_of(arguments),
+                                       {.call = arguments.policies.deadline,
+                                        .first_call = arguments.policies.first_call_deadline()},
+                                       arguments.policies.grace_time(), lost_calls)
+                            : run(arguments, lost_calls);
   if (lost_calls) {
     Console::shared().line("vcap: ends without waiting for calls that do not return");
     std::cout << std::flush;
+    end_watching_exits();
     std::quick_exit(exit_code);
   }
   return exit_code;
@@ -220,29 +316,144 @@ int run(const RunArguments& arguments) {
 void check(const RunArguments& arguments, const CLI::App& command) {
   if (arguments.bulk.given()) arguments.bulk.check(command);
   if (!arguments.bulk.job.empty()) return;
-  if (arguments.capsules.empty()) throw CLI::RequiredError("--capsule");
-  if (arguments.sources.empty()) throw CLI::RequiredError("--source");
+  if (arguments.capsules.empty())
+    throw CLI::RequiredError("a capsule (CAPSULE.cap or --capsule PATH)");
+  if (arguments.sources.empty()) throw CLI::RequiredError("a source (SOURCE or --source SOURCE)");
 }
 
-void add_video_options(CLI::App& command, VideoEncoding& encoding) {
+/// What runs, on which sources, and with which settings.
+void add_capsule_options(CLI::App& command, RunArguments& arguments) {
+  const auto repeated = [&command](const char* name, std::vector<std::string>& values,
+                                   const char* help, const char* type) {
+    return command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
+  };
   command
-      .add_option_function<std::string>(
-          "--video-codec",
-          [&encoding](const std::string& name) { encoding.codec = video_codec(name); },
-          "The codec of the clips of --video (default: h264, in .avi mjpeg). .mp4 supports all but "
-          "mjpeg, .avi only mpeg4 and mjpeg")
-      ->type_name("h264|h265|vp9|av1|mpeg4|mjpeg")
-      ->check(CLI::IsMember({"h264", "h265", "vp9", "av1", "mpeg4", "mjpeg"}).description(""))
-      ->needs("--video");
+      .add_option("INPUT", arguments.positionals,
+                  "Capsules and sources in any order; a name that ends in .cap is a capsule")
+      ->type_name("CAPSULE.cap|SOURCE");
+  repeated("--capsule", arguments.capsules,
+           "A capsule, whatever its name; may be repeated, in any order", "PATH");
+  repeated("--source", arguments.sources,
+           "A source of frames, which becomes a stream; may be repeated", "SOURCE");
+  group_new_options(command, "Capsules and sources");
+  arguments.bulk.add_to(command);
+  group_new_options(command, "Jobs of many videos");
+  repeated("--option", arguments.options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
+  repeated("--config", arguments.configs, "The config that a capsule gets when it is loaded",
+           "CAPSULE=JSON|@FILE");
+  repeated("--stencil", arguments.stencils,
+           "Which frames a capsule with a stencil sees together, in place of its own offsets",
+           "CAPSULE=OFFSET,OFFSET[:EDGE]");
+  repeated("--max-calls", arguments.max_calls,
+           "How many calls of a capsule may be in progress at once, over all streams; 0: no bound",
+           "CAPSULE=N");
+  repeated("--stream-option", arguments.streams.options,
+           "Sets an option of a capsule for one stream only", "STREAM:CAPSULE.NAME=VALUE");
+  repeated("--stream-config", arguments.streams.configs,
+           "The config of a stream in a capsule; without STREAM, for all streams that have no "
+           "config of their own",
+           "[STREAM:]CAPSULE=JSON|@FILE");
+  repeated("--stream-capsules", arguments.streams.capsules,
+           "Sends a stream only through these capsules", "STREAM=CAPSULE,CAPSULE");
+  command.add_flag("--leave-out", arguments.leave_out,
+                   "Leaves out capsules that cannot run with the others, and says why");
+  group_new_options(command, "Settings of capsules");
+}
+
+void add_event_options(CLI::App& command, OutputPaths& outputs) {
+  CLI::Option* const events =
+      command
+          .add_option("--events", outputs.events,
+                      "Finds events by the rules of this JSON file, for one stream or for all that "
+                      "have no rules of their own; needs --event-log; may be repeated")
+          ->type_name("[STREAM=]PATH")
+          ->allow_extra_args(false);
+  CLI::Option* const log =
+      command
+          .add_option("--event-log", outputs.event_log,
+                      "Appends the begin and end of each event to this file, one JSON object a "
+                      "line. What an earlier run left open is ended first, as interrupted")
+          ->type_name("PATH")
+          ->needs(events);
+  events->needs(log);
+  command
+      .add_option("--event-snapshots", outputs.event_snapshots,
+                  "Writes a JPEG of the frame in which each event begins into this folder")
+      ->type_name("FOLDER")
+      ->needs(log);
+}
+
+void add_output_options(CLI::App& command, const std::shared_ptr<RunArguments>& arguments) {
+  const auto path = [&command](const char* name, std::string& value, const char* help) {
+    command.add_option(name, value, help)->type_name("PATH");
+  };
+  path("--jsonl", arguments->outputs.jsonl,
+       "Writes one JSON record per frame and line; \"-\" is standard output");
+  command.add_flag("--frame-lines", arguments->outputs.frame_lines,
+                   "Writes a line for each frame to standard output: stream, frame, time, the "
+                   "number of objects by name, errors");
   command
       .add_option(
-          "--video-quality", encoding.quality,
-          "Constant quality of the clips; lower gives better pictures and larger files: 0 to 51 "
-          "for h264 "
-          "(default 23) and h265 (28), 0 to 63 for vp9 (32) and av1 (35), 1 to 31 for mpeg4 "
-          "and mjpeg (4)")
+          "--export", arguments->outputs.exports,
+          "Writes the records in another format too: coco, mot, yolo, yolo-seg, voc, csv, "
+          "crops or jsonl; may be repeated. mot holds one stream: with several sources, one "
+          "output for each, NAME-STREAM")
+      ->type_name("FORMAT:PATH")
+      ->allow_extra_args(false);
+  arguments->outputs.export_as.add_to(command);
+  path("--video", arguments->outputs.video,
+       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
+       "sources, one clip for each, NAME-STREAM.EXTENSION; with --out, give .mp4, and the clips "
+       "are NAME.mp4 in that folder");
+  add_video_options(command, arguments->outputs);
+  add_event_options(command, arguments->outputs);
+  path("--summary", arguments->outputs.summary, "Also writes the summary to this file");
+  path("--trace", arguments->outputs.trace,
+       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
+  command
+      .add_option_function<std::string>(
+          "--when-output-fails",
+          [arguments](const std::string& what) {
+            if (what == "skip") arguments->outputs.failure = SinkFailurePolicy::skip;
+          },
+          "If --jsonl, --video, --export or --event-log cannot be written: end (the default) ends "
+          "the streams that write "
+          "there; skip continues without the lost records, and counts them in the summary")
+      ->type_name("end|skip")
+      ->check(CLI::IsMember({"end", "skip"}).description(""));
+  command
+      .add_option_function<std::string>(
+          "--when-output-slow",
+          [arguments](const std::string& what) {
+            if (what == "drop") arguments->outputs.when_slow = SinkOverflowPolicy::drop_oldest;
+          },
+          "If --jsonl, --video, --export or --event-log is slower than the streams, or hangs: wait "
+          "(the default) makes the streams wait; drop drops the oldest if more than 64 records "
+          "wait, and counts the drops "
+          "in the summary")
+      ->type_name("wait|drop")
+      ->check(CLI::IsMember({"wait", "drop"}).description(""));
+}
+
+void add_metrics_options(CLI::App& command, RunArguments& arguments) {
+  command
+      .add_option("--metrics", arguments.metrics,
+                  "Serves metrics of streams, capsules and devices for Prometheus, at "
+                  "http://HOST:PORT/metrics, without a password; default HOST: 127.0.0.1; port 0: "
+                  "any free port")
+      ->type_name("HOST:PORT");
+  command
+      .add_option("--metrics-connections", arguments.metrics_limits.connections,
+                  "The most connections to --metrics at a time")
       ->type_name("N")
-      ->needs("--video");
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+      ->capture_default_str();
+  command
+      .add_option("--metrics-connections-per-address", arguments.metrics_limits.per_address,
+                  "The same for each IP address; give more if all scrapers are behind one proxy")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -250,79 +461,29 @@ void add_video_options(CLI::App& command, VideoEncoding& encoding) {
 void add_run(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Runs capsules on videos, webcams and streams");
-  const auto repeated = [command](const char* name, std::vector<std::string>& values,
-                                  const char* help, const char* type) {
-    return command->add_option(name, values, help)->type_name(type)->allow_extra_args(false);
-  };
-  const auto path = [command](const char* name, std::string& value, const char* help) {
-    command->add_option(name, value, help)->type_name("PATH");
-  };
-  repeated("--capsule", arguments->capsules, "A capsule; may be repeated, in any order", "PATH");
-  repeated("--source", arguments->sources,
-           "A source of frames, which becomes a stream; may be repeated", "SOURCE");
-  arguments->bulk.add_to(*command);
-  repeated("--option", arguments->options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
-  repeated("--config", arguments->configs, "The config that a capsule gets when it is loaded",
-           "CAPSULE=JSON|@FILE");
-  repeated("--stream-option", arguments->streams.options,
-           "Sets an option of a capsule for one stream only", "STREAM:CAPSULE.NAME=VALUE");
-  repeated(
-      "--stream-config", arguments->streams.configs,
-      "The config of a stream's state in a capsule; without STREAM, for all streams that have no "
-      "config of their own",
-      "[STREAM:]CAPSULE=JSON|@FILE");
-  repeated("--stream-capsules", arguments->streams.capsules,
-           "Sends a stream only through these capsules", "STREAM=CAPSULE,CAPSULE");
-  command->add_flag("--leave-out", arguments->leave_out,
-                    "Leaves out capsules that cannot run with the others, and says why");
-  arguments->policies.add_to(*command);
-  add_access_options(*command, arguments->access);
-  path("--jsonl", arguments->outputs.jsonl,
-       "Writes one JSON record per frame and line; \"-\" is standard output");
-  path("--video", arguments->outputs.video,
-       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
-       "sources, one clip for each, NAME-STREAM.EXTENSION");
-  add_video_options(*command, arguments->outputs.encoding);
-  path("--summary", arguments->outputs.summary, "Also writes the summary to this file");
-  path("--trace", arguments->outputs.trace,
-       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
-  command
-      ->add_option_function<std::string>(
-          "--when-output-fails",
-          [arguments](const std::string& what) {
-            if (what == "skip") arguments->outputs.failure = SinkFailurePolicy::skip;
-          },
-          "If --jsonl or --video cannot be written: end (the default) ends the streams that write "
-          "there; skip continues without the lost records, and counts them in the summary")
-      ->type_name("end|skip")
-      ->check(CLI::IsMember({"end", "skip"}).description(""));
-  command
-      ->add_option_function<std::string>(
-          "--when-output-slow",
-          [arguments](const std::string& what) {
-            if (what == "drop") arguments->outputs.when_slow = SinkOverflowPolicy::drop_oldest;
-          },
-          "If --jsonl or --video is slower than the streams, or hangs: wait (the default) makes "
-          "the "
-          "streams wait; drop drops the oldest if more than 64 records wait, and counts the drops "
-          "in the summary")
-      ->type_name("wait|drop")
-      ->check(CLI::IsMember({"wait", "drop"}).description(""));
-  command
-      ->add_option("--metrics", arguments->metrics,
-                   "Serves metrics of streams, capsules and devices for Prometheus, at "
-                   "http://HOST:PORT/metrics, without a password; default HOST: 127.0.0.1; port 0: "
-                   "any free port")
-      ->type_name("HOST:PORT");
-  arguments->resources.add_to(*command, "--resource-cache");
+  add_capsule_options(*command, *arguments);
+  add_output_options(*command, arguments);
+  group_new_options(*command, "Outputs");
   arguments->range.add_to(*command);
   arguments->parts.add_to(*command);
   command
-      ->add_option("--max-frames", arguments->max_frames, "Ends each stream after that many frames")
+      ->add_option("--max-frames", arguments->max_frames,
+                   "Ends each stream or video of a job after that many frames")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+      ->check(
+          CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""));
+  group_new_options(*command, "Frames of sources");
+  arguments->policies.add_to(*command);
+  group_new_options(*command, "Failures and load");
+  add_metrics_options(*command, *arguments);
+  group_new_options(*command, "Metrics");
+  add_access_options(*command, arguments->access);
+  group_new_options(*command, "Signatures and keys");
+  arguments->resources.add_to(*command, "--resource-cache");
+  group_new_options(*command, "Resources of capsules");
   command->footer(std::string(kHelp) + "\n" + kExitCodesHelp);
   command->callback([arguments, command, &chosen] {
+    sort_positionals(arguments->positionals, arguments->capsules, arguments->sources);
     check(*arguments, *command);
     chosen = [arguments] { return run(*arguments); };
   });

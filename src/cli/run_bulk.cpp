@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -15,9 +16,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "base/thread_annotations.hpp"
+#include "capsule/capsule_info_json.hpp"
 #include "cli/capsule_settings.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_exit.hpp"
+#include "cli/job_log.hpp"
+#include "cli/loaded_capsules.hpp"
 #include "cli/watch.hpp"
 #include "records/record_counts.hpp"
 #include "vcap/jobs/bulk.hpp"
@@ -28,22 +34,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The options about trust, keys and resources, which a job file does not contain.
-constexpr std::array<std::string_view, 9> kWithJob{"--key-file",
-                                                   "--passphrase-file",
-                                                   "--trusted-key",
-                                                   "--revoked-key",
-                                                   "--require-signature",
-                                                   "--minimum-version",
-                                                   "--resource-cache",
-                                                   "--mirror",
-                                                   "--offline"};
+/// The options about trust, keys, resources and this run, which a job file does not contain.
+constexpr std::array<std::string_view, 11> kWithJob{"--deadline",
+                                                    "--grace",
+                                                    "--key-file",
+                                                    "--passphrase-file",
+                                                    "--trusted-key",
+                                                    "--revoked-key",
+                                                    "--require-signature",
+                                                    "--minimum-version",
+                                                    "--resource-cache",
+                                                    "--mirror",
+                                                    "--offline"};
 /// The options from which --out makes a job.
-constexpr std::array<std::string_view, 4> kWithOut{"--capsule", "--source", "--option", "--config"};
+constexpr std::array<std::string_view, 11> kWithOut{
+    "--video",  "--picture", "--max-frames",     "INPUT",       "--capsule", "--source", "--option",
+    "--config", "--stencil", "--invalid-output", "--max-pixels"};
+/// The value of --video with --out: the clips of a job have the names of their videos.
+constexpr const char* kClips = ".mp4";
 /// The options that a job file expresses in its own form.
-constexpr std::array<std::string_view, 9> kInJobFile{"--capsule", "--source",        "--option",
-                                                     "--config",  "--stream-config", "--slices",
-                                                     "--video",   "--jsonl",         "--out"};
+constexpr std::array<std::string_view, 15> kInJobFile{
+    "--max-frames", "INPUT",           "--capsule", "--source",         "--option",
+    "--config",     "--stream-config", "--stencil", "--invalid-output", "--max-pixels",
+    "--slices",     "--video",         "--picture", "--jsonl",          "--out"};
 
 bool is_among(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -55,68 +68,65 @@ nlohmann::json job_of(const std::string& out, const BulkSources& arguments,
   std::vector<CapsuleInfo> infos;
   for (const std::string& path : arguments.capsules)
     infos.push_back(read_manifest(path, access).info);
-  const CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
+  CapsuleSettings settings = read_settings(infos, arguments.options, arguments.configs);
+  read_stencils(infos, arguments.stencils, settings);
   nlohmann::json job = {{"schema", "vcap.job/1"},
                         {"capsules", nlohmann::json::array()},
                         {"sources", nlohmann::json::array()},
+                        {"invalid_output", to_string(arguments.invalid_output)},
+                        {"max_pixels", arguments.max_pixels},
                         {"outputs", {{"folder", out}, {"summary", true}}}};
   for (std::size_t i = 0; i < infos.size(); ++i) {
     nlohmann::json& capsule = job["capsules"].emplace_back();
     capsule["path"] = arguments.capsules[i];
     if (const auto config = settings.config.find(infos[i].name); config != settings.config.end())
       capsule["config"] = config->second;
+    if (const auto own = settings.stencils.find(infos[i].name); own != settings.stencils.end())
+      capsule["stencil"] = stencil_json(own->second);
   }
   for (const std::string& source : arguments.sources)
     job["sources"].push_back({{"source", source}, {"options", settings.options}});
+  if (arguments.max_frames > 0) job["max_frames"] = arguments.max_frames;
+  if (!arguments.video.empty()) job["outputs"]["video"] = true;
+  if (!arguments.picture.empty()) job["outputs"]["picture"] = arguments.picture;
   return job;
 }
 
 Job read(const BulkArguments& arguments, const BulkSources& sources, const LoadOptions& access) {
   if (!arguments.job.empty()) return read_job(arguments.job);
+  if (!sources.video.empty() && sources.video != kClips)
+    throw UsageError("--video " + sources.video +
+                     " cannot be combined with --out, whose clips are " +
+                     (fs::path(arguments.out) / "NAME.mp4").string() + "; give --video " + kClips);
   return read_job(job_of(arguments.out, sources, access), fs::current_path());
 }
 
-/// Reports a job's videos while it runs, and all of them at its end. Thread safety: thread-safe.
-class JobLog {
+/// The capsules of a job, which another thread loads.
+class KeptCapsules {
  public:
-  explicit JobLog(std::size_t videos) : videos_(videos) {}
-
-  void add_frame() noexcept { ++frames_; }
-  /// [one at a time]
-  void add(const JobVideoReport& video) {
-    ++settled_;
-    // Videos done before may be thousands, and were reported then.
-    if (video.outcome == JobVideoReport::Outcome::done) Console::shared().line(line_of(video));
-    if (video.frames > 0 && video.failed_frames == video.frames && every_frame_failed_.empty())
-      every_frame_failed_ = "video " + video.id +
-                            ": a capsule failed on every frame; the first: " + video.first_error;
+  explicit KeptCapsules(Clock::duration grace) : capsules_(grace) {}
+  void set(const std::vector<std::shared_ptr<Capsule>>& loaded) {
+    const MutexLock lock(mutex_);
+    capsules_.set(loaded);
   }
-  /// The first video of which every frame failed.
-  const std::string& every_frame_failed() const noexcept { return every_frame_failed_; }
-
-  std::string progress(std::chrono::duration<double> elapsed) const {
-    const std::int64_t frames = frames_;
-    char figures[96];
-    std::snprintf(figures, sizeof figures, " videos, %lld frames, %.1f frames/s",
-                  static_cast<long long>(frames),
-                  elapsed.count() > 0 ? static_cast<double>(frames) / elapsed.count() : 0);
-    return std::to_string(settled_) + " of " + std::to_string(videos_) + figures;
+  std::string running() const {
+    const MutexLock lock(mutex_);
+    return capsules_.running();
   }
 
  private:
-  static std::string line_of(const JobVideoReport& video) {
-    std::string line = "vcap: " + video.id + ": " + std::to_string(video.frames) + " frames";
-    if (video.failed_frames > 0)
-      line +=
-          ", " + std::to_string(video.failed_frames) + " failed, the first: " + video.first_error;
-    return line;
-  }
-
-  const std::size_t videos_;
-  std::atomic<std::int64_t> frames_ = 0;
-  std::atomic<std::size_t> settled_ = 0;
-  std::string every_frame_failed_;
+  mutable Mutex mutex_;
+  LoadedCapsules capsules_ VCAP_GUARDED_BY(mutex_);
 };
+
+/// Leaves a job that does not end after a stop. Slices in progress would be dropped anyway.
+[[noreturn]] void leave_job(const std::string& running) {
+  Console::shared().line(
+      "vcap: the job is left, because it does not end" +
+      (running.empty() ? std::string() : "; these calls have not returned: " + running) +
+      ". Stored results are kept; run the same command to continue from them");
+  leave_now(has_foreign_exit() ? kForeignExit : kHung);
+}
 
 void print(const JobReport& report, std::ostream& out) {
   print_label(out, "videos done") << report.done << '\n';
@@ -161,23 +171,39 @@ void BulkArguments::check(const CLI::App& command) const {
   }
 }
 
-int run_bulk(const BulkArguments& arguments, const BulkSources& sources,
-             const LoadOptions& access) {
+int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const LoadOptions& access,
+             const BulkDeadlines& deadlines, std::chrono::nanoseconds grace, bool& lost_calls) {
   const Job job = read(arguments, sources, access);
-  JobLog log(job.videos.size());
+  JobLog log(job);
   StopSignal stop;
   std::stop_source stopping;
-  const JobSettings settings{.load = access,
-                             .on_record = [&log](const FrameRecord&) { log.add_frame(); },
-                             .on_video = [&log](const auto& video) { log.add(video); }};
+  KeptCapsules kept(grace);
+  const JobSettings settings{
+      .load = access,
+      .capsule_deadline = deadlines.call,
+      .first_call_deadline = deadlines.first_call,
+      .on_record = [&log](const FrameRecord&) { log.add_frame(); },
+      .on_video = [&log](const auto& video) { log.add(video); },
+      .on_resume = [&log](const JobKept& kept_before) { log.resume(kept_before); },
+      .on_load =
+          [&kept](const auto& loaded) {
+            kept.set(loaded);
+            renew_exit_watch();
+          }};
   JobReport report;
+  const auto leave = [&kept] { leave_job(kept.running()); };
   watch_over([&] { report = run_job(job, settings, stopping.get_token()); }, stop,
              {.on_stop =
                   [&stopping] {
                     stopping.request_stop();
                     Console::shared().line("vcap: stopping; stored results are kept");
                   },
-              .progress = [&log](auto elapsed) { return log.progress(elapsed); }});
+              .on_overdue = [&leave](auto) { leave(); },
+              .on_leave = leave,
+              .progress = [&log](auto elapsed) { return log.progress(elapsed); },
+              .grace = grace});
+  if (has_foreign_exit()) leave_now(kForeignExit);
+  lost_calls = report.calls_left > 0;
   print(report, std::cout);
   if (!log.every_frame_failed().empty())
     Console::shared().line("vcap: " + log.every_frame_failed());

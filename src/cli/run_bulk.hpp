@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,24 @@ struct BulkSources {
   std::vector<std::string> sources{};
   std::vector<std::string> options{};
   std::vector<std::string> configs{};
+  std::vector<std::string> stencils{};
+  InvalidOutput invalid_output = InvalidOutput::error;
+  std::int64_t max_pixels = 0;
+  std::int64_t max_frames = 0;  ///< 0: all
+  std::string video{};          ///< ".mp4" for a clip of each video; empty: none
+  std::string picture{};        ///< what the clips show; empty: the frames with the results
 };
 
-/// Runs the job and returns the exit code.
-int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const LoadOptions& access);
+/// How long capsules may take in a job; 0: no limit (JobSettings).
+struct BulkDeadlines {
+  std::chrono::nanoseconds call{0};
+  std::chrono::nanoseconds first_call{0};
+};
+
+/// Runs the job and returns the exit code. `grace`: how long it may take to end after a stop; then
+/// the process is left, since what is stored stays. `lost_calls`: whether calls of capsules do not
+/// return, so that the process must not end in the usual way.
+int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const LoadOptions& access,
+             const BulkDeadlines& deadlines, std::chrono::nanoseconds grace, bool& lost_calls);
 
 }  // namespace vcap::cli

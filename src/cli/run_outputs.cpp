@@ -6,61 +6,178 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/frame_lines.hpp"
 #include "cli/stream_names.hpp"
+#include "vcap/records/event_sink.hpp"
 
 namespace vcap::cli {
+namespace {
+
+/// The end of the name of an output that is not complete (OutputFile::Unfinished::kept).
+constexpr const char* kPart = ".part";
+
+/// The rules of --events: those of single streams, and those for all others.
+struct GivenRules {
+  std::optional<EventRules> for_all{};
+  std::map<std::string, EventRules> of_stream{};
+};
+
+/// Reads "[STREAM=]PATH". What exists as a whole is a path, also with a "=" in it.
+void read_rules(const std::string& text, const std::vector<std::string>& streams,
+                GivenRules& rules) {
+  std::error_code unknown;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || std::filesystem::exists(text, unknown)) {
+    if (rules.for_all)
+      throw UsageError("--events " + text +
+                       ": there are rules for all streams already; give one file for all, and one "
+                       "for each stream that has its own, as STREAM=PATH");
+    rules.for_all = read_event_rules(text);
+    return;
+  }
+  const std::string stream = text.substr(0, equals);
+  if (std::ranges::find(streams, stream) == streams.end())
+    throw UsageError("--events " + text + ": there is no stream " + quote(stream) +
+                     suggestion(stream, streams) + "; the streams are " + quote_list(streams));
+  if (!rules.of_stream.emplace(stream, read_event_rules(text.substr(equals + 1))).second)
+    throw UsageError("--events " + text + ": the stream has rules already; give one file for it");
+}
+
+}  // namespace
 
 namespace fs = std::filesystem;
 
 RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
     : paths_(std::move(paths)), sources_(std::move(sources)) {
   if (!paths_.summary.empty()) {
-    check_free(paths_.summary);
-    summary_.emplace(paths_.summary);
+    claim(paths_.summary);
+    summary_.emplace(paths_.summary, OutputFile::Target::any, OutputFile::Unfinished::kept);
   }
   if (!paths_.jsonl.empty()) {
-    check_free(paths_.jsonl);
+    claim(paths_.jsonl);
     jsonl_ = add_sink(paths_.jsonl, make_json_lines_sink(paths_.jsonl));
   }
+  open_exports();
+  if (paths_.frame_lines) {
+    if (uses_standard_output())
+      throw UsageError(
+          "--frame-lines writes to standard output, and so does an output with the name \"-\"; "
+          "give that output a file");
+    shared_.push_back(add_sink("standard output", make_frame_lines_sink()));
+  }
   if (!paths_.trace.empty()) {
-    check_free(paths_.trace);
+    claim(paths_.trace);
     trace_ = std::make_shared<Trace>(paths_.trace);
   }
+  open_events();
   // The clip's file is made with its stream, when its frame rate is known; a wrong folder, codec or
-  // quality is found now.
-  if (!paths_.video.empty()) make_annotated_video_sink(paths_.video, 0, paths_.encoding);
+  // quality is found now. A capsule may change the working directory before.
+  if (paths_.video.empty()) return;
+  paths_.video = fs::absolute(paths_.video).string();
+  std::error_code unknown;
+  if (sources_.size() == 1)
+    check_free(paths_.video);
+  else if (fs::exists(paths_.video + kPart, unknown))
+    return;  // not of this run, whose clips have names of their own; it would be moved aside
+  make_video_sink(paths_.video, 0);
 }
 
-void RunOutputs::check_free(const std::string& path) {
+/// An export of one stream is made with its stream, under a path that does not depend on the
+/// working directory, which a capsule may change.
+void RunOutputs::open_exports() {
+  for (const std::string& text : paths_.exports) {
+    ExportOutput output = parse_export(text);
+    const bool is_shared = !output.is_per_stream() || sources_.size() == 1;
+    if (is_shared) {
+      claim(output.path);
+      shared_.push_back(
+          add_sink(output.path, paths_.export_as.make_sink(output.format, output.path)));
+    } else {
+      if (output.path == "-")
+        throw UsageError("--export " + text +
+                         ": there are several sources, and each needs an output of its own; give a "
+                         "path");
+      output.path = fs::absolute(output.path).string();
+      per_stream_.push_back(std::move(output));
+    }
+  }
+}
+
+void RunOutputs::open_events() {
+  if (paths_.event_log.empty()) return;
+  GivenRules rules;
+  const std::vector<std::string> streams = stream_ids(sources_);
+  for (const std::string& text : paths_.events) read_rules(text, streams, rules);
+  claim(paths_.event_log);
+  shared_.push_back(add_sink(paths_.event_log,
+                             make_event_sink(paths_.event_log, rules.for_all.value_or(EventRules()),
+                                             {.rules_of_stream = std::move(rules.of_stream),
+                                              .snapshots = paths_.event_snapshots})));
+}
+
+/// Throws UsageError if it would replace a source or another output.
+void RunOutputs::check_free(const std::string& path) const {
   std::error_code unknown;
-  for (const std::string& source : sources_)
+  for (const std::string& source : sources_) {
     if (fs::is_regular_file(path, unknown) && fs::equivalent(path, source, unknown))
       throw UsageError("output " + path + " is the source " + source +
                        " and would replace it; give another name");
-  const bool shared = fs::exists(path, unknown) && !fs::is_regular_file(path, unknown);
+    if (fs::is_regular_file(path + kPart, unknown) && fs::equivalent(path + kPart, source, unknown))
+      throw UsageError("output " + path + " is written as " + path + kPart +
+                       " until it is complete, which is the source " + source +
+                       "; give another name, or rename the source");
+  }
+  if (fs::exists(path, unknown) && !fs::is_regular_file(path, unknown)) return;  // may be shared
   const std::string name = fs::absolute(path).lexically_normal().string();
-  if (!shared && std::find(names_.begin(), names_.end(), name) != names_.end())
-    throw UsageError("output " + path + " is given twice; give each output its own name");
-  names_.push_back(name);
+  for (const std::string& other : names_) {
+    if (name == other)
+      throw UsageError("output " + path + " is given twice; give each output its own name");
+    if (name == other + kPart || name + kPart == other)
+      throw UsageError("output " + path + " and another output differ only by " + kPart +
+                       ", the end of the names of unfinished outputs; give another name");
+  }
+}
+
+void RunOutputs::claim(const std::string& path) {
+  check_free(path);
+  names_.push_back(fs::absolute(path).lexically_normal().string());
 }
 
 std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string& stream_id,
                                                                bool one_of_several,
                                                                double frames_per_second) {
+  const MutexLock lock(finishing_);
   std::vector<std::shared_ptr<Sink>> sinks;
+  if (finished_) return sinks;
   if (jsonl_) sinks.push_back(jsonl_);
+  sinks.insert(sinks.end(), shared_.begin(), shared_.end());
+  for (const ExportOutput& output : per_stream_) {
+    const std::string path = output_of_stream(output.path, stream_id).string();
+    claim(path);
+    sinks.push_back(add_sink(path, paths_.export_as.make_sink(output.format, path)));
+  }
   if (!paths_.video.empty()) {
     const fs::path path =
         one_of_several ? output_of_stream(paths_.video, stream_id) : fs::path(paths_.video);
-    check_free(path.string());
-    sinks.push_back(add_sink(path.string(),
-                             make_annotated_video_sink(path, frames_per_second, paths_.encoding)));
+    claim(path.string());
+    sinks.push_back(add_sink(path.string(), make_video_sink(path.string(), frames_per_second)));
   }
   return sinks;
+}
+
+std::unique_ptr<Sink> RunOutputs::make_video_sink(const std::string& path,
+                                                  double frames_per_second) const {
+  if (paths_.picture.empty())
+    return make_annotated_video_sink(path, frames_per_second, paths_.encoding,
+                                     make_annotators(paths_.draw));
+  return make_picture_video_sink(path, paths_.picture, frames_per_second, paths_.encoding);
 }
 
 std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_ptr<Sink> sink) {
@@ -87,7 +204,36 @@ std::string RunOutputs::losses() const {
   return lines;
 }
 
+bool RunOutputs::uses_standard_output() const {
+  return paths_.jsonl == "-" || paths_.summary == "-" || paths_.trace == "-" ||
+         std::ranges::any_of(paths_.exports,
+                             [](const std::string& text) { return text.ends_with(":-"); });
+}
+
+void RunOutputs::drop_empty() {
+  const MutexLock lock(finishing_);
+  if (std::exchange(finished_, true)) return;
+  jsonl_.reset();
+  shared_.clear();
+  trace_.reset();
+  summary_.reset();
+  outputs_.clear();
+}
+
+std::string RunOutputs::unfinished() const {
+  std::string list;
+  for (const std::string& name : names_) {
+    std::error_code unknown;
+    const std::string part = name + kPart;
+    if (!fs::is_regular_file(part, unknown)) continue;
+    list += (list.empty() ? "" : ", ") + part;
+  }
+  return list;
+}
+
 void RunOutputs::finish(std::string summary) {
+  const MutexLock lock(finishing_);
+  if (std::exchange(finished_, true)) return;
   std::exception_ptr first_failure;
   const auto attempt = [&first_failure](const std::function<void()>& step) {
     try {
@@ -104,8 +250,7 @@ void RunOutputs::finish(std::string summary) {
       summary_->write(summary);
       summary_->commit();
     });
-  const bool stdout_taken = paths_.jsonl == "-" || paths_.summary == "-" || paths_.trace == "-";
-  (stdout_taken ? std::cerr : std::cout) << summary << std::flush;
+  (uses_standard_output() ? std::cerr : std::cout) << summary << std::flush;
   if (first_failure) std::rethrow_exception(first_failure);
 }
 

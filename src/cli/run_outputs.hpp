@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
+#include "cli/export_arguments.hpp"
 #include "files/output_file.hpp"
+#include "vcap/image/make_annotators.hpp"
 #include "vcap/media/video_encoding.hpp"
 #include "vcap/observe/trace.hpp"
 #include "vcap/records/buffered_sink.hpp"
@@ -17,29 +20,47 @@ namespace vcap::cli {
 struct OutputPaths {
   std::string jsonl;
   std::string video;
-  VideoEncoding encoding{};  ///< of `video`
+  VideoEncoding encoding{};              ///< of `video`
+  std::string picture;                   ///< what `video` shows; empty: the frames with the results
+  std::string draw{kDefaultAnnotators};  ///< what is drawn on the frames of `video`
+  std::vector<std::string> exports;      ///< as given: FORMAT:PATH
+  ExportArguments export_as{};
   std::string summary;
   std::string trace;
+  bool frame_lines = false;         ///< a line for each frame on standard output
+  std::vector<std::string> events;  ///< files of rules, as [STREAM=]PATH
+  std::string event_log;
+  std::string event_snapshots;
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
 };
 
 /// The files of a run. They are opened before the run begins, so that a wrong path is found early,
-/// and get their names at its end. If finish() is not reached, no file is left behind.
+/// and get their names at its end. Until then they are NAME.part, and stay so if finish() is not
+/// reached, unless they are empty. The event journal is appended to under its own name. Thread
+/// safety: finish(), drop_empty() and sinks_of_stream() are thread-safe; the rest is
+/// thread-compatible.
 class RunOutputs {
  public:
   /// Throws OutputError, and UsageError if an output would replace a source or another output.
   RunOutputs(OutputPaths paths, std::vector<std::string> sources);
 
-  /// The sinks of one stream. Throws like the constructor.
+  /// The sinks of one stream; none after finish() or drop_empty(), since the process is being left.
+  /// Throws like the constructor.
   std::vector<std::shared_ptr<Sink>> sinks_of_stream(const std::string& stream_id,
-                                                     bool one_of_several, double frames_per_second);
+                                                     bool one_of_several, double frames_per_second)
+      VCAP_EXCLUDES(finishing_);
   /// Null if there is no trace.
   const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
   /// Completes every file and prints the summary, including what outputs lost: to standard output,
   /// or to standard error if the records go to standard output. Completes as many as possible, then
-  /// throws the first OutputError.
-  void finish(std::string summary);
+  /// throws the first OutputError. Idempotent: a second call waits for the first, and does nothing.
+  void finish(std::string summary) VCAP_EXCLUDES(finishing_);
+  /// Removes what has no records. After finish(), it does nothing.
+  void drop_empty() VCAP_EXCLUDES(finishing_);
+  /// The names of files that are not finished, as "a.jsonl.part, clip.mp4.part"; empty if there is
+  /// none.
+  std::string unfinished() const;
 
  private:
   struct Output {
@@ -47,17 +68,26 @@ class RunOutputs {
     std::shared_ptr<Sink> sink;
   };
 
+  void open_events();
+  std::unique_ptr<Sink> make_video_sink(const std::string& path, double frames_per_second) const;
+  void open_exports();
+  bool uses_standard_output() const;
   std::shared_ptr<Sink> add_sink(const std::string& path, std::shared_ptr<Sink> sink);
   std::string losses() const;
-  void check_free(const std::string& path);
+  void check_free(const std::string& path) const;
+  void claim(const std::string& path);
 
   OutputPaths paths_;
   std::vector<std::string> sources_;
-  std::vector<std::string> names_;  ///< checked so far
+  std::vector<std::string> names_;  ///< claimed so far
   std::optional<OutputFile> summary_;
   std::shared_ptr<Sink> jsonl_;
+  std::vector<std::shared_ptr<Sink>> shared_;  ///< further outputs that all streams write to
+  std::vector<ExportOutput> per_stream_;       ///< exports of which each stream has its own
   std::shared_ptr<Trace> trace_;
   std::vector<Output> outputs_;
+  Mutex finishing_;  ///< held while files are made or completed
+  bool finished_ VCAP_GUARDED_BY(finishing_) = false;
 };
 
 }  // namespace vcap::cli

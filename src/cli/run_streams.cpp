@@ -7,21 +7,15 @@
 #include <utility>
 
 #include "cli/console.hpp"
+#include "cli/time_text.hpp"
 #include "cli/watch.hpp"
 
 namespace vcap::cli {
 namespace {
 
-std::string clock(double seconds) {
-  const auto whole = std::llround(seconds);
-  char text[32];
-  if (whole < 3600)
-    std::snprintf(text, sizeof text, "%lld:%02lld", whole / 60, whole % 60);
-  else
-    std::snprintf(text, sizeof text, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
-                  whole % 60);
-  return text;
-}
+constexpr const char* kStopping =
+    "vcap: stopping, and finishing the outputs; after a second signal, calls of capsules in "
+    "progress are given up; after a third, outputs are left unfinished";
 
 }  // namespace
 
@@ -35,31 +29,42 @@ void RunStreams::add(StreamConfig config) {
   auto entry = std::make_unique<Entry>();
   entry->source = info.description;
   config.sinks.push_back(make_callback_sink(
-      [&statistics = entry->statistics](const FrameRecord& record) { statistics.add(record); },
+      [this, &statistics = entry->statistics](const FrameRecord& record) {
+        statistics.add(record);
+        ++frames_;
+      },
       false));
   entry->config = std::move(config);
   entries_.push_back(std::move(entry));
 }
 
-void RunStreams::run(Pipeline& pipeline, StopSignal& stop) {
+void RunStreams::run(Pipeline& pipeline, StopSignal& stop, Clock::duration grace,
+                     const std::function<void()>& leave) {
   std::vector<std::string> ids;
   std::vector<StreamConfig> configs;
   for (const auto& entry : entries_) {
     ids.push_back(entry->config.id);
     configs.push_back(std::move(entry->config));
   }
-  pipeline.open_streams(std::move(configs));
+  // Opening runs code of capsules, and what stops the streams may come meanwhile.
+  std::atomic<bool> stopping = false;
   watch_over(
       [&] {
+        pipeline.open_streams(std::move(configs));
+        if (stopping) pipeline.stop();
         for (const std::string& id : ids) reports_.push_back(pipeline.wait(id));
       },
       stop,
       {.on_stop =
-           [&pipeline] {
-             Console::shared().line("vcap: stopping; a second signal ends at once, without files");
+           [&] {
+             stopping = true;
              pipeline.stop();
+             if (stop.raised()) Console::shared().line(kStopping);
            },
-       .progress = [this](std::chrono::duration<double> elapsed) { return progress(elapsed); }});
+       .on_overdue = [&](Clock::duration age) { given_up_ += pipeline.give_up_calls(age); },
+       .on_leave = leave,
+       .progress = [this](std::chrono::duration<double> elapsed) { return progress(elapsed); },
+       .grace = grace});
   stopped_ = stop.raised();
 }
 
@@ -73,16 +78,11 @@ std::string RunStreams::progress(std::chrono::duration<double> elapsed) const {
   std::snprintf(figures, sizeof figures, " frames, %.1f frames/s", rate);
   text += figures;
   if (expected_frames_ && done > 0)
-    text += ", " +
-            clock(static_cast<double>(std::max<std::int64_t>(*expected_frames_ - done, 0)) / rate) +
-            " left";
+    text +=
+        ", " +
+        time_text(static_cast<double>(std::max<std::int64_t>(*expected_frames_ - done, 0)) / rate) +
+        " left";
   return text;
-}
-
-std::int64_t RunStreams::frames() const {
-  std::int64_t sum = 0;
-  for (const auto& entry : entries_) sum += entry->statistics.frames();
-  return sum;
 }
 
 bool RunStreams::every_frame_failed() const {

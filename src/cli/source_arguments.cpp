@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "base/text.hpp"
 #include "cli/exit_code.hpp"
@@ -51,6 +54,13 @@ void SourceArguments::add_to(CLI::App& command) {
                   "The maximum number of threads that decode one video; 1: only the reading thread "
                   "(default: as many as the cores and the other videos leave)")
       ->type_name("N");
+  command
+      .add_option("--max-pixels", max_pixels,
+                  "Refuses videos and images with more pixels in a picture, before there is memory "
+                  "for it")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""))
+      ->capture_default_str();
 }
 
 void SourceArguments::add_hwaccel_to(CLI::App& command, bool& hwaccel) {
@@ -67,6 +77,7 @@ SourceOptions SourceArguments::options() const {
       to_time(silence_limit, "--silence-limit"));
   options.connect_later = connect_later;
   options.decoder_threads = decoder_threads;
+  options.max_pixels = max_pixels;
   if (hwaccel) options.hardware = HardwareDecoding::automatic;
   if (end) options.end = to_time(*end, "--end");
   return options;

@@ -21,6 +21,7 @@ struct SourceArguments {
   bool connect_later = false;
   bool hwaccel = false;
   int decoder_threads = 0;  ///< 0: vcap decides
+  std::int64_t max_pixels = SourceOptions().max_pixels;
 
   void add_to(CLI::App& command);
   /// Declares only `hwaccel`, for commands that only look at sources.

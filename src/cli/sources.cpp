@@ -61,7 +61,7 @@ std::string to_text(const SourceInfo& info) {
   if (!info.size.empty())
     text += ", " + std::to_string(info.size.width) + " x " + std::to_string(info.size.height);
   if (info.frames_per_second > 0) text += ", " + number_text(info.frames_per_second) + " frames/s";
-  if (info.frames) text += ", " + std::to_string(*info.frames) + " frames";
+  if (info.frames) text += ", " + counted(*info.frames, "frame");
   if (!info.codec.empty()) text += ", " + info.codec;
   if (info.decoder != info.codec) text += ", decoded by " + info.decoder;
   return text;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 #include <vector>
@@ -82,12 +83,18 @@ void StreamStatistics::print(std::ostream& out, const std::string& source,
   if (!report.not_sliced.empty())
     print_label(out, "slices") << "none: " << report.not_sliced << '\n';
   print_label(out, "dropped") << drops_text(report.drops) << '\n';
+  if (report.broken_pictures.count > 0)
+    print_label(out, "broken pictures") << to_string(report.broken_pictures) << ", skipped\n";
   counts_.print_objects(out);
   const auto lengths = track_lengths();
   std::int64_t tracks = 0;
   for (const auto& [length, count] : lengths) tracks += count;
   print_label(out, "tracks") << tracks;
-  if (tracks > 0) out << ", median length " << median_of(lengths, tracks) << " frames";
+  if (tracks > 0) {
+    const double median = median_of(lengths, tracks);  // whole, or a half
+    out << ", median length " << fixed(median, std::floor(median) == median ? 0 : 1)
+        << (median == 1 ? " frame" : " frames");
+  }
   out << '\n';
   counts_.print_details(out);
   if (report.failure) print_label(out, "ended early") << *report.failure << '\n';

@@ -1,74 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/watch.hpp"
 
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
+#include <algorithm>
+#include <atomic>
 #include <exception>
-#include <iterator>
-#include <system_error>
+#include <optional>
 #include <thread>
 
 #include "cli/console.hpp"
+#include "cli/ending.hpp"
+#include "cli/foreign_exit.hpp"
 
 namespace vcap::cli {
 namespace {
 
-constexpr int kProgressMilliseconds = 250;
+constexpr std::chrono::milliseconds kProgressInterval{250};
 
-/// An event that any thread can raise once; its descriptor then becomes readable.
-class Event {
- public:
-  Event() : descriptor_(::eventfd(0, EFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+void act(Ending::Step step, const Ending& ending, const Watch& watch) {
+  switch (step) {
+    case Ending::Step::stop:
+      return watch.on_stop();
+    case Ending::Step::give_up:
+      return watch.on_overdue(ending.age());
+    case Ending::Step::leave:
+      return watch.on_leave();
+    case Ending::Step::wait:
+      return;
   }
-  ~Event() { ::close(descriptor_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
+}
 
-  int descriptor() const noexcept { return descriptor_; }
-  void set() noexcept {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(descriptor_, &one, sizeof one);
-  }
-
- private:
-  int descriptor_;
-};
-
-void show_until(const Event& ended, StopSignal& stop, const Watch& watch) {
+void show_until(const std::atomic<bool>& ended, StopSignal& stop, const Watch& watch) {
   const auto begin = std::chrono::steady_clock::now();
   Console& console = Console::shared();
-  const int interval = console.is_terminal() ? kProgressMilliseconds : -1;
-  pollfd events[] = {{.fd = ended.descriptor(), .events = POLLIN, .revents = 0},
-                     {.fd = stop.descriptor(), .events = POLLIN, .revents = 0}};
-  while (events[0].revents == 0) {
-    ::poll(events, std::size(events), interval);
-    if (events[1].revents != 0) {
-      watch.on_stop();
-      events[1].fd = -1;  // handled
-      events[1].revents = 0;
-    }
-    console.progress(watch.progress(std::chrono::steady_clock::now() - begin));
+  Ending ending(watch.grace);
+  while (!ended) {
+    const auto now = std::chrono::steady_clock::now();
+    const Ending::Step step = ending.next(now, stop.count(), has_foreign_exit());
+    act(step, ending, watch);
+    if (step != Ending::Step::wait) continue;
+    console.progress(watch.progress(now - begin));
+    std::optional<Clock::time_point> until = ending.wakes_at();
+    if (console.is_terminal())
+      until = std::min(until.value_or(Clock::time_point::max()), now + kProgressInterval);
+    stop.wait_until(until);
   }
 }
 
 }  // namespace
 
 void watch_over(const std::function<void()>& work, StopSignal& stop, const Watch& watch) {
-  Event ended;
+  std::atomic<bool> ended = false;
   std::exception_ptr failure;
   {
+    const MainEndsAtForeignExit waiting([&stop] { stop.wake(); });
     const std::jthread working([&] {
       try {
         work();
       } catch (...) {
         failure = std::current_exception();
       }
-      ended.set();
+      ended = true;
+      stop.wake();
     });
     show_until(ended, stop, watch);
   }

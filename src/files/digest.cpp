@@ -61,18 +61,21 @@ std::uint32_t crc32(std::span<const std::byte> bytes) {
   return bytes.empty() ? 0 : continue_crc32(0, bytes);
 }
 
-Fingerprint fingerprint(std::span<const std::byte> bytes) {
-  Sha256 digest;
-  std::uint32_t crc = 0;
+void FingerprintStream::update(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     // Fits into the second-level cache, so that memory is read once for both.
     constexpr std::size_t kPart = std::size_t{256} << 10;
     const auto part = bytes.first(std::min(bytes.size(), kPart));
-    digest.update(part);
-    crc = continue_crc32(crc, part);
+    digest_.update(part);
+    crc32_ = continue_crc32(crc32_, part);
     bytes = bytes.subspan(part.size());
   }
-  return {digest.hexadecimal(), crc};
+}
+
+Fingerprint fingerprint(std::span<const std::byte> bytes) {
+  FingerprintStream stream;
+  stream.update(bytes);
+  return stream.finish();
 }
 
 }  // namespace vcap

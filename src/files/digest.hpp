@@ -44,4 +44,16 @@ struct Fingerprint {
 };
 Fingerprint fingerprint(std::span<const std::byte> bytes);
 
+/// The same for bytes that come in parts. Thread safety: thread-compatible.
+class FingerprintStream {
+ public:
+  void update(std::span<const std::byte> bytes);
+  /// No further call is allowed.
+  Fingerprint finish() { return {.sha256 = digest_.hexadecimal(), .crc32 = crc32_}; }
+
+ private:
+  Sha256 digest_;
+  std::uint32_t crc32_ = 0;
+};
+
 }  // namespace vcap

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "files/write_all.hpp"
+
 namespace vcap {
 namespace {
 
@@ -18,29 +20,23 @@ namespace {
 
 }  // namespace
 
-SealedMemory::SealedMemory(std::size_t size)
-    : fd_(::memfd_create("vcap-capsule", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(size) {
+SealedMemory::SealedMemory(const char* name)
+    : fd_(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (!fd_) fail_sealing(errno);
-  if (size == 0) return;
-  // Allocate now: a page that is not available later would cause SIGBUS.
-  if (const int error = ::posix_fallocate(fd_.get(), 0, static_cast<off_t>(size)); error != 0)
-    fail_sealing(error);
-  void* const data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-  if (data == MAP_FAILED) fail_sealing(errno);
-  data_ = static_cast<std::byte*>(data);
 }
 
-SealedMemory::~SealedMemory() { unmap(); }
-
-void SealedMemory::unmap() noexcept {
-  if (data_ != nullptr) ::munmap(std::exchange(data_, nullptr), size_);
+void SealedMemory::append(std::span<const std::byte> bytes) {
+  // By write(), which allocates or fails. A page of a mapping that is not available causes SIGBUS.
+  if (!write_all(fd_.get(), bytes)) fail_sealing(errno);
+  size_ += bytes.size();
 }
 
-std::shared_ptr<const MappedFile> SealedMemory::seal() {
-  unmap();  // the kernel does not seal a file that is mapped writable
+OpenFile SealedMemory::seal_file() {
   constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (::fcntl(fd_.get(), F_ADD_SEALS, kSeals) != 0) fail_sealing(errno);
-  return MappedFile::map({.fd = std::move(fd_), .size = size_});
+  return {.fd = std::move(fd_), .size = size_};
 }
+
+std::shared_ptr<const MappedFile> SealedMemory::seal() { return MappedFile::map(seal_file()); }
 
 }  // namespace vcap

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -11,27 +10,24 @@
 
 namespace vcap {
 
-/// A memory file that is filled once and then sealed. After that it cannot change, not even by this
-/// process. Thread safety: thread-compatible.
+/// A memory file that is written once, from its beginning to its end, and then sealed. After that
+/// it cannot change, not even by this process. It takes as much memory as was written. Thread
+/// safety: thread-compatible.
 class SealedMemory {
  public:
-  /// Allocates `size` zero bytes. Throws std::system_error if memory is short.
-  explicit SealedMemory(std::size_t size);
-  SealedMemory(const SealedMemory&) = delete;
-  SealedMemory& operator=(const SealedMemory&) = delete;
-  ~SealedMemory();
+  /// Makes an empty file; `name` is shown in /proc/<pid>/maps. Throws std::system_error.
+  explicit SealedMemory(const char* name);
 
-  std::span<std::byte> bytes() noexcept { return {data_, size_}; }
-
-  /// Call once, at the end; bytes() is invalid afterwards. Throws std::system_error.
+  /// Throws std::system_error if memory is short.
+  void append(std::span<const std::byte> bytes);
+  /// Call once, at the end. Throws std::system_error.
   std::shared_ptr<const MappedFile> seal();
+  /// The same, as an open file.
+  OpenFile seal_file();
 
  private:
-  void unmap() noexcept;
-
   FileDescriptor fd_;
-  std::byte* data_ = nullptr;
-  std::size_t size_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace vcap

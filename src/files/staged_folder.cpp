@@ -105,7 +105,8 @@ void check_target(const fs::path& target, int parent) {
 
 }  // namespace
 
-StagedFolder::StagedFolder(fs::path target) : target_(without_slash(std::move(target))) {
+StagedFolder::StagedFolder(fs::path target, Sync sync)
+    : target_(without_slash(std::move(target))), sync_(sync) {
   check_parent(target_);
   const fs::path parent = target_.parent_path();
   parent_ = FileDescriptor(
@@ -141,7 +142,16 @@ FileDescriptor StagedFolder::folder_of(std::string_view name) const {
   return folder;
 }
 
+bool StagedFolder::contains(std::string_view name) const {
+  return ::faccessat(root_.get(), std::string(name).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void StagedFolder::write(std::string_view name, std::span<const std::byte> bytes) {
+  write_blocks(name, [bytes](const Take& take) { take(bytes); });
+}
+
+void StagedFolder::write_blocks(std::string_view name,
+                                const std::function<void(const Take&)>& give) {
   if (const std::string fault = entry_name_fault(name); !fault.empty())
     fail(ErrorCode::output_write, target_, "the name " + quote(name) + " " + fault);
   const fs::path shown = target_ / name;
@@ -151,11 +161,23 @@ void StagedFolder::write(std::string_view name, std::span<const std::byte> bytes
   if (folder)
     fd = FileDescriptor(::openat(folder.get(), last.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!fd || !write_all(fd.get(), bytes) || ::fdatasync(fd.get()) != 0 || fd.close() != 0)
-    fail(ErrorCode::output_write, shown, errno);
+  if (!fd) fail(ErrorCode::output_write, shown, errno);
+  try {
+    give([&](std::span<const std::byte> bytes) {
+      if (!write_all(fd.get(), bytes)) fail(ErrorCode::output_write, shown, errno);
+    });
+    if (sync_ == Sync::each && ::fdatasync(fd.get()) != 0)
+      fail(ErrorCode::output_write, shown, errno);
+    if (fd.close() != 0) fail(ErrorCode::output_write, shown, errno);
+  } catch (...) {
+    ::unlinkat(folder.get(), last.c_str(), 0);
+    throw;
+  }
 }
 
 void StagedFolder::commit() {
+  if (sync_ == Sync::at_commit && ::syncfs(root_.get()) != 0)
+    fail(ErrorCode::output_write, target_, errno);
   // Replaces an empty folder, and nothing else that appeared there meanwhile.
   const std::string name = target_.filename().native();
   if (::renameat(parent_.get(), staged_.c_str(), parent_.get(), name.c_str()) != 0)

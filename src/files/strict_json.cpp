@@ -12,11 +12,11 @@
 namespace vcap {
 namespace {
 
-constexpr std::size_t kDepth = 32;
-
 /// Builds the value from the parser's events; throws at the first event that is not allowed.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit Builder(std::size_t levels) : levels_(levels) {}
+
   nlohmann::json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
@@ -90,8 +90,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool open(nlohmann::json container) {
-    if (open_.size() == kDepth)
-      fail(here(), "is nested deeper than " + std::to_string(kDepth) + " levels");
+    if (open_.size() == levels_)
+      fail(here(), "is nested deeper than " + std::to_string(levels_) + " levels");
     // Only the last element of an open container grows, so pointers to the open ones stay valid.
     open_.push_back(place(std::move(container)));
     keys_.emplace_back();
@@ -104,9 +104,10 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  nlohmann::json root_;
-  std::vector<nlohmann::json*> open_;
-  std::vector<std::string> keys_;  ///< the last key in each open container
+  const std::size_t levels_;
+  nlohmann::json root_{};
+  std::vector<nlohmann::json*> open_{};
+  std::vector<std::string> keys_{};  ///< the last key in each open container
 };
 
 }  // namespace
@@ -125,11 +126,11 @@ std::string extend_pointer(std::string_view pointer, std::string_view key) {
   return text;
 }
 
-nlohmann::json parse_strictly(std::string_view text) {
+nlohmann::json parse_strictly(std::string_view text, std::size_t levels) {
   // The parser takes a zero byte as the end and ignores what follows.
   if (const std::size_t at = text.find('\0'); at != text.npos)
     throw InvalidArgument(ErrorCode::invalid_json, "byte " + std::to_string(at) + " is zero");
-  Builder builder;
+  Builder builder(levels);
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();
 }

@@ -63,6 +63,17 @@ std::size_t url_length(std::string_view text) {
 
 bool is_url(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
+std::string host_of(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return {};
+  const std::size_t at = end_of_user(url, scheme + 3);
+  std::size_t begin = at == std::string::npos ? scheme + 3 : at + 1;
+  const bool is_bracketed = begin < url.size() && url[begin] == '[';
+  if (is_bracketed) ++begin;
+  const std::size_t end = url.find_first_of(is_bracketed ? "]" : ":/?#", begin);
+  return url.substr(begin, std::min(end, url.size()) - begin);
+}
+
 std::string without_password(const std::string& url) {
   std::string result = url;
   const std::size_t begin = url.find("://") + 3;

@@ -10,6 +10,9 @@ namespace vcap {
 
 VCAP_EXPORT bool is_url(std::string_view text);
 
+/// The host of a URL, without brackets around an IPv6 address; empty if it has none.
+VCAP_EXPORT std::string host_of(const std::string& url);
+
 /// The URL for messages and logs, which must not contain a camera's password. Leaves out the
 /// password before the host and the values of query parameters such as ?pwd=….
 VCAP_EXPORT std::string without_password(const std::string& url);

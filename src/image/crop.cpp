@@ -54,20 +54,34 @@ Crop Crop::pad_to_square() const {
   return pad_px({.top = y, .bottom = y, .left = x, .right = x});
 }
 
-cv::Rect Crop::rect(cv::Size frame) const {
+/// Empty if the two have no pixel in common.
+cv::Rect Crop::part_of(cv::Size frame) const noexcept {
   const Span x = touched(box_.x1, box_.x2, frame.width);
   const Span y = touched(box_.y1, box_.y2, frame.height);
-  if (x.begin >= x.end || y.begin >= y.end) {
+  if (x.begin >= x.end || y.begin >= y.end) return {};
+  return {x.begin, y.begin, x.end - x.begin, y.end - y.begin};
+}
+
+cv::Rect Crop::rect(cv::Size frame) const {
+  const cv::Rect part = part_of(frame);
+  if (part.empty()) {
     throw InvalidArgument(ErrorCode::empty_crop,
                           "crop: the box x " + number_text(box_.x1) + " to " +
                               number_text(box_.x2) + ", y " + number_text(box_.y1) + " to " +
                               number_text(box_.y2) + " has no pixel in common with the frame of " +
                               std::to_string(frame.width) + "x" + std::to_string(frame.height) +
-                              "; leave out nodes without area or outside the frame");
+                              "; leave out nodes without area or outside the frame, as "
+                              "crop_nodes() and try_apply() do");
   }
-  return {x.begin, y.begin, x.end - x.begin, y.end - y.begin};
+  return part;
 }
 
 cv::Mat Crop::apply(const cv::Mat& frame) const { return frame(rect(frame.size())); }
+
+std::optional<cv::Mat> Crop::try_apply(const cv::Mat& frame) const {
+  const cv::Rect part = part_of(frame.size());
+  if (part.empty()) return std::nullopt;
+  return frame(part);
+}
 
 }  // namespace vcap

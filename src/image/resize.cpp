@@ -83,39 +83,39 @@ Resize::Resize(const cv::Mat& frame, Interpolation interpolation)
   check_frame(frame, "resize");
 }
 
-Resize& Resize::fit_width(int width) {
+Resize& Resize::fit_width(int width) & {
   check_size({width, 1}, "resize to a width");
   return scale_to({width, by_aspect(image_.rows, image_.cols, width)});
 }
 
-Resize& Resize::fit_height(int height) {
+Resize& Resize::fit_height(int height) & {
   check_size({1, height}, "resize to a height");
   return scale_to({by_aspect(image_.cols, image_.rows, height), height});
 }
 
-Resize& Resize::fit_both(cv::Size size) {
+Resize& Resize::fit_both(cv::Size size) & {
   check_size(size, "resize to fit within");
   return wider_than(image_.size(), size) ? fit_width(size.width) : fit_height(size.height);
 }
 
-Resize& Resize::fit_one(cv::Size size) {
+Resize& Resize::fit_one(cv::Size size) & {
   check_size(size, "resize to cover");
   return wider_than(image_.size(), size) ? fit_height(size.height) : fit_width(size.width);
 }
 
-Resize& Resize::fit_exact(cv::Size size) {
+Resize& Resize::fit_exact(cv::Size size) & {
   check_size(size, "resize");
   return scale_to(size);
 }
 
-Resize& Resize::crop(cv::Size size, Sides sides) {
+Resize& Resize::crop(cv::Size size, Sides sides) & {
   check_size(size, "crop");
   const cv::Size kept(std::min(size.width, image_.cols), std::min(size.height, image_.rows));
   return cut({before(image_.cols - kept.width, sides), before(image_.rows - kept.height, sides),
               kept.width, kept.height});
 }
 
-Resize& Resize::crop(cv::Size size, cv::Point from) {
+Resize& Resize::crop(cv::Size size, cv::Point from) & {
   check_size(size, "crop");
   // Computes ends in 64 bits: the sum of a point and a size may exceed the range of int.
   const auto end = [](int begin, int length, int limit) {
@@ -130,7 +130,7 @@ Resize& Resize::crop(cv::Size size, cv::Point from) {
   return cut({begin, last});
 }
 
-Resize& Resize::pad(cv::Size size, Sides sides, const cv::Scalar& color) {
+Resize& Resize::pad(cv::Size size, Sides sides, const cv::Scalar& color) & {
   check_size(size, "pad");
   const cv::Size canvas(std::max(size.width, image_.cols), std::max(size.height, image_.rows));
   return place(
@@ -139,7 +139,7 @@ Resize& Resize::pad(cv::Size size, Sides sides, const cv::Scalar& color) {
       color);
 }
 
-Resize& Resize::pad(cv::Size size, cv::Point at, const cv::Scalar& color) {
+Resize& Resize::pad(cv::Size size, cv::Point at, const cv::Scalar& color) & {
   check_size(size, "pad");
   const bool fits = at.x >= 0 && at.y >= 0 && at.x <= size.width - image_.cols &&
                     at.y <= size.height - image_.rows;

@@ -63,12 +63,15 @@ BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules,
                .folder = folder,
                .parts_wanted = parts_wanted(job, workers_),
                .decoder_threads = decoder_threads(job, workers_),
+               .capsule_deadline = settings_.capsule_deadline,
+               .first_call_deadline = settings_.first_call_deadline,
                .on_record = settings_.on_record},
       renewer_(*queue_, *clock_, settings_.lease) {
   for (const Job::Video& video : job_.videos) by_id_.emplace(video.id, &video);
 }
 
 JobReport BulkRun::run(const std::stop_token& stop) {
+  if (settings_.on_resume) settings_.on_resume(kept());
   {
     const std::stop_callback stopping(stop, [this] { ending_.request_stop(); });
     std::vector<std::jthread> workers;
@@ -92,7 +95,26 @@ JobReport BulkRun::run(const std::stop_token& stop) {
   report_failures(failures);
   report_.left = static_cast<std::int64_t>(job_.videos.size() - report_.failed.size()) -
                  report_.done - report_.done_before;
+  for (const std::shared_ptr<Capsule>& capsule : capsules_)
+    for (const BackendStatistics& backend : capsule->backends())
+      report_.calls_left += backend.running;
   return report_;
+}
+
+JobKept BulkRun::kept() const {
+  JobKept kept;
+  for (const Job::Video& video : job_.videos) {
+    if (setting_.folder.finished(video.id)) {
+      kept.videos.push_back(video.id);
+    } else if (const auto plan = setting_.folder.plan(video.id)) {
+      for (std::size_t slice = 0; slice < plan->size(); ++slice)
+        if (const auto result = setting_.folder.result(video.id, slice)) {
+          ++kept.slices;
+          kept.frames += result->get<RecordCounts>().frames;
+        }
+    }
+  }
+  return kept;
 }
 
 void BulkRun::wait_until_settled(const std::stop_token& stop) {
@@ -106,7 +128,7 @@ void BulkRun::wait_until_settled(const std::stop_token& stop) {
 
 void BulkRun::work(const std::stop_token& stop) {
   try {
-    Pipeline pipeline(capsules_);
+    Pipeline pipeline(capsules_, {.clock = clock_});
     std::shared_ptr<JobVideo> video;  // kept, since the next task may be of the same video
     while (const auto lease = next_task(stop)) {
       video = video_of(lease->payload.at("video"));
@@ -212,6 +234,7 @@ void BulkRun::report(JobVideoReport::Outcome outcome, const std::string& video,
     settings_.on_video({.id = video,
                         .outcome = outcome,
                         .frames = counts.frames,
+                        .broken_pictures = counts.broken_pictures,
                         .failed_frames = counts.failed_frames,
                         .first_error = counts.first_error});
 }

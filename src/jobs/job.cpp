@@ -2,8 +2,6 @@
 #include "vcap/jobs/job.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cstdint>
 #include <string_view>
 #include <system_error>
@@ -12,11 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/capsule_info_json.hpp"
 #include "files/entry_name.hpp"
+#include "files/file_list.hpp"
 #include "files/mapped_file.hpp"
 #include "files/strict_json.hpp"
 #include "model/json_view.hpp"
-#include "sources/file_list.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -26,24 +25,11 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kJobSchema = "vcap.job/1";
 
-/// A file in a folder counts as a video if it has one of these extensions.
-constexpr std::array<std::string_view, 15> kVideoExtensions{
-    ".3gp",  ".avi", ".flv", ".m2ts", ".m4v", ".mkv",  ".mov", ".mp4",
-    ".mpeg", ".mpg", ".mts", ".ogv",  ".ts",  ".webm", ".wmv"};
-
 constexpr std::int64_t kMostSlices = 10'000;
 constexpr std::int64_t kMostAttempts = 100;
 constexpr std::int64_t kMostParallel = 1'000;
 /// Leaves room for an extension in an output's file name.
 constexpr std::size_t kVideoIdBytes = 200;
-
-bool is_video_file(const fs::path& file) {
-  std::string extension = file.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::find(kVideoExtensions.begin(), kVideoExtensions.end(), extension) !=
-         kVideoExtensions.end();
-}
 
 /// The path that the text names, relative to the job file's folder.
 fs::path read_path(const JsonView& json, const fs::path& folder) {
@@ -76,6 +62,23 @@ nlohmann::json read_object(const JsonView& json) {
   return json.value();
 }
 
+Stencil read_own_stencil(const JsonView& json) {
+  json.allow_fields({"offsets", "edge"});
+  return read_stencil(json);
+}
+
+InvalidOutput read_invalid_output(const JsonView& json) {
+  for (const auto one : {InvalidOutput::error, InvalidOutput::warn, InvalidOutput::off})
+    if (json.value() == to_string(one)) return one;
+  json.fail("\"error\", \"warn\" or \"off\"");
+}
+
+std::int64_t read_from_one(const JsonView& json) {
+  const std::int64_t number = json.integer();
+  if (number < 1) json.fail("a whole number from 1");
+  return number;
+}
+
 std::map<std::string, JsonValue> read_by_capsule(const JsonView& json) {
   std::map<std::string, JsonValue> values;
   for (const auto& [capsule, value] : json.fields()) values.emplace(capsule, read_object(value));
@@ -98,9 +101,11 @@ std::vector<Job::CapsuleFile> read_capsules(const JsonView& json, const fs::path
   for (const JsonView& element : json.elements()) {
     Job::CapsuleFile capsule;
     if (element.value().is_object()) {
-      element.allow_fields({"path", "config"});
+      element.allow_fields({"path", "config", "stencil"});
       capsule.path = read_file_path(element["path"], folder);
       if (const auto config = element.find("config")) capsule.config = read_object(*config);
+      if (const auto stencil = element.find("stencil"))
+        capsule.stencil = read_own_stencil(*stencil);
     } else {
       capsule.path = read_file_path(element, folder);
     }
@@ -133,7 +138,7 @@ std::optional<std::vector<fs::path>> expanded(const JsonView& json, const fs::pa
     if (files.empty())
       json.complain("the folder " + quote(path.native()) +
                     " has no videos directly in it; give another folder, or a glob (supported: " +
-                    quote_list(kVideoExtensions) + ")");
+                    quote_list(video_extensions()) + ")");
     return files;
   }
   if (fs::exists(path, unknown) || !is_glob(json.text())) return std::nullopt;
@@ -205,12 +210,18 @@ std::vector<Job::Video> read_sources(const JsonView& json, const fs::path& folde
 }
 
 Job::Outputs read_outputs(const JsonView& json, const fs::path& folder) {
-  json.allow_fields({"folder", "jsonl", "video", "summary"});
+  json.allow_fields({"folder", "jsonl", "video", "picture", "summary"});
   fs::path outputs_folder = read_path(json["folder"], folder);
   if (!outputs_folder.has_filename()) outputs_folder = outputs_folder.parent_path();
   Job::Outputs outputs{.folder = outputs_folder};
   if (const auto jsonl = json.find("jsonl")) outputs.jsonl = jsonl->boolean();
   if (const auto video = json.find("video")) outputs.video = video->boolean();
+  if (const auto picture = json.find("picture")) {
+    outputs.picture = picture->text();
+    if (outputs.picture.empty() || !outputs.video)
+      picture->complain(
+          "it names the picture that the videos show; give a name, and set \"video\" to true");
+  }
   if (const auto summary = json.find("summary")) outputs.summary = summary->boolean();
   if (!outputs.jsonl && !outputs.video && !outputs.summary)
     json.complain("no output is chosen; set \"jsonl\", \"video\" or \"summary\" to true");
@@ -228,7 +239,8 @@ void check_apart(const JsonView& json, const Job& job) {
 }
 
 Job read_whole(const JsonView& json, const fs::path& folder) {
-  json.allow_fields({"schema", "capsules", "sources", "outputs", "slices", "attempts", "parallel"});
+  json.allow_fields({"schema", "capsules", "sources", "outputs", "slices", "attempts", "parallel",
+                     "invalid_output", "max_pixels", "max_frames"});
   if (json["schema"].text() != kJobSchema) json["schema"].fail(quote(kJobSchema));
   Job job{.capsules = read_capsules(json["capsules"], folder),
           .videos = read_sources(json["sources"], folder),
@@ -239,6 +251,10 @@ Job read_whole(const JsonView& json, const fs::path& folder) {
     job.attempts = read_count(*attempts, kMostAttempts);
   if (const auto parallel = json.find("parallel"))
     job.parallel = read_count(*parallel, kMostParallel, {{"auto", 0}});
+  if (const auto choice = json.find("invalid_output"))
+    job.invalid_output = read_invalid_output(*choice);
+  if (const auto pixels = json.find("max_pixels")) job.max_pixels = read_from_one(*pixels);
+  if (const auto frames = json.find("max_frames")) job.max_frames = read_from_one(*frames);
   check_apart(json["outputs"]["folder"], job);
   return job;
 }

@@ -56,11 +56,26 @@ void check_slices(const Job& job, const Job::Video& video,
                         quote(info.name) + " is unbounded; leave out \"slices\"");
 }
 
+/// The video shows a picture that one of its capsules gives.
+void check_picture(const Job& job, const Job::Video& video,
+                   const std::vector<CapsuleInfo>& capsules) {
+  const std::string& picture = job.outputs.picture;
+  if (picture.empty()) return;
+  std::vector<std::string> given;
+  for (const CapsuleInfo& info : capsules)
+    for (const PictureDescription& one : info.gives_pictures) given.push_back(one.name);
+  if (std::ranges::find(given, picture) == given.end())
+    refuse(video, "the output \"picture\" is " + quote(picture) +
+                      ", which none of its capsules gives; they give " + quote_list(given) +
+                      suggestion(picture, given));
+}
+
 void check_video(const Job& job, const Job::Video& video,
                  const std::vector<CapsuleInfo>& capsules) {
   const std::vector<CapsuleInfo> chosen = infos_of(video, capsules);
   const Plan plan(chosen);
   check_slices(job, video, chosen);
+  check_picture(job, video, chosen);
   for (const auto& [name, options] : video.options) {
     const CapsuleInfo& info = find(capsules, name, video, "\"options\"");
     OptionValues(info.options, "capsule " + name + " in video " + quote(video.id)).merge(options);
@@ -81,6 +96,10 @@ bool have_same_settings(const Job::Video& one, const Job::Video& other) {
 }  // namespace
 
 void check_job(const Job& job, const std::vector<CapsuleInfo>& capsules) {
+  if (job.max_frames && *job.max_frames < 1)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "max_frames of a job: " + std::to_string(*job.max_frames) +
+                              " is not at least 1; leave it out for all frames");
   const Plan plan(capsules);
   for (std::size_t i = 0; i < capsules.size(); ++i)
     static_cast<void>(detail::completed_config(capsules[i], job.capsules[i].config));

@@ -111,6 +111,14 @@ nlohmann::json without_videos(nlohmann::json stamp) {
   return stamp;
 }
 
+/// So that a capsule that changes the working directory changes nothing.
+fs::path from_root(const fs::path& path) {
+  std::error_code error;
+  fs::path whole = fs::absolute(path, error);
+  check(error, path);
+  return whole;
+}
+
 FileDescriptor locked(const fs::path& path) {
   FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   check(static_cast<bool>(fd), path);
@@ -140,8 +148,8 @@ bool JobFolder::StagedResult::commit(const nlohmann::json& result) {
   return publish_folder(path_, target_, {ENOTEMPTY, EEXIST, ENOENT});
 }
 
-JobFolder::JobFolder(fs::path outputs, const nlohmann::json& stamp, const Claims& claims)
-    : outputs_(std::move(outputs)), folder_(outputs_ / kJobFolder) {
+JobFolder::JobFolder(const fs::path& outputs, const nlohmann::json& stamp, const Claims& claims)
+    : outputs_(from_root(outputs)), folder_(outputs_ / kJobFolder) {
   if (!fs::exists(folder_ / kStampFile)) check_claims(claims);
   make_folder(folder_);
   lock_ = locked(folder_ / "lock");

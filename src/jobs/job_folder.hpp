@@ -74,7 +74,8 @@ class JobFolder {
   /// - OutputError (output_open) if another process has the folder open, or if its files are
   ///   damaged
   /// - OutputError (output_write) if the folder cannot be read or written
-  JobFolder(std::filesystem::path outputs, const nlohmann::json& stamp, const Claims& claims = {});
+  JobFolder(const std::filesystem::path& outputs, const nlohmann::json& stamp,
+            const Claims& claims = {});
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/capsule_info_json.hpp"
 #include "files/digest.hpp"
 #include "model/json_view.hpp"
 #include "vcap/base/error.hpp"
@@ -22,9 +23,11 @@ namespace {
 
 nlohmann::json capsule_stamp(const Job::CapsuleFile& capsule, const Manifest& manifest) {
   const std::string text = nlohmann::json(manifest).dump();
-  return {{"version", manifest.info.version},
-          {"sha256", sha256(std::as_bytes(std::span(text)))},
-          {"config", capsule.config}};
+  nlohmann::json stamp = {{"version", manifest.info.version},
+                          {"sha256", sha256(std::as_bytes(std::span(text)))},
+                          {"config", capsule.config}};
+  if (capsule.stencil) stamp["stencil"] = stencil_json(*capsule.stencil);
+  return stamp;
 }
 
 nlohmann::json video_stamp(const Job::Video& video) {
@@ -54,10 +57,14 @@ nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests)
                           {"vcap", version()},
                           {"capsules", nlohmann::json::object()},
                           {"videos", nlohmann::json::object()},
+                          {"invalid_output", to_string(job.invalid_output)},
+                          {"max_pixels", job.max_pixels},
                           {"outputs",
                            {{"jsonl", job.outputs.jsonl},
                             {"video", job.outputs.video},
                             {"summary", job.outputs.summary}}}};
+  if (job.max_frames) stamp["max_frames"] = *job.max_frames;
+  if (!job.outputs.picture.empty()) stamp["outputs"]["picture"] = job.outputs.picture;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
     nlohmann::json& capsule = stamp["capsules"][manifests[i].info.name];
     capsule = capsule_stamp(job.capsules[i], manifests[i]);

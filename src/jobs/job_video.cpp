@@ -33,6 +33,24 @@ constexpr std::size_t kLongest = 4096;
                     "video " + quote(video.id) + " does not match its index");
 }
 
+/// Ends the attempt if a capsule exceeded its deadline: in another run, the record would be
+/// another.
+void refuse_late(const FrameRecord& record) {
+  for (const FrameRecord::CapsuleError& error : record.errors)
+    if (error.code == to_string(ErrorCode::deadline_exceeded))
+      throw Error(ErrorCode::deadline_exceeded, "frame " + std::to_string(record.frame.index) +
+                                                    ": capsule " + error.capsule + ": " +
+                                                    error.message);
+}
+
+/// The same for frames of the warm-up, which have no records: the state is then another.
+void refuse_late(const StreamReport& report) {
+  if (report.overdue > 0)
+    throw Error(ErrorCode::deadline_exceeded, "a capsule exceeded its deadline over " +
+                                                  counted(report.overdue, "frame") +
+                                                  " of the warm-up; the log says which");
+}
+
 /// A source whose frames have been found already, so that not every slice looks through the file.
 class FoundFrames final : public Source {
  public:
@@ -97,8 +115,11 @@ nlohmann::json JobVideo::plan(std::string& news) {
                           : best_parts(needs, frames, setting_.parts_wanted, kLongest, why);
   };
   const auto source = open_whole();
+  const auto wanted = [&](std::int64_t frames) {
+    return std::min(frames, job.max_frames.value_or(frames));
+  };
   const std::optional<std::int64_t> about = source->info().frames;
-  if (about && count(*about) == 1) return in_one;
+  if (about && count(wanted(*about)) == 1) return in_one;
   find_frames(*source);
   if (!access_) {
     if (job.slices > 1)
@@ -108,7 +129,8 @@ nlohmann::json JobVideo::plan(std::string& news) {
     return in_one;
   }
   nlohmann::json slices = nlohmann::json::array();
-  for (const Rows& rows : vcap::cut(Rows({0, access_->frames()}), count(access_->frames())))
+  const std::int64_t frames = wanted(access_->frames());
+  for (const Rows& rows : vcap::cut(Rows({0, frames}), count(frames)))
     slices.push_back({rows.hull().begin, rows.hull().end});
   return slices.size() == 1 ? in_one : slices;
 }
@@ -181,7 +203,8 @@ void JobVideo::find_frames(Source& source) {
 }
 
 std::unique_ptr<Source> JobVideo::open_whole() const {
-  return open_source(video_.source, {.decoder_threads = setting_.decoder_threads});
+  return open_source(video_.source, {.decoder_threads = setting_.decoder_threads,
+                                     .max_pixels = setting_.job.max_pixels});
 }
 
 std::unique_ptr<Source> JobVideo::source_of(const Part& part) {
@@ -196,7 +219,10 @@ StreamConfig JobVideo::stream_of(const Part& part) {
   StreamConfig config{.id = video_.id,
                       .source = source_of(part),
                       .capsules = video_.capsules,
-                      .config = video_.config};
+                      .config = video_.config,
+                      .max_frames = setting_.job.max_frames,
+                      .capsule_deadline = setting_.capsule_deadline,
+                      .first_call_deadline = setting_.first_call_deadline};
   if (part) config.select = Sampler::ranges({*part});
   for (const std::shared_ptr<CapsuleSlot>& slot : setting_.capsule_set.slots)
     if (const auto given = video_.options.find(slot->name()); given != video_.options.end())
@@ -211,11 +237,15 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
   const Job::Outputs& outputs = setting_.job.outputs;
   std::vector<std::shared_ptr<Sink>>& sinks = config.sinks;
   if (outputs.jsonl) sinks.push_back(make_json_lines_sink(folder / kRecords));
-  if (outputs.video)
-    sinks.push_back(
-        make_annotated_video_sink(folder / kClip, config.source->info().frames_per_second));
+  if (outputs.video) {
+    const double rate = config.source->info().frames_per_second;
+    sinks.push_back(outputs.picture.empty()
+                        ? make_annotated_video_sink(folder / kClip, rate)
+                        : make_picture_video_sink(folder / kClip, outputs.picture, rate));
+  }
   sinks.push_back(make_callback_sink(
       [&](const FrameRecord& record) {
+        if (setting_.capsule_deadline.count() > 0) refuse_late(record);
         counts.add(record);
         if (setting_.on_record) setting_.on_record(record);
       },
@@ -225,8 +255,10 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
   const std::stop_callback stopping(stop, [&pipeline] { pipeline.stop(); });
   const StreamReport report = pipeline.wait(video_.id);
   if (report.failure_cause) std::rethrow_exception(report.failure_cause);
-  if (!stop.stop_requested())
-    for (const std::shared_ptr<Sink>& sink : all) sink->close();
+  counts.broken_pictures = report.broken_pictures;
+  if (stop.stop_requested()) return counts;
+  refuse_late(report);
+  for (const std::shared_ptr<Sink>& sink : all) sink->close();
   return counts;
 }
 

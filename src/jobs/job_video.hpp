@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -26,8 +27,10 @@ struct JobSetting {
   const Job& job;
   const CapsuleSet& capsule_set;
   JobFolder& folder;
-  std::size_t parts_wanted = 1;  ///< of a video that is cut; enough for all workers
-  int decoder_threads = 0;       ///< for one video (SourceOptions::decoder_threads)
+  std::size_t parts_wanted = 1;                  ///< of a video that is cut; enough for all workers
+  int decoder_threads = 0;                       ///< for one video (SourceOptions::decoder_threads)
+  std::chrono::nanoseconds capsule_deadline{0};  ///< StreamConfig
+  std::chrono::nanoseconds first_call_deadline{0};  ///< likewise
   std::function<void(const FrameRecord&)> on_record{};
 };
 

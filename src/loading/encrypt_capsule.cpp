@@ -15,7 +15,8 @@ void encrypt_capsule(const std::string& path, const std::string& output, const E
 
   OutputFile file(output, OutputFile::Target::regular_file);
   EncryptingWriter writer([&file](EncryptingWriter::Bytes bytes) { file.write(bytes); }, key);
-  writer.write(admitted.archive->bytes());
+  admitted.archive->for_each_block(0, admitted.archive->size(),
+                                   [&writer](ByteReader::Bytes bytes) { writer.write(bytes); });
   writer.finish();
   file.commit();
 }

@@ -2,6 +2,7 @@
 #include "vcap/loading/load_capsule.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "loading/plugin/plugin.hpp"
 #include "loading/plugin/plugin_library.hpp"
 #include "loading/resources.hpp"
+#include "loading/resources/resource_scope.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/base/error.hpp"
 
@@ -39,14 +41,24 @@ const Manifest::Library& library_for_host(const OpenedCapsule& opened) {
   return *found;
 }
 
-/// The arguments for loading that library.
-PluginLibrary plugin_library(OpenedCapsule& opened, const Manifest::Library& library) {
+/// The arguments for loading that library, which refer to `opened`.
+PluginLibrary plugin_library(const OpenedCapsule& opened, const Manifest::Library& library,
+                             const ArchiveLimits& limits) {
+  const std::string subject = opened.name() + ": entry " + quote(library.path);
+  // Before it is copied into memory.
+  if (const std::uint64_t size = opened.size_of(library.path); size > limits.library_bytes)
+    throw InvalidCapsuleError(ErrorCode::limit_exceeded,
+                              subject + " has " + std::to_string(size) + " bytes; " +
+                                  std::to_string(limits.library_bytes) +
+                                  " are allowed (ArchiveLimits::library_bytes)",
+                              library.path);
   const auto file = std::ranges::find(opened.manifest().files, library.path, &Manifest::File::path);
-  return {.bytes = opened.content(library.path),
+  return {.read_blocks = [&opened, path = library.path](
+                             const TakeBlock& take) { opened.for_each_block(path, take); },
           .sha256 = file->sha256,
           .capsule = opened.manifest().info.name,
           .entry = library.path,
-          .subject = opened.name() + ": entry " + quote(library.path)};
+          .subject = subject};
 }
 
 /// The resources' files; empty without inference mode, which uses no file of the capsule.
@@ -57,9 +69,10 @@ std::vector<NamedResource> resources_of(const OpenedCapsule& opened, const LoadO
   });
 }
 
-Plugin load_plugin(OpenedCapsule& opened, const Manifest::Library& chosen) {
+Plugin load_plugin(const OpenedCapsule& opened, const Manifest::Library& chosen,
+                   const ArchiveLimits& limits) {
   const PluginLibrary library =
-      at_stage(LoadStage::library, [&] { return plugin_library(opened, chosen); });
+      at_stage(LoadStage::library, [&] { return plugin_library(opened, chosen, limits); });
   const PluginEntry entry =
       at_stage(LoadStage::library, [&] { return load_plugin_library(library); });
   return at_stage(LoadStage::entry, [&] { return Plugin(entry, library.entry, library.subject); });
@@ -87,9 +100,10 @@ struct CapsuleCode {
 
 /// Runs the capsule's first code, including constructors of the library's static objects. One guard
 /// for all of it, since each guard reads the whole state of the process twice.
-CapsuleCode run_library(OpenedCapsule& opened, const Manifest::Library& library) {
+CapsuleCode run_library(const OpenedCapsule& opened, const Manifest::Library& library,
+                        const ArchiveLimits& limits) {
   const detail::HostGuard guard(opened.name());
-  const Plugin plugin = load_plugin(opened, library);
+  const Plugin plugin = load_plugin(opened, library, limits);
   CapsuleInfo info = at_stage(LoadStage::description, [&] { return checked_info(plugin, opened); });
   return {.info = std::move(info),
           .author = at_stage(LoadStage::backends, [&] { return plugin.create(); })};
@@ -103,7 +117,8 @@ std::vector<std::string> devices_to_choose_from(const LoadOptions& options) {
   return names;
 }
 
-std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) {
+std::shared_ptr<Capsule> load(const OpenedCapsule& opened, const LoadOptions& options) {
+  check(options.outputs);
   // Before any code of the capsule runs; Capsule repeats it with the schema from the code.
   if (options.inference_mode || !options.config.empty())
     static_cast<void>(detail::completed_config(opened.manifest().info, options.config));
@@ -112,19 +127,22 @@ std::shared_ptr<Capsule> load(OpenedCapsule opened, const LoadOptions& options) 
       LoadStage::platform, [&]() -> const Manifest::Library& { return library_for_host(opened); });
   // Also before its code: a missing resource should cost no more than a fetch.
   std::vector<NamedResource> resources = resources_of(opened, options);
-  CapsuleCode code = run_library(opened, library);
+  CapsuleCode code = run_library(opened, library, options.limits);
   std::vector<std::string> devices =
       at_stage(LoadStage::devices, [&] { return devices_to_choose_from(options); });
   auto capsule = at_stage(LoadStage::backends, [&] {
+    const ResourceScope scope(options.resources);  // for the author's fetch_resources()
     return std::make_shared<Capsule>(
         std::move(code.info), std::move(code.author),
         Capsule::Setup{.files = with_resources(opened.files(), std::move(resources)),
                        .config = options.config,
                        .devices = std::move(devices),
                        .batch = options.batch,
-                       .inference_mode = options.inference_mode});
+                       .stencil = options.stencil,
+                       .inference_mode = options.inference_mode,
+                       .outputs = options.outputs});
   });
-  // Checking digests has read the whole file, and most engines have copied their model from it.
+  // Most engines have copied their model from the mapped file.
   opened.release_pages();
   return capsule;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/open_capsule.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "files/sealed_memory.hpp"
+#include "loading/archive/signature_block.hpp"
 #include "loading/crypto/encryption.hpp"
 #include "loading/crypto/encryption_header.hpp"
 #include "loading/load_stage.hpp"
@@ -36,31 +35,6 @@ OpenFile open_file(const std::filesystem::path& path, const std::string& name) {
   }
 }
 
-/// Reads, and does not map: a file that is truncated meanwhile gives an error here, not SIGBUS.
-ReadAt reader_of(const OpenFile& file, const std::string& name) {
-  return [&file, &name](std::uint64_t offset, std::span<std::byte> into) {
-    while (!into.empty()) {
-      const ssize_t count =
-          ::pread(file.fd.get(), into.data(), into.size(), static_cast<off_t>(offset));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0)
-        throw InvalidCapsuleError(
-            ErrorCode::not_an_archive,
-            name + " cannot be read: " +
-                (count < 0 ? std::generic_category().message(errno)
-                           : std::string("it was truncated while it was read; load it again")));
-      offset += static_cast<std::uint64_t>(count);
-      into = into.subspan(static_cast<std::size_t>(count));
-    }
-  };
-}
-
-ReadAt reader_of(Bytes bytes) {
-  return [bytes](std::uint64_t offset, std::span<std::byte> into) {
-    std::ranges::copy(bytes.subspan(offset, into.size()), into.begin());
-  };
-}
-
 /// Calls what needs memory; the error names the capsule if memory is short.
 template <class Call>
 auto in_memory(const std::string& name, Call call) {
@@ -72,50 +46,91 @@ auto in_memory(const std::string& name, Call call) {
   }
 }
 
-std::shared_ptr<const MappedFile> sealed_copy(const ReadAt& read, std::uint64_t size,
-                                              const ArchiveLimits& limits,
-                                              const std::string& name) {
-  if (size > limits.total_bytes)
+void check_total_size(const ByteReader& file, const ArchiveLimits& limits,
+                      const std::string& name) {
+  if (file.size() > limits.total_bytes)
     throw InvalidCapsuleError(ErrorCode::limit_exceeded,
-                              name + " has " + std::to_string(size) + " bytes; " +
+                              name + " has " + std::to_string(file.size()) + " bytes; " +
                                   std::to_string(limits.total_bytes) +
                                   " are allowed (ArchiveLimits::total_bytes)");
-  SealedMemory memory(size);
-  read(0, memory.bytes());
+}
+
+std::shared_ptr<const MappedFile> sealed_copy(const ByteReader& file) {
+  SealedMemory memory("vcap-capsule");
+  file.for_each_block(0, file.size(), [&memory](ByteReader::Bytes block) { memory.append(block); });
   return memory.seal();
 }
 
-std::shared_ptr<const MappedFile> decrypted(const ReadAt& read, std::uint64_t size,
-                                            const LoadOptions& options, const std::string& name) {
+/// A copy whose signatures were checked. Requires that one of them can count.
+AdmittedFile checked_copy(const ByteReader& file, const LoadOptions& options,
+                          const std::string& name) {
+  check_total_size(file, options.limits, name);
+  // A forger can name a trusted key. So a file is copied before its digest is known only if that
+  // takes little memory; to read a larger one twice costs time, but no memory.
+  constexpr std::uint64_t kCopiedAtOnce = std::uint64_t{32} << 20;
+  if (file.size() > kCopiedAtOnce) static_cast<void>(check_signatures(file, options.trust, name));
+  auto copy =
+      std::make_shared<const ByteReader>(in_memory(name, [&] { return sealed_copy(file); }), name);
+  // What was copied is what counts: the file may have changed since it was checked.
+  auto signatures = check_signatures(*copy, options.trust, name);
+  return {.name = name, .archive = std::move(copy), .signatures = std::move(signatures)};
+}
+
+/// The signatures of a file of which none counts. Reads the whole file if the policy checks them.
+std::vector<CapsuleSignature> uncounted(const ByteReader& file, const LoadOptions& options,
+                                        const std::string& name) {
+  if (read_block_at_end(file)) check_total_size(file, options.limits, name);
+  return check_signatures(file, options.trust, name);
+}
+
+std::shared_ptr<const ByteReader> decrypted(const ByteReader& file, const LoadOptions& options,
+                                            const std::string& name) {
   return at_stage(LoadStage::decryption, [&] {
     if (!options.key)
       throw UntrustedCapsuleError(ErrorCode::encrypted_capsule,
                                   name +
                                       " is encrypted; give the key in LoadOptions::key "
                                       "(--key-file or --passphrase-file)");
-    return in_memory(
-        name, [&] { return decrypt(read, size, *options.key, options.limits.total_bytes, name); });
+    const ReadAt read = [&file](std::uint64_t offset, std::span<std::byte> into) {
+      file.read(offset, into);
+    };
+    auto plain = in_memory(name, [&] {
+      return decrypt(read, file.size(), *options.key, options.limits.total_bytes, name);
+    });
+    return std::make_shared<const ByteReader>(std::move(plain), name);
   });
 }
 
-/// Runs the stages on a file whose head is known. `unchecked` returns the file if nothing of it is
-/// checked.
-template <class Unchecked>
-AdmittedFile admitted(Bytes head, const ReadAt& read, std::uint64_t size, std::string name,
-                      const LoadOptions& options, Unchecked unchecked) {
-  std::shared_ptr<const MappedFile> archive;
-  if (is_encrypted(head))
-    archive = decrypted(read, size, options, name);
-  else if (checks_signatures(options.trust))
-    archive = at_stage(LoadStage::trust, [&] {
-      return in_memory(name, [&] { return sealed_copy(read, size, options.limits, name); });
-    });
-  else
-    archive = at_stage(LoadStage::open, [&] { return in_memory(name, unchecked); });
-  auto signatures = at_stage(
-      LoadStage::trust, [&] { return check_signatures(archive->bytes(), options.trust, name); });
-  return {
-      .name = std::move(name), .archive = std::move(archive), .signatures = std::move(signatures)};
+/// Whether its first bytes are those of an encrypted capsule.
+bool begins_encrypted(const ByteReader& file) {
+  std::array<std::byte, kEncryptionHeaderSize> head{};
+  const auto known = std::span(head).first(std::min<std::uint64_t>(file.size(), head.size()));
+  file.read(0, known);
+  return is_encrypted(known);
+}
+
+/// Runs the stages on a file or on bytes.
+AdmittedFile admitted(std::shared_ptr<const ByteReader> file, const std::string& name,
+                      const LoadOptions& options) {
+  AdmittedFile result{.name = name, .archive = std::move(file)};
+  const auto at_trust = [](auto call) { return at_stage(LoadStage::trust, call); };
+  if (at_stage(LoadStage::open, [&] { return begins_encrypted(*result.archive); })) {
+    result.archive = decrypted(*result.archive, options, name);
+    result.signatures =
+        at_trust([&] { return check_signatures(*result.archive, options.trust, name); });
+  } else {
+    bool counts = at_trust([&] { return check_signers(*result.archive, options.trust, name); });
+    if (!counts) {
+      result.signatures = at_trust([&] { return uncounted(*result.archive, options, name); });
+      counts = has_valid_one(result.signatures);  // if the file has changed meanwhile
+    }
+    if (counts)
+      result = at_trust([&] { return checked_copy(*result.archive, options, name); });
+    else  // Bytes of the caller, who may change them; a file is mapped when it is used.
+      at_stage(LoadStage::open, [&] { result.archive->keep(); });
+  }
+  log_acceptance(result.signatures, name);
+  return result;
 }
 
 OpenedCapsule opened(AdmittedFile file, const LoadOptions& options) {
@@ -129,17 +144,13 @@ OpenedCapsule opened(AdmittedFile file, const LoadOptions& options) {
 
 AdmittedFile admit_capsule(const std::filesystem::path& path, const LoadOptions& options) {
   const std::string name = "capsule file " + quote(path.native());
-  const OpenFile file = at_stage(LoadStage::open, [&] { return open_file(path, name); });
-  const ReadAt read = reader_of(file, name);
-  std::array<std::byte, kEncryptionHeaderSize> head{};
-  const auto known = std::span(head).first(std::min(file.size, head.size()));
-  at_stage(LoadStage::open, [&] { read(0, known); });
-  return admitted(known, read, file.size, name, options, [&] { return MappedFile::map(file); });
+  OpenFile file = at_stage(LoadStage::open, [&] { return open_file(path, name); });
+  return admitted(std::make_shared<const ByteReader>(std::move(file), name), name, options);
 }
 
 AdmittedFile admit_capsule(Bytes bytes, const LoadOptions& options) {
-  return admitted(bytes, reader_of(bytes), bytes.size(), "capsule given as bytes", options,
-                  [&] { return MappedFile::copy(bytes); });
+  const std::string name = "capsule given as bytes";
+  return admitted(std::make_shared<const ByteReader>(bytes, name), name, options);
 }
 
 AdmittedFile admit_plain_capsule(const std::filesystem::path& path, const ArchiveLimits& limits,

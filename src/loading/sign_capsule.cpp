@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -18,12 +19,27 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using Slots = std::vector<SignatureBlock::Slot>;
 
-/// The signed bytes in two parts: the file up to the block, and the two bytes with the block's
-/// size.
-struct Content {
-  Bytes before_size{};
-  std::array<std::byte, 2> size{static_cast<std::byte>(kSignatureBlockSize & 0xff),
-                                static_cast<std::byte>(kSignatureBlockSize >> 8)};
+/// The signed bytes: those of the file up to its comment's size, and that size.
+class SignedContent {
+ public:
+  /// `end`: of the archive without its comment.
+  SignedContent(const ByteReader& file, std::uint64_t end) : file_(file), before_(end - 2) {}
+
+  void for_each_block(const TakeBlock& take) const {
+    file_.for_each_block(0, before_, take);
+    constexpr std::array<std::byte, 2> kSize{static_cast<std::byte>(kSignatureBlockSize & 0xff),
+                                             static_cast<std::byte>(kSignatureBlockSize >> 8)};
+    take(kSize);
+  }
+  std::string digest() const {
+    Sha256 digest;
+    for_each_block([&digest](Bytes block) { digest.update(block); });
+    return digest.hexadecimal();
+  }
+
+ private:
+  const ByteReader& file_;
+  std::uint64_t before_;
 };
 
 /// The key's slot: its existing one, or a new one.
@@ -38,14 +54,22 @@ SignatureBlock::Slot& slot_for(const KeyId& key, Slots& slots, const std::string
   return slots.emplace_back(SignatureBlock::Slot{.key = key});
 }
 
-void write_signed(const std::filesystem::path& path, const Content& content, Slots slots,
+void write_signed(const std::filesystem::path& path, const SignedContent& content, Slots slots,
                   const SecretKey& key, const std::string& digest, const std::string& capsule) {
   SignatureBlock::Slot& slot = slot_for(key.public_key().id(), slots, capsule);
   const std::string message = signed_message(slot.key, digest);
   slot.signature = key.sign(std::as_bytes(std::span(message)));
   OutputFile file(path, OutputFile::Target::regular_file);
-  file.write(content.before_size);
-  file.write(content.size);
+  Sha256 written;
+  content.for_each_block([&](Bytes block) {
+    file.write(block);
+    written.update(block);
+  });
+  if (written.hexadecimal() != digest)
+    throw InvalidCapsuleError(ErrorCode::capsule_changed,
+                              capsule +
+                                  " was changed by another process while it was signed; "
+                                  "sign it again");
   file.write(signature_block_bytes(slots, digest));
   file.commit();
 }
@@ -59,18 +83,17 @@ void sign_capsule(const std::string& path, const SecretKey& key, const ArchiveLi
                           "plain content");
   OpenedCapsule(admitted.archive, admitted.name, limits).verify();
 
-  const Bytes file = admitted.archive->bytes();
-  const auto signed_file = read_signed_file(file);
-  const Bytes before_block = signed_file ? signed_file->content : file;
-  const Content content{.before_size = before_block.first(before_block.size() - 2)};
-  const std::string digest = sha256(content.before_size, content.size);
+  const ByteReader& file = *admitted.archive;
+  const auto block = read_block_at_end(file);
+  const SignedContent content(file, file.size() - (block ? kSignatureBlockSize : 0));
+  const std::string digest = content.digest();
   Slots slots;
-  if (signed_file) {
-    if (!has_right_checksum(signed_file->block, digest))
+  if (block) {
+    if (!has_right_checksum(*block, digest))
       throw UntrustedCapsuleError(
           ErrorCode::bad_signature,
           admitted.name + " was changed since it was signed; pack it again to sign it");
-    slots = signed_file->block.slots;
+    slots = block->slots;
   }
   write_signed(path, content, std::move(slots), key, digest, admitted.name);
 }

@@ -2,6 +2,7 @@
 #include "loading/trust.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.hpp"
 #include "files/digest.hpp"
@@ -40,12 +41,24 @@ std::string list_of_keys(const TrustPolicy& policy) {
          capsule + " " + fault + "; the file is damaged or was changed, get it again");
 }
 
+/// Whether the policy checks signatures at all.
+bool checks_signatures(const TrustPolicy& policy) noexcept {
+  return policy.require_signature || !policy.keys.empty() || !policy.revoked.empty();
+}
+
+/// What is known of a signature before the file is read; `valid` if it is by a key that counts.
+Verdict first_verdict(const SignatureBlock::Slot& slot, const TrustPolicy& policy) {
+  if (policy.revoked.contains(slot.key)) return Verdict::revoked;
+  const auto key = std::ranges::find(policy.keys, slot.key, &PublicKey::id);
+  return key == policy.keys.end() ? Verdict::unknown : Verdict::valid;
+}
+
 /// The verdict on a slot; throws if it has a trusted key but a wrong signature.
 Verdict verdict_of(const SignatureBlock::Slot& slot, const std::string& digest,
                    const TrustPolicy& policy, const std::string& capsule) {
-  if (policy.revoked.contains(slot.key)) return Verdict::revoked;
+  const Verdict claimed = first_verdict(slot, policy);
+  if (claimed != Verdict::valid) return claimed;
   const auto key = std::ranges::find(policy.keys, slot.key, &PublicKey::id);
-  if (key == policy.keys.end()) return Verdict::unknown;
   const std::string message = signed_message(slot.key, digest);
   if (!key->verifies(std::as_bytes(std::span(message)), slot.signature))
     refuse_signature(capsule, "has a signature by key " + slot.key.to_string() +
@@ -53,10 +66,11 @@ Verdict verdict_of(const SignatureBlock::Slot& slot, const std::string& digest,
   return Verdict::valid;
 }
 
-/// Refuses a file without a valid signature, if one is by a revoked key or if the policy requires a
-/// signature.
+/// Refuses a file without a signature that counts, if one is by a revoked key or if the policy
+/// requires a signature.
 void check_uncounted(const std::vector<CapsuleSignature>& signatures, const TrustPolicy& policy,
                      const std::string& capsule) {
+  if (has_valid_one(signatures)) return;
   const auto revoked = std::ranges::find(signatures, Verdict::revoked, &CapsuleSignature::verdict);
   if (revoked != signatures.end())
     refuse(ErrorCode::revoked_key,
@@ -68,6 +82,32 @@ void check_uncounted(const std::vector<CapsuleSignature>& signatures, const Trus
                list_of_keys(policy) +
                "; add the signer's public key to TrustPolicy::keys (--trusted-key) if you trust "
                "it, or get a file that is signed by one of them");
+}
+
+/// The signatures as they are before the file is read. Throws if none of them can count.
+std::vector<CapsuleSignature> claimed_signatures(const std::optional<SignatureBlock>& block,
+                                                 const TrustPolicy& policy,
+                                                 const std::string& capsule) {
+  if (!block) {
+    if (policy.require_signature)
+      refuse(ErrorCode::unsigned_capsule,
+             capsule + " is not signed, but the policy requires a signature by one of the keys " +
+                 list_of_keys(policy) + "; sign it with `vcap sign`, or get a signed file");
+    return {};
+  }
+  std::vector<CapsuleSignature> signatures;
+  for (const SignatureBlock::Slot& slot : block->slots)
+    signatures.push_back({.key = slot.key, .verdict = first_verdict(slot, policy)});
+  check_uncounted(signatures, policy, capsule);
+  return signatures;
+}
+
+/// The digest of what a signature covers: all bytes before the block.
+std::string digest_of_content(const ByteReader& file) {
+  Sha256 digest;
+  file.for_each_block(0, file.size() - kSignatureBlockSize,
+                      [&digest](ByteReader::Bytes block) { digest.update(block); });
+  return digest.hexadecimal();
 }
 
 }  // namespace
@@ -84,38 +124,34 @@ std::string_view to_string(CapsuleSignature::Verdict verdict) noexcept {
   return "";
 }
 
-bool checks_signatures(const TrustPolicy& policy) noexcept {
-  return policy.require_signature || !policy.keys.empty() || !policy.revoked.empty();
+bool has_valid_one(const std::vector<CapsuleSignature>& signatures) noexcept {
+  return std::ranges::find(signatures, Verdict::valid, &CapsuleSignature::verdict) !=
+         signatures.end();
 }
 
-std::vector<CapsuleSignature> check_signatures(std::span<const std::byte> file,
-                                               const TrustPolicy& policy,
+bool check_signers(const ByteReader& file, const TrustPolicy& policy, const std::string& capsule) {
+  return has_valid_one(claimed_signatures(read_block_at_end(file), policy, capsule));
+}
+
+std::vector<CapsuleSignature> check_signatures(const ByteReader& file, const TrustPolicy& policy,
                                                const std::string& capsule) {
-  const auto signed_file = read_signed_file(file);
-  if (!signed_file) {
-    if (policy.require_signature)
-      refuse(ErrorCode::unsigned_capsule,
-             capsule + " is not signed, but the policy requires a signature by one of the keys " +
-                 list_of_keys(policy) + "; sign it with `vcap sign`, or get a signed file");
-    log(LogLevel::info, capsule + " is not signed; accepted, as TrustPolicy allows");
-    return {};
-  }
-  std::vector<CapsuleSignature> signatures;
-  for (const SignatureBlock::Slot& slot : signed_file->block.slots)
-    signatures.push_back({.key = slot.key});
-  if (checks_signatures(policy)) {
-    const std::string digest = sha256(signed_file->content);
-    if (!has_right_checksum(signed_file->block, digest))
-      refuse_signature(capsule, "has a signature block with a wrong checksum");
-    for (std::size_t i = 0; i < signatures.size(); ++i)
-      signatures[i].verdict = verdict_of(signed_file->block.slots[i], digest, policy, capsule);
-  }
-  if (std::ranges::find(signatures, Verdict::valid, &CapsuleSignature::verdict) != signatures.end())
-    return signatures;
-  check_uncounted(signatures, policy, capsule);
-  log(LogLevel::info, capsule + " is signed by " + list_of_signers(signatures) +
-                          ", which is not checked; accepted, as TrustPolicy allows");
+  const auto block = read_block_at_end(file);
+  auto signatures = claimed_signatures(block, policy, capsule);
+  if (!block || !checks_signatures(policy)) return signatures;
+  const std::string digest = digest_of_content(file);
+  if (!has_right_checksum(*block, digest))
+    refuse_signature(capsule, "has a signature block with a wrong checksum");
+  for (std::size_t i = 0; i < signatures.size(); ++i)
+    signatures[i].verdict = verdict_of(block->slots[i], digest, policy, capsule);
   return signatures;
+}
+
+void log_acceptance(const std::vector<CapsuleSignature>& signatures, const std::string& capsule) {
+  if (signatures.empty())
+    log(LogLevel::info, capsule + " is not signed; accepted, as TrustPolicy allows");
+  else if (!has_valid_one(signatures))
+    log(LogLevel::info, capsule + " is signed by " + list_of_signers(signatures) +
+                            ", which is not checked; accepted, as TrustPolicy allows");
 }
 
 void check_minimum_version(const CapsuleInfo& info, const TrustPolicy& policy,

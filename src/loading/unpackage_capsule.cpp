@@ -13,12 +13,13 @@ void unpackage_capsule(const std::string& path, const std::string& folder,
 
 void unpackage_capsule(const std::string& path, const std::string& folder,
                        const LoadOptions& options) {
-  OpenedCapsule opened = open_capsule(path, options);
+  const OpenedCapsule opened = open_capsule(path, options);
   opened.verify();
   StagedFolder output(folder);
   output.write(kManifestName, opened.manifest_text());
   for (const Manifest::File& file : opened.manifest().files)
-    output.write(file.path, opened.content(file.path));
+    output.write_blocks(
+        file.path, [&](const StagedFolder::Take& take) { opened.for_each_block(file.path, take); });
   output.commit();
 }
 

@@ -9,6 +9,7 @@ extern "C" {
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -35,6 +36,7 @@ AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding
   codec_->thread_count = std::max(threads.count(), 1);
   codec_->thread_type = pace == Pace::live ? FF_THREAD_SLICE : FF_THREAD_FRAME | FF_THREAD_SLICE;
   codec_->pkt_timebase = input_->stream().time_base;
+  codec_->max_pixels = buffer_pixels(input_->address().max_pixels);
   if (hardware == HardwareDecoding::automatic) choose_hardware();
   if (avcodec_parameters_to_context(codec_.get(), input_->stream().codecpar) < 0 ||
       avcodec_open2(codec_.get(), &input_->codec(), nullptr) < 0)
@@ -43,6 +45,7 @@ AvDecoder::AvDecoder(std::unique_ptr<AvInput> input, Pace pace, HardwareDecoding
                           avcodec_get_name(input_->stream().codecpar->codec_id) +
                           " stream is damaged, or FFmpeg does not support it");
   if (codec_->thread_count == 1) threads.give_back();
+  if (codec_->width > 0) size_ = Size::known;
 }
 
 void AvDecoder::choose_hardware() {
@@ -81,19 +84,29 @@ bool AvDecoder::next() {
     const int got = avcodec_receive_frame(codec_.get(), frame_.get());
     if (got >= 0) {
       check_hardware_decodes();
+      if (std::int64_t{frame_->width} * frame_->height > input_->address().max_pixels) {
+        note_damage();
+        size_ = Size::refused;
+        continue;
+      }
       follows_damage_ = damage_.came_out(frame_->pts);
       // The decoder's replacement for damaged parts depends on what was decoded before.
       if (frame_->decode_error_flags != 0 || (frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0)
         met_damage_ = true;
       has_come_out_ = true;
+      if (size_ != Size::failed) size_ = Size::known;
       return true;
     }
-    if (got == AVERROR_EOF) return false;
+    if (got == AVERROR_EOF) {
+      if (size_ == Size::refused || size_ == Size::failed) fail_at_size();
+      if (!target_) damage_.end();  // otherwise, later packets may not have been read
+      return false;
+    }
     if (got == AVERROR(ENOMEM)) throw std::bad_alloc();
     if (got == AVERROR(EAGAIN))
       feed();
     else
-      note_damage();  // only this picture is damaged; the next one may follow
+      note_failure();  // only this picture is damaged; the next one may follow
   }
 }
 
@@ -135,7 +148,29 @@ void AvDecoder::feed() {
   const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
   av_packet_unref(packet_.get());
   if (sent == AVERROR(ENOMEM)) throw std::bad_alloc();
-  if (sent < 0 && sent != AVERROR_EOF) note_damage();
+  if (sent < 0 && sent != AVERROR_EOF)
+    note_failure();
+  else if (more && size_ == Size::failed)
+    size_ = Size::refused;  // pictures that come out now may follow
+}
+
+/// A picture could not be decoded. If libavcodec refuses a size, it takes it back, or leaves it as
+/// it is. A damaged header may have such a size, too: then later pictures come out. Until it has
+/// accepted another packet, those that come out are earlier ones, which it had held back.
+void AvDecoder::note_failure() noexcept {
+  note_damage();
+  const std::int64_t pixels = std::int64_t{codec_->width} * codec_->height;
+  if ((pixels == 0 && size_ != Size::unknown) || pixels > input_->address().max_pixels)
+    size_ = Size::failed;
+}
+
+void AvDecoder::fail_at_size() const {
+  throw SourceError(ErrorCode::source_read,
+                    input_->address().name +
+                        " goes on with pictures that have no valid size, or more than " +
+                        std::to_string(input_->address().max_pixels) +
+                        " pixels (SourceOptions::max_pixels); give a smaller video, or raise the "
+                        "bound if you trust it");
 }
 
 void AvDecoder::note_damage() noexcept {

@@ -36,7 +36,8 @@ class AvDecoder {
   /// `off` if no device was opened.
   HardwareDecoding hardware() const noexcept;
 
-  /// Goes to the next picture; false at the end, like AvInput::read.
+  /// Goes to the next picture; false at the end, like AvInput::read. Throws SourceError
+  /// (source_read) at the end if the last pictures were larger than AvAddress::max_pixels.
   bool next();
   /// Goes to the first picture at or after `time`; false at the end. Earlier pictures are decoded
   /// only if others refer to them. `alone`: no later picture is needed before the next seek; later
@@ -47,6 +48,9 @@ class AvDecoder {
   bool follows_damage() const noexcept { return follows_damage_; }
   /// Whether anything could not be decoded since the opening or the last seek.
   bool met_damage() const noexcept { return met_damage_; }
+  /// The pictures that could not be decoded, up to this one or the end, since the last call or
+  /// seek.
+  MissingPictures take_missing() { return damage_.take_missing(); }
   /// The container's time of the picture; `nullopt` if it has none.
   std::optional<std::chrono::nanoseconds> time() const;
   /// The picture's pixels, rotated as the container says. Throws SourceError (source_read).
@@ -64,11 +68,21 @@ class AvDecoder {
     bool has_gone_in = false;  ///< its packet was sent to the decoder
   };
 
+  /// What is known about the size of the pictures.
+  enum class Size {
+    unknown,
+    known,
+    refused,  ///< the last picture was too large, or had no valid size
+    failed    ///< as refused, and no later packet was accepted
+  };
+
   void choose_hardware();
   void check_hardware_decodes();
   const AVFrame& in_memory();
   void feed();
   void note_damage() noexcept;
+  void note_failure() noexcept;
+  [[noreturn]] void fail_at_size() const;
   void end_feed();
   void skip_if_unneeded();
   bool read_until_key();
@@ -88,6 +102,7 @@ class AvDecoder {
   bool has_come_out_ = false;  ///< a picture came out since the opening or the last seek
   bool follows_damage_ = false;
   bool met_damage_ = false;
+  Size size_ = Size::unknown;
   DamageLog damage_;
 };
 

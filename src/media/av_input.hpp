@@ -6,12 +6,17 @@ extern "C" {
 #include <libavformat/avformat.h>
 }
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
+
+#include "media/av_formats.hpp"
 
 namespace vcap {
 
@@ -21,9 +26,21 @@ struct AvAddress {
   std::string name{};  ///< for messages, without a password
   /// The message after the name; "{}" is replaced by the reason.
   std::string cannot_open{};
+  AvAccess access{};  ///< what libav may open
+  /// Of one picture; larger ones are refused, and for none of them is there memory for more than
+  /// buffer_pixels().
+  std::int64_t max_pixels = std::numeric_limits<std::int64_t>::max();
   std::chrono::milliseconds silence_limit{0};  ///< 0: no limit, as for a disk
   std::stop_token stop{};                      ///< ends every wait
 };
+
+/// The bound for libavcodec's max_pixels, which it holds against its buffers; these have margins,
+/// so that a small picture may have several times its pixels.
+constexpr std::int64_t buffer_pixels(std::int64_t max_pixels) {
+  constexpr std::int64_t kMargins = 1 << 20;
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  return max_pixels < kMost / 4 ? std::min(4 * max_pixels + kMargins, kMost) : kMost;
+}
 
 /// An open container; only its first video stream is read.
 ///
@@ -60,6 +77,11 @@ class AvInput {
   bool read(AVPacket& packet);
   /// Whether data before that packet was skipped because it was damaged.
   bool skipped_damage() const noexcept { return skipped_damage_; }
+  /// Whether the file seems to be cut off: less was read than its header announces, and it does not
+  /// have the form of a complete file. A header may announce too much: some writers count the times
+  /// at which a picture was only repeated, and some count wrongly. Requires that read() has reached
+  /// the end.
+  bool seems_cut_off() const;
   /// Goes to a position before `time` if possible, without guarantee. False if the container cannot
   /// seek at all.
   bool seek(std::chrono::nanoseconds time);
@@ -72,12 +94,21 @@ class AvInput {
   };
 
   static int must_stop(void* self) noexcept;
+  bool runs_in_circles(const void* here) noexcept;
   /// Sets the deadline to `limits` silence limits from now.
   void begin_wait(int limits = 1) noexcept;
   std::string reason(int error) const;
+  std::string reason_of_opening(int error) const;
   [[noreturn]] void fail_open(const std::string& why) const;
+  void refuse_unlisted_format();
   void open();
+  int find_streams();
+  AVStream* first_video() const;
   void choose_stream();
+  void check_size(const AVStream& stream) const;
+  void note(const AVPacket& packet) noexcept;
+  bool reached_announced_end() const;
+  bool is_complete_riff() const;
 
   const AvAddress address_;
   std::chrono::steady_clock::time_point deadline_{};
@@ -85,10 +116,15 @@ class AvInput {
       std::chrono::steady_clock::time_point::max();
   bool silent_ = false;
   bool skipped_damage_ = false;
+  const void* stack_ = nullptr;  ///< of open(), while it runs
+  int reads_ = 0;                ///< while a playlist is opened
+  std::thread::id opening_thread_{};
   std::string failure_;
   std::unique_ptr<AVFormatContext, Close> context_;
   AVStream* stream_ = nullptr;
   const AVCodec* codec_ = nullptr;
+  std::int64_t packets_ = 0;           ///< read since the opening or the last seek
+  std::int64_t end_ = AV_NOPTS_VALUE;  ///< the latest end of a packet, in the stream's time base
 };
 
 }  // namespace vcap

@@ -8,10 +8,11 @@ namespace vcap {
 namespace {
 
 const OpenCvIo* load() {
-  const OwnFunction found = find_own_function("opencv_io", "vcap_opencv_io_1");
+  const OwnFunction found = find_own_function("opencv_io", "vcap_opencv_io_2");
   if (found.address == nullptr)
-    throw SourceError(ErrorCode::source_open,
-                      "no still image or webcam can be opened: " + found.failure);
+    throw SourceError(
+        ErrorCode::source_open,
+        "no still image or webcam can be opened, and no picture stored: " + found.failure);
   return reinterpret_cast<const OpenCvIo* (*)()>(found.address)();
 }
 

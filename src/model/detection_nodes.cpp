@@ -41,12 +41,14 @@ void check_single(NodeDescription::Size kind) {
 
 DetectionNodes::DetectionNodes(DetectionNodes&& other) noexcept
     : kind_(std::exchange(other.kind_, NodeDescription::Size::none)),
-      nodes_(std::exchange(other.nodes_, {})) {}
+      nodes_(std::exchange(other.nodes_, {})),
+      pictures_(std::exchange(other.pictures_, {})) {}
 
 DetectionNodes& DetectionNodes::operator=(DetectionNodes&& other) noexcept {
   if (this == &other) return *this;
   kind_ = std::exchange(other.kind_, NodeDescription::Size::none);
   nodes_ = std::exchange(other.nodes_, {});
+  pictures_ = std::exchange(other.pictures_, {});
   return *this;
 }
 
@@ -66,25 +68,29 @@ DetectionNodes DetectionNodes::all(std::vector<DetectionNode> list) {
   return nodes;
 }
 
-DetectionNode& DetectionNodes::node() {
+DetectionNode& DetectionNodes::node() & {
   check_single(kind_);
   return nodes_.front();
 }
 
-const DetectionNode& DetectionNodes::node() const {
+const DetectionNode& DetectionNodes::node() const& {
   check_single(kind_);
   return nodes_.front();
 }
 
-DetectionNode& DetectionNodes::operator[](std::size_t index) {
+DetectionNode DetectionNodes::node() && { return std::move(node()); }
+
+DetectionNode& DetectionNodes::operator[](std::size_t index) & {
   check_index(index, nodes_.size());
   return nodes_[index];
 }
 
-const DetectionNode& DetectionNodes::operator[](std::size_t index) const {
+const DetectionNode& DetectionNodes::operator[](std::size_t index) const& {
   check_index(index, nodes_.size());
   return nodes_[index];
 }
+
+DetectionNode DetectionNodes::operator[](std::size_t index) && { return std::move((*this)[index]); }
 
 void DetectionNodes::add(DetectionNode node) {
   if (kind_ != NodeDescription::Size::all) {
@@ -98,6 +104,12 @@ std::vector<DetectionNode> DetectionNodes::take() && {
   kind_ = NodeDescription::Size::none;
   return std::exchange(nodes_, {});
 }
+
+void DetectionNodes::give_picture(std::string name, cv::Mat image) {
+  pictures_.set(std::move(name), std::move(image));
+}
+
+Pictures DetectionNodes::take_pictures() noexcept { return std::exchange(pictures_, {}); }
 
 void to_json(nlohmann::json& json, const DetectionNodes& nodes) {
   switch (nodes.kind()) {

@@ -105,7 +105,7 @@ OptionValues::OptionValues(Options declared, std::string owner)
   }
 }
 
-const Options& OptionValues::declared() const noexcept {
+const Options& OptionValues::declared() const& noexcept {
   static const Options nothing;
   return declaration_ ? declaration_->options : nothing;
 }
@@ -131,41 +131,45 @@ void OptionValues::refuse_width(std::string_view name, std::uint64_t value) cons
   vcap::refuse_width(label(name), std::to_string(value));
 }
 
+void OptionValues::refuse_narrow(std::string_view name, std::int64_t value, std::int64_t least,
+                                 std::uint64_t greatest) const {
+  throw OptionError(ErrorCode::option_range,
+                    label(name) + " is " + std::to_string(value) +
+                        ", which does not fit into the type that it was read as, " +
+                        std::to_string(least) + " to " + std::to_string(greatest) +
+                        "; read it as std::int64_t, or declare narrower bounds");
+}
+
 const Option& OptionValues::find(std::string_view name) const {
   if (!contains(name)) refuse_unknown(name);
   return declared().find(std::string(name))->second;
 }
 
-const OptionValue& OptionValues::get(std::string_view name) const {
+const OptionValue& OptionValues::get(std::string_view name) const& {
   const auto it = values_.find(name);
   if (it == values_.end()) refuse_unknown(name);
   return it->second;
 }
 
 template <class T>
-const T& OptionValues::get_as(std::string_view name) const {
+const T& OptionValues::held(std::string_view name) const {
   const OptionValue& value = get(name);
-  if (const T* held = std::get_if<T>(&value)) return *held;
+  if (const T* const own = std::get_if<T>(&value)) return *own;
   throw OptionError(ErrorCode::option_type,
                     label(name) + " holds " + std::string(type_text(value)) + ", but was read as " +
                         std::string(type_text(OptionValue(T{}))));
 }
 
-template <>
-const double& OptionValues::get<double>(std::string_view name) const {
-  return get_as<double>(name);
+double OptionValues::number(std::string_view name) const { return held<double>(name); }
+
+std::int64_t OptionValues::whole_number(std::string_view name) const {
+  return held<std::int64_t>(name);
 }
-template <>
-const std::int64_t& OptionValues::get<std::int64_t>(std::string_view name) const {
-  return get_as<std::int64_t>(name);
-}
-template <>
-const bool& OptionValues::get<bool>(std::string_view name) const {
-  return get_as<bool>(name);
-}
-template <>
-const std::string& OptionValues::get<std::string>(std::string_view name) const {
-  return get_as<std::string>(name);
+
+bool OptionValues::truth(std::string_view name) const { return held<bool>(name); }
+
+const std::string& OptionValues::text(std::string_view name) const {
+  return held<std::string>(name);
 }
 
 void OptionValues::set(std::string_view name, OptionValue value) {

@@ -28,6 +28,7 @@ nlohmann::json to_json(const StreamStats& stream) {
                          {"source", stream.source},
                          {"read", stream.read},
                          {"recorded", stream.recorded},
+                         {"broken_pictures", stream.broken_pictures},
                          {"drops", stream.drops},
                          {"errors", stream.errors},
                          {"quarantined", stream.quarantined},
@@ -70,6 +71,8 @@ nlohmann::json to_json(const CapsuleStats& capsule) {
                          {"failures", capsule.failures},
                          {"calls_per_second", capsule.calls_per_second},
                          {"call_ms", times_in_ms(capsule.call_ns)},
+                         {"most_calls", capsule.most_calls},
+                         {"waiting", capsule.waiting},
                          {"quarantined", capsule.quarantined},
                          {"replaced", capsule.replaced},
                          {"backends", nlohmann::json::array()}};

@@ -51,7 +51,9 @@ std::string trace_argument(std::string_view key, std::string_view value) {
   return json_text(key) + ":" + json_text(value);
 }
 
-TraceLog::TraceLog(const std::filesystem::path& path) : file_(path), buffer_(preamble()) {}
+TraceLog::TraceLog(const std::filesystem::path& path)
+    : file_(std::in_place, path, OutputFile::Target::any, OutputFile::Unfinished::kept),
+      buffer_(preamble()) {}
 
 TraceLog::~TraceLog() = default;
 
@@ -80,6 +82,7 @@ void TraceLog::abandon() noexcept {
   const MutexLock lock(mutex_);
   listens_ = false;
   closed_ = true;
+  if (file_) file_->discard();
   file_.reset();
 }
 

@@ -7,6 +7,8 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "vcap/base/error.hpp"
+
 namespace vcap {
 namespace {
 
@@ -40,6 +42,20 @@ class Io final : public OpenCvIo {
   cv::Mat read_image(const std::filesystem::path& file) const override {
     return cv::imread(file.string(), cv::IMREAD_COLOR);
   }
+  std::vector<unsigned char> encode_image(const cv::Mat& image, const std::string& extension,
+                                          int quality) const override {
+    std::vector<unsigned char> bytes;
+    std::string why = "its encoder gave nothing";
+    try {
+      if (cv::imencode(extension, image, bytes, {cv::IMWRITE_JPEG_QUALITY, quality})) return bytes;
+    } catch (const cv::Exception& error) {
+      why = error.err;
+    }
+    throw OutputError(ErrorCode::output_write, "an image of " + std::to_string(image.cols) + " × " +
+                                                   std::to_string(image.rows) +
+                                                   " pixels cannot be encoded as " + extension +
+                                                   ": " + why);
+  }
   std::unique_ptr<WebcamDevice> open_webcam(int index) const override {
     cv::VideoCapture capture;
     try {
@@ -55,8 +71,8 @@ class Io final : public OpenCvIo {
 }  // namespace
 }  // namespace vcap
 
-extern "C" VCAP_EXPORT const vcap::OpenCvIo* vcap_opencv_io_1();
-const vcap::OpenCvIo* vcap_opencv_io_1() {
+extern "C" VCAP_EXPORT const vcap::OpenCvIo* vcap_opencv_io_2();
+const vcap::OpenCvIo* vcap_opencv_io_2() {
   static const vcap::Io io;
   return &io;
 }

@@ -15,8 +15,7 @@
 #include <system_error>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/text.hpp"
 #include "vcap/base/version.hpp"
 
 namespace vcap {
@@ -32,13 +31,6 @@ constexpr double kSecond = 1e9;  // in nanoseconds
 constexpr std::array kTimeBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                  0.25,  0.5,    1.0,   2.5,  5.0,   10.0};
 constexpr std::array kSizeBounds{1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0};
-
-/// A label's value, as valid UTF-8. One invalid byte would make the whole answer invalid.
-std::string utf8(const std::string& text) {
-  const std::string fit =
-      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return nlohmann::json::parse(fit).get<std::string>();
-}
 
 class Families {
  public:
@@ -103,12 +95,15 @@ void add_sink(Families& families, const SinkStats& sink, const Labels& labels) {
 }
 
 void add_stream(Families& families, const StreamStats& stream) {
-  const std::string id = utf8(stream.id);
+  const std::string id = valid_utf8(stream.id);
   const Labels labels{{"stream", id}};
   families.counter("vcap_stream_frames_read_total", "Frames read from the source.", labels,
                    stream.read);
   families.counter("vcap_stream_frames_recorded_total", "Frames whose records were delivered.",
                    labels, stream.recorded);
+  families.counter("vcap_stream_broken_pictures_total",
+                   "Pictures of the source that could not be decoded and were skipped.", labels,
+                   stream.broken_pictures.count);
   for (const auto& [reason, count] : stream.drops)
     families.counter("vcap_stream_frames_dropped_total", "Frames without a record, by reason.",
                      {{"stream", id}, {"reason", reason}}, count);
@@ -117,7 +112,7 @@ void add_stream(Families& families, const StreamStats& stream) {
   for (const auto& [capsule, count] : stream.quarantined)
     families.counter("vcap_stream_quarantined_total",
                      "Frames that continued without the capsule, which was in quarantine.",
-                     {{"stream", id}, {"capsule", utf8(capsule)}}, count);
+                     {{"stream", id}, {"capsule", valid_utf8(capsule)}}, count);
   families.counter("vcap_stream_overdue_total",
                    "Frames that continued without a capsule after its deadline.", labels,
                    stream.overdue);
@@ -158,24 +153,29 @@ void add_backend(Families& families, const BackendStatistics& backend, const Lab
 }
 
 void add_capsule(Families& families, const CapsuleStats& capsule) {
-  const Labels labels{{"capsule", utf8(capsule.name)},
+  const Labels labels{{"capsule", valid_utf8(capsule.name)},
                       {"version", std::to_string(capsule.version)}};
   families.counter("vcap_capsule_calls_total", "Calls of the capsule.", labels, capsule.calls);
   families.counter("vcap_capsule_failures_total", "Calls that threw.", labels, capsule.failures);
   families.seconds("vcap_capsule_call_seconds",
                    "How long each call took, including waits for batches.", labels,
                    capsule.call_ns);
+  families.gauge("vcap_capsule_most_calls", "Bound on its calls in progress; 0: none.", labels,
+                 capsule.most_calls);
+  families.gauge("vcap_capsule_waiting",
+                 "Frames and batches that wait for the end of other calls of the capsule.", labels,
+                 capsule.waiting);
   families.gauge("vcap_capsule_quarantined", "1 while it is left out of all streams.", labels,
                  capsule.quarantined ? 1 : 0);
   for (const BackendStatistics& backend : capsule.backends) {
     Labels with_device = labels;
-    with_device.push_back({"device", utf8(backend.device)});
+    with_device.push_back({"device", valid_utf8(backend.device)});
     add_backend(families, backend, with_device);
   }
 }
 
 void add_device(Families& families, const DeviceStats& device) {
-  const Labels labels{{"device", utf8(device.device)}};
+  const Labels labels{{"device", valid_utf8(device.device)}};
   families.gauge("vcap_device_calls_in_progress", "Calls in progress, of all capsules.", labels,
                  device.running);
   families.counter("vcap_device_calls_total", "Calls begun, of all capsules.", labels,
@@ -229,6 +229,8 @@ std::vector<CapsuleStats> merged(const std::vector<CapsuleStats>& capsules) {
     same->calls += capsule.calls;
     same->failures += capsule.failures;
     same->call_ns.merge(capsule.call_ns);
+    same->most_calls = std::max(same->most_calls, capsule.most_calls);
+    same->waiting += capsule.waiting;
     same->quarantined = same->quarantined || capsule.quarantined;
     add_backends(*same, capsule.backends);
   }

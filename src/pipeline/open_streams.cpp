@@ -22,11 +22,11 @@ namespace {
 /// The frames in flight with which one stream fills batches and cores by itself, within 64 MiB of
 /// pixels: 32 frames of 768 × 576, 10 of 1080p. A live stream gets fewer, since each waiting frame
 /// adds latency.
-std::size_t automatic_frames_in_flight(const SourceInfo& info) {
+std::size_t automatic_frames_in_flight(const SourceInfo& info, const CompiledPlan& compiled_plan) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   const std::size_t least = std::max<std::size_t>(4, 2 * cores());
   if (info.live || least >= 32) return least;
-  return std::clamp<std::size_t>(kBytes / frame_bytes(info), least, 32);
+  return std::clamp<std::size_t>(kBytes / frame_bytes(info, compiled_plan), least, 32);
 }
 
 /// The frames in flight that a stored stream needs to fill batches: one batch in progress and one
@@ -37,7 +37,7 @@ std::size_t batched_frames_in_flight(const SourceInfo& info, const CompiledPlan&
   for (const CompiledStep& step : compiled_plan)
     if (const auto& batch = step.slot->capsule->info().batch; batch && !info.live)
       largest = std::max(largest, batch->maximum);
-  return std::min(2 * largest, kBytes / frame_bytes(info));
+  return std::min(2 * largest, kBytes / frame_bytes(info, compiled_plan));
 }
 
 std::uint64_t random_seed() {
@@ -70,12 +70,24 @@ void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config
   }
 }
 
+bool may_look_at_pixels(const StreamConfig& config) {
+  return config.pull ||
+         std::ranges::any_of(config.sinks, [](const auto& sink) { return sink->needs_pixels(); });
+}
+
+std::set<std::string> pictures_of_sinks(const StreamConfig& config) {
+  std::set<std::string> names;
+  for (const std::shared_ptr<Sink>& sink : config.sinks)
+    for (std::string& name : sink->pictures()) names.insert(std::move(name));
+  return names;
+}
+
 /// With all automatic values decided.
 StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_plan) {
   const SourceInfo info = config.source->info();
   const std::size_t frames_in_flight =
       config.frames_in_flight > 0 ? config.frames_in_flight
-                                  : std::max(automatic_frames_in_flight(info),
+                                  : std::max(automatic_frames_in_flight(info, compiled_plan),
                                              batched_frames_in_flight(info, compiled_plan));
   return {.source_name = info.description,
           .overflow = config.overflow != OverflowPolicy::automatic ? config.overflow
@@ -85,9 +97,12 @@ StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_pl
           .resume_threshold = resume_threshold(config, info, frames_in_flight),
           .keep_every = config.keep_every,
           .max_frames = config.max_frames,
+          .keeps_pictures = may_look_at_pixels(config),
+          .kept_pictures = pictures_of_sinks(config),
           .pull = config.pull,
           .quarantine = config.quarantine,
           .deadline = config.capsule_deadline,
+          .first_call_deadline = config.first_call_deadline,
           .seed = info.live ? random_seed() : detail::seed_of(config.id),
           .config = config.config,
           .capsules = config.capsules};
@@ -114,6 +129,16 @@ void check(const StreamConfig& config) {
   if (config.capsule_deadline.count() < 0)
     throw InvalidArgument(ErrorCode::invalid_argument, "capsule_deadline of stream " + config.id +
                                                            " is below 0; give 0 for no deadline");
+  if (config.first_call_deadline.count() != 0 &&
+      (config.capsule_deadline.count() == 0 ||
+       config.first_call_deadline < config.capsule_deadline))
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "first_call_deadline of stream " + config.id + ": " +
+            std::to_string(config.first_call_deadline.count()) +
+            " ns is not at least its capsule_deadline, " +
+            std::to_string(config.capsule_deadline.count()) +
+            " ns, or there is no such deadline; give 0 if first calls get no more time");
   check(config.quarantine, "quarantine of stream " + config.id);
 }
 
@@ -122,6 +147,20 @@ void check(const StreamConfig& config) {
                     "stream " + id +
                         " is open already; choose another id, or call wait() or close_stream() for "
                         "the old one first");
+}
+
+void check_pictures(const CompiledPlan& compiled_plan, const StreamRules& rules,
+                    const std::string& id) {
+  std::vector<std::string> given;
+  for (const CompiledStep& step : compiled_plan)
+    for (const PictureDescription& picture : step.slot->capsule->info().gives_pictures)
+      given.push_back(picture.name);
+  for (const std::string& name : rules.kept_pictures)
+    if (std::ranges::find(given, name) == given.end())
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            "stream " + id + " has a sink for picture " + quote(name) +
+                                ", which none of its capsules gives; they give " +
+                                quote_list(given) + suggestion(name, given));
 }
 
 StepOptions Pipeline::Impl::options_of(const CompiledPlan& compiled_plan,
@@ -162,6 +201,8 @@ Pipeline::Impl::Draft Pipeline::Impl::draft(const StreamConfig& config,
   if (asks_for_slices(config)) check_configs(compiled_plan, config);
   draft.options = options_of(compiled_plan, config.options);
   draft.rules = rules_of(config, compiled_plan);
+  check_pictures(compiled_plan, draft.rules, config.id);
+  draft.rules.can_give_up = settings.can_give_up_calls;
   if (!asks_for_slices(config)) return draft;
   auto plan = plan_slices(config, access, compiled_plan, cores());
   if (auto* sliced = std::get_if<SlicedStream::Plan>(&plan))
@@ -224,6 +265,7 @@ void Pipeline::Impl::start(std::vector<StreamConfig> configs) {
     throw;
   }
   change.unlock();
+  raise_places();
   for (const std::shared_ptr<PipelineStream>& stream : prepared)
     if (const std::string& why = stream->rules().not_sliced; !why.empty())
       log(LogLevel::info, "stream " + stream->id() + " is not cut into slices: " + why);

@@ -8,6 +8,7 @@
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
 #include "pipeline/pipeline_impl.hpp"
+#include "streams/call_bound.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -34,6 +35,7 @@ void refuse_without_backend(const Capsule& capsule) {
 
 Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Settings wanted)
     : settings(std::move(wanted)),
+      has_one_capsule(capsules.size() == 1),
       clock(settings.clock ? settings.clock : std::make_shared<detail::SteadyClock>()),
       trace(TraceLog::of(settings.trace)),
       flights(settings.frames_in_flight),
@@ -47,6 +49,8 @@ Pipeline::Impl::Impl(const std::vector<std::shared_ptr<Capsule>>& capsules, Sett
           "capsule " + std::to_string(slots.size() + 1) + " of a pipeline is null");
     slots.push_back(make_slot(capsule));
   }
+  for (const auto& [name, calls] : settings.max_concurrent_calls)
+    place_of(slots, name, "max_concurrent_calls");
   capsule_set = std::make_shared<const CapsuleSet>(std::move(slots), settings.unfit);
   for (const std::shared_ptr<Capsule>& capsule : capsules) refuse_without_backend(*capsule);
 }
@@ -55,11 +59,40 @@ std::shared_ptr<CapsuleSlot> Pipeline::Impl::make_slot(std::shared_ptr<Capsule> 
                                                        std::int64_t trial_frames) {
   const std::string name = capsule->name();
   const int version = capsule->info().version;
-  auto slot =
-      std::make_shared<CapsuleSlot>(std::move(capsule), settings.quarantine, clock, trial_frames,
-                                    [this, name](bool passed) { end_trial(name, passed); });
+  const std::size_t places = places_of(*capsule);
+  auto slot = std::make_shared<CapsuleSlot>(
+      std::move(capsule), settings.quarantine, clock, trial_frames,
+      [this, name](bool passed) { end_trial(name, passed); }, places);
   slot->trace = CapsuleTrace::make(trace, name, version);
+  if (settings.outputs) slot->outputs = *settings.outputs;
   return slot;
+}
+
+/// How many calls of the capsule may be in progress with the present workers; 0: no bound.
+std::size_t Pipeline::Impl::places_of(const Capsule& capsule) const {
+  const CapsuleInfo& info = capsule.info();
+  CallBound bound{.author = info.max_concurrent_calls,
+                  .batch = info.batch,
+                  .backends = capsule.devices().size(),
+                  .alone = has_one_capsule,
+                  .workers = pool.limit(),
+                  .cores = cores()};
+  if (const auto own = settings.max_concurrent_calls.find(info.name);
+      own != settings.max_concurrent_calls.end())
+    bound.host = own->second;
+  return bound.places();
+}
+
+/// There may be more workers now. Without the lock: frames go on, and may start a worker.
+void Pipeline::Impl::raise_places() {
+  Slots slots;
+  {
+    const MutexLock lock(mutex);
+    slots = capsule_set->slots;
+    for (const auto& [name, slot] : on_trial) slots.push_back(slot);
+  }
+  for (const std::shared_ptr<CapsuleSlot>& slot : slots)
+    slot->places.raise(places_of(*slot->capsule));
 }
 
 std::shared_ptr<PipelineStream> Pipeline::Impl::find(const std::string& id) const {
@@ -123,6 +156,8 @@ PipelineStats Pipeline::Impl::stats() const {
                               .failures = slot.meter.failures(),
                               .calls_per_second = slot.meter.per_second(now, begin),
                               .call_ns = slot.meter.times_ns(),
+                              .most_calls = slot.places.places(),
+                              .waiting = slot.places.waiting(),
                               .quarantined = slot.quarantine.holds(),
                               .replaced = is_replaced,
                               .backends = slot.capsule->backends()});
@@ -161,6 +196,7 @@ Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules)
 // A value, as in the other constructor. NOLINTNEXTLINE(performance-unnecessary-value-param)
 Pipeline::Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings) {
   check(settings.quarantine, "the pipeline's quarantine");
+  if (settings.outputs) check(*settings.outputs);
   impl_ = std::make_unique<Impl>(capsules, std::move(settings));
 }
 
@@ -221,6 +257,10 @@ std::vector<StreamReport> Pipeline::reports() const {
 }
 
 PipelineStats Pipeline::stats() const { return impl_->stats(); }
+
+std::size_t Pipeline::give_up_calls(std::chrono::nanoseconds age) {
+  return impl_->watchdog.expire(age);
+}
 
 void Pipeline::stop() noexcept {
   std::shared_ptr<PipelineStream> stream = impl_->stream_after(nullptr);

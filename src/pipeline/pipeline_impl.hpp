@@ -32,6 +32,9 @@ std::size_t automatic_workers(std::size_t frames_in_flight);
 void check(const QuarantinePolicy& policy, const std::string& whose);
 /// Checks what can be checked without the pipeline. Throws InvalidArgument.
 void check(const StreamConfig& config);
+/// Throws InvalidArgument if a sink of the stream uses a picture that no capsule of the plan gives.
+void check_pictures(const CompiledPlan& compiled_plan, const StreamRules& rules,
+                    const std::string& id);
 /// Throws CapsuleLoadError (no_backend).
 void refuse_without_backend(const Capsule& capsule);
 
@@ -43,6 +46,8 @@ struct Pipeline::Impl {
 
   std::shared_ptr<CapsuleSlot> make_slot(std::shared_ptr<Capsule> capsule,
                                          std::int64_t trial_frames = 0);
+  std::size_t places_of(const Capsule& capsule) const;
+  void raise_places() VCAP_EXCLUDES(mutex);
   std::shared_ptr<PipelineStream> find(const std::string& id) const;
   std::shared_ptr<PipelineStream> find_to_pull(const std::string& id) const;
   bool is_open(const std::string& id) const;
@@ -67,6 +72,7 @@ struct Pipeline::Impl {
   PipelineStats stats() const;
 
   const Settings settings;
+  const bool has_one_capsule;
   const std::shared_ptr<Clock> clock;
   const std::shared_ptr<TraceLog> trace;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();

@@ -54,8 +54,9 @@ std::map<std::string, std::int64_t> Pipeline::Impl::replace(Exchange& exchange, 
     for (const std::shared_ptr<PipelineStream>& open : exchange.streams) {
       const std::shared_ptr<Stream> stream = open->changeable();
       if (!stream) continue;
-      if (auto one = stream->prepare(exchange.after->compile_for(stream->rules().capsules), name,
-                                     keep_state))
+      auto compiled_plan = exchange.after->compile_for(stream->rules().capsules);
+      check_pictures(*compiled_plan, stream->rules(), stream->id());
+      if (auto one = stream->prepare(std::move(compiled_plan), name, keep_state))
         exchange.ready.push_back(*std::move(one));
     }
   } catch (...) {
@@ -127,8 +128,9 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
   refuse_without_backend(*capsule);
   const std::string name = capsule->name();
   Impl::Exchange exchange;
-  exchange.slot = impl_->make_slot(std::move(capsule), policy.trial_frames);
   const MutexLock change(impl_->changing);
+  // Under the lock: if streams that open now add workers, its bound on calls grows with them.
+  exchange.slot = impl_->make_slot(std::move(capsule), policy.trial_frames);
   exchange.before = impl_->capsules();
   const Slots& slots = exchange.before->slots;
   const std::shared_ptr<CapsuleSlot> before = slots[place_of(slots, name, "replacement")];

@@ -13,6 +13,7 @@
 #include "capsule/describe_operation.hpp"
 #include "plan/plan_member.hpp"
 #include "plan/plan_phrases.hpp"
+#include "plan/plan_pictures.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -20,14 +21,6 @@ namespace {
 
 using plan_phrases::describe;
 using plan_phrases::Names;
-using Members = std::vector<PlanMember>;
-
-/// The member that does not fit into the plan, and why.
-struct PlanFault {
-  ErrorCode code;
-  std::size_t position = 0;
-  std::string text{};
-};
 
 /// The `names` that an input with the list `wanted` takes; without a list it takes any.
 Names taken(const Names& wanted, const Names& names) {
@@ -52,13 +45,33 @@ NodeDescription provided(const NodeDescription& gives, const NodeDescription& ne
   return found;
 }
 
-/// What one member provides to another; may be empty.
-NodeDescription supply_of(const PlanMember& provider, const PlanMember& consumer) {
+/// What `needs` still lacks beyond `supply`, names apart. Of an attribute, any common value is
+/// enough.
+NodeDescription without_supplied(const NodeDescription& needs, const NodeDescription& supply) {
+  NodeDescription missing = needs;
+  for (const auto& [category, values] : supply.attributes) missing.attributes.erase(category);
+  missing.encoded = needs.encoded && !supply.encoded;
+  missing.tracked = needs.tracked && !supply.tracked;
+  missing.keypoints = plan_phrases::without(needs.keypoints, supply.keypoints);
+  missing.extra_data = plan_phrases::without(needs.extra_data, supply.extra_data);
+  return missing;
+}
+
+NodeDescription nodes_of(const PlanMember& provider, const PlanMember& consumer) {
   const bool takes_nodes = consumer.info->input_type.size != NodeDescription::Size::none;
   // A property reaches the consumer only on nodes whose name both know.
   if (!takes_nodes || provider.place == consumer.place || names_between(provider, consumer).empty())
     return {};
   return provided(provider.adds, consumer.info->input_type);
+}
+
+/// What one member provides to another; may be empty.
+Supply supply_of(const PlanMember& provider, const PlanMember& consumer) {
+  Supply supply{.nodes = nodes_of(provider, consumer)};
+  for (const PictureDescription& taken : consumer.info->takes_pictures)
+    if (find_picture(provider.info->gives_pictures, taken.name))
+      supply.pictures.push_back(taken.name);
+  return supply;
 }
 
 Members members_of(const std::vector<CapsuleInfo>& capsules) {
@@ -70,17 +83,50 @@ Members members_of(const std::vector<CapsuleInfo>& capsules) {
                        .info = &info,
                        .adds = info.input_type.size == NodeDescription::Size::none
                                    ? info.output_type
-                                   : info.output_type.difference(info.input_type)});
+                                   : info.output_type.difference(info.input_type),
+                       .names = info.output_type.detections});
   }
   return members;
 }
 
+/// Whether the output type leaves the names to the nodes that come in.
+bool passes_names(const PlanMember& member) {
+  const NodeDescription& output = member.info->output_type;
+  return output.size != NodeDescription::Size::none && output.detections.empty();
+}
+
+/// The names of the nodes that reach a member with everything that it needs.
+Names arriving_names(const PlanMember& consumer, const Members& members) {
+  Names arriving;
+  for (const auto& [finder, found] : consumer.fed_by)
+    for (const std::string& name : found.nodes.detections) {
+      NodeDescription missing = consumer.info->input_type;
+      for (const auto& [provider, supply] : consumer.fed_by)
+        if (plan_phrases::contains(names_between(members[provider], consumer), name))
+          missing = without_supplied(missing, supply.nodes);
+      if (plan_phrases::properties(missing).empty() && !plan_phrases::contains(arriving, name))
+        arriving.push_back(name);
+    }
+  return arriving;
+}
+
+/// A member that passes names on may feed others, and so bring names to further ones: repeats until
+/// no name is new. Names only become more, so it ends.
 void connect(Members& members) {
-  for (PlanMember& consumer : members) {
-    consumer.fed_by.clear();
-    for (std::size_t provider = 0; provider < members.size(); ++provider) {
-      NodeDescription supply = supply_of(members[provider], consumer);
-      if (!describe(supply).empty()) consumer.fed_by.emplace(provider, std::move(supply));
+  for (PlanMember& member : members)
+    if (passes_names(member)) member.names.clear();
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (PlanMember& consumer : members) {
+      consumer.fed_by.clear();
+      for (std::size_t provider = 0; provider < members.size(); ++provider) {
+        Supply supply = supply_of(members[provider], consumer);
+        if (!supply.text().empty()) consumer.fed_by.emplace(provider, std::move(supply));
+      }
+      if (!passes_names(consumer)) continue;
+      Names names = arriving_names(consumer, members);
+      has_changed = has_changed || names.size() != consumer.names.size();
+      consumer.names = std::move(names);
     }
   }
 }
@@ -110,14 +156,14 @@ std::string with_values(const NodeDescription& needs, const std::string& propert
 
 /// The first thing that a member needs and that no supply has: a property, or "" for nodes of its
 /// names. `nullopt` if nothing is missing.
-std::optional<std::string> missing_in(const std::map<std::size_t, NodeDescription>& supplies,
+std::optional<std::string> missing_in(const std::map<std::size_t, Supply>& supplies,
                                       const NodeDescription& needs) {
   if (needs.size == NodeDescription::Size::none) return std::nullopt;
   bool named = false;
   std::set<std::string> found;
   for (const auto& [provider, supply] : supplies) {
-    named = named || !supply.detections.empty();
-    for (std::string& property : plan_phrases::properties(supply))
+    named = named || !supply.nodes.detections.empty();
+    for (std::string& property : plan_phrases::properties(supply.nodes))
       found.insert(std::move(property));
   }
   if (!named) return "";
@@ -131,19 +177,31 @@ bool has(const NodeDescription& supply, const std::string& missing) {
                          : plan_phrases::contains(plan_phrases::properties(supply), missing);
 }
 
+/// What a member adds to frames, nodes and pictures.
+Names additions(const PlanMember& member) {
+  Names words;
+  if (std::string nodes = describe(member.adds); !nodes.empty()) words.push_back(std::move(nodes));
+  for (std::string& picture : plan_phrases::describe(member.info->gives_pictures, true))
+    words.push_back(std::move(picture));
+  return words;
+}
+
 /// What the other members offer instead, and which left-out member would have provided it.
 std::string offers_to(const PlanMember& consumer, const std::string& missing,
                       const Members& members, const Members& left_out) {
   std::string offers;
   for (const PlanMember& provider : members) {
     if (provider.place == consumer.place) continue;
-    const std::string words = describe(provider.adds);
+    const std::string words = plan_phrases::join(additions(provider));
     if (!words.empty())
       offers += (offers.empty() ? "" : "; ") + provider.info->name + " provides " + words;
   }
-  if (offers.empty()) offers = "the others provide nothing";
+  if (offers.empty())
+    offers = members.size() > 1 ? "the others provide nothing"
+             : left_out.empty() ? "no other capsule is given"
+                                : "all others are left out";
   for (const PlanMember& provider : left_out)
-    if (has(supply_of(provider, consumer), missing))
+    if (has(nodes_of(provider, consumer), missing))
       offers += "; " + provider.info->name + ", which would provide it, is left out";
   return offers;
 }
@@ -211,7 +269,7 @@ std::optional<PlanFault> find_cycle(const Members& members) {
     const PlanMember& consumer = members[*back];
     cycle += " → " + consumer.info->name;
     supplies += (supplies.empty() ? "" : "; ") + consumer.info->name + " needs " +
-                describe(consumer.fed_by.at(provider)) + " of " + members[provider].info->name;
+                consumer.fed_by.at(provider).text() + " of " + members[provider].info->name;
     provider = *back;
     last_given = std::max(last_given, provider);
     if (provider == at) break;
@@ -223,7 +281,9 @@ std::optional<PlanFault> find_cycle(const Members& members) {
 
 std::optional<PlanFault> find_fault(const Members& members, const Members& left_out) {
   std::optional<PlanFault> fault = find_duplicate(members);
+  if (!fault) fault = find_duplicate_picture(members);
   if (!fault) fault = find_unsatisfied(members, left_out);
+  if (!fault) fault = find_unfit_picture(members, left_out);
   if (!fault) fault = find_cycle(members);
   return fault;
 }
@@ -234,22 +294,34 @@ Plan::Step step_of(const PlanMember& member, const Members& members) {
   step.name = member.info->name;
   step.needs = member.info->input_type;
   step.adds = member.adds;
+  step.takes_pictures = member.info->takes_pictures;
+  step.gives_pictures = member.info->gives_pictures;
   step.over_time = detail::describe_operation(*member.info);
-  if (step.needs.size == NodeDescription::Size::none)
+  if (step.needs.size == NodeDescription::Size::none && step.takes_pictures.empty())
     step.reasons.emplace_back("It needs nothing but the frame.");
   for (const auto& [provider, supply] : member.fed_by) {
     step.fed_by.push_back(members[provider].place);
-    step.supplies.push_back(describe(supply));
+    step.supplies.push_back(supply.text());
     step.reasons.push_back("It comes after " + members[provider].info->name + ", which provides " +
                            step.supplies.back() + ".");
   }
+  if (passes_names(member) && !member.names.empty())
+    step.reasons.push_back(
+        "Its nodes keep their names: " + plan_phrases::join(member.names, " or ") + ".");
   return step;
 }
 
 }  // namespace
 
+std::string Supply::text() const {
+  Names words;
+  if (std::string text = describe(nodes); !text.empty()) words.push_back(std::move(text));
+  for (const std::string& name : pictures) words.push_back("picture " + name);
+  return plan_phrases::join(words);
+}
+
 Names names_between(const PlanMember& provider, const PlanMember& consumer) {
-  return taken(consumer.info->input_type.detections, provider.info->output_type.detections);
+  return taken(consumer.info->input_type.detections, provider.names);
 }
 
 Plan::Plan(const std::vector<CapsuleInfo>& capsules, UnfitPolicy unfit) {

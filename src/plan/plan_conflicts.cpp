@@ -42,8 +42,7 @@ class Comparison {
 
   void compare_properties() {
     // Only a node that the second one takes and returns can lose what the first one gave it.
-    const Names names =
-        plan_phrases::common(names_between(first_, second_), second_.info->output_type.detections);
+    const Names names = plan_phrases::common(names_between(first_, second_), second_.names);
     if (names.empty()) return;
     const std::string nodes = " nodes named " + plan_phrases::join(names, " and ");
     // What the second one needs and gives again, it refines.
@@ -90,7 +89,7 @@ std::vector<Plan::Conflict> conflicts_of(const std::vector<PlanMember>& members,
       const PlanMember& earlier = members[*first];
       Names sentences = Comparison(earlier, later).sentences();
       if (const auto supply = later.fed_by.find(*first); supply != later.fed_by.end())
-        for (std::string& sentence : strange_values(earlier, later, supply->second))
+        for (std::string& sentence : strange_values(earlier, later, supply->second.nodes))
           sentences.push_back(std::move(sentence));
       for (std::string& sentence : sentences)
         conflicts.push_back({earlier.place, later.place, std::move(sentence)});

@@ -53,6 +53,13 @@ std::string describe(const NodeDescription& description) {
   return join(words);
 }
 
+Names describe(const std::vector<PictureDescription>& pictures, bool with_type) {
+  Names words;
+  for (const PictureDescription& picture : pictures)
+    words.push_back("picture " + (with_type ? to_string(picture) : picture.name));
+  return words;
+}
+
 std::string describe_needs(const NodeDescription& needs) {
   NodeDescription shown = needs;
   if (shown.detections.empty()) shown.detections.emplace_back("any node");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vcap/model/node_description.hpp"
+#include "vcap/model/picture_description.hpp"
 
 /// Words for node descriptions in plans.
 namespace vcap::plan_phrases {
@@ -23,6 +24,8 @@ std::string join(const Names& names, std::string_view between = ", ");
 Names properties(const NodeDescription& description);
 /// Names and properties of a description; empty if it has none.
 std::string describe(const NodeDescription& description);
+/// "picture mask" of each, or with their types: "picture mask (8UC1, as large as the frame)".
+Names describe(const std::vector<PictureDescription>& pictures, bool with_type);
 /// An input type in words: "one node at a time: person, tracked".
 std::string describe_needs(const NodeDescription& needs);
 

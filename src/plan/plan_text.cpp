@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "plan/plan_phrases.hpp"
 #include "vcap/plan/plan.hpp"
 
@@ -30,8 +31,17 @@ std::string dot_text(std::string_view text, std::size_t width = 40) {
   return quoted + '"';
 }
 
+std::string describe_inputs(const Plan::Step& step) {
+  std::string words = plan_phrases::describe_needs(step.needs);
+  for (const std::string& picture : plan_phrases::describe(step.takes_pictures, true))
+    words += "; " + picture;
+  return words;
+}
+
 std::string describe_additions(const Plan::Step& step) {
-  const std::string adds = plan_phrases::describe(step.adds);
+  std::string adds = plan_phrases::describe(step.adds);
+  for (const std::string& picture : plan_phrases::describe(step.gives_pictures, true))
+    adds += (adds.empty() ? "" : "; ") + picture;
   return adds.empty() ? "nothing new" : adds;
 }
 
@@ -45,7 +55,7 @@ std::string Plan::explain() const {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     text << i + 1 << ". " << step.name << '\n'
-         << "   needs  " << plan_phrases::describe_needs(step.needs) << '\n'
+         << "   needs  " << describe_inputs(step) << '\n'
          << "   adds   " << describe_additions(step) << '\n';
     for (const std::string& words : step.over_time) text << "   time   " << words << '\n';
     for (const std::string& reason : step.reasons) text << "   why    " << reason << '\n';
@@ -55,8 +65,9 @@ std::string Plan::explain() const {
   for (const LeftOut& out : left_out_)
     text << "-  " << out.name << ", left out\n   why    " << out.reason << '\n';
   if (look_ahead_ > 0)
-    text << "Each record waits for the next " << look_ahead_
-         << (look_ahead_ == 1 ? " frame" : " frames") << ", which windows include.\n";
+    text << "Each record waits for the next "
+         << (look_ahead_ == 1 ? "frame" : counted(look_ahead_, "frame"))
+         << ", which windows include.\n";
   return text.str();
 }
 
@@ -91,13 +102,13 @@ void to_json(nlohmann::json& json, const Plan& plan) {
   for (const Plan::Step& step : plan.steps()) {
     nlohmann::json fed_by = nlohmann::json::array();
     for (const std::size_t place : step.fed_by) fed_by.push_back(names.at(place));
-    steps.push_back({{"capsule", step.name},
-                     {"place", step.capsule},
-                     {"needs", step.needs},
-                     {"adds", step.adds},
-                     {"fed_by", std::move(fed_by)},
-                     {"reasons", step.reasons},
-                     {"over_time", step.over_time}});
+    nlohmann::json one = {{"capsule", step.name},        {"place", step.capsule},
+                          {"needs", step.needs},         {"adds", step.adds},
+                          {"fed_by", std::move(fed_by)}, {"reasons", step.reasons},
+                          {"over_time", step.over_time}};
+    if (!step.takes_pictures.empty()) one["takes_pictures"] = step.takes_pictures;
+    if (!step.gives_pictures.empty()) one["gives_pictures"] = step.gives_pictures;
+    steps.push_back(std::move(one));
   }
   nlohmann::json conflicts = nlohmann::json::array();
   for (const Plan::Conflict& conflict : plan.conflicts())

@@ -40,7 +40,7 @@ class BufferedSink final : public Sink {
   }
 
   void write(const FrameRecord& record) override {
-    FrameRecord taken = record;  // destroyed after unlocking; by then it may hold a dropped record
+    FrameRecord taken = used_of(record);  // destroyed after unlocking; then perhaps a dropped one
     MutexLock lock(mutex_);
     if (policy_.overflow == SinkOverflowPolicy::wait)
       room_.wait(mutex_, [this]() VCAP_REQUIRES(mutex_) {
@@ -64,6 +64,7 @@ class BufferedSink final : public Sink {
   }
 
   bool needs_pixels() const override { return sink_->needs_pixels(); }
+  std::vector<std::string> pictures() const override { return sink_->pictures(); }
 
   void close() override {
     const MutexLock one_at_a_time(close_mutex_);
@@ -91,6 +92,18 @@ class BufferedSink final : public Sink {
   }
 
  private:
+  /// The record with the pixels that the sink uses, so that a queue holds no others.
+  FrameRecord used_of(const FrameRecord& record) const {
+    FrameRecord used = record;
+    if (sink_->needs_pixels()) return used;
+    used.frame.image.release();
+    used.frame.pictures = {};
+    for (const std::string& name : sink_->pictures())
+      if (const cv::Mat* const image = record.frame.pictures.find(name))
+        used.frame.pictures.set(name, *image);
+    return used;
+  }
+
   /// The thread's loop: runs until closing_ is set and the queue is empty.
   void write_queued() VCAP_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);

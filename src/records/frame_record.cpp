@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "records/record_line.hpp"
+#include "vcap/model/picture_description.hpp"
 
 namespace vcap {
 namespace {
@@ -51,6 +52,17 @@ Json replacements_to_json(const std::vector<FrameRecord::Replacement>& replaceme
   return list;
 }
 
+template <class Json>
+Json pictures_to_json(const std::vector<FrameRecord::Picture>& pictures) {
+  Json list = Json::array();
+  for (const FrameRecord::Picture& picture : pictures)
+    list.push_back(Json{{"name", picture.name},
+                        {"type", picture_type_text(picture.type)},
+                        {"width", picture.size.width},
+                        {"height", picture.size.height}});
+  return list;
+}
+
 /// The schema is written once, here, for both JSON types: nlohmann::json sorts its keys,
 /// ordered_json keeps their order.
 template <class Json, class ObjectToJson>
@@ -64,6 +76,7 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
   json["pts_ns"] = frame.pts.count();
   if (frame.discontinuity != Discontinuity::none)
     json["discontinuity"] = to_string(frame.discontinuity);
+  if (!frame.source_file.empty()) json["source_file"] = frame.source_file;
   if (frame.is_null) {
     json["null"] = true;
   } else {
@@ -74,8 +87,10 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
   json["objects"] = Json::array();
   for (const DetectionNode& object : record.objects)
     json["objects"].push_back(object_to_json(object));
+  if (!record.pictures.empty()) json["pictures"] = pictures_to_json<Json>(record.pictures);
   if (!record.drops.empty()) json["drops"] = drops_to_json<Json>(record.drops);
   if (!record.errors.empty()) json["errors"] = errors_to_json<Json>(record.errors);
+  if (!record.warnings.empty()) json["warnings"] = errors_to_json<Json>(record.warnings);
   if (!record.option_changes.empty())
     json["option_changes"] = option_changes_to_json<Json>(record.option_changes);
   if (!record.replacements.empty())

@@ -9,15 +9,25 @@ namespace vcap {
 
 TakenNodes::TakenNodes(std::vector<DetectionNode>& roots, const NodeDescription& description)
     : roots_(roots) {
-  find(roots_, description);
+  find(roots_, description, 1);
 }
 
-void TakenNodes::find(std::vector<DetectionNode>& list, const NodeDescription& description) {
+void TakenNodes::find(std::vector<DetectionNode>& list, const NodeDescription& description,
+                      std::size_t level) {
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (description.describes(list[i]))
+    if (description.describes(list[i])) {
       places_.push_back({&list, i});
-    else
-      find(list[i].children, description);
+      level_ = std::max(level_, level);
+    } else {
+      find(list[i].children, description, level + 1);
+    }
+}
+
+std::vector<const DetectionNode*> TakenNodes::nodes() const {
+  std::vector<const DetectionNode*> nodes;
+  nodes.reserve(places_.size());
+  for (const Place& place : places_) nodes.push_back(&(*place.list)[place.index]);
+  return nodes;
 }
 
 DetectionNodes TakenNodes::copy() const {
@@ -85,18 +95,18 @@ void TakenNodes::replace_by_likeness(std::vector<DetectionNode> returned) {
 
 SingleNodes::SingleNodes(std::vector<DetectionNode>& roots, const NodeDescription& description)
     : roots_(roots) {
-  find(roots_, description);
+  find(roots_, description, 1);
 }
 
 /// Returns the round of a node above this list.
-std::size_t SingleNodes::find(std::vector<DetectionNode>& list,
-                              const NodeDescription& description) {
+std::size_t SingleNodes::find(std::vector<DetectionNode>& list, const NodeDescription& description,
+                              std::size_t level) {
   std::size_t above = 0;
   for (DetectionNode& node : list) {
-    std::size_t round = find(node.children, description);
+    std::size_t round = find(node.children, description, level + 1);
     if (description.describes(node)) {
       if (rounds_.size() <= round) rounds_.resize(round + 1);
-      rounds_[round].push_back({.node = &node});
+      rounds_[round].push_back({.node = &node, .level = level});
       ++round;
     }
     above = std::max(above, round);
@@ -111,6 +121,20 @@ DetectionNodes SingleNodes::copy(std::size_t round, std::size_t call) const {
 void SingleNodes::set(std::size_t round, std::size_t call, std::vector<DetectionNode> returned) {
   rounds_[round][call].answered = true;
   rounds_[round][call].returned = std::move(returned);
+}
+
+void SingleNodes::forget(std::size_t round) noexcept {
+  for (Call& call : rounds_[round]) {
+    call.answered = false;
+    call.returned = {};
+  }
+}
+
+std::vector<const DetectionNode*> SingleNodes::answered(std::size_t round) const {
+  std::vector<const DetectionNode*> nodes;
+  for (const Call& call : rounds_[round])
+    if (call.answered) nodes.push_back(call.node);
+  return nodes;
 }
 
 void SingleNodes::finish(std::size_t round) {

@@ -23,6 +23,10 @@ class TakenNodes {
 
   /// A copy of the nodes, for the capsule.
   DetectionNodes copy() const;
+  /// The nodes in the tree that put_back() replaces.
+  std::vector<const DetectionNode*> nodes() const;
+  /// The deepest level at which returned nodes may be put; the roots are level 1.
+  std::size_t level() const noexcept { return level_; }
 
   /// Replaces the taken nodes by `returned`. If they came from one list, the returned nodes go
   /// there, in the returned order. If they came from several, a returned node replaces the taken
@@ -35,12 +39,14 @@ class TakenNodes {
     std::vector<DetectionNode>* list = nullptr;
     std::size_t index = 0;
   };
-  void find(std::vector<DetectionNode>& list, const NodeDescription& description);
+  void find(std::vector<DetectionNode>& list, const NodeDescription& description,
+            std::size_t level);
   void replace_in_one_list(std::vector<DetectionNode> returned);
   void replace_by_likeness(std::vector<DetectionNode> returned);
 
   std::vector<DetectionNode>& roots_;
   std::vector<Place> places_;  ///< parents before their children's lists, lists in order
+  std::size_t level_ = 1;
 };
 
 /// The calls for a capsule that takes nodes singly: one for each such node of a frame.
@@ -60,16 +66,26 @@ class SingleNodes {
   DetectionNodes copy(std::size_t round, std::size_t call) const;
   /// Stores the result of one call. A call without set() leaves its node unchanged.
   void set(std::size_t round, std::size_t call, std::vector<DetectionNode> returned);
+  /// Drops the results of a round so far, as if there had been no set().
+  void forget(std::size_t round) noexcept;
+  /// The nodes in the tree that the results of a round replace.
+  std::vector<const DetectionNode*> answered(std::size_t round) const;
+  /// The level of a call's node in the record; the roots are level 1.
+  std::size_t level(std::size_t round, std::size_t call) const noexcept {
+    return rounds_[round][call].level;
+  }
   /// Puts the results of a round's calls into the tree; rounds must be finished in order.
   void finish(std::size_t round);
 
  private:
   struct Call {
     DetectionNode* node = nullptr;
+    std::size_t level = 1;
     bool answered = false;
     std::vector<DetectionNode> returned{};
   };
-  std::size_t find(std::vector<DetectionNode>& list, const NodeDescription& description);
+  std::size_t find(std::vector<DetectionNode>& list, const NodeDescription& description,
+                   std::size_t level);
   void expand(std::vector<DetectionNode>& list);
 
   std::vector<DetectionNode>& roots_;

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
+
 namespace vcap {
 namespace {
 
@@ -59,15 +61,18 @@ void RecordCounts::add(const RecordCounts& later) {
   add_up(objects, later.objects);
   for (const auto& [category, counts] : later.attributes) add_up(attributes[category], counts);
   encodings += later.encodings;
+  broken_pictures.add(later.broken_pictures);
 }
 
 void RecordCounts::print_objects(std::ostream& out) const {
+  if (broken_pictures.count > 0)
+    print_label(out, "broken pictures") << to_string(broken_pictures) << ", skipped\n";
   print_label(out, "failed frames") << failed_frames;
   if (failed_frames > 0) out << ", the first: " << first_error;
   out << '\n';
   print_counts(print_label(out, "objects"), objects);
-  print_label(out, "with objects")
-      << frames_with_objects << " frames (" << percent(frames_with_objects, frames) << ")\n";
+  print_label(out, "with objects") << counted(frames_with_objects, "frame") << " ("
+                                   << percent(frames_with_objects, frames) << ")\n";
 }
 
 void RecordCounts::print_details(std::ostream& out) const {
@@ -85,7 +90,7 @@ void to_json(nlohmann::json& json, const RecordCounts& counts) {
   json = {{"frames", counts.frames},           {"failed_frames", counts.failed_frames},
           {"first_error", counts.first_error}, {"frames_with_objects", counts.frames_with_objects},
           {"objects", counts.objects},         {"attributes", counts.attributes},
-          {"encodings", counts.encodings}};
+          {"encodings", counts.encodings},     {"broken_pictures", counts.broken_pictures}};
 }
 
 void from_json(const nlohmann::json& json, RecordCounts& counts) {
@@ -96,6 +101,7 @@ void from_json(const nlohmann::json& json, RecordCounts& counts) {
   json.at("objects").get_to(counts.objects);
   json.at("attributes").get_to(counts.attributes);
   json.at("encodings").get_to(counts.encodings);
+  json.at("broken_pictures").get_to(counts.broken_pictures);
 }
 
 }  // namespace vcap

@@ -9,12 +9,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/media/broken_pictures.hpp"
 #include "vcap/records/frame_record.hpp"
 
 namespace vcap {
 
-/// Counts of what records contain; counts of slices add up to those of their stream. Thread safety:
-/// value.
+/// Counts of what records contain, and of their source's broken pictures; counts of slices add up
+/// to those of their stream. Thread safety: value.
 struct VCAP_EXPORT RecordCounts {
   using Counts = std::map<std::string, std::int64_t>;
 
@@ -25,13 +26,15 @@ struct VCAP_EXPORT RecordCounts {
   Counts objects{};                            ///< by name, including children
   std::map<std::string, Counts> attributes{};  ///< by category and value
   std::int64_t encodings = 0;
+  BrokenPictures broken_pictures{};  ///< not by add(record)
 
   void add(const FrameRecord& record);
   /// Adds the counts of later frames.
   void add(const RecordCounts& later);
   bool every_frame_failed() const noexcept { return frames > 0 && failed_frames == frames; }
 
-  /// Prints summary lines: failed frames, objects, frames with objects.
+  /// Prints summary lines: broken pictures if there are any, failed frames, objects, frames with
+  /// objects.
   void print_objects(std::ostream& out) const;
   /// Prints summary lines: attributes and encodings.
   void print_details(std::ostream& out) const;

@@ -13,7 +13,8 @@ namespace {
 
 class JsonLinesSink final : public Sink {
  public:
-  explicit JsonLinesSink(const std::filesystem::path& path) : file_(path) {}
+  explicit JsonLinesSink(const std::filesystem::path& path)
+      : file_(path, OutputFile::Target::any, OutputFile::Unfinished::kept) {}
 
   void write(const FrameRecord& record) override {
     const std::string line = record_line(record);  // outside the lock, since streams share the sink
@@ -37,16 +38,18 @@ class JsonLinesSink final : public Sink {
   void allow_losses() override {
     const MutexLock lock(mutex_);
     losses_allowed_ = true;
-    file_.undo_failed_writes();
   }
 
   void close() override {
     const MutexLock lock(mutex_);
     if (std::exchange(closed_, true)) return;
-    if (broken_)
+    if (broken_) {
+      const std::string remains = file_.remains();
       throw OutputError(ErrorCode::output_write,
                         "output " + file_.path().string() +
-                            " is incomplete, because writing failed; it was discarded");
+                            " is incomplete, because writing failed" +
+                            (remains.empty() ? "" : "; " + remains + ", in whole lines"));
+    }
     file_.commit();
   }
 
@@ -74,6 +77,7 @@ class CallbackSink final : public Sink {
 
 Sink::~Sink() = default;
 bool Sink::needs_pixels() const { return true; }
+std::vector<std::string> Sink::pictures() const { return {}; }
 void Sink::close() {}
 void Sink::allow_losses() {}
 std::optional<SinkStats> Sink::stats() const { return std::nullopt; }

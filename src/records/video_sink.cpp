@@ -13,7 +13,8 @@
 #include "media/clip_writer.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
-#include "vcap/image/draw_nodes.hpp"
+#include "vcap/image/make_annotators.hpp"
+#include "vcap/model/picture_description.hpp"
 #include "vcap/records/sink.hpp"
 
 namespace vcap {
@@ -41,22 +42,56 @@ cv::Mat fitted(const cv::Mat& image, cv::Size size) {
   return result;
 }
 
-class AnnotatedVideoSink final : public Sink {
+/// A picture of a capsule as the encoder takes it, 8 bit BGR. Shares the pixels if it is that
+/// already.
+cv::Mat as_bgr(const cv::Mat& picture, const std::string& name, const std::string& path) {
+  cv::Mat image;
+  switch (picture.type()) {
+    case CV_8UC3:
+      return picture;
+    case CV_8UC1:
+      cv::cvtColor(picture, image, cv::COLOR_GRAY2BGR);
+      return image;
+    case CV_8UC4:
+      cv::cvtColor(picture, image, cv::COLOR_BGRA2BGR);
+      return image;
+    default:
+      throw OutputError(ErrorCode::output_write,
+                        "output " + path + ": picture " + quote(name) + " is of type " +
+                            picture_type_text(picture.type()) +
+                            ", and a clip takes 8UC1, 8UC3 or 8UC4; have the capsule give it in "
+                            "one of these, or write it by a callback sink");
+  }
+}
+
+/// Writes one picture for each record: the frame with its nodes, or what a capsule gave.
+class VideoSink final : public Sink {
  public:
-  AnnotatedVideoSink(const std::filesystem::path& path, double frames_per_second,
-                     const VideoEncoding& encoding)
-      : format_(clip_format(path, encoding)),
+  /// `picture`: absent: the frames with what the annotator draws.
+  VideoSink(const std::filesystem::path& path, std::optional<std::string> picture,
+            double frames_per_second, const VideoEncoding& encoding,
+            std::unique_ptr<Annotator> annotator)
+      : picture_(std::move(picture)),
+        annotator_(std::move(annotator)),
+        path_(path.string()),
+        format_(clip_format(path, encoding)),
         rate_(rate_of(frames_per_second)),
-        file_(path, OutputFile::Target::regular_file) {}
+        file_(path, OutputFile::Target::regular_file, OutputFile::Unfinished::kept) {}
 
   void write(const FrameRecord& record) override {
-    cv::Mat image = record.frame.image.clone();  // the pixels of frames are shared
-    if (!record.frame.is_null) draw_nodes(image, DetectionNodes::all(record.objects));
+    cv::Mat image;
+    try {
+      image = picture_of(record);
+    } catch (...) {
+      const MutexLock lock(mutex_);
+      broken_ = !losses_allowed_;  // if losses are allowed, the clip lacks this frame
+      throw;
+    }
     // Without the lock: the host's log hook may use this sink.
-    const std::string news = note_size(record.frame.is_null ? cv::Size() : image.size());
+    const std::string news = note_size(image.size());
     if (!news.empty()) log(LogLevel::warning, news);
     const MutexLock lock(mutex_);
-    if (record.frame.is_null) image = last_;
+    if (image.empty()) image = last_;
     if (image.empty()) return;
     if (closed_) fail("is closed already; close a sink after the stream that writes to it");
     try {
@@ -64,16 +99,20 @@ class AnnotatedVideoSink final : public Sink {
       if (image.size() != size_) image = fitted(image, size_);
       clip_->write(image, record.frame.pts);
     } catch (...) {
-      broken_ = !losses_allowed_;  // if losses are allowed, the clip lacks this frame
+      broken_ = !losses_allowed_;
       throw;
     }
     last_ = std::move(image);
   }
 
+  bool needs_pixels() const override { return !picture_; }
+  std::vector<std::string> pictures() const override {
+    return picture_ ? std::vector<std::string>{*picture_} : annotator_->pictures();
+  }
+
   void allow_losses() override {
     const MutexLock lock(mutex_);
     losses_allowed_ = true;
-    file_.undo_failed_writes();
   }
 
   void close() override {
@@ -81,6 +120,20 @@ class AnnotatedVideoSink final : public Sink {
   }
 
  private:
+  /// Empty for a null frame, and for one that lacks the picture, or whose picture may rest on what
+  /// a failed capsule did not find.
+  cv::Mat picture_of(const FrameRecord& record) const {
+    if (record.frame.is_null) return {};
+    if (picture_) {
+      if (!record.errors.empty()) return {};
+      const cv::Mat* const given = record.frame.pictures.find(*picture_);
+      return given == nullptr || given->empty() ? cv::Mat() : as_bgr(*given, *picture_, path_);
+    }
+    cv::Mat image = record.frame.image.clone();  // the pixels of frames are shared
+    annotator_->annotate(image, record.objects, record.frame);
+    return image;
+  }
+
   [[noreturn]] void fail(const std::string& why) const VCAP_REQUIRES(mutex_) {
     throw OutputError(ErrorCode::output_write, "output " + file_.path().string() + " " + why);
   }
@@ -94,8 +147,15 @@ class AnnotatedVideoSink final : public Sink {
   std::string finish() VCAP_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (std::exchange(closed_, true)) return {};
-    if (broken_) fail("is incomplete, because writing failed; it was discarded");
-    if (!clip_) return "output " + file_.path().string() + " got no frames, so no clip was written";
+    if (broken_) {
+      const std::string remains = file_.remains();
+      fail("is incomplete, because writing failed" +
+           (remains.empty() ? "" : "; " + remains + ", which is readable up to its last second"));
+    }
+    if (!clip_) {
+      file_.discard();
+      return "output " + file_.path().string() + " got no frames, so no clip was written";
+    }
     clip_->finish();
     file_.commit();
     return {};
@@ -112,6 +172,11 @@ class AnnotatedVideoSink final : public Sink {
            " pixels and are fitted into the clip";
   }
 
+  const std::optional<std::string> picture_;  ///< absent: the frames with their nodes
+  /// Null if there is a picture. Has no lock: it may be the host's, and the sink is for one stream,
+  /// which writes one record at a time.
+  const std::unique_ptr<Annotator> annotator_;
+  const std::string path_;  ///< for messages
   const ClipFormat format_;
   const double rate_;
   Mutex mutex_;
@@ -129,8 +194,22 @@ class AnnotatedVideoSink final : public Sink {
 }  // namespace
 
 std::unique_ptr<Sink> make_annotated_video_sink(const std::string& path, double frames_per_second,
-                                                const VideoEncoding& encoding) {
-  return std::make_unique<AnnotatedVideoSink>(path, frames_per_second, encoding);
+                                                const VideoEncoding& encoding,
+                                                std::unique_ptr<Annotator> annotator) {
+  if (!annotator) annotator = make_annotators(kDefaultAnnotators);
+  return std::make_unique<VideoSink>(path, std::nullopt, frames_per_second, encoding,
+                                     std::move(annotator));
+}
+
+std::unique_ptr<Sink> make_picture_video_sink(const std::string& path, const std::string& picture,
+                                              double frames_per_second,
+                                              const VideoEncoding& encoding) {
+  if (picture.empty())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "output " + path +
+                              ": the name of the picture that it shows is empty; give a name of "
+                              "CapsuleInfo::gives_pictures");
+  return std::make_unique<VideoSink>(path, picture, frames_per_second, encoding, nullptr);
 }
 
 }  // namespace vcap

@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "vcap/base/export.hpp"
 #include "vcap/sources/source.hpp"
@@ -15,11 +13,12 @@ namespace vcap {
 /// Whether the name has the extension of an image. Thread-safe.
 bool is_image_file(const std::filesystem::path& path);
 
-/// A frame for each image, in the order given. Images have no times of their own and get 25 per
-/// second. `description` appears in messages. All throw SourceError.
-std::unique_ptr<Source> open_image_files(std::vector<std::filesystem::path> files,
-                                         std::string description, const SourceOptions& options);
-/// The images of a folder, or those that match, in the natural order of their names.
+/// One frame. All throw SourceError.
+std::unique_ptr<Source> open_image_file(const std::filesystem::path& file,
+                                        const SourceOptions& options);
+/// The images of a folder, or those that match, in the natural order of their names. Images have
+/// no times of their own and get 25 per second. Files that cannot be read are skipped and counted,
+/// and their time stays free.
 std::unique_ptr<Source> open_image_folder(const std::filesystem::path& folder,
                                           const SourceOptions& options);
 std::unique_ptr<Source> open_image_glob(const std::string& pattern, const SourceOptions& options);

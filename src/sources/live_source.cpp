@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -44,6 +45,7 @@ std::optional<Frame> LiveSource::read() {
   std::optional<LivePicture> picture;
   while (!(picture = read_picture()))
     if (stop_.stop_requested() || !connect_again()) return std::nullopt;
+  broken_.add(picture->broken);
   const LiveTimes::Time time = times_.next(clock_->now(), picture->time);
   Frame frame{.image = std::move(picture->image), .index = next_index_++, .pts = time.pts};
   if (frame.index == 0)
@@ -87,12 +89,12 @@ bool LiveSource::connect_again() {
             (was_connected_ ? " sent no more frames after " + std::to_string(next_index_)
                             : std::string(" could not be reached")) +
             " (" + lost_because_ + ")" +
-            (failed > 0 ? "; " + std::to_string(failed) + " attempts to reconnect failed"
+            (failed > 0 ? "; " + counted(failed, "attempt") + " to reconnect failed"
                         : std::string()) +
             "; check the camera and its connection, then open the stream again");
   if (was_connected_ && failed == 0)
-    log(LogLevel::warning, info_.description + " is lost after " + std::to_string(next_index_) +
-                               " frames (" + lost_because_ + "); reconnecting");
+    log(LogLevel::warning, info_.description + " is lost after " + counted(next_index_, "frame") +
+                               " (" + lost_because_ + "); reconnecting");
   else if (!was_connected_ && failed == 0)
     log(LogLevel::warning,
         info_.description + " cannot be reached (" + lost_because_ + "); trying again");

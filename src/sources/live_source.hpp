@@ -23,6 +23,7 @@ struct LivePicture {
   /// By the camera's clock, with an arbitrary origin; `nullopt` if it has none.
   std::optional<std::chrono::nanoseconds> time{};
   bool follows_damage = false;  ///< something before it could not be decoded
+  BrokenPictures broken{};      ///< what could not be decoded since the picture before it
 };
 
 /// One connection to a camera. Thread safety: thread-compatible.
@@ -56,6 +57,7 @@ class LiveSource final : public Source {
 
   SourceInfo info() const override { return info_; }
   std::optional<Frame> read() override;
+  BrokenPictures broken_pictures() const override { return broken_; }
   void interrupt() noexcept override { stop_.request_stop(); }
 
  private:
@@ -75,6 +77,7 @@ class LiveSource final : public Source {
   int attempts_ = 0;  ///< connection attempts since the last frame
   std::int64_t next_index_ = 0;
   LiveTimes times_;
+  BrokenPictures broken_{};
 };
 
 }  // namespace vcap

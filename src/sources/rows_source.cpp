@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -35,7 +36,7 @@ void RowsSource::check_end() const {
   const std::optional<std::int64_t> missing = needed_.at_or_after(next_);
   if (!missing || needed_.hull().end == kEndlessRows) return;
   throw SourceError(ErrorCode::source_read, in_order_->info().description + " ends after " +
-                                                std::to_string(next_) + " frames, but frame " +
+                                                counted(next_, "frame") + ", but frame " +
                                                 std::to_string(*missing) + " was requested");
 }
 

@@ -21,6 +21,7 @@ class RowsSource final : public Source {
 
   SourceInfo info() const override;
   std::optional<Frame> read() override;
+  BrokenPictures broken_pictures() const override { return in_order_->broken_pictures(); }
   void interrupt() noexcept override;
 
  private:

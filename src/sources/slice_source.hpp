@@ -61,6 +61,7 @@ class SliceSource final : public Source {
     if (frame->index == 0) frame->discontinuity = Discontinuity::start;
     return frame;
   }
+  BrokenPictures broken_pictures() const override { return frames_->broken_pictures(); }
   void interrupt() noexcept override {
     frames_->interrupt();
     gate_->open();

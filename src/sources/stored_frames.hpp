@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include <opencv2/core/mat.hpp>
 
+#include "vcap/media/broken_pictures.hpp"
 #include "vcap/sources/source.hpp"
 
 namespace vcap {
@@ -50,12 +52,20 @@ class StoredFrames {
   virtual std::chrono::nanoseconds time() const = 0;
   /// Whether something between the current picture and the previous one could not be decoded.
   virtual bool follows_damage() const { return false; }
-  /// The current picture's pixels, in their own memory. Throws SourceError.
+  /// The pictures that seek() and next() have skipped since the last call, because they could not
+  /// be decoded. Those before the time of a seek do not count, and those that go_to() meets
+  /// neither.
+  virtual BrokenPictures take_broken() { return {}; }
+  /// The current picture's pixels, in memory that is not written again. Throws SourceError.
   virtual cv::Mat picture() = 0;
+  /// The current picture's own file (Frame::source_file); empty if all pictures are in one file.
+  virtual std::string file() const { return {}; }
 
   /// Null if the number of every picture is not certain without decoding. May scan the whole
   /// source; the current picture stays the same. Throws SourceError.
   virtual std::shared_ptr<const StoredIndex> index() = 0;
+  /// Whether the index is known without reading the source.
+  virtual bool has_ready_index() const { return false; }
   /// Goes forward or back to the picture with that number; requires an index. `following`: the
   /// picture that is needed after it, if any, which may save work. False if stopped. Throws
   /// SourceError: source_not_as_indexed if there is no such picture.

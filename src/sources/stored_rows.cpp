@@ -100,7 +100,10 @@ bool StoredRows::go_through(std::int64_t row) {
 
 bool StoredRows::begin() {
   found_ = 0;
-  if (stop_.stop_requested() || !frames_->seek(options_.start) || is_past_end()) return false;
+  if (stop_.stop_requested()) return false;
+  const bool is_there = frames_->seek(options_.start);
+  broken_.add(frames_->take_broken());
+  if (!is_there || is_past_end()) return false;
   row_ = 0;
   found_ = 1;
   last_time_ = frames_->time();
@@ -108,7 +111,10 @@ bool StoredRows::begin() {
 }
 
 bool StoredRows::step() {
-  if (stop_.stop_requested() || !frames_->next() || is_past_end()) return false;
+  if (stop_.stop_requested()) return false;
+  const bool is_there = frames_->next();
+  broken_.add(frames_->take_broken());
+  if (!is_there || is_past_end()) return false;
   ++*row_;
   ++found_;
   last_time_ = frames_->time();

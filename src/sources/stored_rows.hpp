@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "sources/stored_frames.hpp"
 #include "vcap/sources/row_range.hpp"
@@ -47,6 +48,12 @@ class StoredRows {
   /// Whether damage was found on the way from the previous row.
   bool follows_damage() const noexcept { return follows_damage_; }
   cv::Mat picture() { return frames_->picture(); }
+  std::string file() const { return frames_->file(); }
+
+  /// The pictures that could not be decoded among those that were read one by one.
+  const BrokenPictures& broken() const noexcept { return broken_; }
+  /// Whether use_index() takes no time.
+  bool has_ready_index() const { return frames_->has_ready_index(); }
 
   /// The end of the last row that was reached.
   std::chrono::nanoseconds end() const { return last_time_ + nominal_duration_; }
@@ -70,6 +77,7 @@ class StoredRows {
   std::optional<std::int64_t> row_;  ///< the current one; `nullopt` before the first and at the end
   std::chrono::nanoseconds last_time_{0};
   std::int64_t found_ = 0;
+  BrokenPictures broken_{};
   bool follows_damage_ = false;
 };
 

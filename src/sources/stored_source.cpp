@@ -69,7 +69,8 @@ class StoredSource final : public Source {
         next_index_(element_) {
     // Without a sampler nearly everything is decoded anyway, and scanning the file first takes
     // time.
-    if (some_ || !options.sampler.is_all()) rows_.use_index(!some_);
+    if (some_ || !options.sampler.is_all() || (options.stride > 1 && rows_.has_ready_index()))
+      rows_.use_index(!some_);
     info_ = rows_.info();
     if (rows_.size() && *rows_.size() > 0) sampler_.size(*rows_.size());
     if (!go_to_element()) fail_empty();
@@ -80,6 +81,7 @@ class StoredSource final : public Source {
   SourceInfo info() const override { return info_; }
   void interrupt() noexcept override { stop_.request_stop(); }
   std::shared_ptr<const RandomAccess> random_access() override;
+  BrokenPictures broken_pictures() const override { return rows_.broken(); }
 
   std::optional<Frame> read() override {
     if (stop_.stop_requested() || has_ended_) return std::nullopt;
@@ -94,6 +96,7 @@ class StoredSource final : public Source {
     if (!element.is_null) {
       if (picture_row_ != element.row) keep_picture();
       frame.image = picture_;
+      frame.source_file = rows_.file();
     }
     if (element.parts == 1) forget_picture();  // otherwise the next element may show it too
     ++next_index_;
@@ -102,6 +105,10 @@ class StoredSource final : public Source {
 
  private:
   [[noreturn]] void fail_empty() const {
+    if (rows_.broken().count > 0)
+      throw SourceError(ErrorCode::source_empty,
+                        info_.description + " has no picture that can be decoded; broken: " +
+                            to_string(rows_.broken()) + "; repair or replace them");
     if (options_.start.count() == 0 && !options_.end)
       throw SourceError(
           ErrorCode::source_empty,
@@ -294,6 +301,8 @@ void check(const SourceOptions& options) {
   if (options.decoder_threads < 0)
     refuse("decoder_threads of " + std::to_string(options.decoder_threads) +
            " is below 0; give 0 to let vcap choose");
+  if (options.max_pixels < 1)
+    refuse("max_pixels of " + std::to_string(options.max_pixels) + " is below 1");
   options.reconnect.check();
 }
 

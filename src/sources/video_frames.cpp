@@ -54,6 +54,7 @@ VideoFrames::VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardwa
       threads_(decoder_threads),
       decoder_(std::make_unique<AvDecoder>(std::move(input), AvDecoder::Pace::stored, hardware,
                                            threads_)),
+      broken_(decoder_->input().address().name),
       index_(std::move(index)) {
   const double rate = decoder_->input().frames_per_second();
   frame_duration_ = std::min<nanoseconds>(
@@ -61,6 +62,7 @@ VideoFrames::VideoFrames(std::unique_ptr<AvInput> input, HardwareDecoding hardwa
 }
 
 bool VideoFrames::seek(nanoseconds time) {
+  broken_from_ = time;
   if (time.count() > 0) {
     is_fresh_ = false;
     if (decoder_->seek(time)) {
@@ -96,13 +98,34 @@ void VideoFrames::reopen() {
 
 bool VideoFrames::next() {
   is_fresh_ = false;
-  if (!decoder_->next()) {
+  const bool is_there = decoder_->next();
+  note_broken();
+  if (!is_there) {
     at_end();
     return false;
   }
   time_ = time_of_picture();
   if (count_) ++*count_;
   return true;
+}
+
+void VideoFrames::note_broken() {
+  const MissingPictures missing = decoder_->take_missing();
+  if (missing.count == 0) return;
+  std::size_t early = 0;
+  for (const std::int64_t ticks : missing.first) {
+    const std::optional<nanoseconds> at = decoder_->input().time_of(ticks);
+    if (at && *at < broken_from_)
+      ++early;
+    else if (at)
+      broken_.skip(number_text(std::chrono::duration<double>(*at).count()) + " s",
+                   "it is damaged and cannot be decoded");
+    else
+      broken_.skip_unnamed(1);
+  }
+  // They are later than those in the list; after early ones it is not known by how much.
+  if (early == 0)
+    broken_.skip_unnamed(missing.count - static_cast<std::int64_t>(missing.first.size()));
 }
 
 nanoseconds VideoFrames::time_of_picture() const {
@@ -115,7 +138,7 @@ std::shared_ptr<const StoredIndex> VideoFrames::index() {
   if (!index_ && !std::exchange(has_looked_through_, true)) {
     AvInput input(decoder_->input().address());
     index_ = VideoIndex::of(input);
-    if (index_) warn_if_short(index_->size());
+    if (index_) warn_if_cut_off(input, index_->size());
   }
   if (!index_) return nullptr;
   return std::make_shared<StoredVideo>(index_, decoder_->input().address(), decoder_->hardware(),
@@ -189,18 +212,15 @@ void VideoFrames::fail_at(std::int64_t number) const {
 void VideoFrames::at_end() {
   if (is_stopped()) return;
   throw_failure();
-  if (count_) warn_if_short(*count_);
+  if (count_) warn_if_cut_off(decoder_->input(), *count_);
 }
 
-/// Some containers only estimate the count, so this is not an error. But a truncated clip must not
-/// look complete.
-void VideoFrames::warn_if_short(std::int64_t frames) {
-  const AvInput& input = decoder_->input();
-  const std::int64_t all = input.stream().nb_frames;
-  if (frames > 0 && frames < all && !std::exchange(warned_, true))
+/// A truncated clip must not look complete. It is no error, since its frames are right.
+void VideoFrames::warn_if_cut_off(const AvInput& input, std::int64_t frames) {
+  if (frames > 0 && input.seems_cut_off() && !std::exchange(warned_, true))
     log(LogLevel::warning, input.address().name + " ended after " + std::to_string(frames) +
-                               " of " + std::to_string(all) +
-                               " frames; it may be cut off or damaged");
+                               " of " + std::to_string(input.stream().nb_frames) +
+                               " frames; it may be cut off, or its header may be damaged");
 }
 
 }  // namespace vcap

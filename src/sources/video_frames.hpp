@@ -7,6 +7,7 @@
 
 #include "media/av_decoder.hpp"
 #include "media/video_index.hpp"
+#include "sources/broken_log.hpp"
 #include "sources/stored_frames.hpp"
 
 namespace vcap {
@@ -23,6 +24,7 @@ class VideoFrames final : public StoredFrames {
   bool next() override;
   std::chrono::nanoseconds time() const override { return *time_; }
   bool follows_damage() const override { return decoder_->follows_damage(); }
+  BrokenPictures take_broken() override { return broken_.take(); }
   cv::Mat picture() override { return decoder_->picture(); }
   std::shared_ptr<const StoredIndex> index() override;
   bool go_to(std::int64_t number, std::optional<std::int64_t> following) override;
@@ -36,8 +38,9 @@ class VideoFrames final : public StoredFrames {
   void reopen();
   bool go_to(std::chrono::nanoseconds time);
   std::chrono::nanoseconds time_of_picture() const;
+  void note_broken();
   void at_end();
-  void warn_if_short(std::int64_t frames);
+  void warn_if_cut_off(const AvInput& input, std::int64_t frames);
 
   const int most_threads_;  ///< SourceOptions::decoder_threads
   DecoderThreads threads_;
@@ -48,6 +51,8 @@ class VideoFrames final : public StoredFrames {
   /// Number of pictures from the beginning up to the current one; `nullopt` if unknown.
   std::optional<std::int64_t> count_ = 0;
   bool is_spent_ = false;  ///< the decoder gives no picture after the current one
+  BrokenLog broken_;
+  std::chrono::nanoseconds broken_from_{0};  ///< earlier broken pictures do not count
   std::shared_ptr<const VideoIndex> index_;
   bool has_looked_through_ = false;  ///< the file was scanned for an index
   bool keys_hold_ = true;            ///< decoding may start at the index's keyframes

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -14,9 +15,11 @@
 
 #include "base/call_meter.hpp"
 #include "observe/capsule_trace.hpp"
+#include "streams/call_places.hpp"
 #include "streams/shared_quarantine.hpp"
 #include "streams/trial.hpp"
 #include "vcap/capsule/capsule.hpp"
+#include "vcap/capsule/output_policy.hpp"
 #include "vcap/plan/plan.hpp"
 
 namespace vcap {
@@ -25,12 +28,14 @@ namespace vcap {
 struct CapsuleSlot {
   CapsuleSlot(std::shared_ptr<Capsule> given, const QuarantinePolicy& policy,
               std::shared_ptr<Clock> clock, std::int64_t trial_frames,
-              std::function<void(bool)> trial_over)
+              std::function<void(bool)> trial_over, std::size_t most_calls = 0)
       : capsule(std::move(given)),
         stateful(static_cast<bool>(capsule->info().stream_state)),
         backends(capsule->devices().size()),
+        outputs(capsule->output_policy()),
         quarantine(policy, std::move(clock)),
-        trial(trial_frames, std::move(trial_over)) {}
+        trial(trial_frames, std::move(trial_over)),
+        places(most_calls) {}
   ~CapsuleSlot();
   CapsuleSlot(const CapsuleSlot&) = delete;
   CapsuleSlot& operator=(const CapsuleSlot&) = delete;
@@ -40,11 +45,16 @@ struct CapsuleSlot {
   const std::shared_ptr<Capsule> capsule;
   const bool stateful;
   const std::size_t backends;
-  /// False once a backend turned out to lack `process_frames()`.
+  /// How its output is checked; set before any stream uses it.
+  OutputPolicy outputs;
+  /// False once a backend turned out to lack `process_frames()`, or `process_windows()` if the
+  /// capsule has a stencil.
   std::atomic<bool> has_process_frames{true};
   CallMeter meter{};
   SharedQuarantine quarantine;
   Trial trial;
+  /// For its calls in progress, over all streams; CallBound says how many.
+  SharedCallPlaces places;
   std::unique_ptr<CapsuleTrace> trace{};  ///< null if no trace is wanted
 
   /// The statistics of the capsule's backends at the time when this object is destroyed.
@@ -74,9 +84,12 @@ struct CompiledStep {
   std::map<std::string, std::string> attribute_providers{};
 
   const std::optional<Stencil>& stencil() const noexcept { return slot->capsule->info().stencil; }
-  /// Whether its windows hold nodes of other frames.
-  bool sees_nodes_of_others() const noexcept {
-    return stencil() && needs.size == NodeDescription::Size::all;
+  const std::vector<PictureDescription>& takes_pictures() const noexcept {
+    return slot->capsule->info().takes_pictures;
+  }
+  /// Whether its windows hold nodes or pictures of other frames, which earlier steps give.
+  bool sees_results_of_others() const noexcept {
+    return stencil() && (needs.size == NodeDescription::Size::all || !takes_pictures().empty());
   }
   bool takes_nodes() const noexcept { return needs.size != NodeDescription::Size::none; }
 };

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "capsule/output_check.hpp"
 #include "sources/discontinuities.hpp"
 #include "streams/route.hpp"
 #include "vcap/records/frame_record.hpp"
@@ -28,6 +29,8 @@ struct FrameJob {
   std::uint64_t ticket = 0;  ///< its number among the stream's frames that have begun
   std::size_t step = 0;      ///< the next step of the plan
   FrameRecord record{};
+  /// An upper bound of the nodes in the record, which is cheaper than their size.
+  detail::NodesSize size_bound{};
   Discontinuities discontinuities{};  ///< its own, and those of frames dropped before it
   std::shared_ptr<const Route> route{};
   std::chrono::steady_clock::time_point read_at{};
@@ -36,6 +39,8 @@ struct FrameJob {
   bool alone = false;  ///< the capsule is called for this frame by itself, not together with others
   bool inside_gate = false;                 ///< StatefulGate::leave() must follow its step
   bool holds_call = false;                  ///< FrameBatches::end_call() must follow its step
+  bool holds_place = false;                 ///< CallPlaces::leave() must follow its step
+  bool has_options = false;                 ///< its options are fixed: RouteChanges::begin()
   std::optional<std::size_t> arrived_at{};  ///< the step whose Arrivals have its nodes
   /// The frame whose nodes its window waits for; absent: it waits for later frames to begin.
   std::optional<std::uint64_t> waits_for{};
@@ -54,7 +59,7 @@ struct FrameJob {
   bool is_for_capsule() const { return !record.frame.is_null && is_in_step(); }
   /// Whether the frame has to store its nodes for the windows of this step.
   bool hands_in_nodes() const {
-    return compiled_step().sees_nodes_of_others() && !record.frame.is_null && arrived_at != step;
+    return compiled_step().sees_results_of_others() && !record.frame.is_null && arrived_at != step;
   }
   bool lacks_window() const { return stencil() && is_for_capsule() && !window; }
   /// Whether the frame may wait for others, so that the capsule gets them in one call.

@@ -21,6 +21,7 @@ class JobsByTicket {
 
   void add(std::unique_ptr<FrameJob> job);
   bool empty() const noexcept { return jobs_.empty(); }
+  std::size_t size() const noexcept { return jobs_.size(); }
   /// Whether the first frame has that ticket.
   bool begins_with(std::uint64_t ticket) const noexcept;
   auto begin() const noexcept { return jobs_.begin(); }

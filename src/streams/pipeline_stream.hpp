@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,11 +37,16 @@ struct StreamRules {
   std::size_t resume_threshold = 1;
   std::int64_t keep_every = 1;
   std::optional<std::int64_t> max_frames{};
+  bool keeps_pictures = true;  ///< the host or a sink may look at any picture of a record
+  std::set<std::string> kept_pictures{};  ///< those that sinks use by their names
   bool pull = false;
   QuarantinePolicy quarantine{};
-  std::chrono::nanoseconds deadline{0};       ///< for one capsule and one frame; 0: no limit
-  std::uint64_t seed = 0;                     ///< for the states
-  std::map<std::string, JsonValue> config{};  ///< for the states, by capsule
+  std::chrono::nanoseconds deadline{0};  ///< for one capsule and one frame; 0: no limit
+  /// In place of the deadline while a backend makes its first call; not below it.
+  std::chrono::nanoseconds first_call_deadline{0};
+  bool can_give_up = false;  ///< Pipeline::give_up_calls() must reach calls without a deadline, too
+  std::uint64_t seed = 0;    ///< for the states
+  std::map<std::string, JsonValue> config{};           ///< for the states, by capsule
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
   /// Why the stream was not cut, if slices were to be chosen automatically.
   std::string not_sliced{};
@@ -51,6 +57,9 @@ struct StreamRules {
   /// delivery, in order]
   std::function<void(FrameRecord, std::chrono::steady_clock::time_point)> hand_over{};
   std::function<void()> on_end{};  ///< called once, after the last hand_over()
+
+  /// Whether calls of capsules are watched, so that they can be given up.
+  bool watches_calls() const noexcept { return can_give_up || deadline.count() > 0; }
 };
 
 /// What the streams of a pipeline share.
@@ -87,8 +96,8 @@ class PipelineStream {
   virtual void wait_until_ended() = 0;
   /// Also waits for the stream's own threads; after that, nothing of it runs.
   virtual void join() = 0;
-  /// Changes an option of a capsule from the next frame on; returns the lowest index that the frame
-  /// can have.
+  /// Changes an option of a capsule from the first frame on that has not begun its first capsule;
+  /// returns the lowest index that the frame can have.
   virtual std::int64_t set_option(const std::string& capsule, const std::string& option,
                                   OptionValue value) = 0;
   virtual StreamReport report() const = 0;

@@ -10,6 +10,7 @@
 
 #include "sources/discontinuities.hpp"
 #include "sources/rows.hpp"
+#include "streams/call_places.hpp"
 #include "streams/compiled_plan.hpp"
 #include "streams/frame_batches.hpp"
 #include "streams/quarantine.hpp"
@@ -31,6 +32,8 @@ struct CapsuleLane {
   OwedDiscontinuities owed{};  ///< used only by the frame that is inside the gate
 };
 
+struct ParkedCalls;
+
 /// How one version of a capsule has served one stream.
 struct CapsuleHealth {
   explicit CapsuleHealth(const QuarantinePolicy& policy) : quarantine(policy) {}
@@ -46,6 +49,8 @@ struct Route {
     std::shared_ptr<CapsuleLane> lane;
     std::shared_ptr<CapsuleHealth> health;
     std::shared_ptr<Arrivals> arrivals;
+    std::shared_ptr<ParkedCalls> parked{};
+    StreamHandle parameters{};  ///< of a capsule with CapsuleInfo::stream_parameters; else null
     std::uint64_t state_number = 0;  ///< for a stateful capsule: StateKeeper::open()
     /// Whether frames may wait for each other, so that the capsule gets them in one call.
     bool gathers = false;
@@ -56,6 +61,8 @@ struct Route {
   std::vector<Stop> stops;  ///< by step
   StepOptions options;      ///< by step
   std::size_t run = 0;      ///< number of the slice's run
+  /// How many changes of options it has: RouteChanges::change_option().
+  std::uint64_t option_changes = 0;
 };
 
 }  // namespace vcap

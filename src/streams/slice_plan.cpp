@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -32,8 +33,6 @@ std::string obstacle(const StreamConfig& config) {
   if (config.overflow != OverflowPolicy::automatic && config.overflow != OverflowPolicy::wait)
     return "it drops frames under overload (StreamConfig::overflow)";
   if (config.keep_every != 1) return "it skips frames (StreamConfig::keep_every)";
-  if (config.capsule_deadline.count() > 0)
-    return "its records depend on how long capsules take (StreamConfig::capsule_deadline)";
   if (config.quarantine.failures > 0)
     return "whether a capsule is in quarantine depends on all earlier frames";
   return {};
@@ -45,6 +44,11 @@ Rows wanted_rows(const StreamConfig& config, std::int64_t frames) {
     refuse(config,
            "the number of frames of its source is not known, but the selection goes to the "
            "end; sample the source instead (SourceOptions::sampler)");
+  if (const auto count = config.select->limit(); count && *count > 0)
+    if (const std::int64_t last = config.select->element(*count - 1)->row; last >= frames)
+      refuse(config, "frame " + std::to_string(last) + " is selected, but " +
+                         config.source->info().description + " has only " +
+                         (frames == 1 ? "frame 0" : "frames 0 to " + std::to_string(frames - 1)));
   try {
     return rows_of(*config.select, frames);
   } catch (const InvalidArgument& error) {
@@ -52,10 +56,11 @@ Rows wanted_rows(const StreamConfig& config, std::int64_t frames) {
   }
 }
 
-std::size_t records_kept(const StreamConfig& config, bool keeps_pixels, std::size_t at_once) {
+std::size_t records_kept(const StreamConfig& config, const CompiledPlan& compiled_plan,
+                         bool keeps_pixels, std::size_t at_once) {
   if (!keeps_pixels) return kMostRecords;
   constexpr std::size_t kBytes = std::size_t{256} << 20;
-  const std::size_t frame = frame_bytes(config.source->info());
+  const std::size_t frame = frame_bytes(config.source->info(), compiled_plan);
   // For up to two slices for each one that runs.
   return std::clamp<std::size_t>(kBytes / (2 * at_once) / frame, 8, kMostRecords);
 }
@@ -95,14 +100,14 @@ std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t w
   const std::int64_t least = (rows + most_frames - 1) / most_frames;
   const std::int64_t most = rows / std::max(kShortest, kTimesWarmUp * warmup);
   if (most < 2 && least < 2) {
-    why = "its " + std::to_string(rows) + " frames are too few" +
-          (warmup > 0 ? ", since each slice also reads " + std::to_string(warmup) +
-                            " frames for warm-up and windows"
+    why = "its " + counted(rows, "frame") + (rows == 1 ? " is too few" : " are too few") +
+          (warmup > 0 ? ", since each slice also reads " + counted(warmup, "frame") +
+                            " for warm-up and windows"
                       : std::string());
     return 1;
   }
   if (most_frames < kShortest) {
-    why = "memory only allows slices of " + std::to_string(longest) + " frames with their pixels";
+    why = "memory only allows slices of " + counted(longest, "frame") + " with their pixels";
     return 1;
   }
   if (most_frames < 2 * warmup) {
@@ -118,10 +123,18 @@ std::size_t best_parts(const SliceNeeds& needs, std::int64_t rows, std::size_t w
   return static_cast<std::size_t>(parts);
 }
 
-std::size_t frame_bytes(const SourceInfo& info) noexcept {
-  constexpr std::size_t kUnknown = std::size_t{1920} * 1080 * 3;
-  if (info.size.area() <= 0) return kUnknown;
-  return static_cast<std::size_t>(info.size.width) * static_cast<std::size_t>(info.size.height) * 3;
+std::size_t frame_bytes(const SourceInfo& info, const CompiledPlan& compiled_plan) noexcept {
+  const cv::Size unknown(1920, 1080);
+  const auto pixels = [](const cv::Size& size) {
+    return static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+  };
+  const std::size_t of_frame = pixels(info.size.area() > 0 ? info.size : unknown);
+  std::size_t bytes = of_frame * 3;
+  for (const CompiledStep& step : compiled_plan)
+    for (const PictureDescription& picture : step.slot->capsule->info().gives_pictures)
+      bytes += CV_ELEM_SIZE(picture.type) *
+               (picture.size == PictureSize::fixed ? pixels(picture.fixed_size) : of_frame);
+  return bytes;
 }
 
 bool asks_for_slices(const StreamConfig& config) noexcept {
@@ -154,9 +167,9 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
   if (plan.access)
     plan.nulls.is_null = [access = plan.access](std::int64_t row) { return access->is_null(row); };
   plan.keeps_pixels = config.pull || std::ranges::any_of(config.sinks, [](const auto& sink) {
-                        return sink->needs_pixels();
+                        return sink->needs_pixels() || !sink->pictures().empty();
                       });
-  plan.records_kept = records_kept(config, plan.keeps_pixels, cores);
+  plan.records_kept = records_kept(config, compiled_plan, plan.keeps_pixels, cores);
 
   const SliceNeeds needs(compiled_plan);
   if (!config.groups.empty()) {

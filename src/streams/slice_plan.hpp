@@ -12,8 +12,9 @@
 
 namespace vcap {
 
-/// Bytes of a frame's pixels; those of 1080p if the size is unknown.
-std::size_t frame_bytes(const SourceInfo& info) noexcept;
+/// Bytes of the pixels of a frame and of the pictures that capsules of the plan give for it; as if
+/// it had 1080p if the size is unknown. A picture of any size counts as one of the frame's size.
+std::size_t frame_bytes(const SourceInfo& info, const CompiledPlan& compiled_plan) noexcept;
 
 /// How many parts to cut `rows` rows into. That is `wanted`, two for each part that runs at once.
 /// Fewer, if parts were too short for their warm-up and the opening of a file; more, if a part were

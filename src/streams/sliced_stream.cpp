@@ -154,7 +154,10 @@ SlicedStream::Part SlicedStream::open(std::size_t number, const Slice& slice) {
   }
   rules.hand_over = [inbox = inbox_, gate = part.gate, number, keeps_pixels = plan_.keeps_pixels](
                         FrameRecord record, time_point read_at) {
-    if (!keeps_pixels) record.frame.image.release();
+    if (!keeps_pixels) {
+      record.frame.image.release();
+      record.frame.pictures = {};
+    }
     gate->add();
     {
       const MutexLock lock(inbox->mutex);
@@ -222,17 +225,24 @@ bool SlicedStream::deliver(const FrameRecord& record, time_point read_at) {
 /// Called after the head's last record. Goes on to the next slice if this one is complete.
 bool SlicedStream::end_head() {
   StreamFailure failure = parts_.at(head_).failure;
+  BrokenPictures broken;
+  std::int64_t overdue = 0;
   if (std::shared_ptr<Stream> stream = parts_.at(head_).stream) {
     const MutexUnlock unlock(inbox_->mutex);
     stream->join();
-    failure = StreamFailure(stream->report().failure_cause);
+    StreamReport report = stream->report();
+    failure = StreamFailure(report.failure_cause);
+    broken = std::move(report.broken_pictures);
+    overdue = report.overdue;
     stream.reset();
   }
   const Slice& slice = plan_.slices[head_];
   if (failure && !stopping_ && in_order_ && !slice.group && is_not_as_indexed(failure.cause)) {
-    go_on_in_order(failure);
+    go_on_in_order(failure);  // which meets the broken pictures again
     return true;
   }
+  account_.own().broken_pictures.add(broken);
+  account_.own().overdue += overdue;
   const bool is_whole = !failure && last_index_ >= slice.results.hull().end - 1;
   if (slice.group) last_index_ = -1;
   inbox_->slots.erase(head_);
@@ -376,6 +386,8 @@ StreamStats SlicedStream::stats() const {
     const StreamStats own = part.stream->stats();
     stats.in_flight += own.in_flight;
     stats.waiting += own.waiting;
+    stats.broken_pictures.add(own.broken_pictures);
+    stats.overdue += own.overdue;
   }
   for (const auto& [reason, count] : stats.drops) stats.read += count;
   stats.read += static_cast<std::int64_t>(stats.in_flight);

@@ -15,9 +15,17 @@ bool meet(const std::vector<std::string>& given, const std::vector<std::string>&
          });
 }
 
+bool gives_picture_to(const CompiledStep& earlier, const CompiledStep& later) {
+  const auto& given = earlier.slot->capsule->info().gives_pictures;
+  return std::ranges::any_of(later.takes_pictures(), [&](const PictureDescription& taken) {
+    return std::ranges::find(given, taken.name, &PictureDescription::name) != given.end();
+  });
+}
+
 /// Whether the earlier step can change what the later one gets. A capsule that takes nodes may
 /// change them, and the nodes below them.
 bool may_feed(const CompiledStep& earlier, const CompiledStep& later) {
+  if (gives_picture_to(earlier, later)) return true;
   return later.takes_nodes() &&
          (earlier.takes_nodes() ||
           meet(earlier.slot->capsule->info().output_type.detections, later.needs.detections));
@@ -49,6 +57,7 @@ std::int64_t fed_warmup(const CapsuleInfo& info) {
   // warm-up.
   const bool may_be_passed_by = info.input_type.size == NodeDescription::Size::single ||
                                 !info.input_type.attributes.empty() ||
+                                !info.takes_pictures.empty() ||
                                 (info.stencil && info.stencil->edge == StencilEdge::error);
   return std::min(info.warmup.value_or(0), kEndlessRows / 2) * (may_be_passed_by ? 2 : 1);
 }
@@ -70,7 +79,7 @@ SliceNeeds::SliceNeeds(const CompiledPlan& compiled_plan) {
     if (info.stencil) {
       step.back = info.stencil->back();
       step.ahead = info.stencil->ahead();
-      step.takes_neighbours = compiled_plan[i].needs.size == NodeDescription::Size::all;
+      step.takes_neighbours = compiled_plan[i].sees_results_of_others();
     }
     for (std::size_t j = 0; j < i; ++j)
       if (may_feed(compiled_plan[j], compiled_plan[i])) step.takes_from.push_back(j);

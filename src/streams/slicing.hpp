@@ -59,8 +59,9 @@ struct NullRows {
 /// Computed from the last capsule back to the first:
 /// - A capsule with bounded state is also called for its warm-up.
 /// - A capsule with unbounded state is called from the beginning on.
-/// - A stencil needs the frames that it reaches. If its capsule takes all nodes, it also needs the
-///   results of the capsules before for these frames.
+/// - A stencil needs the frames that it reaches. If its capsule takes all nodes or pictures, it
+/// also
+///   needs the results of the capsules before for these frames.
 ///
 /// So warm-ups and windows add up if one capsule takes the results of another; otherwise they do
 /// not. Thread safety: value; borrows the compiled plan.
@@ -86,7 +87,7 @@ class SliceNeeds {
     std::int64_t warmup = 0;
     std::int64_t back = 0;  ///< of its stencil
     std::int64_t ahead = 0;
-    std::vector<std::size_t> takes_from{};  ///< steps whose nodes it may get
+    std::vector<std::size_t> takes_from{};  ///< steps whose nodes or pictures it may get
     bool takes_neighbours = false;          ///< also for the other frames of its window
   };
   SliceRun run_for(const Rows& wanted, std::int64_t frames, const NullRows& nulls) const;

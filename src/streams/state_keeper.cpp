@@ -64,6 +64,7 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
     info.saved_by = passed.front().capsule->info().version;
     forget(to, after);
     reopen(*to.capsule, std::move(info), after);
+    carry_on(passed.front(), to, after);
   }
   return to.handle;
 }
@@ -113,6 +114,18 @@ void StateKeeper::reopen(Capsule& capsule, StreamInfo info, Aftermath& after) no
     after.messages.emplace_back(
         LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
                              " failed: " + exception_text(std::current_exception()));
+  }
+}
+
+/// The new version may give what it finds in the saved state.
+void StateKeeper::carry_on(const Place& from, const Place& to, Aftermath& after) const noexcept {
+  try {
+    if (from.handle && to.handle) detail::continue_passed_on(*from.handle, *to.handle);
+  } catch (...) {
+    after.messages.emplace_back(
+        LogLevel::error,
+        "stream " + info_.id + ": what capsule " + to.capsule->name() +
+            " was given before is lost: " + exception_text(std::current_exception()));
   }
 }
 

@@ -63,6 +63,8 @@ class StateKeeper {
       VCAP_REQUIRES(mutex_);
   StreamHandle open_in(Capsule& capsule, StreamInfo info) const VCAP_REQUIRES(mutex_);
   void reopen(Capsule& capsule, StreamInfo info, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
+  void carry_on(const Place& from, const Place& to, Aftermath& after) const noexcept
+      VCAP_REQUIRES(mutex_);
   void forget(const Place& place, Aftermath& after) const noexcept VCAP_REQUIRES(mutex_);
   bool is_open_in(const Capsule& capsule) const noexcept VCAP_REQUIRES(mutex_);
 

@@ -6,6 +6,7 @@
 
 #include "records/node_tree.hpp"
 #include "streams/frame_job.hpp"
+#include "streams/step_calls.hpp"
 
 namespace vcap {
 
@@ -13,12 +14,18 @@ StencilWindows::StencilWindows() = default;
 StencilWindows::~StencilWindows() = default;
 
 std::shared_ptr<const DetectionNodes> StencilWindows::nodes_of(FrameJob& job) {
-  try {
-    return std::make_shared<DetectionNodes>(
-        TakenNodes(job.record.objects, job.compiled_step().needs).copy());
-  } catch (...) {
-    return std::make_shared<DetectionNodes>(DetectionNodes::all());
+  const CompiledStep& step = job.compiled_step();
+  DetectionNodes nodes;
+  if (step.needs.size == NodeDescription::Size::all) {
+    try {
+      nodes = TakenNodes(job.record.objects, step.needs).copy();
+    } catch (...) {
+      nodes = DetectionNodes::all();
+    }
   }
+  for (const auto& [name, image] : taken_pictures(step, job.record.frame.pictures))
+    nodes.give_picture(name, image);
+  return std::make_shared<DetectionNodes>(std::move(nodes));
 }
 
 void StencilWindows::extend(const CompiledPlan& plan) {
@@ -52,7 +59,7 @@ StencilWindows::ReadyJobs StencilWindows::begin(const FrameJob& job, std::uint64
   }
   for (std::size_t i = 0; i < job.route->stops.size(); ++i) {
     const CompiledStep& step = (*job.route->compiled_plan)[i];
-    if (!step.sees_nodes_of_others()) continue;
+    if (!step.sees_results_of_others()) continue;
     Arrivals& arrivals = *job.route->stops[i].arrivals;
     if (!std::exchange(arrivals.begun, true)) arrivals.bounds.first = job.ticket;
     arrivals.nodes.erase(arrivals.nodes.begin(), arrivals.nodes.lower_bound(oldest));
@@ -113,7 +120,7 @@ bool StencilWindows::has_whole_window(FrameJob& job) const {
   const Arrivals& arrivals = job.arrivals();
   job.waits_for.reset();
   if (!history_.reaches(job.ticket, stencil.ahead(), arrivals.bounds)) return false;
-  if (!job.compiled_step().sees_nodes_of_others()) return true;
+  if (!job.compiled_step().sees_results_of_others()) return true;
   for (const int offset : stencil.offsets) {
     const auto other = history_.at(job.ticket, offset, stencil.edge, arrivals.bounds);
     if (!other || arrivals.nodes.contains(*other)) continue;
@@ -128,7 +135,8 @@ StepWindow StencilWindows::window_of(const FrameJob& job) const {
   const CompiledStep& step = job.compiled_step();
   const Stencil& stencil = *job.stencil();
   const Arrivals& arrivals = job.arrivals();
-  const bool has_nodes = step.sees_nodes_of_others();
+  const bool has_results = step.sees_results_of_others();
+  const bool has_nodes = has_results && step.needs.size == NodeDescription::Size::all;
   StepWindow window;
   window.frames.reserve(stencil.offsets.size());
   if (has_nodes) window.nodes.reserve(stencil.offsets.size());
@@ -137,6 +145,7 @@ StepWindow StencilWindows::window_of(const FrameJob& job) const {
     if (offset == 0) window.present = window.frames.size();
     if (other) {
       window.frames.push_back(history_.frame(*other));
+      if (has_results) window.frames.back().pictures = arrivals.nodes.at(*other)->pictures();
     } else {
       if (stencil.edge == StencilEdge::error) window.missing = offset;
       window.frames.push_back({.is_null = true});

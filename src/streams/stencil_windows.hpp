@@ -19,12 +19,12 @@ struct FrameJob;
 struct Route;
 struct StepWindow;
 
-/// For one version of a capsule with a stencil that takes nodes, in one order of the plan: the
-/// nodes of the frames around a frame. Used by StencilWindows.
+/// For one version of a capsule with a stencil that takes nodes or pictures, in one order of the
+/// plan: the nodes and pictures of the frames around a frame. Used by StencilWindows.
 struct Arrivals {
   bool begun = false;
   FrameHistory::Bounds bounds{};  ///< the frames that reach this step
-  /// The nodes of frames that have arrived, by ticket.
+  /// The nodes of frames that have arrived, with their pictures, by ticket.
   std::map<std::uint64_t, std::shared_ptr<const DetectionNodes>> nodes{};
 };
 
@@ -62,8 +62,8 @@ class StencilWindows {
   /// Takes the frames that are kept for windows; no further frame will begin.
   FrameHistory forget() { return std::exchange(history_, {}); }
 
-  /// All nodes of the frame that its step takes. Empty if they do not fit the input type; the
-  /// frame's own record then has the error. Needs no lock.
+  /// All nodes of the frame that its step takes, with the pictures that it takes. Without nodes if
+  /// they do not fit the input type; the frame's own record then has the error. Needs no lock.
   static std::shared_ptr<const DetectionNodes> nodes_of(FrameJob& job);
 
  private:

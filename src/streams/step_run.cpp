@@ -32,12 +32,12 @@ StepRun::StepRun(std::unique_ptr<FrameJob> job, StepCalls calls, StepContext con
       job_(std::move(job)),
       calls_(std::move(calls)) {}
 
-StepRun::Outcome StepRun::run(Helpers* helpers) {
+StepRun::Outcome StepRun::run(Helpers* helpers, bool has_place) {
   Outcome outcome;
   for (;;) {
     DetectionNodes nodes;
     std::optional<StepContext::Result> result;
-    const std::optional<Call> call = begin_call(result, nodes);
+    const std::optional<Call> call = begin_call(has_place, result, nodes);
     if (!call) return outcome;
     if (!result) result = context_.call(std::move(nodes));
     std::size_t next_calls = 0;
@@ -48,19 +48,28 @@ StepRun::Outcome StepRun::run(Helpers* helpers) {
 
 /// `nullopt` if no call is left. The nodes are copied here: after give_up(), the tree may belong to
 /// another thread. `failed`: the call's result if copying fails.
-std::optional<StepRun::Call> StepRun::begin_call(std::optional<StepContext::Result>& failed,
+std::optional<StepRun::Call> StepRun::begin_call(bool has_place,
+                                                 std::optional<StepContext::Result>& failed,
                                                  DetectionNodes& nodes) {
   const MutexLock lock(mutex_);
   if (!job_) return std::nullopt;
   const std::optional<std::size_t> number = calls_.begin_call();
   if (!number) return std::nullopt;
-  const Call call{.number = *number,
-                  .worker = WorkPool::current(),
-                  .thread = ::gettid(),
-                  .since = std::chrono::steady_clock::now()};
+  Call call{.number = *number,
+            .worker = WorkPool::current(),
+            .thread = ::gettid(),
+            .since = std::chrono::steady_clock::now(),
+            .has_place = has_place,
+            .is_listed = true};
+  try {
+    in_progress_.push_back(call);
+  } catch (...) {
+    call.is_listed = false;
+    failed = current_capsule_error(context_.step().slot->name());
+    return call;
+  }
   try {
     nodes = calls_.nodes(*number);
-    in_progress_.push_back(call);
   } catch (...) {
     failed = current_capsule_error(context_.step().slot->name());
   }
@@ -71,7 +80,10 @@ std::optional<StepRun::Call> StepRun::begin_call(std::optional<StepContext::Resu
 bool StepRun::end_call(const Call& call, StepContext::Result result, Outcome& outcome,
                        std::size_t& next_calls) {
   const MutexLock lock(mutex_);
-  if (!job_) return outcome.too_late = true;
+  if (!job_) {
+    outcome.too_late = call.is_listed;
+    return true;
+  }
   std::erase_if(in_progress_, [&](const Call& one) { return one.number == call.number; });
   if (!calls_.end_call(call.number, std::move(result))) return false;
   if (calls_.next_round(job_->record)) {
@@ -90,14 +102,13 @@ void StepRun::set_watch(Watchdog::Watch watch) {
 }
 
 // Under the lock, so that no call has returned: its worker may then be busy with other work.
-StepRun::GivenUp StepRun::give_up(std::chrono::nanoseconds limit, WorkPool& pool) {
+StepRun::GivenUp StepRun::give_up(const std::string& why, WorkPool& pool) {
   const MutexLock lock(mutex_);
   if (!job_) return {};
   watch_.end();
-  job_->record.errors.push_back(
-      {context_.step().slot->name(), std::string(to_string(ErrorCode::deadline_exceeded)),
-       "it took longer than " + number_text(std::chrono::duration<double>(limit).count()) +
-           " s for this frame, which continued without it"});
+  job_->record.errors.push_back({context_.step().slot->name(),
+                                 std::string(to_string(ErrorCode::deadline_exceeded)),
+                                 "it " + why + "; this frame continued without it"});
   context_.stop().health->hung += in_progress_.size();
   for (const Call& call : in_progress_) pool.give_up(call.worker);
   return {std::move(job_), std::move(in_progress_)};

@@ -32,6 +32,8 @@ class StepRun {
     std::uint64_t worker = 0;  ///< WorkPool::current()
     pid_t thread = 0;          ///< the system's thread id
     std::chrono::steady_clock::time_point since{};
+    bool has_place = false;  ///< its thread holds a place (CallPlaces) for it
+    bool is_listed = false;  ///< give_up() will report it
   };
   struct Outcome {
     /// Set if this thread has ended the last call: the frame, with the results and errors in its
@@ -59,11 +61,12 @@ class StepRun {
   StepRun(std::unique_ptr<FrameJob> job, StepCalls calls, StepContext context);
 
   /// Makes calls until none is left to begin. `helpers`: informed of each further round; null if
-  /// the calls are not shared.
-  Outcome run(Helpers* helpers);
-  /// Gives up the run, with an error in the frame's record. From now on its calls in progress count
-  /// as hung, and the pool does without their workers.
-  GivenUp give_up(std::chrono::nanoseconds limit, WorkPool& pool);
+  /// the calls are not shared. `has_place`: whether this thread holds a place, besides that of the
+  /// frame. If the call was too late, whoever gave it up has given its place back.
+  Outcome run(Helpers* helpers, bool has_place = false);
+  /// Gives up the run, with an error in the frame's record that begins with `why`. From now on its
+  /// calls in progress count as hung, and the pool does without their workers.
+  GivenUp give_up(const std::string& why, WorkPool& pool);
   /// Sets the watch, which ends with the run.
   void set_watch(Watchdog::Watch watch);
 
@@ -72,7 +75,8 @@ class StepRun {
   const StepContext& context() const noexcept { return context_; }
 
  private:
-  std::optional<Call> begin_call(std::optional<StepContext::Result>& failed, DetectionNodes& nodes);
+  std::optional<Call> begin_call(bool has_place, std::optional<StepContext::Result>& failed,
+                                 DetectionNodes& nodes);
   bool end_call(const Call& call, StepContext::Result result, Outcome& outcome,
                 std::size_t& next_calls);
 

@@ -62,7 +62,7 @@ void Stream::discard_records() {
     const MutexLock lock(mutex_);
     if (!rules_.pull) return;
     discarding_ = true;
-    job = records_.begin_delivery();
+    job = begin_delivery();
   }
   if (job) deliver_all(std::move(job));
 }
@@ -91,7 +91,6 @@ StreamStats Stream::stats() const {
   const MutexLock lock(mutex_);
   account_.describe(stats, std::chrono::steady_clock::now());
   stats.read = intake_.frames_read();
-  stats.overdue = overdue_;
   stats.waiting = intake_.waiting();
   std::int64_t done = stats.recorded;
   for (const auto& [reason, count] : stats.drops) done += count;
@@ -106,6 +105,7 @@ void Stream::read_frames() {
     for (bool reads = wait_for_room(); reads;) {
       const auto begin = trace_ ? std::chrono::steady_clock::now() : StreamAccount::time_point();
       std::optional<Frame> frame = source_->read();
+      if (source_->broken_pictures().count != broken_pictures_) note_broken_pictures();
       if (!frame) break;
       const std::uint64_t trace_frame = trace_ ? trace_->read(begin, frame->index) : 0;
       const std::optional<bool> next = accept(*std::move(frame), trace_frame);
@@ -139,6 +139,13 @@ void Stream::read_frames() {
   }
   post(posts);
   if (over) finish();
+}
+
+void Stream::note_broken_pictures() {
+  BrokenPictures broken = source_->broken_pictures();
+  broken_pictures_ = broken.count;
+  const MutexLock lock(mutex_);
+  account_.own().broken_pictures = std::move(broken);
 }
 
 /// Whether the source is to read a frame; `nullopt` if it must wait for room first.

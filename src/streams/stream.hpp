@@ -16,8 +16,10 @@
 
 #include "base/thread_annotations.hpp"
 #include "observe/stream_trace.hpp"
+#include "streams/batch_run.hpp"
 #include "streams/frame_job.hpp"
 #include "streams/intake.hpp"
+#include "streams/parked_calls.hpp"
 #include "streams/pipeline_stream.hpp"
 #include "streams/reorder_buffer.hpp"
 #include "streams/route_changes.hpp"
@@ -30,13 +32,16 @@ namespace vcap {
 
 /// Error code in records, if a capsule is left out because of quarantine.
 inline constexpr const char* kQuarantined = "quarantined";
+/// The code of a warning: a capsule was left out, because the frame lacks a picture that it takes.
+inline constexpr const char* kMissingPicture = "missing_picture";
 
 /// One stream of a pipeline: its source thread, its frames in flight, its records in order.
 ///
 /// The life of a frame:
 /// - read (source thread), then it waits in the Intake
 /// - begun, with a ticket
-/// - each step of its route: StencilWindows, StatefulGate or FrameBatches may park it there
+/// - each step of its route: StencilWindows, StatefulGate, FrameBatches or CallPlaces may park it
+///   there
 /// - completed: ReorderBuffer
 /// - delivered in the order of tickets
 ///
@@ -91,53 +96,79 @@ class Stream final : public Lane,
 
   void run_one() override;
 
+  /// There is a place for one of the parked calls, which this posts. [any thread]
+  void go_on(ParkedCalls& parked);
+
  private:
-  /// A call of FrameBatches::begin_call() that must follow. Keeps the lane alive.
-  struct BatchTurn {
-    std::shared_ptr<const Route> route;
-    std::size_t step;
-  };
+  /// A BatchTurn without a place: FrameBatches::begin_call() must follow.
   using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<StepRun>, BatchTurn>;
   class RunHelpers;
 
   // Source thread.
   void read_frames();
+  void note_broken_pictures();
   std::optional<bool> may_read() VCAP_REQUIRES(mutex_);
   bool wait_for_room();
   std::optional<bool> accept(Frame frame, std::uint64_t trace_frame);
   void check(const Frame& frame) const VCAP_REQUIRES(mutex_);
-  std::shared_ptr<const Route> route_of_run(const Frame& frame) const;
+  std::shared_ptr<const Route> route_of_run(const Frame& frame);
 
   // Frame workers: the way of a frame.
   std::unique_ptr<FrameJob> begin_frame(std::size_t& posts) VCAP_REQUIRES(mutex_);
   void enter_if_open(FrameJob& job) VCAP_REQUIRES(mutex_);
+  void begin_if_nothing_waits(FrameJob& job) VCAP_REQUIRES(mutex_);
+  void begin_options(FrameJob& job);
   std::unique_ptr<FrameJob> resume(Work work);
   void advance(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> await_window(std::unique_ptr<FrameJob> job);
   std::unique_ptr<FrameJob> enter_gate(std::unique_ptr<FrameJob> job);
   bool gathers(const CompiledStep& step) const;
   std::unique_ptr<FrameJob> gather(std::unique_ptr<FrameJob> job);
-  std::unique_ptr<FrameJob> run_batch(const BatchTurn& turn, FrameBatches::Batch batch);
+  std::unique_ptr<FrameJob> begin_batch(BatchTurn turn);
+  std::unique_ptr<FrameJob> run_batch(const BatchTurn& turn);
+  FrameBatches::Batch take_batch(const BatchTurn& turn);
+  std::unique_ptr<FrameJob> go_on_with(ReadyJobs ready, const BatchTurn* ended);
+  std::size_t end_batch_call(const std::shared_ptr<const Route>& route, std::size_t step)
+      VCAP_REQUIRES(mutex_);
   std::unique_ptr<FrameJob> call_capsule(std::unique_ptr<FrameJob> job);
+  struct StateOfStep;
+  StateOfStep state_of_step(const FrameJob& job);
+  std::unique_ptr<FrameJob> run_calls(std::unique_ptr<FrameJob> job, StepCalls calls,
+                                      StepContext context);
   bool is_passed_by(FrameJob& job);
   bool is_left_out(FrameJob& job);
-  std::unique_ptr<FrameJob> join_run(const std::shared_ptr<StepRun>& run);
+  std::unique_ptr<FrameJob> join_run(const std::shared_ptr<StepRun>& run, bool has_place = false);
+  std::unique_ptr<FrameJob> help_run(const std::shared_ptr<StepRun>& run);
   void call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls);
   void leave_step(FrameJob& job);
+  void release_pictures(FrameJob& job) const;
   std::size_t leave_gate(FrameJob& job, const Route::Stop& stop) VCAP_REQUIRES(mutex_);
   void complete(std::unique_ptr<FrameJob> job);
 
-  // Deadlines. give_up() runs in the watchdog's thread.
+  // Places for calls.
+  static bool take_place(FrameJob& job);
+  std::unique_ptr<FrameJob> park(std::unique_ptr<FrameJob> job);
+  bool get_place(BatchTurn& turn);
+
+  // Calls that are given up. give_up() runs in the watchdog's thread, or in that of
+  // Pipeline::give_up_calls().
   void watch(const std::shared_ptr<StepRun>& run);
-  void give_up(const std::shared_ptr<StepRun>& run);
-  std::string describe_work(const StepRun& run, const std::vector<StepRun::Call>& calls) const;
-  static void note_return(const StepRun& run);
+  void watch(const std::shared_ptr<BatchRun>& run);
+  template <class Run>
+  void watch(const std::shared_ptr<Run>& run, const CapsuleSlot& slot,
+             std::chrono::nanoseconds wait, std::chrono::nanoseconds limit);
+  std::chrono::nanoseconds extension(const CapsuleSlot& slot, std::chrono::nanoseconds limit) const;
+  bool give_up(const std::shared_ptr<StepRun>& run, const std::string& why);
+  bool give_up(const std::shared_ptr<BatchRun>& run, const std::string& why);
+  static void note_return(const Route::Stop& stop, const CapsuleSlot& slot,
+                          const std::string& stream_id, std::int64_t frame);
 
   // Delivery, by frame workers or by threads that pull.
   struct Delivered {
     std::optional<FrameRecord> record{};    ///< for next(), unless it was dropped
     std::unique_ptr<FrameJob> following{};  ///< which this thread must deliver, too
   };
+  std::unique_ptr<FrameJob> begin_delivery() VCAP_REQUIRES(mutex_);
   Delivered deliver(std::unique_ptr<FrameJob> job);
   void deliver_all(std::unique_ptr<FrameJob> job);
   std::optional<FrameRecord> pull(std::unique_ptr<FrameJob> job);
@@ -153,8 +184,8 @@ class Stream final : public Lane,
 
   // Routes.
   std::shared_ptr<const Route> make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
-                                          StepOptions options, std::size_t run) const;
-  Route::Stop make_stop(const CompiledStep& step) const;
+                                          StepOptions options, std::size_t run);
+  Route::Stop make_stop(const CompiledStep& step);
   void set_route(std::shared_ptr<const Route>& route) VCAP_REQUIRES(mutex_);
 
   std::size_t add_work(ReadyJobs ready) VCAP_REQUIRES(mutex_);
@@ -172,6 +203,8 @@ class Stream final : public Lane,
   std::unique_ptr<Source> source_;
   /// The source thread uses it without the lock; empty between frames, but keeps its memory.
   Intake::Dropped dropped_;
+  /// Of the source, as reported. Used by the source thread.
+  std::int64_t broken_pictures_ = 0;
   /// Calls of interrupt() in progress; the end of the source waits for them.
   std::size_t interrupts_ VCAP_GUARDED_BY(source_mutex_) = 0;
 
@@ -198,8 +231,6 @@ class Stream final : public Lane,
   std::chrono::steady_clock::duration slowest_delivery_ VCAP_GUARDED_BY(mutex_) =
       std::chrono::milliseconds(1);
   bool finishing_ VCAP_GUARDED_BY(mutex_) = false;
-  /// Frames that went on without a capsule past its deadline.
-  std::int64_t overdue_ VCAP_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace vcap

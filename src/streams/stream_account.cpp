@@ -41,7 +41,9 @@ StreamReport StreamAccount::report(time_point now) const {
 void StreamAccount::describe(StreamStats& stats, time_point now) const {
   stats.recorded = report_.frames;
   stats.drops = report_.drops;
+  stats.broken_pictures = report_.broken_pictures;
   stats.errors = report_.errors;
+  stats.overdue = report_.overdue;
   stats.quarantined = report_.quarantined;
   stats.frames_per_second = latency_.per_second(now, opened_);
   stats.latency_ns = latency_.times_ns();

@@ -57,7 +57,7 @@ void Stream::set_route(std::shared_ptr<const Route>& route) {
 }
 
 std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
-                                                StepOptions options, std::size_t run) const {
+                                                StepOptions options, std::size_t run) {
   auto route = std::make_shared<Route>();
   for (const CompiledStep& step : *compiled_plan) {
     Route::Stop& stop = route->stops.emplace_back(make_stop(step));
@@ -75,7 +75,7 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPl
 
 /// The route for a frame that begins a run of a slice, in which the states are new; null for other
 /// frames. Source thread.
-std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) const {
+std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) {
   if (!rules_.slice) return nullptr;
   std::shared_ptr<const Route> now;
   {
@@ -89,28 +89,32 @@ std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) const {
   return make_route(now->compiled_plan, now->options, run);
 }
 
-Route::Stop Stream::make_stop(const CompiledStep& step) const {
+Route::Stop Stream::make_stop(const CompiledStep& step) {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
     info.config = own->second;
   // Checks the config before any state is opened, also for a capsule without state.
   static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
   const CapsuleSlot& slot = *step.slot;
+  // Found by its handle only, so that slices and groups of the stream have one each.
+  StreamHandle parameters;
+  if (slot.capsule->info().stream_parameters) parameters = slot.capsule->open_apart(info);
   return {.lane = std::make_shared<CapsuleLane>(std::move(info), rules_.slice != nullptr,
                                                 slot.capsule->info().batch.value_or(BatchSizes{}),
                                                 slot.backends),
           .health = std::make_shared<CapsuleHealth>(rules_.quarantine),
           .arrivals = std::make_shared<Arrivals>(),
+          .parked = std::make_shared<ParkedCalls>(weak_from_this()),
+          .parameters = std::move(parameters),
           .gathers = gathers(step)};
 }
 
-/// Whether frames wait for each other at the step. Live frames do not wait. With a deadline, the
-/// capsule is called for each frame by itself.
+/// Whether frames wait for each other at the step. Live frames do not wait.
 bool Stream::gathers(const CompiledStep& step) const {
   const auto& batch = step.slot->capsule->info().batch;
-  return batch && batch->maximum > 1 && !step.slot->stateful && !step.stencil() &&
+  return batch && batch->maximum > 1 && !step.slot->stateful &&
          step.needs.size != NodeDescription::Size::single &&
-         rules_.overflow == OverflowPolicy::wait && rules_.deadline.count() == 0;
+         rules_.overflow == OverflowPolicy::wait;
 }
 
 std::int64_t Stream::set_option(const std::string& capsule, const std::string& option,
@@ -125,10 +129,11 @@ std::int64_t Stream::set_option(const std::string& capsule, const std::string& o
                               " does not go through that capsule (StreamConfig::capsules)");
   auto changed = std::make_shared<Route>(now);
   changed->options[step].set(option, value);
+  const std::int64_t from = changes_.change_option(
+      *changed, {.capsule = capsule, .option = option, .value = std::move(value)}, last_index_ + 1);
   route = std::move(changed);
   set_route(route);
-  changes_.add(last_index_ + 1, {.capsule = capsule, .option = option, .value = value});
-  return last_index_ + 1;
+  return from;
 }
 
 std::optional<Stream::Replacement> Stream::prepare(
@@ -149,6 +154,7 @@ std::optional<Stream::Replacement> Stream::prepare(
   const bool ends_windows = !have_one_order(*old->compiled_plan, *compiled_plan);
   Replacement replacement{.stream = shared_from_this()};
   auto route = std::make_shared<Route>();
+  route->option_changes = old->option_changes;
   for (const CompiledStep& step : *compiled_plan) {
     const std::size_t place = step_of(*old->compiled_plan, step.slot->name());
     if (step.slot->name() != capsule) {

@@ -25,7 +25,7 @@ void Stream::complete(std::unique_ptr<FrameJob> job) {
       if (records_.has_next()) pulled_.notify_one();
     } else {
       // If another thread delivers, it finds this frame when it is done.
-      ready = records_.begin_delivery();
+      ready = begin_delivery();
     }
     is_quick = rules_.pull || slowest_delivery_ < kQuick;
   }
@@ -37,7 +37,17 @@ void Stream::complete(std::unique_ptr<FrameJob> job) {
   deliver_all(std::move(ready));
 }
 
-/// Delivers a frame of ReorderBuffer::begin_delivery(), and those that are complete after it.
+/// The next frame in order, if it is complete and no other is being delivered. Its record lists the
+/// changes that begin with it.
+std::unique_ptr<FrameJob> Stream::begin_delivery() {
+  std::unique_ptr<FrameJob> job = records_.begin_delivery();
+  if (!job) return job;
+  if (changes_.has_unlisted()) changes_.list(job->record);
+  changes_.forget_up_to(job->record.frame.index);
+  return job;
+}
+
+/// Delivers a frame of begin_delivery(), and those that are complete after it.
 void Stream::deliver_all(std::unique_ptr<FrameJob> job) {
   while (job) job = deliver(std::move(job)).following;
 }
@@ -51,7 +61,7 @@ std::optional<FrameRecord> Stream::next() {
         return account_.has_ended() || records_.has_next();
       });
       if (account_.has_ended()) return {};
-      job = records_.begin_delivery();
+      job = begin_delivery();
     }
     if (auto record = pull(std::move(job))) return record;
   }
@@ -61,7 +71,7 @@ std::optional<FrameRecord> Stream::try_next() {
   std::unique_ptr<FrameJob> job;
   {
     const MutexLock lock(mutex_);
-    job = records_.begin_delivery();
+    job = begin_delivery();
   }
   if (!job) return {};
   return pull(std::move(job));
@@ -134,7 +144,7 @@ Stream::Delivered Stream::deliver(std::unique_ptr<FrameJob> job) {
     // With `drop_oldest`, a frame may wait for this room: when it was posted, there was none.
     if (rules_.overflow == OverflowPolicy::drop_oldest && !intake_.is_empty()) ++posts;
     if (!rules_.pull || discarding_)
-      delivered.following = records_.begin_delivery();
+      delivered.following = begin_delivery();
     else if (records_.has_next())
       pulled_.notify_one();
     over = begins_finishing();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of a frame through the steps of its route. Frame workers run this.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
-#include "streams/batch_call.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -31,6 +31,8 @@ void Stream::run_one() {
     if (!work_.empty()) {
       work = std::move(work_.front());
       work_.erase(work_.begin());
+      if (auto* parked = std::get_if<std::unique_ptr<FrameJob>>(&*work))
+        begin_if_nothing_waits(**parked);
     } else {
       job = begin_frame(posts);
     }
@@ -49,6 +51,7 @@ std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
   job->ticket = next_ticket_++;
   job->record.stream_id = id_;
   job->record.frame = std::move(read->frame);
+  job->record.frame.pictures = {};  // only capsules give them
   job->record.resolution = job->record.frame.image.size();
   if (rules_.slice && rules_.slice->group) job->record.group = rules_.slice->group->number;
   job->route = std::move(read->route);
@@ -59,15 +62,39 @@ std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
   job->discontinuities = read->before.discontinuities;
   job->discontinuities.add(job->record.frame.discontinuity);
   job->record.frame.discontinuity = job->discontinuities.foremost();
-  if (changes_.has_unlisted()) changes_.list(job->record);
   for (const Route::Stop& stop : job->route->stops) stop.lane->gate.open(job->ticket);
   if (windows_.has_windows()) {
     posts += add_work(windows_.begin(*job, records_.next()));
     if (intake_.is_exhausted()) posts += add_work(windows_.end());
     if (!job->has_passed_all() && !job->hands_in_nodes()) job = windows_.await(std::move(job));
   }
-  if (job) enter_if_open(*job);
+  if (job) {
+    enter_if_open(*job);
+    begin_if_nothing_waits(*job);
+  }
   return job;
+}
+
+/// If this worker can run the frame's first step at once, gives the frame its place and its
+/// options. This saves begin_options().
+void Stream::begin_if_nothing_waits(FrameJob& job) {
+  if (job.has_options || job.has_passed_all() || job.hands_in_nodes() || job.lacks_window() ||
+      job.may_gather() || (job.is_at_gate() && !job.inside_gate))
+    return;
+  SharedCallPlaces& places = job.compiled_step().slot->places;
+  if (places.is_bounded() && !job.holds_place && job.is_for_capsule()) {
+    if (!places.try_take_idle()) return;
+    job.holds_place = true;
+  }
+  changes_.begin(job);
+}
+
+/// The frame begins its first step with the options that hold now.
+void Stream::begin_options(FrameJob& job) {
+  if (job.has_options) return;
+  std::shared_ptr<const Route> before = job.route;  // released after the lock
+  const MutexLock lock(mutex_, kAdaptive);
+  changes_.begin(job);
 }
 
 /// Lets the frame into the gate of its step if that is all that it waits for and its turn has come.
@@ -80,14 +107,14 @@ void Stream::enter_if_open(FrameJob& job) {
 /// Returns the frame that this worker continues with, or null.
 std::unique_ptr<FrameJob> Stream::resume(Work work) {
   if (auto* job = std::get_if<std::unique_ptr<FrameJob>>(&work)) return std::move(*job);
-  if (auto* run = std::get_if<std::shared_ptr<StepRun>>(&work)) return join_run(*run);
-  const BatchTurn turn = std::get<BatchTurn>(std::move(work));
-  FrameBatches::Batch batch;
+  if (auto* run = std::get_if<std::shared_ptr<StepRun>>(&work)) return help_run(*run);
+  BatchTurn turn = std::get<BatchTurn>(std::move(work));
+  if (turn.has_place) return run_batch(turn);
   {
     const MutexLock lock(mutex_, kAdaptive);
-    batch = turn.route->stops[turn.step].lane->batches.begin_call();
+    if (!turn.route->stops[turn.step].lane->batches.begin_call()) return nullptr;
   }
-  return run_batch(turn, std::move(batch));
+  return begin_batch(std::move(turn));
 }
 
 /// Takes the frame as far as it goes. A step may return another frame to continue with.
@@ -135,105 +162,79 @@ std::unique_ptr<FrameJob> Stream::enter_gate(std::unique_ptr<FrameJob> job) {
   return job;
 }
 
-/// Adds the frame to those that wait, and runs a batch if one may begin.
-std::unique_ptr<FrameJob> Stream::gather(std::unique_ptr<FrameJob> job) {
-  job->left_out = is_passed_by(*job);
-  if (job->left_out) {
-    leave_step(*job);
-    return job;
-  }
-  const BatchTurn turn{job->route, job->step};
-  FrameBatches::Batch batch;
-  {
-    const MutexLock lock(mutex_, kAdaptive);
-    FrameBatches& batches = turn.route->stops[turn.step].lane->batches;
-    batches.add(std::move(job));
-    batch = batches.begin_call();
-  }
-  return run_batch(turn, std::move(batch));
+/// What a step of a stateful capsule needs besides the frame.
+struct Stream::StateOfStep {
+  Discontinuity seen;  ///< by the capsule
+  StreamHandle state{};
+};
+
+/// Called for each frame that is at the step of a stateful capsule, inside its gate.
+Stream::StateOfStep Stream::state_of_step(const FrameJob& job) {
+  CapsuleLane& lane = job.lane();
+  // If this capsule is not called for a frame of a slice, the frame comes before the first frame
+  // of a state.
+  if (job.is_in_step())
+    lane.owed.add(job.discontinuities);
+  else if (!job.record.frame.is_null)
+    lane.owed.clear();
+  const CapsuleInfo& info = job.compiled_step().slot->capsule->info();
+  StateOfStep result{.seen = lane.owed.owed(info.warmup).foremost_besides(info.keeps_state_at)};
+  if (!job.record.frame.is_null) lane.owed.pass_frame();
+  result.state = lane.states.serve(job.route->stops[job.step].state_number);
+  // For the capsule, a frame that it was left out of is a gap.
+  if (job.left_out && job.is_for_capsule()) lane.owed.add(Discontinuity::gap);
+  return result;
 }
 
-/// Calls the capsule for the frames of a batch, if there are any. If that fails, it is then called
-/// for each frame by itself, which shows the frame at fault and its error.
-std::unique_ptr<FrameJob> Stream::run_batch(const BatchTurn& turn, FrameBatches::Batch batch) {
-  if (batch.empty()) return nullptr;
-  if (batch.size() == 1) {
-    batch.front()->alone = batch.front()->holds_call = true;
-    return std::move(batch.front());
-  }
-  // Another batch may just have shown that the backend lacks process_frames().
-  const bool done = turn.route->compiled_plan->at(turn.step).slot->has_process_frames &&
-                    call_together(batch, id_);
-  for (const std::unique_ptr<FrameJob>& one : batch) {
-    one->alone = !done;
-    if (done) leave_step(*one);
-  }
-  std::unique_ptr<FrameJob> first = std::move(batch.front());
-  batch.erase(batch.begin());
-  std::size_t posts = 0;
-  {
-    const MutexLock lock(mutex_, kAdaptive);
-    posts = add_work(std::move(batch));
-    if (turn.route->stops[turn.step].lane->batches.end_call()) {
-      work_.emplace_back(turn);
-      ++posts;
-    }
-  }
-  post(posts);
-  return first;
-}
-
-/// Runs the frame's step, unless the capsule is left out. Null if another worker continues with the
-/// frame.
+/// Runs the frame's step, unless the capsule is left out. Null if the frame waits for a place, or
+/// if another worker continues with it.
 std::unique_ptr<FrameJob> Stream::call_capsule(std::unique_ptr<FrameJob> job) {
-  const CompiledStep& step = job->compiled_step();
-  CapsuleLane& lane = job->lane();
-  Discontinuity seen = job->record.frame.discontinuity;
-  StreamHandle state;
   job->left_out = is_passed_by(*job);
-  if (step.slot->stateful) {
-    // If this capsule is not called for a frame of a slice, the frame comes before the first frame
-    // of a state.
-    if (job->is_in_step())
-      lane.owed.add(job->discontinuities);
-    else if (!job->record.frame.is_null)
-      lane.owed.clear();
-    const CapsuleInfo& info = step.slot->capsule->info();
-    seen = lane.owed.owed(info.warmup).foremost_besides(info.keeps_state_at);
-    if (!job->record.frame.is_null) lane.owed.pass_frame();
-    state = lane.states.serve(job->route->stops[job->step].state_number);
-    // For the capsule, a frame that it was left out of is a gap.
-    if (job->left_out && job->is_for_capsule()) lane.owed.add(Discontinuity::gap);
-  }
   std::optional<StepCalls> calls = job->left_out ? std::nullopt : StepCalls::begin(*job);
+  if (calls && !take_place(*job)) {
+    calls.reset();
+    job = park(std::move(job));
+    return job ? call_capsule(std::move(job)) : nullptr;
+  }
+  begin_options(*job);
+  StateOfStep state{.seen = job->record.frame.discontinuity,
+                    .state = job->route->stops[job->step].parameters};
+  if (job->is_at_gate()) state = state_of_step(*job);
   if (!calls) {
     leave_step(*job);
     return job;
   }
-  if (step.slot->stateful) lane.owed.clear();
+  if (job->is_at_gate()) job->lane().owed.clear();
   std::optional<Frame> with_seen;  // only if it differs, since pixels are counted
-  if (seen != job->record.frame.discontinuity) {
+  if (state.seen != job->record.frame.discontinuity || !job->record.frame.pictures.empty()) {
     with_seen = job->record.frame;
-    with_seen->discontinuity = seen;
+    with_seen->discontinuity = state.seen;
+    with_seen->pictures = taken_pictures(job->compiled_step(), job->record.frame.pictures);
   }
   StepContext context{.route = job->route.get(),
                       .number = job->step,
                       .stream_id = &id_,
                       .frame = with_seen ? &*with_seen : &job->record.frame,
                       .trace_frame = job->trace_frame,
-                      .state = std::move(state),
+                      .state = std::move(state.state),
                       .window = std::exchange(job->window, {})};
   if (context.window && context.window->present)
-    context.window->frames[*context.window->present].discontinuity = seen;
-  if (calls->is_one_call() && rules_.deadline.count() == 0) {
-    calls->run_only_call(context, job->record);
-    leave_step(*job);
-    return job;
-  }
-  const std::size_t first_calls = calls->calls();
-  const auto run = std::make_shared<StepRun>(std::move(job), *std::move(calls), std::move(context));
+    context.window->frames[*context.window->present].discontinuity = state.seen;
+  if (!calls->is_one_call() || rules_.watches_calls())
+    return run_calls(std::move(job), *std::move(calls), std::move(context));
+  calls->run_only_call(context, job->record);
+  leave_step(*job);
+  return job;
+}
+
+/// Makes the calls in a StepRun, which other workers may join.
+std::unique_ptr<FrameJob> Stream::run_calls(std::unique_ptr<FrameJob> job, StepCalls calls,
+                                            StepContext context) {
+  const std::size_t first_calls = calls.calls();
+  const bool stateful = job->compiled_step().slot->stateful;
+  const auto run = std::make_shared<StepRun>(std::move(job), std::move(calls), std::move(context));
   watch(run);
-  if (!step.slot->stateful) call_helpers(run, first_calls);
+  if (!stateful) call_helpers(run, first_calls);
   return join_run(run);
 }
 
@@ -246,6 +247,15 @@ bool Stream::is_passed_by(FrameJob& job) {
 /// Whether the capsule is left out of this frame; if so, notes that in the record.
 bool Stream::is_left_out(FrameJob& job) {
   const CapsuleSlot& slot = *job.compiled_step().slot;
+  if (const std::string* const missing = missing_picture(job)) {
+    job.record.warnings.push_back(
+        {.capsule = slot.name(),
+         .code = kMissingPicture,
+         .message = "left out: this frame lacks picture " + quote(*missing) +
+                    ", since the capsule that gives it failed, was left out, or gave none that is "
+                    "as declared"});
+    return true;
+  }
   if (job.health().hung > 0) {
     job.record.errors.push_back(
         {.capsule = slot.name(),
@@ -279,12 +289,26 @@ class Stream::RunHelpers final : public StepRun::Helpers {
 
 /// Makes calls of the run. Returns the frame, one step further, if this worker ends the last call.
 /// Otherwise returns null, and the worker that ends the last call continues with the frame.
-std::unique_ptr<FrameJob> Stream::join_run(const std::shared_ptr<StepRun>& run) {
+/// `has_place`: whether this worker holds a place for its calls, besides the frame's.
+std::unique_ptr<FrameJob> Stream::join_run(const std::shared_ptr<StepRun>& run, bool has_place) {
   RunHelpers helpers(*this, run);
-  StepRun::Outcome outcome = run->run(run->context().step().slot->stateful ? nullptr : &helpers);
-  if (outcome.too_late) note_return(*run);
+  const StepContext& context = run->context();
+  CapsuleSlot& slot = *context.step().slot;
+  StepRun::Outcome outcome = run->run(slot.stateful ? nullptr : &helpers, has_place);
+  if (outcome.too_late)
+    note_return(context.stop(), slot, *context.stream_id, context.frame->index);
+  else if (has_place)
+    slot.places.leave();
   if (outcome.job) leave_step(*outcome.job);
   return std::move(outcome.job);
+}
+
+/// As join_run(), for a worker that shares the calls. It does nothing if the capsule has no place
+/// for more calls; the worker of the frame then makes them.
+std::unique_ptr<FrameJob> Stream::help_run(const std::shared_ptr<StepRun>& run) {
+  SharedCallPlaces& places = run->context().step().slot->places;
+  if (!places.is_bounded()) return join_run(run);
+  return places.try_take_idle() ? join_run(run, true) : nullptr;
 }
 
 void Stream::call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls) {
@@ -307,8 +331,10 @@ void Stream::leave_step(FrameJob& job) {
   const bool was_called = !std::exchange(job.left_out, false);
   const bool leaves_gate = job.inside_gate && !job.has_passed_all();
   const bool holds_call = std::exchange(job.holds_call, false);
+  const bool holds_place = std::exchange(job.holds_place, false);
   job.alone = false;
   job.window.reset();
+  if (!job.record.frame.pictures.empty()) release_pictures(job);
 
   const FrameRecord::CapsuleError* error = nullptr;
   if (was_called) {
@@ -319,6 +345,8 @@ void Stream::leave_step(FrameJob& job) {
     if (slot.quarantine.note(error != nullptr))
       log_quarantine("all streams", slot.name(), slot.quarantine.policy(), error->message);
   }
+  // Before this worker goes on, so that the next call begins at once.
+  if (holds_place) slot.places.leave();
   const bool notes_own = was_called && rules_.quarantine.failures > 0;
   if (!notes_own && !leaves_gate && !holds_call) return;
 
@@ -332,13 +360,27 @@ void Stream::leave_step(FrameJob& job) {
       posts += leave_gate(job, stop);
       enter_if_open(job);
     }
-    if (holds_call && stop.lane->batches.end_call()) {
-      work_.emplace_back(BatchTurn{job.route, step});
-      ++posts;
-    }
+    if (holds_call) posts += end_batch_call(job.route, step);
   }
   post(posts);
   if (begins_pause) log_quarantine("stream " + id_, slot.name(), rules_.quarantine, error->message);
+}
+
+/// Frees the pictures that no later step and no reader of the record needs.
+void Stream::release_pictures(FrameJob& job) const {
+  if (rules_.keeps_pictures) return;
+  const auto later = std::span(*job.route->compiled_plan).subspan(job.step);
+  const auto is_needed = [&](const std::string& name) {
+    return rules_.kept_pictures.contains(name) ||
+           std::ranges::any_of(later, [&](const CompiledStep& step) {
+             return std::ranges::find(step.takes_pictures(), name, &PictureDescription::name) !=
+                    step.takes_pictures().end();
+           });
+  };
+  std::vector<std::string> over;
+  for (const auto& [name, image] : job.record.frame.pictures)
+    if (!is_needed(name)) over.push_back(name);
+  for (const std::string& name : over) job.record.frame.pictures.erase(name);
 }
 
 /// Lets the next frame in. Returns the number of pieces to post once the lock is released.

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers/watchdog.hpp"
 
+#include <vector>
+
 namespace vcap {
+namespace {
+
+thread_local bool in_expire = false;
+
+}  // namespace
+
+bool Watchdog::is_expiring() noexcept { return in_expire; }
 
 Watchdog::~Watchdog() {
   {
@@ -17,21 +26,43 @@ void Watchdog::start() {
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
-Watchdog::Watch Watchdog::watch(Clock::duration limit, std::function<void()> overdue) {
+Watchdog::Watch Watchdog::watch(Clock::duration limit, Overdue overdue, Clock::duration age) {
   const time_point now = clock_->now();
   const time_point deadline = limit < time_point::max() - now ? now + limit : time_point::max();
   const MutexLock lock(mutex_);
   const Watch::Key key{deadline, next_++};
-  watches_.emplace(key, std::move(overdue));
+  watches_.emplace(key, Watched{now - age, std::move(overdue)});
   if (deadline < wakes_at_) changed_.notify_all();
   return Watch(*this, key);
 }
 
+std::size_t Watchdog::expire(Clock::duration age) {
+  const time_point now = clock_->now();
+  std::vector<Watched> overdue;
+  {
+    const MutexLock lock(mutex_);
+    for (auto at = watches_.begin(); at != watches_.end();) {
+      if (now - at->second.since < age) {
+        ++at;
+        continue;
+      }
+      overdue.push_back(std::move(at->second));
+      at = watches_.erase(at);
+    }
+  }
+  std::size_t count = 0;
+  in_expire = true;
+  for (const Watched& one : overdue)
+    if (one.overdue()) ++count;
+  in_expire = false;
+  return count;
+}
+
 void Watchdog::forget(const Watch::Key& key) noexcept {
-  std::function<void()> dropped;  // destroyed after the lock is released
+  Overdue dropped;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   if (const auto found = watches_.find(key); found != watches_.end()) {
-    dropped = std::move(found->second);
+    dropped = std::move(found->second.overdue);
     watches_.erase(found);
   }
 }
@@ -51,7 +82,7 @@ void Watchdog::run() {
       changed_.wait_until(*clock_, mutex_, deadline);
       continue;
     }
-    const std::function<void()> overdue = std::move(watches_.extract(first).mapped());
+    const Overdue overdue = std::move(watches_.extract(first).mapped().overdue);
     lock.unlock();
     overdue();
     lock.lock();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,6 +21,9 @@ namespace vcap {
 class Watchdog {
  public:
   using time_point = Clock::time_point;
+  /// What is called for an overdue watch. Returns false if what it watches has just ended. It must
+  /// not throw. [watchdog's thread, or that of expire()]
+  using Overdue = std::function<bool()>;
 
   /// Its destructor ends the watch; the callback may still be running then. Thread-compatible.
   class Watch {
@@ -51,21 +55,34 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Starts the thread; must come before the first watch. Idempotent. Throws std::system_error if
-  /// the system gives no thread.
+  /// Starts the thread; must come before the first watch that has a limit. Idempotent. Throws
+  /// std::system_error if the system gives no thread.
   void start() VCAP_EXCLUDES(mutex_);
-  /// Calls `overdue` if the watch has not ended after `limit`. It must not throw. [watchdog's
-  /// thread]
-  Watch watch(Clock::duration limit, std::function<void()> overdue) VCAP_EXCLUDES(mutex_);
+  /// Calls `overdue` if the watch has not ended after `limit`, or when expire() says so. `limit`:
+  /// kNoLimit if only expire() ends it. `age`: how long what is watched has lasted already.
+  Watch watch(Clock::duration limit, Overdue overdue, Clock::duration age = Clock::duration(0))
+      VCAP_EXCLUDES(mutex_);
+  /// Treats every watch of what has lasted for at least `age` as overdue. Returns for how many
+  /// the callback was true.
+  std::size_t expire(Clock::duration age) VCAP_EXCLUDES(mutex_);
+  /// Whether the calling thread is in expire(), so that a callback knows why it is called.
+  static bool is_expiring() noexcept;
+
+  static constexpr Clock::duration kNoLimit = Clock::duration::max();
 
  private:
+  struct Watched {
+    time_point since;
+    Overdue overdue;
+  };
+
   void forget(const Watch::Key& key) noexcept VCAP_EXCLUDES(mutex_);
   void run() VCAP_EXCLUDES(mutex_);
 
   const std::shared_ptr<Clock> clock_;
   Mutex mutex_;
   CondVar changed_;
-  std::map<Watch::Key, std::function<void()>> watches_ VCAP_GUARDED_BY(mutex_);
+  std::map<Watch::Key, Watched> watches_ VCAP_GUARDED_BY(mutex_);
   std::uint64_t next_ VCAP_GUARDED_BY(mutex_) = 0;
   time_point wakes_at_ VCAP_GUARDED_BY(mutex_) = time_point::max();
   bool closed_ VCAP_GUARDED_BY(mutex_) = false;

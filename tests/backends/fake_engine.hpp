@@ -32,7 +32,9 @@ struct FakePlan {
   bool shares = true;                 ///< uses pictures of its size without a copy
   int fail_start = 0, fail_done = 0;  ///< first pixel value of requests that fail; 0: none
   std::map<std::string, std::vector<float>> constants{};  ///< further outputs, for each picture
-  std::atomic<int> fail_compiles{0};                      ///< how many of the next compiles throw
+  /// By the name of the output. Without an entry: [1] for "value", [1,N] for N constants.
+  std::map<std::string, std::vector<std::size_t>> shapes{};
+  std::atomic<int> fail_compiles{0};  ///< how many of the next compiles throw
   std::atomic<std::size_t> compiled{0}, starts{0}, in_flight{0}, most_in_flight{0}, breaches{0};
 
   /// No request completes until release().
@@ -172,6 +174,9 @@ class FakeEngine final : public Engine {
       outputs_ = {{"value", {1}, values_}};
       for (const auto& [name, values] : plan_->constants)
         outputs_.push_back({name, {1, values.size()}, values});
+      for (TensorView& output : outputs_)
+        if (const auto shape = plan_->shapes.find(output.name); shape != plan_->shapes.end())
+          output.shape = shape->second;
       return outputs_;
     }
 

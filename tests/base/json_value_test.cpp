@@ -76,6 +76,20 @@ TEST(JsonValue, GivesAndTakesJson) {
   EXPECT_EQ(value, (json{{"a", 3}}));
 }
 
+TEST(JsonValue, OfATemporaryGivesAValue) {
+  const auto make = [] { return JsonValue{{"a", 1}, {"b", 2}}; };
+  int sum = 0;
+  for (const json& member : *make()) sum += member.get<int>();
+  EXPECT_EQ(sum, 3);
+  const json& kept = make();
+  EXPECT_EQ(kept, (json{{"a", 1}, {"b", 2}}));
+  const json direct = *make();
+  EXPECT_EQ(direct, kept);
+  json list = json::array();
+  list.push_back(*make());
+  EXPECT_EQ(list, json::array({kept}));
+}
+
 TEST(JsonValue, ReadsAndChangesMembers) {
   JsonValue value = JsonValue::object();
   EXPECT_TRUE(value.empty());

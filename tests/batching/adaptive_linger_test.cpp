@@ -28,6 +28,31 @@ TEST(AdaptiveLinger, WaitsForTheAnsweredCallersWithinAShareOfThePredictTime) {
   EXPECT_EQ(linger.until(), kStart + 2ms);
 }
 
+TEST(AdaptiveLinger, WaitsLongerWhileCallersComeBack) {
+  AdaptiveLinger linger(true, 0.1);
+  linger.completed(8, kStart, 20ms);
+  linger.arrived(kStart + 1500us);
+  EXPECT_EQ(linger.until(), kStart + 2500us);
+  linger.arrived(kStart + 2400us);
+  EXPECT_EQ(linger.until(), kStart + 3400us);
+  linger.arrived(kStart + 3500us);  // too late
+  EXPECT_EQ(linger.until(), kStart + 3400us);
+}
+
+TEST(AdaptiveLinger, IsNotExtendedByACallerThatComesAtItsEnd) {
+  AdaptiveLinger linger(true, 0.1);
+  linger.completed(8, kStart, 20ms);
+  linger.arrived(kStart + 2ms);
+  EXPECT_EQ(linger.until(), kStart + 2ms);
+}
+
+TEST(AdaptiveLinger, WaitsAtMostThreeTimesItsShare) {
+  AdaptiveLinger linger(true, 0.1);
+  linger.completed(100, kStart, 20ms);
+  for (auto after = 0us; after < 10ms; after += 500us) linger.arrived(kStart + after);
+  EXPECT_EQ(linger.until(), kStart + 6ms);
+}
+
 TEST(AdaptiveLinger, StopsWaitingOnceAllCallersAreBack) {
   AdaptiveLinger linger(true, 0.1);
   linger.completed(2, kStart, 20ms);

@@ -52,7 +52,7 @@ TEST(BatchPredictEach, AnswersEachInput) {
 }
 
 TEST(BatchPredictEach, KeepsOutputsGivenBeforeAnException) {
-  EXPECT_THAT(fates(double_each, {1, 2, -3, 4}),
+  EXPECT_THAT(fates(double_each, {1, 2, -3, 4}, {.isolate_failures = false}),
               testing::ElementsAre("2", "4", "negative", "negative"));
 }
 
@@ -95,23 +95,27 @@ TEST(BatchPredictEach, FailsInputsWithoutOutputs) {
   const auto lazy = [](std::span<const int> inputs, Outputs& outputs) {
     if (inputs.front() == 1) outputs.add(7);
   };
-  EXPECT_THAT(fates(lazy, {1, 2}), testing::ElementsAre("7", "batch_result_count"));
+  for (const bool isolates : {false, true})
+    EXPECT_THAT(fates(lazy, {1, 2}, {.isolate_failures = isolates}),
+                testing::ElementsAre("7", "batch_result_count"));
 }
 
 TEST(BatchPredictEach, FailsAllInputsWhenThereAreTooManyOutputs) {
   const auto generous = [](std::span<const int> inputs, Outputs& outputs) {
     for (std::size_t i = 0; i <= inputs.size(); ++i) outputs.add(7);
   };
-  EXPECT_THAT(fates(generous, {1, 2}),
-              testing::ElementsAre("batch_result_count", "batch_result_count"));
+  for (const bool isolates : {false, true})
+    EXPECT_THAT(fates(generous, {1, 2}, {.isolate_failures = isolates}),
+                testing::ElementsAre("batch_result_count", "batch_result_count"));
   const auto careless = [](std::span<const int> inputs, Outputs& outputs) {
     for (std::size_t i = 0; i <= inputs.size(); ++i) try {
         outputs.add(7);
       } catch (const BatchError&) {  // continues as if nothing was thrown
       }
   };
-  EXPECT_THAT(fates(careless, {1, 2}),
-              testing::ElementsAre("batch_result_count", "batch_result_count"));
+  for (const bool isolates : {false, true})
+    EXPECT_THAT(fates(careless, {1, 2}, {.isolate_failures = isolates}),
+                testing::ElementsAre("batch_result_count", "batch_result_count"));
 }
 
 TEST(BatchPredictEach, CountsAddedOutputs) {

@@ -122,12 +122,14 @@ TEST(BatchExecutor, NeverMakesABatchLargerThanItsMaximum) {
 TEST(BatchExecutor, FailsOnlyTheBatchThatPredictThrewAt) {
   Predictor predictor;
   predictor.hold();
-  Doubler executor([&](std::span<const int> inputs) {
-    const auto outputs = predictor(inputs);
-    if (std::find(inputs.begin(), inputs.end(), 13) != inputs.end())
-      throw std::domain_error("thirteen");
-    return outputs;
-  });
+  Doubler executor(
+      [&](std::span<const int> inputs) {
+        const auto outputs = predictor(inputs);
+        if (std::find(inputs.begin(), inputs.end(), 13) != inputs.end())
+          throw std::domain_error("thirteen");
+        return outputs;
+      },
+      {.isolate_failures = false});
   auto before = executor.submit(1);
   predictor.await_batches(1);
   auto bad = executor.submit(13);
@@ -140,14 +142,16 @@ TEST(BatchExecutor, FailsOnlyTheBatchThatPredictThrewAt) {
 }
 
 TEST(BatchExecutor, FailsABatchWithTooFewOutputs) {
-  Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() - 1); });
+  Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() - 1); },
+                   {.isolate_failures = false});
   expect_batch_error(ErrorCode::batch_result_count, "gave 2 outputs for 3 inputs", [&] {
     executor.run_all({1, 2, 3});
   });
 }
 
 TEST(BatchExecutor, FailsABatchWithTooManyOutputs) {
-  Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() + 1); });
+  Doubler executor([](std::span<const int> inputs) { return std::vector<int>(inputs.size() + 1); },
+                   {.isolate_failures = false});
   expect_batch_error(ErrorCode::batch_result_count, "gave 4 outputs for 3 inputs", [&] {
     executor.run_all({1, 2, 3});
   });

@@ -30,6 +30,7 @@ constexpr int kRounds = 10000;
 /// Counts how often each request reaches predict, and throws at some batches.
 struct Model {
   std::vector<int> operator()(std::span<const int> inputs) {
+    const Inside one(*this);
     std::vector<int> outputs;
     for (const int input : inputs) {
       ++seen[static_cast<std::size_t>(input)];
@@ -42,9 +43,23 @@ struct Model {
 
   std::uint64_t key(int input) const { return static_cast<std::uint64_t>(input) % keys; }
 
+  /// Counts the calls of predict that run at the same time.
+  struct Inside {
+    explicit Inside(Model& model) : of(model) {
+      if (++of.inside > of.workers) of.crowded = true;
+    }
+    ~Inside() { --of.inside; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    Model& of;
+  };
+
   static constexpr std::size_t kMost = 64;
   std::array<std::atomic<int>, kMost> seen{};
   std::atomic<bool> mixed{false};
+  std::size_t workers = 1;
+  std::atomic<std::size_t> inside{0};
+  std::atomic<bool> crowded{false};
   int throw_at = -1;
   std::uint64_t keys = 1;
 };
@@ -114,6 +129,7 @@ BatchPolicy random_policy(std::mt19937& random) {
                            QueueOverflowPolicy::drop_oldest),
           .isolate_failures = random() % 2 == 0,
           .workers = pick(std::size_t{1}, std::size_t{1}, std::size_t{2}),
+          .callers_predict = random() % 4 != 0,
           .concurrency = 2};
 }
 
@@ -167,6 +183,7 @@ std::string play(unsigned seed) {
   model.throw_at = random() % 4 == 0 ? static_cast<int>(random() % 5) : -1;
   model.keys = random() % 2 == 0 ? 1 : 3;
   const BatchPolicy policy = random_policy(random);
+  model.workers = policy.workers;
   {
     const auto made = executor_of(model, policy, random() % 3 == 0);
     Executor& executor = *made;
@@ -192,6 +209,7 @@ std::string play(unsigned seed) {
       findings.add("an item that was accepted is in no count, or in two");
   }
   if (model.mixed) findings.add("two keys shared a batch");
+  if (model.crowded) findings.add("more batches ran at a time than the policy has workers");
   if (!policy.isolate_failures)
     for (const auto& times : model.seen)
       if (times > 1) findings.add("predict saw a request twice");
@@ -212,7 +230,9 @@ TEST(BatchRaces, EveryFutureBecomesReadyWhenAnExecutorIsDestroyed) {
     std::stop_source stop;
     std::vector<std::future<int>> futures;
     {
-      const auto made = executor_of(model, random_policy(random), false);
+      const BatchPolicy policy = random_policy(random);
+      model.workers = policy.workers;
+      const auto made = executor_of(model, policy, false);
       Executor& executor = *made;
       std::jthread canceller([&] { stop.request_stop(); });
       for (int input = 0; input < 20; ++input) try {
@@ -222,6 +242,67 @@ TEST(BatchRaces, EveryFutureBecomesReadyWhenAnExecutorIsDestroyed) {
         }
     }
     for (auto& future : futures) expect_answer(0, findings, [&] { return future.get(); });
+    ASSERT_EQ(findings.text(), "") << "in round " << round;
+  }
+}
+
+/// Calls run and run_all a few times, as `seed` says.
+void call_some(Executor& executor, int first, unsigned seed, Findings& findings) {
+  std::mt19937 random(seed);
+  for (int input = first; input < first + 12; input += 3) {
+    expect_answer(input, findings, [&] {
+      if (random() % 3 > 0) return executor.run(input);
+      const std::vector<int> outputs = executor.run_all({input, input + 1, input + 2});
+      return outputs.at(2) == 2 * (input + 2) ? outputs.at(0) : -1;
+    });
+  }
+}
+
+// Callers that only wait for their answers: they predict each other's inputs, and hand over to
+// workers and back.
+TEST(BatchRaces, CallersThatPredictForEachOtherGetTheirOwnAnswers) {
+  for (unsigned round = 0; round < kRounds / 2; ++round) {
+    std::mt19937 random(round);
+    Findings findings;
+    Model model;
+    model.keys = random() % 3 == 0 ? 2 : 1;
+    BatchPolicy policy = random_policy(random);
+    policy.overflow = QueueOverflowPolicy::wait;
+    policy.callers_predict = true;
+    model.workers = policy.workers;
+    const auto executor = executor_of(model, policy, false);
+    const int callers = 2 + static_cast<int>(random() % 3);
+    std::vector<std::jthread> threads;
+    for (int caller = 0; caller < callers; ++caller)
+      threads.emplace_back([&, caller, own = random()] {
+        call_some(*executor, 12 * caller, static_cast<unsigned>(own), findings);
+      });
+    threads.clear();
+    ASSERT_EQ(executor->workload(), 0u) << "in round " << round;
+    ASSERT_EQ(findings.text(), "") << "in round " << round;
+    ASSERT_FALSE(model.crowded || model.mixed) << "in round " << round;
+  }
+}
+
+// Each caller calls once. The executor is destroyed as soon as all of them are known to it.
+TEST(BatchRaces, CallersThatPredictOutliveTheirExecutor) {
+  for (unsigned round = 0; round < kRounds / 4; ++round) {
+    Findings findings;
+    Model model;
+    std::atomic<bool> go{false};
+    auto executor = std::make_unique<Executor>([&](std::span<const int> inputs) {
+      while (!go.load()) std::this_thread::yield();
+      return model(inputs);
+    });
+    std::vector<std::jthread> threads;
+    for (int caller = 0; caller < 3; ++caller)
+      threads.emplace_back([&, caller, to = executor.get()] {
+        expect_answer(caller, findings, [&] { return to->run(caller); });
+      });
+    while (executor->workload() < 3) std::this_thread::yield();
+    go = true;
+    executor.reset();
+    threads.clear();
     ASSERT_EQ(findings.text(), "") << "in round " << round;
   }
 }

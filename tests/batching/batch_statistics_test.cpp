@@ -94,6 +94,7 @@ TEST_F(BatchStatisticsTest, CountItemsByTheirOutcome) {
        .adaptive_linger = false,
        .max_queue_size = 4,
        .overflow = QueueOverflowPolicy::drop_oldest,
+       .isolate_failures = false,
        .clock = clock});
   hold_first_batch(executor);
   std::stop_source stop;

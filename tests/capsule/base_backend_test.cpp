@@ -2,10 +2,13 @@
 // Tests of backends with batches, in a capsule.
 #include "vcap/capsule/base_backend.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -132,6 +135,45 @@ TEST(BaseBackend, FailsTheFramesOfABatchThatThrows) {
 
   EXPECT_THROW(results(*capsule, 7), std::domain_error);
   EXPECT_THAT(results(*capsule, 8), ElementsAre(16));
+}
+
+TEST(BaseBackend, FailsOnlyTheStreamWhoseInputMakesABatchOfAllStreamsFail) {
+  constexpr std::int64_t kPoison = 3;
+  test::Latch first_batch_runs;
+  test::Latch release;
+  std::atomic<std::size_t> largest = 0;
+  const auto capsule = doubling([&](DoublingBackend& backend) {
+    backend.on_batch = [&](std::span<const std::int64_t> inputs) {
+      largest = std::max(largest.load(), inputs.size());
+      if (inputs.front() == 0) {
+        first_batch_runs.open();
+        release.wait("the release of the first batch");
+      }
+      if (std::ranges::find(inputs, kPoison) != inputs.end()) throw std::domain_error("poison");
+    };
+  });
+  std::vector<std::future<std::int64_t>> answers;
+  const auto send = [&](std::int64_t index) {
+    answers.push_back(std::async(std::launch::async, [&, index] {
+      const std::string stream = "stream " + std::to_string(index);
+      const DetectionNodes nodes = capsule->process_frame(frame_at(index), {}, {}, stream);
+      return nodes[0].extra_data["result"].get<std::int64_t>();
+    }));
+  };
+  send(0);
+  first_batch_runs.wait("the first batch");
+  for (std::int64_t index = 1; index <= 5; ++index) send(index);
+  test::yield_until("the requests of all streams", [&] { return capsule->workload() >= 2 * 6; });
+  release.open();
+
+  for (std::int64_t index = 0; index <= 5; ++index) {
+    auto& answer = answers[static_cast<std::size_t>(index)];
+    if (index == kPoison)
+      EXPECT_THROW(answer.get(), std::domain_error);
+    else
+      EXPECT_EQ(answer.get(), 2 * index);
+  }
+  EXPECT_EQ(largest, 5u) << "they shared a batch";
 }
 
 TEST(BaseBackend, AnswersAcceptedRequestsWhenItsCapsuleCloses) {

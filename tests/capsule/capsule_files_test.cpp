@@ -48,7 +48,8 @@ TEST(CapsuleFiles, ListsItsFilesWhenOneIsMissing) {
 }
 
 TEST(CapsuleFiles, ListsNoFilesWhenItIsEmpty) {
-  const auto error = test::error_of<InvalidArgument>([] { (void)CapsuleFiles().text("c"); });
+  const CapsuleFiles none;
+  const auto error = test::error_of<InvalidArgument>([&] { (void)none.text("c"); });
 
   EXPECT_THAT(error.what(), HasSubstr("it has: (none)"));
 }

@@ -37,6 +37,44 @@ const std::vector<BadInfo> kBadInfos{
             "input_type describes nodes but has size none"},
     BadInfo{"OutputOfSizeNone", [](auto& info) { info.output_type.size = Size::none; },
             "output_type has size none; set it to single or all"},
+    BadInfo{"OutputOfSizeNoneThatDescribesNodes",
+            [](auto& info) {
+              info.output_type.size = Size::none;
+              info.gives_pictures = {{.name = "mask"}};
+            },
+            "output_type describes nodes but has size none"},
+    BadInfo{"PictureWithASpace", [](auto& info) { info.gives_pictures = {{.name = "a b"}}; },
+            "gives_pictures has the name \"a b\"; use letters"},
+    BadInfo{"PictureThatItTakesAndGives",
+            [](auto& info) {
+              info.takes_pictures = {{.name = "mask"}};
+              info.gives_pictures = {{.name = "mask"}};
+            },
+            "gives_pictures, picture \"mask\": the name occurs twice"},
+    BadInfo{"PictureOfNoType",
+            [](auto& info) { info.takes_pictures = {{.name = "mask", .type = -1}}; },
+            "takes_pictures, picture \"mask\": type -1 is none of OpenCV's"},
+    BadInfo{
+        "PictureOfFixedSizeWithoutASize",
+        [](auto& info) { info.gives_pictures = {{.name = "mask", .size = PictureSize::fixed}}; },
+        "fixed_size is 0 × 0 and size is fixed"},
+    BadInfo{"PictureOfTheFramesSizeWithASize",
+            [](auto& info) {
+              info.gives_pictures = {{.name = "mask", .fixed_size = {2, 2}}};
+            },
+            "fixed_size is 2 × 2 and size is frame"},
+    BadInfo{"PicturesOfSingleNodes",
+            [](auto& info) {
+              info.input_type = {.size = Size::single, .detections = {"person"}};
+              info.gives_pictures = {{.name = "mask"}};
+            },
+            "it is called once for each node"},
+    BadInfo{"WindowWithPicturesWithoutThePresentFrame",
+            [](auto& info) {
+              info.takes_pictures = {{.name = "mask"}};
+              info.stencil = Stencil{.offsets = {-1}};
+            },
+            "stencil lacks offset 0, but the capsule takes pictures"},
     BadInfo{"OutputWithoutDetections", [](auto& info) { info.output_type.detections.clear(); },
             "output_type.detections is empty; list the names"},
     BadInfo{"DetectionTwice",
@@ -46,6 +84,10 @@ const std::vector<BadInfo> kBadInfos{
             "output_type.detections lists \"cat\" twice"},
     BadInfo{"DetectionWithoutName", [](auto& info) { info.output_type.detections = {""}; },
             "output_type.detections lists an empty name"},
+    BadInfo{"DetectionThatIsNotUtf8", [](auto& info) { info.output_type.detections = {"\xff"}; },
+            "output_type.detections: the name \"\xff\" is not UTF-8"},
+    BadInfo{"AttributeThatIsNotUtf8",
+            [](auto& info) { info.output_type.attributes["\xff"] = {"red"}; }, "is not UTF-8"},
     BadInfo{"ExtraDataTwice",
             [](auto& info) {
               info.output_type.extra_data = {"x", "x"};
@@ -110,6 +152,8 @@ const std::vector<BadInfo> kBadInfos{
         "ThresholdThatIsNoNumber",
         [](auto& info) { info.recognition_threshold = std::numeric_limits<double>::quiet_NaN(); },
         "is not allowed; give a finite distance of 0 or more"},
+    BadInfo{"NoConcurrentCall", [](auto& info) { info.max_concurrent_calls = 0; },
+            "max_concurrent_calls 0 is not at least 1"},
     BadInfo{"ResourceNameWithABackslash",
             [](auto& info) { info.resources = {{test::resource("a\\b")}}; },
             "resource \"a\\\\b\": name \"a\\\\b\" has a character other than"},
@@ -157,13 +201,18 @@ CapsuleInfo full_info() {
   return {.name = "encoder_fake",
           .version = 3,
           .description = "Encodes persons.",
-          .input_type = {.size = Size::single, .detections = {"person"}},
+          .input_type = {.size = Size::all, .detections = {"person"}},
           .output_type = {.size = Size::single,
                           .detections = {"person"},
                           .attributes = {{"color", {"red", "blue"}}},
                           .encoded = true,
                           .tracked = true,
                           .extra_data = {"score"}},
+          .takes_pictures = {{.name = "mask", .type = CV_8UC1, .size = PictureSize::any}},
+          .gives_pictures = {{.name = "depth",
+                              .type = CV_32FC1,
+                              .size = PictureSize::fixed,
+                              .fixed_size = {256, 144}}},
           .options = {{"threshold", FloatOption{.default_value = 0.5, .min = 0.0, .max = 1.0}},
                       {"mode", EnumOption{.default_value = "a", .choices = {"a", "b"}}}},
           .device_mapper = DeviceMapper::map_to_all_gpus(),
@@ -171,6 +220,7 @@ CapsuleInfo full_info() {
           .stream_config_schema = {{"minProperties", 1}},
           .stream_state = make_stream_state<BaseStreamState>(),
           .keeps_state_at = {Discontinuity::gap, Discontinuity::loop},
+          .max_concurrent_calls = 3,
           .recognition_threshold = 0.25,
           .resources = {test::resource("models/large.onnx"), test::resource("labels.txt")}};
 }
@@ -185,15 +235,31 @@ TEST(CapsuleInfo, IsTheSameAfterWritingAndReadingJson) {
   EXPECT_EQ(read.description, info.description);
   EXPECT_EQ(read.input_type, info.input_type);
   EXPECT_EQ(read.output_type, info.output_type);
+  EXPECT_EQ(read.takes_pictures, info.takes_pictures);
+  EXPECT_EQ(read.gives_pictures, info.gives_pictures);
   EXPECT_EQ(read.options, info.options);
   EXPECT_EQ(read.device_mapper.name(), "map_to_all_gpus");
   EXPECT_EQ(read.config_schema, info.config_schema);
   EXPECT_EQ(read.stream_config_schema, info.stream_config_schema);
   EXPECT_TRUE(read.stream_state);
   EXPECT_EQ(read.keeps_state_at, info.keeps_state_at);
+  EXPECT_EQ(read.max_concurrent_calls, info.max_concurrent_calls);
   EXPECT_EQ(read.recognition_threshold, info.recognition_threshold);
   EXPECT_EQ(read.resources, info.resources);
   EXPECT_EQ(nlohmann::json(read), nlohmann::json(info));
+}
+
+TEST(CapsuleInfo, HasAnOutputWithoutNamesInJson) {
+  CapsuleInfo info = test::detector_info();
+  info.input_type = {.size = Size::all, .tracked = true};
+  info.output_type = {.size = Size::all, .tracked = true, .extra_data = {"speed"}};
+  check(info);
+
+  const auto read = nlohmann::json::parse(nlohmann::json(info).dump()).get<CapsuleInfo>();
+
+  EXPECT_EQ(read.input_type, info.input_type);
+  EXPECT_EQ(read.output_type, info.output_type);
+  EXPECT_NO_THROW(check(read));
 }
 
 TEST(CapsuleInfo, HasADeviceSetInJsonInsteadOfAMapper) {
@@ -212,6 +278,7 @@ TEST(CapsuleInfo, LeavesOutAbsentFieldsInJson) {
   const nlohmann::json json = test::detector_info();
 
   EXPECT_FALSE(json.contains("recognition_threshold"));
+  EXPECT_FALSE(json.contains("max_concurrent_calls"));
   EXPECT_FALSE(json.contains("resources"));
   EXPECT_FALSE(json.contains("device_set"));
   EXPECT_FALSE(json.contains("config_schema"));

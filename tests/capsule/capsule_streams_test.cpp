@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a stateful capsule keeps the states of its streams.
 #include <atomic>
+#include <future>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capsule/fake_capsule.hpp"
+#include "support/bounded_wait.hpp"
 #include "vcap/capsule/capsule.hpp"
 
 namespace vcap {
@@ -27,8 +29,8 @@ struct CountingState final : BaseStreamState {
   int calls = 0;
 };
 
-/// A capsule with this state. Each call gives one node: the number of calls so far, the seed and
-/// the config.
+/// A capsule with this state. Each call gives one node: the stream, the number of calls so far, the
+/// seed and the config.
 CapsuleInfo counting_info() {
   CapsuleInfo info = detector_info();
   info.stream_state = make_stream_state<CountingState>();
@@ -39,8 +41,9 @@ test::FakeBackend::Process counting() {
   return [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState& state) {
     auto& counter = dynamic_cast<CountingState&>(state);
     ++counter.calls;
-    return DetectionNodes::all({{.name = counter.info.id,
-                                 .extra_data = {{"calls", counter.calls},
+    return DetectionNodes::all({{.name = "person",
+                                 .extra_data = {{"stream", counter.info.id},
+                                                {"calls", counter.calls},
                                                 {"seed", counter.info.seed},
                                                 {"config", counter.info.config}}}});
   };
@@ -50,7 +53,7 @@ class StreamStates : public testing::Test {
  protected:
   nlohmann::json run(const std::string& stream, std::int64_t index,
                      Discontinuity discontinuity = Discontinuity::none) {
-    return capsule_->process_frame(frame_at(index, discontinuity), {}, {}, stream)[0].extra_data;
+    return *capsule_->process_frame(frame_at(index, discontinuity), {}, {}, stream)[0].extra_data;
   }
   int calls(const std::string& stream, std::int64_t index,
             Discontinuity discontinuity = Discontinuity::none) {
@@ -200,6 +203,83 @@ TEST_F(StreamStates, AreDroppedByClose) {
   EXPECT_EQ(capsule_->stream_count(), 0u);
 }
 
+TEST_F(StreamStates, AreReadByTheHostInTheirOwnType) {
+  int seen = 0;
+  const auto read = [&](const BaseStreamState& state) {
+    seen = state_of<CountingState>(state).calls;
+  };
+  EXPECT_FALSE(capsule_->get_state("a", read)) << "it has had no frame";
+  capsule_->open_stream({.id = "a"});
+  EXPECT_FALSE(capsule_->get_state("a", read));
+  EXPECT_EQ(capsule_->stream_count(), 1u) << "asking opens no stream";
+  calls("a", 0);
+  calls("a", 1);
+  EXPECT_TRUE(capsule_->get_state("a", read));
+  EXPECT_EQ(seen, 2);
+  EXPECT_FALSE(capsule_->get_state("b", read));
+  const StreamHandle apart = capsule_->open_apart({.id = "a"});
+  capsule_->process_frame(frame_at(0), {}, {}, apart);
+  EXPECT_TRUE(capsule_->get_state(apart, read));
+  EXPECT_EQ(seen, 1);
+  capsule_->close();
+  EXPECT_FALSE(capsule_->get_state(apart, read)) << "its backends are gone";
+}
+
+TEST_F(StreamStates, AreReadBetweenTwoFrames) {
+  test::Latch inside, go_on;
+  auto capsule = make_capsule(
+      counting_info(), [&](const Frame&, DetectionNodes, const auto&, BaseStreamState& state) {
+        inside.open();
+        go_on.wait("the other thread");
+        ++state_of<CountingState>(state).calls;
+        return DetectionNodes::all();
+      });
+  auto frame =
+      std::async(std::launch::async, [&] { capsule->process_frame(frame_at(0), {}, {}, "a"); });
+  inside.wait("the call");
+  int seen = 0;
+  auto reading = std::async(std::launch::async, [&] {
+    return capsule->get_state(
+        "a", [&](const BaseStreamState& state) { seen = state_of<CountingState>(state).calls; });
+  });
+  go_on.open();
+  frame.get();
+  EXPECT_TRUE(reading.get());
+  EXPECT_EQ(seen, 1) << "it waited for the frame";
+}
+
+/// Saves as many levels of lists as the stream's config says.
+struct DeepState final : BaseStreamState {
+  explicit DeepState(const StreamInfo& from) : levels(from.config.at("levels").get<int>()) {}
+  nlohmann::json save() const override {
+    nlohmann::json lists = nlohmann::json::array();
+    for (int i = 1; i < levels; ++i) {
+      nlohmann::json outer = nlohmann::json::array();
+      outer.push_back(std::move(lists));
+      lists = std::move(outer);
+    }
+    return lists;
+  }
+  const int levels;
+};
+
+TEST(SavedState, HasABoundedNumberOfLevels) {
+  CapsuleInfo info = detector_info();
+  info.stream_state = make_stream_state<DeepState>();
+  const auto capsule = make_capsule(info, [](auto&&...) { return DetectionNodes::all(); });
+  const auto saved = [&](const std::string& stream, int levels) {
+    capsule->open_stream({.id = stream, .config = {{"levels", levels}}});
+    capsule->process_frame(frame_at(0), {}, {}, stream);
+    return capsule->save_state(stream);
+  };
+  EXPECT_EQ(saved("flat", 64).size(), 1u);
+  for (const int levels : {65, 200'000}) {
+    const auto error = error_of<Error>([&] { saved("deep" + std::to_string(levels), levels); });
+    EXPECT_EQ(error.code(), ErrorCode::invalid_output);
+    EXPECT_THAT(error.what(), HasSubstr("more than 64 levels"));
+  }
+}
+
 TEST(StatelessCapsule, KeepsNoStreams) {
   const auto capsule =
       make_capsule(detector_info(), [](const Frame&, DetectionNodes, const OptionValues&,
@@ -246,7 +326,8 @@ TEST(StateFactory, IsCalledAgainAfterAnErrorAndNoFrameGetsTheOldState) {
   };
   const auto capsule = make_capsule(info, counting());
   const auto calls_at = [&](std::int64_t index, Discontinuity discontinuity) {
-    return capsule->process_frame(frame_at(index, discontinuity))[0].extra_data["calls"];
+    return capsule->process_frame(frame_at(index, discontinuity), {}, {}, "a")[0]
+        .extra_data["calls"];
   };
 
   EXPECT_EQ(calls_at(0, Discontinuity::start), 1);

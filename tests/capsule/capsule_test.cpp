@@ -292,6 +292,7 @@ TEST(Capsule, GivesItsOptionsAtTheirDefaults) {
 TEST(Capsule, GivesNodesAndFrameToTheBackendAndReturnsItsResult) {
   CapsuleInfo info = detector_info();
   info.input_type = {.size = Size::single, .detections = {"car"}};
+  info.output_type.detections = {"car7"};
   const auto capsule = make_capsule(
       info, [](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
         return DetectionNodes::all({{.name = nodes.node().name + std::to_string(frame.index)}});

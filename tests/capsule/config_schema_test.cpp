@@ -149,7 +149,7 @@ TEST(ConfigSchema, NamesTheStreamInErrorsOfItsConfig) {
   EXPECT_THAT(error.what(), HasSubstr("stream door's config of capsule detector_fake: "));
 }
 
-TEST(ConfigSchema, RefusesAStreamConfigForAStatelessCapsule) {
+TEST(ConfigSchema, RefusesAStreamConfigForACapsuleWithoutStateAndParameters) {
   const CapsuleInfo info = test::detector_info();
 
   EXPECT_EQ(detail::completed_stream_config(info, json::object(), "a"), json::object());
@@ -157,7 +157,8 @@ TEST(ConfigSchema, RefusesAStreamConfigForAStatelessCapsule) {
     (void)detail::completed_stream_config(info, {{"zone", 1}}, "a");
   });
   EXPECT_EQ(error.code(), ErrorCode::invalid_config);
-  EXPECT_THAT(error.what(), HasSubstr("has no stream state that could use it"));
+  EXPECT_THAT(error.what(),
+              HasSubstr("has neither a stream state nor stream parameters that could use it"));
 }
 
 struct WrongSchema {

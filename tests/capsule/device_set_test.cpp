@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "capsule/device_sets.hpp"
 #include "capsule/fake_capsule.hpp"
 #include "vcap/base/log.hpp"
@@ -66,7 +68,17 @@ INSTANTIATE_TEST_SUITE_P(
                              {},
                              {"GPU:0", "GPU:1", "GPU:2", "GPU:3", "GPU:7"},
                              "0 backends of 6 GPUs; left over: GPU:0, GPU:1, GPU:2, GPU:3, GPU:7"},
-                    Division{"OfAnotherKind", {"NPU", 1}, {}, {}, "0 backends of 1 NPU"}),
+                    Division{"OfAnotherKind", {"NPU", 1}, {}, {}, "0 backends of 1 NPU"},
+                    Division{"OfTwoKinds",
+                             {"GPU", 2, {{.kind = "CPU"}}},
+                             {"GPU:0+GPU:1+CPU:0"},
+                             {"GPU:2", "GPU:3", "GPU:7"},
+                             "1 backend of 2 GPUs and 1 CPU; left over: GPU:2, GPU:3, GPU:7"},
+                    Division{"OfAKindThatIsMissing",
+                             {"CPU", 1, {{.kind = "NPU"}}},
+                             {},
+                             {"CPU:0"},
+                             "0 backends of 1 CPU and 1 NPU; left over: CPU:0"}),
     [](const auto& test_info) { return test_info.param.name; });
 
 TEST(DeviceSet, GivesEachBackendItsDevicesAndLogsTheRest) {
@@ -81,6 +93,30 @@ TEST(DeviceSet, GivesEachBackendItsDevicesAndLogsTheRest) {
   EXPECT_THAT(capsule->devices(), ElementsAre("GPU:0+GPU:1"));
   EXPECT_THAT(capsule->unused_devices(), ElementsAre("GPU:2"));
   EXPECT_THAT(lines, Contains("capsule detector_fake: 1 backend of 2 GPUs; left over: GPU:2"));
+}
+
+TEST(DeviceSet, MayHaveSeveralKinds) {
+  CapsuleInfo info = set_info("GPU", 2);
+  info.device_set->with = {{.kind = "NPU"}};
+  const auto capsule =
+      load(info, {"NPU:0", "GPU:0", "GPU:1", "CPU:0", "GPU:2", "GPU:3", "NPU:1", "NPU:2"});
+  EXPECT_THAT(capsule->devices(), ElementsAre("GPU:0+GPU:1+NPU:0", "GPU:2+GPU:3+NPU:1"));
+  EXPECT_THAT(capsule->unused_devices(), ElementsAre("NPU:2"));
+  const auto error = test::error_of<DeviceError>([&] { load(info, {"GPU:0", "GPU:1", "CPU:0"}); });
+  EXPECT_THAT(error.what(), HasSubstr("a device set of 2 of kind GPU and 1 of kind NPU, but"));
+  EXPECT_EQ(nlohmann::json(info).get<CapsuleInfo>().device_set, info.device_set);
+}
+
+TEST(DeviceSet, HasEachOfItsKindsOnce) {
+  CapsuleInfo info = set_info("GPU", 2);
+  info.device_set->with = {{.kind = "GPU"}};
+  EXPECT_THAT(test::error_of<InvalidCapsuleError>([&] { check(info); }).what(),
+              HasSubstr("device_set has the kind GPU twice"));
+  info.device_set->with = {{.kind = "NPU", .with = {{.kind = "CPU"}}}};
+  EXPECT_THAT(test::error_of<InvalidCapsuleError>([&] { check(info); }).what(),
+              HasSubstr("list all further kinds in the first one"));
+  EXPECT_THROW(DeviceMapper::map_to_device_sets({.kind = "GPU", .with = {{.kind = "GPU"}}}),
+               InvalidArgument);
 }
 
 TEST(DeviceSet, HasNoUnusedDevicesWhenACapsuleHasAMapper) {

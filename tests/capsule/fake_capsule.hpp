@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <opencv2/core.hpp>
+
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/capsule.hpp"
 
@@ -88,9 +90,11 @@ inline Resource resource(std::string name) {
           .size = 7};
 }
 
-/// A frame without pixels, because this layer does not use them.
+/// A frame of one black pixel, because this layer does not use them.
 inline Frame frame_at(std::int64_t index, Discontinuity discontinuity = Discontinuity::none) {
-  return {.index = index, .discontinuity = discontinuity};
+  return {.image = cv::Mat(1, 1, CV_8UC3, cv::Scalar::all(0)),
+          .index = index,
+          .discontinuity = discontinuity};
 }
 
 /// The exception of type E that `action` throws. The test fails if it throws nothing.

@@ -176,6 +176,52 @@ TEST(Operation, IsRefusedByACapsuleThatDoesNotSupportIt) {
                                            HasSubstr("takes frames one by one")));
 }
 
+TEST(Operation, HasTheStencilOfTheHostIfThereIsOne) {
+  const auto load = [](std::optional<Stencil> own, Stencil given) {
+    return std::make_unique<Capsule>(
+        info_with([&](auto& info) { info.stencil = own; }),
+        author_of([](auto&&...) { return std::make_unique<FakeBackend>(); }),
+        Capsule::Setup{.devices = {"CPU:0"}, .stencil = std::move(given)});
+  };
+  const Stencil farther{.offsets = {-5, 0}, .edge = StencilEdge::null};
+  EXPECT_EQ(load(Stencil{.offsets = {-1, 0}}, farther)->info().stencil, farther);
+  EXPECT_THAT([&] { load({}, farther); },
+              ThrowsError<InvalidArgument>(
+                  ErrorCode::invalid_argument,
+                  HasSubstr("gave capsule detector_fake a stencil, but it has none")));
+  EXPECT_THAT(
+      [&] {
+        load(Stencil{.offsets = {-1, 0}}, {.offsets = {0, 0}});
+      },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                   HasSubstr("stencil lists offset 0 twice")));
+}
+
+TEST(Operation, TellsTheAuthorWhichStencilHolds) {
+  class Asking final : public BaseCapsule {
+   public:
+    explicit Asking(std::optional<Stencil>& seen) : seen_(seen) {}
+    std::unique_ptr<Backend> load_backend(const CapsuleFiles&, const std::string&) override {
+      seen_ = stencil();
+      return std::make_unique<FakeBackend>();
+    }
+
+   private:
+    std::optional<Stencil>& seen_;
+  };
+  const auto seen = [](std::optional<Stencil> own, std::optional<Stencil> given) {
+    std::optional<Stencil> told;
+    const Capsule capsule(info_with([&](auto& info) { info.stencil = own; }),
+                          std::make_unique<Asking>(told),
+                          Capsule::Setup{.devices = {"CPU:0"}, .stencil = std::move(given)});
+    return told;
+  };
+  const Stencil own{.offsets = {-1, 0}}, farther{.offsets = {-5, 0}};
+  EXPECT_EQ(seen(own, {}), own);
+  EXPECT_EQ(seen(own, farther), farther);
+  EXPECT_EQ(seen({}, {}), std::nullopt);
+}
+
 TEST(Operation, KeepsOpeningsOfOneStreamSeparate) {
   std::vector<const BaseStreamState*> seen;
   const auto capsule =

@@ -6,6 +6,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,6 +114,12 @@ class Command {
   /// Its standard error so far.
   std::string err() const { return err_.text(); }
   void send(int signal) const { ::kill(process_, signal); }
+  /// From now on it cannot write a file beyond that size, as on a full disk.
+  void limit_file_size(std::size_t bytes) const {
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
+    if (::prlimit(process_, RLIMIT_FSIZE, &limit, nullptr) != 0)
+      throw std::system_error(errno, std::generic_category(), "prlimit");
+  }
 
   /// Waits for the command's end. If it does not end in time, kills it and throws
   /// std::runtime_error with its output, so that a test fails instead of hanging.
@@ -233,6 +240,16 @@ class Command {
   IncomingText err_;
   std::vector<std::jthread> readers_;
 };
+
+/// Waits until a condition on the files of a command holds. Fails as bounded_wait().
+template <class Predicate>
+void await_files(const std::string& what, Predicate holds) {
+  const auto end = std::chrono::steady_clock::now() + kLongestWait;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) fail_wait(what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
 
 /// Runs the command until it ends.
 inline Result vcap(const std::vector<std::string>& arguments,

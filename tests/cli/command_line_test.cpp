@@ -26,9 +26,18 @@ TEST(CommandLine, PrintsItsCommandsAndExitCodes) {
   const Result result = test::vcap({"--help"});
 
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* word : {"run", "plan", "eval", "fetch", "pack", "unpack", "inspect", "devices",
-                           "sources", "Exit codes", "130 vcap run"})
+  for (const char* word :
+       {"run", "plan", "eval", "fetch", "pack", "unpack", "inspect", "devices", "sources",
+        "Exit codes", "10 a capsule ended the process", "130 vcap run"})
     EXPECT_THAT(result.out, HasSubstr(word));
+}
+
+TEST(CommandLine, PrintsItsHelpIfNothingIsGiven) {
+  const Result result = test::vcap({});
+
+  EXPECT_EQ(result.exit_code, 2) << "a script that forgot the arguments must notice";
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_EQ(result.err, test::vcap({"--help"}).out);
 }
 
 struct Wrong {
@@ -52,17 +61,38 @@ TEST_P(WrongCommandLine, IsExplainedInOneLineWithExitCode2) {
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, WrongCommandLine,
     testing::Values(
-        Wrong{"Nothing", {}, "A subcommand is required; see vcap --help"},
-        Wrong{"UnknownCommand", {"rum"}, "there is no command \"rum\"; see vcap --help"},
-        Wrong{"UnknownFlag", {"devices", "--yaml"}, "--yaml; see vcap devices --help"},
-        Wrong{"RunWithoutCapsule", {"run", "--source", "0"}, "--capsule is required; see vcap run"},
-        Wrong{"RunWithoutSource", {"run", "--capsule", "a.cap"}, "--source is required"},
+        Wrong{"UnknownCommand",
+              {"rum"},
+              "there is no command \"rum\"; did you mean \"run\"? See vcap --help"},
+        Wrong{"UnrelatedCommand",
+              {"xylophone"},
+              "there is no command \"xylophone\"; see vcap --help"},
+        Wrong{"UnknownFlag",
+              {"devices", "--yaml"},
+              "there is no option \"--yaml\"; see vcap devices --help"},
+        Wrong{"MisspeltOption",
+              {"run", "a.cap", "b.mp4", "--jsonk=out.jsonl"},
+              "there is no option \"--jsonk\"; did you mean \"--jsonl\"? See vcap run --help"},
+        Wrong{"MisspeltFlag", {"--verson"}, "did you mean \"--version\"? See vcap --help"},
+        Wrong{"StrayWord",
+              {"devices", "all"},
+              "the argument \"all\" is not expected; see vcap devices"},
+        Wrong{"RunWithoutCapsule",
+              {"run", "--source", "0"},
+              "a capsule (CAPSULE.cap or --capsule PATH) is required; see vcap run"},
+        Wrong{"RunWithoutSource",
+              {"run", "--capsule", "a.cap"},
+              "a source (SOURCE or --source SOURCE) is required"},
+        Wrong{"PlanWithoutCapsule", {"plan"}, "a capsule (CAPSULE or --capsule PATH) is required"},
         Wrong{"NoFrames",
               {"run", "--capsule", "a", "--source", "b", "--max-frames", "0"},
               "--max-frames: Value 0 not in range 1 to "},
         Wrong{"FramesThatAreNoNumber",
               {"run", "--capsule", "a", "--source", "b", "--max-frames", "all"},
               "--max-frames"},
+        Wrong{"PictureWithoutVideo",
+              {"run", "--capsule", "a", "--source", "b", "--picture", "mask"},
+              "--picture requires --video"},
         Wrong{"PackWithoutOutput", {"pack", "--library", "a.so"}, "--output is required"},
         Wrong{"InspectWithoutCapsule", {"inspect"}, "capsule is required"},
         Wrong{"UnpackWithoutFolder", {"unpack", "a.cap"}, "folder is required"}),

@@ -343,7 +343,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongInput{.name = "UnknownFormat", .message = "--format", .options = {"--format", "voc"}},
         WrongInput{
             .name = "UnknownExtension",
-            .message = "its name does not show its format; give --format coco, mot or labels",
+            .message =
+                "its name does not show its format; give --format coco, mot, yolo, csv or labels",
             .truth_file = "truth.xml"},
         WrongInput{.name = "EmptyName",
                    .message = "--name \"=person\": a name is empty; write NAME or NAME=CATEGORY",

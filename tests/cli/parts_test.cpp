@@ -8,6 +8,9 @@
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
+#include "support/clip_packets.hpp"
+#include "support/clip_writer.hpp"
+#include "vcap/sources/random_access.hpp"
 
 namespace vcap {
 namespace {
@@ -63,9 +66,9 @@ TEST_F(Parts, AreRefusedIfInvalid) {
     std::vector<std::string> arguments;
     const char* why;
   } cases[] = {
-      {{"--frames", "3,3"}, "--frames 3,3: sampler: the row 3 to gather follows row 3"},
-      {{"--frames", "5,2"}, "the row 2 to gather follows row 5"},
-      {{"--frames", "1,60"}, "row 60 does not exist; there are only rows 0 to 59"},
+      {{"--frames", "3,3"}, "--frames 3,3: frame 3 follows frame 3; give each frame once"},
+      {{"--frames", "5,2"}, "frame 2 follows frame 5"},
+      {{"--frames", "1,60"}, "frame 60 is selected, but images in "},
       {{"--frames", "one"}, "\"one\" is not the number of a frame"},
       {{"--frames=-1"}, "\"-1\" is not the number of a frame"},
       {{"--frames", "3,"}, "\"\" is not the number of a frame"},
@@ -73,7 +76,7 @@ TEST_F(Parts, AreRefusedIfInvalid) {
       {{"--ranges", "0-5,4-9"}, "begins before the end of the range 0 to 5"},
       {{"--ranges", "5-5"}, "the range 5 to 5 is empty"},
       {{"--ranges", "7"}, "\"7\" is not a range"},
-      {{"--ranges", "50-61"}, "row 60 does not exist"},
+      {{"--ranges", "50-61"}, "has only frames 0 to 59"},
       {{"--slices", "0"}, "--slices 0: give auto, off, or the number of slices"},
       {{"--slices", "some"}, "--slices some"},
       {{"--slices", "2", "--keep-every", "3"}, "it skips frames"},
@@ -84,7 +87,7 @@ TEST_F(Parts, AreRefusedIfInvalid) {
     words.insert(words.end(), arguments.begin(), arguments.end());
     const Result result = test::vcap(words);
     EXPECT_EQ(result.exit_code, 2) << result;
-    EXPECT_THAT(result.err, HasSubstr(why));
+    EXPECT_THAT(result.err, AllOf(HasSubstr(why), Not(testing::ContainsRegex("\\brows?\\b"))));
   }
   const Result unbounded =
       test::vcap({"run", "--capsule", test::capsule("finder"), "--capsule",
@@ -143,6 +146,21 @@ TEST_F(Parts, ShowWhetherBatchesChangeResults) {
                             "[0-9]+, /objects/0/extra_data/count: [2-8] in place of 1"));
 }
 
+TEST_F(Parts, ShowWhetherBatchesOfWindowsChangeResults) {
+  const Result honest = test::vcap({"check-state", test::capsule("windowed"), "--source", images_});
+  EXPECT_EQ(honest.exit_code, 0) << honest;
+  EXPECT_THAT(honest.out, AllOf(HasSubstr("in 5 slices        60 frames, the same\n"),
+                                HasSubstr("in batches of 8    60 frames, the same\n"),
+                                Not(HasSubstr("in one batch"))));
+
+  const Result liar = test::vcap({"check-state", test::capsule("windowed"), "--source", images_,
+                                  "--config", "windowed={\"lies\":true}"});
+  EXPECT_EQ(liar.exit_code, 1) << liar;
+  EXPECT_THAT(liar.out, testing::ContainsRegex(
+                            "in batches of 8    [0-9]+ of 60 frames differ, the first: frame "
+                            "[0-9]+, /objects/0/extra_data/seen: "));
+}
+
 TEST_F(Parts, AreNotComparedIfTheComparisonProvesNothing) {
   const Result result =
       test::vcap({"check-state", test::capsule("recent"), "--source", images_, "--max-frames", "4",
@@ -153,6 +171,41 @@ TEST_F(Parts, AreNotComparedIfTheComparisonProvesNothing) {
                               "before it; give a source of more than 8 frames\n"),
                     HasSubstr("in 5 slices        not run: the source has only 4 frames\n"),
                     HasSubstr("one frame in 10    not run: the source has only 4 frames\n")));
+}
+
+/// Clips whose header announces another number of frames than they have, and whose frames are found
+/// only by decoding.
+TEST_F(Parts, ShowWhetherADeclarationIsTrueWhateverTheHeaderAnnounces) {
+  const auto clip = folder_ / "clip.avi";
+  test::write_clip(clip, {.encoder = "mpeg4", .frames = 40, .options = {{"bf", "2"}, {"g", "13"}}});
+  ASSERT_FALSE(open_source(clip.string())->random_access());
+  for (const std::uint32_t announced : {400u, 10u}) {
+    SCOPED_TRACE(announced);
+    test::announce(clip, announced);
+    const Result result =
+        test::vcap({"check-state", test::capsule("recent"), "--source", clip.string()});
+    EXPECT_EQ(result.exit_code, 0) << result;
+    EXPECT_THAT(result.out, AllOf(HasSubstr("again, no slices   40 frames, the same\n"),
+                                  HasSubstr("in 5 slices        40 frames, the same\n"),
+                                  HasSubstr("one frame in 10    4 frames, the same\n")));
+    EXPECT_THAT(result.err, AllOf(Not(HasSubstr("cut off")), Not(HasSubstr("sampl"))));
+    const Result liar = test::vcap({"check-state", test::capsule("recent"), "--source",
+                                    clip.string(), "--config", "recent={\"lies\":true}"});
+    EXPECT_EQ(liar.exit_code, 1) << liar;
+    EXPECT_THAT(liar.out, HasSubstr("in 2 slices        20 of 40 frames differ"));
+  }
+}
+
+TEST_F(Parts, BlameTheCapsuleThatDiffersFromRunToRun) {
+  const Result result = test::vcap({"check-state", test::capsule("follower"), "--with",
+                                    test::capsule("fickle"), "--source", images_});
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("without it, again  60 of 60 frames differ, the first: frame 0, "
+                              "/objects/0/"),
+                    HasSubstr("nothing is shown about capsule follower, because the capsules given "
+                              "by --with (fickle) do not give the same records in every run"),
+                    Not(HasSubstr("again, no slices"))));
 }
 
 TEST_F(Parts, AreNotCutIfTheStateIsUnbounded) {

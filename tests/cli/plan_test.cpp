@@ -36,6 +36,13 @@ TEST(PlanCommand, OrdersCapsulesByWhatTheyNeed) {
   EXPECT_THAT(result.out, HasSubstr("2. colorist\n"));
 }
 
+TEST(PlanCommand, TakesCapsulesWithoutAnOptionToo) {
+  const Result result =
+      test::vcap({"plan", test::capsule("colorist"), "--capsule", test::capsule("finder")});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("2. colorist\n"));
+}
+
 TEST(PlanCommand, DrawsThePlan) {
   const Result result = test::vcap({"plan", "--dot", "--capsule", test::capsule("colorist"),
                                     "--capsule", test::capsule("finder")});

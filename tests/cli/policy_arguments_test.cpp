@@ -40,5 +40,36 @@ TEST(ParseQuarantine, RefusesInvalidText) {
   }
 }
 
+TEST(ParseDeadline, ReadsSecondsOrNone) {
+  EXPECT_EQ(parse_deadline("none", "--deadline"), 0s);
+  EXPECT_EQ(parse_deadline("0.001", "--deadline"), 1ms);
+  EXPECT_EQ(parse_deadline("5", "--deadline"), 5s);
+  EXPECT_EQ(parse_deadline("86400", "--deadline"), 24h);
+}
+
+TEST(ParseDeadline, RefusesInvalidText) {
+  for (const char* text : {"", "0", "-1", "86401", "nan", "inf", "5s", " 5", "5 ", "None", "off"}) {
+    try {
+      parse_deadline(text, "--deadline");
+      ADD_FAILURE() << '"' << text << "\" was taken";
+    } catch (const UsageError& error) {
+      EXPECT_THAT(error.what(),
+                  testing::AllOf(testing::HasSubstr("--deadline " + std::string(text)),
+                                 testing::HasSubstr("0.001 to 86400 seconds")));
+    }
+  }
+}
+
+TEST(PolicyArguments, HaveADeadlineByDefault) {
+  StreamConfig config;
+  PolicyArguments().apply_to(config);
+  EXPECT_EQ(config.capsule_deadline, 30s);
+  EXPECT_EQ(config.first_call_deadline, 300s);
+  PolicyArguments none{.deadline = 0s};
+  none.apply_to(config);
+  EXPECT_EQ(config.capsule_deadline, 0s);
+  EXPECT_EQ(config.first_call_deadline, 0s);
+}
+
 }  // namespace
 }  // namespace vcap::cli

@@ -208,6 +208,10 @@ TEST_F(FailingRun, NamesASourceThatIsNoVideo) {
   expect_failure(run(test::capsule("finder"), text), 6, "notes.avi");
 }
 
+TEST_F(FailingRun, SaysThatStandardInputIsNoSource) {
+  expect_failure(run(test::capsule("finder"), "-"), 6, "from standard input");
+}
+
 TEST_F(FailingRun, NamesASourceWithoutFrames) {
   fs::create_directories(folder_ / "empty");
   expect_failure(run(test::capsule("finder"), (folder_ / "empty").string()), 6, "has no images");
@@ -230,29 +234,44 @@ TEST_F(FailingRun, ContinuesWithoutACameraThatIsOffIfItMayConnectLater) {
 }
 
 TEST_F(FailingRun, KeepsTheRecordsBeforeASourceBroke) {
+  const std::string source = shots(6);
+  for (const char* image : {"shots/1.png", "shots/3.png"}) folder_.write(image, "no image");
+
+  const Result result = run(test::capsule("finder"), source, {"--ranges", "0-5"});
+
+  EXPECT_EQ(result.exit_code, 6) << result;
+  EXPECT_THAT(result.err, HasSubstr("vcap: stream shots: "));
+  EXPECT_THAT(result.err, HasSubstr("shots ends after 4 frames, but frame 4 was requested"));
+  EXPECT_THAT(result.out, HasSubstr("  frames           4 in "));
+  EXPECT_THAT(result.out, HasSubstr("  ended early      "));
+  EXPECT_THAT(test::read_file(out("a.jsonl")), HasSubstr("\"frame_index\":3"));
+}
+
+TEST_F(FailingRun, SkipsBrokenPicturesAndSaysSo) {
   const std::string source = shots(5);
   folder_.write("shots/3.png", "no image");
 
   const Result result = run(test::capsule("finder"), source);
 
-  EXPECT_EQ(result.exit_code, 6) << result;
-  EXPECT_THAT(result.err, HasSubstr("vcap: stream shots: "));
-  EXPECT_THAT(result.err, HasSubstr("3.png"));
-  EXPECT_THAT(result.out, HasSubstr("  frames           3 in "));
-  EXPECT_THAT(result.out, HasSubstr("  ended early      "));
-  EXPECT_THAT(test::read_file(out("a.jsonl")), HasSubstr("\"frame_index\":2"));
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("images in " + source + ": the picture 3.png is skipped: "));
+  EXPECT_THAT(result.out, HasSubstr("  frames           4 in "));
+  EXPECT_THAT(result.out, HasSubstr("  broken pictures  1 (3.png), skipped\n"));
+  EXPECT_THAT(test::read_file(out("a.jsonl")),
+              HasSubstr("\"frame_index\":3,\"pts_ns\":160000000,\"discontinuity\":\"gap\""));
 }
 
 TEST_F(FailingRun, ContinuesTheOtherStreamsIfOneBreaks) {
-  const std::string source = shots(3);
-  folder_.write("shots/1.png", "no image");
+  const std::string source = shots(6);
+  for (const char* image : {"shots/1.png", "shots/3.png"}) folder_.write(image, "no image");
   const std::string sound = images(folder_, "sound", 9);
 
-  const Result result = run(test::capsule("finder"), source, {"--source", sound});
+  const Result result =
+      run(test::capsule("finder"), source, {"--source", sound, "--ranges", "0-5"});
 
   EXPECT_EQ(result.exit_code, 6) << result;
   EXPECT_THAT(result.out, HasSubstr("stream sound ("));
-  EXPECT_THAT(result.out, HasSubstr("  frames           9 in "));
+  EXPECT_THAT(result.out, HasSubstr("  frames           5 in "));
 }
 
 struct BadOutput {
@@ -315,7 +334,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadClip{"QualityThatIsNoNumber",
                 {"--video", "a.mp4", "--video-quality", "good"},
                 "--video-quality"},
-        BadClip{"CodecWithoutAClip", {"--video-codec", "h264"}, "--video"}),
+        BadClip{"CodecWithoutAClip", {"--video-codec", "h264"}, "--video"},
+        BadClip{
+            "UnknownPartToDraw",
+            {"--video", "a.mp4", "--draw", "boxes,trail"},
+            "part \"trail\" is not known; did you mean \"trails\"? (known: \"blur\", \"boxes\""},
+        BadClip{"NothingToDraw", {"--video", "a.mp4", "--draw", "boxes,"}, "--draw"},
+        BadClip{"PartsWithoutAClip", {"--draw", "boxes"}, "--video"},
+        BadClip{"PartsOnAPicture",
+                {"--video", "a.mp4", "--draw", "boxes", "--picture", "mask"},
+                "--picture"}),
     [](const auto& test_info) { return test_info.param.name; });
 
 TEST_F(FailingRun, SaysThatTheDiskIsFull) {

@@ -9,7 +9,10 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -24,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Command;
 using test::Result;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::SizeIs;
 using Files = std::map<std::string, std::string>;
@@ -93,7 +97,7 @@ TEST_F(JobRun, WritesOutputsForEachVideoAndIsIdempotent) {
   const Result second = test::vcap({"run", "--job", job()});
   EXPECT_EQ(second.exit_code, 0) << second;
   EXPECT_THAT(second.out, HasSubstr("  done before      2\n"));
-  EXPECT_EQ(second.err, "");
+  EXPECT_EQ(second.err, "vcap: kept from earlier runs: 2 of 2 videos\n");
 }
 
 TEST_F(JobRun, BuildsAJobFromTheCommandLine) {
@@ -108,6 +112,65 @@ TEST_F(JobRun, BuildsAJobFromTheCommandLine) {
   EXPECT_THAT(files, SizeIs(4));
   EXPECT_THAT(files.at("gate.jsonl"), HasSubstr("0.75"));
   EXPECT_THAT(files.at("yard.txt"), HasSubstr("failed frames    1, the first: frame 3: "));
+}
+
+TEST_F(JobRun, WritesClipsAndEndsVideosEarlyIfTheCommandLineSaysSo) {
+  add_clip("gate.avi", 20);
+  const std::vector<std::string> arguments{"run",
+                                           test::capsule("finder"),
+                                           (folder_ / "clips").string(),
+                                           "--out",
+                                           out_.string(),
+                                           "--max-frames",
+                                           "6",
+                                           "--video",
+                                           ".mp4"};
+  const Result result = test::vcap(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("vcap: gate: 6 frames\n"));
+  cv::VideoCapture clip((out_ / "gate.mp4").string());
+  int frames = 0;
+  for (cv::Mat frame; clip.read(frame);) ++frames;
+  EXPECT_EQ(frames, 6);
+}
+
+TEST_F(JobRun, SaysHowClipsOfAJobAreNamed) {
+  add_clip("gate.avi", 2);
+  const Result result = test::vcap({"run", test::capsule("finder"), (folder_ / "clips").string(),
+                                    "--out", out_.string(), "--video", "found.mp4"});
+  EXPECT_EQ(result.exit_code, 2) << result;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("--video found.mp4"), HasSubstr("out/NAME.mp4"),
+                                HasSubstr("give --video .mp4")));
+}
+
+TEST_F(JobRun, TakesStencilsAndPoliciesFromTheCommandLine) {
+  add_clip("gate.avi", 3);
+  std::vector<std::string> arguments{"run",
+                                     "--capsule",
+                                     test::capsule("finder"),
+                                     "--capsule",
+                                     test::capsule("windowed"),
+                                     "--source",
+                                     (folder_ / "clips").string(),
+                                     "--config",
+                                     R"(finder={"name":"persn"})",
+                                     "--stencil",
+                                     "windowed=-2,0,1",
+                                     "--invalid-output",
+                                     "warn",
+                                     "--out",
+                                     out_.string()};
+  const Result result = test::vcap(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(outputs_in(out_).at("gate.jsonl"),
+              AllOf(HasSubstr(R"("seen":"0 1 2")"), HasSubstr(R"("name":"persn")"),
+                    HasSubstr(R"("warnings":[)")));
+
+  arguments.insert(arguments.end(), {"--max-pixels", "3071"});  // the clip has 64 × 48
+  fs::remove_all(out_);
+  const Result refused = test::vcap(arguments);
+  EXPECT_EQ(refused.exit_code, 1) << refused;
+  EXPECT_THAT(refused.out, HasSubstr("pixels, more than 3071 (SourceOptions::max_pixels)"));
 }
 
 TEST_F(JobRun, ListsVideosThatFailAndFinishesTheOthers) {
@@ -169,6 +232,8 @@ TEST_F(JobRun, RefusesArgumentsThatDoNotApplyToJobs) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"run", "--job", "a.json", "--capsule", "a.cap"},
            {"run", "--job", "a.json", "--out", "out"},
+           {"run", "--job", "a.json", "a.cap"},
+           {"run", "--job", "a.json", "--max-frames", "3"},
            {"run", "--out", "out", "--capsule", "a.cap", "--source", "a", "--jsonl", "-"}}) {
     const Result result = test::vcap(arguments);
     EXPECT_EQ(result.exit_code, 2) << result;
@@ -192,6 +257,19 @@ class JobAtAGate : public JobRun {
   /// Opens the gate permanently. Does not wait for the capsule.
   void open_gate() { opened_ = ::open(gate_.c_str(), O_RDWR | O_CLOEXEC); }
 
+  /// The records of the video in progress.
+  std::ptrdiff_t unfinished_records() const {
+    std::ptrdiff_t records = 0;
+    std::error_code gone;
+    for (fs::recursive_directory_iterator at(out_ / ".vcap-job/work", gone), end;
+         !gone && at != end; at.increment(gone))
+      if (at->path().extension() == ".part") {
+        std::ifstream file(at->path());
+        records += std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+      }
+    return records;
+  }
+
   const std::string gate_ = (folder_ / "fifo").string();
   std::string file_;
   int opened_ = -1;
@@ -213,6 +291,32 @@ TEST_F(JobAtAGate, StopsAndResumes) {
   EXPECT_EQ(done.exit_code, 0) << done;
   EXPECT_THAT(done.out, HasSubstr("  videos done      1\n  done before      1\n"));
   EXPECT_THAT(outputs_in(out_), SizeIs(4));
+}
+
+TEST_F(JobAtAGate, IsLeftIfACapsuleHangsAndResumes) {
+  Command command({"run", "--job", file_, "--grace", "0.2"});
+  ASSERT_TRUE(command.wait_for_err("vcap: gate: 10 frames"));
+  test::await_files("records before the gate", [this] { return unfinished_records() >= 10; });
+  command.send(SIGINT);
+  const Result left = command.wait();
+  EXPECT_EQ(left.exit_code, 9) << left;
+  EXPECT_THAT(left.err, HasSubstr("these calls have not returned: capsule finder"));
+  EXPECT_THAT(left.err, HasSubstr("run the same command to continue"));
+  EXPECT_THAT(outputs_in(out_), SizeIs(2));
+
+  open_gate();
+  const Result done = test::vcap({"run", "--job", file_});
+  EXPECT_EQ(done.exit_code, 0) << done;
+  EXPECT_THAT(done.out, HasSubstr("  videos done      1\n  done before      1\n"));
+  EXPECT_THAT(outputs_in(out_), SizeIs(4));
+}
+
+TEST_F(JobAtAGate, FailsAVideoInWhichACapsuleDoesNotReturn) {
+  const Result result = test::vcap({"run", "--job", file_, "--deadline", "0.2"});
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.out, HasSubstr("  video yard\n    slice "));
+  EXPECT_THAT(result.out, HasSubstr(": capsule finder: it "));
+  EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not return"));
 }
 
 TEST_F(JobAtAGate, IsNotRunByTwoProcessesAtOnce) {

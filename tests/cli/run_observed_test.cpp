@@ -50,16 +50,20 @@ class ObservedRun : public testing::Test {
   const std::string gate_ = (folder_ / "gate").string();
 };
 
+/// The port that the command tells; throws if it tells none.
+std::uint16_t port_of_metrics(Command& command) {
+  std::smatch found;
+  if (!command.wait_for_err("/metrics\n")) throw std::runtime_error("no line about metrics");
+  const std::string told = command.err();
+  if (!std::regex_search(told, found, std::regex("http://127\\.0\\.0\\.1:(\\d+)/metrics")))
+    throw std::runtime_error("no address in: " + told);
+  return static_cast<std::uint16_t>(std::stoi(found[1]));
+}
+
 TEST_F(ObservedRun, ServesMetricsWhileItRuns) {
   Command command(arguments("0"));
   ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
-  ASSERT_TRUE(command.wait_for_err("/metrics\n"));
-  std::smatch found;
-  const std::string told = command.err();
-  ASSERT_TRUE(std::regex_search(told, found, std::regex("http://127\\.0\\.0\\.1:(\\d+)/metrics")))
-      << told;
-
-  const auto port = static_cast<std::uint16_t>(std::stoi(found[1]));
+  const std::uint16_t port = port_of_metrics(command);
   const std::string all_read = "\nvcap_stream_frames_read_total{stream=\"shots\"} 5\n";
   HttpAnswer answer;
   do answer = test::http_get(port, "/metrics");
@@ -69,6 +73,33 @@ TEST_F(ObservedRun, ServesMetricsWhileItRuns) {
 
   std::ofstream(gate_).close();
   EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+TEST_F(ObservedRun, BoundsTheCallsOfACapsuleAsToldTo) {
+  std::vector<std::string> words = arguments("0");
+  words.insert(words.end(), {"--max-calls", "finder=3"});
+  Command command(words);
+  const std::string text = test::http_get(port_of_metrics(command), "/metrics").body;
+  EXPECT_THAT(text,
+              testing::ContainsRegex("\nvcap_capsule_most_calls\\{capsule=\"finder\"[^}]*\\} 3\n"));
+  std::ofstream(gate_).close();
+  EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+TEST_F(ObservedRun, BoundsTheConnectionsToItsMetricsAsToldTo) {
+  for (const std::vector<std::string>& limit : {std::vector<std::string>{},
+                                                {"--metrics-connections", "1"},
+                                                {"--metrics-connections-per-address", "1"}}) {
+    std::vector<std::string> words = arguments("0");
+    words.insert(words.end(), limit.begin(), limit.end());
+    Command command(words);
+    const std::uint16_t port = port_of_metrics(command);
+    const test::LoopbackConnection idle(port);
+    EXPECT_EQ(test::http_get(port, "/metrics").status, 200);
+    EXPECT_EQ(idle.is_closed(), !limit.empty()) << "the older connection makes room";
+    std::ofstream(gate_).close();
+    EXPECT_EQ(command.wait().exit_code, 0);
+  }
 }
 
 /// The metric's value; 0 if the text does not contain it.
@@ -87,11 +118,7 @@ TEST(ObservedOutput, DropsRecordsWithoutBlockingIfNobodyReadsThem) {
       {"run", "--capsule", test::capsule("finder"), "--source", test::images(folder, "shots", 5),
        "--loop", "0", "--jsonl", "-", "--metrics", "0", "--when-output-slow", "drop"},
       Command::Setup{.standard_output = pipe});
-  ASSERT_TRUE(command.wait_for_err("/metrics\n"));
-  std::smatch found;
-  const std::string told = command.err();
-  ASSERT_TRUE(std::regex_search(told, found, std::regex(":(\\d+)/metrics"))) << told;
-  const auto port = static_cast<std::uint16_t>(std::stoi(found[1]));
+  const std::uint16_t port = port_of_metrics(command);
   for (std::int64_t lost = 0, recorded = 0; lost < 100 || recorded < 1000;) {
     const std::string text = test::http_get(port, "/metrics").body;
     lost =

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include <opencv2/videoio.hpp>
 
@@ -22,6 +24,13 @@ using test::Result;
 using testing::HasSubstr;
 
 constexpr int kFrames = 400;  // more than can be in flight
+
+int frames_in_clip(const fs::path& path) {
+  int frames = 0;
+  cv::VideoCapture clip(path.string());
+  for (cv::Mat frame; clip.read(frame);) ++frames;
+  return frames;
+}
 
 class StoppedRun : public testing::TestWithParam<int> {
  protected:
@@ -45,6 +54,10 @@ class StoppedRun : public testing::TestWithParam<int> {
             "--summary",
             (folder_ / "out/summary.txt").string()};
   }
+  /// Signals within a second count as one, by the machine's clock.
+  static void wait_for_another_signal() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1050));
+  }
   // Opening the gate is enough; writing would fail, since the reader closes it.
   void open_gate() { std::ofstream opened(gate_); }
 
@@ -66,26 +79,71 @@ TEST_P(StoppedRun, FinishesItsFilesAndSucceeds) {
   EXPECT_GE(records, 3);
   EXPECT_LT(records, kFrames);
   EXPECT_EQ(result.out.back(), '\n');
-  int frames = 0;
-  cv::VideoCapture clip((folder_ / "out/clip.avi").string());
-  for (cv::Mat frame; clip.read(frame);) ++frames;
-  EXPECT_EQ(frames, records);
+  EXPECT_EQ(frames_in_clip(folder_ / "out/clip.avi"), records);
   EXPECT_THAT(test::read_file(folder_ / "out/summary.txt"),
               HasSubstr("stopped before the sources had ended"));
 }
 
-TEST_P(StoppedRun, EndsAtOnceAtASecondSignal) {
+TEST_P(StoppedRun, TakesSignalsOfOneMomentAsOne) {
   Command command(arguments());
+  ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
+
+  for (int i = 0; i < 3; ++i) {
+    command.send(GetParam());
+    // Otherwise the kernel may merge them: a signal that is pending already is not added.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  ASSERT_TRUE(command.wait_for_err("vcap: stopping"));
+  open_gate();
+  const Result result = command.wait();
+
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_TRUE(fs::exists(folder_ / "out/clip.avi"));
+  EXPECT_TRUE(fs::exists(folder_ / "out/summary.txt"));
+}
+
+TEST_P(StoppedRun, GivesUpCallsAtASecondSignalAndFinishesItsFiles) {
+  std::vector<std::string> words = arguments();
+  words.insert(words.end(), {"--grace", "600"});
+  Command command(words);
   ASSERT_TRUE(command.wait_for_out("\"frame_index\":2"));
 
   command.send(GetParam());
   ASSERT_TRUE(command.wait_for_err("vcap: stopping"));
+  wait_for_another_signal();
   command.send(GetParam());
   const Result result = command.wait();
 
+  EXPECT_EQ(result.exit_code, 9) << result;
+  EXPECT_THAT(result.err, HasSubstr("capsule finder"));
+  const auto records = std::count(result.out.begin(), result.out.end(), '\n');
+  EXPECT_GE(records, 4);
+  EXPECT_EQ(frames_in_clip(folder_ / "out/clip.avi"), records);
+  EXPECT_THAT(test::read_file(folder_ / "out/summary.txt"),
+              HasSubstr("stopped before the sources had ended"));
+}
+
+TEST_P(StoppedRun, LeavesUnfinishedFilesAtAThirdSignalAndNamesThem) {
+  // Its state never ends, so nothing but a third signal ends the run soon.
+  std::vector<std::string> words = arguments();
+  words[2] = test::capsule("misbehaver_stateful");
+  words[6] = R"(misbehaver_stateful={"hang":"state"})";
+  words.insert(words.end(), {"--grace", "600", "--max-frames", "5"});
+  Command command(words);
+  ASSERT_TRUE(command.wait_for_out("\"frame_index\":4"));
+
+  command.send(GetParam());
+  ASSERT_TRUE(command.wait_for_err("vcap: stopping"));
+  for (int i = 0; i < 2; ++i) {
+    wait_for_another_signal();
+    command.send(GetParam());
+  }
+  const Result result = command.wait();
+
   EXPECT_EQ(result.exit_code, 130) << result;
+  EXPECT_THAT(result.err, HasSubstr("clip.avi.part"));
   EXPECT_FALSE(fs::exists(folder_ / "out/clip.avi"));
-  EXPECT_FALSE(fs::exists(folder_ / "out/summary.txt"));
+  EXPECT_TRUE(fs::exists(folder_ / "out/clip.avi.part"));
 }
 
 INSTANTIATE_TEST_SUITE_P(RunCommand, StoppedRun, testing::Values(SIGINT, SIGTERM),
@@ -110,15 +168,13 @@ TEST_P(KilledRun, LeavesAClipThatLacksOnlyItsLastSecond) {
   command.send(SIGKILL);
   EXPECT_EQ(command.wait().exit_code, 128 + SIGKILL);
 
-  EXPECT_FALSE(fs::exists(folder / "out" / GetParam()));
-  std::vector<fs::path> left;
-  for (const auto& entry : fs::directory_iterator(folder / "out")) left.push_back(entry.path());
-  ASSERT_EQ(left.size(), 1u);
-  int frames = 0;
-  cv::VideoCapture clip(left[0].string());
-  for (cv::Mat frame; clip.read(frame);) ++frames;
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(folder / "out"))
+    left.push_back(entry.path().filename().string());
+  const std::string part = std::string(GetParam()) + ".part";
+  ASSERT_THAT(left, testing::ElementsAre(part));
   // Images are 40 ms apart, and two of the 299 may still have been in the encoder.
-  EXPECT_GE(frames, 299 - 25 - 2);
+  EXPECT_GE(frames_in_clip(folder / "out" / part), 299 - 25 - 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(RunCommand, KilledRun, testing::Values("clip.mp4", "clip.mkv", "clip.avi"),

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -23,6 +24,7 @@ using test::images;
 using test::read_file;
 using test::Result;
 using test::TemporaryFolder;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -69,6 +71,38 @@ TEST(RunCommand, WritesARecordForEachFrame) {
   }
 }
 
+TEST(RunCommand, TakesCapsulesAndSourcesWithoutOptions) {
+  const TemporaryFolder folder;
+  const std::string shots = images(folder, "shots", 4);
+  const Result result = test::vcap({"run", test::capsule("colorist"), shots,
+                                    test::capsule("finder"), "--source", shots, "--jsonl", "-"});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  std::map<std::string, int> records;
+  for (const nlohmann::json& record : records_in(result.out)) {
+    ++records[record["stream_id"]];
+    EXPECT_EQ(record["objects"].at(0)["attributes"]["color"], "red");
+  }
+  EXPECT_EQ(records, (std::map<std::string, int>{{"shots", 4}, {"shots-2", 4}}))
+      << "the same source twice is two streams";
+}
+
+TEST(RunCommand, PrintsALineForEachFrameOnRequest) {
+  const TemporaryFolder folder;
+  const std::string shots = images(folder, "shots", 3);
+  const Result result = test::vcap({"run", test::capsule("finder"), shots, "--config",
+                                    R"(finder={"throw_at":[1]})", "--frame-lines"});
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("shots frame 0 (0:00.000): 1 person\n"),
+            HasSubstr("shots frame 1 (0:00.040): no objects; 1 error: finder: "),
+            HasSubstr("shots frame 2 (0:00.080): 1 person\n"), HasSubstr("stream shots (")));
+
+  const Result refused =
+      test::vcap({"run", test::capsule("finder"), shots, "--frame-lines", "--jsonl", "-"});
+  EXPECT_EQ(refused.exit_code, 2) << refused;
+  EXPECT_THAT(refused.err, HasSubstr("--frame-lines writes to standard output"));
+}
+
 TEST(RunCommand, SummarisesWhatItFound) {
   const TemporaryFolder folder;
 
@@ -95,6 +129,32 @@ TEST(RunCommand, WritesAClipThatPlays) {
 
   EXPECT_EQ(result.exit_code, 0) << result;
   EXPECT_EQ(frames_of(folder / "clip.avi"), 12);
+}
+
+TEST(RunCommand, DrawsTheGivenPartsOnAClip) {
+  const TemporaryFolder folder;
+  const std::string source = images(folder, "shots", 3);
+  const auto picture_of = [&](const std::string& name, const std::vector<std::string>& options) {
+    // Without losses, so that pixels can be compared.
+    std::vector<std::string> words{"--source",        source, "--video", (folder / name).string(),
+                                   "--video-quality", "0"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Result result = run_all(words);
+    EXPECT_EQ(result.exit_code, 0) << result;
+    cv::VideoCapture clip((folder / name).string());
+    cv::Mat first;
+    EXPECT_TRUE(clip.read(first));
+    return first;
+  };
+  const auto same = [](const cv::Mat& a, const cv::Mat& b) {
+    return cv::norm(a, b, cv::NORM_INF) == 0;
+  };
+  const cv::Mat usual = picture_of("a.mkv", {});
+  const cv::Mat nobody = picture_of("b.mkv", {"--draw", "boxes:car"});
+  EXPECT_TRUE(same(picture_of("c.mkv", {"--draw", "boxes,polygons,labels"}), usual));
+  const cv::Mat masks = picture_of("d.mkv", {"--draw", "masks:person"});
+  EXPECT_FALSE(same(masks, usual));
+  EXPECT_FALSE(same(masks, nobody));
 }
 
 TEST(RunCommand, CompressesAClipByTheGivenCodecAndQuality) {
@@ -207,8 +267,11 @@ TEST(RunCommand, RefusesInvalidSettingsOfStreams) {
         std::tuple{"--stream-capsules", "gate", "write stream=capsule,capsule"},
         std::tuple{"--stream-capsules", "gate=loser", "no capsule has the name \"loser\""},
         std::tuple{"--stream-capsules", "gate=follower", "needs nodes named"},
-        std::tuple{"--capsule-deadline", "0", "--capsule-deadline"},
+        std::tuple{"--deadline", "0", "--deadline 0 is not a time"},
+        std::tuple{"--deadline", "soon", "give none for no deadline"},
+        std::tuple{"--max-pixels", "0", "--max-pixels"},
         std::tuple{"--keep-every", "0", "--keep-every"},
+        std::tuple{"--invalid-output", "keep", "--invalid-output"},
         std::tuple{"--overflow", "drop", "--overflow"}}) {
     const Result result = run_all({"--source", source, option, value});
     EXPECT_EQ(result.exit_code, 2) << result;
@@ -231,6 +294,31 @@ TEST(RunCommand, QuarantinesACapsuleThatKeepsFailing) {
       run_all({"--source", images(folder, "shots", 6), "--frames-in-flight", "1", "--config",
                R"(finder={"throw_at":[0,1,2,3,4,5]})", "--quarantine", "2", "--jsonl", "-"});
   EXPECT_THAT(result.out, HasSubstr("\"code\":\"quarantined\""));
+}
+
+TEST(RunCommand, TreatsInvalidOutputAsToldTo) {
+  const TemporaryFolder folder;
+  const std::string shots = images(folder, "shots", 2);
+  const auto records = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"run", "--capsule", test::capsule("finder"),      "--source",
+                                       shots, "--config",  R"(finder={"name":"persn"})", "--jsonl",
+                                       "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return test::vcap(arguments);
+  };
+  for (const Result& result : {records({}), records({"--invalid-output", "error"})}) {
+    EXPECT_EQ(result.exit_code, 1) << "a capsule failed on every frame";
+    EXPECT_THAT(result.out, AllOf(HasSubstr(R"("code":"invalid_output")"),
+                                  HasSubstr(R"(did you mean \"person\"?)")));
+    EXPECT_THAT(result.out, Not(HasSubstr(R"("name":"persn")")));
+  }
+  const Result warned = records({"--invalid-output", "warn"});
+  EXPECT_EQ(warned.exit_code, 0) << warned;
+  EXPECT_THAT(warned.out, AllOf(HasSubstr(R"("name":"persn")"), HasSubstr(R"("warnings":[)"),
+                                Not(HasSubstr(R"("errors":[)"))));
+  const Result unchecked = records({"--invalid-output", "off"});
+  EXPECT_EQ(unchecked.exit_code, 0) << unchecked;
+  EXPECT_THAT(unchecked.out, AllOf(HasSubstr(R"("name":"persn")"), Not(HasSubstr("warnings"))));
 }
 
 TEST(RunCommand, QuarantinesACapsuleInAllStreams) {
@@ -264,14 +352,29 @@ TEST(RunCommand, ReportsAPipeWhoseReaderHasClosedIt) {
     EXPECT_THAT(name, testing::Not(HasSubstr(".part")));
 }
 
+TEST(RunCommand, RefusesPicturesBeyondTheBound) {
+  const TemporaryFolder folder;
+  const Result result = run_all({"--source", images(folder, "shots", 2), "--max-pixels", "10"});
+  EXPECT_EQ(result.exit_code, 6) << result;
+  EXPECT_THAT(result.err, HasSubstr("pixels, more than 10 (SourceOptions::max_pixels)"));
+}
+
+TEST(RunCommand, RefusesAPlaylistThatIsNotAskedFor) {
+  const TemporaryFolder folder;
+  const std::string list =
+      folder.write("list.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\na.ts\n").string();
+  const Result result = run_all({"--source", list});
+  EXPECT_EQ(result.exit_code, 6) << result;
+  EXPECT_THAT(result.err, HasSubstr("put hls: before the source"));
+}
+
 TEST(RunCommand, EndsEvenIfACapsuleDoesNotReturn) {
   const TemporaryFolder folder;
   const std::string gate = (folder / "gate").string();  // never opened for writing
   ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
-  const Result result =
-      run_all({"--source", images(folder, "shots", 3), "--config",
-               "finder=" + nlohmann::json{{"gate", gate}, {"gate_at", 1}}.dump(),
-               "--capsule-deadline", "0.2", "--jsonl", (folder / "a.jsonl").string()});
+  const Result result = run_all({"--source", images(folder, "shots", 3), "--config",
+                                 "finder=" + nlohmann::json{{"gate", gate}, {"gate_at", 1}}.dump(),
+                                 "--deadline", "0.2", "--jsonl", (folder / "a.jsonl").string()});
   EXPECT_EQ(result.exit_code, 0) << result;
   EXPECT_THAT(result.err, HasSubstr("frame 1: capsule finder version 1"));
   EXPECT_THAT(result.err, HasSubstr("ends without waiting for calls that do not return"));

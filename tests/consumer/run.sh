@@ -18,6 +18,7 @@ cmake -S "$here/project" -B "$work/cmake" -G Ninja -DCMAKE_CXX_COMPILER="$compil
 cmake --build "$work/cmake"
 "$work/prefix/bin/vcap" inspect --verify "$work/cmake/brightness.cap"
 "$work/cmake/host" "$work/cmake/brightness.cap" | tee "$work/by_cmake"
+ctest --test-dir "$work/cmake" --output-on-failure --no-tests=error
 "$work/cmake/core_host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
 if ldd "$work/cmake/core_host" | grep -E 'libvcap\.so|libavcodec|libcurl|opencv_videoio'; then
   echo "a host of vcap::core links libraries that only videos need"; exit 1
@@ -36,6 +37,19 @@ done
 grep -q '^opencv_dnn CPU' "$work/engines"
 [ "$without_networks" = 1 ] || grep -q '^openvino CPU' "$work/engines" ||
   { echo "the engine openvino is not installed; run cmake/fetch_wheel.sh openvino and build again"; exit 1; }
+
+echo "-- the capsule of the README, from its two blocks"
+block() {  # FIRST LINE OF THE BLOCK: prints the block of the README that begins with it
+  awk -v first="$1" '/^```/ { inside = 0 } inside || (after_fence && $0 == first) { print; inside = 1 }
+                     { after_fence = /^```[a-z]/ }' "$here/../../README.md"
+}
+mkdir "$work/quickstart"
+block '#include <algorithm>' >"$work/quickstart/capsule.cpp"
+block 'cmake_minimum_required(VERSION 3.24)' >"$work/quickstart/CMakeLists.txt"
+cmake -S "$work/quickstart" -B "$work/quickstart/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" >"$work/quickstart.log" ||
+  { cat "$work/quickstart.log"; exit 1; }
+cmake --build "$work/quickstart/build"
+"$work/prefix/bin/vcap" inspect --verify "$work/quickstart/build/quickstart.cap" | grep -F 'Finds standing people'
 
 echo "-- an example capsule by itself, without the weights in vcap's folder"
 capsule=$work/capsules/detector_face
@@ -71,6 +85,23 @@ export PKG_CONFIG_PATH=$libraries
 
 grep -qx 'bright=200' "$work/by_cmake"
 cmp "$work/by_cmake" "$work/by_pkg_config"
+
+echo "-- another folder, by the lines of the README and nothing else"
+exports=$(grep '^export ' "$here/../../README.md" | sed "s#~/vcap#$work/prefix#g")
+for name in CMAKE_PREFIX_PATH PKG_CONFIG_PATH PATH LD_LIBRARY_PATH; do
+  grep -qE "^export (.* )?$name=$work/prefix" <<<"$exports" || { echo "the README does not set $name"; exit 1; }
+done
+(
+  unset CMAKE_PREFIX_PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
+  eval "$exports"
+  # Without a search path in the program.
+  "$compiler" -std=c++20 "$here/project/host.cpp" $(pkg-config --cflags --libs vcap) -o "$work/host"
+  "$work/host" "$work/cmake/brightness.cap" | cmp - "$work/by_cmake"
+  [ "$(command -v vcap)" = "$work/prefix/bin/vcap" ] || { echo "vcap is $(command -v vcap)"; exit 1; }
+  cmake -S "$here/project" -B "$work/by_readme" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" >"$work/configure.log" ||
+    { cat "$work/configure.log"; exit 1; }
+  grep -qx "vcap_DIR:PATH=$work/prefix/.*" "$work/by_readme/CMakeCache.txt"
+)
 
 echo "-- the component core by itself"
 cmake --install "$build" --component core --prefix "$work/core" >"$work/install.log"

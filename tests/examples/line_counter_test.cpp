@@ -175,8 +175,20 @@ TEST_F(LineCounter, ReportsTheLineInEveryFrame) {
   DoorStream stream(capsule_, {{"line", {{0.25, 0.5}, {1, 0.75}}}, {"name", "gate"}});
   stream.image = cv::Mat(200, 400, CV_8UC3, cv::Scalar::all(0));
   stream.show(DoorStream::Feet());
-  EXPECT_EQ(stream.line.coords, (vcap::Coords{{100, 100}, {400, 150}}));
+  ASSERT_EQ(stream.line.coords.size(), 4u);
+  const auto middle = [&](std::size_t one, std::size_t other) {
+    return (stream.line.coords[one] + stream.line.coords[other]) / 2;
+  };
+  EXPECT_LT(cv::norm(middle(0, 3) - cv::Point2d(100, 100)), 1e-9);
+  EXPECT_LT(cv::norm(middle(1, 2) - cv::Point2d(400, 150)), 1e-9);
   EXPECT_EQ(stream.line.extra_data, (json{{"line", "gate"}, {"in", 0}, {"out", 0}}));
+}
+
+TEST_F(LineCounter, OutlinesThePlacesOnTheLine) {
+  DoorStream stream(capsule_, {{"line", {{0.5, 0.25}, {0.5, 0.75}}}, {"margin", 0.25}});
+  stream.image = cv::Mat(200, 400, CV_8UC3, cv::Scalar::all(0));
+  stream.show(DoorStream::Feet());
+  EXPECT_EQ(stream.line.coords, (vcap::Coords{{300, 50}, {300, 150}, {100, 150}, {100, 50}}));
 }
 
 TEST_F(LineCounter, UsesTheMarginOfItsConfig) {

@@ -248,7 +248,8 @@ TEST_F(TrackerPerson, ReplacesIdsThatAnotherTrackerGave) {
   vcap::DetectionNode node = examples::person(kSomebody);
   node.track_id = foreign;
   const vcap::DetectionNodes tracked =
-      capsule_->process_frame({}, vcap::DetectionNodes::all({node}), {}, "replay");
+      capsule_->process_frame({.image = cv::Mat(8, 8, CV_8UC3, cv::Scalar::all(0))},
+                              vcap::DetectionNodes::all({node}), {}, "replay");
   EXPECT_NE(tracked[0].track_id.value(), foreign);
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
 
 #include "faults.hpp"
 #include "symbols.hpp"
@@ -121,7 +122,9 @@ vcap::PackageContents contents_of(const fs::path& plugin) {
 
 void load_run_close(const fs::path& capsule_file) {
   const auto capsule = vcap::load_capsule(capsule_file, {.devices = {"CPU:0"}});
-  const auto nodes = capsule->process_frame(vcap::Frame{});
+  unsigned char pixel[3] = {};
+  const vcap::Frame frame{.image = cv::Mat(1, 1, CV_8UC3, pixel)};
+  const auto nodes = capsule->process_frame(frame, {}, {}, "words");
   if (nodes.begin()->extra_data.at("size") != 5) throw std::logic_error("a wrong result");
   capsule->close();
 }

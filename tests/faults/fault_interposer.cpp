@@ -279,6 +279,19 @@ DEFINE(ssize_t, write, ENOSPC, (int fd, const void* from, std::size_t size), (fd
 DEFINE(ssize_t, pwrite, ENOSPC, (int fd, const void* from, std::size_t size, off_t at),
        (fd, from, size, at))
 DEFINE(ssize_t, readlink, EIO, (const char* path, char* to, std::size_t size), (path, to, size))
+// The same functions as code that is built with _FORTIFY_SOURCE calls them.
+DEFINE(ssize_t, __read_chk, EIO, (int fd, void* to, std::size_t size, std::size_t room),
+       (fd, to, size, room))
+DEFINE(ssize_t, __pread_chk, EIO, (int fd, void* to, std::size_t size, off_t at, std::size_t room),
+       (fd, to, size, at, room))
+DEFINE(ssize_t, __pread64_chk, EIO,
+       (int fd, void* to, std::size_t size, off_t at, std::size_t room), (fd, to, size, at, room))
+DEFINE(ssize_t, __readlink_chk, EIO,
+       (const char* path, char* to, std::size_t size, std::size_t room), (path, to, size, room))
+DEFINE(int, __open_2, EMFILE, (const char* path, int flags), (path, flags))
+DEFINE(int, __open64_2, EMFILE, (const char* path, int flags), (path, flags))
+DEFINE(int, __openat_2, EMFILE, (int folder, const char* path, int flags), (folder, path, flags))
+DEFINE(int, __openat64_2, EMFILE, (int folder, const char* path, int flags), (folder, path, flags))
 DEFINE(int, fstat, EIO, (int fd, struct stat* status), (fd, status))
 DEFINE(int, stat, EIO, (const char* path, struct stat* status), (path, status))
 DEFINE(int, lstat, EIO, (const char* path, struct stat* status), (path, status))

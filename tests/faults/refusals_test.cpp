@@ -160,6 +160,38 @@ TEST(BatchExecutorWithoutThreads, LetsItsWorkersDoTheWork) {
   EXPECT_EQ(second.get(), 2);
 }
 
+// A caller needs no thread. If it would wait for a better batch, but nobody can be started who
+// keeps the time, it does not wait.
+TEST(BatchExecutorWithoutThreads, LetsItsCallersPredict) {
+  BatchExecutor<int, int> executor(
+      [](std::span<const int> inputs) { return std::vector<int>(inputs.begin(), inputs.end()); },
+      {.max_batch_size = 2, .max_queue_delay = std::chrono::hours(1)});
+  const auto hour = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  threads_left = 0;
+  EXPECT_EQ(executor.run(1), 1);
+  EXPECT_LT(threads_left, 0) << "no thread was asked for to keep the time of the delay";
+  threads_left = 0;
+  EXPECT_EQ(executor.run_all({1, 2, 3, 4, 5}, {.deadline = hour}).back(), 5);
+  EXPECT_LT(threads_left, 0);
+  threads_left = -1;
+}
+
+TEST(BatchExecutorWithoutMemory, AnswersOrRefusesACallerThatPredicts) {
+  bool failed = true;
+  for (long nth = 0; failed; ++nth) {
+    BatchExecutor<int, int> executor(
+        [](std::span<const int> inputs) { return std::vector<int>(inputs.begin(), inputs.end()); },
+        {.max_batch_size = 2});
+    std::vector<int> answers;
+    failed = runs_into_failed_allocation(nth, [&] { answers = executor.run_all({1, 2, 3}); });
+    if (!failed) {
+      EXPECT_EQ(answers, (std::vector<int>{1, 2, 3}));
+    }
+    EXPECT_EQ(executor.run(4), 4) << nth;
+    EXPECT_EQ(executor.workload(), 0u) << nth;
+  }
+}
+
 TEST(PipelineWithoutThreads, RefusesAStreamWhoseDeadlineNobodyWouldWatch) {
   Pipeline pipeline({make_detector("people", "person")});
   const auto open = [&] {

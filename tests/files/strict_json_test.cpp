@@ -31,6 +31,8 @@ TEST(ParseStrictly, AcceptsAtMostThirtyTwoLevels) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
   EXPECT_NO_THROW(parse_strictly(nested(32)));
+  EXPECT_NO_THROW(parse_strictly(nested(193), 193));
+  EXPECT_THROW(parse_strictly(nested(194), 193), InvalidArgument);
   EXPECT_THAT([&] { parse_strictly(nested(33)); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_json, HasSubstr("32 levels")));
   EXPECT_THAT([&] { parse_strictly(nested(1000000)); },

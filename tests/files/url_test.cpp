@@ -11,6 +11,16 @@ namespace {
 
 class WithoutPassword : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
+TEST(HostOf, FindsTheHostOfAUrl) {
+  EXPECT_EQ(host_of("rtsp://camera.example/live"), "camera.example");
+  EXPECT_EQ(host_of("rtsp://user:pass@camera:554/live?x=@y"), "camera");
+  EXPECT_EQ(host_of("rtsp://user:pa/ss@camera:554/live"), "camera");
+  EXPECT_EQ(host_of("http://[fe80::1]:8080/"), "fe80::1");
+  EXPECT_EQ(host_of("http://camera"), "camera");
+  EXPECT_EQ(host_of("http://"), "");
+  EXPECT_EQ(host_of("file.mp4"), "");
+}
+
 TEST_P(WithoutPassword, HidesThePassword) {
   EXPECT_EQ(without_password(GetParam().first), GetParam().second);
 }

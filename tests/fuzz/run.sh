@@ -35,6 +35,7 @@ with_ticks "writing the seeds" "build/$preset/tests/hostile/vcap_hostile_corpus"
 fuzz() {
   local name=$1 log=build/fuzz-$1.log longest=4096
   [ "$name" != library ] || longest=12288
+  [ "$name" != archive ] || longest=24576
   mkdir -p "build/fuzz-corpus/$name" "build/fuzz-findings" "build/fuzz-seeds/$name"
   local status=0
   "build/fuzz/tests/fuzz/${name}_fuzz" "$bound" "-max_len=$longest" -timeout=10 -rss_limit_mb=2048 \

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "hostile/hostile_case.hpp"
 #include "loading/capsule_builder.hpp"
 #include "support/unfit_libraries.hpp"
@@ -49,6 +51,15 @@ HostileCases library_cases() {
   cases.push_back(
       homeless("second_version", "needs one version that is there, and one that is not",
                {.versions = {{.library = "libc.so.6", .versions = {kLibcVersion, "GLIBC_9.99"}}}}));
+
+  Elf thread = with_relocations({relocation(kDataAt, kThreadOffset, 2, 0)});
+  thread.symbols.push_back({.name = "malloc", .type = STT_TLS, .section = SHN_UNDEF, .value = 0});
+  cases.push_back(homeless("thread", "takes a function of the host for a thread-local variable",
+                           std::move(thread)));
+  Elf initialiser = with_initialiser({relocation(kDataAt, kAbsolute, 2, 0)});
+  initialiser.symbols.push_back({.name = "environ"});
+  cases.push_back(homeless("initialiser", "has an initialiser with the name of a host's variable",
+                           std::move(initialiser)));
 
   // The entry function returns null; no check of the file can detect that.
   cases.push_back({"library.entry.null", "an entry that gives nothing", ErrorCode::invalid_library,

@@ -250,6 +250,9 @@ void add_infos(ManifestTable& table) {
   table.set("device_set_negative", "sets of a negative number", kInfo, "/info/device_set",
             {{"kind", "GPU"}, {"count", -2147483648}});
   table.set("device_set_text", "a set in words", kInvalid, "/info/device_set", "two GPUs");
+  table.set("calls_none", "no call at once", kInfo, "/info/max_concurrent_calls", 0);
+  table.set("calls_negative", "a negative number of calls", kInvalid, "/info/max_concurrent_calls",
+            -1);
   table.set("threshold_text", "a threshold in words", kInvalid, "/info/recognition_threshold",
             "low");
 }

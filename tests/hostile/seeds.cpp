@@ -17,12 +17,13 @@ namespace vcap::test {
 namespace {
 
 constexpr std::size_t kLongest = 4096;
+constexpr std::size_t kLongestArchive = 24576;  // larger: data is aligned to pages
 constexpr std::size_t kLongestLibrary = 12288;  // larger: its parts are aligned to pages
 
 /// The bytes of the first entry, capsule.json. In all manifest cases, it is stored uncompressed.
 std::string manifest_in(const std::string& capsule) {
   const auto entries = read_directory(std::as_bytes(std::span(capsule)), ArchiveLimits{}, "seed");
-  return capsule.substr(entries.front().data_offset, entries.front().packed_size);
+  return capsule.substr(entries.front().data_offset, entries.front().size);
 }
 
 /// Adds a well-formed signature block with invented keys and signatures.
@@ -55,7 +56,9 @@ std::string encrypted_by_passphrase() {
 std::map<std::string, std::map<std::string, std::string>> fuzz_seeds() {
   std::map<std::string, std::map<std::string, std::string>> seeds;
   const auto add = [&](const std::string& kind, const std::string& name, std::string bytes) {
-    if (bytes.size() <= (kind == "library" ? kLongestLibrary : kLongest))
+    if (bytes.size() <= (kind == "library"   ? kLongestLibrary
+                         : kind == "archive" ? kLongestArchive
+                                             : kLongest))
       seeds[kind].emplace(name, std::move(bytes));
   };
   add("archive", "sound", zip_bytes(sound_entries()));

@@ -24,7 +24,7 @@ std::vector<ZipEntry> sound_entries() {
   return {stored_entry("capsule.json", sound_manifest()),
           stored_entry("labels.txt", files.at("labels.txt")),
           stored_entry(library_entry(), files.at(library_entry())),
-          deflated_entry("model.bin", files.at("model.bin"))};
+          stored_entry("model.bin", files.at("model.bin"))};
 }
 
 }  // namespace vcap::test

@@ -13,7 +13,7 @@ namespace vcap::test {
 
 /// The manifest of sound_entries(), as text.
 std::string sound_manifest();
-/// capsule.json, labels.txt, the library and model.bin (deflated), in this order.
+/// capsule.json, labels.txt, the library and model.bin, in this order.
 std::vector<ZipEntry> sound_entries();
 
 }  // namespace vcap::test

@@ -289,6 +289,14 @@ TEST(DrawNodes, DrawsLargerOnLargerImagesAndWithALargerScale) {
   EXPECT_GT(extent(drawn(node({100, 80, 160, 170}), options)).height, 2 * small);
 }
 
+TEST(DrawNodes, TakesTheObjectsOfARecord) {
+  const std::vector<DetectionNode> objects{node({100, 80, 160, 170}), node({10, 10, 40, 60})};
+  cv::Mat image(240, 320, CV_8UC3, kGrey);
+  draw_nodes(image, objects);
+  EXPECT_TRUE(same(image, drawn(DetectionNodes::all(objects))));
+  EXPECT_FALSE(extent(image).empty());
+}
+
 TEST(DrawNodes, RefusesImagesThatAreNotColourImages) {
   const DetectionNodes nodes = DetectionNodes::all();
   for (const int type : {CV_8UC1, CV_8UC4, CV_32FC3}) {

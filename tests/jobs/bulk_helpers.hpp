@@ -68,7 +68,8 @@ inline Outputs outputs_of_single_runs(const Job& job, const Capsules& capsules,
                           .source = open_source(video.source),
                           .sinks = {sink},
                           .capsules = video.capsules,
-                          .config = video.config});
+                          .config = video.config,
+                          .max_frames = job.max_frames});
     EXPECT_FALSE(pipeline.wait(video.id).failure);
     sink->close();
     outputs.emplace(name, read_file(folder / name));

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <random>
 #include <set>
+#include <string_view>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +18,10 @@
 #include "jobs/bulk_helpers.hpp"
 #include "media/decoder_threads.hpp"
 #include "support/clip_packets.hpp"
+#include "support/manual_clock.hpp"
 #include "support/random_plan.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap::test {
 namespace {
@@ -48,6 +53,23 @@ TEST_P(BulkCuts, GiveTheSameOutputsAsARunOfEachVideoAlone) {
   const JobReport report = run(capsules);
 
   EXPECT_EQ(report.done, 3);
+  EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
+}
+
+TEST_P(BulkCuts, EndEachVideoAfterTheMostFrames) {
+  job_.slices = GetParam().slices;
+  job_.parallel = GetParam().parallel;
+  job_.max_frames = 40;
+  add_clip("long", 150);
+  add_clip("short", 9);
+  // The window of the last frame ends with it, as at the end of a video.
+  const Capsules capsules{make_counter("recent", 4),
+                          make_window_noter("window", Stencil{{-2, 0, 1}})};
+
+  std::map<std::string, std::int64_t> frames;
+  run(capsules, {.on_video = [&](const auto& video) { frames[video.id] = video.frames; }});
+
+  EXPECT_EQ(frames, (std::map<std::string, std::int64_t>{{"long", 40}, {"short", 9}}));
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
@@ -243,6 +265,120 @@ TEST_F(BulkTest, RetriesAFailedSlice) {
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
+/// Hangs at frame 7, on the first attempts, until it is released.
+struct Stuck {
+  Latch entered{}, release{};
+  std::atomic<int> hangs = 1, left = 0;
+  std::shared_ptr<Capsule> capsule() {
+    return make_capsule(detector_info("stuck", "thing"),
+                        [this](const Frame& frame, const auto&, const auto&, auto&) {
+                          if (frame.index == 7 && hangs-- > 0) {
+                            entered.open();
+                            release.wait();
+                            ++left;
+                          }
+                          return DetectionNodes::all();
+                        });
+  }
+  /// Moves time to the deadline of the call that hangs.
+  std::jthread let_pass(ManualClock& clock, std::chrono::nanoseconds deadline) {
+    return std::jthread([this, &clock, deadline] {
+      entered.wait();
+      clock.await_sleeper(clock.now() + deadline);
+      clock.advance(deadline);
+    });
+  }
+  void end() {
+    release.open();
+    yield_until("the return of the call", [this] { return left == 1; });
+  }
+};
+
+TEST_F(BulkTest, FailsAnAttemptInWhichACapsuleExceedsItsDeadline) {
+  constexpr auto kDeadline = std::chrono::seconds(5);
+  add_clip("gate", 12);
+  job_.slices = 1;
+  job_.attempts = 1;
+  const auto clock = std::make_shared<ManualClock>();
+  Stuck stuck;
+  const auto passing = stuck.let_pass(*clock, kDeadline);
+  const JobReport report = run({stuck.capsule()}, {.clock = clock, .capsule_deadline = kDeadline});
+  ASSERT_THAT(report.failed, SizeIs(1));
+  EXPECT_THAT(report.failed[0].reasons,
+              ElementsAre(AllOf(HasSubstr("frame "),
+                                HasSubstr("capsule stuck: it has taken longer than 5.0 s"))));
+  EXPECT_EQ(report.calls_left, 1u);
+  EXPECT_THAT(outputs_in(job_.outputs.folder), IsEmpty());
+  stuck.end();
+}
+
+TEST_F(BulkTest, GivesTheSameOutputsAfterADeadlineWasExceeded) {
+  constexpr auto kDeadline = std::chrono::seconds(5);
+  add_clip("gate", 12);
+  job_.slices = 1;
+  const auto clock = std::make_shared<ManualClock>();
+  Stuck stuck;
+  const auto passing = stuck.let_pass(*clock, kDeadline);
+  const JobReport report =
+      run({stuck.capsule()},
+          {.clock = clock, .capsule_deadline = kDeadline, .first_call_deadline = kDeadline});
+  EXPECT_EQ(report.done, 1);
+  stuck.end();
+  Stuck sound{.hangs = 0};
+  EXPECT_EQ(outputs_in(job_.outputs.folder),
+            outputs_of_single_runs(job_, {sound.capsule()}, folder_));
+}
+
+/// The capsule returns after its deadline, before the frame that follows. So no record shows it.
+TEST_F(BulkTest, FailsAnAttemptInWhoseWarmUpACapsuleExceedsItsDeadline) {
+  constexpr auto kDeadline = std::chrono::seconds(5);
+  add_clip("gate", 40);
+  job_.slices = 2;
+  job_.parallel = 1;
+  job_.attempts = 1;
+  CapsuleInfo info = detector_info("slow", "thing");
+  info.stream_state = make_stream_state<CountingState>();
+  info.warmup = 4;
+  std::atomic<int> calls = 0;
+  Latch entered, release, returned;
+  const auto capsule =
+      make_capsule(std::move(info), [&](const Frame& frame, const auto&, const auto&, auto&) {
+        if (frame.index == 17 && ++calls == 2) {  // before the second slice, which begins at 20
+          entered.open();
+          release.wait();
+        }
+        return DetectionNodes::all();
+      });
+  set_log_hook([&](LogLevel, std::string_view line) {
+    if (line.find("has returned") != std::string_view::npos) returned.open();
+    if (line.find("has taken longer") == std::string_view::npos) return;
+    release.open();
+    returned.wait();
+  });
+  const auto clock = std::make_shared<ManualClock>();
+  const std::jthread passing([&] {
+    entered.wait();
+    clock->await_sleeper(clock->now() + kDeadline);
+    clock->advance(kDeadline);
+  });
+  const JobReport report = run({capsule}, {.clock = clock, .capsule_deadline = kDeadline});
+  set_log_hook({});
+  ASSERT_THAT(report.failed, SizeIs(1));
+  EXPECT_THAT(report.failed[0].reasons,
+              ElementsAre(HasSubstr("exceeded its deadline over 1 frame of the warm-up")));
+}
+
+TEST(BulkDeadlines, AreRefusedIfTheyAreImpossible) {
+  using std::chrono::seconds;
+  for (const auto& [call, first] :
+       {std::pair(seconds(-1), seconds(0)), {seconds(0), seconds(5)}, {seconds(5), seconds(4)}})
+    EXPECT_THAT(
+        ([call = call, first = first] {
+          run_job({}, {.capsule_deadline = call, .first_call_deadline = first});
+        }),
+        ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("_deadline of a job")));
+}
+
 TEST_F(BulkTest, KeepsTheStoredSlicesOfAFailedVideo) {
   add_clip("gate", 60);
   job_.slices = 3;
@@ -255,8 +391,15 @@ TEST_F(BulkTest, KeepsTheStoredSlicesOfAFailedVideo) {
   EXPECT_THAT(outputs_in(job_.outputs.folder), IsEmpty());
 
   std::atomic<std::int64_t> records = 0;
-  EXPECT_EQ(run(capsules, {.on_record = [&](const auto&) { ++records; }}).done, 1);
+  JobKept kept;
+  EXPECT_EQ(run(capsules, {.on_record = [&](const auto&) { ++records; },
+                           .on_resume = [&](const JobKept& found) { kept = found; }})
+                .done,
+            1);
   EXPECT_EQ(records, 20);
+  EXPECT_THAT(kept.videos, IsEmpty());
+  EXPECT_EQ(kept.slices, 2);
+  EXPECT_EQ(kept.frames, 40);
   EXPECT_EQ(outputs_in(job_.outputs.folder), outputs_of_single_runs(job_, capsules, folder_));
 }
 
@@ -264,7 +407,11 @@ TEST_F(BulkTest, ReportsFailedFramesAlsoInALaterRun) {
   add_clip("gate", 10);
   for (const auto outcome : {JobVideoReport::Outcome::done, JobVideoReport::Outcome::done_before}) {
     std::vector<JobVideoReport> told;
-    run({make_failing(2, 1)}, {.on_video = [&](const auto& video) { told.push_back(video); }});
+    JobKept kept;
+    run({make_failing(2, 1)}, {.on_video = [&](const auto& video) { told.push_back(video); },
+                               .on_resume = [&](const JobKept& found) { kept = found; }});
+    EXPECT_THAT(kept.videos, SizeIs(outcome == JobVideoReport::Outcome::done ? 0 : 1));
+    EXPECT_EQ(kept.slices, 0);
     ASSERT_THAT(told, SizeIs(1));
     EXPECT_EQ(told[0].outcome, outcome);
     EXPECT_EQ(told[0].frames, 10);
@@ -358,9 +505,14 @@ TEST_F(BulkTest, RunsADamagedVideoInOneGo) {
   destroy(job_.videos[0].source, packet_of(job_.videos[0].source, 22));
   job_.slices = 4;
   const Capsules capsules{make_counter("recent", 4)};
-  EXPECT_EQ(run(capsules).done, 1);
+  std::vector<JobVideoReport> reports;
+  const auto keep = [&](const JobVideoReport& report) { reports.push_back(report); };
+  EXPECT_EQ(run(capsules, {.on_video = keep}).done, 1);
   const Outputs expected = outputs_of_single_runs(job_, capsules, folder_);
   EXPECT_EQ(outputs_in(job_.outputs.folder), expected);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].broken_pictures.count, 1);
+  EXPECT_EQ(reports[0].broken_pictures.first.size(), 1u);
 }
 
 TEST_F(BulkTest, QueuesTasksOnlyForVideosInProgress) {

@@ -102,6 +102,13 @@ INSTANTIATE_TEST_SUITE_P(
         WrongJob{"SlicesOfUnboundedState", [](Job& job) { job.slices = 3; },
                  "video \"gate\": it cannot be cut into 3 slices, since the state of capsule "
                  "\"follower\""},
+        WrongJob{"PictureOfNobody",
+                 [](Job& job) {
+                   job.outputs.video = true;
+                   job.outputs.picture = "mask";
+                 },
+                 "video \"gate\": the output \"picture\" is \"mask\", which none of its "
+                 "capsules gives; they give (none)"},
         WrongJob{"SlicesOfAClip",
                  [](Job& job) {
                    job.slices = 3;

@@ -125,6 +125,20 @@ TEST_F(JobFolderTest, GivesOutputsTheirNamesWhenTheyAreComplete) {
       ElementsAre("finished", "finished/gate.json", "lock", "stamp.json", "videos", "work"));
 }
 
+TEST_F(JobFolderTest, StaysWhereItIsIfTheWorkingDirectoryChanges) {
+  const TemporaryFolder elsewhere;
+  const fs::path before = fs::current_path();
+  fs::current_path(temporary_.path());
+  JobFolder folder("out", kStamp);
+  fs::current_path(elsewhere.path());
+  folder.begin("yard", {"a"});
+  store(folder, "yard", 0, "first\n");
+  folder.join("yard", "records.jsonl", "yard.jsonl");
+  fs::current_path(before);
+  EXPECT_EQ(outputs_in(outputs_), (Files{{"yard.jsonl", "first\n"}}));
+  EXPECT_THAT(elsewhere.names(), IsEmpty());
+}
+
 TEST_F(JobFolderTest, KeepsTheFirstOfTwoPlansAndOfTwoResults) {
   JobFolder folder(outputs_, kStamp);
   EXPECT_TRUE(folder.begin("gate", {"a"}));

@@ -55,6 +55,14 @@ TEST_F(JobStamp, NamesEveryDifferenceByItsJsonPointer) {
   } cases[] = {
       {"/capsules/detector/config/k was absent, but is now 1",
        [&] { job_.capsules[0].config["k"] = 1; }},
+      {"/capsules/detector/stencil was absent, but is now an object",
+       [&] {
+         job_.capsules[0].stencil = Stencil{{-1, 0}};
+       }},
+      {"/invalid_output was \"error\", but is now \"off\"",
+       [&] { job_.invalid_output = InvalidOutput::off; }},
+      {"/max_frames was absent, but is now 9", [&] { job_.max_frames = 9; }},
+      {"/max_pixels was 67108864, but is now 9", [&] { job_.max_pixels = 9; }},
       {"/capsules/detector was an object, but is now absent",
        [&] { manifests_[0].info.name = "other"; }},
       {"/capsules/detector/sha256 was ",

@@ -67,21 +67,38 @@ TEST_F(JobFile, HasDefaultsForOptionalFields) {
   EXPECT_EQ(job.slices, 0);
   EXPECT_EQ(job.attempts, 3);
   EXPECT_EQ(job.parallel, 0);
+  EXPECT_FALSE(job.capsules[0].stencil);
+  EXPECT_EQ(job.invalid_output, InvalidOutput::error);
+  EXPECT_EQ(job.max_pixels, SourceOptions().max_pixels);
 }
 
 TEST_F(JobFile, GivesTheValuesThatItSets) {
   const Json options = {{"threshold", 0.7}};
   const Json config = {{"area", 9}};
+  const Json stencil = {{"offsets", {0, -3}}, {"edge", "null"}};
   const Job job = read(job_with(
-      {{"capsules", {"a.cap", {{"path", folder_ / "b.cap"}, {"config", config}}}},
+      {{"capsules",
+        {"a.cap", {{"path", folder_ / "b.cap"}, {"config", config}, {"stencil", stencil}}}},
        {"sources",
         {{{"source", "day"}, {"options", {{"a", options}}}, {"capsules", {"a", "b"}}},
          {{"source", "gate.mp4"}, {"id", "yard north"}, {"config", {{"b", config}}}}}},
-       {"outputs", {{"folder", "out/"}, {"jsonl", false}, {"video", true}, {"summary", true}}},
+       {"outputs",
+        {{"folder", "out/"},
+         {"jsonl", false},
+         {"video", true},
+         {"picture", "mask"},
+         {"summary", true}}},
        {"slices", 4},
        {"attempts", 1},
-       {"parallel", 2}}));
+       {"parallel", 2},
+       {"invalid_output", "warn"},
+       {"max_pixels", 640},
+       {"max_frames", 12}}));
   EXPECT_EQ(job.capsules[1].path, folder_ / "b.cap");
+  EXPECT_EQ(job.capsules[1].stencil, (Stencil{{0, -3}, StencilEdge::null}));
+  EXPECT_EQ(job.invalid_output, InvalidOutput::warn);
+  EXPECT_EQ(job.max_pixels, 640);
+  EXPECT_EQ(job.max_frames, 12);
   EXPECT_EQ(job.capsules[1].config, config);
   ASSERT_EQ(job.videos.size(), 3u);
   for (const std::size_t i : {0u, 1u}) {
@@ -94,6 +111,7 @@ TEST_F(JobFile, GivesTheValuesThatItSets) {
   EXPECT_EQ(job.outputs.folder, folder_ / "out");
   EXPECT_FALSE(job.outputs.jsonl);
   EXPECT_TRUE(job.outputs.video && job.outputs.summary);
+  EXPECT_EQ(job.outputs.picture, "mask");
   EXPECT_EQ(job.slices, 4);
   EXPECT_EQ(job.attempts, 1);
   EXPECT_EQ(job.parallel, 2);
@@ -188,8 +206,21 @@ TEST_F(JobFile, NamesAWrongFieldByItsPointerWithTheValue) {
       {outputs(Json::object()), {"/outputs: the field \"folder\" is missing"}},
       {outputs({{"folder", "o"}, {"trace", true}}), {"/outputs/trace: the field is unknown"}},
       {outputs({{"folder", "o"}, {"video", "mp4"}}), {"/outputs/video: true or false is needed"}},
+      {outputs({{"folder", "o"}, {"picture", "mask"}}),
+       {"/outputs/picture: ", "\"video\" to true"}},
       {outputs({{"folder", "o"}, {"jsonl", false}}), {"/outputs: no output is chosen"}},
       {outputs({{"folder", "results/.."}}), {"/outputs/folder: ", "contains the source"}},
+      {{{"capsules", {{{"path", "a.cap"}, {"stencil", {-1, 0}}}}}},
+       {"/capsules/0/stencil: an object is needed"}},
+      {{{"capsules", {{{"path", "a.cap"}, {"stencil", {{"offsets", {0}}}}}}}},
+       {"/capsules/0/stencil: the field \"edge\" is missing"}},
+      {{{"capsules", {{{"path", "a.cap"}, {"stencil", {{"offsets", {0.5}}, {"edge", "null"}}}}}}},
+       {"/capsules/0/stencil/offsets/0: a whole number", "0.5"}},
+      {{{"invalid_output", "ignore"}},
+       {"/invalid_output: \"error\", \"warn\" or \"off\" is needed, but it is \"ignore\""}},
+      {{{"invalid_output", false}}, {"/invalid_output: ", "but it is false"}},
+      {{{"max_pixels", 0}}, {"/max_pixels: a whole number from 1 is needed, but it is 0"}},
+      {{{"max_frames", 0}}, {"/max_frames: a whole number from 1 is needed, but it is 0"}},
       {{{"slices", 0}}, {"/slices: a whole number from 1 to 10000", "\"auto\"", "but it is 0"}},
       {{{"slices", "some"}}, {"/slices: a whole number", "but it is \"some\""}},
       {{{"slices", 1.5}}, {"/slices: a whole number", "but it is 1.5"}},

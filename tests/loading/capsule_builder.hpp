@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
 
 #include "files/digest.hpp"
 #include "loading/plugins/fixture.hpp"
@@ -19,6 +20,8 @@ namespace vcap::test {
 inline std::string plugin_path(const std::string& plugin) {
   return VCAP_TEST_PLUGINS "/" + plugin + ".so";
 }
+/// A frame of one black pixel.
+inline Frame small_frame() { return {.image = cv::Mat(1, 1, CV_8UC3, cv::Scalar::all(0))}; }
 inline std::string library_entry() { return "lib/" + std::string(platform()) + "/capsule.so"; }
 
 /// Makes capsules without the packager, so that they can have any fault. Without changes, the

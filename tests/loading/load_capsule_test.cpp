@@ -19,6 +19,7 @@ namespace {
 
 using nlohmann::json;
 using test::CapsuleBuilder;
+using test::small_frame;
 using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -36,7 +37,7 @@ std::filesystem::path pack(const TemporaryFolder& folder, const std::string& plu
 /// The reports of the fixture's backend on each file of its capsule.
 std::vector<json> report(Capsule& capsule) {
   std::vector<json> reports;
-  for (const DetectionNode& node : capsule.process_frame(Frame{}))
+  for (const DetectionNode& node : capsule.process_frame(small_frame(), {}, {}, "s"))
     reports.push_back(node.extra_data);
   return reports;
 }
@@ -82,24 +83,25 @@ TEST(LoadCapsule, GivesFilesAsPageAlignedViewsIntoTheMappedFile) {
   }
 }
 
-TEST(LoadCapsule, UnpacksDeflatedFiles) {
+TEST(LoadCapsule, RefusesDeflatedFiles) {
   const std::string model(3000, 'w');
   CapsuleBuilder builder;
   builder.file("model.bin", model);
-  const std::string bytes = test::zip_bytes(
-      {test::deflated_entry("capsule.json", builder.listed().dump()),
-       test::stored_entry(test::library_entry(), builder.files[test::library_entry()]),
-       test::deflated_entry("model.bin", model)});
-  const auto capsule = load_capsule(std::as_bytes(std::span(bytes)));
-  EXPECT_EQ(report(*capsule).at(0).at("text"), model);
-}
-
-TEST(LoadCapsule, UnpacksADeflatedLibrary) {
-  CapsuleBuilder builder;
-  const std::string bytes = test::zip_bytes(
-      {test::stored_entry("capsule.json", builder.listed().dump()),
-       test::deflated_entry(test::library_entry(), builder.files[test::library_entry()])});
-  EXPECT_EQ(load_capsule(std::as_bytes(std::span(bytes)))->name(), "fixture");
+  const std::string& library = builder.files[test::library_entry()];
+  for (const std::string& deflated :
+       {std::string("capsule.json"), test::library_entry(), std::string("model.bin")}) {
+    const auto entry = [&](const std::string& name, const std::string& content) {
+      return name == deflated ? test::deflated_entry(name, content)
+                              : test::stored_entry(name, content);
+    };
+    const std::string bytes =
+        test::zip_bytes({entry("capsule.json", builder.listed().dump()),
+                         entry(test::library_entry(), library), entry("model.bin", model)});
+    EXPECT_THAT([&] { load_capsule(std::as_bytes(std::span(bytes))); },
+                ThrowsError<InvalidCapsuleError>(ErrorCode::unsupported_entry,
+                                                 HasSubstr("only 0 (stored) is allowed")))
+        << deflated;
+  }
 }
 
 /// The resident memory of a file's mappings, in KiB.
@@ -122,7 +124,8 @@ TEST(LoadCapsule, LoadsNoPagesThatNoBackendReads) {
   const TemporaryFolder folder;
   const std::string large(16 << 20, 'w');
   const auto path = pack(folder, "good", {{"large.bin", large}});
-  const auto capsule = load_capsule(path);
+  // The fixture gives the whole file.
+  const auto capsule = load_capsule(path, {.outputs = {.max_bytes = 2 * large.size()}});
   EXPECT_LT(resident_kib(path), 1024u);
   EXPECT_EQ(report(*capsule).at(0).at("text"), large);
   EXPECT_GE(resident_kib(path), large.size() / 1024);  // the fixture has read it
@@ -154,7 +157,7 @@ TEST(LoadCapsule, PassesConfigsWithTheDefaultsOfTheirSchemas) {
   const auto capsule = load_capsule(pack(folder, "configured", {}), {.devices = {"CPU:0"}});
   capsule->open_stream({.id = "door", .config = {{"line", {1, 2}}}});
 
-  const json seen = capsule->process_frame({.index = 0}, {}, {}, "door")[0].extra_data;
+  const json seen = *capsule->process_frame(small_frame(), {}, {}, "door")[0].extra_data;
 
   EXPECT_EQ(seen["config"], json({{"model", "small"}}));
   EXPECT_EQ(seen["stream"], json({{"line", {1, 2}}, {"both_ways", true}}));
@@ -165,7 +168,7 @@ TEST(LoadCapsule, PassesConfigsWithTheDefaultsOfTheirSchemas) {
       ThrowsError<InvalidArgument>(ErrorCode::invalid_config,
                                    HasSubstr("stream gate's config of capsule configured")));
   EXPECT_THAT(
-      [&] { capsule->process_frame({.index = 0}, {}, {}, "yard"); },
+      [&] { capsule->process_frame(small_frame(), {}, {}, "yard"); },
       ThrowsError<InvalidArgument>(ErrorCode::invalid_config, HasSubstr("/line is missing")));
 }
 
@@ -205,7 +208,7 @@ TEST(LoadCapsule, StartsNoBackendWithoutInferenceMode) {
       load_capsule(pack(folder, "throws_in_load_backend"), {.inference_mode = false});
   EXPECT_EQ(capsule->name(), "fixture");
   EXPECT_THAT(capsule->devices(), SizeIs(0));
-  EXPECT_THAT([&] { capsule->process_frame(Frame{}); },
+  EXPECT_THAT([&] { capsule->process_frame(small_frame()); },
               ThrowsError<CapsuleLoadError>(ErrorCode::no_backend, HasSubstr("inference_mode")));
 }
 

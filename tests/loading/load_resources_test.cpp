@@ -22,6 +22,7 @@ namespace {
 
 using nlohmann::json;
 using test::CapsuleBuilder;
+using test::small_frame;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -69,10 +70,28 @@ class LoadResources : public testing::Test {
 
 TEST_F(LoadResources, GivesResourcesToHooksAndBackendsAmongTheFiles) {
   const auto loaded = load_capsule(capsule({weights("ok")}, {{"labels.txt", "a"}}), load_options());
-  const DetectionNodes nodes = loaded->process_frame(Frame{});
+  const DetectionNodes nodes = loaded->process_frame(small_frame());
   const json report = nodes.begin()->extra_data.at("report");
   EXPECT_EQ(report.at("fetched"), json({"labels.txt", "models/weights.bin"}));
   EXPECT_EQ(report.at("weights"), kWeights);
+}
+
+TEST_F(LoadResources, GivesTheHostsCacheToWhatTheCapsuleFetchesItself) {
+  const auto path = capsule({weights("ok")});
+  const auto log = folder / "fetch.log";
+  for (const char* const load : {"first load", "second load"}) {
+    SCOPED_TRACE(load);
+    ::setenv("VCAP_TEST_FETCH_ONCE", "model-3", 1);
+    ::setenv("VCAP_TEST_FETCH_LOG", log.c_str(), 1);
+    const auto loaded = load_capsule(path, load_options());
+    ::unsetenv("VCAP_TEST_FETCH_ONCE");
+    ::unsetenv("VCAP_TEST_FETCH_LOG");
+    const DetectionNodes nodes = loaded->process_frame(small_frame());
+    EXPECT_EQ(nodes.begin()->extra_data.at("report").at("fetched"),
+              (folder / "cache/fetched/model-3").native());
+    EXPECT_TRUE(std::filesystem::exists(folder / "cache/fetched/model-3/model"));
+    EXPECT_EQ(test::read_file(log), "fetched\n");
+  }
 }
 
 TEST_F(LoadResources, FetchesOnceForManyLoads) {

@@ -27,6 +27,7 @@ namespace {
 
 using nlohmann::json;
 using test::CapsuleBuilder;
+using test::small_frame;
 using test::TemporaryFolder;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -73,10 +74,10 @@ class CapsuleThatThrowsInAFrame : public testing::TestWithParam<const char*> {};
 
 TEST_P(CapsuleThatThrowsInAFrame, FailsThatFrameAndCloses) {
   const auto with_text = load_thrower(GetParam(), "text");
-  EXPECT_THAT([&] { with_text->process_frame(Frame{}); },
+  EXPECT_THAT([&] { with_text->process_frame(small_frame(), {}, {}, "a"); },
               testing::ThrowsMessage<std::runtime_error>("told to"));
   const auto with_number = load_thrower(GetParam(), "number");
-  EXPECT_THROW(with_number->process_frame(Frame{}), int);
+  EXPECT_THROW(with_number->process_frame(small_frame(), {}, {}, "a"), int);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapsuleThatThrowsInAFrame,
@@ -86,9 +87,9 @@ INSTANTIATE_TEST_SUITE_P(All, CapsuleThatThrowsInAFrame,
 TEST(ThrowingCapsule, FailsTheFrameThatNeedsAState) {
   const auto capsule = load_thrower("", "");
   capsule->open_stream({.id = "a", .config = {{"where", "stream_state"}, {"what", "number"}}});
-  EXPECT_THAT([&] { capsule->process_frame(Frame{}, {}, {}, "a"); },
+  EXPECT_THAT([&] { capsule->process_frame(small_frame(), {}, {}, "a"); },
               ThrowsError<Error>(ErrorCode::capsule_threw, HasSubstr("not a std::exception")));
-  EXPECT_NO_THROW(capsule->process_frame(Frame{}, {}, {}, "b"));
+  EXPECT_NO_THROW(capsule->process_frame(small_frame(), {}, {}, "b"));
 }
 
 TEST(ThrowingCapsule, FailsACallForDistances) {
@@ -175,7 +176,7 @@ class MeddlingCapsule : public testing::TestWithParam<MeddlingCase> {
 TEST_P(MeddlingCapsule, IsReportedAndItsChangesAreUndone) {
   const std::string before = host_state();
   const Warnings warnings;
-  load_bytes(fresh_capsule())->process_frame(Frame{});
+  load_bytes(fresh_capsule())->process_frame(small_frame());
   EXPECT_EQ(host_state(), before);
   EXPECT_THAT(warnings.lines(),
               ElementsAre(AllOf(HasSubstr("capsule"), HasSubstr(GetParam().reported),
@@ -212,10 +213,10 @@ using CapsuleThatLeavesAThread = MeddlingCapsule;
 
 TEST_P(CapsuleThatLeavesAThread, KeepsItsLibraryLoaded) {
   const std::string bytes = fresh_capsule();
-  load_bytes(bytes)->process_frame(Frame{});
+  load_bytes(bytes)->process_frame(small_frame());
   // The thread still runs the library's code, though its capsule no longer exists.
-  for (int round = 0; round < 3; ++round) load_bytes(bytes)->process_frame(Frame{});
-  EXPECT_NO_THROW(load_bytes(bytes)->process_frame(Frame{}));
+  for (int round = 0; round < 3; ++round) load_bytes(bytes)->process_frame(small_frame());
+  EXPECT_NO_THROW(load_bytes(bytes)->process_frame(small_frame()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapsuleThatLeavesAThread,

@@ -18,7 +18,7 @@ namespace {
 using test::CapsuleBuilder;
 using test::Mutator;
 
-/// A capsule of a few kilobytes, with an entry of each kind. Its library is no code, so that no
+/// A capsule of a few kilobytes. Its library is no code, so that no
 /// damaged code could run here even if a digest were not checked.
 std::string small_capsule() {
   CapsuleBuilder capsule("no code at all", fixture::info("fixture"));
@@ -27,7 +27,7 @@ std::string small_capsule() {
       {test::stored_entry("capsule.json", capsule.listed().dump(1)),
        test::stored_entry("labels.txt", capsule.files["labels.txt"]),
        test::stored_entry(test::library_entry(), capsule.files[test::library_entry()]),
-       test::deflated_entry("model.bin", capsule.files["model.bin"])});
+       test::stored_entry("model.bin", capsule.files["model.bin"])});
 }
 
 /// Everything that can be read from the capsule without running code, as one text.

@@ -85,10 +85,9 @@ TEST(PackageCapsule, WritesWhatUnzipReads) {
 TEST(PackageCapsule, PacksLibrariesForOtherPlatformsWithTheirOwnAbiTags) {
   const TemporaryFolder folder;
   PackageContents contents = contents_of("good");
-  // Its header claims another processor.
-  std::string foreign = read_file(plugin_path("version_1"));
-  foreign[18] = static_cast<char>(183);  // e_machine: AArch64
-  contents.libraries["linux-aarch64"] = folder.write("foreign.so", foreign);
+  const std::string tag = std::string(VCAP_ABI_TAG) + '\0';
+  contents.libraries["linux-aarch64"] =
+      folder.write("foreign.so", test::elf_bytes({.machine = EM_AARCH64, .text = tag}));
   const Manifest manifest = package_capsule(contents, folder / "out.cap");
   ASSERT_EQ(manifest.libraries.size(), 2u);
   EXPECT_EQ(manifest.libraries[0].platform, "linux-aarch64");

@@ -40,7 +40,7 @@ TEST(DetectionNodeJson, HasTheFormOfObjectsInRecords) {
 TEST(DetectionNodeJson, LeavesOutAbsentFields) {
   EXPECT_EQ(json(DetectionNode{.name = "scene"}).dump(), R"({"name":"scene"})");
   DetectionNode moved_from{.name = "scene"};
-  const json taken = std::move(moved_from.extra_data);
+  const json taken = *std::move(moved_from.extra_data);
   EXPECT_EQ(json(moved_from).dump(), R"({"name":"scene"})");
 }
 

@@ -94,7 +94,7 @@ TEST(OptionJson, NamesTheWrongFieldByItsPointer) {
        "/max: a whole number of at most 9223372036854775807 is needed, but it is "
        "9223372036854775808"},
       {R"({"kind":"int","default":-9223372036854775809})",
-       "/default: a whole number is needed, but it is -9223372036854775808.0"},
+       "/default: a whole number is needed, but it is -9.223372036854776e+18"},
       {R"({"kind":"bool","default":0})", "/default: true or false is needed, but it is 0"},
       {R"({"kind":"enum","default":"a"})", R"(the field "choices" is missing)"},
       {R"({"kind":"enum","default":"a","choices":["a",1]})",

@@ -77,6 +77,49 @@ TEST(OptionValues, RefusesToGiveAValueInAnotherType) {
             "was read as true or false (bool)");
 }
 
+TEST(OptionValues, GivesAWholeNumberInEveryIntegerTypeThatHoldsIt) {
+  OptionValues all({{"count", IntOption{}}}, "capsule detector_person");
+  all.set("count", 200);
+  EXPECT_EQ(all.get<int>("count"), 200);
+  EXPECT_EQ(all.get<short>("count"), 200);
+  EXPECT_EQ(all.get<std::uint8_t>("count"), 200);
+  EXPECT_EQ(all.get<unsigned>("count"), 200u);
+  EXPECT_EQ(all.get<std::size_t>("count"), 200u);
+  EXPECT_EQ(all.get<long long>("count"), 200);
+  EXPECT_EQ(error_of([&] { all.get<signed char>("count"); }),
+            "option_range: option \"count\" of capsule detector_person is 200, which does not fit "
+            "into the type that it was read as, -128 to 127; read it as std::int64_t, or declare "
+            "narrower bounds");
+  all.set("count", -1);
+  EXPECT_EQ(all.get<signed char>("count"), -1);
+  EXPECT_THAT(error_of([&] { all.get<std::uint64_t>("count"); }),
+              HasSubstr("is -1, which does not fit into the type that it was read as, 0 to "
+                        "18446744073709551615"));
+  EXPECT_THAT(error_of([] { values().get<int>("threshold"); }), HasSubstr("option_type"));
+}
+
+static_assert(detail::ReadableOption<int> && detail::ReadableOption<std::uint16_t> &&
+              detail::ReadableOption<double> && detail::ReadableOption<std::string>);
+static_assert(!detail::ReadableOption<float> && !detail::ReadableOption<char> &&
+              !detail::ReadableOption<std::string_view> && !detail::ReadableOption<const char*>);
+
+// Texts of a temporary are copies; all else is given by value anyway.
+static_assert(std::is_same_v<decltype(std::declval<const OptionValues&>().get<std::string>("")),
+                             const std::string&>);
+static_assert(
+    std::is_same_v<decltype(std::declval<OptionValues>().get<std::string>("")), std::string>);
+static_assert(std::is_same_v<decltype(std::declval<OptionValues>().get("")), OptionValue>);
+static_assert(std::is_same_v<decltype(std::declval<OptionValues>().declared()), Options>);
+static_assert(std::is_same_v<decltype(std::declval<const OptionValues&>().get<int>("")), int>);
+
+TEST(OptionValues, GivesValuesOfATemporary) {
+  const std::string& mode = values().get<std::string>("mode");
+  EXPECT_EQ(mode, "fast");
+  std::size_t names = 0;
+  for (const auto& [name, option] : values().declared()) names += name.empty() ? 0 : 1;
+  EXPECT_EQ(names, values().declared().size());
+}
+
 TEST(OptionValues, AcceptsEveryMatchingCxxType) {
   OptionValues all = values();
   all.set("threshold", 0.75);

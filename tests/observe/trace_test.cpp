@@ -159,10 +159,22 @@ class SquarerCapsule final : public BaseCapsule {
   }
 };
 
+/// The trace is written in blocks of at least that many bytes.
+constexpr std::uintmax_t kBlock = 256 << 10;
+/// Their events take several blocks.
+constexpr std::int64_t kFramesOfBlocks = 2000;
+
+/// A trace that was not closed lacks only its end.
+void expect_whole_events(const fs::path& part) {
+  const nlohmann::json json = nlohmann::json::parse(read_file(part) + "]}");
+  EXPECT_GT(json.at("traceEvents").size(), 1000u);
+}
+
 class TraceTest : public testing::Test {
  protected:
   const TemporaryFolder folder_;
   const fs::path path_ = folder_ / "trace.json";
+  const fs::path part_ = folder_ / "trace.json.part";
   std::shared_ptr<Trace> trace_ = std::make_shared<Trace>(path_);
 };
 
@@ -294,19 +306,49 @@ TEST_F(TraceTest, IsCompleteWhenItIsClosedWhileFramesAreInFlight) {
 
 TEST_F(TraceTest, LeavesNoFileIfItIsNotClosed) {
   const std::shared_ptr<Capsule> capsule = make_detector("people", "person");
-  {
-    Pipeline pipeline({capsule}, {.trace = std::exchange(trace_, nullptr)});
-    run(pipeline, {.source = make_source(3)});
-    EXPECT_FALSE(fs::exists(path_));
+  for (const std::int64_t frames : {std::int64_t{3}, kFramesOfBlocks}) {
+    if (!trace_) trace_ = std::make_shared<Trace>(path_);
+    {
+      Pipeline pipeline({capsule}, {.trace = std::exchange(trace_, nullptr)});
+      run(pipeline, {.source = make_source(frames)});
+      EXPECT_FALSE(fs::exists(path_));
+    }
+    EXPECT_TRUE(fs::is_empty(path_.parent_path())) << frames << " frames";
   }
-  EXPECT_TRUE(fs::is_empty(path_.parent_path()));
+}
+
+TEST_F(TraceTest, GrowsAsAPartInWholeEvents) {
+  Pipeline pipeline({make_detector("people", "person")}, {.trace = trace_});
+  run(pipeline, {.source = make_source(kFramesOfBlocks)});
+  // What a process that is killed now would leave.
+  EXPECT_FALSE(fs::exists(path_));
+  EXPECT_GE(fs::file_size(part_), kBlock);
+  expect_whole_events(part_);
+  trace_->close();
+  EXPECT_FALSE(fs::exists(part_));
+  ReadTrace(path_).expect_arrows(kFramesOfBlocks, 1);
+}
+
+TEST_F(TraceTest, KeepsWholeEventsOnAFullDisk) {
+  Pipeline pipeline({make_detector("people", "person")}, {.trace = trace_});
+  {
+    const FileSizeLimit limit(kBlock + kBlock / 2);
+    run(pipeline, {.source = make_source(kFramesOfBlocks)});
+    EXPECT_THAT(
+        [&] { trace_->close(); },
+        (ThrowsError<OutputError>(ErrorCode::output_write,
+                                  HasSubstr("what was written is kept in " + part_.string()))));
+  }
+  EXPECT_FALSE(fs::exists(path_));
+  EXPECT_GE(fs::file_size(part_), kBlock);
+  expect_whole_events(part_);
 }
 
 TEST_F(TraceTest, EndsNoStreamWhenItCannotBeWritten) {
   Pipeline pipeline({make_detector("people", "person")}, {.trace = trace_});
   {
     const FileSizeLimit limit(64 << 10);
-    run(pipeline, {.source = make_source(2000)});  // more than the trace keeps in memory
+    run(pipeline, {.source = make_source(kFramesOfBlocks)});
     EXPECT_THAT([&] { trace_->close(); },
                 (ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("trace.json"))));
   }

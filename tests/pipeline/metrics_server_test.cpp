@@ -173,6 +173,7 @@ TEST(MetricsServer, ServesTheValuesOfStats) {
   const Labels gate{{"stream", "gate"}};
   EXPECT_EQ(scraped.at("vcap_stream_frames_read_total", gate), 20);
   EXPECT_EQ(scraped.at("vcap_stream_frames_recorded_total", gate), 10);
+  EXPECT_EQ(scraped.at("vcap_stream_broken_pictures_total", gate), 0);
   EXPECT_EQ(
       scraped.at("vcap_stream_frames_dropped_total", {{"stream", "gate"}, {"reason", "skipped"}}),
       10);
@@ -332,6 +333,102 @@ TEST(MetricsServer, RefusesInvalidAddresses) {
         << address;
   EXPECT_THAT([&] { MetricsServer(pipeline, "192.0.2.1:9464"); },  // reserved for documentation
               (ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("this machine"))));
+}
+
+constexpr const char* kHalfOpen = "GET /metrics HTTP/1.1\r\nHost: x\r\n";  // without its end
+
+/// So long that no test passes because of it.
+constexpr std::chrono::minutes kNever{10};
+
+TEST(MetricsServer, AnswersWhileHalfOpenRequestsWait) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback, {.request_deadline = kNever});
+  for (const std::uint8_t from :
+       {std::uint8_t{1}, std::uint8_t{2}}) {  // the scraper's own address, and another one
+    SCOPED_TRACE(int{from});
+    std::vector<std::unique_ptr<LoopbackConnection>> clients;
+    for (int i = 0; i < 224; ++i) {
+      clients.push_back(std::make_unique<LoopbackConnection>(server.port(), 60, from));
+      clients.back()->send(kHalfOpen);
+    }
+    scrape(server);
+    EXPECT_EQ(clients.front()->read_all(), "") << "the oldest made room";
+  }
+}
+
+TEST(MetricsServer, AnswersWhileManyAddressesHoldIdleConnections) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback,
+                             {.connections = 8, .per_address = 4, .request_deadline = kNever});
+  std::vector<std::unique_ptr<LoopbackConnection>> idle;
+  for (int i = 0; i < 60; ++i)
+    idle.push_back(std::make_unique<LoopbackConnection>(server.port(), 60,
+                                                        static_cast<std::uint8_t>(2 + i % 6)));
+  scrape(server);
+}
+
+TEST(MetricsServer, EndsATrickleAtTheDeadline) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback,
+                             {.request_deadline = std::chrono::milliseconds(300)});
+  const LoopbackConnection trickle(server.port());
+  const LoopbackConnection silent(server.port());
+  const auto begin = std::chrono::steady_clock::now();
+  trickle.send("GET /metrics HTTP/1.1\r\nx: ");
+  // No byte comes later than a tenth of the deadline after the one before.
+  while (trickle.send("x") && std::chrono::steady_clock::now() - begin < kNever)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kNever);
+  EXPECT_EQ(silent.read_all(), "");
+  scrape(server);
+}
+
+TEST(MetricsServer, BoundsTheSizeOfARequest) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback, {.request_deadline = kNever});
+  const LoopbackConnection client(server.port());
+  client.send("GET /metrics HTTP/1.1\r\n");
+  const std::string line = "x: " + std::string(1000, 'x') + "\r\n";
+  for (int i = 0; i < 10'000 && client.send(line); ++i) {
+  }
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.empty() || answer.starts_with("HTTP/1.1 4")) << answer;
+  scrape(server);
+}
+
+TEST(MetricsServer, ReadsNoBodyAndAllowsOnlyReading) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback);
+  const LoopbackConnection client(server.port());
+  client.send("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
+  EXPECT_THAT(client.read_all(),
+              testing::AllOf(testing::StartsWith("HTTP/1.1 405"), HasSubstr("Allow: GET, HEAD")));
+  const LoopbackConnection head(server.port());
+  head.send("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string answer = head.read_all();
+  EXPECT_THAT(answer, testing::StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+}
+
+TEST(MetricsServer, AnswersEachRequestInAConnectionOfItsOwn) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback);
+  const LoopbackConnection client(server.port());
+  client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_THAT(client.read_all(), HasSubstr("Connection: close"));  // and it is closed
+}
+
+TEST(MetricsServer, RefusesInvalidLimits) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const std::pair<ConnectionLimits, const char*> cases[] = {
+      {{.connections = 0}, "connections of 0 is not within 1 to 10000"},
+      {{.per_address = 0}, "per_address of 0"},
+      {{.request_deadline = std::chrono::milliseconds(0)}, "request_deadline of 0 ms"},
+      {{.answer_deadline = std::chrono::hours(25)}, "answer_deadline of 90000000 ms"},
+      {{.request_bytes = 1023}, "request_bytes of 1023 bytes is not within 1024 to"}};
+  for (const auto& one : cases)
+    EXPECT_THAT([&] { MetricsServer(pipeline, kLoopback, one.first); },
+                (ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(one.second))));
 }
 
 TEST(MetricsServer, LeavesTheHostsSignalsAlone) {

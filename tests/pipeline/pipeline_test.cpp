@@ -6,6 +6,8 @@
 
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -44,7 +46,7 @@ TEST(Pipeline, AddsTheNodesOfEachDetectorToTheRoots) {
 TEST(Pipeline, CallsASingleNodeCapsuleOnceForEachNodeThatItsInputDescribes) {
   std::atomic<int> calls{0};
   const auto marker =
-      make_capsule(single_info("marker", "person"),
+      make_capsule(giving(single_info("marker", "person"), "mark"),
                    [&](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
                      ++calls;
                      nodes.node().attributes["mark"] = "yes";
@@ -73,7 +75,8 @@ TEST(Pipeline, MakesTheCallsOfOneFrameAtOnce) {
                      all_inside.wait("the other calls of the frame");
                      return nodes;
                    });
-  Pipeline pipeline({make_detector("detector", "person", kNodes), meeting}, {.workers = kNodes});
+  Pipeline pipeline({make_detector("detector", "person", kNodes), meeting},
+                    {.workers = kNodes, .max_concurrent_calls = {{"meeting", kNodes}}});
   EXPECT_THAT(run(pipeline, {.source = make_source(1)}), SizeIs(1));
 }
 
@@ -114,7 +117,7 @@ TEST(Pipeline, FindsNodesThatAppearBelowOthers) {
                      return nodes;
                    });
   const auto marker =
-      make_capsule(single_info("marker", "face"),
+      make_capsule(giving(single_info("marker", "face"), "mark"),
                    [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
                      nodes.node().attributes["mark"] = "yes";
                      return nodes;
@@ -126,9 +129,46 @@ TEST(Pipeline, FindsNodesThatAppearBelowOthers) {
     EXPECT_EQ(person.children.at(0).attributes.at("mark"), "yes");
 }
 
+TEST(Pipeline, KeepsTheNamesOfNodesThroughACapsuleWhoseOutputListsNone) {
+  CapsuleInfo detector = detector_info("detector", "person");
+  detector.output_type.detections.emplace_back("car");
+  const CapsuleInfo speedometer{.name = "speedometer",
+                                .input_type = {.size = Size::all},
+                                .output_type = {.size = Size::all, .extra_data = {"speed"}}};
+  CapsuleInfo reader = all_info("reader", "person");
+  reader.input_type.extra_data = {"speed"};
+  reader.output_type.extra_data = {"fine"};
+  Pipeline pipeline(
+      {make_capsule(reader,
+                    [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
+                      for (DetectionNode& node : nodes)
+                        node.extra_data["fine"] = 10 * node.extra_data.at("speed").get<int>();
+                      return nodes;
+                    }),
+       make_capsule(
+           speedometer,
+           [](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
+             for (DetectionNode& node : nodes) node.extra_data["speed"] = frame.index;
+             return nodes;
+           }),
+       make_capsule(detector,
+                    [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+                      return DetectionNodes::all({node_at("person", 1, 1), node_at("car", 30, 1)});
+                    })});
+  for (const FrameRecord& record : run(pipeline, {.source = make_source(3)})) {
+    EXPECT_THAT(record.errors, IsEmpty());
+    EXPECT_THAT(record.warnings, IsEmpty());
+    ASSERT_THAT(names(record.objects), ElementsAre("person", "car"));
+    for (const DetectionNode& node : record.objects)
+      EXPECT_EQ(node.extra_data.at("speed"), record.frame.index);
+    EXPECT_EQ(record.objects[0].extra_data.at("fine"), 10 * record.frame.index);
+    EXPECT_FALSE(record.objects[1].extra_data.contains("fine")) << "only persons are read";
+  }
+}
+
 TEST(Pipeline, RecordsExceptionsOfACapsuleAndContinues) {
   const auto failing = make_capsule(
-      all_info("failing", "person"),
+      giving(all_info("failing", "person"), "mark"),
       [](const Frame& frame, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
         for (DetectionNode& node : nodes) node.attributes["mark"] = "yes";
         if (frame.index == 7) throw std::runtime_error("seven is too much");
@@ -137,7 +177,7 @@ TEST(Pipeline, RecordsExceptionsOfACapsuleAndContinues) {
         return nodes;
       });
   const auto later =
-      make_capsule(single_info("later", "person"),
+      make_capsule(giving(single_info("later", "person"), "later"),
                    [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
                      nodes.node().attributes["later"] = "yes";
                      return nodes;
@@ -178,7 +218,7 @@ TEST(Pipeline, CountsFramesWithErrorsInTheReport) {
 
 TEST(Pipeline, LeavesOnlyTheNodesUnchangedOnWhichACapsuleFails) {
   const auto failing =
-      make_capsule(single_info("failing", "person"),
+      make_capsule(giving(single_info("failing", "person"), "mark"),
                    [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState&) {
                      if (nodes.node().bbox().y1 > 0) throw std::runtime_error("too low");
                      nodes.node().attributes["mark"] = "yes";

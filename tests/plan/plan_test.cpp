@@ -140,6 +140,55 @@ TEST(Plan, TakesAnInputWithoutNamesAsAnyNode) {
   EXPECT_THAT(order(plan), ElementsAre("people", "cars", "watcher"));
 }
 
+/// Takes nodes of any name with a track, and gives each of them a speed.
+CapsuleInfo speedometer() {
+  return capsule("speed", tracked({.size = Size::all}),
+                 tracked({.size = Size::all, .extra_data = {"speed"}}));
+}
+CapsuleInfo reader_of_speed(std::string name, std::string nodes) {
+  return capsule(std::move(name),
+                 {.size = Size::all, .detections = {nodes}, .extra_data = {"speed"}},
+                 {.size = Size::all, .detections = {nodes}, .extra_data = {"fine"}});
+}
+
+TEST(Plan, PropagatesNamesThroughAnOutputWithoutNames) {
+  const Plan plan({reader_of_speed("fines", "person"), speedometer(), tracker(), detector()});
+  EXPECT_THAT(order(plan), ElementsAre("detector", "tracker", "speed", "fines"));
+  EXPECT_THAT(plan.steps()[2].reasons, testing::Contains("Its nodes keep their names: person."));
+  EXPECT_THAT(plan.conflicts(), IsEmpty());
+}
+
+TEST(Plan, PropagatesNamesThroughSeveralOutputsWithoutNames) {
+  const CapsuleInfo watcher =
+      capsule("watcher", {.size = Size::all, .extra_data = {"speed"}},
+              {.size = Size::all, .attributes = {{"haste", {"yes", "no"}}}});
+  const CapsuleInfo last = capsule(
+      "last", {.size = Size::all, .detections = {"person"}, .attributes = {{"haste", {"yes"}}}},
+      {.size = Size::all, .detections = {"person"}, .extra_data = {"alarm"}});
+  EXPECT_THAT(order(Plan({last, watcher, speedometer(), tracker(), detector()})),
+              ElementsAre("detector", "tracker", "speed", "watcher", "last"));
+}
+
+TEST(Plan, DoesNotPropagateNamesOfNodesThatLackWhatTheCapsuleNeeds) {
+  EXPECT_THAT(
+      [] {
+        Plan({reader_of_speed("fines", "car"), speedometer(), tracker(), detector(),
+              detector("cars", "car")});
+      },
+      ThrowsError<PlanError>(ErrorCode::unsatisfied_input,
+                             HasSubstr("capsule fines needs extra_data speed on nodes named car")))
+      << "only persons are tracked";
+}
+
+TEST(Plan, ReportsResultsThatReplaceOthersOnNodesThatKeepTheirNames) {
+  CapsuleInfo other = speedometer();
+  other.name = "speed_too";
+  EXPECT_THAT(Plan({detector(), tracker(), speedometer(), other}).conflicts(),
+              ElementsAre(conflict(2, 3,
+                                   HasSubstr("speed and speed_too both give extra_data speed to "
+                                             "nodes named person"))));
+}
+
 TEST(Plan, AcceptsOneOfSeveralNames) {
   NodeDescription input = single("person");
   input.detections.push_back("rider");
@@ -180,7 +229,12 @@ TEST(Plan, DoesNotLetACapsuleFeedItself) {
   EXPECT_THAT([&] { Plan({tracker()}); },
               ThrowsError<PlanError>(ErrorCode::unsatisfied_input,
                                      AllOf(HasSubstr("capsule tracker needs nodes named person"),
-                                           HasSubstr("the others provide nothing"))));
+                                           HasSubstr("no other capsule is given"))));
+  EXPECT_THAT(([&] {
+                Plan({tracker(), capsule("idle", no_nodes(), no_nodes())});
+              }),
+              ThrowsError<PlanError>(ErrorCode::unsatisfied_input,
+                                     HasSubstr("the others provide nothing")));
 }
 
 TEST(Plan, DoesNotTakeAPropertyFromNodesOfAnotherName) {
@@ -451,6 +505,91 @@ TEST(Plan, IsDrawnForGraphviz) {
             "  capsule0 [label=\"2. classifier\\nadds attribute color\"];\n"
             "  capsule1 -> capsule0 [label=\"person\"];\n"
             "}\n");
+}
+
+CapsuleInfo giving(CapsuleInfo info, PictureDescription picture) {
+  info.gives_pictures.push_back(std::move(picture));
+  return info;
+}
+CapsuleInfo taking(CapsuleInfo info, PictureDescription picture) {
+  info.takes_pictures.push_back(std::move(picture));
+  return info;
+}
+PictureDescription mask(int type = CV_8UC1) { return {.name = "mask", .type = type}; }
+CapsuleInfo masker() { return giving(capsule("masker", no_nodes(), no_nodes()), mask()); }
+
+TEST(PlanOfPictures, PutsACapsuleAfterTheOneThatGivesItsPicture) {
+  const Plan plan({taking(detector(), mask()), masker()});
+  EXPECT_THAT(order(plan), ElementsAre("masker", "detector"));
+  EXPECT_THAT(plan.explain(),
+              AllOf(HasSubstr("adds   picture mask (8UC1, as large as the frame)"),
+                    HasSubstr("needs  the frame alone; picture mask (8UC1, as large as the frame)"),
+                    HasSubstr("It comes after masker, which provides picture mask.")));
+  EXPECT_THAT(plan.to_dot(), HasSubstr("capsule1 -> capsule0 [label=\"picture mask\"]"));
+  const nlohmann::json json = plan;
+  EXPECT_EQ(json["steps"][0]["gives_pictures"][0]["name"], "mask");
+  EXPECT_EQ(json["steps"][1]["takes_pictures"][0]["type"], "8UC1");
+  EXPECT_EQ(json["steps"][1]["fed_by"], nlohmann::json::array({"masker"}));
+}
+
+TEST(PlanOfPictures, SayNothingAboutNamesIfTheCapsuleGivesOnlyPictures) {
+  CapsuleInfo blur = masker();
+  blur.input_type = {.size = Size::all, .detections = {"person"}};
+  const Plan plan({detector(), blur});
+  EXPECT_THAT(plan.steps()[1].reasons,
+              ElementsAre("It comes after detector, which provides person."));
+}
+
+TEST(PlanOfPictures, RefusesAPictureOfAnotherTypeOrSizeAndNamesBoth) {
+  EXPECT_THAT(
+      [] {
+        Plan({masker(), taking(detector(), mask(CV_32FC1))});
+      },
+      ThrowsError<PlanError>(ErrorCode::type_mismatch,
+                             AllOf(HasSubstr("capsule detector takes picture mask (32FC1"),
+                                   HasSubstr("capsule masker gives picture mask (8UC1"))));
+  PictureDescription any = mask();
+  any.size = PictureSize::any;
+  EXPECT_NO_THROW(Plan({masker(), taking(detector(), any)}));
+  EXPECT_THAT(
+      [&] {
+        Plan({giving(capsule("loose", no_nodes(), no_nodes()), any), taking(detector(), mask())});
+      },
+      ThrowsError<PlanError>(ErrorCode::type_mismatch, HasSubstr("of any size")));
+}
+
+TEST(PlanOfPictures, RefusesAPictureThatNobodyGives) {
+  EXPECT_THAT([] { Plan({taking(detector(), mask())}); },
+              ThrowsError<PlanError>(
+                  ErrorCode::unsatisfied_input,
+                  AllOf(HasSubstr("capsule detector takes picture mask"),
+                        HasSubstr("no other capsule gives pictures"), HasSubstr("add a capsule"))));
+  const Plan plan({taking(detector(), mask()), giving(tracker(), mask())}, UnfitPolicy::leave_out);
+  EXPECT_THAT(order(plan), IsEmpty()) << "each needs the other";
+}
+
+TEST(PlanOfPictures, RefusesTwoCapsulesThatGiveTheSamePicture) {
+  CapsuleInfo second = masker();
+  second.name = "second";
+  EXPECT_THAT(
+      [&] {
+        Plan({masker(), second});
+      },
+      ThrowsError<PlanError>(ErrorCode::duplicate_picture,
+                             HasSubstr("capsules masker and second both give picture mask")));
+  const Plan plan({masker(), second}, UnfitPolicy::leave_out);
+  EXPECT_THAT(order(plan), ElementsAre("masker"));
+  EXPECT_THAT(plan.left_out(), SizeIs(1));
+}
+
+TEST(PlanOfPictures, RefusesCyclesThroughPicturesAndNodes) {
+  EXPECT_THAT(
+      [] {
+        Plan({taking(detector(), mask()), giving(tracker(), mask())});
+      },
+      ThrowsError<PlanError>(ErrorCode::plan_cycle,
+                             AllOf(HasSubstr("detector needs picture mask of tracker"),
+                                   HasSubstr("tracker needs person of detector"))));
 }
 
 }  // namespace

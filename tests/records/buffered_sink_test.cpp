@@ -102,6 +102,28 @@ std::uint64_t accounted_for(const Sink& sink) {
   return sum;
 }
 
+TEST(BufferedSink, HoldsOnlyThePixelsThatTheSinkUses) {
+  class Naming final : public Sink {
+   public:
+    void write(const FrameRecord& record) override { written = record; }
+    bool needs_pixels() const override { return false; }
+    std::vector<std::string> pictures() const override { return {"mask", "depth"}; }
+
+    FrameRecord written{};
+  };
+  const auto naming = std::make_shared<Naming>();
+  FrameRecord record;
+  record.frame.image = cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(0));
+  for (const char* name : {"mask", "other"})
+    record.frame.pictures.set(name, cv::Mat(4, 4, CV_8UC1, cv::Scalar(0)));
+  const auto buffered = make_buffered_sink(naming, {});
+  buffered->write(record);
+  buffered->close();
+  EXPECT_TRUE(naming->written.frame.image.empty());
+  ASSERT_EQ(naming->written.frame.pictures.size(), 1u);
+  EXPECT_EQ(naming->written.frame.pictures.at("mask").data, record.frame.pictures.at("mask").data);
+}
+
 TEST(BufferedSink, WritesEverythingInOrderBeforeItCloses) {
   const auto slow = std::make_shared<TestSink>();
   const auto sink = make_buffered_sink(slow);

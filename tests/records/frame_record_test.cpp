@@ -81,6 +81,25 @@ TEST(FrameRecord, LeavesOutAbsentFieldsButNotTheObjects) {
             "\n");
 }
 
+TEST(FrameRecord, DescribesPicturesWithoutTheirPixels) {
+  FrameRecord record{.stream_id = "a"};
+  record.pictures = {{.name = "depth", .type = CV_32FC1, .size = {256, 144}}};
+  const nlohmann::json json = record;
+  EXPECT_EQ(json.at("pictures"),
+            nlohmann::json::parse(R"([{"name":"depth","type":"32FC1","width":256,"height":144}])"));
+  EXPECT_EQ(nlohmann::json::parse(record_line(record)), json);
+}
+
+TEST(FrameRecord, HasWarningsOfTheFormOfErrors) {
+  FrameRecord record{.stream_id = "a"};
+  record.warnings.push_back({"finder", "invalid_output", "its name is not declared"});
+  const nlohmann::json json = record;
+  EXPECT_EQ(json.at("warnings"), nlohmann::json::parse(R"([{"capsule": "finder",
+            "code": "invalid_output", "message": "its name is not declared"}])"));
+  EXPECT_FALSE(json.contains("errors"));
+  EXPECT_EQ(nlohmann::json::parse(record_line(record)), json);
+}
+
 TEST(FrameRecord, ReplacesTextThatIsNotUtf8) {
   FrameRecord record{.stream_id = "caf\xe9"};
   record.objects.push_back({.name = "person"});

@@ -41,6 +41,27 @@ TEST(TakenNodes, TakesANodeBelowAnotherOneOnlyOnce) {
   EXPECT_EQ(TakenNodes(roots, of("person")).copy().size(), 1u);
 }
 
+TEST(TakenNodes, NamesTheNodesThatAreReplacedAndTheirDeepestLevel) {
+  Nodes roots{node("person", 0, {node("face", 1, {node("eye")})}), node("car"), node("face", 5)};
+  const TakenNodes taken(roots, of("face"));
+  EXPECT_THAT(taken.nodes(), ElementsAre(&roots[0].children[0], &roots[2]));
+  EXPECT_EQ(taken.level(), 2u);
+  EXPECT_EQ(TakenNodes(roots, of("bike")).level(), 1u);
+}
+
+TEST(SingleNodes, ForgetTheResultsOfARound) {
+  Nodes roots{node("face", 1), node("person", 0, {node("face", 2)})};
+  SingleNodes nodes(roots, of("face"));
+  EXPECT_EQ(nodes.level(0, 0), 1u);
+  EXPECT_EQ(nodes.level(0, 1), 2u);
+  nodes.set(0, 1, {node("smile")});
+  EXPECT_THAT(nodes.answered(0), ElementsAre(&roots[1].children[0]));
+  nodes.forget(0);
+  EXPECT_THAT(nodes.answered(0), testing::IsEmpty());
+  nodes.finish(0);
+  EXPECT_EQ(shape(roots), "face person(face)");
+}
+
 TEST(TakenNodes, PutsNodesBackInTheReturnedOrderInThePlaceOfTheFirst) {
   Nodes roots{node("car"), node("person", 1), node("dog"), node("person", 2)};
   TakenNodes taken(roots, of("person"));

@@ -26,6 +26,7 @@ std::vector<FrameRecord> some_records() {
 RecordCounts counts_of(const std::vector<FrameRecord>& records, std::size_t begin,
                        std::size_t end) {
   RecordCounts counts;
+  if (begin == 0 && end > 0) counts.broken_pictures.add("1.2 s");
   for (std::size_t i = begin; i < end; ++i) counts.add(records[i]);
   return counts;
 }
@@ -51,6 +52,7 @@ TEST(RecordCounts, ArePrintedAsText) {
   counts.print_objects(text);
   counts.print_details(text);
   EXPECT_EQ(text.str(),
+            "  broken pictures  1 (1.2 s), skipped\n"
             "  failed frames    2, the first: frame 1: capsule finder: no\n"
             "  objects          face 3, person 3\n"
             "  with objects     2 frames (50.0 %)\n"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/records/sink.hpp"
+#include "vcap/image/image.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -21,6 +23,7 @@
 #include "support/video_pictures.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
+#include "vcap/image/annotator.hpp"
 
 namespace vcap::test {
 namespace {
@@ -65,10 +68,19 @@ TEST(JsonLinesSink, GivesTheFileItsNameOnlyWhenItIsClosed) {
   EXPECT_THAT(folder.names(), ElementsAre("frames.jsonl"));
 }
 
-TEST(JsonLinesSink, LeavesNoFileIfItIsNotClosed) {
+TEST(JsonLinesSink, LeavesItsRecordsInAPartIfItIsNotClosed) {
   const TemporaryFolder folder;
+  make_json_lines_sink(folder / "empty.jsonl");
   make_json_lines_sink(folder / "frames.jsonl")->write(record(0));
-  EXPECT_THAT(folder.names(), IsEmpty());
+  EXPECT_THAT(folder.names(), ElementsAre("frames.jsonl.part"));
+  EXPECT_THAT(lines(folder / "frames.jsonl.part"), SizeIs(1));
+}
+
+TEST(JsonLinesSink, RefusesAPathThatAnotherOneWritesTo) {
+  const TemporaryFolder folder;
+  const auto first = make_json_lines_sink(folder / "frames.jsonl");
+  EXPECT_THAT([&] { make_json_lines_sink(folder / "frames.jsonl"); },
+              ThrowsError<OutputError>(ErrorCode::output_open, HasSubstr("another run")));
 }
 
 TEST(JsonLinesSink, KeepsAnOlderFileUntilTheNewOneIsComplete) {
@@ -165,6 +177,63 @@ TEST_P(AnnotatedVideoSink, WritesAClipWithItsNodesDrawn) {
 INSTANTIATE_TEST_SUITE_P(Forms, AnnotatedVideoSink,
                          testing::Values("clip.mp4", "clip.mkv", "clip.avi"));
 
+/// Paints the whole image in a colour, and remembers the frames that it saw.
+class Painter final : public Annotator {
+ public:
+  explicit Painter(std::vector<std::int64_t>& seen) : seen_(seen) {}
+  std::vector<std::string> pictures() const override { return {"mask"}; }
+
+ private:
+  void draw(cv::Mat& image, std::span<const DetectionNode> nodes, const Frame& frame) override {
+    seen_.push_back(frame.index + static_cast<std::int64_t>(100 * nodes.size()));
+    image.setTo(cv::Scalar::all(200));
+  }
+
+  std::vector<std::int64_t>& seen_;
+};
+
+TEST(AnnotatedVideo, ShowsWhatItsAnnotatorDraws) {
+  const TemporaryFolder folder;
+  std::vector<std::int64_t> seen;
+  const auto sink =
+      make_annotated_video_sink(folder / "clip.avi", 10, {}, std::make_unique<Painter>(seen));
+  EXPECT_THAT(sink->pictures(), ElementsAre("mask"));
+  for (int i = 0; i < 3; ++i) {
+    FrameRecord one = record(i, {64, 48});
+    one.objects.push_back(node_at("person", 20, 20));
+    one.frame.is_null = i == 1;
+    sink->write(one);
+    EXPECT_EQ(one.frame.image.at<cv::Vec3b>(5, 5)[0], 100) << "the frame was drawn on";
+  }
+  sink->close();
+  EXPECT_THAT(seen, ElementsAre(100, 102)) << "a null frame has nothing to draw on";
+  cv::VideoCapture clip((folder / "clip.avi").string(), cv::CAP_FFMPEG);
+  cv::Mat image;
+  ASSERT_TRUE(clip.read(image));
+  EXPECT_NEAR(image.at<cv::Vec3b>(24, 32)[0], 200, 8);
+}
+
+TEST(AnnotatedVideo, TakesPartsThatAProgramCombines) {
+  const TemporaryFolder folder;
+  const auto path = folder / "clip.avi";
+  // [annotators]
+  auto parts = std::make_unique<vcap::Annotators>();
+  parts->add<vcap::ZoneAnnotator>(vcap::ZoneSettings{
+      .zones = {{.name = "door", .outline = {{50, 200}, {200, 200}, {200, 300}, {50, 300}}}}});
+  parts->add<vcap::TrailAnnotator>(vcap::TrailSettings{.length = std::chrono::seconds(5)});
+  parts->add<vcap::BoxAnnotator>(vcap::BoxSettings{.shape = vcap::BoxSettings::Shape::corners,
+                                                   .style = {.names = {"person"}}});
+  parts->add<vcap::LabelAnnotator>();
+  auto clip = vcap::make_annotated_video_sink(path, 10, {}, std::move(parts));
+  // [/annotators]
+  clip->write(record(0, {320, 320}));
+  clip->close();
+  cv::VideoCapture written(path.string(), cv::CAP_FFMPEG);
+  cv::Mat image;
+  ASSERT_TRUE(written.read(image));
+  EXPECT_GT(std::abs(image.at<cv::Vec3b>(250, 50)[1] - 100), 20) << "the outline of the zone";
+}
+
 TEST(AnnotatedVideo, FitsFramesOfAnotherSizeAndWarnsOnce) {
   const TemporaryFolder folder;
   std::vector<std::string> warnings;
@@ -205,16 +274,85 @@ TEST(AnnotatedVideo, MayBeUsedByTheLogHookThatItWarns) {
   EXPECT_EQ(warnings, 2);
 }
 
-TEST(AnnotatedVideo, LeavesNoFileIfItIsNotClosedOrHadNoFrame) {
+/// A record whose frame is grey, with a picture "shown" of that type and brightness.
+FrameRecord with_picture(std::int64_t index, int type, double brightness) {
+  FrameRecord one = record(index);
+  one.frame.pts = std::chrono::milliseconds(100 * index);
+  one.objects = {{.name = "box", .coords = rect_to_coords(cv::Rect2d(10, 10, 20, 20))}};
+  one.frame.pictures.set("shown", cv::Mat(48, 64, type, cv::Scalar::all(brightness)));
+  return one;
+}
+
+TEST(PictureVideo, ShowsThePictureAndNeverTheFrame) {
+  for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4}) {
+    const TemporaryFolder folder;
+    const auto sink = make_picture_video_sink(folder / "clip.mp4", "shown", 10);
+    EXPECT_FALSE(sink->needs_pixels());
+    EXPECT_THAT(sink->pictures(), ElementsAre("shown"));
+    sink->write(record(0));  // before the first picture
+    sink->write(with_picture(1, type, 200));
+    FrameRecord lacking = record(2);
+    lacking.frame.pts = std::chrono::milliseconds(200);
+    sink->write(lacking);
+    FrameRecord failed = with_picture(3, type, 90);  // what it hides depends on this capsule
+    failed.errors = {{.capsule = "detector", .code = "exception", .message = "failed"}};
+    sink->write(failed);
+    sink->write(with_picture(4, type, 20));
+    sink->close();
+    const std::vector<Frame> frames = frames_in(folder / "clip.mp4");
+    ASSERT_THAT(frames, SizeIs(4));
+    constexpr double kShown[] = {200, 200, 200, 20};
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_LT(
+          mean_difference(frames[i].image, cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(kShown[i]))), 4)
+          << "frame " << i;
+  }
+}
+
+TEST(PictureVideo, RefusesPicturesThatAreNoneOfAClip) {
   const TemporaryFolder folder;
-  make_annotated_video_sink(folder / "a.mp4", 10)->write(record(0));
+  const auto sink = make_picture_video_sink(folder / "clip.mp4", "shown", 10);
+  EXPECT_THAT([&] { sink->write(with_picture(0, CV_32FC1, 1)); },
+              ThrowsError<OutputError>(
+                  ErrorCode::output_write,
+                  AllOf(HasSubstr("picture \"shown\" is of type 32FC1"), HasSubstr("8UC3"))));
+  EXPECT_THAT([&] { make_picture_video_sink(folder / "clip.mp4", "", 10); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("is empty")));
+}
+
+TEST(PictureVideo, IsNotCompleteAfterAPictureThatIsNoneOfAClip) {
+  const TemporaryFolder folder;
+  const auto sink = make_picture_video_sink(folder / "clip.mp4", "shown", 10);
+  sink->write(with_picture(0, CV_8UC3, 200));
+  EXPECT_THROW(sink->write(with_picture(1, CV_32FC1, 1)), OutputError);
+  EXPECT_THAT([&] { sink->close(); },
+              ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("is incomplete")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "clip.mp4"));
+}
+
+TEST(AnnotatedVideo, LeavesNoFileIfItHadNoFrame) {
+  const TemporaryFolder folder;
+  make_annotated_video_sink(folder / "a.mp4", 10);
   set_log_hook([](LogLevel, std::string_view) {});
   {
     const auto sink = make_annotated_video_sink(folder / "b.mp4", 10);
     EXPECT_NO_THROW(sink->close());
+    EXPECT_THAT(folder.names(), IsEmpty()) << "the process may end before the sink is destroyed";
   }
   set_log_hook({});
   EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_P(AnnotatedVideoSink, LeavesAReadablePartIfItIsNotClosed) {
+  const TemporaryFolder folder;
+  {
+    const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
+    for (int i = 0; i < 100; ++i) sink->write(record(i));
+  }
+  const std::string part = std::string(GetParam()) + ".part";
+  EXPECT_THAT(folder.names(), ElementsAre(part));
+  // Frames are 100 ms apart: all but those of one second and two in the encoder.
+  EXPECT_GE(frames_in(folder / part).size(), 100u - 10 - 2);
 }
 
 TEST(AnnotatedVideo, RefusesWrongPathsAndRates) {
@@ -331,17 +469,17 @@ TEST(AnnotatedVideo, IsClosedOnce) {
   EXPECT_THAT(frames_in(folder / "clip.mp4"), SizeIs(1));
 }
 
-TEST_P(AnnotatedVideoSink, KeepsNoFileIfOnlyAPartWasWritten) {
+TEST_P(AnnotatedVideoSink, KeepsAReadablePartOnAFullDisk) {
   const TemporaryFolder folder;
   const auto sink = make_annotated_video_sink(folder / GetParam(), 10);
   bool failed = false;
   {
     const FileSizeLimit limit(64 << 10);
-    for (int i = 0; i < 40; ++i) {
-      FrameRecord noisy = record(i, {160, 120});
-      cv::randu(noisy.frame.image, 0, 255);
+    for (int i = 0; i < 80; ++i) {
+      FrameRecord one = record(i, {160, 120});
+      if (i >= 40) cv::randu(one.frame.image, 0, 255);  // does not fit
       try {
-        sink->write(noisy);
+        sink->write(one);
       } catch (const OutputError& error) {
         EXPECT_THAT(error.what(), AllOf(HasSubstr(GetParam()), HasSubstr("File too large")));
         failed = true;
@@ -349,26 +487,36 @@ TEST_P(AnnotatedVideoSink, KeepsNoFileIfOnlyAPartWasWritten) {
     }
     EXPECT_TRUE(failed);
   }
+  const std::string part = std::string(GetParam()) + ".part";
   EXPECT_THAT([&] { sink->close(); },
               ThrowsError<OutputError>(ErrorCode::output_write,
-                                       AllOf(HasSubstr(GetParam()), HasSubstr("was discarded"))))
+                                       AllOf(HasSubstr("kept in"), HasSubstr(part))))
       << "close() must fail although there is room now";
-  EXPECT_FALSE(std::filesystem::exists(folder / GetParam()));
+  EXPECT_THAT(folder.names(), ElementsAre(part));
+  // Frames are 100 ms apart, and a fragment has those of a second.
+  EXPECT_GE(frames_in(folder / part).size(), 40u - 10 - 2);
 }
 
-TEST(JsonLinesSink, KeepsNoFileIfOnlyAPartWasWritten) {
+TEST(JsonLinesSink, KeepsEveryWholeLineOnAFullDisk) {
   const TemporaryFolder folder;
+  int written = 0;
   {
     const auto sink = make_json_lines_sink(folder / "frames.jsonl");
     const FileSizeLimit limit(1000);
     EXPECT_THAT(
         [&] {
-          for (int i = 0; i < 100; ++i) sink->write(record(i));
+          for (; written < 100; ++written) sink->write(record(written));
         },
-        ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("frames.jsonl")));
-    EXPECT_THROW(sink->close(), OutputError);
+        ThrowsError<OutputError>(
+            ErrorCode::output_write,
+            AllOf(HasSubstr("free some space"), HasSubstr("kept in"), HasSubstr(".jsonl.part"))));
+    EXPECT_THAT([&] { sink->close(); },
+                ThrowsError<OutputError>(ErrorCode::output_write, HasSubstr("whole lines")));
   }
-  EXPECT_THAT(folder.names(), IsEmpty());
+  EXPECT_THAT(folder.names(), ElementsAre("frames.jsonl.part"));
+  const std::string text = read_file(folder / "frames.jsonl.part");
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(std::ranges::count(text, '\n'), written);
 }
 
 TEST(JsonLinesSink, SkipsRecordsThatDoNotFitIfLossesAreAllowed) {

@@ -358,8 +358,8 @@ TEST_F(LiveSourceOnATestClock, HasTheTimesOfTheCameraAndMarksMissingPictures) {
        {.time = seconds(91)},
        {.time = seconds(92)},
        {.time = seconds(99)},
-       {.time = seconds(100), .follows_damage = true}},
-      {{.time = seconds(3), .follows_damage = true}, {.time = seconds(4)}}};
+       {.time = seconds(100), .follows_damage = true, .broken = {.count = 2}}},
+      {{.time = seconds(3), .follows_damage = true, .broken = {.count = 1}}, {.time = seconds(4)}}};
   const LiveSource::Connect connect = [&](const std::stop_token&) -> std::unique_ptr<LiveFeed> {
     if (feeds.empty()) throw SourceError(ErrorCode::source_open, "a wall");
     auto feed = std::make_unique<TimedFeed>(std::move(feeds.front()));
@@ -379,6 +379,7 @@ TEST_F(LiveSourceOnATestClock, HasTheTimesOfTheCameraAndMarksMissingPictures) {
   EXPECT_GE(times[5], seconds(30)) << "times must follow this machine's clock across the loss";
   EXPECT_EQ(times[6] - times[5], seconds(1));
   EXPECT_THAT(frames_with(Discontinuity::gap, frames), ElementsAre(3, 4));
+  EXPECT_EQ(live.broken_pictures().count, 3);
   EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(5));
 }
 

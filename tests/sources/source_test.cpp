@@ -9,12 +9,13 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/videoio.hpp>
 
-#include "sources/file_list.hpp"
+#include "files/file_list.hpp"
 #include "support/live_helpers.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
+#include "vcap/sources/random_access.hpp"
 
 namespace vcap::test {
 namespace {
@@ -98,6 +99,32 @@ TEST(OpenSource, ReportsAClipThatBreaksOff) {
   EXPECT_THAT(log.text(), AllOf(HasSubstr("cut.avi ended after"), HasSubstr("of 30 frames")));
 }
 
+TEST(OpenSource, WritesTimesWithoutAnExponent) {
+  const TemporaryFolder folder;
+  make_video(folder / "clip.avi", 5);
+  EXPECT_THAT(
+      [&] {
+        open_source((folder / "clip.avi").string(), {.start = std::chrono::seconds(100'000)});
+      },
+      ThrowsError<SourceError>(ErrorCode::source_empty, HasSubstr("no frame from 100000.0 s")));
+}
+
+TEST(OpenSource, SaysThatAHostIsNotKnown) {
+  for (const std::string scheme : {"rtsp", "http"})
+    EXPECT_THAT(
+        [&] { open_source(scheme + "://no..such..host/stream"); },
+        ThrowsError<SourceError>(ErrorCode::source_open,
+                                 AllOf(HasSubstr("its host \"no..such..host\" is not known: "),
+                                       testing::Not(HasSubstr("Input/output error")))))
+        << scheme;
+}
+
+TEST(OpenSource, RefusesStandardInput) {
+  EXPECT_THAT([] { open_source("-"); },
+              ThrowsError<SourceError>(ErrorCode::source_open,
+                                       HasSubstr("does not read videos from standard input")));
+}
+
 TEST(OpenSource, RefusesAPathThatDoesNotExist) {
   EXPECT_THAT([] { open_source("/nowhere/clip.mp4"); },
               ThrowsError<SourceError>(ErrorCode::source_open,
@@ -161,6 +188,37 @@ TEST(ImageFolder, GivesItsImagesInNaturalOrder) {
   EXPECT_EQ(frames[2].pts, milliseconds(80)) << "taken as 25 a second";
 }
 
+std::vector<std::string> source_files(const std::string& source,
+                                      const SourceOptions& options = {}) {
+  std::vector<std::string> files;
+  for (const Frame& frame : read_all(*open_source(source, options)))
+    files.push_back(frame.source_file);
+  return files;
+}
+
+TEST(SourceFile, IsTheImagesPathBelowTheSource) {
+  const TemporaryFolder folder;
+  for (const char* const name : {"cat/2.png", "cat/10.png", "dog/1.png"}) {
+    std::filesystem::create_directories((folder / name).parent_path());
+    make_image(folder / name, 0);
+  }
+  make_file(folder / "cat/3.png", "no image");
+  EXPECT_THAT(source_files(folder / "cat"), ElementsAre("2.png", "10.png"));
+  EXPECT_THAT(source_files(folder / "dog/1.png"), ElementsAre("1.png"));
+  EXPECT_THAT(source_files(folder / "*/?.png"), ElementsAre("cat/2.png", "dog/1.png"));
+  EXPECT_THAT(source_files(folder / "cat", {.sampler = Sampler::gather({2}), .loop = 2}),
+              ElementsAre("10.png", "10.png"));
+}
+
+TEST(SourceFile, IsEmptyForAVideoAndANullElement) {
+  const TemporaryFolder folder;
+  make_video(folder / "a.avi", 2);
+  EXPECT_THAT(source_files(folder / "a.avi"), ElementsAre("", ""));
+  make_image(folder / "1.png", 0);
+  EXPECT_THAT(source_files(folder / "1.png", {.sampler = Sampler::repeat_null(2)}),
+              ElementsAre("1.png", ""));
+}
+
 TEST(ImageFolder, AllowsImagesOfDifferentSizes) {
   const TemporaryFolder folder;
   make_image(folder / "1.png", 1, {16, 12});
@@ -212,15 +270,128 @@ TEST(ImageFolder, TurnsImagesAsTheirExifOrientationSays) {
   }
 }
 
-TEST(ImageFolder, NamesAnImageThatCannotBeRead) {
-  const TemporaryFolder folder;
-  make_image(folder / "1.png", 1);
-  make_file(folder / "2.png", "no image");
-  const auto source = open_source(folder.path().string());
-  EXPECT_TRUE(source->read());
-  EXPECT_THAT([&] { source->read(); },
-              ThrowsError<SourceError>(ErrorCode::source_read,
-                                       HasSubstr("image " + (folder / "2.png").string())));
+/// Ten images, of which 0, 4, 5 and 9 are broken.
+class BrokenImages : public testing::Test {
+ protected:
+  BrokenImages() {
+    for (int i = 0; i < 10; ++i) {
+      const auto path = folder_ / (std::to_string(i) + ".png");
+      if (i % 5 == 0 || i % 5 == 4)
+        make_file(path, "no image");
+      else
+        make_image(path, 10 * i);
+    }
+  }
+
+  const TemporaryFolder folder_;
+  const std::string name_ = folder_.path().string();
+};
+
+TEST_F(BrokenImages, AreSkippedCountedAndLogged) {
+  const KeptLog log;
+  const auto source = open_source(name_);
+  const std::vector<Frame> frames = read_all(*source);
+  ASSERT_EQ(frames.size(), 6u);
+  const std::vector<int> greys{10, 20, 30, 60, 70, 80};
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(grey(frames[i]), greys[i]);
+    EXPECT_EQ(frames[i].index, static_cast<std::int64_t>(i));
+    EXPECT_EQ(frames[i].pts, milliseconds(4 * greys[i])) << "the time of its place in the folder";
+    EXPECT_EQ(frames[i].discontinuity, i == 0   ? Discontinuity::start
+                                       : i == 3 ? Discontinuity::gap
+                                                : Discontinuity::none);
+  }
+  EXPECT_EQ(source->broken_pictures().count, 4);
+  EXPECT_THAT(source->broken_pictures().first, ElementsAre("0.png", "4.png", "5.png", "9.png"));
+  EXPECT_THAT(log.text(),
+              AllOf(HasSubstr("images in " + name_ + ": the picture 4.png is skipped: "),
+                    HasSubstr("5.png")));
+}
+
+TEST_F(BrokenImages, CountAgainInEachLoopButAreNamedOnce) {
+  const auto source = open_source(name_, {.loop = 2});
+  EXPECT_EQ(read_all(*source).size(), 12u);
+  EXPECT_EQ(source->broken_pictures().count, 8);
+  EXPECT_EQ(source->broken_pictures().first.size(), 4u);
+}
+
+TEST_F(BrokenImages, BeforeTheStartDoNotCount) {
+  const auto source = open_source(name_, {.start = milliseconds(200)});
+  EXPECT_EQ(grey(source->read().value()), 60);
+  EXPECT_THAT(source->broken_pictures().first, ElementsAre("5.png"));
+}
+
+TEST_F(BrokenImages, BetweenThoseOfAStrideAreNotRead) {
+  const auto source = open_source(name_, {.start = milliseconds(40), .stride = 5});
+  const std::vector<Frame> frames = read_all(*source);
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(grey(frames[0]), 10);
+  EXPECT_EQ(grey(frames[1]), 60);
+  EXPECT_EQ(source->broken_pictures().count, 0);
+}
+
+TEST_F(BrokenImages, ThatAreSampledShiftTheRowsAfterThem) {
+  const KeptLog log;
+  const auto source = open_source(name_, {.sampler = Sampler::gather({1, 4, 5})});
+  std::vector<double> greys;
+  for (const Frame& frame : read_all(*source)) greys.push_back(grey(frame));
+  EXPECT_THAT(greys, ElementsAre(10, 70, 80)) << "rows 4 and 5 of those that can be decoded";
+  EXPECT_THAT(log.text(), HasSubstr("4.png cannot be read"));
+}
+
+TEST_F(BrokenImages, AreNamedByRandomAccess) {
+  const auto access = open_source(name_)->random_access();
+  ASSERT_TRUE(access);
+  EXPECT_EQ(grey(access->open_at(6)->read().value()), 60);
+  EXPECT_THAT([&] { access->open_at(4); },
+              ThrowsError<SourceError>(ErrorCode::source_not_as_indexed,
+                                       HasSubstr("image " + (folder_ / "4.png").string())));
+}
+
+TEST_F(BrokenImages, AreReportedByAStreamWithAndWithoutSlices) {
+  for (const std::size_t slices : {1u, 3u}) {
+    SCOPED_TRACE(slices);
+    Pipeline pipeline({});
+    pipeline.open_stream({.id = "shots", .source = open_source(name_), .slices = slices});
+    const StreamReport report = pipeline.wait("shots");
+    EXPECT_EQ(report.failure.value_or(""), "");
+    EXPECT_EQ(report.frames, 6);
+    EXPECT_EQ(report.broken_pictures.count, 4);
+    EXPECT_THAT(report.broken_pictures.first, ElementsAre("0.png", "4.png", "5.png", "9.png"));
+  }
+}
+
+TEST_F(BrokenImages, AreInTheStatisticsOfAStream) {
+  Pipeline pipeline({});
+  pipeline.open_stream({.id = "shots", .source = open_source(name_), .pull = true});
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(pipeline.next("shots"));
+  EXPECT_FALSE(pipeline.next("shots"));
+  const PipelineStats stats = pipeline.stats();
+  EXPECT_EQ(stats.streams.at(0).broken_pictures.count, 4);
+  const nlohmann::json json = stats;
+  EXPECT_EQ(json["streams"][0]["broken_pictures"]["first"][1], "4.png");
+}
+
+TEST_F(BrokenImages, AreAnErrorIfThereAreNoOthers) {
+  for (int i = 0; i < 10; ++i) make_file(folder_ / (std::to_string(i) + ".png"), "no image");
+  EXPECT_THAT([&] { open_source(name_); },
+              ThrowsError<SourceError>(
+                  ErrorCode::source_empty,
+                  HasSubstr("images in " + name_ +
+                            " has no picture that can be decoded; broken: "
+                            "10 (0.png, 1.png, 2.png, 3.png, 4.png, and 5 more); repair")));
+  const std::string one = (folder_ / "1.png").string();
+  EXPECT_THAT([&] { open_source(one); },
+              ThrowsError<SourceError>(ErrorCode::source_empty, HasSubstr("image " + one)));
+}
+
+TEST_F(BrokenImages, HaveNamesThatAreTextWhateverTheirBytes) {
+  make_file(folder_ / "9\xff\x1b.png", "no image");
+  const auto source = open_source(name_);
+  read_all(*source);
+  EXPECT_EQ(source->broken_pictures().first.back(), "9\uFFFD\\x1b.png");
+  EXPECT_NO_THROW(static_cast<void>(nlohmann::json(source->broken_pictures()).dump()));
 }
 
 TEST(ImageFolder, RefusesAFolderWithoutImages) {
@@ -228,6 +399,16 @@ TEST(ImageFolder, RefusesAFolderWithoutImages) {
   EXPECT_THAT([&] { open_source(folder.path().string()); },
               ThrowsError<SourceError>(ErrorCode::source_empty,
                                        AllOf(HasSubstr("has no images"), HasSubstr(".png"))));
+}
+
+TEST(ImageFolder, SaysWhatToDoWithAFolderOfVideos) {
+  const TemporaryFolder folder;
+  make_file(folder / "gate.MP4", "a video");
+  make_file(folder / "yard.mkv", "another");
+  EXPECT_THAT([&] { open_source(folder.path().string()); },
+              ThrowsError<SourceError>(ErrorCode::source_empty,
+                                       AllOf(HasSubstr("has no images, but 2 videos"),
+                                             HasSubstr("run the folder as a job"))));
 }
 
 TEST(ImageGlob, GivesTheFilesThatMatch) {

@@ -11,11 +11,13 @@
 #include <opencv2/core.hpp>
 #include <opencv2/videoio.hpp>
 
+#include "base/text.hpp"
 #include "support/camera.hpp"
 #include "support/clip_forms.hpp"
 #include "support/clip_packets.hpp"
 #include "support/clip_writer.hpp"
 #include "support/footage.hpp"
+#include "support/live_helpers.hpp"
 #include "support/seen_frames.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
@@ -270,6 +272,69 @@ TEST(VideoFrames, HaveTheColoursOfTheirMatrix) {
   EXPECT_GT(colour_distance(folder / "bt709.mp4", folder / "bt601.mp4"), 5);
 }
 
+/// Of each of these pictures, in the order of decoding, nothing is left.
+void destroy_pictures(const std::filesystem::path& clip, const std::vector<int>& places) {
+  for (const int place : places) destroy(clip, packet_of(clip, place));
+}
+
+TEST(VideoFrames, ThatCannotBeDecodedAreSkippedCountedAndLogged) {
+  const TemporaryFolder folder;
+  const auto clip = folder / "clip.avi";
+  write_clip(clip, {.encoder = "mjpeg", .frames = 20, .form = AV_PIX_FMT_YUVJ420P});
+  destroy_pictures(clip, {0, 7, 8, 19});
+  const KeptLog log;
+  const auto source = open_source(clip.string());
+  EXPECT_EQ(read_frames(*source).size(), 16u);
+  EXPECT_EQ(source->broken_pictures().count, 4);
+  EXPECT_THAT(source->broken_pictures().first,
+              testing::ElementsAre("0.0 s", "0.28 s", "0.32 s", "0.76 s"));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("clip.avi: the picture 0.28 s is skipped: "),
+                                testing::Not(HasSubstr("cut off"))));
+}
+
+TEST(VideoFrames, ThatCannotBeDecodedAreCountedInTheOrderOfTheirTimes) {
+  const TemporaryFolder folder;
+  const auto clip = folder / "clip.mp4";
+  write_clip(clip, {.options = b_frames(false)});
+  const Packet lost = packet_of(clip, 22);
+  destroy(clip, lost);
+  const auto source = open_source(clip.string());
+  EXPECT_EQ(read_frames(*source).size(), 59u);
+  EXPECT_EQ(source->broken_pictures().count, 1);
+  EXPECT_THAT(
+      source->broken_pictures().first,
+      testing::ElementsAre(number_text(std::chrono::duration<double>(lost.pts).count()) + " s"));
+}
+
+TEST(VideoFrames, ThatCannotBeDecodedBeforeTheStartDoNotCount) {
+  const TemporaryFolder folder;
+  const auto clip = folder / "clip.mp4";
+  write_clip(clip, {.options = b_frames(false)});
+  destroy_pictures(clip, {22});
+  const auto source = open_source(clip.string(), {.start = milliseconds(1200)});
+  EXPECT_FALSE(read_frames(*source).empty());
+  EXPECT_EQ(source->broken_pictures().count, 0);
+}
+
+TEST(VideoFrames, OfACompleteClipAreNotReportedAsCutOffWhateverItsHeaderSays) {
+  const TemporaryFolder folder;
+  const auto clip = folder / "clip.avi";
+  write_clip(clip, {.encoder = "mpeg4", .frames = 40, .options = {{"g", "13"}}});
+  for (const std::uint32_t frames : {400u, 41u, 40u, 10u}) {
+    SCOPED_TRACE(frames);
+    announce(clip, frames);
+    const KeptLog log;
+    EXPECT_EQ(see(clip).size(), 40u);
+    EXPECT_THAT(log.text(), testing::Not(HasSubstr("cut off")));
+  }
+  const std::string bytes = read_file(clip);
+  folder.write("cut.avi", std::string_view(bytes).substr(0, bytes.size() / 2));
+  announce(folder / "cut.avi", 40);
+  const KeptLog log;
+  EXPECT_LT(see(folder / "cut.avi").size(), 40u);
+  EXPECT_THAT(log.text(), HasSubstr("of 40 frames; it may be cut off"));
+}
+
 TEST(VideoFrames, AreReadUpToTheCutInATruncatedClip) {
   const TemporaryFolder folder;
   write_clip(folder / "clip.mkv", {.options = b_frames(false)});
@@ -300,10 +365,11 @@ TEST(VideoFrames, AreRefusedInAnAudioFile) {
       "\x40\x1f\0\0",
       44);
   folder.write("sound.wav", wave + std::string(8000, '\x80'));
-  EXPECT_THAT([&] { open_source((folder / "sound.wav").string()); },
-              ThrowsError<SourceError>(
-                  ErrorCode::source_open,
-                  AllOf(HasSubstr("sound.wav cannot be opened as a video"), HasSubstr("sound"))));
+  EXPECT_THAT(
+      [&] { open_source((folder / "sound.wav").string()); },
+      ThrowsError<SourceError>(ErrorCode::source_open,
+                               AllOf(HasSubstr("sound.wav has the format WAV"),
+                                     HasSubstr("not a container of video that can be opened"))));
 }
 
 TEST(VideoFrames, AreReadFromAFileWithAStrangeName) {

@@ -11,6 +11,13 @@
 namespace vcap::test {
 namespace {
 
+std::shared_ptr<const Route> own_route(const FrameJob& job) { return job.route; }
+
+/// Begins a call and takes its frames at once.
+FrameBatches::Batch call(FrameBatches& batches) {
+  return batches.begin_call() ? batches.take(own_route) : FrameBatches::Batch();
+}
+
 struct SizeCase {
   std::size_t waiting;
   BatchSizes sizes;
@@ -38,7 +45,7 @@ TEST(FrameBatches, HaveTheSizesThatSuitTheModel) {
     for (std::uint64_t ticket = 0; ticket < one.waiting; ++ticket) batches.add(job_of(ticket));
     std::vector<std::size_t> found;
     for (;;) {
-      const FrameBatches::Batch batch = batches.begin_call();
+      const FrameBatches::Batch batch = call(batches);
       if (batch.empty()) break;
       found.push_back(batch.size());
     }
@@ -54,13 +61,38 @@ TEST(FrameBatches, HaveFramesOfOnlyOneRoute) {
   batches.add(job_of(0, before));
   batches.add(job_of(2, after));
   batches.add(job_of(1, before));
-  EXPECT_EQ(tickets_of(batches.begin_call()), (std::vector<std::uint64_t>{0, 1}));
-  EXPECT_EQ(tickets_of(batches.begin_call()), (std::vector<std::uint64_t>{2, 3}));
-  EXPECT_TRUE(batches.begin_call().empty());
+  EXPECT_EQ(tickets_of(call(batches)), (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(tickets_of(call(batches)), (std::vector<std::uint64_t>{2, 3}));
+  EXPECT_FALSE(batches.begin_call());
+}
+
+TEST(FrameBatches, HaveTheRouteThatFramesWillHave) {
+  const auto before = std::make_shared<const Route>();
+  const auto after = std::make_shared<const Route>();
+  FrameBatches batches({.maximum = 8}, 3);
+  for (std::uint64_t ticket = 0; ticket < 4; ++ticket) batches.add(job_of(ticket, before));
+  ASSERT_TRUE(batches.begin_call());
+  const auto changed = [&](const FrameJob& job) { return job.ticket < 3 ? before : after; };
+  EXPECT_EQ(tickets_of(batches.take(changed)), (std::vector<std::uint64_t>{0, 1, 2}));
+}
+
+TEST(FrameBatches, FillWhileTheirCallWaitsForAPlace) {
+  FrameBatches batches({.maximum = 3}, 2);
+  batches.add(job_of(0));
+  EXPECT_TRUE(batches.begin_call());
+  for (std::uint64_t ticket = 1; ticket < 3; ++ticket) {
+    batches.add(job_of(ticket));
+    EXPECT_FALSE(batches.begin_call()) << "the first call will take frame " << ticket;
+  }
+  batches.add(job_of(3));
+  EXPECT_TRUE(batches.begin_call());
+  EXPECT_EQ(tickets_of(batches.take(own_route)), (std::vector<std::uint64_t>{0, 1, 2}));
+  EXPECT_EQ(tickets_of(batches.take(own_route)), (std::vector<std::uint64_t>{3}));
+  EXPECT_FALSE(batches.end_call());
 }
 
 /// Acts like Stream: each add(), and each end_call() that returns true, requests a begin_call(),
-/// which may follow at any later time.
+/// which may follow at any later time, and so may the take() of a call that was begun.
 TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
   static constexpr std::uint64_t kFrames = 4;
   for (std::size_t most_calls = 1; most_calls <= 2; ++most_calls) {
@@ -68,20 +100,28 @@ TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
       FrameBatches batches({.maximum = 3}, most_calls);
       std::uint64_t added = 0;
       std::size_t requests = 0;
-      std::size_t calls = 0;
+      std::size_t begun = 0;  // calls that wait for their frames
+      std::size_t calls = 0;  // calls that have their frames
       std::set<std::uint64_t> taken;
       const auto begin = [&] {
         --requests;
-        const FrameBatches::Batch batch = batches.begin_call();
-        EXPECT_EQ(batch.empty(), taken.size() == added || calls == most_calls);
+        const bool begins = batches.begin_call();
+        EXPECT_EQ(begins, taken.size() + 3 * begun < added && calls + begun < most_calls);
+        if (begins) ++begun;
+      };
+      const auto take = [&] {
+        const FrameBatches::Batch batch = batches.take(own_route);
+        EXPECT_EQ(batch.empty(), taken.size() == added);
         EXPECT_LE(batch.size(), 3u);
-        if (!batch.empty()) ++calls;
+        --begun;
+        ++calls;
         for (const std::uint64_t ticket : tickets_of(batch))
           EXPECT_TRUE(taken.insert(ticket).second) << "frame " << ticket << " was taken twice";
       };
       std::vector<Event> events;
       do {
-        EXPECT_TRUE(taken.size() == added || requests > 0 || calls == most_calls)
+        EXPECT_TRUE(taken.size() + 3 * begun >= added || requests > 0 ||
+                    begun + calls == most_calls)
             << "frames wait, and no call will take them";
         events = {{added < kFrames,
                    [&] {
@@ -89,6 +129,7 @@ TEST(FrameBatches, TakeEachFrameOnceInEverySchedule) {
                      ++requests;
                    }},
                   {requests > 0, begin},
+                  {begun > 0, take},
                   {calls > 0, [&] {
                      --calls;
                      const bool waits = batches.end_call();

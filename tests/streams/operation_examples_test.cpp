@@ -94,7 +94,7 @@ CapsuleInfo brightness_info() {
 std::shared_ptr<Capsule> make_brightness() {
   return make_capsule(brightness_info(), [](const Frame& frame, DetectionNodes, const auto&,
                                             BaseStreamState& state) {
-    const double mean = dynamic_cast<Brightness&>(state).add(cv::mean(frame.image)[0]);
+    const double mean = vcap::state_of<Brightness>(state).add(cv::mean(frame.image)[0]);
     DetectionNodes nodes = DetectionNodes::all();
     nodes.add({.name = "light", .extra_data = {{"mean", mean}}});
     return nodes;
@@ -115,7 +115,7 @@ class Scores final : public Backend {
   // [together]
   std::optional<std::vector<vcap::DetectionNodes>> process_frames(
       std::span<const vcap::Frame> frames, std::span<vcap::DetectionNodes>,
-      const vcap::OptionValues&) override {
+      const vcap::OptionValues&, vcap::BaseStreamState&) override {
     std::vector<vcap::DetectionNodes> results;
     for (const double score : scores(frames)) results.push_back(nodes_of(score));
     return results;

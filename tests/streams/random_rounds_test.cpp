@@ -209,6 +209,14 @@ void pull_all(Pipeline& pipeline, const std::string& id) {
   }
 }
 
+std::map<std::string, std::size_t> random_bounds(
+    RoundDice& dice, const std::vector<std::shared_ptr<Capsule>>& capsules) {
+  std::map<std::string, std::size_t> bounds;
+  for (const std::shared_ptr<Capsule>& capsule : capsules)
+    if (dice.one_in(2)) bounds[capsule->name()] = static_cast<std::size_t>(dice.upto(3));
+  return bounds;
+}
+
 void play_round(unsigned seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   RoundDice dice(seed);
@@ -222,7 +230,8 @@ void play_round(unsigned seed) {
     const auto bound = static_cast<std::size_t>(dice.one_in(2) ? 0 : dice.upto(4));
     Pipeline pipeline(capsules, {.workers = static_cast<std::size_t>(dice.upto(4)),
                                  .frames_in_flight = bound,
-                                 .quarantine = {.failures = dice.one_in(4) ? 5u : 0u}});
+                                 .quarantine = {.failures = dice.one_in(4) ? 5u : 0u},
+                                 .max_concurrent_calls = random_bounds(dice, capsules)});
     for (int i = 0; i < streams; ++i) {
       StreamConfig config =
           random_stream(std::to_string(i), dice, watched[static_cast<std::size_t>(i)]);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "streams/route_changes.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <deque>
 #include <set>
 
+#include "streams/machine_helpers.hpp"
 #include "support/every_schedule.hpp"
+#include "support/runtime_fixtures.hpp"
 
 namespace vcap::test {
 namespace {
@@ -59,6 +61,132 @@ TEST(RouteChanges, ListsLateChangesTogetherIfFramesWereDropped) {
   changes.list(record);
   ASSERT_EQ(record.option_changes.size(), 2u);
   EXPECT_EQ(record.option_changes[1].value, OptionValue(0.7));
+}
+
+std::shared_ptr<CapsuleSlot> slot_of(std::string name, double most) {
+  CapsuleInfo info = detector_info(std::move(name), "person");
+  info.options = {{"threshold", FloatOption{.default_value = 0.1, .min = 0, .max = most}}};
+  return std::make_shared<CapsuleSlot>(
+      make_capsule(std::move(info),
+                   [](const auto&, auto nodes, const auto&, auto&) { return nodes; }),
+      QuarantinePolicy{}, nullptr, 0, std::function<void(bool)>());
+}
+
+/// A route through one capsule, "a", whose threshold is at most `most`.
+std::shared_ptr<Route> route_with_options(double most = 1) {
+  auto route = std::make_shared<Route>();
+  const auto slot = slot_of("a", most);
+  route->stops.push_back({.lane = lane(), .health = {}, .arrivals = {}});
+  route->options.push_back(slot->capsule->default_options());
+  route->compiled_plan = std::make_shared<const CompiledPlan>(CompiledPlan{{.slot = slot}});
+  return route;
+}
+
+/// As Stream: sets the option for later frames, and returns the first frame that has it.
+std::int64_t change(RouteChanges& changes, double value, std::int64_t unread) {
+  auto next = std::make_shared<Route>(*changes.route());
+  next->options[0].set("threshold", value);
+  const std::int64_t from =
+      changes.change_option(*next, {.capsule = "a", .option = "threshold", .value = value}, unread);
+  changes.set(next);
+  return from;
+}
+
+double threshold_of(const FrameJob& job) { return job.route->options[0].get<double>("threshold"); }
+
+TEST(RouteChanges, GiveAFrameTheOptionsThatHoldWhenItBegins) {
+  RouteChanges changes;
+  changes.set(route_with_options());
+  std::vector<std::unique_ptr<FrameJob>> jobs;
+  for (std::uint64_t i = 0; i < 6; ++i) jobs.push_back(job_of(i, changes.route()));
+  changes.begin(*jobs[0]);
+  changes.begin(*jobs[2]);  // before frame 1, which a worker has taken, too
+  EXPECT_EQ(change(changes, 0.5, 6), 3);
+  changes.begin(*jobs[1]);
+  changes.begin(*jobs[3]);
+  EXPECT_EQ(change(changes, 0.7, 6), 4);
+  changes.begin(*jobs[5]);
+  EXPECT_EQ(change(changes, 0.9, 6), 6);
+  changes.begin(*jobs[4]);
+  const auto later = job_of(6, changes.route());
+  changes.begin(*later);
+  std::vector<double> thresholds;
+  for (const auto& job : jobs) thresholds.push_back(threshold_of(*job));
+  EXPECT_EQ(thresholds, (std::vector{0.1, 0.1, 0.1, 0.5, 0.7, 0.7}));
+  EXPECT_EQ(threshold_of(*later), 0.9);
+  EXPECT_EQ(jobs[4]->route, jobs[5]->route) << "frames with the same options can share a batch";
+  EXPECT_EQ(jobs[4]->route->compiled_plan, jobs[0]->route->compiled_plan);
+}
+
+TEST(RouteChanges, KeepTheOldValueForAVersionThatDoesNotAcceptTheNewOne) {
+  RouteChanges changes;
+  changes.set(route_with_options(0.5));
+  const auto old = job_of(0, changes.route());
+  changes.set(route_with_options(1));  // another version of the capsule
+  const auto fresh = job_of(1, changes.route());
+  EXPECT_EQ(change(changes, 0.8, 2), 0);
+  changes.begin(*old);
+  changes.begin(*fresh);
+  EXPECT_EQ(threshold_of(*old), 0.1);
+  EXPECT_EQ(threshold_of(*fresh), 0.8);
+}
+
+TEST(RouteChanges, ListAnOptionBeforeAReplacementThatCameFirst) {
+  RouteChanges changes;
+  changes.set(route_with_options());
+  changes.add(5, {.capsule = "a", .from_version = 1, .to_version = 2});
+  EXPECT_EQ(change(changes, 0.8, 5), 0);
+  FrameRecord first = record_of(0);
+  changes.list(first);
+  EXPECT_EQ(first.option_changes.size(), 1u);
+  EXPECT_THAT(first.replacements, testing::IsEmpty());
+  FrameRecord fifth = record_of(5);
+  changes.list(fifth);
+  EXPECT_EQ(fifth.replacements.size(), 1u);
+}
+
+/// Frames are read, begin in any order, and end in order, while the option is changed. In every
+/// schedule, each frame has the value of the last change that holds from it or from before.
+TEST(RouteChanges, HoldFromOneFrameOnInEverySchedule) {
+  static constexpr std::int64_t kFrames = 3;
+  const std::size_t schedules = run_every_schedule([](Choices& choices) {
+    RouteChanges changes;
+    changes.set(route_with_options());
+    std::vector<std::unique_ptr<FrameJob>> jobs;
+    std::vector<std::pair<std::int64_t, double>> values{{0, 0.1}};  // from that frame on
+    std::size_t delivered = 0;
+    const auto begins = [&](std::size_t i) { return i < jobs.size() && !jobs[i]->has_options; };
+    const auto make_change = [&] {
+      const double value = 0.1 * static_cast<double>(values.size() + 1);
+      const auto unread = static_cast<std::int64_t>(jobs.size());
+      const std::int64_t from = change(changes, value, unread);
+      std::int64_t expected = 0;
+      for (const auto& job : jobs)
+        if (job->has_options) expected = job->record.frame.index + 1;
+      EXPECT_EQ(from, expected);
+      values.emplace_back(from, value);
+    };
+    const auto check = [&](const FrameJob& job) {
+      double expected = 0;
+      for (const auto& [from, value] : values)
+        if (from <= job.record.frame.index) expected = value;
+      EXPECT_EQ(threshold_of(job), expected) << "frame " << job.record.frame.index;
+    };
+    std::vector<Event> events;
+    do {
+      events = {{static_cast<std::int64_t>(jobs.size()) < kFrames,
+                 [&] { jobs.push_back(job_of(jobs.size(), changes.route())); }},
+                {values.size() < 3, make_change},
+                {delivered < jobs.size() && jobs[delivered]->has_options, [&] {
+                   check(*jobs[delivered]);
+                   changes.forget_up_to(jobs[delivered++]->record.frame.index);
+                 }}};
+      for (std::size_t i = 0; i < static_cast<std::size_t>(kFrames); ++i)
+        events.push_back({begins(i), [&changes, &jobs, i] { changes.begin(*jobs[i]); }});
+    } while (happens_one_of(choices, events) && !testing::Test::HasFailure());
+    EXPECT_EQ(delivered, static_cast<std::size_t>(kFrames));
+  });
+  EXPECT_GT(schedules, 500u);
 }
 
 TEST(RouteChanges, KnowsOldLanesWhileFramesUseThem) {

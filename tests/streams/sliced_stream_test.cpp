@@ -407,9 +407,6 @@ TEST(Slices, AreRefusedIfTheyAreImpossible) {
                  "not stored");
   expect_refused({.overflow = OverflowPolicy::drop_oldest, .slices = 2}, "drops frames");
   expect_refused({.keep_every = 3, .slices = 2}, "skips frames");
-  StreamConfig deadline{.slices = 2};
-  deadline.capsule_deadline = std::chrono::seconds(1);
-  expect_refused(std::move(deadline), "how long capsules take");
   StreamConfig quarantine{.slices = 2};
   quarantine.quarantine.failures = 1;
   expect_refused(std::move(quarantine), "in quarantine");

@@ -112,6 +112,71 @@ TEST(StepCalls, ReportsTheSameErrorOfSeveralNodesOnce) {
   EXPECT_EQ(job->record.errors[2].message, "another way");
 }
 
+TEST(StepCalls, BoundsTheReportsOnManyNodes) {
+  const auto job = job_of(0, route_of(NodeDescription::Size::single));
+  job->record.objects.assign(40, node("box"));
+  auto calls = StepCalls::begin(*job);
+  ASSERT_TRUE(calls);
+  while (const auto call = calls->begin_call())
+    calls->end_call(*call, CapsuleError{"notes", "exception", "failure " + std::to_string(*call)});
+  calls->next_round(job->record);
+  calls->finish(job->record);
+  ASSERT_EQ(job->record.errors.size(), 16u);
+  EXPECT_EQ(job->record.errors[14].message, "failure 14");
+  EXPECT_EQ(job->record.errors[15].message, "failure 15 (and other reports on 24 nodes)");
+}
+
+/// One of the three calls gives more nodes than a record may have with those of the others.
+TEST(StepCalls, DropsAllResultsOfARoundThatAreTooMuchInEverySchedule) {
+  const auto route = route_of(NodeDescription::Size::single);
+  (*route->compiled_plan)[0].slot->outputs.max_nodes = 4;
+  const std::size_t schedules = run_every_schedule([&route](Choices& choices) {
+    const auto job = job_of(0, route);
+    job->record.objects = {node("box"), node("box"), node("box")};
+    auto calls = StepCalls::begin(*job);
+    ASSERT_TRUE(calls);
+    std::vector<std::size_t> running;
+    while (const auto call = calls->begin_call()) running.push_back(*call);
+    bool last = false;
+    std::vector<Event> events;
+    do {
+      events.clear();
+      for (std::size_t i = 0; i < running.size(); ++i)
+        events.push_back({true, [&, i] {
+                            const std::size_t call = running[i];
+                            running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+                            const std::size_t given = call == 1 ? 3 : 1;
+                            last = calls->end_call(
+                                call, {std::vector<DetectionNode>(given, node("new")),
+                                       {.size = {.nodes = given, .bytes = 9, .levels = 1}}});
+                          }});
+    } while (happens_one_of(choices, events) && !testing::Test::HasFailure());
+    EXPECT_TRUE(last);
+    EXPECT_FALSE(calls->next_round(job->record));
+    calls->finish(job->record);
+    EXPECT_EQ(names_of(job->record.objects), "box,box,box");
+    ASSERT_EQ(job->record.errors.size(), 1u);
+    EXPECT_EQ(job->record.errors[0].code, "invalid_output");
+  });
+  EXPECT_EQ(schedules, 6u);
+}
+
+TEST(StepCalls, StoresWarningsOfSeveralNodesOnce) {
+  const auto job = job_of(0, route_of(NodeDescription::Size::single));
+  job->record.objects = {node("box"), node("box")};
+  auto calls = StepCalls::begin(*job);
+  ASSERT_TRUE(calls);
+  while (const auto call = calls->begin_call())
+    calls->end_call(*call, {{node("new")}, {.size = {1, 9, 1}, .warning = "it is odd"}});
+  calls->next_round(job->record);
+  calls->finish(job->record);
+  EXPECT_EQ(names_of(job->record.objects), "new,new");
+  EXPECT_TRUE(job->record.errors.empty());
+  ASSERT_EQ(job->record.warnings.size(), 1u);
+  EXPECT_EQ(job->record.warnings[0].code, "invalid_output");
+  EXPECT_EQ(job->record.warnings[0].message, "it is odd (on 2 nodes)");
+}
+
 /// Inner nodes first, then the nodes around them; the order in which calls end has no effect.
 TEST(StepCalls, GivesTheSameTreeInEverySchedule) {
   const auto route = route_of(NodeDescription::Size::single);

@@ -96,6 +96,7 @@ class Actor {
     config.overflow = static_cast<OverflowPolicy>(upto(3));
     if (upto(3) == 0) config.quarantine = {.failures = 2, .window = std::chrono::seconds(5)};
     if (upto(3) == 0) config.capsule_deadline = std::chrono::microseconds(50 * upto(20));
+    if (upto(1) == 0) config.first_call_deadline = 2 * config.capsule_deadline;
     config.sinks = {
         make_callback_sink([recorded = own.recorded, fails = own.sink_fails](const FrameRecord&) {
           if (fails && *recorded == 3) throw OutputError(ErrorCode::output_write, "full");

@@ -10,6 +10,7 @@ extern "C" {
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -46,6 +47,21 @@ inline void destroy(const std::filesystem::path& path, const Packet& packet) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(packet.position);
   file << std::string(static_cast<std::size_t>(packet.size), '\xff');
+}
+
+/// Sets the number of frames in both headers of an AVI.
+inline void announce(const std::filesystem::path& path, std::uint32_t frames) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto put = [&](const char* name, std::size_t offset) {
+    const std::size_t at = bytes.find(name);
+    if (at == std::string::npos) throw std::runtime_error(std::string("no ") + name);
+    file.clear();
+    file.seekp(static_cast<std::streamoff>(at + 8 + offset));  // after the name and the length
+    for (int byte = 0; byte < 4; ++byte) file.put(static_cast<char>(frames >> (8 * byte)));
+  };
+  put("avih", 16);
+  put("strh", 32);
 }
 
 }  // namespace vcap::test

@@ -41,7 +41,10 @@ struct ElfVersions {
 };
 
 /// Indexes in the list of segments.
-enum : std::size_t { kTables, kCode, kData, kDynamic, kStack };
+enum : std::size_t { kTables, kCode, kData, kDynamic, kStack, kFirstMore };
+
+/// Addresses of the code and of `Elf::writable`, if the tables fit into a page.
+inline constexpr std::uint64_t kCodeAt = 4096, kDataAt = 8192;
 
 /// The version of libc's first symbols on this architecture.
 #if defined(__aarch64__)
@@ -74,7 +77,13 @@ struct Elf {
   std::vector<ElfSymbol> symbols{ElfSymbol{}};
   bool has_gnu_hash = true;
   bool has_hash = false;
-  std::string text{};  ///< bytes among the tables, such as an ABI tag
+  std::string text{};                           ///< bytes among the tables, such as an ABI tag
+  std::vector<std::string> defined_versions{};  ///< the first is the library's own name
+  std::string writable{};                       ///< bytes before the dynamic section
+  std::vector<Elf64_Rela> relocations{};
+  std::vector<Elf64_Rela> calls{};          ///< relocations of the table DT_JMPREL
+  std::vector<std::uint64_t> packed{};      ///< relocations of the table DT_RELR
+  std::vector<Elf64_Phdr> more_segments{};  ///< from the index kFirstMore on
 
   /// Values by kind of entry, instead of the valid ones; an empty list leaves the entry out.
   std::map<std::int64_t, std::vector<std::uint64_t>> dynamic{};
@@ -82,7 +91,7 @@ struct Elf {
 
   // Last changes
   /// Changes to the bytes of a table, by its name: "gnu_hash", "hash", "symbols", "strings",
-  /// "versions" (of symbols), "needed" (versions).
+  /// "versions" (of symbols), "needed" and "defined" (versions), "relocations", "calls", "packed".
   std::map<std::string, std::function<void(std::string&)>> tables{};
   std::function<void(std::vector<Elf64_Phdr>&)> segments{};
   std::function<void(std::string&)> bytes{};
@@ -187,6 +196,30 @@ inline std::string needed_versions(const std::vector<ElfVersions>& needed, Strin
   return table;
 }
 
+inline std::string defined_versions(const std::vector<std::string>& names, Strings& strings) {
+  std::string table;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_last = i + 1 == names.size();
+    constexpr std::uint32_t kSize = sizeof(Elf64_Verdef) + sizeof(Elf64_Verdaux);
+    table += raw(Elf64_Verdef{.vd_version = VER_DEF_CURRENT,
+                              .vd_flags = static_cast<std::uint16_t>(i == 0 ? VER_FLG_BASE : 0),
+                              .vd_ndx = static_cast<std::uint16_t>(i == 0 ? 1 : 100 + i),
+                              .vd_cnt = 1,
+                              .vd_hash = sysv_hash(names[i]),
+                              .vd_aux = sizeof(Elf64_Verdef),
+                              .vd_next = is_last ? 0u : kSize});
+    table += raw(Elf64_Verdaux{.vda_name = strings.add(names[i]), .vda_next = 0});
+  }
+  return table;
+}
+
+template <class Record>
+std::string raw_list(const std::vector<Record>& records) {
+  std::string table;
+  for (const Record& one : records) table += raw(one);
+  return table;
+}
+
 /// The machine code of a function that returns null.
 inline std::string null_function(std::uint16_t machine) {
   if (machine == EM_AARCH64) return raw(0xd2800000u) + raw(0xd65f03c0u);  // mov x0, #0; ret
@@ -195,12 +228,12 @@ inline std::string null_function(std::uint16_t machine) {
 
 }  // namespace elf
 
-/// The library's bytes: tables from byte 0, the code in the second page, and then the dynamic
-/// section. The address of each part is its offset.
+/// The library's bytes: tables from byte 0, the code in the second page, and then the data and the
+/// dynamic section. The address of each part is its offset.
 inline std::string elf_bytes(const Elf& wanted = {}) {
   using namespace elf;
-  constexpr std::size_t kSegments = 5;
-  std::string file(sizeof(Elf64_Ehdr) + kSegments * sizeof(Elf64_Phdr), '\0');
+  const std::size_t segments_count = kFirstMore + wanted.more_segments.size();
+  std::string file(sizeof(Elf64_Ehdr) + segments_count * sizeof(Elf64_Phdr), '\0');
   std::map<std::int64_t, std::vector<std::uint64_t>> dynamic;
 
   const auto add = [&](const std::string& name, std::string table) {
@@ -219,12 +252,33 @@ inline std::string elf_bytes(const Elf& wanted = {}) {
   dynamic[DT_SYMENT] = {sizeof(Elf64_Sym)};
   if (wanted.has_gnu_hash) dynamic[DT_GNU_HASH] = {add("gnu_hash", gnu_hash_table(wanted.symbols))};
   if (wanted.has_hash) dynamic[DT_HASH] = {add("hash", hash_table(wanted.symbols))};
-  if (!wanted.versions.empty()) {
+  if (!wanted.versions.empty() || !wanted.defined_versions.empty()) {
     std::string of_symbols = raw(std::uint16_t{0});
     for (std::size_t i = 0; i < wanted.symbols.size(); ++i) of_symbols += raw(std::uint16_t{1});
     dynamic[DT_VERSYM] = {add("versions", of_symbols)};
+  }
+  if (!wanted.versions.empty()) {
     dynamic[DT_VERNEED] = {add("needed", needed_versions(wanted.versions, strings))};
     dynamic[DT_VERNEEDNUM] = {wanted.versions.size()};
+  }
+  if (!wanted.defined_versions.empty()) {
+    dynamic[DT_VERDEF] = {add("defined", defined_versions(wanted.defined_versions, strings))};
+    dynamic[DT_VERDEFNUM] = {wanted.defined_versions.size()};
+  }
+  if (!wanted.relocations.empty()) {
+    dynamic[DT_RELA] = {add("relocations", raw_list(wanted.relocations))};
+    dynamic[DT_RELASZ] = {wanted.relocations.size() * sizeof(Elf64_Rela)};
+    dynamic[DT_RELAENT] = {sizeof(Elf64_Rela)};
+  }
+  if (!wanted.calls.empty()) {
+    dynamic[DT_JMPREL] = {add("calls", raw_list(wanted.calls))};
+    dynamic[DT_PLTRELSZ] = {wanted.calls.size() * sizeof(Elf64_Rela)};
+    dynamic[DT_PLTREL] = {DT_RELA};
+  }
+  if (!wanted.packed.empty()) {
+    dynamic[DT_RELR] = {add("packed", raw_list(wanted.packed))};
+    dynamic[DT_RELRSZ] = {wanted.packed.size() * sizeof(Elf64_Relr)};
+    dynamic[DT_RELRENT] = {sizeof(Elf64_Relr)};
   }
   dynamic[DT_STRSZ] = {strings.bytes().size()};
   dynamic[DT_STRTAB] = {add("strings", strings.bytes())};
@@ -236,8 +290,11 @@ inline std::string elf_bytes(const Elf& wanted = {}) {
   file.resize(code_at, '\0');
   file += null_function(wanted.machine);
   const std::uint64_t code_size = file.size() - code_at;
-  const std::uint64_t dynamic_at = code_at + kPage;
-  file.resize(dynamic_at, '\0');
+  const std::uint64_t data_at = code_at + kPage;
+  file.resize(data_at, '\0');
+  file += wanted.writable;
+  file.resize((file.size() + 7) / 8 * 8, '\0');
+  const std::uint64_t dynamic_at = file.size();
   for (const auto& [tag, values] : dynamic)
     for (const std::uint64_t value : values)
       file += raw(Elf64_Dyn{.d_tag = tag, .d_un = {.d_val = value}});
@@ -254,15 +311,16 @@ inline std::string elf_bytes(const Elf& wanted = {}) {
                       .p_memsz = size,
                       .p_align = kPage};
   };
-  std::vector<Elf64_Phdr> segments(kSegments);
+  std::vector<Elf64_Phdr> segments(kFirstMore);
   segments[kTables] = load(PF_R, 0, tables_size);
   segments[kCode] = load(PF_R | PF_X, code_at, code_size);
-  segments[kData] = load(PF_R | PF_W, dynamic_at, dynamic_size);
-  segments[kDynamic] = segments[kData];
+  segments[kData] = load(PF_R | PF_W, data_at, dynamic_at + dynamic_size - data_at);
+  segments[kDynamic] = load(PF_R | PF_W, dynamic_at, dynamic_size);
   segments[kDynamic].p_type = PT_DYNAMIC;
   segments[kDynamic].p_align = 8;
   segments[kStack].p_type = PT_GNU_STACK;
   segments[kStack].p_flags = PF_R | PF_W;
+  segments.insert(segments.end(), wanted.more_segments.begin(), wanted.more_segments.end());
   if (wanted.segments) wanted.segments(segments);
 
   Elf64_Ehdr header{};
@@ -279,7 +337,7 @@ inline std::string elf_bytes(const Elf& wanted = {}) {
   header.e_phoff = wanted.segments_offset.value_or(sizeof(header));
   header.e_phnum = wanted.segment_count.value_or(static_cast<std::uint16_t>(segments.size()));
   put(file, 0, header);
-  for (std::size_t i = 0; i < std::min(segments.size(), kSegments); ++i)
+  for (std::size_t i = 0; i < std::min(segments.size(), segments_count); ++i)
     put(file, sizeof(header) + i * sizeof(Elf64_Phdr), segments[i]);
   if (wanted.bytes) wanted.bytes(file);
   return file;

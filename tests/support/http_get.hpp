@@ -27,15 +27,20 @@ class LoopbackConnection {
  public:
   /// Reading ends after `seconds` without an answer: a server that is ending may keep a connection
   /// that it has just accepted, and never answer.
-  explicit LoopbackConnection(std::uint16_t port, int seconds = 60)
+  /// `from`: the last number of this end's address, 127.0.0.1 to 127.0.0.254.
+  explicit LoopbackConnection(std::uint16_t port, int seconds = 60, std::uint8_t from = 1)
       : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval patience{.tv_sec = seconds, .tv_usec = 0};
     ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + from);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (::bind(descriptor_, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0 ||
+        ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
       const int error = errno;
       ::close(descriptor_);
       throw std::system_error(error, std::generic_category(), "connect");
@@ -45,8 +50,14 @@ class LoopbackConnection {
   LoopbackConnection(const LoopbackConnection&) = delete;
   LoopbackConnection& operator=(const LoopbackConnection&) = delete;
 
-  void send(const std::string& text) const {
-    ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL);
+  /// False if the other end has closed the connection, as far as this end knows.
+  bool send(const std::string& text) const {
+    return ::send(descriptor_, text.data(), text.size(), MSG_NOSIGNAL) >= 0;
+  }
+  /// Whether the other end has closed the connection, and nothing is left to read.
+  bool is_closed() const {
+    char byte = 0;
+    return ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
   std::string read_all() const {
     std::string text;

@@ -47,7 +47,8 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"streams", {"sources", "records", "plan", "workers", "observe", "loading"}},
     {"pipeline", {"streams"}},
     {"jobs", {"pipeline"}},
-    {"cli", {"jobs", "backends", "algorithms"}},
+    {"view", {"pipeline"}},
+    {"cli", {"jobs", "view", "backends", "algorithms"}},
 };
 
 /// The headers in include/vcap itself. They are for users and the command, not for other layers.

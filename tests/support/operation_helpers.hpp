@@ -22,6 +22,8 @@ using ProcessWindow = std::function<DetectionNodes(
     std::span<const Frame>, std::span<DetectionNodes>, const OptionValues&, BaseStreamState&)>;
 using ProcessFrames = std::function<std::optional<std::vector<DetectionNodes>>(
     std::span<const Frame>, std::span<DetectionNodes>)>;
+using ProcessFramesOfStream = std::function<std::optional<std::vector<DetectionNodes>>(
+    std::span<const Frame>, std::span<DetectionNodes>, BaseStreamState&)>;
 
 /// A capsule with a stencil whose process_window is a function of the test.
 inline std::shared_ptr<Capsule> make_window_capsule(CapsuleInfo info, ProcessWindow process) {
@@ -43,11 +45,12 @@ inline std::shared_ptr<Capsule> make_window_capsule(CapsuleInfo info, ProcessWin
 }
 
 /// A capsule whose backend takes frames together, or one by one if `together` returns nullopt.
-inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFrames together,
-                                                   Process alone) {
+inline std::shared_ptr<Capsule> make_batch_capsule_of_streams(CapsuleInfo info,
+                                                              ProcessFramesOfStream together,
+                                                              Process alone) {
   class FramesBackend final : public Backend {
    public:
-    FramesBackend(ProcessFrames together, Process alone)
+    FramesBackend(ProcessFramesOfStream together, Process alone)
         : together_(std::move(together)), alone_(std::move(alone)) {}
     DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
                                  const OptionValues& options, BaseStreamState& state) override {
@@ -55,12 +58,13 @@ inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFram
     }
     std::optional<std::vector<DetectionNodes>> process_frames(std::span<const Frame> frames,
                                                               std::span<DetectionNodes> nodes,
-                                                              const OptionValues&) override {
-      return together_(frames, nodes);
+                                                              const OptionValues&,
+                                                              BaseStreamState& state) override {
+      return together_(frames, nodes, state);
     }
 
    private:
-    const ProcessFrames together_;
+    const ProcessFramesOfStream together_;
     const Process alone_;
   };
   info.version = std::max(info.version, 1);
@@ -68,6 +72,17 @@ inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFram
       std::move(info), [together = std::move(together), alone = std::move(alone)] {
         return std::unique_ptr<Backend>(std::make_unique<FramesBackend>(together, alone));
       });
+}
+
+/// The same, for a backend that does not ask which stream it is.
+inline std::shared_ptr<Capsule> make_batch_capsule(CapsuleInfo info, ProcessFrames together,
+                                                   Process alone) {
+  return make_batch_capsule_of_streams(
+      std::move(info),
+      [together = std::move(together)](std::span<const Frame> frames,
+                                       std::span<DetectionNodes> nodes,
+                                       BaseStreamState&) { return together(frames, nodes); },
+      std::move(alone));
 }
 
 /// A stored source in memory. Each character stands for one frame: '.' follows the one before; '|'

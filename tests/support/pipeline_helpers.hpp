@@ -43,6 +43,13 @@ inline CapsuleInfo all_info(std::string name, std::string nodes) {
           .output_type = {.size = Size::all, .detections = {nodes}}};
 }
 
+/// The same capsule, which also gives each node that attribute.
+inline CapsuleInfo giving(CapsuleInfo info, std::string category,
+                          std::vector<std::string> values = {"yes"}) {
+  info.output_type.attributes.emplace(std::move(category), std::move(values));
+  return info;
+}
+
 inline DetectionNodes give_back(const Frame&, DetectionNodes nodes, const OptionValues&,
                                 BaseStreamState&) {
   return nodes;

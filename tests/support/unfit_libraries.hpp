@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <ostream>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "support/elf_writer.hpp"
-#include "vcap/base/error.hpp"
+#include "support/unfit_library.hpp"
+#include "support/unfit_tables.hpp"
 
 namespace vcap::test {
 
-/// A library that is wrong in one way.
-struct UnfitLibrary {
-  const char* name;  ///< unique
-  Elf elf;
-  ErrorCode code;
-  const char* message;  ///< a part of the error message
-
-  friend void PrintTo(const UnfitLibrary& one, std::ostream* out) { *out << one.name; }
-};
-
-inline std::vector<UnfitLibrary> unfit_libraries() {
+/// Faults of the header and of what the linker reads first; the others are in unfit_tables().
+inline std::vector<UnfitLibrary> unfit_frames() {
   const auto invalid = ErrorCode::invalid_library;
   const auto unsafe = ErrorCode::unsafe_library;
   const auto no_entry = ErrorCode::no_entry_symbol;
@@ -51,7 +40,7 @@ inline std::vector<UnfitLibrary> unfit_libraries() {
       {"SegmentsNothingToLoad",
        {.segments =
             [](auto& s) {
-              for (auto i : {0, 1, 2}) s[i].p_type = PT_NOTE;
+              for (const auto i : {kTables, kCode, kData}) s[i].p_type = PT_NOTE;
             }},
        invalid,
        "nothing to load"},
@@ -193,6 +182,12 @@ inline std::vector<UnfitLibrary> unfit_libraries() {
         .tables = {{"hash", [](auto& t) { elf::put(t, 4, ~0u); }}}},
        invalid,
        "longer than the file"}};
+}
+
+inline std::vector<UnfitLibrary> unfit_libraries() {
+  std::vector<UnfitLibrary> all = unfit_frames();
+  for (UnfitLibrary& one : unfit_tables()) all.push_back(std::move(one));
+  return all;
 }
 
 }  // namespace vcap::test

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Writes zip archives, valid ones and any kind of broken ones. A test can set a wrong value for
-/// every field of every record. The code is simple and slow.
+/// Writes zip archives: by default those that vcap accepts, and any kind of broken ones. A test can
+/// set a wrong value for every field of every record. The code is simple and slow.
 namespace vcap::test {
 
 struct ZipEntry {
@@ -26,6 +26,7 @@ struct ZipEntry {
   std::string extra{};        ///< in both headers
   std::string local_extra{};  ///< after `extra`, only in the local header
   std::string gap{};          ///< bytes before the local header that are part of no record
+  bool is_padded = true;      ///< whether its data begins at a multiple of 4096
   std::optional<std::string> local_name{};
   std::optional<std::uint16_t> local_method{};
   std::optional<std::uint32_t> local_crc{};
@@ -93,14 +94,23 @@ inline ZipEntry deflated_entry(std::string name, const std::string& content) {
           .size = content.size()};
 }
 
-inline std::string local_header(const ZipEntry& entry) {
+/// The field that fills a local header up to a multiple of 4096, after `used` bytes of the archive.
+inline std::string zip_padding(std::uint64_t used) {
+  const std::uint64_t zeros = (4096 - (used + 6) % 4096) % 4096;
+  return u16(0xd935) + u16(2 + zeros) + u16(4096) + std::string(zeros, '\0');
+}
+
+/// `at`: the header's place in the archive.
+inline std::string local_header(const ZipEntry& entry, std::uint64_t at) {
   const std::string name = entry.local_name.value_or(entry.name);
+  std::string extra = entry.extra;
+  if (entry.is_padded) extra += zip_padding(at + 30 + name.size() + extra.size());
+  extra += entry.local_extra;
   return "PK\x03\x04" + u16(entry.local_version) + u16(entry.flags) +
          u16(entry.local_method.value_or(entry.method)) + u16(0) + u16(entry.local_date) +
          u32(entry.local_crc.value_or(entry.crc)) +
          u32(entry.packed_size.value_or(static_cast<std::uint32_t>(entry.packed.size()))) +
-         u32(entry.size) + u16(name.size()) + u16(entry.extra.size() + entry.local_extra.size()) +
-         name + entry.extra + entry.local_extra;
+         u32(entry.size) + u16(name.size()) + u16(extra.size()) + name + extra;
 }
 
 inline std::string directory_header(const ZipEntry& entry, std::uint64_t offset) {
@@ -118,7 +128,7 @@ inline std::string zip_bytes(const std::vector<ZipEntry>& entries, const ZipEnd&
   for (const ZipEntry& entry : entries) {
     bytes += entry.gap;
     directory += directory_header(entry, bytes.size());
-    bytes += local_header(entry) + entry.packed;
+    bytes += local_header(entry, bytes.size()) + entry.packed;
   }
   bytes += end.before_directory;
   const std::uint64_t offset = bytes.size();

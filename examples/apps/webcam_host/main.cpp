@@ -7,7 +7,6 @@
 #include <mutex>
 #include <opencv2/highgui.hpp>
 #include <optional>
-#include <vcap/image/draw_nodes.hpp>
 #include <vcap/vcap.hpp>
 
 namespace {
@@ -36,11 +35,13 @@ class NewestRecord {
 };
 // [/newest]
 
+// [show]
 void show(const vcap::FrameRecord& record) {
   cv::Mat picture = record.frame.image.clone();  // other owners share the pixels of the frame
-  vcap::draw_nodes(picture, vcap::DetectionNodes::all(record.objects));
+  vcap::draw_nodes(picture, record.objects);
   cv::imshow("vcap", picture);
 }
+// [/show]
 
 bool ended(const vcap::Pipeline& pipeline) { return pipeline.reports().at(0).ended; }
 

@@ -82,7 +82,7 @@ class Backend final : public vcap::Backend {
     const vcap::Clamp small(frame.image, max_side, max_side);
     cv::Mat1b gray;
     cv::cvtColor(small.image(), gray, cv::COLOR_BGR2GRAY);
-    const cv::Mat1b foreground = dynamic_cast<Background&>(state).foreground(
+    const cv::Mat1b foreground = vcap::state_of<Background>(state).foreground(
         gray, frame.index, options.get<double>("threshold"));
 
     const double pixel = small.x_factor() * small.y_factor();  // its area in pixels of the frame

@@ -35,8 +35,8 @@ class Backend final : public vcap::DetectorBackend {
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes,
                                      const vcap::OptionValues& options,
                                      vcap::BaseStreamState& state) override {
-    vcap::MovingPeopleDetector& people = dynamic_cast<Scene&>(state).people;
-    const int side = static_cast<int>(options.get<std::int64_t>("tile_size"));
+    vcap::MovingPeopleDetector& people = vcap::state_of<Scene>(state).people;
+    const auto side = options.get<int>("tile_size");
     people.set_tiling({.tile = {side, side}, .overlap = options.get<double>("tile_overlap")});
     const vcap::PersonNetwork network = [this](std::vector<cv::Mat> pictures) {
       return people_on(std::move(pictures));

@@ -32,7 +32,7 @@ cv::Rect2d person_within(const cv::Rect& window) {
 
 int max_side_length(const vcap::OptionValues& options) {
   if (!options.get<bool>("scale_frame")) return std::numeric_limits<int>::max();
-  return static_cast<int>(options.get<std::int64_t>("scale_frame_max_side_length"));
+  return options.get<int>("scale_frame_max_side_length");
 }
 
 // A batch takes as long as its pictures one by one. So there is one worker per thread of the

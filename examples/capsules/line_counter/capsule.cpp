@@ -18,6 +18,14 @@ struct Line {
     return way.cross(point - from) / std::hypot(way.x, way.y);
   }
 
+  // The outline of all places within that distance of the line, beside it: two corners at its end,
+  // two at its beginning.
+  vcap::Coords band(double distance) const {
+    const cv::Point2d way = to - from;
+    const cv::Point2d right = cv::Point2d(-way.y, way.x) * (distance / std::hypot(way.x, way.y));
+    return {from - right, to - right, to + right, from + right};
+  }
+
   // Whether the path between two points crosses the line between its ends. The points must lie on
   // different sides of it.
   bool is_met_between(cv::Point2d one, cv::Point2d other) const {
@@ -105,11 +113,12 @@ std::optional<std::string> Counter::crossing(const vcap::Uuid& track, const Sigh
   return offset > 0 ? "in" : "out";
 }
 
-// The line as a node in the picture, with its counts up to this frame.
+// The line as a node in the picture, with its counts up to this frame. The outline of a node is a
+// polygon, so it is that of the places that count as on the line.
 vcap::DetectionNode Counter::line_node(cv::Size picture) const {
   vcap::DetectionNode line{
       .name = "line",
-      .coords = {line_.from, line_.to},
+      .coords = line_.band(margin_),
       .extra_data = {{"line", name_}, {"in", counts_.at("in")}, {"out", counts_.at("out")}}};
   line.scale(picture.width, picture.height);
   return line;
@@ -139,7 +148,7 @@ class Backend final : public vcap::Backend {
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes persons,
                                      const vcap::OptionValues&,
                                      vcap::BaseStreamState& state) override {
-    dynamic_cast<Counter&>(state).count(persons, frame);
+    vcap::state_of<Counter>(state).count(persons, frame);
     return persons;
   }
 };

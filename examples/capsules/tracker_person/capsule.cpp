@@ -83,7 +83,7 @@ class Backend final : public vcap::Backend {
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes persons,
                                      const vcap::OptionValues& options,
                                      vcap::BaseStreamState& state) override {
-    return dynamic_cast<Tracks&>(state).update(frame, std::move(persons), settings_of(options));
+    return vcap::state_of<Tracks>(state).update(frame, std::move(persons), settings_of(options));
   }
   // [/process]
 };

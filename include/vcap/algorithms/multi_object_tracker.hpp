@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -123,7 +124,8 @@ class VCAP_EXPORT MultiObjectTracker {
   /// of the frames before, the earlier ones are forgotten.
   Result update(std::chrono::nanoseconds pts, std::span<const TrackedDetection> detections);
 
-  const TrackerSettings& settings() const noexcept { return settings_; }
+  const TrackerSettings& settings() const& noexcept { return settings_; }
+  TrackerSettings settings() && { return settings_; }
   /// Uses other settings from the next frame on; throws InvalidArgument as the constructor does.
   void set_settings(const TrackerSettings& settings);
 

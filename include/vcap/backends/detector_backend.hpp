@@ -58,7 +58,8 @@ class VCAP_EXPORT DetectorBackend : public ModelBackend<Detections> {
   /// parts must lie within the picture. [frame worker, concurrent]
   std::vector<Detections> detect(const cv::Mat& picture, std::span<const cv::Rect> parts);
 
-  const std::vector<std::string>& labels() const noexcept { return labels_; }
+  const std::vector<std::string>& labels() const& noexcept { return labels_; }
+  const std::vector<std::string>& labels() const&& = delete;  // would refer into a temporary
 
  private:
   const std::vector<std::string> labels_;

@@ -54,7 +54,8 @@ class VCAP_EXPORT ModelRunner {
   /// blocks.
   double workload() const noexcept;
   Counts counts() const noexcept;
-  const PictureInput& input() const noexcept;
+  const PictureInput& input() const& noexcept;
+  const PictureInput& input() const&& = delete;  // would refer into a temporary
   /// The model's first input size, in pixels.
   cv::Size input_size() const noexcept;
 

@@ -54,6 +54,7 @@ enum class ErrorCode : int {
   damaged_entry = 414,
   unsafe_library = 415,
   missing_dependency = 416,
+  capsule_changed = 417,
   // 42x: a capsule file that cannot be trusted or cannot be read
   unsigned_capsule = 420,
   bad_signature = 421,
@@ -74,6 +75,7 @@ enum class ErrorCode : int {
   backend_load_failed = 451,
   no_backend = 452,
   misbehaving_capsule = 453,
+  invalid_output = 454,
   // 46x: a capsule's resource that cannot be provided
   resource_unavailable = 460,
   resource_mismatch = 461,
@@ -83,6 +85,7 @@ enum class ErrorCode : int {
   unsatisfied_input = 500,
   plan_cycle = 501,
   duplicate_capsule = 502,
+  duplicate_picture = 503,
   // 51x: a frame for which a capsule cannot be called
   stencil_edge = 510,
   // 6xx: sources
@@ -184,7 +187,8 @@ class VCAP_EXPORT CapsuleLoadError : public Error {
   ~CapsuleLoadError() override;
 
   /// The name of the faulty file in the capsule; empty if no single file is at fault.
-  const std::string& entry() const noexcept { return *entry_; }
+  const std::string& entry() const& noexcept { return *entry_; }
+  std::string entry() && { return *entry_; }
   /// The stage at which loading failed; `nullopt` if no capsule was being loaded.
   std::optional<LoadStage> stage() const noexcept { return stage_; }
   /// Sets the stage, unless it is already set.

@@ -33,9 +33,12 @@ concept OtherJsonSource = !std::same_as<Type, JsonValue> && !std::same_as<Type, 
 /// fraction of the time. Thread safety: value.
 ///
 /// Takes the same values and braces as nlohmann::json, and converts to a reference to one. It has
-/// the functions that are used most; `->` gives all of them. Code that reads or changes the value
-/// includes <nlohmann/json.hpp>. Code that only passes it on, or assigns text, numbers and braces
-/// of them, needs no more than this header.
+/// the functions that are used most; `->` gives all of them. A temporary gives values, which a
+/// reference or a range-based for loop keeps alive, and has no `->`. If a function takes both
+/// `const json&` and `json&&`, as push_back() does, pass `*` of a temporary; so does code that
+/// g++ compiles with -Wconversion, which warns of the choice between conversions. Code that reads
+/// or changes the value includes <nlohmann/json.hpp>. Code that only passes it on, or assigns text,
+/// numbers and braces of them, needs no more than this header.
 class VCAP_EXPORT JsonValue {
   /// nlohmann::json for templates: it need not be complete until one is instantiated.
   template <typename>
@@ -68,31 +71,42 @@ class VCAP_EXPORT JsonValue {
   static JsonValue array();   ///< an empty array
   static JsonValue object();  ///< an empty object
 
-  nlohmann::json* operator->() noexcept { return reinterpret_cast<nlohmann::json*>(storage_); }
-  const nlohmann::json* operator->() const noexcept {
+  nlohmann::json* operator->() & noexcept { return reinterpret_cast<nlohmann::json*>(storage_); }
+  const nlohmann::json* operator->() const& noexcept {
     return reinterpret_cast<const nlohmann::json*>(storage_);
   }
-  nlohmann::json& operator*() noexcept { return *operator->(); }
-  const nlohmann::json& operator*() const noexcept { return *operator->(); }
-  operator nlohmann::json&() noexcept { return *operator->(); }
-  operator const nlohmann::json&() const noexcept { return *operator->(); }
+  void operator->() const&& = delete;  // would point into a temporary
+  nlohmann::json& operator*() & noexcept { return *operator->(); }
+  const nlohmann::json& operator*() const& noexcept { return *operator->(); }
+  nlohmann::json operator*() && noexcept;
+  operator nlohmann::json&() & noexcept { return *operator->(); }
+  operator const nlohmann::json&() const& noexcept { return *operator->(); }
+  operator nlohmann::json() && noexcept;
 
   /// As the functions of nlohmann::json with these names.
   template <typename Key>
-  auto& operator[](Key&& key) {
+  auto& operator[](Key&& key) & {
     return late<Key>()[std::forward<Key>(key)];
   }
   template <typename Key>
-  const auto& operator[](Key&& key) const {
+  const auto& operator[](Key&& key) const& {
     return late<Key>()[std::forward<Key>(key)];
   }
   template <typename Key>
-  auto& at(Key&& key) {
+  auto operator[](Key&& key) && {
+    return std::move(late<Key>()[std::forward<Key>(key)]);
+  }
+  template <typename Key>
+  auto& at(Key&& key) & {
     return late<Key>().at(std::forward<Key>(key));
   }
   template <typename Key>
-  const auto& at(Key&& key) const {
+  const auto& at(Key&& key) const& {
     return late<Key>().at(std::forward<Key>(key));
+  }
+  template <typename Key>
+  auto at(Key&& key) && {
+    return std::move(late<Key>().at(std::forward<Key>(key)));
   }
   template <typename Key, typename Default>
   auto value(Key&& key, Default&& otherwise) const {
@@ -111,9 +125,11 @@ class VCAP_EXPORT JsonValue {
     return late<Type>().template get<Type>();
   }
   template <typename Json = nlohmann::json>
-  auto items() const {
+  auto items() const& {
     return late<Json>().items();
   }
+  template <typename Json = nlohmann::json>
+  void items() const&& = delete;  // would refer into a temporary
   template <typename Json = nlohmann::json>
   bool is_null() const noexcept {
     return late<Json>().is_null();

@@ -44,10 +44,11 @@ class BatchOutputs {
 /// Every accepted request is answered exactly once: with its output, with the exception of predict,
 /// or with BatchError: batch_result_count, deadline_exceeded, cancelled, queue_full (dropped),
 /// closed. BaseBackend makes and owns one; other code with work that runs better in batches can do
-/// so too. Threads start with the first request; an idle executor sleeps without a timer. predict
-/// must not send to its own executor, which would be a deadlock; this throws BatchError
-/// (reentrant_submit). Thread safety: thread-safe. The destructor drains. It may run while callers
-/// wait for answers, but not while new requests arrive.
+/// so too. A batch is predicted by a thread of the executor (dispatcher), or by a caller of run()
+/// or run_all() whose inputs it contains (leader). Threads start when a request first needs them;
+/// an idle executor sleeps without a timer. predict must not send to its own executor, which would
+/// be a deadlock; this throws BatchError (reentrant_submit). Thread safety: thread-safe. The
+/// destructor drains. It may run while callers wait for answers, but not while new requests arrive.
 template <class Input, class Output>
 class BatchExecutor {
   static_assert(std::move_constructible<Input> && std::is_object_v<Input>);
@@ -59,11 +60,11 @@ class BatchExecutor {
 
  public:
   /// Gives one output for each input, in order. Its parallel loops run in the executor's own arena.
-  /// [dispatcher, one at a time unless the policy asks for more workers]
+  /// [dispatcher or leader, one at a time unless the policy asks for more workers]
   using Predict = std::function<std::vector<Output>(std::span<const Input>)>;
   /// Like Predict, but adds outputs one by one. If it throws midway, the outputs added so far are
-  /// kept, and only the remaining inputs fail. With BatchPolicy::isolate_failures, only the input
-  /// that it threw at fails. Callers are answered when it returns.
+  /// kept, and only the input that it threw at fails; without BatchPolicy::isolate_failures, all
+  /// remaining inputs fail. Callers are answered when it returns.
   using PredictEach = std::function<void(std::span<const Input>, BatchOutputs<Output>&)>;
   /// Inputs with equal keys may share a batch, such as images of one size. Empty: all inputs may.
   /// Meant for tens of keys at a time. Its exceptions go to the sender. [the sender's thread]
@@ -84,10 +85,12 @@ class BatchExecutor {
   /// unchanged, for every BatchPolicy::overflow. This is far cheaper than an exception. For callers
   /// that shed load.
   std::optional<std::future<Output>> try_submit(Input&& input, RequestOptions options = {});
-  /// Submits and waits, without allocation. Never call it on a TBB worker.
+  /// Submits and waits, without allocation. May predict the batch in this thread. Never call it on
+  /// a TBB worker.
   Output run(Input input, RequestOptions options = {});
-  /// Returns all outputs, in order, with one wake-up for all. Returns or throws once all are
-  /// answered; throws the error of the first failed input. Never call it on a TBB worker.
+  /// Returns all outputs, in order, with at most one wake-up for all. Returns or throws once all
+  /// are answered; throws the error of the first failed input. May predict batches in this thread.
+  /// Never call it on a TBB worker.
   std::vector<Output> run_all(std::vector<Input> inputs, RequestOptions options = {});
 
   /// Replaces the policy's batch sizes. Must be called before the first request. Throws

@@ -43,7 +43,8 @@ struct BatchPolicy {
   /// that callers in a loop share batches. It waits for no more callers than recently returned in
   /// time. So it never delays a single caller.
   bool adaptive_linger = true;
-  /// The longest linger, as a share of the measured predict time; above 0 up to 1.
+  /// The linger, as a share of the measured predict time; above 0 up to 1. While callers come back,
+  /// it may last up to three times as long.
   double linger_share = 0.1;
   /// How many requests may be queued; 0: unlimited.
   std::size_t max_queue_size = 0;
@@ -53,10 +54,16 @@ struct BatchPolicy {
   std::chrono::nanoseconds priority_aging = std::chrono::milliseconds(100);
   /// If predict throws or gives a wrong number of outputs: halve the batch to find the requests
   /// that fail on their own, and fail only those. predict then sees the other inputs more than
-  /// once.
-  bool isolate_failures = false;
+  /// once. If false, every request of the batch that has no output yet fails, also those of other
+  /// streams. docs/benchmarks.md has the cost if nothing fails (batching.7).
+  bool isolate_failures = true;
   /// How many batches may be predicted at once, 1 to 1024; above 1, predict must be thread-safe.
   std::size_t workers = 1;
+  /// Whether a caller of run() or run_all() may predict a batch itself, in its own thread, if the
+  /// batch is ready, contains the caller's inputs and less than `workers` batches run. This saves
+  /// two wake-ups of threads. If false, only the executor's own threads predict: for a predict that
+  /// is bound to a thread. docs/batching.md has the rules.
+  bool callers_predict = true;
   /// Number of threads in the arena for predict's parallel loops, including its workers; 0: as many
   /// as the machine has.
   std::size_t concurrency = 0;

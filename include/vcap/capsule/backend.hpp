@@ -16,6 +16,12 @@
 
 namespace vcap {
 
+/// What Backend::process_window gets for one frame. Borrows; thread safety: value.
+struct FrameWindow {
+  std::span<const Frame> frames{};    ///< at the offsets of the stencil, in their order
+  std::span<DetectionNodes> nodes{};  ///< of these frames; may be moved from
+};
+
 /// One loaded instance of a capsule's algorithm, on one device.
 ///
 /// Authors derive from BaseBackend, or from this class if they never batch.
@@ -39,30 +45,43 @@ class VCAP_EXPORT Backend {
   /// makes batches of these sizes, in place of its policy's. [loader]
   virtual void set_batch_sizes(const BatchSizes& sizes);
 
-  /// Finds, changes or adds nodes. `nodes` is of the input type's size and fits its description;
-  /// the result is of the output type's size and replaces it. Never writes into the frame's pixels.
-  /// If it throws, this frame gets the error. [frame worker, concurrent]
+  /// Finds, changes or adds nodes, and gives pictures. `nodes` is of the input type's size and fits
+  /// its description; the result is of the output type's size and replaces it. The frame has the
+  /// pictures that CapsuleInfo::takes_pictures lists; the result must have each that gives_pictures
+  /// lists (DetectionNodes::give_picture). Never writes into the frame's pixels or pictures.
+  /// `state` is the stream's state (state_of), or the parameters of the stream for a capsule that
+  /// declares CapsuleInfo::stream_parameters (parameters_of). If it throws, this frame gets the
+  /// error. [frame worker, concurrent]
   virtual DetectionNodes process_frame(const Frame& frame, DetectionNodes nodes,
                                        const OptionValues& options, BaseStreamState& state);
 
   /// Processes consecutive frames in one call: 2 to BatchSizes::maximum frames of a stored stream,
   /// in its order, that arrived while the backends were busy. Called only if the capsule declares
-  /// CapsuleInfo::batch, has no state and does not take single nodes. Gives one result for each
-  /// frame. `nullopt`, the default, means that the backend does not support this; process_frame is
-  /// then called for each frame. The same happens if this throws, so that only the faulty frame
-  /// fails. [frame worker, concurrent]
+  /// CapsuleInfo::batch, has no state and does not take single nodes; `state` has only the stream's
+  /// parameters. Gives one result for each frame. `nullopt`, the default, means that the backend
+  /// does not support this; process_frame is then called for each frame. The same happens if this
+  /// throws, so that only the faulty frame fails. [frame worker, concurrent]
   virtual std::optional<std::vector<DetectionNodes>> process_frames(std::span<const Frame> frames,
                                                                     std::span<DetectionNodes> nodes,
-                                                                    const OptionValues& options);
+                                                                    const OptionValues& options,
+                                                                    BaseStreamState& state);
 
   /// Replaces process_frame if the capsule declares CapsuleInfo::stencil. `frames` are the frames
   /// at its offsets, in their order; `nodes` are the nodes of these frames as the capsule got them.
   /// They are of the input type's size and may be moved from. If the capsule takes single nodes,
   /// only the present frame, at offset 0, has one. The result replaces the present frame's nodes.
-  /// The pixels are shared, not copied. [frame worker, concurrent]
+  /// The pixels are shared, not copied. Each frame has its own pictures of those that the capsule
+  /// takes; only the present one is sure to have all. [frame worker, concurrent]
   virtual DetectionNodes process_window(std::span<const Frame> frames,
                                         std::span<DetectionNodes> nodes,
                                         const OptionValues& options, BaseStreamState& state);
+
+  /// Processes the windows of consecutive frames in one call, as process_frames does for frames,
+  /// and by the same rules: called only if the capsule declares both a stencil and
+  /// CapsuleInfo::batch. Gives one result for each window; `nullopt`, the default, means that the
+  /// backend does not support this. [frame worker, concurrent]
+  virtual std::optional<std::vector<DetectionNodes>> process_windows(
+      std::span<const FrameWindow> windows, const OptionValues& options, BaseStreamState& state);
 
   /// The distance of `encoding` to each of `others`, in the unit of the capsule's
   /// recognition_threshold. Encoders override it; the default throws InvalidArgument. [any thread,

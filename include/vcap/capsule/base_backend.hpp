@@ -27,14 +27,15 @@ class BaseBackend : public Backend {
                          BatchOutputs<Output>& outputs) { batch_predict_each(inputs, outputs); },
                   std::move(policy), [this](const Input& input) { return batch_key(input); }) {}
 
-  /// Runs the model on a batch and gives one output for each input, in order. If the number of
-  /// outputs is wrong, the batch's requests fail with BatchError (batch_result_count). If it
-  /// throws, they throw the same. [dispatcher, one at a time unless the policy asks for more
-  /// workers]
+  /// Runs the model on a batch and gives one output for each input, in order. If it throws, or the
+  /// number of outputs is wrong, it is called again with parts of the batch, to find the requests
+  /// that fail by themselves (BatchPolicy::isolate_failures). Only these throw what it threw, or
+  /// BatchError (batch_result_count). [dispatcher or leader, one at a time unless the policy
+  /// asks for more workers]
   virtual std::vector<Output> batch_predict(std::span<const Input> inputs) = 0;
 
-  /// Like batch_predict, but adds outputs one by one; see BaseStreamingBackend. [dispatcher, as
-  /// batch_predict]
+  /// Like batch_predict, but adds outputs one by one; see BaseStreamingBackend. [dispatcher or
+  /// leader, as batch_predict]
   virtual void batch_predict_each(std::span<const Input> inputs, BatchOutputs<Output>& outputs) {
     detail::add_all(batch_predict(inputs), inputs.size(), outputs);
   }
@@ -48,7 +49,8 @@ class BaseBackend : public Backend {
   std::future<Output> send_to_batch(Input input, RequestOptions options = {}) {
     return executor_.submit(std::move(input), std::move(options));
   }
-  /// Sends one input and waits for its output, without allocation.
+  /// Sends one input and waits for its output, without allocation. May run the batch in this
+  /// thread.
   Output predict(Input input, RequestOptions options = {}) {
     return executor_.run(std::move(input), std::move(options));
   }
@@ -71,13 +73,14 @@ class BaseBackend : public Backend {
 
 /// A BaseBackend whose model gives its outputs one after the other: authors override
 /// batch_predict_each instead of batch_predict. If it throws midway, the outputs added so far are
-/// kept, and only the remaining inputs fail. Thread safety: as BaseBackend.
+/// kept, and only the input that it threw at fails (BatchPolicy::isolate_failures). Thread safety:
+/// as BaseBackend.
 template <class Input = std::any, class Output = std::any>
 class BaseStreamingBackend : public BaseBackend<Input, Output> {
  public:
   using BaseBackend<Input, Output>::BaseBackend;
 
-  /// [dispatcher, one at a time unless the policy asks for more workers]
+  /// [dispatcher or leader, one at a time unless the policy asks for more workers]
   void batch_predict_each(std::span<const Input> inputs,
                           BatchOutputs<Output>& outputs) override = 0;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "vcap/capsule/backend.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/capsule_info.hpp"
+#include "vcap/capsule/stencil.hpp"
 
 namespace vcap {
 
@@ -29,7 +31,8 @@ class VCAP_EXPORT BaseCapsule {
 
   /// Fetches files that the description's resources cannot name, such as files that depend on
   /// config(). Runs once for each load that starts backends, before the first backend; `files` then
-  /// includes the declared resources. If it throws, the load fails. Does nothing by default.
+  /// includes the declared resources. What is fetched once a machine is fetched in fetch_once()
+  /// (vcap/loading/fetch_once.hpp). If it throws, the load fails. Does nothing by default.
   /// [loader]
   virtual void fetch_resources(const CapsuleFiles& files);
 
@@ -39,11 +42,17 @@ class VCAP_EXPORT BaseCapsule {
                                                 const std::string& device) = 0;
 
   /// The configuration that the host gave at load; an object, empty by default.
-  const nlohmann::json& config() const noexcept { return config_; }
+  const nlohmann::json& config() const& noexcept { return config_; }
+  const nlohmann::json& config() const&& = delete;  // would refer into a temporary
+  /// The stencil of the windows that backends get: that of the description, or the host's in its
+  /// place. `nullopt` if the description has none.
+  const std::optional<Stencil>& stencil() const& noexcept { return stencil_; }
+  const std::optional<Stencil>& stencil() const&& = delete;
 
  private:
   friend class Capsule;
   JsonValue config_ = JsonValue::object();
+  std::optional<Stencil> stencil_{};
 };
 
 }  // namespace vcap

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_files.hpp"
 #include "vcap/capsule/capsule_info.hpp"
+#include "vcap/capsule/output_policy.hpp"
 #include "vcap/capsule/stream_ref.hpp"
 #include "vcap/model/detection_nodes.hpp"
 #include "vcap/model/frame.hpp"
@@ -52,12 +54,16 @@ class VCAP_EXPORT Capsule {
     JsonValue config = JsonValue::object();
     std::vector<std::string> devices{};  ///< names to choose from; empty: discovered
     std::optional<BatchSizes> batch{};   ///< replaces CapsuleInfo::batch, also in info()
-    bool inference_mode = true;          ///< false: no backend is loaded
+    /// Replaces CapsuleInfo::stencil, also in info(); only for a capsule that has one.
+    std::optional<Stencil> stencil{};
+    bool inference_mode = true;  ///< false: no backend is loaded
+    OutputPolicy outputs{};      ///< how what it gives is checked
   };
 
   /// Checks the info, maps devices, lets the author fetch resources, then loads and sets up the
-  /// backends in parallel. Throws InvalidCapsuleError, DeviceError, or InvalidArgument (no author;
-  /// invalid_config if the config does not fit CapsuleInfo::config_schema). Throws
+  /// backends in parallel. Throws InvalidCapsuleError, DeviceError, or InvalidArgument (no author,
+  /// an output policy with a bound of 0, a stencil for a capsule without one or that is not
+  /// allowed; invalid_config if the config does not fit CapsuleInfo::config_schema). Throws
   /// CapsuleLoadError: capsule_threw if the mapper or fetch_resources fails, or
   /// backend_load_failed, which names the device. In the last case it first closes the backends
   /// already loaded.
@@ -67,19 +73,25 @@ class VCAP_EXPORT Capsule {
   Capsule(const Capsule&) = delete;
   Capsule& operator=(const Capsule&) = delete;
 
-  const CapsuleInfo& info() const noexcept;
-  const std::string& name() const noexcept { return info().name; }
+  const CapsuleInfo& info() const& noexcept;
+  const CapsuleInfo& info() const&& = delete;  // would refer into a temporary
+  const std::string& name() const& noexcept { return info().name; }
+  const std::string& name() const&& = delete;
+  /// How its output is checked. A pipeline may replace it (Pipeline::Settings::outputs).
+  const OutputPolicy& output_policy() const& noexcept;
+  const OutputPolicy& output_policy() const&& = delete;
   /// What the capsule adds to nodes: output_type.difference(input_type).
   NodeDescription capability() const;
   /// A value for each option, at its default.
   OptionValues default_options() const;
   /// The devices that have a backend, in the mapper's order.
   std::vector<std::string> devices() const;
-  /// If CapsuleInfo::device_set is given, the devices of its kind that did not fill a set; else
+  /// If CapsuleInfo::device_set is given, the devices of its kinds that did not fill a set; else
   /// empty.
   std::vector<std::string> unused_devices() const;
 
-  /// Runs one frame on the least busy backend. `nodes` must be of the input type's size; empty
+  /// Runs one frame on the least busy backend. `nodes` must be of the input type's size; pictures
+  /// with them are ignored: those that the capsule takes are in Frame::pictures. Empty
   /// `options` mean the defaults. Frames of one stream reach a stateful capsule one at a time, in
   /// the order of the calls. A new state is made at a frame with a discontinuity, once for all
   /// calls of the same index. CapsuleInfo::keeps_state_at lists exceptions. If the capsule has a
@@ -87,7 +99,14 @@ class VCAP_EXPORT Capsule {
   ///
   /// Throws what the backend throws, and:
   /// - TypeMismatch if sizes differ from the declared ones;
-  /// - InvalidArgument for a null frame;
+  /// - Error (invalid_output) if the nodes that it gave are not as its output type declares, or are
+  ///   more than its OutputPolicy allows; they are discarded;
+  /// - InvalidArgument for a null frame, and for a picture that is empty or not 8-bit BGR
+  ///   (CV_8UC3), with what it is and what converts it; the same holds for every frame that is
+  ///   given to process_frames, and to process_window except null ones;
+  /// - InvalidArgument if the capsule is stateful and `stream` is empty;
+  /// - InvalidArgument for a frame that lacks a picture of CapsuleInfo::takes_pictures;
+  /// - InvalidArgument for a frame whose picture has another type or size than declared there;
   /// - InvalidArgument (invalid_config) if the stream was not opened and an empty config does not
   ///   fit;
   /// - OptionError if the options are those of another capsule;
@@ -117,24 +136,41 @@ class VCAP_EXPORT Capsule {
                                                             const OptionValues& options = {},
                                                             StreamRef stream = {});
 
-  /// Sets what a stream's state is made from. Without it, the state gets only the id, and a seed
-  /// that is the same in every run. The seed of a later state comes from this seed and the frame's
-  /// index, unless the state is bounded. Throws InvalidArgument if the stream is open or has had a
-  /// frame since it was last cleaned up. Throws InvalidArgument (invalid_config) if the config does
-  /// not fit CapsuleInfo::stream_config_schema; the config gets this schema's defaults. For a
-  /// stateless capsule it only checks that the config is empty, and gives null.
+  /// Like process_frames, but for the windows of consecutive frames of a capsule with a stencil.
+  /// `frames` are the present frames. `nullopt` if the backend lacks Backend::process_windows.
+  /// Throws InvalidArgument as process_frames and process_window do.
+  std::optional<std::vector<DetectionNodes>> process_windows(std::span<const Frame> frames,
+                                                             std::span<const FrameWindow> windows,
+                                                             const OptionValues& options = {},
+                                                             StreamRef stream = {});
+
+  /// Sets what a stream's state, or its parameters, are made from. Without it, they get only the
+  /// id, and a seed that is the same in every run. The seed of a later state comes from this seed
+  /// and the frame's index, unless the state is bounded. Throws InvalidArgument if the stream is
+  /// open or has had a frame since it was last cleaned up. Throws InvalidArgument (invalid_config)
+  /// if the config does not fit CapsuleInfo::stream_config_schema; the config gets this schema's
+  /// defaults. For a capsule without states and parameters it only checks that the config is empty,
+  /// and gives null.
   StreamHandle open_stream(StreamInfo info);
   /// Opens the stream once more, next to others with that id. Only its handle finds this opening;
-  /// it ends with the handle. For parts of one stream that run in parallel. Null for a stateless
-  /// capsule.
+  /// it ends with the handle. For parts of one stream that run in parallel. Null for a capsule
+  /// without states and parameters.
   StreamHandle open_apart(StreamInfo info);
   /// Forgets the stream. Calls in progress finish with their current state; a later frame gets a
   /// new one.
   void clean_up(std::string_view stream_id);
   /// The result of BaseStreamState::save for the stream's state; null if there is no state, or if
-  /// another call is using it. Throws what save() throws.
+  /// another call is using it. Throws what save() throws, and Error (invalid_output) if the result
+  /// has more than 64 levels of lists and objects.
   nlohmann::json save_state(std::string_view stream_id) const;
-  /// How many streams are open or have had a frame; 0 for a stateless capsule.
+  /// Calls `read` with the stream's state, between two of its frames: waits for the frame in
+  /// progress. Further frames and close() wait for `read`, which must not call this capsule. Gives
+  /// false, without a call, if the stream has no state (yet), or the capsule is closed. For a host
+  /// that knows the author's type (state_of); save_state() gives the state's own JSON to all
+  /// others. Throws what `read` throws, and InvalidArgument if `stream` is a handle that this
+  /// capsule cannot use.
+  bool get_state(StreamRef stream, const std::function<void(const BaseStreamState&)>& read) const;
+  /// How many streams are open or have had a frame; 0 for a capsule without states and parameters.
   std::size_t stream_count() const;
 
   /// The distance of one encoding to each of the others, by the author's measure; the first backend

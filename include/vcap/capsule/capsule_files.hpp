@@ -30,9 +30,11 @@ class VCAP_EXPORT CapsuleFiles {
   std::vector<std::string> names() const;
 
   /// The file's bytes; throws InvalidArgument, which lists the names, if there is no such file.
-  Bytes operator[](std::string_view name) const;
+  Bytes operator[](std::string_view name) const&;
+  Bytes operator[](std::string_view name) const&& = delete;  // would outlive the mapping
   /// The same bytes as text.
-  std::string_view text(std::string_view name) const;
+  std::string_view text(std::string_view name) const&;
+  std::string_view text(std::string_view name) const&& = delete;
 
  private:
   std::map<std::string, Bytes, std::less<>> files_;

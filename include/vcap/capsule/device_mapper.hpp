@@ -4,16 +4,20 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vcap/base/export.hpp"
 
 namespace vcap {
 
-/// The devices of one kind that one backend gets together. Thread safety: value.
+/// The devices that one backend gets together. Thread safety: value.
 struct DeviceSet {
   std::string kind{};  ///< [A-Za-z0-9_]+, such as GPU
   int count = 1;       ///< from 1
+  /// Devices of further kinds in the same set, such as the NPU beside two GPUs. Each kind once, and
+  /// none of them has a `with` of its own.
+  std::vector<DeviceSet> with{};
   bool operator==(const DeviceSet&) const = default;
 };
 
@@ -41,8 +45,11 @@ class VCAP_EXPORT DeviceMapper {
   /// over stay unused. Throws InvalidArgument unless the count is 1 or more; mapping throws
   /// DeviceError (no_device) if no set can be filled. The same as CapsuleInfo::device_set.
   static DeviceMapper map_to_device_sets(std::string kind, int count);
+  /// The same for sets of several kinds: as many as the kind with the fewest devices fills.
+  static DeviceMapper map_to_device_sets(DeviceSet set);
 
-  const std::string& name() const noexcept { return name_; }
+  const std::string& name() const& noexcept { return name_; }
+  std::string name() && noexcept { return std::move(name_); }
 
   /// One string for each backend. Throws DeviceError, which lists the devices found: no_device if
   /// the result is empty, unknown_device if a string names a device that is not in the list.

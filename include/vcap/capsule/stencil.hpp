@@ -25,7 +25,7 @@ VCAP_EXPORT std::string_view to_string(StencilEdge edge) noexcept;
 struct Stencil {
   /// Relative to the present frame: {-1, 0} is the frame before and the present one. In any order,
   /// without repetition, within -1000 to 1000. Offsets above 0 delay results by that many frames.
-  /// If the capsule takes nodes, 0 is required.
+  /// If the capsule takes nodes or pictures, 0 is required.
   std::vector<int> offsets{};
   StencilEdge edge = StencilEdge::repeat;
 

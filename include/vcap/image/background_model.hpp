@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <opencv2/core/mat.hpp>
@@ -88,7 +89,8 @@ class VCAP_EXPORT BackgroundModel {
                                       const std::vector<int>& thresholds) const;
 
   /// The background, 8-bit BGR, of the mask's size; empty if the model is not ready.
-  const cv::Mat& background() const noexcept { return median_; }
+  const cv::Mat& background() const& noexcept { return median_; }
+  cv::Mat background() && noexcept { return std::move(median_); }
   /// Pixels of the picture per pixel of the mask, along each axis; 0 before the first picture.
   int scale() const noexcept { return scale_; }
   std::size_t sample_count() const noexcept { return samples_.size(); }

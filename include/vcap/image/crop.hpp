@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include <opencv2/core/mat.hpp>
 
 #include "vcap/base/export.hpp"
@@ -33,7 +35,8 @@ class VCAP_EXPORT Crop {
   Crop pad_to_square() const;
 
   /// The box with all padding so far, not yet cut to a frame.
-  const BoundingBox& box() const noexcept { return box_; }
+  const BoundingBox& box() const& noexcept { return box_; }
+  BoundingBox box() && noexcept { return box_; }
 
   /// The pixels that apply() gives for a frame of that size. A node found on the crop lies at
   /// `rect(size).tl()` in the frame (DetectionNode::offset). Throws InvalidArgument (empty_crop),
@@ -42,8 +45,12 @@ class VCAP_EXPORT Crop {
 
   /// A view of the frame's pixels, no copy; throws like rect().
   cv::Mat apply(const cv::Mat& frame) const;
+  /// The same, but `nullopt` if box and frame have no pixel in common. For boxes that may be wrong;
+  /// crop_nodes() does it for many nodes.
+  std::optional<cv::Mat> try_apply(const cv::Mat& frame) const;
 
  private:
+  cv::Rect part_of(cv::Size frame) const noexcept;
   explicit Crop(const BoundingBox& box) : box_(box) {}
 
   BoundingBox box_;

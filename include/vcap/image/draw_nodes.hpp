@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
+#include <span>
 
 #include <opencv2/core/mat.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/image/annotator_style.hpp"
+#include "vcap/image/stable_color.hpp"
+#include "vcap/model/detection_node.hpp"
 #include "vcap/model/detection_nodes.hpp"
 
 namespace vcap {
 
 /// What draw_nodes() shows. Thread safety: value.
 struct DrawOptions {
-  /// Colours nodes by their name, or by their track (by their name if they have no track).
-  enum class ColorBy { name, track };
+  using ColorBy = vcap::ColorBy;
 
   bool boxes = true;       ///< the box around the node
   bool polygons = true;    ///< its outline, if it differs from the box
@@ -27,21 +29,20 @@ struct DrawOptions {
   double scale = 0;
 };
 
-/// A bright BGR colour derived from the text: the same one in every run and on every machine. It
-/// comes from the text's 64-bit FNV-1a hash (G. Fowler, L. C. Noll, K.-P. Vo, D. Eastlake, "The FNV
-/// Non-Cryptographic Hash Algorithm", IETF draft-eastlake-fnv). Thread-safe.
-VCAP_EXPORT cv::Scalar stable_color(std::string_view text) noexcept;
-
 /// Draws nodes into the image, which must be the caller's own copy: the pixels of a Frame are
-/// shared.
+/// shared. It is a BoxAnnotator, a PolygonAnnotator and a LabelAnnotator, made for this call; other
+/// annotators draw trails, masks, keypoints and more (Annotators, make_annotators()).
 ///
-/// Labels stand on a patch of the node's colour, above its box if there is room, else inside. They
-/// are moved, and shortened if necessary, to stay within the image. Characters beyond ASCII appear
-/// as '?'. Lines are clipped at the image's edges. A node is left out if it has no coords, or a
+/// `image`: height × width × 3, 8 bit, BGR. `nodes`: a record's objects (FrameRecord::objects), a
+/// DetectionNodes, or any contiguous sequence of nodes; their coordinates are pixels of the image.
+///
+/// Labels stand on a patch of the node's colour, above its box if there is room, and never cover
+/// each other: LabelAnnotator says where they go in a crowd, and when they are shortened or left
+/// out. Lines are clipped at the image's edges. A node is left out if it has no coords, or a
 /// coordinate that is not finite.
 /// Throws InvalidArgument if the image is empty or not 8-bit BGR, or the scale is outside 0…100.
 /// Thread-safe for different images.
-VCAP_EXPORT void draw_nodes(cv::Mat& image, const DetectionNodes& nodes,
+VCAP_EXPORT void draw_nodes(cv::Mat& image, std::span<const DetectionNode> nodes,
                             const DrawOptions& options = {});
 
 }  // namespace vcap

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <opencv2/core/mat.hpp>
@@ -113,9 +114,12 @@ class VCAP_EXPORT MovingPeopleDetector {
 
   /// Whether background and heights are known.
   bool is_calibrated() const noexcept { return background_.is_ready() && heights_.is_ready(); }
-  const BackgroundModel& background() const noexcept { return background_; }
-  const HeightModel& heights() const noexcept { return heights_; }
-  const MovingPeopleSettings& settings() const noexcept { return settings_; }
+  const BackgroundModel& background() const& noexcept { return background_; }
+  BackgroundModel background() && { return std::move(background_); }
+  const HeightModel& heights() const& noexcept { return heights_; }
+  HeightModel heights() && { return std::move(heights_); }
+  const MovingPeopleSettings& settings() const& noexcept { return settings_; }
+  MovingPeopleSettings settings() && { return std::move(settings_); }
 
  private:
   std::vector<PersonBox> detect_moving(const cv::Mat& picture, std::chrono::nanoseconds pts,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <utility>
+
 #include <opencv2/core/mat.hpp>
 
 #include "vcap/base/export.hpp"
@@ -24,7 +26,8 @@ namespace vcap {
 /// rounded on the way.
 ///
 /// All operations throw InvalidArgument if a width or height is not positive, and then change
-/// nothing. Thread safety: value.
+/// nothing. On a temporary they return a Resize, else a reference to this one. Thread safety:
+/// value.
 class VCAP_EXPORT Resize {
  public:
   /// How new pixels are made from old ones; automatic is `area` if both sides shrink or stay, else
@@ -41,32 +44,46 @@ class VCAP_EXPORT Resize {
   explicit Resize(const cv::Mat& frame, Interpolation interpolation = Interpolation::automatic);
 
   /// To that width, height by the aspect (rounded, at least 1).
-  Resize& fit_width(int width);
+  Resize& fit_width(int width) &;
+  Resize fit_width(int width) && { return std::move(fit_width(width)); }
   /// To that height, width by the aspect (rounded, at least 1).
-  Resize& fit_height(int height);
+  Resize& fit_height(int height) &;
+  Resize fit_height(int height) && { return std::move(fit_height(height)); }
   /// The largest size of the same aspect that lies within `size` (contain).
-  Resize& fit_both(cv::Size size);
+  Resize& fit_both(cv::Size size) &;
+  Resize fit_both(cv::Size size) && { return std::move(fit_both(size)); }
   /// The smallest size of the same aspect that covers `size` (cover).
-  Resize& fit_one(cv::Size size);
+  Resize& fit_one(cv::Size size) &;
+  Resize fit_one(cv::Size size) && { return std::move(fit_one(size)); }
   /// To exactly that size; the aspect may change.
-  Resize& fit_exact(cv::Size size);
+  Resize& fit_exact(cv::Size size) &;
+  Resize fit_exact(cv::Size size) && { return std::move(fit_exact(size)); }
 
   /// Removes what is beyond `size` at those sides.
-  Resize& crop(cv::Size size, Sides sides);
+  Resize& crop(cv::Size size, Sides sides) &;
+  Resize crop(cv::Size size, Sides sides) && { return std::move(crop(size, sides)); }
   /// Keeps `size` from that point on, as far as the image reaches; throws InvalidArgument
   /// (empty_crop) if nothing is left.
-  Resize& crop(cv::Size size, cv::Point from);
+  Resize& crop(cv::Size size, cv::Point from) &;
+  Resize crop(cv::Size size, cv::Point from) && { return std::move(crop(size, from)); }
   /// Adds what is missing to `size` at those sides.
-  Resize& pad(cv::Size size, Sides sides, const cv::Scalar& color = {});
+  Resize& pad(cv::Size size, Sides sides, const cv::Scalar& color = {}) &;
+  Resize pad(cv::Size size, Sides sides, const cv::Scalar& color = {}) && {
+    return std::move(pad(size, sides, color));
+  }
   /// Puts the image at that point of a canvas of `size`; throws InvalidArgument if it does not fit
   /// there.
-  Resize& pad(cv::Size size, cv::Point at, const cv::Scalar& color = {});
+  Resize& pad(cv::Size size, cv::Point at, const cv::Scalar& color = {}) &;
+  Resize pad(cv::Size size, cv::Point at, const cv::Scalar& color = {}) && {
+    return std::move(pad(size, at, color));
+  }
 
   /// Shares its pixels with this object and, if nothing was scaled or padded, with the frame.
   cv::Mat image() const { return image_; }
 
   /// Maps the image's points to the frame.
-  const PictureMap& map() const noexcept { return map_; }
+  const PictureMap& map() const& noexcept { return map_; }
+  PictureMap map() && noexcept { return map_; }
   /// Converts a point of the image to the frame, and back.
   cv::Point2d to_frame(cv::Point2d point) const noexcept { return map_.to_frame(point); }
   cv::Point2d from_frame(cv::Point2d point) const noexcept { return map_.from_frame(point); }

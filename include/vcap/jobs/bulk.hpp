@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,9 +11,11 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/jobs/task_queue.hpp"
 #include "vcap/loading/load_capsule.hpp"
+#include "vcap/media/broken_pictures.hpp"
 #include "vcap/records/frame_record.hpp"
 
 namespace vcap {
@@ -30,6 +33,7 @@ struct JobVideoReport {
   std::string id{};
   Outcome outcome = Outcome::done;
   std::int64_t frames = 0;
+  BrokenPictures broken_pictures{};    ///< of the video: skipped, so not among its frames
   std::int64_t failed_frames = 0;      ///< frames on which a capsule failed
   std::string first_error{};           ///< the first error of those frames; empty if there was none
   std::vector<std::string> reasons{};  ///< one for each failed attempt, if the video has failed
@@ -41,23 +45,44 @@ struct JobReport {
   std::int64_t done_before = 0;
   std::int64_t left = 0;                 ///< neither done nor failed, because the run was stopped
   std::vector<JobVideoReport> failed{};  ///< in the job's order
+  /// Calls of capsules that were given up (JobSettings::capsule_deadline) and had not returned when
+  /// the job ended. They still run the capsules' code.
+  std::size_t calls_left = 0;
+};
+
+/// What earlier runs of a job have stored, so that it is not run again. Thread safety: value.
+struct JobKept {
+  std::vector<std::string> videos{};  ///< the ids of those that are done, in the job's order
+  std::int64_t slices = 0;            ///< stored slices of videos that are not done
+  std::int64_t frames = 0;            ///< records in these slices
 };
 
 /// How run_job() works, and its callbacks. Thread safety: value.
 struct JobSettings {
-  /// How capsules are loaded; the config comes from the job.
+  /// How capsules are loaded. Config, stencil and OutputPolicy::invalid come from the job.
   LoadOptions load{};
   /// Hands out the slices. Null: a queue in this process, with the job's attempts. Another queue
   /// serves this run only; its own settings say how often a slice is tried.
   std::shared_ptr<TaskQueue> queue{};
   /// Duration of a lease on a slice. Leases of live workers are renewed.
   std::chrono::nanoseconds lease = std::chrono::seconds(30);
-  std::shared_ptr<Clock> clock{};  ///< for leases; null: the machine's steady clock
+  std::shared_ptr<Clock> clock{};  ///< for leases and deadlines; null: the machine's steady clock
+  /// As StreamConfig::capsule_deadline and first_call_deadline. An attempt fails if a capsule
+  /// exceeds them, also in the warm-up; its reason names the capsule and the frame, or the log
+  /// does. So a result never depends on how long a call took. A capsule that hangs keeps a thread,
+  /// but no worker of the job.
+  std::chrono::nanoseconds capsule_deadline{0};
+  std::chrono::nanoseconds first_call_deadline{0};
   /// Gets each record as it is made, before its slice is stored. If a slice is tried again, it gets
   /// the records again. [workers, concurrent]
   std::function<void(const FrameRecord&)> on_record{};
   /// Gets each video once, when it is done or has failed. [workers and caller, one at a time]
   std::function<void(const JobVideoReport&)> on_video{};
+  /// Gets once what earlier runs have stored, before any video is run. [caller]
+  std::function<void(const JobKept&)> on_resume{};
+  /// Gets the job's capsules once, when they are loaded. A host that keeps them closes them itself,
+  /// and can see by Capsule::backends() which of them has calls in progress. [caller]
+  std::function<void(const std::vector<std::shared_ptr<Capsule>>&)> on_load{};
 };
 
 /// Runs a job, or the rest of an interrupted one. Returns when every video is done or has failed,
@@ -81,10 +106,10 @@ struct JobSettings {
 /// changed.
 ///
 /// Before anything is run, throws PlanError, or InvalidArgument or OptionError naming the video or
-/// the capsule, for invalid settings. Throws InvalidArgument if the folder belongs to another job,
-/// or has files with the names of the outputs that this job did not make. Throws OutputError if
-/// another process works there, or if the folder cannot be written. Throws as load_capsule().
-/// During the run, throws what `queue` throws. Thread-safe.
+/// the capsule, for invalid settings, such as deadlines below 0. Throws InvalidArgument if the
+/// folder belongs to another job, or has files with the names of the outputs that this job did not
+/// make. Throws OutputError if another process works there, or if the folder cannot be written.
+/// Throws as load_capsule(). During the run, throws what `queue` throws. Thread-safe.
 VCAP_EXPORT JobReport run_job(const Job& job, const JobSettings& settings = {},
                               std::stop_token stop = {});
 

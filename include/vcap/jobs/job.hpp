@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 
 #include "vcap/base/export.hpp"
 #include "vcap/base/json_value.hpp"
+#include "vcap/capsule/output_policy.hpp"
+#include "vcap/capsule/stencil.hpp"
+#include "vcap/sources/source.hpp"
 
 namespace vcap {
 
@@ -18,12 +22,14 @@ namespace vcap {
 /// As a file it is JSON. Paths in it are relative to the file's folder:
 ///
 ///     {"schema": "vcap.job/1",
-///      "capsules": ["detector.cap", {"path": "mog.cap", "config": {"history": 500}}],
+///      "capsules": ["detector.cap", {"path": "mog.cap", "config": {"history": 500}},
+///                   {"path": "motion.cap", "stencil": {"offsets": [-5, 0], "edge": "repeat"}}],
 ///      "sources": ["gate.mp4", "day1/", "day2/cam?.mkv",
 ///                  {"source": "yard.mp4", "id": "yard-north", "capsules": ["detector"],
 ///                   "options": {"detector": {"threshold": 0.7}}, "config": {"mog": {"area": 9}}}],
 ///      "outputs": {"folder": "results", "jsonl": true, "video": false, "summary": true},
-///      "slices": "auto", "attempts": 3, "parallel": 2}
+///      "slices": "auto", "attempts": 3, "parallel": 2, "invalid_output": "error",
+///      "max_pixels": 67108864, "max_frames": 1000}
 ///
 /// Required are "schema", "capsules", "sources", and "outputs" with its "folder"; the rest has the
 /// defaults below. Values for capsules are given by capsule name, and checked against the capsules.
@@ -33,6 +39,7 @@ struct Job {
   struct CapsuleFile {
     std::string path{};
     JsonValue config = JsonValue::object();  ///< passed at load (LoadOptions::config)
+    std::optional<Stencil> stencil{};        ///< the same (LoadOptions::stencil)
   };
 
   /// A stored video, which becomes one stream.
@@ -51,6 +58,9 @@ struct Job {
     std::string folder{};
     bool jsonl = true;
     bool video = false;
+    /// What the video shows, as make_picture_video_sink; empty: the frames with the results. Only
+    /// with `video`.
+    std::string picture{};
     bool summary = false;
   };
 
@@ -61,6 +71,11 @@ struct Job {
   int slices = 0;
   int attempts = 3;  ///< attempts at a slice before its video has failed
   int parallel = 0;  ///< slices in progress at once; 0 ("auto"): enough to keep the machine busy
+  /// What happens to output that a capsule does not declare. The bounds of the policy are those of
+  /// JobSettings::load.
+  InvalidOutput invalid_output = InvalidOutput::error;
+  std::int64_t max_pixels = SourceOptions().max_pixels;  ///< of a picture (SourceOptions)
+  std::optional<std::int64_t> max_frames{};  ///< ends each video after that many frames, at least 1
 };
 
 /// Reads a job file. A folder stands for the videos directly in it, a glob for the files that

@@ -13,6 +13,7 @@
 #include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/capsule/device.hpp"
+#include "vcap/capsule/output_policy.hpp"
 #include "vcap/loading/archive/archive_limits.hpp"
 #include "vcap/loading/crypto/encryption_key.hpp"
 #include "vcap/loading/resources/resource_options.hpp"
@@ -32,6 +33,11 @@ struct LoadOptions {
   std::vector<std::shared_ptr<const DeviceProvider>> device_providers{};
   /// Replaces CapsuleInfo::batch, for example if a device has little memory.
   std::optional<BatchSizes> batch{};
+  /// Replaces CapsuleInfo::stencil, for example to compare frames that are farther apart. Only for
+  /// a capsule that has a stencil and whose code asks for no certain number of frames.
+  std::optional<Stencil> stencil{};
+  /// How what the capsule gives is held against its description.
+  OutputPolicy outputs{};
   ArchiveLimits limits{};
   /// Which capsules are accepted.
   TrustPolicy trust{};
@@ -54,7 +60,8 @@ struct LoadOptions {
 /// Throws InvalidCapsuleError, IncompatibleCapsuleError, UntrustedCapsuleError, ResourceError,
 /// CapsuleLoadError, DeviceError; messages name the file, the entry at fault and the remedy. Throws
 /// InvalidArgument (invalid_config), before any code of the capsule runs, if config does not match
-/// the manifest's schema. Thread-safe.
+/// the manifest's schema; InvalidArgument if a bound of `outputs` is 0, or if the stencil is not
+/// allowed or the capsule has none. Thread-safe.
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(const std::string& path,
                                                   const LoadOptions& options = {});
 VCAP_EXPORT std::shared_ptr<Capsule> load_capsule(std::span<const std::byte> bytes,

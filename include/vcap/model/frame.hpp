@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <opencv2/core/mat.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/model/pictures.hpp"
 
 namespace vcap {
 
@@ -27,6 +29,12 @@ struct Frame {
   std::chrono::nanoseconds pts{0};  ///< from the stream's start
   Discontinuity discontinuity = Discontinuity::none;
   bool is_null = false;  ///< an element without a picture; capsules are not called for it
+  /// Further pictures, which capsules gave (CapsuleInfo::gives_pictures). A capsule gets those that
+  /// its takes_pictures lists; a record has those that a sink or the host may look at.
+  Pictures pictures{};
+  /// Of a source of images: the image's file, below the folder or the fixed part of the glob, such
+  /// as "cat/1.jpg". Empty for other sources and for null elements.
+  std::string source_file{};
 };
 
 }  // namespace vcap

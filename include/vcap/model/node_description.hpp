@@ -13,7 +13,14 @@
 
 namespace vcap {
 
-/// Describes the input or output nodes of a capsule. Thread safety: value.
+/// Describes the input or output nodes of a capsule.
+///
+/// As an output type it is a promise, which is checked (OutputPolicy): nodes have nothing that it
+/// does not list. If it lists one name, each node of that name has everything that it lists, except
+/// keypoints (children only if the capsule takes no nodes). If it lists several names, it does not
+/// say which of them has what. If it lists no name ("whatever came in, plus ..."), nodes have names
+/// of nodes that the capsule was given, and each has everything else that it lists, except
+/// keypoints; only a capsule that takes nodes may declare that. Thread safety: value.
 struct VCAP_EXPORT NodeDescription {
   /// How many nodes one call handles: none (only the frame), a single one, or all nodes that fit.
   enum class Size { none, single, all };

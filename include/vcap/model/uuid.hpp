@@ -35,7 +35,8 @@ class VCAP_EXPORT Uuid {
   static Uuid parse(std::string_view text);
 
   std::string to_string() const;
-  const std::array<std::uint8_t, 16>& bytes() const noexcept { return bytes_; }
+  const std::array<std::uint8_t, 16>& bytes() const& noexcept { return bytes_; }
+  std::array<std::uint8_t, 16> bytes() && noexcept { return bytes_; }
 
   auto operator<=>(const Uuid&) const = default;
 

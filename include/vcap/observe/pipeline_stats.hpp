@@ -14,6 +14,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/base/histogram.hpp"
 #include "vcap/capsule/capsule.hpp"
+#include "vcap/media/broken_pictures.hpp"
 #include "vcap/records/sink.hpp"
 
 namespace vcap {
@@ -25,7 +26,8 @@ struct StreamStats {
   std::int64_t read = 0;  ///< frames that the source gave: recorded, dropped or in flight
   std::int64_t recorded = 0;
   std::map<std::string, std::int64_t> drops;  ///< by reason (docs/records.md)
-  std::int64_t errors = 0;  ///< records with an error of a capsule, quarantine included
+  BrokenPictures broken_pictures;  ///< of the source: skipped, so not among the frames read
+  std::int64_t errors = 0;         ///< records with an error of a capsule, quarantine included
   std::map<std::string, std::int64_t> quarantined;  ///< frames left out, by capsule
   std::int64_t overdue = 0;      ///< frames that went on without a capsule past its deadline
   std::size_t waiting = 0;       ///< frames read that no capsule has begun
@@ -47,8 +49,12 @@ struct CapsuleStats {
   std::uint64_t failures = 0;   ///< calls that threw
   double calls_per_second = 0;  ///< over the last ten seconds
   Histogram call_ns;            ///< of each call, waiting for batches included
-  bool quarantined = false;     ///< in all streams (Pipeline::Settings::quarantine)
-  bool replaced = false;  ///< replaced by another capsule; its last frames are still in flight
+  /// Bound on its calls in progress (Pipeline::Settings::max_concurrent_calls); 0: none.
+  std::size_t most_calls = 0;
+  /// Frames, and calls for several frames, that wait because so many calls are in progress.
+  std::size_t waiting = 0;
+  bool quarantined = false;  ///< in all streams (Pipeline::Settings::quarantine)
+  bool replaced = false;     ///< replaced by another capsule; its last frames are still in flight
   std::vector<BackendStatistics> backends;
 };
 

@@ -16,8 +16,9 @@ class TraceLog;
 /// The file has a slice for each frame read, capsule call, backend call, batch and record
 /// delivered. Arrows go from the reading of a frame through its calls to its delivery. An event
 /// takes some hundred bytes: one minute of 25 frames a second and three capsules is 3 MB. The
-/// threads that cause events write the file, in pieces, under a temporary name until close(). Times
-/// are microseconds since the trace was made. Pipelines may share it. Thread safety: thread-safe.
+/// threads that cause events write the file, in pieces, as PATH.part until close(). If the process
+/// is killed or the disk is full, the events that were written stay there. Times are microseconds
+/// since the trace was made. Pipelines may share it. Thread safety: thread-safe.
 class VCAP_EXPORT Trace {
  public:
   /// Throws OutputError (output_open) with the path and the remedy.

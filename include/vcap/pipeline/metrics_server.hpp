@@ -6,6 +6,7 @@
 #include <string>
 
 #include "vcap/base/export.hpp"
+#include "vcap/pipeline/connection_limits.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap {
@@ -15,15 +16,18 @@ namespace vcap {
 ///
 /// Each answer is a new snapshot of what exists then; a forgotten stream is in no later answer.
 /// There is no encryption and no password: anyone who can reach the port can read the names of
-/// streams and capsules. The pipeline must outlive the server. The destructor waits for answers in
-/// progress. Thread safety: thread-safe.
+/// streams and capsules. Clients that send nothing or slowly keep nobody else out
+/// (ConnectionLimits). The pipeline must outlive the server. The destructor waits for an answer
+/// that is being made, and closes all connections. Thread safety: thread-safe.
 class VCAP_EXPORT MetricsServer {
  public:
-  /// Starts listening, with three threads: one accepts connections, two answer. `host_and_port`,
-  /// such as "127.0.0.1:9464", is an IPv4 address, or a name that has one, and a port. Port 0 means
-  /// any free port. Throws InvalidArgument if it has another form; OutputError (output_open) if the
-  /// server cannot listen there, for example because the port is in use.
-  MetricsServer(const Pipeline& pipeline, const std::string& host_and_port);
+  /// Starts listening, with one thread, which waits for no client. `host_and_port`, such as
+  /// "127.0.0.1:9464", is an IPv4 address, or a name that has one, and a port. Port 0 means any
+  /// free port. Throws InvalidArgument if it has another form; OutputError (output_open) if the
+  /// server cannot listen there, for example because the port is in use. Also throws what
+  /// ConnectionLimits::check() throws, and std::system_error if the system refuses the thread.
+  MetricsServer(const Pipeline& pipeline, const std::string& host_and_port,
+                const ConnectionLimits& limits = {});
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;

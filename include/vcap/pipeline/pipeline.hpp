@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,7 @@
 
 #include "vcap/base/export.hpp"
 #include "vcap/capsule/capsule.hpp"
+#include "vcap/capsule/output_policy.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
 #include "vcap/observe/trace.hpp"
 #include "vcap/plan/plan.hpp"
@@ -42,9 +44,10 @@ struct ReplacePolicy {
 /// microsecond a node), so the nodes stay unchanged if a capsule throws.
 ///
 /// Frames run in parallel, but stateful capsules get a stream's frames in order, one at a time.
-/// Records come in order per stream. If a capsule throws, that frame's record gets an error. If a
-/// source or sink fails, its own stream ends, and the others go on. Capsules can be replaced while
-/// streams run. Thread safety: thread-safe.
+/// Records come in order per stream. If a capsule throws, or gives what it does not declare
+/// (OutputPolicy), that frame's record gets an error. If a source or sink fails, its own stream
+/// ends, and the others go on. Capsules can be replaced while streams run. Thread safety:
+/// thread-safe.
 class VCAP_EXPORT Pipeline {
  public:
   /// What holds for all streams of the pipeline.
@@ -59,19 +62,35 @@ class VCAP_EXPORT Pipeline {
     /// Leaves a capsule out of all streams if it keeps failing on their frames, counted together.
     /// Times are those of `clock`. Applies in addition to StreamConfig::quarantine.
     QuarantinePolicy quarantine{};
+    /// The most calls of a capsule in progress at once, by its name, over all streams; 0: no bound.
+    /// Frames beyond wait without a worker, and get their turns stream by stream. It replaces
+    /// CapsuleInfo::max_concurrent_calls. For other capsules, the author's number counts, or else
+    /// one with which batches fill. With several capsules in the pipeline, both leave workers to
+    /// the others: one for each core, or half of them if there are few. A capsule by itself has no
+    /// bound but the author's.
+    std::map<std::string, std::size_t> max_concurrent_calls{};
     /// What happens to capsules that do not fit in with the others.
     UnfitPolicy unfit = UnfitPolicy::refuse;
+    /// How what capsules give is held against their descriptions, in place of each capsule's own
+    /// policy (Capsule::output_policy). Its bounds also hold for the whole record of a frame:
+    /// what a capsule adds beyond them is discarded. Absent: the capsules' own policies.
+    std::optional<OutputPolicy> outputs{};
     /// For `quarantine` and StreamConfig::capsule_deadline. Null: the machine's steady clock.
     std::shared_ptr<Clock> clock{};
     /// Gets the events of streams and capsules until it is closed. Null: no trace.
     std::shared_ptr<Trace> trace{};
+    /// Whether give_up_calls() also reaches the calls of streams without a capsule_deadline. Costs
+    /// each call less than a microsecond.
+    bool can_give_up_calls = false;
   };
 
-  /// Throws PlanError; CapsuleLoadError (no_backend) for a capsule loaded without inference_mode.
+  /// Throws PlanError; CapsuleLoadError (no_backend) for a capsule loaded without inference_mode;
+  /// InvalidArgument for settings that are not allowed or name an unknown capsule.
   explicit Pipeline(std::vector<std::shared_ptr<Capsule>> capsules);
   Pipeline(std::vector<std::shared_ptr<Capsule>> capsules, Settings settings);
   /// Stops every stream and waits for the frames in flight. It does not wait for calls past
-  /// StreamConfig::capsule_deadline; those keep their capsule alive until they return.
+  /// StreamConfig::capsule_deadline, or given up by give_up_calls(); those keep their capsule alive
+  /// until they return.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -89,8 +108,11 @@ class VCAP_EXPORT Pipeline {
   void open_stream(StreamConfig config);
   /// Starts all of them. If one is refused, none is started; throws as open_stream().
   void open_streams(std::vector<StreamConfig> configs);
-  /// Changes an option from the next frame that is read; that frame's record reports the change.
-  /// Returns the lowest index that the frame can have. Throws SourceError (unknown_stream),
+  /// Changes an option from the first frame that has not begun its first capsule; that frame's
+  /// record reports the change. Frames before it have the old value. Returns the lowest index that
+  /// the frame can have: with W workers, it is at most W frames after one that is in a call. Frames
+  /// that were read before a capsule was replaced keep its old version; if that one does not accept
+  /// the value, they keep the old value, too. Throws SourceError (unknown_stream),
   /// InvalidArgument if the stream does not go through the capsule, OptionError.
   std::int64_t set_option(const std::string& stream_id, const std::string& capsule,
                           const std::string& option, OptionValue value);
@@ -134,6 +156,14 @@ class VCAP_EXPORT Pipeline {
   PipelineStats stats() const;
   /// Makes every source that is open now end soon; does not wait. A sink may call it.
   void stop() noexcept;
+  /// Gives up the calls of capsules that have lasted for at least `age`, as capsule_deadline does
+  /// (error deadline_exceeded): their frames go on without the capsule, and a log line names it.
+  /// For the end of a program, if streams do not end after stop(). Reaches streams with a
+  /// capsule_deadline, and with Settings::can_give_up_calls all streams. Returns the number of
+  /// frames that go on so; those that a capsule got together (Backend::process_frames) count as
+  /// one. Writes no records itself. A later call may be needed: the frames may reach another
+  /// capsule that hangs.
+  std::size_t give_up_calls(std::chrono::nanoseconds age = std::chrono::nanoseconds(0));
 
  private:
   struct VCAP_LOCAL Impl;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,15 +25,17 @@ enum class UnfitPolicy {
 /// The order in which capsules see a frame, and the reasons.
 ///
 /// A capsule comes after every capsule that provides something it needs: names, attributes,
-/// encoding, tracking, extra data. Otherwise the given order stays. Thread safety: value.
+/// encoding, tracking, extra data, pictures. Otherwise the given order stays. Thread safety: value.
 class VCAP_EXPORT Plan {
  public:
   /// A capsule of the plan, and why it has its place.
   struct Step {
     std::size_t capsule = 0;  ///< index in the given list
     std::string name;
-    NodeDescription needs;              ///< its input type
-    NodeDescription adds;               ///< its capability
+    NodeDescription needs;  ///< its input type
+    NodeDescription adds;   ///< its capability
+    std::vector<PictureDescription> takes_pictures;
+    std::vector<PictureDescription> gives_pictures;
     std::vector<std::size_t> fed_by;    ///< indexes of the capsules that it comes after
     std::vector<std::string> supplies;  ///< what each of these provides, in words
     std::vector<std::string> reasons;   ///< one sentence each
@@ -54,14 +57,19 @@ class VCAP_EXPORT Plan {
   };
 
   /// With UnfitPolicy::refuse, throws PlanError: unsatisfied_input (saying what is missing),
-  /// plan_cycle (naming the capsules in it), duplicate_capsule.
+  /// plan_cycle (naming the capsules in it), duplicate_capsule, duplicate_picture, or type_mismatch
+  /// (a picture is not as another capsule takes it; naming both).
   explicit Plan(const std::vector<CapsuleInfo>& capsules, UnfitPolicy unfit = UnfitPolicy::refuse);
 
-  const std::vector<Step>& steps() const noexcept { return steps_; }
+  const std::vector<Step>& steps() const& noexcept { return steps_; }
+  /// So that `for (const auto& step : pipeline.plan().steps())` refers into no plan that is gone.
+  std::vector<Step> steps() && noexcept { return std::move(steps_); }
   /// In the order in which they were found.
-  const std::vector<LeftOut>& left_out() const noexcept { return left_out_; }
+  const std::vector<LeftOut>& left_out() const& noexcept { return left_out_; }
+  std::vector<LeftOut> left_out() && noexcept { return std::move(left_out_); }
   /// In plan order.
-  const std::vector<Conflict>& conflicts() const noexcept { return conflicts_; }
+  const std::vector<Conflict>& conflicts() const& noexcept { return conflicts_; }
+  std::vector<Conflict> conflicts() && noexcept { return std::move(conflicts_); }
   /// The maximum number of later frames that a record waits for, because windows include them.
   std::int64_t look_ahead() const noexcept { return look_ahead_; }
   /// The plan as text: for each step what feeds it, what it adds, what it uses over time, why it is

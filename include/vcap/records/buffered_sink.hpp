@@ -27,8 +27,8 @@ enum class SinkFailurePolicy {
 
 /// How a sink may block or end the streams that write to it. Thread safety: value.
 struct SinkPolicy {
-  /// The number of records that may wait while one is written, at least 1; each holds its frame's
-  /// pixels.
+  /// The number of records that may wait while one is written, at least 1; each holds the
+  /// pixels that the sink uses (Sink::needs_pixels, Sink::pictures).
   std::size_t queue = 64;
   SinkOverflowPolicy overflow = SinkOverflowPolicy::drop_oldest;
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;

@@ -44,20 +44,37 @@ struct FrameRecord {
     int to_version = 0;
   };
 
+  /// A picture that a capsule gave for this frame (CapsuleInfo::gives_pictures). The pixels are in
+  /// Frame::pictures, if a sink of the stream may look at them or the host pulls its records.
+  struct Picture {
+    std::string name{};
+    int type = 0;  ///< OpenCV's
+    cv::Size size{};
+  };
+
   std::string stream_id{};
   std::optional<std::int64_t> group{};  ///< of StreamConfig::groups; frame indexes count in it
   Frame frame{};
   cv::Size resolution{};  ///< of the picture; set even if no sink needs its pixels (Sink)
   std::vector<DetectionNode> objects{};
+  std::vector<Picture> pictures{};  ///< in the order of the plan
   std::vector<Drop> drops{};
   std::vector<CapsuleError> errors{};
+  /// Output of capsules that is not as their descriptions say, but was kept (InvalidOutput::warn),
+  /// and capsules that were left out of this frame because it lacks a picture that they take
+  /// ("missing_picture"). These capsules have not failed.
+  std::vector<CapsuleError> warnings{};
   /// A change at a dropped frame is in the next record.
   std::vector<OptionChange> option_changes{};
   /// A replacement at a dropped frame is in the next record.
   std::vector<Replacement> replacements{};
 };
 
-/// Schema "vcap.frame/1" (docs/records.md): one object, without absent fields.
+/// Schema "vcap.frame/1" (docs/records.md): one object, without absent fields. from_json gives the
+/// record back, without pixels. It requires only `frame_index`, `stream_id` and `objects`; unknown
+/// fields are ignored. Throws InvalidArgument (invalid_json) that names the wrong field by its JSON
+/// pointer.
 VCAP_EXPORT void to_json(nlohmann::json& json, const FrameRecord& record);
+VCAP_EXPORT void from_json(const nlohmann::json& json, FrameRecord& record);
 
 }  // namespace vcap

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "vcap/base/export.hpp"
+#include "vcap/media/broken_pictures.hpp"
 #include "vcap/media/source_info.hpp"
 #include "vcap/model/frame.hpp"
 #include "vcap/sources/reconnect_policy.hpp"
@@ -41,6 +42,13 @@ struct SourceOptions {
   /// machine's cores and the other open videos leave. It does not change the pixels of an undamaged
   /// video.
   int decoder_threads = 0;
+
+  // Files and network sources.
+  /// The most pixels of a picture or image, at least 1. A larger one is refused before there is
+  /// memory for it: opening a video throws; later in it, and in a folder of images, the picture
+  /// counts as one that cannot be decoded, and if no smaller one follows, read() throws. Default:
+  /// 8192 × 8192.
+  std::int64_t max_pixels = 67'108'864;
 };
 
 /// The source of a stream's frames. Hosts may derive their own.
@@ -59,6 +67,9 @@ class VCAP_EXPORT Source {
   /// has `start`. The pixels of a frame that was given are never written again. Throws SourceError.
   /// [source thread]
   virtual std::optional<Frame> read() = 0;
+  /// The pictures that were skipped so far because they could not be decoded; none by default.
+  /// [source thread]
+  virtual BrokenPictures broken_pictures() const;
   /// Access to the same frames for several readers, each from any position. Null for live and
   /// endless sources, for loops, and if the position of every frame is not certain without decoding
   /// all of them. May scan the whole file without decoding. The result does not need this source,
@@ -71,6 +82,10 @@ class VCAP_EXPORT Source {
 /// Opens a source by name: a video or image file, a webcam's index ("0"), an rtsp/http(s) URL, a
 /// folder of images, or a glob of images ("shots/*.png"). Folders and globs are in the natural
 /// order of their names ("2" before "10").
+///
+/// Files that name other files or addresses, such as playlists, are refused. Two kinds are opened
+/// by name: "hls:FILE" or "hls:URL", whose files lie on the same machine or on servers, and
+/// "ffconcat:FILE", whose files lie in its folder or below.
 ///
 /// A stored source is any but a webcam or an endless URL. It has the times of its container; images
 /// have 25 per second. Times count from the stream's start, also with SourceOptions::start, and
@@ -90,14 +105,18 @@ class VCAP_EXPORT Source {
 ///
 /// Otherwise everything is decoded, and a missing row is found when the source ends (source_read).
 ///
+/// A picture that cannot be decoded is skipped: a file of a folder or glob as well as a frame of a
+/// video. Source::broken_pictures() counts them, and the log names the first ones. The index counts
+/// the frames that are given; the next one has Discontinuity::gap. It is an error only if no
+/// picture can be decoded.
+///
 /// A live source has the times of the camera's clock if they are known (RTP, a webcam's driver),
 /// otherwise the arrival times of its pictures. Each connection is aligned again with this
 /// machine's clock. A source that ends or falls silent is reconnected as the policy says; the first
 /// frame then has Discontinuity::reconnect. It ends only with an error, or when it is interrupted.
-/// A frame has Discontinuity::gap if the camera's clock shows that pictures before it are missing
-/// or, in every video, if one before it could not be decoded. Pictures that the decoder repairs are
-/// given as they are. interrupt() takes effect within about 0.1 s; with a webcam, once its driver
-/// returns.
+/// A frame also has Discontinuity::gap if the camera's clock shows that pictures before it are
+/// missing. Pictures that the decoder repairs are given as they are. interrupt() takes effect
+/// within about 0.1 s; with a webcam, once its driver returns.
 ///
 /// Throws SourceError (source_open) naming the source and the remedy; SourceError (source_empty) if
 /// it has no frame in that range; InvalidArgument naming the option whose value is not possible.

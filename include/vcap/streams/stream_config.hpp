@@ -54,7 +54,8 @@ struct StreamConfig {
   /// Names of the capsules that the frames go through; absent: all capsules of the pipeline.
   std::optional<std::vector<std::string>> capsules{};
   std::map<std::string, OptionValues> options{};  ///< by capsule name; absent: the defaults
-  /// By capsule name; configuration of the stream's state, see CapsuleInfo::stream_config_schema.
+  /// By capsule name; from which the stream's state or parameters are made, see
+  /// CapsuleInfo::stream_config_schema.
   std::map<std::string, JsonValue> config{};
   OverflowPolicy overflow = OverflowPolicy::automatic;
   /// The most frames that are read and not yet recorded; 0: enough to keep the machine busy. With
@@ -87,8 +88,14 @@ struct StreamConfig {
   /// The longest that one capsule may take over one frame; 0: no limit. After that, the frame goes
   /// on without the capsule, and its record has an error (deadline_exceeded). A log line says what
   /// the capsule is doing. Until the call returns, the capsule is left out of this stream's later
-  /// frames, with the same error.
+  /// frames, with the same error. Frames that go to a capsule together (Backend::process_frames) go
+  /// on together. Each slice and group of a stream counts as a stream of its own. The wait for
+  /// other calls (CapsuleInfo::max_concurrent_calls) does not count.
   std::chrono::nanoseconds capsule_deadline{0};
+  /// The same while a backend of the capsule makes its first call, which may include the
+  /// compilation of a network; 0: as capsule_deadline. Any other value must be at least
+  /// capsule_deadline, which must then be above 0.
+  std::chrono::nanoseconds first_call_deadline{0};
 };
 
 }  // namespace vcap

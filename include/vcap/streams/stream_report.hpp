@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "vcap/media/broken_pictures.hpp"
+
 namespace vcap {
 
 /// How a stream went. The number of frames that the source gave is `frames` plus the drops, plus
@@ -16,7 +18,10 @@ struct StreamReport {
   std::string id;
   std::int64_t frames = 0;                    ///< records written to every sink
   std::map<std::string, std::int64_t> drops;  ///< by reason (docs/records.md)
+  BrokenPictures broken_pictures;             ///< of the source: skipped, so not among its frames
   std::int64_t errors = 0;                    ///< frames on which a capsule failed or was left out
+  /// Frames that went on without a capsule past its deadline, also those of a slice's warm-up.
+  std::int64_t overdue = 0;
   std::map<std::string, std::int64_t> quarantined;  ///< frames left out, by capsule
   std::chrono::nanoseconds elapsed{0};              ///< since the stream was opened
   std::int64_t slices = 0;                          ///< 0: not cut into slices

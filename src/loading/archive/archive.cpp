@@ -2,42 +2,29 @@
 #include "loading/archive/archive.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include "base/text.hpp"
-#include "files/digest.hpp"
-#include "loading/archive/inflate.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
 
-struct Archive::Storage {
-  std::shared_ptr<const MappedFile> file;
-  std::map<std::string, std::unique_ptr<std::byte[]>> unpacked{};  ///< by entry name
-};
-
-Archive::Archive(std::shared_ptr<const MappedFile> file, const ArchiveLimits& limits,
-                 std::string capsule)
+Archive::Archive(std::shared_ptr<const ByteReader> file, const ArchiveLimits& limits,
+                 std::string capsule, std::uint64_t zip64_from)
     : capsule_(std::move(capsule)),
-      entries_(read_directory(file->bytes(), limits, capsule_)),
-      by_name_(entries_.size()),
-      storage_(std::make_shared<Storage>(Storage{.file = std::move(file)})) {
+      file_(std::move(file)),
+      entries_(read_directory(*file_, limits, capsule_, zip64_from)),
+      by_name_(entries_.size()) {
   std::iota(by_name_.begin(), by_name_.end(), std::size_t{0});
   std::ranges::sort(by_name_, {},
                     [this](std::size_t i) -> std::string_view { return entries_[i].name; });
 }
 
-Archive::Archive(Archive&&) noexcept = default;
-Archive::~Archive() = default;
-
-void Archive::damaged(const ArchiveEntry& entry, const std::string& fault) const {
-  throw InvalidCapsuleError(ErrorCode::damaged_entry,
-                            capsule_ + ": its entry " + quote(entry.name) + " " + fault +
-                                "; the file is damaged, get it again",
-                            entry.name);
-}
+Archive::Archive(std::shared_ptr<const MappedFile> memory, const ArchiveLimits& limits,
+                 const std::string& capsule, std::uint64_t zip64_from)
+    : Archive(std::make_shared<const ByteReader>(std::move(memory), capsule), limits, capsule,
+              zip64_from) {}
 
 const ArchiveEntry* Archive::find(std::string_view name) const noexcept {
   const auto name_of = [this](std::size_t i) -> std::string_view { return entries_[i].name; };
@@ -45,38 +32,38 @@ const ArchiveEntry* Archive::find(std::string_view name) const noexcept {
   return place != by_name_.end() && name_of(*place) == name ? &entries_[*place] : nullptr;
 }
 
-Archive::Bytes Archive::content(const ArchiveEntry& entry) {
-  if (!entry.deflated) return storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
-  std::unique_ptr<std::byte[]>& unpacked = storage_->unpacked[entry.name];
-  if (unpacked == nullptr) unpacked = unpack(entry);
-  return {unpacked.get(), entry.size};
+void Archive::check_checksum(const ArchiveEntry& entry, std::uint32_t found) const {
+  if (found == entry.crc32) return;
+  throw InvalidCapsuleError(ErrorCode::damaged_entry,
+                            capsule_ + ": its entry " + quote(entry.name) +
+                                " does not have the checksum that it declares; the file is "
+                                "damaged, get it again",
+                            entry.name);
 }
 
-Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) {
-  const Bytes bytes = content(entry);
-  if (crc32(bytes) != entry.crc32) damaged(entry, "does not have the checksum that it declares");
+void Archive::for_each_block(const ArchiveEntry& entry, const TakeBlock& take) const {
+  file_->for_each_block(entry.data_offset, entry.size, take);
+}
+
+Fingerprint Archive::fingerprint_of(const ArchiveEntry& entry) const {
+  FingerprintStream stream;
+  for_each_block(entry, [&stream](Bytes block) { stream.update(block); });
+  return stream.finish();
+}
+
+std::vector<std::byte> Archive::read(const ArchiveEntry& entry) const {
+  std::vector<std::byte> bytes = file_->read(entry.data_offset, entry.size);
+  check_checksum(entry, crc32(bytes));
   return bytes;
 }
 
-std::unique_ptr<std::byte[]> Archive::unpack(const ArchiveEntry& entry) const {
-  const Bytes packed = storage_->file->bytes().subspan(entry.data_offset, entry.packed_size);
-  // Not zeroed, so that memory is used only as far as data is really unpacked.
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(entry.size);
-  const Inflated inflated = inflate(packed, {bytes.get(), entry.size});
-  if (!inflated.fault.empty()) damaged(entry, inflated.fault);
-  if (inflated.size != entry.size)
-    damaged(entry, "unpacks to " + std::to_string(inflated.size) + " bytes, but declares " +
-                       std::to_string(entry.size));
-  if (inflated.consumed != packed.size())
-    damaged(entry, "has " + std::to_string(packed.size() - inflated.consumed) +
-                       " bytes after the end of its data");
-  if (crc32({bytes.get(), entry.size}) != entry.crc32)
-    damaged(entry, "does not have the checksum that it declares");
-  return bytes;
+Archive::Bytes Archive::content(const ArchiveEntry& entry) const {
+  return file_->bytes().subspan(entry.data_offset, entry.size);
 }
 
-std::shared_ptr<const void> Archive::storage() const noexcept { return storage_; }
-
-void Archive::release_pages() const noexcept { storage_->file->release_pages(); }
+Archive::Bytes Archive::checked_content(const ArchiveEntry& entry) const {
+  check_checksum(entry, fingerprint_of(entry).crc32);
+  return content(entry);
+}
 
 }  // namespace vcap

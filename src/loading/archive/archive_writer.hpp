@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "loading/archive/archive_records.hpp"
 
 namespace vcap {
 
@@ -20,9 +21,8 @@ class ArchiveWriter {
   /// Takes the archive's next bytes; its exceptions are passed on.
   using Sink = std::function<void(Bytes)>;
 
-  /// Sizes and offsets from `zip64_from` on are written in zip64 records. Tests use a small value,
-  /// so that they need no file of 4 GiB.
-  explicit ArchiveWriter(Sink sink, std::uint64_t zip64_from = 0xffffffff);
+  /// `zip64_from`: see ArchiveRecords.
+  explicit ArchiveWriter(Sink sink, std::uint64_t zip64_from = zip::kIn64);
 
   /// `name` must be a valid entry name that is not used yet; `crc32` is that of `content`.
   void add(std::string_view name, Bytes content, std::uint32_t crc32);
@@ -30,22 +30,12 @@ class ArchiveWriter {
   void finish();
 
  private:
-  struct Entry {
-    std::string name;
-    std::uint32_t crc32;
-    std::uint64_t size;
-    std::uint64_t offset;
-  };
-
-  bool is_large(std::uint64_t value) const noexcept { return value >= zip64_from_; }
   void write(Bytes bytes);
-  void write_directory_header(const Entry& entry);
-  void write_end(std::uint64_t directory_offset, std::uint64_t directory_size);
 
   Sink sink_;
-  std::uint64_t zip64_from_;
+  ArchiveRecords records_;
   std::uint64_t offset_ = 0;  ///< bytes written
-  std::vector<Entry> entries_{};
+  std::vector<ArchiveEntry> entries_{};
 };
 
 }  // namespace vcap

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "files/bytes.hpp"
 #include "files/digest.hpp"
@@ -63,6 +64,15 @@ std::optional<SignatureBlock> read_signature_block(Bytes bytes) {
   }
   if (block.slots.size() == 2 && block.slots[0].key == block.slots[1].key) return std::nullopt;
   return block;
+}
+
+std::optional<SignatureBlock> read_block_at_end(const ByteReader& file) {
+  constexpr std::uint64_t kEnd = zip::kEndRecordSize + kSignatureBlockSize;
+  if (file.size() < kEnd) return std::nullopt;
+  const std::vector<std::byte> end = file.read(file.size() - kEnd, kEnd);
+  auto signed_end = read_signed_file(end);
+  if (!signed_end) return std::nullopt;
+  return std::move(signed_end->block);
 }
 
 std::optional<SignedFile> read_signed_file(Bytes file) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "files/byte_reader.hpp"
 #include "vcap/loading/crypto/signing_key.hpp"
 
 namespace vcap {
@@ -36,6 +37,10 @@ inline constexpr std::size_t kSignatureSlots = 2;
 /// Reads a block; `nullopt` if any field but the checksum is wrong. The checksum is not checked.
 /// Thread-safe.
 std::optional<SignatureBlock> read_signature_block(std::span<const std::byte> bytes);
+
+/// Reads only the last bytes of a file: the block that is the comment of its zip end record.
+/// `nullopt` if the file does not end with both. Throws what ByteReader throws. Thread-safe.
+std::optional<SignatureBlock> read_block_at_end(const ByteReader& file);
 
 /// A file whose last bytes are a zip end record with a signature block as its comment.
 struct SignedFile {

@@ -25,12 +25,7 @@ inline constexpr std::uint16_t kIn64Count = 0xffff;
 inline constexpr std::uint32_t kIn64 = 0xffffffff;
 
 inline constexpr std::uint16_t kStored = 0;
-inline constexpr std::uint16_t kDeflated = 8;
-
 inline constexpr std::uint16_t kFlagUtf8 = 1u << 11;
-/// Bits 1 and 2 give the effort of deflate; bit 11 marks a UTF-8 name. All others change what a
-/// reader sees: encryption (0, 6, 13), sizes after the data (3), patches (5).
-inline constexpr std::uint16_t kHarmlessFlags = (1u << 1) | (1u << 2) | kFlagUtf8;
 
 inline constexpr std::uint16_t kExtraZip64 = 0x0001;
 /// A second name, which only some readers know: two readers would see two names.

@@ -207,14 +207,15 @@ std::shared_ptr<const MappedFile> decrypt(const ReadAt& read, std::uint64_t size
   std::vector<std::byte> first(decryption.plain_size_of(0));
   decryption.pull(0, first);
 
-  SealedMemory memory(decryption.plain_size());
-  std::span<std::byte> rest = memory.bytes();
-  std::ranges::copy(first, rest.begin());
-  rest = rest.subspan(first.size());
+  // Grows with the chunks that the key has authenticated: a file with a copied beginning and any
+  // length costs no more memory than its genuine part.
+  SealedMemory memory("vcap-capsule");
+  memory.append(first);
+  std::vector<std::byte> plain;
   for (std::uint64_t chunk = 1; chunk < decryption.chunks(); ++chunk) {
-    const std::size_t plain = decryption.plain_size_of(chunk);
-    decryption.pull(chunk, rest.first(plain));
-    rest = rest.subspan(plain);
+    plain.resize(decryption.plain_size_of(chunk));
+    decryption.pull(chunk, plain);
+    memory.append(plain);
   }
   return memory.seal();
 }

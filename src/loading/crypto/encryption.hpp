@@ -58,11 +58,10 @@ class EncryptingWriter {
 using ReadAt = std::function<void(std::uint64_t offset, std::span<std::byte> into)>;
 
 /// Decrypts a file of `size` bytes into sealed memory. Every byte is read once, so the file may
-/// change meanwhile. The memory for the whole file is allocated after the first chunk has shown
-/// that the key is right. `max_bytes` is ArchiveLimits::total_bytes; `capsule` appears in messages.
-/// Throws UntrustedCapsuleError (wrong_key, damaged_encryption), InvalidCapsuleError and
-/// CapsuleLoadError (limit_exceeded), what read_encryption_header and `read` throw, and
-/// std::system_error if memory is short. Thread-safe.
+/// change meanwhile. The memory grows with the chunks that the key has authenticated. `max_bytes`
+/// is ArchiveLimits::total_bytes; `capsule` appears in messages. Throws UntrustedCapsuleError
+/// (wrong_key, damaged_encryption), InvalidCapsuleError and CapsuleLoadError (limit_exceeded), what
+/// read_encryption_header and `read` throw, and std::system_error if memory is short. Thread-safe.
 std::shared_ptr<const MappedFile> decrypt(const ReadAt& read, std::uint64_t size,
                                           const EncryptionKey& key, std::uint64_t max_bytes,
                                           const std::string& capsule);

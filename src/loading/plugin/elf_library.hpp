@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "loading/plugin/elf_image.hpp"
+#include "loading/plugin/elf_record.hpp"
 
 namespace vcap {
 
@@ -16,12 +17,21 @@ struct ElfLibrary {
   struct Needed {
     std::string name{};                   ///< as in DT_NEEDED: a plain "libfoo.so.1"
     std::vector<std::string> versions{};  ///< of its symbols, such as "GLIBC_2.34"
+    bool has_versions = false;            ///< whether any version is named, also one that may lack
   };
   std::vector<Needed> needed{};  ///< in the order of loading
+  /// Names that the library uses as thread-local variables; others may define them.
+  std::set<std::string> thread_variables{};
+  /// Names of its initialisers and finalisers; the linker calls what another library has under
+  /// such a name, if it finds that first.
+  std::set<std::string> called_functions{};
 };
 
 /// Reads a shared library that is to be a plugin on `platform`, as the dynamic linker would, but
-/// loads and runs nothing. If vcap does not know the platform, the processor is not checked.
+/// loads and runs nothing. Checks everything that the linker follows before the library's own code
+/// runs: segments, the dynamic section, names, symbols, hash tables, versions, relocations, and the
+/// addresses that it calls. If vcap does not know the platform, the processor is not checked, nor
+/// what its types of relocations do.
 ///
 /// Throws ElfFault, with the remedy in its text. invalid_library: the bytes are not a shared
 /// library for the platform, or the linker could not read them. unsafe_library: it has an

@@ -1,131 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/plugin/elf_symbols.hpp"
 
-#include <bit>
-#include <optional>
+#include "files/bytes.hpp"
 
 namespace vcap {
 namespace {
 
-using Bytes = ElfImage::Bytes;
-
-constexpr std::uint64_t kWord = sizeof(std::uint32_t);
-
-[[noreturn]] void damaged_symbols(const std::string& text) {
-  invalid_library("is damaged: its table of symbols " + text);
+[[noreturn]] void damaged_symbol(std::uint64_t index, const std::string& fault) {
+  damaged_library("symbol " + std::to_string(index) + " " + fault);
 }
 
-std::uint32_t word(Bytes bytes, std::uint64_t index) {
-  return ElfImage::record<std::uint32_t>(bytes, index * kWord, "hash table of symbols");
+bool is_known_binding(unsigned binding) {
+  return binding == STB_LOCAL || binding == STB_GLOBAL || binding == STB_WEAK ||
+         binding == STB_GNU_UNIQUE;
 }
 
-class Symbols {
- public:
-  explicit Symbols(const ElfImage& image) : image_(image) {
-    const auto address = image.one(DT_SYMTAB);
-    if (!address) damaged_symbols("is missing (DT_SYMTAB)");
-    if (image.one(DT_SYMENT) != sizeof(Elf64_Sym)) damaged_symbols("has entries of the wrong size");
-    table_ = image.from(*address, "table of symbols");
-  }
-
-  Elf64_Sym operator[](std::uint64_t index) const {
-    return ElfImage::record<Elf64_Sym>(table_, index * sizeof(Elf64_Sym), "table of symbols");
-  }
-  bool has_name(std::uint64_t index, std::string_view name) const {
-    return image_.text((*this)[index].st_name) == name;
-  }
-
- private:
-  const ElfImage& image_;
-  Bytes table_{};
-};
-
-/// Looks up by DT_GNU_HASH: buckets of consecutive symbols, after a Bloom filter (as binutils and
-/// glibc define it). Ends at the end of the segment at the latest.
-std::optional<Elf64_Sym> find_by_gnu_hash(const Symbols& symbols, Bytes table,
-                                          std::string_view name) {
-  const std::uint64_t buckets = word(table, 0);
-  const std::uint64_t first_symbol = word(table, 1);
-  const std::uint64_t describe_filter = word(table, 2);  // of 64 bits
-  const std::uint32_t shift = word(table, 3);
-  // glibc stops the process if the filter's size is not a power of two, and divides by `buckets`.
-  if (buckets == 0 || !std::has_single_bit(describe_filter))
-    damaged_symbols("has an empty hash table");
-  constexpr std::uint64_t kHeader = 4;  // words
-  const std::uint64_t buckets_at = kHeader + 2 * describe_filter;
-  const std::uint64_t chains_at = buckets_at + buckets;
-
-  const std::uint32_t hash = gnu_hash(name);
-  const auto filter = ElfImage::record<std::uint64_t>(
-      table, (kHeader + 2 * (hash / 64 & (describe_filter - 1))) * kWord, "hash table of symbols");
-  if ((filter >> hash % 64 & 1u) == 0 || (filter >> (hash >> shift % 32) % 64 & 1u) == 0)
-    return std::nullopt;
-  std::uint64_t index = word(table, buckets_at + hash % buckets);
-  if (index == 0) return std::nullopt;
-  if (index < first_symbol) damaged_symbols("does not match its hash table");
-  for (;; ++index) {
-    const std::uint32_t entry = word(table, chains_at + index - first_symbol);
-    if ((entry | 1u) == (hash | 1u) && symbols.has_name(index, name)) return symbols[index];
-    if ((entry & 1u) != 0) return std::nullopt;
-  }
-}
-
-/// Looks up by DT_HASH of the System V ABI: buckets of linked lists.
-std::optional<Elf64_Sym> find_by_hash(const Symbols& symbols, Bytes table, std::string_view name) {
-  const std::uint64_t buckets = word(table, 0);
-  const std::uint64_t chains = word(table, 1);
-  if (buckets == 0) damaged_symbols("has an empty hash table");
-  if ((2 + buckets + chains) * kWord > table.size()) damaged_symbols("is longer than the file");
-  std::uint64_t index = word(table, 2 + elf_hash(name) % buckets);
-  for (std::uint64_t steps = 0; index != STN_UNDEF; ++steps) {
-    if (index >= chains || steps > chains) damaged_symbols("has a cycle in its hash table");
-    if (symbols.has_name(index, name)) return symbols[index];
-    index = word(table, 2 + buckets + index);
-  }
-  return std::nullopt;
-}
+bool is_known_type(unsigned type) { return type <= STT_TLS || type == STT_GNU_IFUNC; }
 
 }  // namespace
 
-std::string elf_function_fault(const ElfImage& image, std::string_view name) {
-  const Symbols symbols(image);
-  std::optional<Elf64_Sym> found;
-  // glibc uses the older table only if the newer one is missing.
-  if (const auto address = image.one(DT_GNU_HASH))
-    found = find_by_gnu_hash(symbols, image.from(*address, "hash table of symbols"), name);
-  else if (const auto older = image.one(DT_HASH))
-    found = find_by_hash(symbols, image.from(*older, "hash table of symbols"), name);
-  else
-    damaged_symbols("has no hash table (DT_GNU_HASH, DT_HASH)");
+ElfSymbols::ElfSymbols(const ElfImage& image) : image_(image), hash_(image) {
+  const auto address = image.one(DT_SYMTAB);
+  if (!address) damaged_library("table of symbols is missing (DT_SYMTAB)");
+  if (image.one(DT_SYMENT) != sizeof(Elf64_Sym))
+    damaged_library("table of symbols has entries of the wrong size");
+  address_ = *address;
+  table_ = image.at(address_, size() * sizeof(Elf64_Sym), "table of symbols");
+}
 
+Elf64_Sym ElfSymbols::operator[](std::uint64_t index) const {
+  return elf_record<Elf64_Sym>(table_, index * sizeof(Elf64_Sym), "table of symbols");
+}
+
+std::string ElfSymbols::function_fault(std::string_view name) const {
+  const auto index = hash_.find(name, [&](std::uint64_t one) { return this->name(one) == name; });
   const std::string shown(name);
-  if (!found) return "has no symbol " + shown;
-  const unsigned binding = ELF64_ST_BIND(found->st_info);
-  const unsigned visibility = ELF64_ST_VISIBILITY(found->st_other);
-  if (found->st_shndx == SHN_UNDEF) return "uses the symbol " + shown + " but does not define it";
+  if (!index) return "has no symbol " + shown;
+  const Elf64_Sym found = (*this)[*index];
+  const unsigned binding = ELF64_ST_BIND(found.st_info);
+  const unsigned visibility = ELF64_ST_VISIBILITY(found.st_other);
+  if (found.st_shndx == SHN_UNDEF) return "uses the symbol " + shown + " but does not define it";
   if (binding == STB_LOCAL || visibility == STV_HIDDEN || visibility == STV_INTERNAL)
     return "does not export its symbol " + shown;
-  const unsigned type = ELF64_ST_TYPE(found->st_info);
-  if ((type != STT_FUNC && type != STT_NOTYPE) || !image.is_code(found->st_value))
+  const unsigned type = ELF64_ST_TYPE(found.st_info);
+  if ((type != STT_FUNC && type != STT_NOTYPE) || !image_.is_code(found.st_value))
     return "has a symbol " + shown + " that is not a function";
   return {};
 }
 
-std::uint32_t elf_hash(std::string_view name) noexcept {
-  std::uint32_t hash = 0;
-  for (const char character : name) {
-    hash = (hash << 4) + static_cast<unsigned char>(character);
-    const std::uint32_t high = hash & 0xf0000000u;
-    hash ^= high >> 24;
-    hash &= ~high;
-  }
-  return hash;
+void ElfSymbols::check() const {
+  // Relocations without a symbol name this one.
+  if (!is_zero(table_.first(sizeof(Elf64_Sym)))) damaged_symbol(0, "is not empty");
+  for (std::uint64_t index = 1; index < size(); ++index) check_symbol(index);
 }
 
-std::uint32_t gnu_hash(std::string_view name) noexcept {
-  std::uint32_t hash = 5381;
-  for (const char character : name) hash = hash * 33 + static_cast<unsigned char>(character);
-  return hash;
+void ElfSymbols::check_symbol(std::uint64_t index) const {
+  const Elf64_Sym symbol = (*this)[index];
+  if (!image_.is_text(symbol.st_name))
+    damaged_symbol(index, "has a name beyond the table of names");
+  if (!is_known_binding(ELF64_ST_BIND(symbol.st_info)) ||
+      !is_known_type(ELF64_ST_TYPE(symbol.st_info)))
+    damaged_symbol(index, "has an unknown kind (st_info " + hexadecimal(symbol.st_info) + ")");
+  if (symbol.st_shndx >= SHN_LORESERVE && symbol.st_shndx != SHN_ABS)
+    damaged_symbol(index, "is in the reserved section " + hexadecimal(symbol.st_shndx));
+  if (symbol.st_shndx != SHN_UNDEF) check_value(index, symbol);
+}
+
+void ElfSymbols::check_value(std::uint64_t index, const Elf64_Sym& symbol) const {
+  const ElfSegments& segments = image_.segments();
+  const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  const bool is_absolute = symbol.st_shndx == SHN_ABS;
+  const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+  if (type == STT_TLS) {
+    if (is_absolute || segments.thread_data_size() == 0 ||
+        symbol.st_value > segments.thread_data_size())
+      damaged_symbol(index, "is not in the library's thread-local data");
+  } else if (is_function) {
+    // The linker calls an STT_GNU_IFUNC.
+    if (is_absolute || !segments.is_code(symbol.st_value))
+      damaged_symbol(index,
+                     "is a function at " + hexadecimal(symbol.st_value) + ", where no code is");
+  } else if (!is_absolute && !segments.is_mapped(symbol.st_value)) {
+    damaged_symbol(index, "is at " + hexadecimal(symbol.st_value) + ", beyond the library");
+  }
+}
+
+void ElfSymbols::add_tables(ElfRanges& tables) const {
+  hash_.add_tables(tables);
+  tables.add(address_, table_.size(), "table of symbols");
 }
 
 }  // namespace vcap

@@ -2,58 +2,18 @@
 #include "loading/plugin/host_libraries.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
 
-#include <algorithm>
 #include <optional>
-#include <string_view>
+#include <set>
+#include <string>
 
 #include "base/text.hpp"
 #include "files/own_library.hpp"
+#include "loading/plugin/loaded_library.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {
-
-/// Tables of a library that the linker has loaded. Its bytes belong to the host, and the linker has
-/// already read them, so they are not checked.
-class LoadedLibrary {
- public:
-  explicit LoadedLibrary(void* handle) {
-    if (::dlinfo(handle, RTLD_DI_LINKMAP, &map_) != 0) map_ = nullptr;
-  }
-
-  /// Whether symbols with this version are available, by the linker's rules.
-  bool has_version(std::string_view version) const {
-    const auto first = pointer(DT_VERDEF);
-    const auto strings = pointer(DT_STRTAB);
-    // From a library without version definitions, the linker takes any symbol.
-    if (!first || !strings) return true;
-    for (auto at = *first;;) {
-      const auto* const record = reinterpret_cast<const Elf64_Verdef*>(at);
-      const auto* const name = reinterpret_cast<const Elf64_Verdaux*>(at + record->vd_aux);
-      if (reinterpret_cast<const char*>(*strings + name->vda_name) == version) return true;
-      if (record->vd_next == 0) return false;
-      at += record->vd_next;
-    }
-  }
-
- private:
-  std::optional<std::uintptr_t> pointer(std::int64_t tag) const {
-    if (map_ == nullptr) return {};
-    for (const ElfW(Dyn)* entry = map_->l_ld; entry->d_tag != DT_NULL; ++entry) {
-      if (entry->d_tag != tag) continue;
-      // On some processors, glibc has added the base to some kinds of entries. An address without
-      // it is below the base, which is far above any library's size.
-      const std::uintptr_t value = entry->d_un.d_ptr;
-      return value < map_->l_addr ? map_->l_addr + value : value;
-    }
-    return {};
-  }
-
-  link_map* map_ = nullptr;
-};
 
 [[noreturn]] void missing(const std::string& subject, const std::string& entry,
                           const std::string& what) {
@@ -68,29 +28,56 @@ void* load_own_library(const std::string& name) {
   return ::dlopen((own_folder() / name).c_str(), RTLD_LAZY | RTLD_LOCAL);
 }
 
+/// Loads one library, and checks that it has the versions that are needed.
+void load_needed(const ElfLibrary::Needed& one, const std::string& subject,
+                 const std::string& entry) {
+  void* handle = load_own_library(one.name);
+  if (handle == nullptr) handle = ::dlopen(one.name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* const reason = ::dlerror();
+    missing(subject, entry,
+            "the library " + quote(one.name) +
+                ", which cannot be loaded: " + (reason != nullptr ? reason : "unknown reason") +
+                "; install the package that has it, or add its folder to LD_LIBRARY_PATH "
+                "(`ldd -v` shows what is found)");
+  }
+  const LoadedLibrary library = LoadedLibrary::of(handle);
+  constexpr const char* kRemedy =
+      "; install a newer package of it, or build the capsule on a system as old as the host's "
+      "(`ldd -v` shows what is found)";
+  if (one.has_versions && !library.has_symbol_versions())
+    missing(subject, entry,
+            "versions of symbols of the library " + quote(one.name) +
+                ", but those of this host's have none" + kRemedy);
+  for (const std::string& version : one.versions)
+    if (!library.has_version(version))
+      missing(subject, entry,
+              "version " + quote(version) + " of the library " + quote(one.name) +
+                  ", which this host's does not have" + kRemedy);
+}
+
+/// Checks that no library of this process has these names for something of another kind.
+void check_kinds(const std::set<std::string>& names, IsKind is_kind, const char* kind,
+                 const std::string& subject, const std::string& entry) {
+  for (const std::string& name : names)
+    if (const auto library = library_with_other_kind(name, is_kind))
+      missing(subject, entry,
+              std::string(kind) + " " + quote(name) + ", but in " + quote(*library) +
+                  " that name is something else; build the capsule with this host's libraries, or "
+                  "give it another name");
+}
+
 }  // namespace
 
-void load_host_libraries(const std::vector<ElfLibrary::Needed>& needed, const std::string& subject,
+void load_host_libraries(const ElfLibrary& plugin, const std::string& subject,
                          const std::string& entry) {
-  for (const ElfLibrary::Needed& one : needed) {
-    void* handle = load_own_library(one.name);
-    if (handle == nullptr) handle = ::dlopen(one.name.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (handle == nullptr) {
-      const char* const reason = ::dlerror();
-      missing(subject, entry,
-              "the library " + quote(one.name) +
-                  ", which cannot be loaded: " + (reason != nullptr ? reason : "unknown reason") +
-                  "; install the package that has it, or add its folder to LD_LIBRARY_PATH "
-                  "(`ldd -v` shows what is found)");
-    }
-    const LoadedLibrary library(handle);
-    for (const std::string& version : one.versions)
-      if (!library.has_version(version))
-        missing(subject, entry,
-                "version " + quote(version) + " of the library " + quote(one.name) +
-                    ", which this host's does not have; install a newer package of it, or build "
-                    "the capsule on a system as old as the host's (`ldd -v` shows what is found)");
-  }
+  for (const ElfLibrary::Needed& one : plugin.needed) load_needed(one, subject, entry);
+  // The linker ends the process if it takes another symbol for a thread-local variable, or calls
+  // it.
+  check_kinds(plugin.thread_variables, &is_thread_variable_type, "the thread-local variable",
+              subject, entry);
+  check_kinds(plugin.called_functions, &is_function_type, "the initialiser or finaliser", subject,
+              entry);
 }
 
 }  // namespace vcap

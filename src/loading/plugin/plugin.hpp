@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/capsule/base_capsule.hpp"
 #include "vcap/capsule/capsule_info.hpp"
@@ -24,7 +25,7 @@ auto run_author_code(const std::string& entry, std::string_view subject, std::st
   const auto fail = [&](std::string_view text) {
     throw CapsuleLoadError(
         ErrorCode::capsule_threw,
-        std::string(subject) + ": its " + std::string(function) + " threw: " + std::string(text),
+        std::string(subject) + ": its " + std::string(function) + " threw: " + bounded_text(text),
         entry);
   };
   try {

@@ -2,14 +2,10 @@
 #include "loading/plugin/plugin_library.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <linux/memfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -17,9 +13,8 @@
 #include "base/other_mutexes.hpp"
 #include "base/thread_annotations.hpp"
 #include "files/digest.hpp"
-#include "files/file_descriptor.hpp"
 #include "files/mapped_file.hpp"
-#include "files/write_all.hpp"
+#include "files/sealed_memory.hpp"
 #include "loading/plugin/elf_library.hpp"
 #include "loading/plugin/host_libraries.hpp"
 #include "vcap/base/abi.hpp"
@@ -33,24 +28,28 @@ namespace {
 }
 
 /// A sealed memory file with a copy of the library's bytes.
-FileDescriptor make_sealed_copy(const PluginLibrary& library) {
-  // The kernel allows names of up to 249 bytes; 100 of the capsule's name are enough.
-  const std::string name =
-      "vcap-" + library.capsule.substr(0, 100) + "-" + library.sha256.substr(0, 8);
-  FileDescriptor fd(::memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const bool is_written = fd && write_all(fd.get(), library.bytes);
-  constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-  if (!is_written || ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0)
-    throw CapsuleLoadError(ErrorCode::invalid_library,
-                           library.subject + " cannot be copied into memory: " +
-                               std::generic_category().message(errno),
-                           library.entry);
-  return fd;
+OpenFile make_sealed_copy(const PluginLibrary& library) {
+  try {
+    // The kernel allows names of up to 249 bytes; 100 of the capsule's name are enough.
+    const std::string name =
+        "vcap-" + library.capsule.substr(0, 100) + "-" + library.sha256.substr(0, 8);
+    SealedMemory memory(name.c_str());
+    if (library.read_blocks)
+      library.read_blocks([&memory](std::span<const std::byte> block) { memory.append(block); });
+    else
+      memory.append(library.bytes);
+    return memory.seal_file();
+  } catch (const std::system_error& error) {
+    throw CapsuleLoadError(
+        ErrorCode::invalid_library,
+        library.subject + " cannot be copied into memory: " + error.code().message(),
+        library.entry);
+  }
 }
 
-std::shared_ptr<const MappedFile> map(const PluginLibrary& library, const std::string& path) {
+std::shared_ptr<const MappedFile> map_copy(const PluginLibrary& library, const OpenFile& file) {
   try {
-    return MappedFile::open(path);
+    return MappedFile::map(file);
   } catch (const std::system_error& error) {
     throw CapsuleLoadError(ErrorCode::invalid_library,
                            library.subject + " cannot be mapped: " + error.code().message(),
@@ -96,19 +95,19 @@ class Table {
 
  private:
   void* load(const PluginLibrary& library) VCAP_REQUIRES(mutex_) {
-    FileDescriptor file = make_sealed_copy(library);
-    const std::string path = path_of(file.get());
+    OpenFile file = make_sealed_copy(library);
+    const std::string path = path_of(file.fd.get());
     {
       // All checks use the copy, so that what was checked is what runs.
-      const auto copy = map(library, path);
+      const auto copy = map_copy(library, file);
       check_digest(library, copy->bytes());
       const ElfLibrary elf =
           check_elf_library(copy->bytes(), platform(), library.subject, library.entry);
-      load_host_libraries(elf.needed, library.subject, library.entry);
+      load_host_libraries(elf, library.subject, library.entry);
     }
     // From here on the descriptor stays open. The linker identifies a library by its path, so this
     // descriptor's number must never be used for another file.
-    const int fd = file.release();
+    const int fd = file.fd.release();
     // An exception during loading, such as from a static object's constructor, reaches the linker,
     // which ends the process. It cannot be caught here.
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 
+#include "files/byte_reader.hpp"
 #include "vcap/capsule/plugin.hpp"
 
 namespace vcap {
@@ -17,6 +19,8 @@ namespace vcap {
 /// process.
 struct PluginLibrary {
   std::span<const std::byte> bytes{};
+  /// In place of `bytes`: gives them in blocks, of a file that may be truncated meanwhile.
+  std::function<void(const TakeBlock&)> read_blocks{};
   std::string sha256{};   ///< the digest that the bytes must have
   std::string capsule{};  ///< the capsule's name, for debuggers: "memfd:vcap-<name>-<digest>"
   std::string entry{};    ///< its name in the capsule; empty if it is not from a capsule
@@ -26,8 +30,8 @@ struct PluginLibrary {
 /// Loads the library if that was not done yet, with the libraries that it needs, which runs their
 /// constructors. Then looks up its entry function. Throws InvalidCapsuleError (digest_mismatch,
 /// invalid_library, unsafe_library, no_entry_symbol), IncompatibleCapsuleError
-/// (missing_dependency); CapsuleLoadError (invalid_library) if this process lacks memory or
-/// descriptors. Thread-safe.
+/// (missing_dependency), what `read_blocks` throws; CapsuleLoadError (invalid_library) if this
+/// process lacks memory or descriptors. Thread-safe.
 PluginEntry load_plugin_library(const PluginLibrary& library);
 
 }  // namespace vcap

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loading/resources/resource_settings.hpp"
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -15,31 +15,36 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(BatchModel, SendersThatWaitForRoomGetItOrAreRefusedByClose) {
-  for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
-    Fates fates;
-    expect_holds({.preemptions = 1}, [&] {
-      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
-      subject.submit(1);
-      std::thread first([&] { subject.run(2); });
-      std::thread second([&] { subject.submit(3); });
-      subject.close(mode);
-      first.join();
-      second.join();
-    });
-    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  for (const bool leads : {true, false}) {
+    for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
+      Fates fates;
+      expect_holds({.preemptions = 1}, [&] {
+        Subject subject(fates,
+                        {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads});
+        subject.submit(1);
+        std::thread first([&] { subject.run(2); });
+        std::thread second([&] { subject.submit(3); });
+        subject.close(mode);
+        first.join();
+        second.join();
+      });
+      EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+    }
   }
 }
 
 TEST(BatchModel, TheDestructorReleasesSendersThatWaitForRoom) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
-    std::thread sender([&] { subject.run_all({1, 2, 3}); });
-    subject.await_arrival(1);
-    subject.destroy();
-    sender.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads});
+      std::thread sender([&] { subject.run_all({1, 2, 3}); });
+      subject.await_arrival(1);
+      subject.destroy();
+      sender.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  }
 }
 
 TEST(BatchModel, TheDestructorWaitsForASubmitThatWaitsForRoom) {
@@ -60,103 +65,121 @@ TEST(BatchModel, TheDestructorWaitsForASubmitThatWaitsForRoom) {
 
 // There is no room before release(). A sender that waits for room must get an error before that.
 TEST(BatchModel, CloseEndsAWaitForRoomWhilePredictRuns) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.held = true});
-    subject.submit(1);
-    subject.submit(2);
-    std::thread sender([&] { subject.run(3); });
-    subject.expect_closing();
-    std::thread closer([&] { subject.executor().close(); });
-    sender.join();
-    subject.release();
-    closer.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
-}
-
-TEST(BatchModel, AStopRequestEndsAWaitForRoomWhilePredictRuns) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.held = true});
-    subject.submit(1);
-    subject.submit(2);
-    std::stop_source stop;
-    std::thread sender([&] { subject.run(3, {.cancellation = stop.get_token()}); });
-    stop.request_stop();
-    sender.join();
-    subject.release();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
-}
-
-TEST(BatchModel, ADeadlineEndsAWaitForRoom) {
-  Fates fates;
-  expect_holds({.preemptions = 1}, [&] {
-    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1}, {.takes = 1ms});
-    std::thread sender([&] { subject.run(1, {.deadline = Execution::kStart + 1ms}); });
-    subject.submit(2);
-    subject.run(3);
-    sender.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired}));
-}
-
-TEST(BatchModel, ANewRequestDropsTheOldest) {
-  Fates fates;
-  expect_holds({.preemptions = 1}, [&] {
-    Subject subject(
-        fates,
-        {.max_batch_size = 1, .max_queue_size = 1, .overflow = QueueOverflowPolicy::drop_oldest});
-    std::thread first([&] { subject.run(1); });
-    std::thread second([&] {
-      subject.submit(2);
-      subject.submit(3);
-    });
-    subject.submit(4);
-    first.join();
-    second.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full}));
-}
-
-TEST(BatchModel, ManyItemsPassASmallQueueOrAreCancelled) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_queue_size = 1});
-    std::stop_source stop;
-    std::thread stopper([&] { stop.request_stop(); });
-    subject.run_all({1, 2, 3}, {.cancellation = stop.get_token()});
-    stopper.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
-}
-
-TEST(BatchModel, ManyItemsPassASmallQueueOrAreRefusedByClose) {
-  for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
+  for (const bool leads : {true, false}) {
     Fates fates;
     expect_holds({.preemptions = 2}, [&] {
-      Subject subject(fates, {.max_queue_size = 1});
-      std::thread sender([&] { subject.run_all({1, 2, 3}); });
-      subject.close(mode);
+      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads},
+                      {.held = true});
+      subject.submit(1);
+      subject.submit(2);
+      std::thread sender([&] { subject.run(3); });
+      subject.expect_closing();
+      std::thread closer([&] { subject.executor().close(); });
       sender.join();
+      subject.release();
+      closer.join();
     });
     EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
   }
 }
 
+TEST(BatchModel, AStopRequestEndsAWaitForRoomWhilePredictRuns) {
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads},
+                      {.held = true});
+      subject.submit(1);
+      subject.submit(2);
+      std::stop_source stop;
+      std::thread sender([&] { subject.run(3, {.cancellation = stop.get_token()}); });
+      stop.request_stop();
+      sender.join();
+      subject.release();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+  }
+}
+
+TEST(BatchModel, ADeadlineEndsAWaitForRoom) {
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 1}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads},
+                      {.takes = 1ms});
+      std::thread sender([&] { subject.run(1, {.deadline = Execution::kStart + 1ms}); });
+      subject.submit(2);
+      subject.run(3);
+      sender.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired}));
+  }
+}
+
+TEST(BatchModel, ANewRequestDropsTheOldest) {
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 1}, [&] {
+      Subject subject(fates, {.max_batch_size = 1,
+                              .max_queue_size = 1,
+                              .overflow = QueueOverflowPolicy::drop_oldest,
+                              .callers_predict = leads});
+      std::thread first([&] { subject.run(1); });
+      std::thread second([&] {
+        subject.submit(2);
+        subject.submit(3);
+      });
+      subject.submit(4);
+      first.join();
+      second.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full}));
+  }
+}
+
+TEST(BatchModel, ManyItemsPassASmallQueueOrAreCancelled) {
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_queue_size = 1, .callers_predict = leads});
+      std::stop_source stop;
+      std::thread stopper([&] { stop.request_stop(); });
+      subject.run_all({1, 2, 3}, {.cancellation = stop.get_token()});
+      stopper.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+  }
+}
+
+TEST(BatchModel, ManyItemsPassASmallQueueOrAreRefusedByClose) {
+  for (const bool leads : {true, false}) {
+    for (const CloseMode mode : {CloseMode::drain, CloseMode::cancel}) {
+      Fates fates;
+      expect_holds({.preemptions = 2}, [&] {
+        Subject subject(fates, {.max_queue_size = 1, .callers_predict = leads});
+        std::thread sender([&] { subject.run_all({1, 2, 3}); });
+        subject.close(mode);
+        sender.join();
+      });
+      EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+    }
+  }
+}
+
 TEST(BatchModel, TrySubmitNeverWaits) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1});
-    std::thread first([&] { subject.try_submit(1); });
-    std::thread second([&] { subject.run(2); });
-    subject.try_submit(3);
-    subject.close(CloseMode::drain);
-    first.join();
-    second.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full, Fate::closed}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads});
+      std::thread first([&] { subject.try_submit(1); });
+      std::thread second([&] { subject.run(2); });
+      subject.try_submit(3);
+      subject.close(CloseMode::drain);
+      first.join();
+      second.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::full, Fate::closed}));
+  }
 }
 
 }  // namespace

@@ -26,31 +26,35 @@ TEST(BatchModel, AStopRequestRacesWithAFutureAndWithClose) {
 }
 
 TEST(BatchModel, AStopRequestRacesWithACallerAndWithTheDestructor) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates);
-    std::stop_source stop;
-    std::thread stopper([&] { stop.request_stop(); });
-    std::thread sender([&] { subject.run(1, {.cancellation = stop.get_token()}); });
-    subject.await_arrival(1);
-    subject.destroy();
-    sender.join();
-    stopper.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.callers_predict = leads});
+      std::stop_source stop;
+      std::thread stopper([&] { stop.request_stop(); });
+      std::thread sender([&] { subject.run(1, {.cancellation = stop.get_token()}); });
+      subject.await_arrival(1);
+      subject.destroy();
+      sender.join();
+      stopper.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+  }
 }
 
 TEST(BatchModel, OneStopRequestReachesSeveralRequests) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 1});
-    std::stop_source stop;
-    std::thread stopper([&] { stop.request_stop(); });
-    subject.submit(1, {.cancellation = stop.get_token()});
-    subject.run(2, {.cancellation = stop.get_token()});
-    stopper.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .callers_predict = leads});
+      std::stop_source stop;
+      std::thread stopper([&] { stop.request_stop(); });
+      subject.submit(1, {.cancellation = stop.get_token()});
+      subject.run(2, {.cancellation = stop.get_token()});
+      stopper.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::cancelled}));
+  }
 }
 
 }  // namespace

@@ -11,16 +11,18 @@ namespace vcap::model {
 namespace {
 
 TEST(BatchModel, CloseAnswersAcceptedRequestsAndRefusesTheRest) {
-  Fates fates;
-  expect_holds({.preemptions = 1}, [&] {
-    Subject subject(fates, {.max_batch_size = 1});
-    std::thread first([&] { subject.run(1); });
-    std::thread second([&] { subject.run(2); });
-    subject.close(CloseMode::drain);
-    first.join();
-    second.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 1}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .callers_predict = leads});
+      std::thread first([&] { subject.run(1); });
+      std::thread second([&] { subject.run(2); });
+      subject.close(CloseMode::drain);
+      first.join();
+      second.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  }
 }
 
 TEST(BatchModel, CloseCancelsWaitingRequests) {

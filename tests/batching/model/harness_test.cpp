@@ -192,7 +192,9 @@ TEST(ModelHarness, RunsEquivalentOrdersOnce) {
 TEST(ModelHarness, SkipsNoOutcomeOfABatch) {
   Fates fates;
   const auto scenario = [&] {
-    Subject subject(fates, {.max_batch_size = 2, .max_queue_delay = std::chrono::milliseconds(1)});
+    Subject subject(fates, {.max_batch_size = 2,
+                            .max_queue_delay = std::chrono::milliseconds(1),
+                            .callers_predict = false});
     std::stop_source stop;
     std::thread stopper([&] { stop.request_stop(); });
     std::thread sender([&] { subject.submit(1, {.cancellation = stop.get_token()}); });

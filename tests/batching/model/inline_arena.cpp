@@ -3,6 +3,8 @@
 // of TBB.
 #include "batching/predict_arena.hpp"
 
+#include <utility>
+
 namespace vcap::detail {
 
 class PredictArena::Impl {
@@ -18,12 +20,15 @@ PredictArena::~PredictArena() = default;
 
 void PredictArena::run(BatchRunner& runner, std::span<BatchSlice> batch) {
   std::uint64_t& current = model::Execution::current()->self().arena;
-  current = impl_->number;
+  const std::uint64_t outer = std::exchange(current, impl_->number);
   runner.run(batch);
-  current = 0;
+  model::Execution::current()->self().arena = outer;
 }
 
-std::uint64_t PredictArena::current() noexcept { return model::Execution::current()->self().arena; }
+// Scenes have one executor, so that arenas do not nest.
+bool PredictArena::is_inside(std::uint64_t number) noexcept {
+  return model::Execution::current()->self().arena == number;
+}
 
 std::uint64_t PredictArena::next_number() noexcept {
   return model::Execution::current()->next_number();

@@ -49,10 +49,12 @@ void PrintTo(Fate fate, std::ostream* out) {
 Subject::Subject(Fates& all, BatchPolicy policy, Predicting predicting)
     : all_fates_(all),
       isolates_(policy.isolate_failures),
+      workers_(policy.workers),
       predicting_(std::move(predicting)),
       executor_(std::make_unique<BatchExecutor<int, int>>(
           [this](std::span<const int> inputs) { return predict(inputs); },
-          with_model_clock(std::move(policy)))) {}
+          with_model_clock(std::move(policy)),
+          [this](int input) { return static_cast<std::uint64_t>(input % predicting_.keys); })) {}
 
 Subject::~Subject() {
   if (executor_) {
@@ -145,6 +147,12 @@ std::size_t Subject::count(Fate fate) const {
 std::vector<int> Subject::predict(std::span<const int> inputs) {
   for (const int input : inputs)
     expect(++seen_[input] == 1 || isolates_, "predict sees an input twice");
+  for (const int input : inputs)
+    expect(input % predicting_.keys == inputs.front() % predicting_.keys, "two keys share a batch");
+  const Running running(*this);
+  Strand& self = Execution::current()->self();
+  if (self.name != "vcap-batch") ++led_;
+  if (predicting_.computes) self.busy += predicting_.takes;
   Execution::current()->advance(predicting_.takes);
   Execution::current()->pause("predict", Where::current());
   if (predicting_.held)
@@ -157,6 +165,12 @@ std::vector<int> Subject::predict(std::span<const int> inputs) {
   }
   return outputs;
 }
+
+Subject::Running::Running(Subject& subject) : of(subject) {
+  expect(++of.running_ <= of.workers_, "more batches run at a time than the policy has workers");
+}
+
+Subject::Running::~Running() { --of.running_; }
 
 template <class Receive>
 void Subject::receive(int input, std::size_t items, const RequestOptions& options, Receive output) {

@@ -19,7 +19,9 @@ namespace vcap::model {
 struct Predicting {
   std::set<int> bad{};               ///< it throws if it sees one of these
   std::chrono::nanoseconds takes{};  ///< how much of the execution's time it takes
+  bool computes = true;              ///< its thread is busy for that time, or else sleeps
   bool held = false;                 ///< it continues only after release()
+  int keys = 1;                      ///< inputs share a batch if they are equal modulo this
 };
 
 /// The outcome of an item.
@@ -34,6 +36,8 @@ using Fates = std::set<Fate>;
 ///   its stop was requested, deadline_exceeded only after the deadline, closed only after a close.
 /// - Predict sees an input at most once, unless it isolates failures. An input that it has seen is
 ///   answered with its result.
+/// - Inputs of different keys share no batch.
+/// - At most `BatchPolicy::workers` batches run at a time, whichever threads run them.
 /// - When close returns, everything that was accepted before has been answered.
 /// - At the end nothing waits or runs, and the statistics agree with the senders' results. This is
 ///   checked in schedules with fewer preemptions than the limit.
@@ -59,6 +63,8 @@ class Subject {
   void await_arrival(std::size_t items);
   /// Returns when the future of a submit is ready.
   void await_answer(int input);
+  /// How many batches senders have predicted in their own threads.
+  std::size_t led() const noexcept { return led_; }
   /// How many items have this outcome, among those whose senders know it by now.
   std::size_t count(Fate fate) const;
   BatchExecutor<int, int>& executor() noexcept { return *executor_; }
@@ -67,6 +73,15 @@ class Subject {
   struct Request {
     std::future<int> future;
     RequestOptions options;
+  };
+
+  /// Counts a batch as within predict, for its lifetime.
+  struct Running {
+    explicit Running(Subject& subject);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    Subject& of;
   };
 
   std::vector<int> predict(std::span<const int> inputs);
@@ -78,11 +93,14 @@ class Subject {
 
   Fates& all_fates_;
   const bool isolates_;
+  const std::size_t workers_;
   const Predicting predicting_;
   std::map<int, std::size_t> seen_{};
   std::map<int, Request> requests_{};
   std::map<Fate, std::size_t> fates_{};
   std::size_t sent_ = 0;
+  std::size_t running_ = 0;  // batches within predict
+  std::size_t led_ = 0;
   bool shared_fates_ = false;  // run_all gives one outcome for all its inputs
   bool closing_ = false;
   bool released_ = false;

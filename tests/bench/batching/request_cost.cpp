@@ -30,7 +30,7 @@ double producing(int producers, Submit submit) {
 
 double through_futures(int producers) {
   Executor executor(echo, large_batches());
-  executor.run(0);
+  executor.submit(0).get();  // starts its thread
   return producing(producers, [&](int input) { return executor.submit(input); });
 }
 
@@ -96,7 +96,7 @@ const int kSingle = workload(5'000, 160);
 template <class Call>
 double one_at_a_time(int callers, Call call) {
   Executor executor(echo, large_batches());
-  executor.run(0);
+  executor.submit(0).get();  // starts its thread
   return seconds([&] {
     std::vector<std::jthread> all;
     for (int i = 0; i < callers; ++i)
@@ -112,6 +112,18 @@ double fused(int callers) {
 
 double unfused(int callers) {
   return one_at_a_time(callers, [](Executor& executor, int n) { executor.submit(n).get(); });
+}
+
+/// Calls a second of one caller, when predict does nothing but give a number.
+double empty_predicts_a_second() {
+  Executor executor([](std::span<const int> inputs, BatchOutputs<int>& outputs) {
+    for (const int input : inputs) outputs.add(int{input});
+  });
+  executor.run(0);
+  const int calls = workload(1'000'000, 1'000);
+  return calls / seconds([&] {
+           for (int i = 0; i < calls; ++i) executor.run(i);
+         });
 }
 
 /// The cost of blocking only: callers on a lone queue, each with a semaphore for its wait.
@@ -202,6 +214,11 @@ std::vector<Figure> request_cost() {
            return ratio([=] { return fused(callers); }, [=] { return unfused(callers); });
          }});
   }
+  figures.push_back({.id = "batching.2",
+                     .what = "run of an empty predict, one caller, calls a second",
+                     .target = 1e6,
+                     .better = Better::higher,
+                     .sample = empty_predicts_a_second});
   figures.push_back(
       {.id = "batching.2",
        .what = "allocations for each request of run",

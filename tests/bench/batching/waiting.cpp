@@ -56,7 +56,7 @@ double cpu_milliseconds() {
 /// How much `measure` grows in 10 s while an executor is idle; the executor was used before.
 double over_idle_time(const std::function<double()>& measure) {
   Executor executor(echo);
-  executor.run(0);
+  executor.submit(0).get();
   std::this_thread::sleep_for(200ms);  // until the threads of TBB are idle
   const double before = measure();
   std::this_thread::sleep_for(workload<Clock::duration>(10s, 10ms));

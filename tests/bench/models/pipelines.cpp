@@ -14,6 +14,8 @@
 #include "support/program_capsule.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/video.hpp"
+#include "vcap/backends/blaze_reader.hpp"
+#include "vcap/backends/yunet_reader.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 
@@ -36,14 +38,22 @@ Network pose_on_tiles() {
   return network;
 }
 
+CapsuleInfo detector_info(const Network& network) {
+  CapsuleInfo info = test::finder_info("detector", network.spec.labels.front());
+  info.output_type.keypoints = network.spec.labels.front() == "face"
+                                   ? YunetSettings().keypoints
+                                   : BlazeSettings::pose().keypoints;
+  info.output_type.extra_data = {"detection_confidence"};
+  return info;
+}
+
 struct Detector {
   explicit Detector(const Network& network)
-      : capsule(test::program_capsule(test::finder_info("detector", network.spec.labels.front()),
-                                      [&]() -> std::unique_ptr<Backend> {
-                                        auto made = make_backend(network);
-                                        backend = made.get();
-                                        return made;
-                                      })) {}
+      : capsule(test::program_capsule(detector_info(network), [&]() -> std::unique_ptr<Backend> {
+          auto made = make_backend(network);
+          backend = made.get();
+          return made;
+        })) {}
   DetectorBackend* backend = nullptr;  // owned by the capsule
   const std::shared_ptr<Capsule> capsule;
 };

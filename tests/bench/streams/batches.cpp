@@ -93,16 +93,19 @@ double without_pipeline() {
 
 std::vector<Figure> batches() {
   std::vector<Figure> figures;
-  const auto add = [&](const std::string& who, const std::function<double()>& rate) {
+  const auto add = [&](const std::string& who, const std::function<double()>& rate,
+                       double target = 0.93) {
     figures.push_back(
         {.id = "streams.3",
          .what = who + ", rate of full batches",
-         .target = 0.93,
+         .target = target,
          .better = Better::higher,
          .sample = [=] { return ratio(rate, [] { return full_batches(kDevice, kStreams); }); }});
   };
   add("32 streams, default in flight", [] { return in_pipeline_of_batches(0); });
-  add("32 streams, 1 frame in flight", [] { return in_pipeline_of_batches(1); });
+  // Nothing is read while a batch runs: this setting is for latency.
+  add(
+      "32 streams, 1 frame in flight", [] { return in_pipeline_of_batches(1); }, 0.8);
   add("floor: 32 callers of an executor", without_pipeline);
   return figures;
 }

@@ -2,6 +2,7 @@
 // Finds a person at the same place in every frame, and fails in the ways that its config sets:
 //   "throw_at": [7]        process_frame throws on these frames
 //   "extra_results": -1    batch_predict gives this many results more than inputs
+//   "name": "persn"        the name of what it finds; it declares "person"
 //   "gate": PATH           from frame "gate_at" on, waits until the FIFO has a writer
 #include <algorithm>
 #include <fstream>
@@ -17,6 +18,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
   explicit Backend(const nlohmann::json& config)
       : throw_at_(config.value("throw_at", std::vector<std::int64_t>())),
         extra_results_(config.value("extra_results", 0)),
+        name_(config.value("name", std::string("person"))),
         gate_(config.value("gate", std::string())),
         gate_at_(config.value("gate_at", std::int64_t{0})) {}
 
@@ -28,7 +30,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
       throw std::runtime_error("a frame that this capsule does not like");
     predict(0);
     return vcap::DetectionNodes::all(
-        {{.name = "person",
+        {{.name = name_,
           .coords = vcap::rect_to_coords(cv::Rect2d(2, 2, 8, 8)),
           .extra_data = {{"detection_confidence", options.get<double>("threshold")}}}});
   }
@@ -46,6 +48,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
 
   const std::vector<std::int64_t> throw_at_;
   const int extra_results_;
+  const std::string name_;
   const std::string gate_;
   const std::int64_t gate_at_;
   std::once_flag gate_passed_;

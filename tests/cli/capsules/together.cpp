@@ -27,7 +27,7 @@ class Backend final : public vcap::Backend {
   }
   std::optional<std::vector<vcap::DetectionNodes>> process_frames(
       std::span<const vcap::Frame> frames, std::span<vcap::DetectionNodes>,
-      const vcap::OptionValues&) override {
+      const vcap::OptionValues&, vcap::BaseStreamState&) override {
     return std::vector<vcap::DetectionNodes>(frames.size(), found(lies_ ? frames.size() : 1));
   }
 

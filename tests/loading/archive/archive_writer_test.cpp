@@ -10,6 +10,7 @@
 #include "files/digest.hpp"
 #include "loading/archive/archive.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/throws_error.hpp"
 
 namespace vcap {
 namespace {
@@ -56,8 +57,8 @@ class WrittenArchive : public testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(WrittenArchive, IsReadBackAsItWasGiven) {
-  Archive archive(MappedFile::copy(std::as_bytes(std::span(bytes_))), ArchiveLimits{},
-                  "the archive");
+  const Archive archive(MappedFile::copy(std::as_bytes(std::span(bytes_))), ArchiveLimits{},
+                        "the archive", GetParam());
   ASSERT_EQ(archive.entries().size(), contents().size());
   for (const Content& content : contents()) {
     const ArchiveEntry* const entry = archive.find(content.name);
@@ -69,7 +70,7 @@ TEST_P(WrittenArchive, IsReadBackAsItWasGiven) {
 
 TEST_P(WrittenArchive, AlignsTheDataOfEachEntryToAPage) {
   for (const ArchiveEntry& entry :
-       read_directory(std::as_bytes(std::span(bytes_)), ArchiveLimits{}, "the archive"))
+       read_directory(std::as_bytes(std::span(bytes_)), ArchiveLimits{}, "the archive", GetParam()))
     EXPECT_EQ(entry.data_offset % 4096, 0u) << entry.name;
 }
 
@@ -79,6 +80,14 @@ TEST_P(WrittenArchive, IsReadByUnzip) {
   const std::string log = (folder / "log").native();
   const int result = std::system(("unzip -t " + path.native() + " > " + log + " 2>&1").c_str());
   EXPECT_EQ(result, 0) << test::read_file(log);
+}
+
+TEST_P(WrittenArchive, IsRefusedWithZip64RecordsThatItDoesNotNeed) {
+  if (GetParam() == kNever) return;
+  EXPECT_THAT(
+      [&] { read_directory(std::as_bytes(std::span(bytes_)), ArchiveLimits{}, "the archive"); },
+      ThrowsError<InvalidCapsuleError>(ErrorCode::ambiguous_archive,
+                                       testing::HasSubstr("that vcap has not written")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Zip64From, WrittenArchive, testing::Values(kNever, 5000, 0));

@@ -20,6 +20,7 @@ using test::ElfSymbol;
 using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
+namespace elf = test::elf;
 
 ElfLibrary read_elf(const std::string& bytes, std::string_view for_platform = platform()) {
   return read_elf_library(std::as_bytes(std::span(bytes)), for_platform);
@@ -65,6 +66,74 @@ TEST(ElfLibrary, MaySearchBelowItsOwnFolder) {
 
 TEST(ElfLibrary, MayBeOfAnyProcessorForAPlatformThatIsUnknown) {
   EXPECT_NO_THROW(read_elf(elf_bytes({.machine = EM_RISCV}), "linux-loongarch64"));
+}
+
+/// Libraries that use what the refused ones use wrongly.
+std::vector<std::pair<std::string, Elf>> sound_libraries() {
+  using test::kAbsolute;
+  using test::kCall;
+  using test::kCodeAt;
+  using test::kDataAt;
+  using test::kIndirect;
+  using test::kRelative;
+  using test::kThreadLookup;
+  using test::kThreadOffset;
+  using test::relocation;
+  constexpr auto kCodeAddress = static_cast<std::int64_t>(kCodeAt);
+  std::vector<std::pair<std::string, Elf>> all;
+  all.emplace_back("an initialiser by its address",
+                   test::with_initialiser({relocation(kDataAt, kRelative, 0, kCodeAddress)}));
+  all.emplace_back("an initialiser by its symbol",
+                   test::with_initialiser({relocation(kDataAt, kAbsolute, 1, 0)}));
+  Elf packed = test::with_packed({kDataAt, 0b1011});
+  elf::put(packed.writable, 0, kCodeAt);
+  packed.dynamic = {{DT_INIT_ARRAY, {kDataAt}}, {DT_INIT_ARRAYSZ, {8}}};
+  all.emplace_back("packed relocations", packed);
+  all.emplace_back("a function that chooses another",
+                   test::with_relocations({relocation(kDataAt, kIndirect, 0, kCodeAddress)}));
+  Elf counted = test::with_relocations(
+      {relocation(kDataAt, kRelative, 0, kCodeAddress), relocation(kDataAt + 8, kAbsolute, 1, 7)});
+  counted.dynamic = {{DT_RELACOUNT, {1}}};
+  counted.calls = {relocation(kDataAt + 16, kCall, 1, 0)};
+  all.emplace_back("counted relocations and calls", counted);
+  Elf thread = test::with_segment(test::describes(PT_TLS, kDataAt, 8, 8), std::string(64, '\0'));
+  thread.symbols.push_back({.name = "mine", .type = STT_TLS, .value = 0});
+  thread.relocations = {relocation(kDataAt + 8, kThreadOffset, 0, 0),
+                        relocation(kDataAt + 16, kThreadOffset, 2, 0),
+                        relocation(kDataAt + 32, kThreadLookup, 2, 0)};
+  all.emplace_back("thread-local variables", thread);
+  all.emplace_back("defined versions", test::with_defined([](auto&) {}));
+  std::string note(24, '\0');
+  elf::put(note, 0, 4u);
+  elf::put(note, 4, 8u);
+  all.emplace_back("a note", test::with_segment(test::describes(PT_NOTE, kDataAt, 24, 4), note));
+  all.emplace_back("a part that becomes read-only",
+                   test::with_segment(test::describes(PT_GNU_RELRO, kDataAt, 64, 1), note));
+  all.emplace_back("a list of its segments",
+                   test::with_segment(test::describes(PT_PHDR, 64, 6 * 56, 8)));
+  all.emplace_back("its initialiser and finaliser",
+                   test::with_entries({{DT_INIT, {kCodeAt}}, {DT_FINI, {kCodeAt}}}));
+  return all;
+}
+
+TEST(ElfLibrary, IsAcceptedWithEachKindOfTable) {
+  for (const auto& [what, elf] : sound_libraries())
+    EXPECT_NO_THROW(read_elf(elf_bytes(elf))) << what;
+}
+
+TEST(ElfLibrary, NamesTheThreadLocalVariablesThatItUses) {
+  Elf elf = test::with_relocations({test::relocation(test::kDataAt, test::kThreadOffset, 2, 0)});
+  elf.symbols.push_back({.name = "of_another", .type = STT_TLS, .section = SHN_UNDEF, .value = 0});
+  EXPECT_THAT(read_elf(elf_bytes(elf)).thread_variables, ElementsAre("of_another"));
+}
+
+TEST(ElfLibrary, NamesTheInitialisersThatAnotherLibraryMayDefine) {
+  const auto called = [](const Elf& elf) { return read_elf(elf_bytes(elf)).called_functions; };
+  Elf elf = test::with_initialiser({test::relocation(test::kDataAt, test::kAbsolute, 1, 0)});
+  EXPECT_THAT(called(elf), ElementsAre("vcap_capsule_plugin"));
+  elf.symbols.push_back({.name = "own", .visibility = STV_HIDDEN});
+  elf.relocations = {test::relocation(test::kDataAt, test::kAbsolute, 2, 0)};
+  EXPECT_THAT(called(elf), testing::IsEmpty());
 }
 
 class UnfitElfLibrary : public testing::TestWithParam<test::UnfitLibrary> {};

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Needs the resources that VCAP_TEST_RESOURCES lists as JSON, since a test's server has a new port
-// each time. Its backends report what their hooks got.
+// each time. Its backends report what their hooks got. With VCAP_TEST_FETCH_ONCE, it fetches
+// something by that name itself, and appends a line to the file VCAP_TEST_FETCH_LOG if that runs.
 #include <cstdlib>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "fixture.hpp"
+#include "vcap/loading/fetch_once.hpp"
 
 namespace {
 
@@ -43,7 +46,14 @@ class Capsule final : public fixture::Capsule {
                                 .size = one.at("size")});
     return info;
   }
-  void fetch_resources(const vcap::CapsuleFiles& files) override { fetched_ = files.names(); }
+  void fetch_resources(const vcap::CapsuleFiles& files) override {
+    fetched_ = files.names();
+    if (const char* const name = std::getenv("VCAP_TEST_FETCH_ONCE"))
+      fetched_ = vcap::fetch_once(name, [](const std::string& folder) {
+        std::ofstream(std::getenv("VCAP_TEST_FETCH_LOG"), std::ios::app) << "fetched\n";
+        std::ofstream(folder + "/model") << "weights";
+      });
+  }
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles&,
                                               const std::string&) override {
     return std::make_unique<Backend>(fetched_);

@@ -59,8 +59,8 @@ struct BatchChunk {
 };
 
 /// What a caller sends in one call: one item, or all items of run_all. Once every item is answered,
-/// the core either wakes the sender that waits, or calls answered(). It does so exactly once for
-/// each accepted call.
+/// the core wakes the sender that waits, or calls answered(), or the sender has predicted the last
+/// item itself. Exactly one of these happens, once, for each accepted call.
 class VCAP_EXPORT BatchCall {
  public:
   BatchCall() = default;
@@ -95,6 +95,7 @@ class VCAP_EXPORT BatchCall {
   std::size_t failed_ = 0;   // index of the item whose error is error_
   bool accepted_ = false;
   bool cancelled_ = false;
+  bool leads_ = false;                  // its sender predicts; guarded by the core's lock
   ParkingLot* parking_ = nullptr;       // where the sender waits, if it does
   std::atomic<std::uint32_t> open_{0};  // 1: the sender may return, which destroys the call
   BatchCall* next_finished_ = nullptr;
@@ -126,11 +127,11 @@ class VCAP_EXPORT BatchRunner {
   BatchRunner(const BatchRunner&) = delete;
   BatchRunner& operator=(const BatchRunner&) = delete;
   virtual ~BatchRunner();
-  /// [dispatcher, in the executor's arena; one batch at a time for each runner]
+  /// [dispatcher or leader, in the executor's arena; one batch at a time for each runner]
   virtual void run(std::span<BatchSlice> batch) noexcept = 0;
 };
 
-/// Makes one runner for each worker.
+/// Makes one runner for each batch that may run at once.
 using BatchRunnerFactory = std::function<std::unique_ptr<BatchRunner>()>;
 
 /// The state machine. Thread safety: thread-safe.
@@ -148,7 +149,7 @@ class VCAP_EXPORT BatchCore {
   void send_if_room(BatchCall& call, const RequestOptions& options);
   /// Checks without the lock. If there is no room, counts one item as rejected.
   bool has_room_for_one() noexcept;
-  /// Sends, and waits until all of the call's items are answered.
+  /// Sends, and waits until all of the call's items are answered. May predict in this thread.
   void send_and_wait(BatchCall& call, const RequestOptions& options);
   /// Must be called before the first call is sent.
   void set_batch_sizes(const BatchSizes& sizes);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
+#include <type_traits>
 
 #include "vcap/base/error.hpp"
 #include "vcap/batching/detail/batch_calls_impl.hpp"
@@ -16,7 +18,7 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
 
   void run(std::span<detail::BatchSlice> batch) noexcept override {
     try {
-      const std::span<const Input> inputs = gather(batch);
+      const std::span<Input> inputs = gather(batch);
       if (isolate_)
         predict_isolated(inputs);
       else if (const Attempt attempt = predict(inputs, 0, inputs.size()); attempt.failure)
@@ -72,7 +74,7 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
 
   // Returns the batch's inputs as one contiguous span: in place if they are of one call, else
   // moved. If moving an input throws, only this item fails.
-  std::span<const Input> gather(std::span<detail::BatchSlice> batch) {
+  std::span<Input> gather(std::span<detail::BatchSlice> batch) {
     for (detail::BatchSlice& slice : batch)
       for (std::size_t i = slice.begin; i < slice.end; ++i) places_.push_back({&slice, i});
     if (batch.size() == 1) return {typed(batch[0]).inputs + batch[0].begin, places_.size()};
@@ -89,29 +91,60 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
     return inputs_;
   }
 
-  // Halves the batch to find the first input that fails on its own, then continues behind it. If
-  // one input of n fails, this takes ⌈log2 n⌉ predictions of halves, one of that input and one of
-  // the inputs behind it.
-  void predict_isolated(std::span<const Input> inputs) {
+  // Halves the batch to find the inputs that fail on their own. If one input of 40 fails, this
+  // takes at most 8 predictions; docs/batching.md says why fewer are not possible.
+  void predict_isolated(std::span<Input> inputs) {
+    std::size_t suspects = 0;  // of so many next inputs, one made a prediction fail; 0: not known
     for (std::size_t begin = 0; begin < inputs.size();) {
-      std::size_t end = inputs.size();
-      for (std::size_t failed_end = 0;;) {
-        const Attempt attempt = predict(inputs, begin, end);
-        begin += attempt.outputs;
-        // A failure after the last output fails no input.
-        if (!attempt.failure || begin == end) {
-          if (end >= failed_end) break;  // no remaining input was in a failed prediction
-          end = begin + std::max<std::size_t>(1, (failed_end - begin) / 2);
-        } else if (end - begin == 1) {
-          fail(begin, end, attempt.failure);
-          begin = end;
-          break;
-        } else {
-          failed_end = end;
-          end = begin + (attempt.outputs > 0 ? 1 : (end - begin) / 2);
-        }
+      const std::size_t rest = inputs.size() - begin;
+      if (kCanReorder && suspects == 3 && rest > 3) {
+        begin = predict_third_with_rest(inputs, begin, suspects);
+        continue;
+      }
+      const std::size_t count = suspects == 0 ? rest : std::max<std::size_t>(1, suspects / 2);
+      const Attempt attempt = predict(inputs, begin, begin + count);
+      begin += attempt.outputs;
+      const std::size_t failed = count - attempt.outputs;
+      // A failure after the last output fails no input.
+      if (!attempt.failure || failed == 0) {
+        suspects -= std::min(suspects, count);
+      } else if (failed == 1) {
+        fail(begin, begin + 1, attempt.failure);
+        ++begin;
+        suspects = 0;
+      } else {
+        suspects = attempt.outputs > 0 ? 1 : failed;
       }
     }
+  }
+
+  // Predicts the last of three suspects together with all inputs behind them. If this succeeds, two
+  // suspects remain and nothing behind them; else that suspect is the culprit, unless there are
+  // several. Halving three suspects alone would take one prediction more. Returns where the
+  // remaining inputs begin.
+  std::size_t predict_third_with_rest(std::span<Input>& inputs, std::size_t begin,
+                                      std::size_t& suspects) {
+    const Attempt attempt = predict(inputs, begin + 2, inputs.size());
+    const std::size_t culprit = begin + 2 + attempt.outputs;
+    if (!attempt.failure || culprit == inputs.size()) {
+      inputs = inputs.first(begin + 2);
+      suspects = 2;
+      return begin;
+    }
+    if (const Attempt alone = predict(inputs, culprit, culprit + 1); alone.outputs == 0)
+      fail(culprit, culprit + 1, alone.failure);
+    // The inputs between have their results. Closes the gap, so that one prediction takes the rest.
+    reorder(inputs, begin + 1, culprit);
+    reorder(inputs, begin, culprit - 1);
+    suspects = 0;
+    return culprit - 1;
+  }
+
+  // Moves an input to the place of one that has its result. Does not throw if kCanReorder.
+  void reorder(std::span<Input> inputs, std::size_t from, std::size_t to) noexcept {
+    std::destroy_at(&inputs[to]);
+    std::construct_at(&inputs[to], std::move(inputs[from]));
+    places_[to] = places_[from];
   }
 
   Attempt predict(std::span<const Input> all, std::size_t begin, std::size_t end) {
@@ -149,6 +182,8 @@ class BatchExecutor<Input, Output>::Runner final : public detail::BatchRunner {
     for (std::size_t i = slice.begin; i < slice.end; ++i)
       if (!typed(slice).outputs[i]) ++slice.failures;
   }
+
+  static constexpr bool kCanReorder = std::is_nothrow_move_constructible_v<Input>;
 
   const PredictEach& predict_;
   const bool isolate_;

@@ -40,7 +40,8 @@ class VCAP_EXPORT EncryptionKey {
 
   /// Internal to vcap: the secret bytes.
   struct Secret;
-  const Secret& secret() const noexcept { return *secret_; }
+  const Secret& secret() const& noexcept { return *secret_; }
+  const Secret& secret() const&& = delete;  // would refer into a temporary
 
  private:
   explicit EncryptionKey(std::shared_ptr<const Secret> secret);

@@ -26,7 +26,8 @@ class VCAP_EXPORT KeyId {
 
   /// 16 lower-case hexadecimal digits.
   std::string to_string() const;
-  const Bytes& bytes() const noexcept { return bytes_; }
+  const Bytes& bytes() const& noexcept { return bytes_; }
+  Bytes bytes() && noexcept { return bytes_; }
 
   auto operator<=>(const KeyId&) const = default;
 
@@ -52,7 +53,8 @@ class VCAP_EXPORT PublicKey {
   /// The line that parse() reads, without a newline.
   std::string to_string() const;
   KeyId id() const;
-  const Bytes& bytes() const noexcept { return bytes_; }
+  const Bytes& bytes() const& noexcept { return bytes_; }
+  Bytes bytes() && noexcept { return bytes_; }
   bool verifies(std::span<const std::byte> message, const Signature& signature) const;
 
   /// Writes a file with that line; throws OutputError, also if `path` exists.
@@ -77,7 +79,8 @@ class VCAP_EXPORT SecretKey {
   /// read the file, logs a warning and uses it. Throws InvalidArgument (invalid_key).
   static SecretKey from_file(const std::string& path);
 
-  const PublicKey& public_key() const noexcept { return public_key_; }
+  const PublicKey& public_key() const& noexcept { return public_key_; }
+  PublicKey public_key() && noexcept { return public_key_; }
   Signature sign(std::span<const std::byte> message) const;
 
   /// Writes a file for from_file(), accessible only to its owner (mode 0600); throws OutputError,

@@ -79,9 +79,10 @@ struct Strand {
   TimePoint wakes_at = TimePoint::max();
   Resumed resumed = Resumed::normally;
 
-  std::size_t locks = 0;      // how many it holds
-  std::uint64_t arena = 0;    // the arena whose predict it runs
-  std::uint64_t history = 0;  // a hash of all that it has done and learnt
+  std::size_t locks = 0;            // how many it holds
+  std::uint64_t arena = 0;          // the arena whose predict it runs
+  std::chrono::nanoseconds busy{};  // the processor time that it says it has used
+  std::uint64_t history = 0;        // a hash of all that it has done and learnt
 };
 
 /// One run of a scenario under one schedule, on one thread of the machine.

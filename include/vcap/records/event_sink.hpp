@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "vcap/algorithms/event_rules.hpp"
+#include "vcap/base/export.hpp"
+#include "vcap/records/sink.hpp"
+
+namespace vcap {
+
+/// How make_event_sink() works. Thread safety: value.
+struct EventSinkSettings {
+  /// Rules of single streams, by id, in place of those for all.
+  std::map<std::string, EventRules> rules_of_stream{};
+  /// The folder, which must exist, for a JPEG of the frame in which an event begins, named after
+  /// its id. Empty: no pictures, and the sink does not need pixels.
+  std::string snapshots{};
+  int snapshot_quality = 90;  ///< JPEG's, 1 to 100
+  /// Whether each write waits until the disk has stored it, which survives a power cut, but takes
+  /// milliseconds. Otherwise, what is written survives the end of this process in any way.
+  bool sync = false;
+};
+
+/// Reads a file of rules (docs/events.md). Throws InvalidArgument: invalid_argument if the file
+/// cannot be read; what parsing its JSON and from_json of EventRules throw, with the file's name.
+/// Thread-safe.
+VCAP_EXPORT EventRules read_event_rules(const std::string& path);
+
+/// Finds the events of streams (EventDetector), and appends their begins and ends to a journal, one
+/// JSON object a line (docs/records.md). Streams may share it.
+///
+/// Each event has one begin and one end in the journal, whatever happens:
+/// - The journal is appended to in place, and not renamed. If an earlier process was killed, its
+///   open events are ended now, with reason `interrupted`. A last line without its newline is cut
+///   off, with a warning.
+/// - The changes of a frame are written at once, by one write(2), before write() returns.
+/// - If writing fails, such as on a full disk, write() throws OutputError. What is not in the file
+/// is
+///   kept and written with the next change, or by close(); if more than 10,000 lines are kept,
+///   further events are not recorded at all, and a warning says so. A part of a line is cut off
+///   again.
+/// - close() ends what is open, with reason `stream_end`. Without it, the next opening does.
+///
+/// A stream whose record has discontinuity `start` begins anew, also under the id of one that has
+/// ended. Throws OutputError if the file cannot be opened or is not a regular file, another sink or
+/// process writes to it, or the folder of snapshots does not exist; InvalidArgument if a rule or
+/// setting is not valid. Its write() throws OutputError, also for a snapshot that cannot be
+/// written, unless losses are allowed; the event then has none. Thread safety: thread-safe.
+VCAP_EXPORT std::unique_ptr<Sink> make_event_sink(const std::string& path, const EventRules& rules,
+                                                  EventSinkSettings settings = {});
+
+}  // namespace vcap

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parse_error.hpp"
+
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.hpp"
+#include "cli/command_model.hpp"
+
+namespace vcap::cli {
+namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CommandModel& command : commands_of(app)) names.push_back(command.name);
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const OptionModel& option : options_of(command))
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  return names;
+}
+
+std::string with_help(const std::string& text, const std::string& command) {
+  return text + (text.ends_with('?') ? " See " : "; see ") + command + " --help";
+}
+
+/// The unknown words of a command. For an unknown option, the parser's text has no suggestion.
+std::string explain_unknown(const CLI::App& command, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (!word.starts_with("-")) continue;
+    const std::string name = word.substr(0, word.find('='));
+    return "there is no option " + quote(name) + suggestion(name, option_names(command));
+  }
+  return "the argument " + quote(words.front()) + " is not expected";
+}
+
+}  // namespace
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const auto used = app.get_subcommands();
+  const std::vector<std::string> unknown = app.remaining();
+  if (used.empty() && !unknown.empty() && !unknown.front().starts_with("-")) {
+    const std::string& word = unknown.front();
+    return with_help("there is no command " + quote(word) + suggestion(word, command_names(app)),
+                     "vcap");
+  }
+  const CLI::App& command = used.empty() ? app : *used.front();
+  const std::string name = used.empty() ? "vcap" : "vcap " + command.get_name();
+  // Words that a command doesn't know may also be left with the application.
+  std::vector<std::string> words = command.remaining();
+  if (words.empty()) words = unknown;
+  if (!words.empty()) return with_help(explain_unknown(command, words), name);
+  return with_help(error.what(), name);
+}
+
+}  // namespace vcap::cli

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace vcap::cli {
+
+/// A time as M:SS, or H:MM:SS from an hour on.
+std::string time_text(double seconds);
+
+}  // namespace vcap::cli

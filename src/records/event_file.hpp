@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "files/file_descriptor.hpp"
+
+namespace vcap {
+
+/// The file of an event journal: whole lines are appended to it in place. Thread safety:
+/// thread-compatible.
+class EventFile {
+ public:
+  /// Opens or creates the file, and locks it against other processes and sinks. If an earlier
+  /// process left a part of a line, cuts it off; if it left open events, ends them with reason
+  /// `interrupted`. A warning says what was found. Throws OutputError.
+  explicit EventFile(std::string path, bool sync);
+
+  const std::string& path() const noexcept { return path_; }
+
+  /// Appends whole lines, and removes from `lines` those that are now in the file: all, unless it
+  /// throws OutputError (output_write).
+  void append(std::string& lines);
+  /// Waits until the disk has stored all. Throws OutputError (output_write).
+  void store();
+
+ private:
+  void open();
+  void repair();
+  [[noreturn]] void fail_open(const std::string& why) const;
+  [[noreturn]] void fail_write(int error) const;
+
+  const std::string path_;
+  const bool sync_;
+  FileDescriptor file_;
+  std::int64_t end_ = 0;  ///< of the whole lines
+  bool torn_ = false;     ///< a part of a line follows them, which could not be cut off
+};
+
+}  // namespace vcap

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/records/event_sink.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "base/thread_annotations.hpp"
+#include "files/mapped_file.hpp"
+#include "files/output_file.hpp"
+#include "files/strict_json.hpp"
+#include "media/opencv_io.hpp"
+#include "records/event_file.hpp"
+#include "records/event_line.hpp"
+#include "vcap/algorithms/event_detector.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+#include "vcap/records/event_record.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Lines that wait because the disk is full: some megabytes.
+constexpr std::size_t kMostWaiting = 10'000;
+
+/// So that ids differ from those of other runs, also in one journal.
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+cv::Size size_of(const FrameRecord& record) {
+  return record.frame.image.empty() ? record.resolution : record.frame.image.size();
+}
+
+/// Checks the settings. Throws OutputError or InvalidArgument.
+EventSinkSettings checked(EventSinkSettings settings) {
+  for (const auto& [stream, rules] : settings.rules_of_stream) validate(rules);
+  if (settings.snapshot_quality < 1 || settings.snapshot_quality > 100)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "EventSinkSettings: snapshot_quality is " +
+                              std::to_string(settings.snapshot_quality) +
+                              "; it must be within 1 to 100");
+  if (settings.snapshots.empty()) return settings;
+  std::error_code unknown;
+  if (!fs::is_directory(settings.snapshots, unknown))
+    throw OutputError(ErrorCode::output_open, "the folder of snapshots " + settings.snapshots +
+                                                  " does not exist; create it first");
+  settings.snapshots =
+      fs::absolute(settings.snapshots).string();  // a capsule may change the folder
+  return settings;
+}
+
+/// The lines of changes that are not in the journal yet. Thread safety: thread-compatible.
+class WaitingLines {
+ public:
+  struct Line {
+    EventChange::Phase phase;
+    Uuid id;
+    std::string text;
+  };
+
+  /// Adds the line, unless too many wait: then neither the begin nor the end of an event is added.
+  /// Returns false at the first event that is left out.
+  bool add(const Line& line) {
+    if (line.phase == EventChange::Phase::end) {
+      if (left_out_.erase(line.id) > 0) return true;
+    } else if (count() >= kMostWaiting) {
+      left_out_.insert(line.id);
+      return std::exchange(has_warned_, true);
+    }
+    text_ += line.text;
+    return true;
+  }
+  std::string& text() noexcept { return text_; }
+
+ private:
+  std::size_t count() const {
+    if (text_.empty()) return 0;
+    return static_cast<std::size_t>(std::ranges::count(text_, '\n'));
+  }
+
+  std::string text_;
+  std::set<Uuid> left_out_;
+  bool has_warned_ = false;
+};
+
+class EventSink final : public Sink {
+ public:
+  EventSink(const std::string& path, const EventRules& rules, EventSinkSettings settings)
+      : rules_(rules),
+        settings_(checked(std::move(settings))),
+        file_((validate(rules), path), settings_.sync) {}
+
+  void write(const FrameRecord& record) override {
+    Stream& stream = stream_of(record.stream_id);
+    const MutexLock lock(stream.mutex);
+    add_lines(stream, record,
+              stream.detector.update(record.frame, size_of(record), record.objects));
+  }
+
+  bool needs_pixels() const override { return !settings_.snapshots.empty(); }
+
+  void allow_losses() override {
+    const MutexLock lock(mutex_);
+    losses_allowed_ = true;
+  }
+
+  void close() override {
+    for (Stream* const stream : close_streams()) {
+      const MutexLock lock(stream->mutex);
+      std::vector<WaitingLines::Line> lines;
+      for (const EventChange& change : stream->detector.finish())
+        lines.push_back(line_of(*stream, change, ""));
+      const MutexLock file_lock(mutex_);
+      for (const WaitingLines::Line& line : lines) waiting_.add(line);
+    }
+    const MutexLock lock(mutex_);
+    if (std::exchange(stored_, true)) return;
+    file_.append(waiting_.text());
+    file_.store();
+  }
+
+ private:
+  struct Stream {
+    Stream(std::string stream_id, const EventRules& rules)
+        : id(std::move(stream_id)), detector(rules, random_seed()) {}
+
+    const std::string id;
+    Mutex mutex;  ///< before EventSink::mutex_
+    EventDetector detector VCAP_GUARDED_BY(mutex);
+    std::map<Uuid, std::string> snapshots VCAP_GUARDED_BY(mutex);  ///< of open events
+  };
+
+  Stream& stream_of(const std::string& id) VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (closed_) fail_closed();
+    std::unique_ptr<Stream>& stream = streams_[id];
+    if (!stream) {
+      const auto own = settings_.rules_of_stream.find(id);
+      stream = std::make_unique<Stream>(
+          id, own != settings_.rules_of_stream.end() ? own->second : rules_);
+    }
+    return *stream;
+  }
+
+  std::vector<Stream*> close_streams() VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    std::vector<Stream*> streams;
+    if (std::exchange(closed_, true)) return streams;
+    for (const auto& [id, stream] : streams_) streams.push_back(stream.get());
+    return streams;
+  }
+
+  [[noreturn]] void fail_closed() const VCAP_REQUIRES(mutex_) {
+    throw OutputError(
+        ErrorCode::output_write,
+        "event journal " + file_.path() +
+            " is closed already; close a sink after the last stream that writes to it");
+  }
+
+  void add_lines(Stream& stream, const FrameRecord& record, const std::vector<EventChange>& changes)
+      VCAP_REQUIRES(stream.mutex) VCAP_EXCLUDES(mutex_) {
+    if (changes.empty()) return;
+    std::exception_ptr failure;
+    std::vector<WaitingLines::Line> lines;
+    for (const EventChange& change : changes) {
+      std::string snapshot;
+      try {
+        if (change.phase == EventChange::Phase::begin)
+          snapshot = store_snapshot(record, change.event);
+      } catch (const Error&) {
+        if (!failure) failure = std::current_exception();
+      }
+      lines.push_back(line_of(stream, change, std::move(snapshot)));
+    }
+    append(lines, failure);
+  }
+
+  /// `failure`: of a snapshot; null if there was none.
+  void append(const std::vector<WaitingLines::Line>& lines, const std::exception_ptr& failure)
+      VCAP_EXCLUDES(mutex_) {
+    std::string news;
+    bool losses_allowed = false;
+    {
+      const MutexLock lock(mutex_);
+      if (closed_) fail_closed();
+      losses_allowed = losses_allowed_;
+      for (const WaitingLines::Line& line : lines)
+        if (!waiting_.add(line))
+          news = "event journal " + file_.path() + ": " + std::to_string(kMostWaiting) +
+                 " lines wait for the disk; further events are not recorded until it has room";
+      if (failure && losses_allowed && !std::exchange(has_warned_, true))
+        news = exception_text(failure) + "; such events are recorded without a snapshot";
+      file_.append(waiting_.text());
+    }
+    // Without the lock: the host's log hook may use this sink.
+    if (!news.empty()) log(LogLevel::warning, news);
+    if (failure && !losses_allowed) std::rethrow_exception(failure);
+  }
+
+  /// Returns the name of the file; empty if none is wanted. Throws OutputError.
+  std::string store_snapshot(const FrameRecord& record, const Event& event) const {
+    if (settings_.snapshots.empty() || record.frame.image.empty()) return {};
+    std::string name = event.id.to_string() + ".jpg";
+    try {
+      const auto bytes =
+          opencv_io().encode_image(record.frame.image, ".jpg", settings_.snapshot_quality);
+      OutputFile file(fs::path(settings_.snapshots) / name, OutputFile::Target::regular_file);
+      file.write(std::as_bytes(std::span(bytes)));
+      file.commit();
+    } catch (const OutputError&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw OutputError(ErrorCode::output_write,
+                        "snapshot " + name + " cannot be made: " + error.what());
+    }
+    return name;
+  }
+
+  static WaitingLines::Line line_of(Stream& stream, const EventChange& change, std::string snapshot)
+      VCAP_REQUIRES(stream.mutex) {
+    const Uuid& id = change.event.id;
+    if (change.phase == EventChange::Phase::begin) {
+      if (!snapshot.empty()) stream.snapshots.emplace(id, snapshot);
+    } else if (auto known = stream.snapshots.extract(id)) {
+      snapshot = std::move(known.mapped());
+    }
+    return {change.phase, id,
+            event_line({stream.id, change.phase, change.event, std::move(snapshot)})};
+  }
+
+  const EventRules rules_;
+  const EventSinkSettings settings_;
+  Mutex mutex_;
+  EventFile file_ VCAP_GUARDED_BY(mutex_);
+  WaitingLines waiting_ VCAP_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<Stream>> streams_ VCAP_GUARDED_BY(mutex_);
+  bool closed_ VCAP_GUARDED_BY(mutex_) = false;
+  bool stored_ VCAP_GUARDED_BY(mutex_) = false;  ///< close() has written all
+  bool losses_allowed_ VCAP_GUARDED_BY(mutex_) = false;
+  bool has_warned_ VCAP_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace
+
+EventRules read_event_rules(const std::string& path) {
+  try {
+    const auto file = MappedFile::open(path);
+    const auto bytes = file->bytes();
+    return parse_strictly({reinterpret_cast<const char*>(bytes.data()), bytes.size()})
+        .get<EventRules>();
+  } catch (const std::system_error& error) {
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "event rules " + path + " cannot be read: " + error.code().message() +
+                              "; check the path and its permissions");
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(error.code(), "event rules " + path + ": " + error.what());
+  }
+}
+
+std::unique_ptr<Sink> make_event_sink(const std::string& path, const EventRules& rules,
+                                      EventSinkSettings settings) {
+  return std::make_unique<EventSink>(path, rules, std::move(settings));
+}
+
+}  // namespace vcap

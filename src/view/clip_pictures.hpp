@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "vcap/model/bounding_box.hpp"
+
+namespace vcap {
+
+/// A part of a frame of a clip. Thread safety: value.
+struct WantedPicture {
+  std::chrono::nanoseconds pts{0};
+  BoundingBox box{};      ///< of the part, in pixels of `resolution`; empty: the whole frame
+  cv::Size resolution{};  ///< the clip's pictures may have another
+  int longest_side = 0;   ///< the picture is made smaller if one of its sides is longer
+};
+
+/// The pictures as data URIs of JPEG files, in the order of `wanted`; empty if the clip ends
+/// before, or if the part is empty. Reads the clip once. Throws SourceError if it cannot be opened,
+/// or is not a stored one. Thread-safe.
+std::vector<std::string> clip_pictures(const std::string& clip,
+                                       const std::vector<WantedPicture>& wanted);
+
+}  // namespace vcap
