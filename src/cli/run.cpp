@@ -6,7 +6,6 @@
 #include <exception>
 #include <future>
 #include <iostream>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,28 +13,20 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "cli/access_options.hpp"
-#include "cli/capsule_settings.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/foreign_exit.hpp"
-#include "cli/help_groups.hpp"
 #include "cli/load_all.hpp"
 #include "cli/loaded_capsules.hpp"
-#include "cli/part_arguments.hpp"
-#include "cli/policy_arguments.hpp"
-#include "cli/positionals.hpp"
-#include "cli/resource_arguments.hpp"
+#include "cli/run_arguments.hpp"
 #include "cli/run_bulk.hpp"
 #include "cli/run_ending.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/run_streams.hpp"
-#include "cli/source_arguments.hpp"
 #include "cli/start_step.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_names.hpp"
-#include "cli/video_options.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/pipeline/metrics_server.hpp"
@@ -56,34 +47,6 @@ constexpr const char* kHelp =
     "and leaves unfinished files as NAME.part (exit code 130). Signals within a second count as "
     "one. A stopped job (--job, --out) continues at the next run; its exit code 1 means that not "
     "all videos are done.";
-
-struct RunArguments {
-  std::vector<std::string> positionals;  ///< capsules and sources
-  std::vector<std::string> capsules;
-  std::vector<std::string> sources;
-  std::vector<std::string> options;
-  std::vector<std::string> configs;
-  std::vector<std::string> stencils;
-  std::vector<std::string> max_calls;
-  StreamArguments streams;
-  AccessArguments access;
-  OutputPaths outputs;
-  ResourceArguments resources;
-  SourceArguments range;
-  PartArguments parts;
-  std::string metrics;  ///< address of the metrics server; empty: no server
-  ConnectionLimits metrics_limits;
-  std::int64_t max_frames = 0;  ///< 0: all
-  bool leave_out = false;
-  PolicyArguments policies;
-  BulkArguments bulk;
-};
-
-LoadOptions access_of(const RunArguments& arguments) {
-  LoadOptions access = read_access(arguments.access);
-  access.resources = arguments.resources.options();
-  return access;
-}
 
 std::vector<CapsuleInfo> read_infos(const std::vector<std::string>& paths,
                                     const LoadOptions& access) {
@@ -167,7 +130,7 @@ struct Prepared {
 };
 
 Prepared prepare(const RunArguments& arguments) {
-  Prepared prepared{.access = access_of(arguments),
+  Prepared prepared{.access = arguments.load_options(),
                     .infos = {},
                     .unfit = arguments.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse,
                     .settings = {},
@@ -298,7 +261,7 @@ int run(const RunArguments& arguments) {
                                         .max_frames = arguments.max_frames,
                                         .video = arguments.outputs.video,
                                         .picture = arguments.outputs.picture},
-                                       access_of(arguments),
+                                       arguments.load_options(),
                                        {.call = arguments.policies.deadline,
                                         .first_call = arguments.policies.first_call_deadline()},
                                        arguments.policies.grace_time(), lost_calls)
@@ -312,179 +275,15 @@ int run(const RunArguments& arguments) {
   return exit_code;
 }
 
-/// Checks which arguments are required, with or without a job. Throws CLI::ParseError.
-void check(const RunArguments& arguments, const CLI::App& command) {
-  if (arguments.bulk.given()) arguments.bulk.check(command);
-  if (!arguments.bulk.job.empty()) return;
-  if (arguments.capsules.empty())
-    throw CLI::RequiredError("a capsule (CAPSULE.cap or --capsule PATH)");
-  if (arguments.sources.empty()) throw CLI::RequiredError("a source (SOURCE or --source SOURCE)");
-}
-
-/// What runs, on which sources, and with which settings.
-void add_capsule_options(CLI::App& command, RunArguments& arguments) {
-  const auto repeated = [&command](const char* name, std::vector<std::string>& values,
-                                   const char* help, const char* type) {
-    return command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
-  };
-  command
-      .add_option("INPUT", arguments.positionals,
-                  "Capsules and sources in any order; a name that ends in .cap is a capsule")
-      ->type_name("CAPSULE.cap|SOURCE");
-  repeated("--capsule", arguments.capsules,
-           "A capsule, whatever its name; may be repeated, in any order", "PATH");
-  repeated("--source", arguments.sources,
-           "A source of frames, which becomes a stream; may be repeated", "SOURCE");
-  group_new_options(command, "Capsules and sources");
-  arguments.bulk.add_to(command);
-  group_new_options(command, "Jobs of many videos");
-  repeated("--option", arguments.options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
-  repeated("--config", arguments.configs, "The config that a capsule gets when it is loaded",
-           "CAPSULE=JSON|@FILE");
-  repeated("--stencil", arguments.stencils,
-           "Which frames a capsule with a stencil sees together, in place of its own offsets",
-           "CAPSULE=OFFSET,OFFSET[:EDGE]");
-  repeated("--max-calls", arguments.max_calls,
-           "How many calls of a capsule may be in progress at once, over all streams; 0: no bound",
-           "CAPSULE=N");
-  repeated("--stream-option", arguments.streams.options,
-           "Sets an option of a capsule for one stream only", "STREAM:CAPSULE.NAME=VALUE");
-  repeated("--stream-config", arguments.streams.configs,
-           "The config of a stream in a capsule; without STREAM, for all streams that have no "
-           "config of their own",
-           "[STREAM:]CAPSULE=JSON|@FILE");
-  repeated("--stream-capsules", arguments.streams.capsules,
-           "Sends a stream only through these capsules", "STREAM=CAPSULE,CAPSULE");
-  command.add_flag("--leave-out", arguments.leave_out,
-                   "Leaves out capsules that cannot run with the others, and says why");
-  group_new_options(command, "Settings of capsules");
-}
-
-void add_event_options(CLI::App& command, OutputPaths& outputs) {
-  CLI::Option* const events =
-      command
-          .add_option("--events", outputs.events,
-                      "Finds events by the rules of this JSON file, for one stream or for all that "
-                      "have no rules of their own; needs --event-log; may be repeated")
-          ->type_name("[STREAM=]PATH")
-          ->allow_extra_args(false);
-  CLI::Option* const log =
-      command
-          .add_option("--event-log", outputs.event_log,
-                      "Appends the begin and end of each event to this file, one JSON object a "
-                      "line. What an earlier run left open is ended first, as interrupted")
-          ->type_name("PATH")
-          ->needs(events);
-  events->needs(log);
-  command
-      .add_option("--event-snapshots", outputs.event_snapshots,
-                  "Writes a JPEG of the frame in which each event begins into this folder")
-      ->type_name("FOLDER")
-      ->needs(log);
-}
-
-void add_output_options(CLI::App& command, const std::shared_ptr<RunArguments>& arguments) {
-  const auto path = [&command](const char* name, std::string& value, const char* help) {
-    command.add_option(name, value, help)->type_name("PATH");
-  };
-  path("--jsonl", arguments->outputs.jsonl,
-       "Writes one JSON record per frame and line; \"-\" is standard output");
-  command.add_flag("--frame-lines", arguments->outputs.frame_lines,
-                   "Writes a line for each frame to standard output: stream, frame, time, the "
-                   "number of objects by name, errors");
-  command
-      .add_option(
-          "--export", arguments->outputs.exports,
-          "Writes the records in another format too: coco, mot, yolo, yolo-seg, voc, csv, "
-          "crops or jsonl; may be repeated. mot holds one stream: with several sources, one "
-          "output for each, NAME-STREAM")
-      ->type_name("FORMAT:PATH")
-      ->allow_extra_args(false);
-  arguments->outputs.export_as.add_to(command);
-  path("--video", arguments->outputs.video,
-       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
-       "sources, one clip for each, NAME-STREAM.EXTENSION; with --out, give .mp4, and the clips "
-       "are NAME.mp4 in that folder");
-  add_video_options(command, arguments->outputs);
-  add_event_options(command, arguments->outputs);
-  path("--summary", arguments->outputs.summary, "Also writes the summary to this file");
-  path("--trace", arguments->outputs.trace,
-       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
-  command
-      .add_option_function<std::string>(
-          "--when-output-fails",
-          [arguments](const std::string& what) {
-            if (what == "skip") arguments->outputs.failure = SinkFailurePolicy::skip;
-          },
-          "If --jsonl, --video, --export or --event-log cannot be written: end (the default) ends "
-          "the streams that write "
-          "there; skip continues without the lost records, and counts them in the summary")
-      ->type_name("end|skip")
-      ->check(CLI::IsMember({"end", "skip"}).description(""));
-  command
-      .add_option_function<std::string>(
-          "--when-output-slow",
-          [arguments](const std::string& what) {
-            if (what == "drop") arguments->outputs.when_slow = SinkOverflowPolicy::drop_oldest;
-          },
-          "If --jsonl, --video, --export or --event-log is slower than the streams, or hangs: wait "
-          "(the default) makes the streams wait; drop drops the oldest if more than 64 records "
-          "wait, and counts the drops "
-          "in the summary")
-      ->type_name("wait|drop")
-      ->check(CLI::IsMember({"wait", "drop"}).description(""));
-}
-
-void add_metrics_options(CLI::App& command, RunArguments& arguments) {
-  command
-      .add_option("--metrics", arguments.metrics,
-                  "Serves metrics of streams, capsules and devices for Prometheus, at "
-                  "http://HOST:PORT/metrics, without a password; default HOST: 127.0.0.1; port 0: "
-                  "any free port")
-      ->type_name("HOST:PORT");
-  command
-      .add_option("--metrics-connections", arguments.metrics_limits.connections,
-                  "The most connections to --metrics at a time")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
-      ->capture_default_str();
-  command
-      .add_option("--metrics-connections-per-address", arguments.metrics_limits.per_address,
-                  "The same for each IP address; give more if all scrapers are behind one proxy")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void add_run(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Runs capsules on videos, webcams and streams");
-  add_capsule_options(*command, *arguments);
-  add_output_options(*command, arguments);
-  group_new_options(*command, "Outputs");
-  arguments->range.add_to(*command);
-  arguments->parts.add_to(*command);
-  command
-      ->add_option("--max-frames", arguments->max_frames,
-                   "Ends each stream or video of a job after that many frames")
-      ->type_name("N")
-      ->check(
-          CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""));
-  group_new_options(*command, "Frames of sources");
-  arguments->policies.add_to(*command);
-  group_new_options(*command, "Failures and load");
-  add_metrics_options(*command, *arguments);
-  group_new_options(*command, "Metrics");
-  add_access_options(*command, arguments->access);
-  group_new_options(*command, "Signatures and keys");
-  arguments->resources.add_to(*command, "--resource-cache");
-  group_new_options(*command, "Resources of capsules");
+  arguments->add_to(*command);
   command->footer(std::string(kHelp) + "\n" + kExitCodesHelp);
   command->callback([arguments, command, &chosen] {
-    sort_positionals(arguments->positionals, arguments->capsules, arguments->sources);
-    check(*arguments, *command);
+    arguments->finish(*command);
     chosen = [arguments] { return run(*arguments); };
   });
 }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_arguments.hpp"
+
+#include <cstddef>
+#include <limits>
+
+#include "cli/help_groups.hpp"
+#include "cli/positionals.hpp"
+#include "cli/video_options.hpp"
+
+namespace vcap::cli {
+namespace {
+
+/// What runs, on which sources, and with which settings.
+void add_capsule_options(CLI::App& command, RunArguments& arguments) {
+  const auto repeated = [&command](const char* name, std::vector<std::string>& values,
+                                   const char* help, const char* type) {
+    return command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
+  };
+  command
+      .add_option("INPUT", arguments.positionals,
+                  "Capsules and sources in any order; a name that ends in .cap is a capsule")
+      ->type_name("CAPSULE.cap|SOURCE");
+  repeated("--capsule", arguments.capsules,
+           "A capsule, whatever its name; may be repeated, in any order", "PATH");
+  repeated("--source", arguments.sources,
+           "A source of frames, which becomes a stream; may be repeated", "SOURCE");
+  group_new_options(command, "Capsules and sources");
+  arguments.bulk.add_to(command);
+  group_new_options(command, "Jobs of many videos");
+  repeated("--option", arguments.options, "Sets an option of a capsule", "CAPSULE.NAME=VALUE");
+  repeated("--config", arguments.configs, "The config that a capsule gets when it is loaded",
+           "CAPSULE=JSON|@FILE");
+  repeated("--stencil", arguments.stencils,
+           "Which frames a capsule with a stencil sees together, in place of its own offsets",
+           "CAPSULE=OFFSET,OFFSET[:EDGE]");
+  repeated("--max-calls", arguments.max_calls,
+           "How many calls of a capsule may be in progress at once, over all streams; 0: no bound",
+           "CAPSULE=N");
+  repeated("--stream-option", arguments.streams.options,
+           "Sets an option of a capsule for one stream only", "STREAM:CAPSULE.NAME=VALUE");
+  repeated("--stream-config", arguments.streams.configs,
+           "The config of a stream in a capsule; without STREAM, for all streams that have no "
+           "config of their own",
+           "[STREAM:]CAPSULE=JSON|@FILE");
+  repeated("--stream-capsules", arguments.streams.capsules,
+           "Sends a stream only through these capsules", "STREAM=CAPSULE,CAPSULE");
+  command.add_flag("--leave-out", arguments.leave_out,
+                   "Leaves out capsules that cannot run with the others, and says why");
+  group_new_options(command, "Settings of capsules");
+}
+
+void add_event_options(CLI::App& command, OutputPaths& outputs) {
+  CLI::Option* const events =
+      command
+          .add_option("--events", outputs.events,
+                      "Finds events by the rules of this JSON file, for one stream or for all that "
+                      "have no rules of their own; needs --event-log; may be repeated")
+          ->type_name("[STREAM=]PATH")
+          ->allow_extra_args(false);
+  CLI::Option* const log =
+      command
+          .add_option("--event-log", outputs.event_log,
+                      "Appends the begin and end of each event to this file, one JSON object a "
+                      "line. What an earlier run left open is ended first, as interrupted")
+          ->type_name("PATH")
+          ->needs(events);
+  events->needs(log);
+  command
+      .add_option("--event-snapshots", outputs.event_snapshots,
+                  "Writes a JPEG of the frame in which each event begins into this folder")
+      ->type_name("FOLDER")
+      ->needs(log);
+}
+
+void add_output_options(CLI::App& command, RunArguments& arguments) {
+  const auto path = [&command](const char* name, std::string& value, const char* help) {
+    command.add_option(name, value, help)->type_name("PATH");
+  };
+  path("--jsonl", arguments.outputs.jsonl,
+       "Writes one JSON record per frame and line; \"-\" is standard output");
+  command.add_flag("--frame-lines", arguments.outputs.frame_lines,
+                   "Writes a line for each frame to standard output: stream, frame, time, the "
+                   "number of objects by name, errors");
+  command
+      .add_option(
+          "--export", arguments.outputs.exports,
+          "Writes the records in another format too: coco, mot, yolo, yolo-seg, voc, csv, "
+          "crops or jsonl; may be repeated. mot holds one stream: with several sources, one "
+          "output for each, NAME-STREAM")
+      ->type_name("FORMAT:PATH")
+      ->allow_extra_args(false);
+  arguments.outputs.export_as.add_to(command);
+  path("--video", arguments.outputs.video,
+       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
+       "sources, one clip for each, NAME-STREAM.EXTENSION; with --out, give .mp4, and the clips "
+       "are NAME.mp4 in that folder");
+  add_video_options(command, arguments.outputs);
+  add_event_options(command, arguments.outputs);
+  path("--summary", arguments.outputs.summary, "Also writes the summary to this file");
+  path("--trace", arguments.outputs.trace,
+       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
+  command
+      .add_option_function<std::string>(
+          "--when-output-fails",
+          [&arguments](const std::string& what) {
+            if (what == "skip") arguments.outputs.failure = SinkFailurePolicy::skip;
+          },
+          "If --jsonl, --video, --export or --event-log cannot be written: end (the default) ends "
+          "the streams that write "
+          "there; skip continues without the lost records, and counts them in the summary")
+      ->type_name("end|skip")
+      ->check(CLI::IsMember({"end", "skip"}).description(""));
+  command
+      .add_option_function<std::string>(
+          "--when-output-slow",
+          [&arguments](const std::string& what) {
+            if (what == "drop") arguments.outputs.when_slow = SinkOverflowPolicy::drop_oldest;
+          },
+          "If --jsonl, --video, --export or --event-log is slower than the streams, or hangs: wait "
+          "(the default) makes the streams wait; drop drops the oldest if more than 64 records "
+          "wait, and counts the drops "
+          "in the summary")
+      ->type_name("wait|drop")
+      ->check(CLI::IsMember({"wait", "drop"}).description(""));
+}
+
+void add_metrics_options(CLI::App& command, RunArguments& arguments) {
+  command
+      .add_option("--metrics", arguments.metrics,
+                  "Serves metrics of streams, capsules and devices for Prometheus, at "
+                  "http://HOST:PORT/metrics, without a password; default HOST: 127.0.0.1; port 0: "
+                  "any free port")
+      ->type_name("HOST:PORT");
+  command
+      .add_option("--metrics-connections", arguments.metrics_limits.connections,
+                  "The most connections to --metrics at a time")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+      ->capture_default_str();
+  command
+      .add_option("--metrics-connections-per-address", arguments.metrics_limits.per_address,
+                  "The same for each IP address; give more if all scrapers are behind one proxy")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{10'000}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void RunArguments::add_to(CLI::App& command) {
+  add_capsule_options(command, *this);
+  add_output_options(command, *this);
+  group_new_options(command, "Outputs");
+  range.add_to(command);
+  parts.add_to(command);
+  command
+      .add_option("--max-frames", max_frames,
+                  "Ends each stream or video of a job after that many frames")
+      ->type_name("N")
+      ->check(
+          CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()).description(""));
+  group_new_options(command, "Frames of sources");
+  policies.add_to(command);
+  group_new_options(command, "Failures and load");
+  add_metrics_options(command, *this);
+  group_new_options(command, "Metrics");
+  add_access_options(command, access);
+  group_new_options(command, "Signatures and keys");
+  resources.add_to(command, "--resource-cache");
+  group_new_options(command, "Resources of capsules");
+}
+
+void RunArguments::finish(const CLI::App& command) {
+  sort_positionals(positionals, capsules, sources);
+  if (bulk.given()) bulk.check(command);
+  if (!bulk.job.empty()) return;
+  if (capsules.empty()) throw CLI::RequiredError("a capsule (CAPSULE.cap or --capsule PATH)");
+  if (sources.empty()) throw CLI::RequiredError("a source (SOURCE or --source SOURCE)");
+}
+
+LoadOptions RunArguments::load_options() const {
+  LoadOptions options = read_access(access);
+  options.resources = resources.options();
+  return options;
+}
+
+}  // namespace vcap::cli
