@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -126,6 +127,17 @@ void PolicyArguments::add_to(CLI::App& command) {
           "off checks nothing")
       ->type_name("error|warn|off")
       ->check(CLI::IsMember({"error", "warn", "off"}).description(""));
+  const auto add_bound = [&command](const char* option, std::size_t& bound, const char* help) {
+    command.add_option(option, bound, help)
+        ->type_name("N")
+        ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max()).description(""))
+        ->capture_default_str();
+  };
+  add_bound("--max-nodes", outputs.max_nodes,
+            "The most nodes of a frame's record, children included; what a capsule gives beyond "
+            "this is invalid output");
+  add_bound("--max-node-bytes", outputs.max_bytes,
+            "The most bytes of those nodes; what a capsule gives beyond this is invalid output");
   command
       .add_option("--keep-every", keep_every,
                   "Analyses only every N-th frame, also of live sources, and reports the others "

@@ -180,9 +180,9 @@ void RunArguments::finish(const CLI::App& command) {
 }
 
 LoadOptions RunArguments::load_options() const {
-  LoadOptions options = read_access(access);
-  options.resources = resources.options();
-  return options;
+  LoadOptions load = read_access(access);
+  load.resources = resources.options();
+  return load;
 }
 
 }  // namespace vcap::cli

@@ -321,6 +321,25 @@ TEST(RunCommand, TreatsInvalidOutputAsToldTo) {
   EXPECT_THAT(unchecked.out, AllOf(HasSubstr(R"("name":"persn")"), Not(HasSubstr("warnings"))));
 }
 
+TEST(RunCommand, RefusesMoreNodesOrBytesThanItWasTold) {
+  const TemporaryFolder folder;
+  const std::string shots = images(folder, "shots", 1);
+  const auto errors = [&](const std::string& option, const std::string& bound) {
+    const Result result =
+        test::vcap({"run", "--capsule", test::capsule("finder"), "--source", shots, "--config",
+                    R"(finder={"count":3})", "--jsonl", "-", option, bound});
+    EXPECT_NE(result.exit_code, 2) << result;
+    return nlohmann::json::parse(result.out).value("errors", nlohmann::json::array());
+  };
+  EXPECT_THAT(errors("--max-nodes", "2").dump(), HasSubstr("invalid_output"));
+  EXPECT_TRUE(errors("--max-nodes", "3").empty());
+  EXPECT_THAT(errors("--max-node-bytes", "30").dump(), HasSubstr("invalid_output"));
+  EXPECT_TRUE(errors("--max-node-bytes", "10000").empty());
+  const Result none = run_all({"--source", shots, "--max-nodes", "0"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--max-nodes"));
+}
+
 TEST(RunCommand, QuarantinesACapsuleInAllStreams) {
   const TemporaryFolder folder;
   nlohmann::json config{{"throw_at", nlohmann::json::array()}};

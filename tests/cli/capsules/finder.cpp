@@ -3,6 +3,7 @@
 //   "throw_at": [7]        process_frame throws on these frames
 //   "extra_results": -1    batch_predict gives this many results more than inputs
 //   "name": "persn"        the name of what it finds; it declares "person"
+//   "count": 2             how often it gives the person
 //   "gate": PATH           from frame "gate_at" on, waits until the FIFO has a writer
 #include <algorithm>
 #include <fstream>
@@ -19,6 +20,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
       : throw_at_(config.value("throw_at", std::vector<std::int64_t>())),
         extra_results_(config.value("extra_results", 0)),
         name_(config.value("name", std::string("person"))),
+        count_(config.value("count", std::size_t{1})),
         gate_(config.value("gate", std::string())),
         gate_at_(config.value("gate_at", std::int64_t{0})) {}
 
@@ -29,10 +31,13 @@ class Backend final : public vcap::BaseBackend<int, int> {
     if (std::ranges::count(throw_at_, frame.index) > 0)
       throw std::runtime_error("a frame that this capsule does not like");
     predict(0);
-    return vcap::DetectionNodes::all(
-        {{.name = name_,
-          .coords = vcap::rect_to_coords(cv::Rect2d(2, 2, 8, 8)),
-          .extra_data = {{"detection_confidence", options.get<double>("threshold")}}}});
+    const vcap::DetectionNode person{
+        .name = name_,
+        .coords = vcap::rect_to_coords(cv::Rect2d(2, 2, 8, 8)),
+        .extra_data = {{"detection_confidence", options.get<double>("threshold")}}};
+    vcap::DetectionNodes people = vcap::DetectionNodes::all();
+    for (std::size_t i = 0; i < count_; ++i) people.add(person);
+    return people;
   }
 
   std::vector<int> batch_predict(std::span<const int> inputs) override {
@@ -49,6 +54,7 @@ class Backend final : public vcap::BaseBackend<int, int> {
   const std::vector<std::int64_t> throw_at_;
   const int extra_results_;
   const std::string name_;
+  const std::size_t count_;
   const std::string gate_;
   const std::int64_t gate_at_;
   std::once_flag gate_passed_;
