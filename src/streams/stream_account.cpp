@@ -35,6 +35,7 @@ void StreamAccount::end(time_point now) {
 StreamReport StreamAccount::report(time_point now) const {
   StreamReport report = report_;
   if (!report.ended) report.elapsed = now - opened_;
+  report.latency_ns = latency_.times_ns();
   return report;
 }
 

@@ -94,6 +94,7 @@ TEST(PipelineStats, DescribesStreamsCapsulesAndDevices) {
   EXPECT_EQ(pipeline.stats().streams[0].latency_ns.since(stream.latency_ns).count(), 1u)
       << "only the frame since the last snapshot";
   feed.end();
+  EXPECT_EQ(pipeline.wait("gate").latency_ns.count(), 11u) << "also when the stream has ended";
 }
 
 TEST(PipelineStats, KeepsTheDeviceCountsOfReplacedCapsules) {

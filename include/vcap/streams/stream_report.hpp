@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "vcap/base/histogram.hpp"
 #include "vcap/media/broken_pictures.hpp"
 
 namespace vcap {
@@ -24,7 +25,8 @@ struct StreamReport {
   std::int64_t overdue = 0;
   std::map<std::string, std::int64_t> quarantined;  ///< frames left out, by capsule
   std::chrono::nanoseconds elapsed{0};              ///< since the stream was opened
-  std::int64_t slices = 0;                          ///< 0: not cut into slices
+  Histogram latency_ns;     ///< of each record, from reading its frame to its last sink
+  std::int64_t slices = 0;  ///< 0: not cut into slices
   /// Why the stream was not cut, if slices were to be chosen automatically.
   std::string not_sliced;
   bool ended = false;                  ///< no more frames will follow
