@@ -2,8 +2,6 @@
 // Reports of records, as one HTML file.
 #include "vcap/view/report.hpp"
 
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -18,60 +16,33 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
-#include "vcap/records/record_reader.hpp"
+#include "cli/record_files.hpp"
+#include "cli/run_report.hpp"
 
 namespace vcap::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 struct ReportArguments {
   std::vector<std::string> records;
   std::vector<std::string> videos;  ///< [STREAM=]CLIP
+  std::vector<std::string> events;  ///< journals
   std::string out;
   std::string title;
 };
 
 /// Throws UsageError if the report would replace an input.
-void check_output(const ReportArguments& arguments) {
+void check_output(const ReportArguments& arguments, const std::vector<std::string>& inputs) {
   std::error_code unknown;
-  for (const std::string& input : arguments.records)
+  for (const std::string& input : inputs)
     if (fs::equivalent(input, arguments.out, unknown))
       throw UsageError("--out " + arguments.out +
                        " is an input and would be replaced; give another name");
 }
 
-/// Shows on a terminal how far the reading is.
-class ReadingProgress {
- public:
-  void add(std::size_t records) {
-    if (records % 1000 != 0) return;
-    const auto now = Clock::now();
-    if (now - shown_ < std::chrono::milliseconds(200)) return;
-    shown_ = now;
-    char text[96];
-    std::snprintf(
-        text, sizeof text, "%zu records, %.0f records/s", records,
-        static_cast<double>(records) / std::chrono::duration<double>(now - begin_).count());
-    Console::shared().progress(text);
-  }
-  ~ReadingProgress() { Console::shared().end_progress(); }
-
- private:
-  const Clock::time_point begin_ = Clock::now();
-  Clock::time_point shown_ = begin_;
-};
-
-/// The clip as seen from the folder of the report.
-std::string link_from(const std::string& out, const std::string& clip) {
-  if (clip.find("://") != std::string::npos || out == "-") return clip;
-  std::error_code unknown;
-  const fs::path link = fs::proximate(clip, fs::absolute(out).parent_path(), unknown);
-  return unknown ? clip : link.string();
-}
-
-void set_clips(Report& report, const ReportArguments& arguments) {
+template <class Page>
+void set_clips(Page& page, const ReportArguments& arguments) {
   for (const std::string& video : arguments.videos) {
     std::error_code unknown;
     const auto equals = video.find('=');
@@ -79,38 +50,79 @@ void set_clips(Report& report, const ReportArguments& arguments) {
     const std::string clip = is_named ? video.substr(equals + 1) : video;
     std::string stream = is_named ? video.substr(0, equals) : std::string();
     if (!is_named) {
-      const std::vector<std::string> streams = report.streams();
+      const std::vector<std::string> streams = page.streams();
       if (streams.size() != 1)
         throw UsageError("--video " + video + ": the records are of several streams, " +
                          quote_list(streams) + "; write --video STREAM=CLIP");
       stream = streams.front();
     }
-    report.set_clip(stream, clip, link_from(arguments.out, clip));
+    page.set_clip(stream, clip, link_from(arguments.out, clip));
+  }
+}
+
+template <class Page>
+void write_page(const Page& page, const ReportArguments& arguments, const std::string& what) {
+  if (!arguments.videos.empty()) Console::shared().progress("taking pictures from the clips");
+  page.write(arguments.out);
+  Console::shared().end_progress();
+  (arguments.out == "-" ? std::cerr : std::cout)
+      << what << " written to " << printable(arguments.out) << '\n';
+}
+
+void read_journals(Report& report, const ReportArguments& arguments) {
+  for (const std::string& journal : arguments.events) {
+    const std::size_t damaged =
+        read_events(journal, 0, [&report](const EventRecord& record) { report.add(record); });
+    if (damaged > 0)
+      Console::shared().line("vcap: event journal " + journal + ": " + counted(damaged, "line") +
+                             " left out, since they are no event records");
   }
 }
 
 int write_report(const ReportArguments& arguments) {
-  check_output(arguments);
-  Report report({.title = arguments.title});
+  RecordFiles files(record_files(arguments.records));
+  check_output(arguments, files.files());
+  check_output(arguments, arguments.events);
+  Report report({.title = arguments.title.empty() ? "vcap report" : arguments.title});
   {
     ReadingProgress progress;
-    for (const std::string& file : arguments.records) {
-      const auto reader = open_records(file);
-      while (const std::optional<FrameRecord> record = reader->read()) {
-        report.add(*record);
-        progress.add(report.records());
-      }
+    while (const std::optional<FrameRecord> record = files.read()) {
+      report.add(*record);
+      progress.show(report.records(), files.opened(), files.files().size());
     }
   }
   if (report.records() == 0)
     throw UsageError("there are no records in " + quote_list(arguments.records) +
                      "; give a file of vcap run --jsonl");
+  read_journals(report, arguments);
   set_clips(report, arguments);
-  report.write(arguments.out);
-  (arguments.out == "-" ? std::cerr : std::cout)
-      << "report of " << counted(static_cast<std::int64_t>(report.records()), "record")
-      << " written to " << printable(arguments.out) << '\n';
+  write_page(report, arguments,
+             "report of " + counted(static_cast<std::int64_t>(report.records()), "record"));
   return kDone;
+}
+
+void add_report_options(CLI::App& command, ReportArguments& arguments) {
+  command
+      .add_option("RECORDS", arguments.records,
+                  "Files of vcap run --jsonl, or in another format that vcap convert reads; a "
+                  "folder of a job stands for its files *.jsonl")
+      ->required()
+      ->type_name("PATH");
+  command.add_option("--out", arguments.out, "The report; \"-\" is standard output")
+      ->required()
+      ->type_name("PATH");
+  command
+      .add_option("--video", arguments.videos,
+                  "The video of a stream, or the annotated clip of its run: times link into it, "
+                  "and tracks get thumbnails; may be repeated")
+      ->type_name("[STREAM=]CLIP")
+      ->allow_extra_args(false);
+  command
+      .add_option("--events", arguments.events,
+                  "A journal of vcap run --event-log, whose events are shown; may be repeated")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  command.add_option("--title", arguments.title, "The heading")->type_name("TEXT");
 }
 
 }  // namespace
@@ -120,22 +132,7 @@ void add_report(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "report",
       "Writes a report of records as one HTML file, which needs no network and no script");
-  command
-      ->add_option("RECORDS", arguments->records,
-                   "Files of vcap run --jsonl, or in another format that vcap convert reads")
-      ->required()
-      ->type_name("PATH");
-  command->add_option("--out", arguments->out, "The report; \"-\" is standard output")
-      ->required()
-      ->type_name("PATH");
-  command
-      ->add_option("--video", arguments->videos,
-                   "The video of a stream, or the annotated clip of its run: times link into it, "
-                   "and tracks get thumbnails; may be repeated")
-      ->type_name("[STREAM=]CLIP")
-      ->allow_extra_args(false);
-  arguments->title = "vcap report";
-  command->add_option("--title", arguments->title, "The heading")->type_name("TEXT");
+  add_report_options(*command, *arguments);
   command->footer(kExitCodesHelp);
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return write_report(*arguments); }; });

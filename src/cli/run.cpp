@@ -27,6 +27,7 @@
 #include "cli/start_step.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_names.hpp"
+#include "files/url.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/pipeline/metrics_server.hpp"
@@ -184,6 +185,14 @@ bool has_lost_calls(const Pipeline& pipeline) {
   return false;
 }
 
+RunFacts facts_of(const RunArguments& arguments, const Prepared& prepared) {
+  RunFacts facts{
+      .infos = prepared.infos, .options = prepared.settings.options, .streams = prepared.streams};
+  for (std::size_t i = 0; i < prepared.ids.size(); ++i)
+    facts.sources.emplace(prepared.ids[i], without_password(arguments.sources[i]));
+  return facts;
+}
+
 /// What a run has made before its pipeline. Borrows.
 struct Made {
   const Starting& starting;
@@ -207,12 +216,15 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
                                      .trace = outputs.trace(),
                                      .can_give_up_calls = true});
   const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
+  const RunFacts facts = facts_of(arguments, prepared);
+  if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   add_streams(arguments, prepared, open_sources(arguments, starting), outputs, streams);
   name_unfinished(outputs, starting.stop);
   streams.run(pipeline, starting.stop, starting.grace,
               [&] { leave_streams(pipeline, capsules, streams, outputs); });
   lost_calls = has_lost_calls(pipeline);
   const int exit_code = code_of_end(report_failures(streams), streams);
+  if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   finish_outputs(outputs, streams, exit_code);
   name_unfinished(outputs, starting.stop);
   if (exit_code == kForeignExit) leave_now(exit_code);  // its thread never returns

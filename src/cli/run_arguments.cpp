@@ -97,6 +97,9 @@ void add_output_options(CLI::App& command, RunArguments& arguments) {
        "are NAME.mp4 in that folder");
   add_video_options(command, arguments.outputs);
   add_event_options(command, arguments.outputs);
+  path("--report", arguments.outputs.report,
+       "Writes a report of the run as one HTML file: what ran, objects over time, tracks with "
+       "thumbnails, events, rates, latencies, drops, errors");
   path("--summary", arguments.outputs.summary, "Also writes the summary to this file");
   path("--trace", arguments.outputs.trace,
        "Writes a trace of the time that frames took, for https://ui.perfetto.dev");

@@ -77,6 +77,11 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
     trace_ = std::make_shared<Trace>(paths_.trace);
   }
   open_events();
+  if (!paths_.report.empty()) {
+    claim(paths_.report);
+    report_ = std::make_unique<RunReport>(paths_.report, paths_.event_log);
+    shared_.push_back(report_->sink());
+  }
   // The clip's file is made with its stream, when its frame rate is known; a wrong folder, codec or
   // quality is found now. A capsule may change the working directory before.
   if (paths_.video.empty()) return;
@@ -189,25 +194,25 @@ std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_
 }
 
 /// A line for each output that lost records.
-std::string RunOutputs::losses() const {
-  std::string lines;
+std::vector<std::string> RunOutputs::losses() const {
+  std::vector<std::string> lines;
   for (const Output& output : outputs_) {
     const std::optional<SinkStats> stats = output.sink->stats();
     if (!stats || stats->lost.empty()) continue;
     std::string counts;
     for (const auto& [reason, count] : stats->lost)
       counts += (counts.empty() ? "" : ", ") + reason + ' ' + std::to_string(count);
-    lines += "records lost to " + output.path + ": " + counts;
-    if (stats->last_failure) lines += "; the last failure: " + *stats->last_failure;
-    lines += '\n';
+    std::string& line = lines.emplace_back("records lost to " + output.path + ": " + counts);
+    if (stats->last_failure) line += "; the last failure: " + *stats->last_failure;
   }
   return lines;
 }
 
 bool RunOutputs::uses_standard_output() const {
-  return paths_.jsonl == "-" || paths_.summary == "-" || paths_.trace == "-" ||
-         std::ranges::any_of(paths_.exports,
-                             [](const std::string& text) { return text.ends_with(":-"); });
+  return paths_.jsonl == "-" || paths_.report == "-" || paths_.summary == "-" ||
+         paths_.trace == "-" || std::ranges::any_of(paths_.exports, [](const std::string& text) {
+           return text.ends_with(":-");
+         });
 }
 
 void RunOutputs::drop_empty() {
@@ -216,6 +221,7 @@ void RunOutputs::drop_empty() {
   jsonl_.reset();
   shared_.clear();
   trace_.reset();
+  report_.reset();
   summary_.reset();
   outputs_.clear();
 }
@@ -244,7 +250,9 @@ void RunOutputs::finish(std::string summary) {
   };
   for (const Output& output : outputs_) attempt([&output] { output.sink->close(); });
   if (trace_) attempt([this] { trace_->close(); });
-  summary += losses();  // known only after everything is written
+  const std::vector<std::string> lost = losses();  // known only after everything is written
+  for (const std::string& line : lost) summary += line + '\n';
+  if (report_) attempt([&] { report_->finish(lost); });
   if (summary_)
     attempt([this, &summary] {
       summary_->write(summary);

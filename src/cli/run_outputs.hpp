@@ -8,6 +8,7 @@
 
 #include "base/thread_annotations.hpp"
 #include "cli/export_arguments.hpp"
+#include "cli/run_report.hpp"
 #include "files/output_file.hpp"
 #include "vcap/image/make_annotators.hpp"
 #include "vcap/media/video_encoding.hpp"
@@ -31,6 +32,7 @@ struct OutputPaths {
   std::vector<std::string> events;  ///< files of rules, as [STREAM=]PATH
   std::string event_log;
   std::string event_snapshots;
+  std::string report;
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
 };
@@ -52,6 +54,8 @@ class RunOutputs {
       VCAP_EXCLUDES(finishing_);
   /// Null if there is no trace.
   const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
+  /// Null if there is no report.
+  RunReport* report() const noexcept { return report_.get(); }
   /// Completes every file and prints the summary, including what outputs lost: to standard output,
   /// or to standard error if the records go to standard output. Completes as many as possible, then
   /// throws the first OutputError. Idempotent: a second call waits for the first, and does nothing.
@@ -73,7 +77,7 @@ class RunOutputs {
   void open_exports();
   bool uses_standard_output() const;
   std::shared_ptr<Sink> add_sink(const std::string& path, std::shared_ptr<Sink> sink);
-  std::string losses() const;
+  std::vector<std::string> losses() const;
   void check_free(const std::string& path) const;
   void claim(const std::string& path);
 
@@ -85,6 +89,7 @@ class RunOutputs {
   std::vector<std::shared_ptr<Sink>> shared_;  ///< further outputs that all streams write to
   std::vector<ExportOutput> per_stream_;       ///< exports of which each stream has its own
   std::shared_ptr<Trace> trace_;
+  std::unique_ptr<RunReport> report_;
   std::vector<Output> outputs_;
   Mutex finishing_;  ///< held while files are made or completed
   bool finished_ VCAP_GUARDED_BY(finishing_) = false;

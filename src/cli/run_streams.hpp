@@ -33,6 +33,8 @@ class RunStreams {
   std::int64_t frames() const noexcept { return frames_; }
   // After run().
   const std::vector<StreamReport>& reports() const noexcept { return reports_; }
+  /// Whether a signal has stopped them.
+  bool stopped() const noexcept { return stopped_; }
   /// Calls of capsules that were given up when the run ended.
   std::size_t given_up() const noexcept { return given_up_; }
   /// Whether there were frames, and a capsule failed on each.

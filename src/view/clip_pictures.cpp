@@ -16,7 +16,7 @@
 namespace vcap {
 namespace {
 
-constexpr int kQuality = 80;
+constexpr int kPictureQuality = 80;
 
 /// RFC 4648, section 4.
 std::string base64(std::span<const unsigned char> bytes) {
@@ -48,7 +48,9 @@ cv::Rect part_of(const cv::Mat& image, const WantedPicture& wanted) {
          all;
 }
 
-std::string picture_of(const cv::Mat& image, const WantedPicture& wanted) {
+}  // namespace
+
+std::string picture_uri(const cv::Mat& image, const WantedPicture& wanted) {
   const cv::Rect part = part_of(image, wanted);
   if (part.area() == 0) return {};
   cv::Mat picture = image(part);
@@ -60,10 +62,9 @@ std::string picture_of(const cv::Mat& image, const WantedPicture& wanted) {
     cv::resize(picture, smaller, size, 0, 0, cv::INTER_AREA);
     picture = smaller;
   }
-  return "data:image/jpeg;base64," + base64(opencv_io().encode_image(picture, ".jpg", kQuality));
+  return "data:image/jpeg;base64," +
+         base64(opencv_io().encode_image(picture, ".jpg", kPictureQuality));
 }
-
-}  // namespace
 
 std::vector<std::string> clip_pictures(const std::string& clip,
                                        const std::vector<WantedPicture>& wanted) {
@@ -84,7 +85,7 @@ std::vector<std::string> clip_pictures(const std::string& clip,
     const std::optional<Frame> frame = source->read();
     if (!frame) break;
     for (; next != order.end() && wanted[*next].pts <= frame->pts + half; ++next)
-      pictures[*next] = picture_of(frame->image, wanted[*next]);
+      pictures[*next] = picture_uri(frame->image, wanted[*next]);
   }
   return pictures;
 }

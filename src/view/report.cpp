@@ -4,45 +4,20 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/text.hpp"
 #include "files/output_file.hpp"
 #include "vcap/base/error.hpp"
+#include "view/page_parts.hpp"
+#include "view/run_section.hpp"
 #include "view/stream_section.hpp"
 #include "view/stream_summary.hpp"
 #include "view/svg.hpp"
 
 namespace vcap {
-namespace {
-
-/// Nothing may be fetched or run, whatever the records contain.
-constexpr const char* kHead =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'; img-src data:\"/>\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
-
-constexpr const char* kStyle =
-    "<style>\n"
-    "body { font: 14px/1.4 sans-serif; color: #222; max-width: 900px; margin: 2em auto; "
-    "padding: 0 1em; }\n"
-    "h2 { border-top: 2px solid #ccc; padding-top: .7em; overflow-wrap: anywhere; }\n"
-    "table { border-collapse: collapse; margin: .6em 0; }\n"
-    "th, td { padding: .2em .7em .2em 0; text-align: left; vertical-align: top; "
-    "border-bottom: 1px solid #e5e5e5; overflow-wrap: anywhere; }\n"
-    "td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }\n"
-    "td.picture { width: 68px; text-align: center; }\n"
-    "svg.plot { width: 100%; font-size: 11px; }\n"
-    "svg.map { width: 100%; max-width: 640px; }\n"
-    "svg.bar { width: 360px; max-width: 40vw; height: 12px; }\n"
-    "p.note { color: #666; }\n"
-    "@media print { section { break-before: page; } tr, svg { break-inside: avoid; } }\n"
-    "</style>\n";
-
-}  // namespace
-
 class Report::Impl {
  public:
   explicit Impl(ReportOptions options) : options_(std::move(options)) {}
@@ -52,10 +27,15 @@ class Report::Impl {
     const std::string key = record.group
                                 ? record.stream_id + ", group " + std::to_string(*record.group)
                                 : record.stream_id;
-    const auto [place, is_new] = streams_.try_emplace(key, options_.most_tracks);
-    if (is_new) ids_.emplace(key, record.stream_id);
-    place->second.add(record);
+    summary_of(key, record.stream_id).add(record);
   }
+
+  void add(const EventRecord& record) {
+    ++events_;
+    summary_of(record.stream_id, record.stream_id).add(record);
+  }
+
+  void set_run(RunDescription run) { run_ = std::move(run); }
 
   std::size_t records() const noexcept { return records_; }
 
@@ -76,9 +56,9 @@ class Report::Impl {
   }
 
   std::string html() const {
-    const std::string title = html_text(options_.title);
-    std::string text = std::string(kHead) + "<title>" + title + "</title>\n" + kStyle +
-                       "</head><body>\n<h1>" + title + "</h1>\n" + overview();
+    std::string text = page_begin(options_.title);
+    if (run_) text += run_section(*run_);
+    text += overview();
     std::size_t shown = 0;
     for (const auto& [key, summary] : streams_) {
       if (shown++ == options_.most_streams) break;
@@ -88,31 +68,41 @@ class Report::Impl {
     if (streams_.size() > options_.most_streams)
       text += "<p class=\"note\">The first " + std::to_string(options_.most_streams) + " of " +
               counted(static_cast<std::int64_t>(streams_.size()), "stream") + " in full.</p>\n";
-    return text + "</body></html>\n";
+    return text + kReportEnd;
   }
 
  private:
+  StreamSummary& summary_of(const std::string& key, const std::string& stream) {
+    const auto [place, is_new] = streams_.try_emplace(key, options_.most_tracks);
+    if (is_new) ids_.emplace(key, stream);
+    return place->second;
+  }
+
   std::string overview() const {
     std::string rows;
     for (const auto& [key, summary] : streams_) {
       rows += "<tr><td>" + html_text(key) + "</td>";
       for (const std::int64_t number :
            {summary.frames(), summary.dropped(), summary.failed_frames(), summary.objects(),
-            static_cast<std::int64_t>(summary.tracks().tracks())})
+            static_cast<std::int64_t>(summary.tracks().tracks()), summary.events().events()})
         rows += "<td class=\"number\">" + std::to_string(number) + "</td>";
       rows += "<td class=\"number\">" +
               clock_text(std::chrono::duration<double>(summary.duration()).count()) +
               "</td></tr>\n";
     }
-    return "<p>" + counted(static_cast<std::int64_t>(records_), "record") + " of " +
+    return (run_ ? "<h2>What was found</h2>\n<p>" : "<p>") +
+           counted(static_cast<std::int64_t>(records_), "record") + " of " +
            counted(static_cast<std::int64_t>(streams_.size()), "stream") +
+           (events_ > 0 ? ", " + counted(events_, "line") + " of events" : "") +
            ".</p>\n<table><thead><tr><th>Stream</th><th>Frames</th><th>Dropped</th><th>Failed</th>"
-           "<th>Objects</th><th>Tracks</th><th>Duration</th></tr></thead><tbody>\n" +
+           "<th>Objects</th><th>Tracks</th><th>Events</th><th>Duration</th></tr></thead><tbody>\n" +
            rows + "</tbody></table>\n";
   }
 
   const ReportOptions options_;
   std::size_t records_ = 0;
+  std::int64_t events_ = 0;  ///< begins and ends
+  std::optional<RunDescription> run_;
   std::map<std::string, StreamSummary> streams_;
   std::map<std::string, std::string> ids_;  ///< of streams_, without the group
   std::map<std::string, StreamClip> clips_;
@@ -124,6 +114,8 @@ Report::Report(Report&&) noexcept = default;
 Report& Report::operator=(Report&&) noexcept = default;
 
 void Report::add(const FrameRecord& record) { impl_->add(record); }
+void Report::add(const EventRecord& record) { impl_->add(record); }
+void Report::set_run(RunDescription run) { impl_->set_run(std::move(run)); }
 std::size_t Report::records() const noexcept { return impl_->records(); }
 std::vector<std::string> Report::streams() const { return impl_->streams(); }
 void Report::set_clip(const std::string& stream, const std::string& clip, const std::string& link) {

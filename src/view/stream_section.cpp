@@ -16,38 +16,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr int kThumbnail = 64;    // pixels of the longer side
-constexpr int kBackground = 640;  // likewise
 constexpr double kBarWidth = 360;
-
-double seconds_of(nanoseconds time) { return std::chrono::duration<double>(time).count(); }
-
-std::string cell(const std::string& text) { return "<td>" + html_text(text) + "</td>"; }
-std::string number_cell(const std::string& text) {
-  return "<td class=\"number\">" + html_text(text) + "</td>";
-}
-std::string number_cell(std::int64_t number) { return number_cell(std::to_string(number)); }
-
-std::string table_of(const std::vector<std::string>& heads, const std::string& rows) {
-  std::string text = "<table><thead><tr>";
-  for (const std::string& head : heads) text += "<th>" + html_text(head) + "</th>";
-  return text + "</tr></thead><tbody>\n" + rows + "</tbody></table>\n";
-}
-
-/// A time; a link if there is a clip.
-std::string time_link(nanoseconds pts, const std::string& clip) {
-  std::string text = clock_text(seconds_of(pts), 1);
-  if (clip.empty()) return text;
-  return "<a href=\"" + html_text(link_to(clip)) + "#t=" + tenths(seconds_of(pts)) + "\">" + text +
-         "</a>";
-}
-
-/// Says that a list is not complete.
-std::string more(std::int64_t count, const char* what) {
-  if (count == 0) return {};
-  return "<p class=\"note\">" + std::to_string(count) + " more " + what +
-         " are counted, but not listed.</p>\n";
-}
 
 std::string facts(const StreamSummary& summary, const std::string& clip) {
   const double duration = seconds_of(summary.duration());
@@ -204,16 +173,23 @@ std::string drop_table(const StreamSummary& summary) {
   return "<h3>Dropped frames</h3>\n" + table_of({"Reason", "Frames"}, rows);
 }
 
+/// The first frames of a message with their times.
+std::string frame_links(const SeenMessage& message, const std::string& clip) {
+  std::string text;
+  for (const auto& [index, pts] : message.frames)
+    text += (text.empty() ? "" : ", ") + std::to_string(index) + " (" + time_link(pts, clip) + ")";
+  return message.count > static_cast<std::int64_t>(message.frames.size()) ? text + ", …" : text;
+}
+
 std::string message_table(const char* heading, const std::vector<SeenMessage>& messages,
                           std::int64_t others, const char* what, const std::string& clip) {
   if (messages.empty()) return {};
   std::string rows;
   for (const SeenMessage& message : messages)
     rows += "<tr>" + cell(message.capsule) + cell(message.code) + cell(message.text) +
-            number_cell(message.count) + number_cell(message.first_frame) +
-            "<td class=\"number\">" + time_link(message.first_pts, clip) + "</td></tr>\n";
+            number_cell(message.count) + html_cell(frame_links(message, clip)) + "</tr>\n";
   return "<h3>" + std::string(heading) + "</h3>\n" +
-         table_of({"Capsule", "Code", "Message", "Frames", "First frame", "Time"}, rows) +
+         table_of({"Capsule", "Code", "Message", "Frames", "First frames"}, rows) +
          more(others, what);
 }
 
@@ -227,39 +203,39 @@ std::string change_table(const StreamSummary& summary, const std::string& clip) 
          more(summary.other_changes(), "changes");
 }
 
-}  // namespace
-
-std::string link_to(const std::string& clip) {
-  if (clip.starts_with("http://") || clip.starts_with("https://")) return clip;
-  std::string link = clip.starts_with('/') || clip.starts_with('.') ? "" : "./";
-  for (const char c : clip) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                          (byte >= '0' && byte <= '9') ||
-                          std::string_view("-._~/").find(c) != std::string_view::npos;
-    char code[4];
-    std::snprintf(code, sizeof code, "%%%02X", byte);
-    link += is_plain ? std::string(1, c) : std::string(code);
+/// A picture for each track, then the background; empty where there is none.
+std::vector<std::string> section_pictures(const StreamSummary& summary,
+                                          const std::vector<SeenTrack>& tracks,
+                                          const StreamClip& clip) {
+  std::vector<std::string> pictures(tracks.size() + 1);
+  if (clip.file.empty()) {
+    std::ranges::transform(tracks, pictures.begin(),
+                           [&](const SeenTrack& track) { return summary.thumbnail(track.id); });
+    pictures.back() = summary.background();
+    return pictures;
   }
-  return link;
+  std::vector<WantedPicture> wanted;
+  wanted.reserve(pictures.size());
+  for (const SeenTrack& track : tracks)
+    wanted.push_back(
+        {track.largest_at, track.largest, summary.resolution(), TrackThumbnails::kLongestSide});
+  wanted.push_back({summary.begin(), {}, {}, StreamSummary::kBackgroundSide});
+  return clip_pictures(clip.file, wanted);
 }
+
+}  // namespace
 
 std::string stream_section(const std::string& stream, const StreamSummary& summary,
                            const StreamClip& stream_clip) {
   const std::string& clip = stream_clip.link;
   const std::vector<SeenTrack> tracks = summary.tracks().longest();
-  std::vector<std::string> pictures(tracks.size() + 1);
-  if (!stream_clip.file.empty()) {
-    std::vector<WantedPicture> wanted;
-    wanted.reserve(pictures.size());
-    for (const SeenTrack& track : tracks)
-      wanted.push_back({track.largest_at, track.largest, summary.resolution(), kThumbnail});
-    wanted.push_back({summary.begin(), {}, {}, kBackground});
-    pictures = clip_pictures(stream_clip.file, wanted);
-  }
-  const std::string background = pictures.back();
+  const std::vector<std::string> pictures = section_pictures(summary, tracks, stream_clip);
   std::string text = "<section>\n<h2>" + html_text(stream) + "</h2>\n" + facts(summary, clip) +
-                     objects_over_time(summary) + heat_map(summary, background);
+                     objects_over_time(summary) + heat_map(summary, pictures.back());
+  if (!summary.picture_failure().empty())
+    text += "<p class=\"note\">No pictures: " + html_text(summary.picture_failure()) + "</p>\n";
+  text +=
+      event_section(summary.events(), summary.begin(), summary.begin() + summary.duration(), clip);
   if (!tracks.empty()) text += dwell_table(summary) + track_table(summary, tracks, pictures, clip);
   return text + attribute_table(summary) + drop_table(summary) +
          message_table("Errors", summary.errors(), summary.other_errors(), "errors", clip) +

@@ -2,6 +2,7 @@
 #include "view/stream_summary.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -10,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "view/clip_pictures.hpp"
+#include "view/page_parts.hpp"
 
 namespace vcap {
 namespace {
@@ -18,15 +21,6 @@ constexpr const char* kOtherNames = "(other names)";
 /// A drop's reason is one of few words; more are joined.
 constexpr std::size_t kMostReasons = 32;
 constexpr const char* kOtherReasons = "(other reasons)";
-/// Of a name or value that is kept, in bytes.
-constexpr std::size_t kLongestText = 200;
-
-std::string shortened(const std::string& text) {
-  constexpr std::string_view cut = "…";
-  if (text.size() <= kLongestText) return text;
-  return text.substr(0, kLongestText - cut.size()).append(cut);
-}
-
 std::string value_text(const OptionValue& value) {
   return std::visit(
       [](const auto& one) {
@@ -44,7 +38,10 @@ void StreamSummary::Messages::add(const FrameRecord::CapsuleError& error, const 
   const std::string text = bounded_text(error.message);
   const std::string key = error.capsule + '\n' + error.code + '\n' + text;
   if (const auto known = places.find(key); known != places.end()) {
-    ++messages[known->second].count;
+    SeenMessage& message = messages[known->second];
+    ++message.count;
+    if (message.frames.size() < kMostFrames && message.frames.back().first != frame.index)
+      message.frames.emplace_back(frame.index, frame.pts);
     return;
   }
   if (messages.size() == kMostMessages) {
@@ -56,8 +53,7 @@ void StreamSummary::Messages::add(const FrameRecord::CapsuleError& error, const 
                       .code = error.code,
                       .text = text,
                       .count = 1,
-                      .first_frame = frame.index,
-                      .first_pts = frame.pts});
+                      .frames = {{frame.index, frame.pts}}});
 }
 
 std::size_t StreamSummary::name_number(const std::string& name) {
@@ -67,7 +63,7 @@ std::size_t StreamSummary::name_number(const std::string& name) {
     if (names_.size() < kMostNames) names_.push_back(kOtherNames);
     return kMostNames - 1;
   }
-  if (name.size() > kLongestText) return name_number(shortened(name));
+  if (name.size() > kLongestKept) return name_number(shortened(name));
   name_numbers_.emplace(name, names_.size());
   names_.push_back(name);
   return names_.size() - 1;
@@ -80,6 +76,7 @@ void StreamSummary::add(const FrameRecord& record) {
   ++frames_;
   ++over_time_.at(frame.pts).frames;
   if (record.resolution.area() > 0) resolution_ = record.resolution;
+  begin_pictures(frame);
   for (const DetectionNode& node : record.objects) add(node, record);
   for (const FrameRecord::Drop& drop : record.drops) {
     const std::string reason = shortened(drop.reason);
@@ -90,6 +87,7 @@ void StreamSummary::add(const FrameRecord& record) {
   for (const FrameRecord::CapsuleError& error : record.errors) errors_.add(error, frame);
   for (const FrameRecord::CapsuleError& warning : record.warnings) warnings_.add(warning, frame);
   add_changes(record);
+  thumbnails_.begin({});  // lets go of the pixels
 }
 
 void StreamSummary::add(const DetectionNode& node, const FrameRecord& record) {
@@ -101,7 +99,11 @@ void StreamSummary::add(const DetectionNode& node, const FrameRecord& record) {
   if (!node.coords.empty()) {
     const BoundingBox box = node.bbox();
     heat_.add(box, record.resolution);
-    if (node.track_id) tracks_.see(*node.track_id, name, box, record.frame.pts, record.frame.index);
+    if (node.track_id) {
+      const auto dwell =
+          tracks_.see(*node.track_id, name, box, record.frame.pts, record.frame.index);
+      take_thumbnail(node, box, record, dwell);
+    }
   }
   for (const auto& [full_category, full_value] : node.attributes) {
     const std::string category = shortened(full_category);
@@ -116,6 +118,27 @@ void StreamSummary::add(const DetectionNode& node, const FrameRecord& record) {
     ++attributes_[category][value];
   }
   for (const DetectionNode& child : node.children) add(child, record);
+}
+
+/// A failure costs only the pictures.
+void StreamSummary::begin_pictures(const Frame& frame) {
+  thumbnails_.begin(frame.image);
+  if (frame.image.empty() || !background_.empty() || !picture_failure_.empty()) return;
+  try {
+    background_ = picture_uri(frame.image, {.longest_side = kBackgroundSide});
+  } catch (const std::exception& error) {
+    picture_failure_ = error.what();
+  }
+}
+
+void StreamSummary::take_thumbnail(const DetectionNode& node, const BoundingBox& box,
+                                   const FrameRecord& record, std::chrono::nanoseconds dwell) {
+  if (record.frame.image.empty() || !picture_failure_.empty()) return;
+  try {
+    thumbnails_.see(*node.track_id, box, record.resolution, dwell);
+  } catch (const std::exception& error) {
+    picture_failure_ = error.what();
+  }
 }
 
 std::int64_t StreamSummary::dropped() const noexcept {

@@ -8,14 +8,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <opencv2/core/types.hpp>
 
 #include "vcap/records/frame_record.hpp"
+#include "view/event_table.hpp"
 #include "view/heat_grid.hpp"
 #include "view/time_parts.hpp"
 #include "view/track_table.hpp"
+#include "view/track_thumbnails.hpp"
 
 namespace vcap {
 
@@ -25,8 +28,8 @@ struct SeenMessage {
   std::string code{};
   std::string text{};
   std::int64_t count = 0;
-  std::int64_t first_frame = 0;
-  std::chrono::nanoseconds first_pts{0};
+  /// The first of its frames, by index and pts.
+  std::vector<std::pair<std::int64_t, std::chrono::nanoseconds>> frames{};
 };
 
 /// A change during the run. Thread safety: value.
@@ -42,11 +45,16 @@ class StreamSummary {
   static constexpr std::size_t kMostNames = 32;      ///< the last one stands for all others
   static constexpr std::size_t kMostValues = 200;    ///< of attributes
   static constexpr std::size_t kMostMessages = 100;  ///< of errors, and of warnings
+  static constexpr std::size_t kMostFrames = 8;      ///< that are named for a message
   static constexpr std::size_t kMostChanges = 200;
+
+  static constexpr int kBackgroundSide = 640;  ///< pixels of the longer side
 
   explicit StreamSummary(std::size_t most_tracks) : tracks_(most_tracks) {}
 
+  /// If the frame has pixels, takes thumbnails of tracks, and the first frame as background.
   void add(const FrameRecord& record);
+  void add(const EventRecord& record) { events_.add(record); }
 
   std::int64_t frames() const noexcept { return frames_; }
   std::int64_t failed_frames() const noexcept { return failed_frames_; }
@@ -61,6 +69,12 @@ class StreamSummary {
   const TimeParts& over_time() const noexcept { return over_time_; }
   const HeatGrid& heat() const noexcept { return heat_; }
   const TrackTable& tracks() const noexcept { return tracks_; }
+  const EventTable& events() const noexcept { return events_; }
+  /// A data URI of a picture that add() has taken; empty if there is none.
+  std::string thumbnail(const Uuid& track) const { return thumbnails_.of(track); }
+  const std::string& background() const noexcept { return background_; }
+  /// Why there are no pictures, if they could not be made.
+  const std::string& picture_failure() const noexcept { return picture_failure_; }
   /// By category and value. If there are too many, the rest is in `other_values()`.
   const std::map<std::string, std::map<std::string, std::int64_t>>& attributes() const noexcept {
     return attributes_;
@@ -87,6 +101,9 @@ class StreamSummary {
 
   std::size_t name_number(const std::string& name);
   void add(const DetectionNode& node, const FrameRecord& record);
+  void begin_pictures(const Frame& frame);
+  void take_thumbnail(const DetectionNode& node, const BoundingBox& box, const FrameRecord& record,
+                      std::chrono::nanoseconds dwell);
   void add_changes(const FrameRecord& record);
   void add_change(const Frame& frame, std::string text);
 
@@ -102,6 +119,10 @@ class StreamSummary {
   TimeParts over_time_;
   HeatGrid heat_;
   TrackTable tracks_;
+  EventTable events_;
+  TrackThumbnails thumbnails_;
+  std::string background_;
+  std::string picture_failure_;
   std::map<std::string, std::map<std::string, std::int64_t>> attributes_;
   std::size_t values_ = 0;
   std::int64_t other_values_ = 0;

@@ -20,8 +20,8 @@ double area(const BoundingBox& box) { return box.width() * box.height(); }
 
 }  // namespace
 
-void TrackTable::see(const Uuid& id, std::size_t name, const BoundingBox& box,
-                     std::chrono::nanoseconds pts, std::int64_t frame) {
+std::chrono::nanoseconds TrackTable::see(const Uuid& id, std::size_t name, const BoundingBox& box,
+                                         std::chrono::nanoseconds pts, std::int64_t frame) {
   const auto [place, is_new] = followed_.try_emplace(id);
   SeenTrack& track = place->second;
   if (is_new)
@@ -32,7 +32,9 @@ void TrackTable::see(const Uuid& id, std::size_t name, const BoundingBox& box,
     track.largest = box;
     track.largest_at = pts;
   }
+  const std::chrono::nanoseconds dwell = track.dwell();
   if (followed_.size() > kMostFollowed) drop_half();
+  return dwell;
 }
 
 void TrackTable::keep(std::vector<SeenTrack>& kept, const SeenTrack& track) const {

@@ -38,8 +38,9 @@ class TrackTable {
 
   explicit TrackTable(std::size_t most_kept) : most_kept_(most_kept) {}
 
-  void see(const Uuid& id, std::size_t name, const BoundingBox& box, std::chrono::nanoseconds pts,
-           std::int64_t frame);
+  /// Returns the dwell of the track so far.
+  std::chrono::nanoseconds see(const Uuid& id, std::size_t name, const BoundingBox& box,
+                               std::chrono::nanoseconds pts, std::int64_t frame);
 
   /// The longest tracks, in the order of their begin.
   std::vector<SeenTrack> longest() const;

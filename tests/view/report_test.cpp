@@ -13,6 +13,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
+#include "view/page_parts.hpp"
 #include "view/stream_section.hpp"
 #include "view/stream_summary.hpp"
 #include "view/svg.hpp"

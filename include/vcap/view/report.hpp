@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/records/event_record.hpp"
 #include "vcap/records/frame_record.hpp"
+#include "vcap/view/run_description.hpp"
 
 namespace vcap {
 
@@ -18,16 +20,18 @@ struct ReportOptions {
   std::size_t most_tracks = 100;  ///< of a stream that are shown, the longest
 };
 
-/// Collects what the records of any number of streams say, and writes it as one HTML file.
+/// Collects what the records and events of any number of streams say, and writes it as one HTML
+/// file.
 ///
 /// The file needs no network and no other file, has no scripts, and prints. It has for each stream:
-/// frames, drops with their reasons, errors with the first frame of each, objects over time, a heat
-/// map, tracks as a timeline, dwell times by name, attributes, changed options, replaced capsules.
-/// Names and messages show as text, whatever markup they contain.
+/// frames, drops with their reasons, errors with the first frames of each, objects over time, a
+/// heat map, events with their counts and dwell times, tracks as a timeline, dwell times by name,
+/// attributes, changed options, replaced capsules; and what ran, if set_run() says so. Names and
+/// messages show as text, whatever markup they contain.
 ///
 /// Memory is bounded for each stream, whatever the number of records: time is divided into at most
-/// 512 parts, and of names, attributes, messages and tracks only so many are kept apart. If there
-/// are more, the report says so. Thread safety: thread-compatible.
+/// 512 parts, and of names, attributes, messages, events and tracks only so many are kept apart. If
+/// there are more, the report says so. Thread safety: thread-compatible.
 class VCAP_EXPORT Report {
  public:
   explicit Report(ReportOptions options = {});
@@ -35,8 +39,13 @@ class VCAP_EXPORT Report {
   Report(Report&&) noexcept;
   Report& operator=(Report&&) noexcept;
 
-  /// Records of a stream in their order; streams may alternate. Pixels are not looked at.
+  /// Records of a stream in their order; streams may alternate. If a frame has pixels, its tracks
+  /// get their thumbnails from it, at most two a frame.
   void add(const FrameRecord& record);
+  /// Begins and ends of events in the order of their journal, before or after the records.
+  void add(const EventRecord& record);
+  /// Says what ran; replaces what was said before.
+  void set_run(RunDescription run);
 
   /// The number of records so far.
   std::size_t records() const noexcept;
@@ -45,8 +54,9 @@ class VCAP_EXPORT Report {
 
   /// Sets the video that the stream's records were made from, or the annotated clip of that run.
   /// Times link into it, and tracks get thumbnails from it; both find a frame by its pts. `link`:
-  /// the clip as seen from the report, a URL of http(s) or a path; empty: `clip`. Throws
-  /// InvalidArgument if there is no such stream.
+  /// the clip as seen from the report, a URL of http(s) or a path; empty: `clip`. An empty `clip`
+  /// with a link: times link into it, and the clip is not read. Throws InvalidArgument if there is
+  /// no such stream.
   void set_clip(const std::string& stream, const std::string& clip, const std::string& link = {});
 
   /// The file's text. Reads the clips, and throws SourceError if one cannot be read.
