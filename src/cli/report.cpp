@@ -16,7 +16,9 @@
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/help_groups.hpp"
 #include "cli/record_files.hpp"
+#include "cli/report_compare.hpp"
 #include "cli/run_report.hpp"
 
 namespace vcap::cli {
@@ -30,6 +32,7 @@ struct ReportArguments {
   std::vector<std::string> events;  ///< journals
   std::string out;
   std::string title;
+  CompareArguments compare;
 };
 
 /// Throws UsageError if the report would replace an input.
@@ -41,6 +44,7 @@ void check_output(const ReportArguments& arguments, const std::vector<std::strin
                        " is an input and would be replaced; give another name");
 }
 
+/// `page`: a Report or a Comparison.
 template <class Page>
 void set_clips(Page& page, const ReportArguments& arguments) {
   for (const std::string& video : arguments.videos) {
@@ -79,7 +83,20 @@ void read_journals(Report& report, const ReportArguments& arguments) {
   }
 }
 
+int write_comparison(const ReportArguments& arguments) {
+  std::vector<std::string> inputs = record_files(arguments.compare.runs);
+  check_output(arguments, inputs);
+  CompareArguments compare = arguments.compare;
+  compare.options.title = arguments.title.empty() ? "vcap comparison" : arguments.title;
+  Comparison comparison = compare_runs(compare);
+  set_clips(comparison, arguments);
+  write_page(comparison, arguments, verdict_line(comparison) + "\ncomparison");
+  const bool differs = comparison.verdict() == ComparisonVerdict::different;
+  return compare.exit_code && differs ? kFailed : kDone;
+}
+
 int write_report(const ReportArguments& arguments) {
+  if (arguments.compare.given()) return write_comparison(arguments);
   RecordFiles files(record_files(arguments.records));
   check_output(arguments, files.files());
   check_output(arguments, arguments.events);
@@ -101,12 +118,21 @@ int write_report(const ReportArguments& arguments) {
   return kDone;
 }
 
+/// Throws CLI::ParseError.
+void check_inputs(const ReportArguments& arguments) {
+  if (!arguments.compare.given() && arguments.records.empty())
+    throw CLI::RequiredError("RECORDS, or --compare A B,");
+  if (arguments.compare.given() && !arguments.records.empty())
+    throw CLI::ValidationError("--compare takes the two runs; give no other RECORDS than those");
+  if (arguments.compare.given() && !arguments.events.empty())
+    throw CLI::ValidationError("--events cannot be given with --compare");
+}
+
 void add_report_options(CLI::App& command, ReportArguments& arguments) {
   command
       .add_option("RECORDS", arguments.records,
                   "Files of vcap run --jsonl, or in another format that vcap convert reads; a "
                   "folder of a job stands for its files *.jsonl")
-      ->required()
       ->type_name("PATH");
   command.add_option("--out", arguments.out, "The report; \"-\" is standard output")
       ->required()
@@ -123,6 +149,9 @@ void add_report_options(CLI::App& command, ReportArguments& arguments) {
       ->type_name("PATH")
       ->allow_extra_args(false);
   command.add_option("--title", arguments.title, "The heading")->type_name("TEXT");
+  group_new_options(command, "Report");
+  arguments.compare.add_to(command);
+  group_new_options(command, "Comparison of two runs");
 }
 
 }  // namespace
@@ -131,11 +160,14 @@ void add_report(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand(
       "report",
-      "Writes a report of records as one HTML file, which needs no network and no script");
+      "Writes a report of records, or a comparison of two runs, as one HTML file, which needs no "
+      "network and no script");
   add_report_options(*command, *arguments);
   command->footer(kExitCodesHelp);
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments] { return write_report(*arguments); }; });
+  command->callback([arguments, &chosen] {
+    check_inputs(*arguments);
+    chosen = [arguments] { return write_report(*arguments); };
+  });
 }
 
 }  // namespace vcap::cli
