@@ -22,7 +22,9 @@ packages=(
   nettle-dev                                # SHA-256
   libsodium-dev                             # signatures and encryption of .cap files
   libutf8proc-dev                           # names in a .cap file: their normal form
-  libcurl4-openssl-dev                      # resources that capsules fetch
+  libcurl4-openssl-dev                      # resources that capsules fetch; messages to HTTP servers
+  libmosquitto-dev                          # messages to MQTT brokers
+  librdkafka-dev                            # messages to Kafka
   libdeflate-dev                            # checksums in a .cap file
   libavformat-dev libavcodec-dev            # videos and network streams: containers, codecs
   libavutil-dev libswscale-dev              # the same: their frames, from and to BGR
@@ -39,6 +41,7 @@ tests=(
   libzip-dev libarchive-dev python3         # three other readers of a .cap file, to compare with
   python3-onnx                              # writes models for the inference engines
   zlib1g-dev                                # compressed files in a .cap file
+  mosquitto                                 # an MQTT broker
   gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # the same, by a script
   zsh fish                                  # two of the shells that complete the command's words

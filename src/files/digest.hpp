@@ -35,7 +35,7 @@ VCAP_EXPORT std::string sha256(std::span<const std::byte> bytes);
 VCAP_EXPORT std::string sha256(std::span<const std::byte> head, std::span<const std::byte> tail);
 
 /// The CRC-32 that zip uses. Thread-safe.
-std::uint32_t crc32(std::span<const std::byte> bytes);
+VCAP_EXPORT std::uint32_t crc32(std::span<const std::byte> bytes);
 
 /// SHA-256 and CRC-32, computed in one pass over the bytes. Thread-safe.
 struct Fingerprint {

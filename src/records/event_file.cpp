@@ -67,6 +67,7 @@ void EventFile::open() {
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode))
     fail_open("is not a regular file; give another path");
+  inode_ = status.st_ino;
   while (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) break;  // a file system without locks
@@ -94,7 +95,7 @@ void EventFile::repair() {
         "an event journal, or of a new file");
   if (whole == 0 && !text.empty() && !text.starts_with('{'))
     fail_open("is not an event journal; give the path of one, or of a new file");
-  end_ = static_cast<std::int64_t>(whole);
+  end_ = found_end_ = static_cast<std::int64_t>(whole);
   if (whole < text.size() && ::ftruncate(file_.get(), end_) != 0)
     fail_open("ends with a part of a line, which cannot be cut off: " + system_text(errno));
   std::string lines;

@@ -18,6 +18,11 @@ class EventFile {
   explicit EventFile(std::string path, bool sync);
 
   const std::string& path() const noexcept { return path_; }
+  int descriptor() const noexcept { return file_.get(); }
+  std::uint64_t inode() const noexcept { return inode_; }
+  /// The end of the whole lines, in bytes; now, and when the file was opened.
+  std::int64_t end() const noexcept { return end_; }
+  std::int64_t found_end() const noexcept { return found_end_; }
 
   /// Appends whole lines, and removes from `lines` those that are now in the file: all, unless it
   /// throws OutputError (output_write).
@@ -34,8 +39,10 @@ class EventFile {
   const std::string path_;
   const bool sync_;
   FileDescriptor file_;
+  std::uint64_t inode_ = 0;
   std::int64_t end_ = 0;  ///< of the whole lines
-  bool torn_ = false;     ///< a part of a line follows them, which could not be cut off
+  std::int64_t found_end_ = 0;
+  bool torn_ = false;  ///< a part of a line follows them, which could not be cut off
 };
 
 }  // namespace vcap

@@ -22,6 +22,7 @@
 #include "media/opencv_io.hpp"
 #include "records/event_file.hpp"
 #include "records/event_line.hpp"
+#include "records/journal_follower.hpp"
 #include "vcap/algorithms/event_detector.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -53,6 +54,10 @@ EventSinkSettings checked(EventSinkSettings settings) {
                           "EventSinkSettings: snapshot_quality is " +
                               std::to_string(settings.snapshot_quality) +
                               "; it must be within 1 to 100");
+  for (const std::shared_ptr<Publisher>& publisher : settings.publishers)
+    if (!publisher)
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            "EventSinkSettings: a publisher is null; give none instead");
   if (settings.snapshots.empty()) return settings;
   std::error_code unknown;
   if (!fs::is_directory(settings.snapshots, unknown))
@@ -102,7 +107,11 @@ class EventSink final : public Sink {
   EventSink(const std::string& path, const EventRules& rules, EventSinkSettings settings)
       : rules_(rules),
         settings_(checked(std::move(settings))),
-        file_((validate(rules), path), settings_.sync) {}
+        file_((validate(rules), path), settings_.sync) {
+    for (const std::shared_ptr<Publisher>& publisher : settings_.publishers)
+      followers_.emplace_back(publisher, file_);
+    log_news(publish());
+  }
 
   void write(const FrameRecord& record) override {
     Stream& stream = stream_of(record.stream_id);
@@ -127,13 +136,19 @@ class EventSink final : public Sink {
       const MutexLock file_lock(mutex_);
       for (const WaitingLines::Line& line : lines) waiting_.add(line);
     }
-    const MutexLock lock(mutex_);
-    if (std::exchange(stored_, true)) return;
-    file_.append(waiting_.text());
-    file_.store();
+    log_news(store_all());
   }
 
  private:
+  /// Returns what is to be logged.
+  std::vector<std::string> store_all() VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (std::exchange(stored_, true)) return {};
+    file_.append(waiting_.text());
+    file_.store();
+    return publish();
+  }
+
   struct Stream {
     Stream(std::string stream_id, const EventRules& rules)
         : id(std::move(stream_id)), detector(rules, random_seed()) {}
@@ -164,6 +179,20 @@ class EventSink final : public Sink {
     return streams;
   }
 
+  /// Gives what is in the journal to the publishers. Returns what is to be logged.
+  std::vector<std::string> publish() VCAP_REQUIRES(mutex_) {
+    std::vector<std::string> news;
+    for (JournalFollower& follower : followers_)
+      if (std::string warning = follower.follow(file_); !warning.empty())
+        news.push_back(std::move(warning));
+    return news;
+  }
+
+  /// Without the lock: the host's log hook may use this sink.
+  static void log_news(const std::vector<std::string>& news) {
+    for (const std::string& text : news) log(LogLevel::warning, text);
+  }
+
   [[noreturn]] void fail_closed() const VCAP_REQUIRES(mutex_) {
     throw OutputError(
         ErrorCode::output_write,
@@ -192,7 +221,7 @@ class EventSink final : public Sink {
   /// `failure`: of a snapshot; null if there was none.
   void append(const std::vector<WaitingLines::Line>& lines, const std::exception_ptr& failure)
       VCAP_EXCLUDES(mutex_) {
-    std::string news;
+    std::vector<std::string> news;
     bool losses_allowed = false;
     {
       const MutexLock lock(mutex_);
@@ -200,14 +229,15 @@ class EventSink final : public Sink {
       losses_allowed = losses_allowed_;
       for (const WaitingLines::Line& line : lines)
         if (!waiting_.add(line))
-          news = "event journal " + file_.path() + ": " + std::to_string(kMostWaiting) +
-                 " lines wait for the disk; further events are not recorded until it has room";
+          news.push_back("event journal " + file_.path() + ": " + std::to_string(kMostWaiting) +
+                         " lines wait for the disk; further events are not recorded until it has "
+                         "room");
       if (failure && losses_allowed && !std::exchange(has_warned_, true))
-        news = exception_text(failure) + "; such events are recorded without a snapshot";
+        news.push_back(exception_text(failure) + "; such events are recorded without a snapshot");
       file_.append(waiting_.text());
+      for (std::string& text : publish()) news.push_back(std::move(text));
     }
-    // Without the lock: the host's log hook may use this sink.
-    if (!news.empty()) log(LogLevel::warning, news);
+    log_news(news);
     if (failure && !losses_allowed) std::rethrow_exception(failure);
   }
 
@@ -246,6 +276,7 @@ class EventSink final : public Sink {
   const EventSinkSettings settings_;
   Mutex mutex_;
   EventFile file_ VCAP_GUARDED_BY(mutex_);
+  std::vector<JournalFollower> followers_ VCAP_GUARDED_BY(mutex_);
   WaitingLines waiting_ VCAP_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<Stream>> streams_ VCAP_GUARDED_BY(mutex_);
   bool closed_ VCAP_GUARDED_BY(mutex_) = false;

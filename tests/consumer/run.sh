@@ -28,7 +28,7 @@ for library in libvcap_core.so libvcap.so; do
   file=$(find "$work/prefix" -name "$library")
   needed=$(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
   grep -q '^libopencv_core\.so' <<<"$needed" || { echo "$library: no list of needed libraries"; exit 1; }
-  late='libopencv_(imgcodecs|videoio)|libcurl|libvcap_(download|opencv_io)'
+  late='libopencv_(imgcodecs|videoio)|libcurl|libmosquitto|librdkafka|libvcap_(download|opencv_io|messages)'
   if { echo "$needed"; ldd "$file"; } | grep -E "$late"; then
     echo "$library loads these libraries at its start"; exit 1
   fi

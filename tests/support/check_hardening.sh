@@ -57,6 +57,7 @@ check src/libvcap_view.so library src/CMakeFiles/vcap_view.dir/
 check src/libvcap_backends.so library src/backends/CMakeFiles/vcap_backends.dir/
 check src/libvcap_download.so library src/CMakeFiles/vcap_download.dir/
 check src/libvcap_opencv_io.so library src/CMakeFiles/vcap_opencv_io.dir/
+check src/libvcap_messages.so library src/CMakeFiles/vcap_messages.dir/
 check src/cli/vcap program src/cli/CMakeFiles/vcap_cli.dir/
 check examples/capsules/quickstart/quickstart/capsule.so library examples/capsules/quickstart/CMakeFiles/quickstart.dir/
 [ "$missing" -eq 0 ]

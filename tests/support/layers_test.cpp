@@ -41,6 +41,7 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"sources", {"media"}},
     {"opencv_io", {"media"}},
     {"records", {"media", "image", "algorithms"}},
+    {"messages", {"records"}},
     {"plan", {"capsule"}},
     {"workers", {"base"}},
     {"observe", {"records", "capsule"}},

@@ -4,9 +4,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "vcap/algorithms/event_rules.hpp"
 #include "vcap/base/export.hpp"
+#include "vcap/records/publisher.hpp"
 #include "vcap/records/sink.hpp"
 
 namespace vcap {
@@ -22,6 +24,10 @@ struct EventSinkSettings {
   /// Whether each write waits until the disk has stored it, which survives a power cut, but takes
   /// milliseconds. Otherwise, what is written survives the end of this process in any way.
   bool sync = false;
+  /// Each gets every line that is appended to the journal as a message, in order, also an end with
+  /// reason `interrupted`, and lines that a killed process or a full disk has kept from its spool.
+  /// A publisher is for one journal. The host closes it after this sink.
+  std::vector<std::shared_ptr<Publisher>> publishers{};
 };
 
 /// Reads a file of rules (docs/events.md). Throws InvalidArgument: invalid_argument if the file
