@@ -232,11 +232,17 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
   return exit_code;
 }
 
+OutputPaths outputs_of(const RunArguments& arguments, const Prepared& prepared) {
+  OutputPaths outputs = arguments.outputs;
+  for (const CapsuleInfo& info : prepared.infos) outputs.capsules.push_back(info.name);
+  return outputs;
+}
+
 /// `lost_calls`: as above.
 int run(const RunArguments& arguments, bool& lost_calls) {
   Prepared prepared = prepare(arguments);
   StopSignal stop;  // from here on, because outputs are unfinished if the process is killed
-  RunOutputs outputs(arguments.outputs, arguments.sources);
+  RunOutputs outputs(outputs_of(arguments, prepared), arguments.sources);
   RunStreams streams;  // outlives the pipeline, which writes to it
   const FinishAtForeignExit finish([&] {
     if (streams.frames() == 0) return outputs.drop_empty();

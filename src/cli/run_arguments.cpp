@@ -71,6 +71,9 @@ void add_event_options(CLI::App& command, OutputPaths& outputs) {
                   "Writes a JPEG of the frame in which each event begins into this folder")
       ->type_name("FOLDER")
       ->needs(log);
+  group_new_options(command, "Outputs");
+  outputs.publish.add_to(command, events);
+  group_new_options(command, "Messages to brokers and servers");
 }
 
 void add_output_options(CLI::App& command, RunArguments& arguments) {

@@ -77,6 +77,7 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
     trace_ = std::make_shared<Trace>(paths_.trace);
   }
   open_events();
+  open_frame_publishers();
   if (!paths_.report.empty()) {
     claim(paths_.report);
     report_ = std::make_unique<RunReport>(paths_.report, paths_.event_log);
@@ -121,10 +122,26 @@ void RunOutputs::open_events() {
   const std::vector<std::string> streams = stream_ids(sources_);
   for (const std::string& text : paths_.events) read_rules(text, streams, rules);
   claim(paths_.event_log);
-  shared_.push_back(add_sink(paths_.event_log,
-                             make_event_sink(paths_.event_log, rules.for_all.value_or(EventRules()),
-                                             {.rules_of_stream = std::move(rules.of_stream),
-                                              .snapshots = paths_.event_snapshots})));
+  publishers_ = paths_.publish.open_events(paths_.capsules);
+  EventSinkSettings settings{.rules_of_stream = std::move(rules.of_stream),
+                             .snapshots = paths_.event_snapshots};
+  for (const NamedPublisher& one : publishers_) settings.publishers.push_back(one.publisher);
+  shared_.push_back(
+      add_sink(paths_.event_log,
+               make_event_sink(paths_.event_log, rules.for_all.value_or(EventRules()), settings)));
+}
+
+void RunOutputs::open_frame_publishers() {
+  for (NamedPublisher& one : paths_.publish.open_frames(paths_.capsules)) {
+    shared_.push_back(add_sink(one.name, make_publishing_sink(one.publisher)));
+    publishers_.push_back(std::move(one));
+  }
+}
+
+/// All at a time, so that the end waits as long as the slowest.
+void RunOutputs::end_publishers() {
+  for (const NamedPublisher& one : publishers_) one.publisher->begin_close();
+  for (const NamedPublisher& one : publishers_) one.publisher->close();
 }
 
 /// Throws UsageError if it would replace a source or another output.
@@ -224,6 +241,7 @@ void RunOutputs::drop_empty() {
   report_.reset();
   summary_.reset();
   outputs_.clear();
+  publishers_.clear();
 }
 
 std::string RunOutputs::unfinished() const {
@@ -250,8 +268,10 @@ void RunOutputs::finish(std::string summary) {
   };
   for (const Output& output : outputs_) attempt([&output] { output.sink->close(); });
   if (trace_) attempt([this] { trace_->close(); });
+  end_publishers();
   const std::vector<std::string> lost = losses();  // known only after everything is written
   for (const std::string& line : lost) summary += line + '\n';
+  for (const NamedPublisher& one : publishers_) summary += publisher_line(one);
   if (report_) attempt([&] { report_->finish(lost); });
   if (summary_)
     attempt([this, &summary] {

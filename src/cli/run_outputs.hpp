@@ -8,6 +8,7 @@
 
 #include "base/thread_annotations.hpp"
 #include "cli/export_arguments.hpp"
+#include "cli/publish_arguments.hpp"
 #include "cli/run_report.hpp"
 #include "files/output_file.hpp"
 #include "vcap/image/make_annotators.hpp"
@@ -33,6 +34,8 @@ struct OutputPaths {
   std::string event_log;
   std::string event_snapshots;
   std::string report;
+  PublishArguments publish{};
+  std::vector<std::string> capsules{};  ///< their names
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
 };
@@ -73,6 +76,8 @@ class RunOutputs {
   };
 
   void open_events();
+  void open_frame_publishers();
+  void end_publishers();
   std::unique_ptr<Sink> make_video_sink(const std::string& path, double frames_per_second) const;
   void open_exports();
   bool uses_standard_output() const;
@@ -91,7 +96,8 @@ class RunOutputs {
   std::shared_ptr<Trace> trace_;
   std::unique_ptr<RunReport> report_;
   std::vector<Output> outputs_;
-  Mutex finishing_;  ///< held while files are made or completed
+  std::vector<NamedPublisher> publishers_;  ///< ended after the outputs, which write to them
+  Mutex finishing_;                         ///< held while files are made or completed
   bool finished_ VCAP_GUARDED_BY(finishing_) = false;
 };
 

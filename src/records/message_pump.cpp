@@ -276,17 +276,25 @@ void MessagePump::begin_close() {
 
 void MessagePump::close() {
   begin_close();
-  const MutexLock lock(close_mutex_);
   end(false);
 }
 
-void MessagePump::leave() {
-  const MutexLock lock(close_mutex_);
-  end(true);
-}
+void MessagePump::leave() { end(true); }
 
 void MessagePump::end(bool at_once) {
-  if (!thread_.joinable()) return;
+  {
+    const MutexLock lock(close_mutex_);
+    if (!thread_.joinable()) return;
+    end_thread(at_once);
+  }
+  const MessageSpool::Counts counts = spool_.counts();
+  if (counts.waiting > 0)
+    log(LogLevel::warning, name_ + ": " + counted(counts.waiting, "message") +
+                               " not sent; they stay in " + spool_.folder() +
+                               ", and are sent when it is opened again");
+}
+
+void MessagePump::end_thread(bool at_once) {
   {
     const MutexLock lock(mutex_);
     while (!at_once && !ended_ && policy_.clock->now() < close_at_)
@@ -305,11 +313,6 @@ void MessagePump::end(bool at_once) {
     thread_.join();
   else
     thread_.detach();  // it owns this
-  const MessageSpool::Counts counts = spool_.counts();
-  if (counts.waiting > 0)
-    log(LogLevel::warning, name_ + ": " + counted(counts.waiting, "message") +
-                               " not sent; they stay in " + spool_.folder() +
-                               ", and are sent when it is opened again");
 }
 
 }  // namespace vcap

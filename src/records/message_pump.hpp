@@ -67,7 +67,8 @@ class VCAP_EXPORT MessagePump : public std::enable_shared_from_this<MessagePump>
   void note_failure(const MessageSender::Result& result) VCAP_EXCLUDES(mutex_);
   void note_success(std::uint64_t delivered, std::uint64_t refused) VCAP_EXCLUDES(mutex_);
   bool pause() VCAP_EXCLUDES(mutex_);
-  void end(bool at_once) VCAP_REQUIRES(close_mutex_) VCAP_EXCLUDES(mutex_);
+  void end(bool at_once) VCAP_EXCLUDES(close_mutex_, mutex_);
+  void end_thread(bool at_once) VCAP_REQUIRES(close_mutex_) VCAP_EXCLUDES(mutex_);
   void warn_of_losses() VCAP_EXCLUDES(mutex_);
 
   const std::string name_;

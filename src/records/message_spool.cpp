@@ -86,16 +86,22 @@ MessageSpool::MessageSpool(std::string folder, std::uint64_t max_bytes)
                           "SpoolSettings::max_bytes: " + std::to_string(max_bytes) +
                               " is not at least " + std::to_string(kLeastSpool));
   open_folder();
-  const MutexLock lock(mutex_);
-  find_segments();
-  if (segments_.empty())
-    begin_segment({});
-  else
-    open_last_segment();
-  const std::uint64_t first = segments_.begin()->first;
-  const std::uint64_t sent = leading_number(read_small(sent_.get())).value_or(0);
-  confirmed_ = std::clamp(sent, first - 1, next_ - 1);
-  next_read_ = read_end_ = confirmed_ + 1;
+  std::uint64_t cut_off = 0;
+  {
+    const MutexLock lock(mutex_);
+    find_segments();
+    if (segments_.empty())
+      begin_segment({});
+    else
+      cut_off = open_last_segment();
+    const std::uint64_t first = segments_.begin()->first;
+    const std::uint64_t sent = leading_number(read_small(sent_.get())).value_or(0);
+    confirmed_ = std::clamp(sent, first - 1, next_ - 1);
+    next_read_ = read_end_ = confirmed_ + 1;
+  }
+  if (cut_off > 0)
+    log(LogLevel::warning, "spool " + folder_ + ": an earlier run did not end it; " +
+                               counted(cut_off, "byte") + " after the last message cut off");
 }
 
 MessageSpool::~MessageSpool() = default;
@@ -145,8 +151,8 @@ void MessageSpool::find_segments() {
   if (failed) fail_open("cannot be read: " + failed.message());
 }
 
-/// Cuts off what follows its last whole message.
-void MessageSpool::open_last_segment() {
+/// Cuts off what follows its last whole message, and returns the bytes of that.
+std::uint64_t MessageSpool::open_last_segment() {
   const auto& [first, size] = *std::prev(segments_.end());
   last_ = std::make_shared<FileDescriptor>(::open(path_of(first).c_str(), O_RDWR | O_CLOEXEC));
   next_ = first;
@@ -155,7 +161,10 @@ void MessageSpool::open_last_segment() {
   const ssize_t count = ::pread(last_->get(), head.data(), head.size(), 0);
   head.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   const auto place = read_segment_head(head, first);
-  if (!place) return begin_segment({});  // a power cut has damaged it
+  if (!place) {  // a power cut has damaged it
+    begin_segment({});
+    return 0;
+  }
   place_ = *place;
   SegmentReader reader(last_->get(), kSegmentHead, static_cast<std::int64_t>(size));
   try {
@@ -168,15 +177,13 @@ void MessageSpool::open_last_segment() {
     fail_open("cannot be read: " + error.code().message());
   }
   const auto whole = static_cast<std::uint64_t>(reader.offset());
-  if (whole < size) {
-    log(LogLevel::warning, "spool " + folder_ + ": an earlier run did not end it; a part of " +
-                               counted(size - whole, "byte") +
-                               " after the last message is cut off");
-    if (::ftruncate(last_->get(), static_cast<off_t>(whole)) != 0) fail_open(reason_of(errno));
-  }
-  bytes_ -= size - whole;
+  const std::uint64_t cut_off = size - whole;
+  if (cut_off > 0 && ::ftruncate(last_->get(), static_cast<off_t>(whole)) != 0)
+    fail_open(reason_of(errno));
+  bytes_ -= cut_off;
   segments_[first] = whole;
   is_changed_ = has_new_files_ = true;  // perhaps not stored
+  return cut_off;
 }
 
 /// Replaces an empty segment of the same number.

@@ -102,7 +102,7 @@ class VCAP_EXPORT MessageSpool {
 
   void open_folder();
   void find_segments() VCAP_REQUIRES(mutex_);
-  void open_last_segment() VCAP_REQUIRES(mutex_);
+  std::uint64_t open_last_segment() VCAP_REQUIRES(mutex_);
   void begin_segment(SpoolPlace place) VCAP_REQUIRES(mutex_);
   void remove_oldest() VCAP_REQUIRES(mutex_);
   void drop_oldest() VCAP_REQUIRES(mutex_);

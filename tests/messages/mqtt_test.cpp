@@ -10,6 +10,7 @@
 
 #include "messages/exactly_once.hpp"
 #include "messages/mqtt_broker.hpp"
+#include "messages/old_mqtt_broker.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_certificate.hpp"
 #include "support/throws_error.hpp"
@@ -172,6 +173,15 @@ TEST_F(Mqtt, TrustsOnlyTheGivenAuthority) {
   given.certificates = right;
   const auto publisher = open(given);
   await_delivered(*publisher, 1);
+}
+
+TEST_F(Mqtt, SpeaksTheOlderVersionWithABrokerThatKnowsNoOther) {
+  const OldMqttBroker broker;
+  const auto publisher = open(settings(broker.port()));
+  for (int n = 1; n <= 5; ++n) publisher->publish("gate", numbered_object(n));
+  await_delivered(*publisher, 5);
+  EXPECT_EQ(broker.messages(), 5);
+  EXPECT_EQ(broker.refused(), 1);
 }
 
 TEST_F(Mqtt, EndsWhileABrokerHangs) {

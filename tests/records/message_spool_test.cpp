@@ -129,7 +129,7 @@ TEST_F(Spooling, CutsOffEveryPartOfALastMessage) {
     append_numbered(spool, kept + 1, kept + 1);
     EXPECT_THAT(take_all(spool), SizeIs(kept + 1));
   }
-  EXPECT_THAT(log_, HasSubstr("after the last message is cut off"));
+  EXPECT_THAT(log_, HasSubstr("after the last message cut off"));
 }
 
 TEST_F(Spooling, LosesTheOldestBeyondItsBoundAndCountsThem) {

@@ -32,6 +32,8 @@ class SilentListener {
   ~SilentListener() { ::close(descriptor_); }
 
   std::uint16_t port() const { return port_; }
+  /// For a test that accepts connections itself.
+  int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_;
