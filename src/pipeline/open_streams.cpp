@@ -70,9 +70,49 @@ void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config
   }
 }
 
+bool keeps_steps(const StreamConfig& config) {
+  return std::ranges::any_of(config.sinks, [](const auto& sink) { return sink->needs_steps(); });
+}
+
 bool may_look_at_pixels(const StreamConfig& config) {
   return config.pull ||
          std::ranges::any_of(config.sinks, [](const auto& sink) { return sink->needs_pixels(); });
+}
+
+/// Throws InvalidArgument unless the capsules that stand in come first, and no other one takes a
+/// picture of them.
+void check_recorded(const StreamConfig& config, const CompiledPlan& compiled_plan) {
+  if (!config.recorded) return;
+  const std::string whose = "stream " + config.id + " of a recording";
+  if (asks_for_slices(config))
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          whose +
+                              " cannot be cut into slices or groups, or have frames selected; "
+                              "leave these out");
+  std::map<std::string, std::string> givers;  // by picture
+  const CapsuleSlot* called = nullptr;
+  for (const CompiledStep& step : compiled_plan) {
+    const CapsuleInfo& info = step.slot->capsule->info();
+    if (!config.recorded->stands_in(info.name)) {
+      called = step.slot.get();
+      for (const PictureDescription& picture : info.takes_pictures)
+        if (const auto giver = givers.find(picture.name); giver != givers.end())
+          throw InvalidArgument(ErrorCode::invalid_argument,
+                                whose + ": capsule " + info.name + " takes picture " +
+                                    quote(picture.name) + " of capsule " + giver->second +
+                                    ", which stands in, and recordings do not hold pictures of "
+                                    "capsules; begin before capsule " +
+                                    giver->second + ", or after capsule " + info.name);
+      continue;
+    }
+    if (called)
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            whose + ": capsule " + info.name + " stands in, but capsule " +
+                                called->name() +
+                                " comes before it in the plan and is called; begin at another "
+                                "capsule");
+    for (const PictureDescription& picture : info.gives_pictures) givers[picture.name] = info.name;
+  }
 }
 
 std::set<std::string> pictures_of_sinks(const StreamConfig& config) {
@@ -99,11 +139,15 @@ StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_pl
           .max_frames = config.max_frames,
           .keeps_pictures = may_look_at_pixels(config),
           .kept_pictures = pictures_of_sinks(config),
+          .keeps_steps = keeps_steps(config),
           .pull = config.pull,
           .quarantine = config.quarantine,
           .deadline = config.capsule_deadline,
           .first_call_deadline = config.first_call_deadline,
-          .seed = info.live ? random_seed() : detail::seed_of(config.id),
+          .seed = config.seed ? *config.seed
+                  : info.live ? random_seed()
+                              : detail::seed_of(config.id),
+          .recorded = config.recorded,
           .config = config.config,
           .capsules = config.capsules};
 }
@@ -198,6 +242,7 @@ Pipeline::Impl::Draft Pipeline::Impl::draft(const StreamConfig& config,
   for (const StreamGroup& group : config.groups)
     for (const auto& [capsule, json] : group.config)
       place_of(set.slots, capsule, "a group's configuration");
+  check_recorded(config, compiled_plan);
   if (asks_for_slices(config)) check_configs(compiled_plan, config);
   draft.options = options_of(compiled_plan, config.options);
   draft.rules = rules_of(config, compiled_plan);

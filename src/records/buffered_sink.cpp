@@ -65,6 +65,7 @@ class BufferedSink final : public Sink {
 
   bool needs_pixels() const override { return sink_->needs_pixels(); }
   std::vector<std::string> pictures() const override { return sink_->pictures(); }
+  bool needs_steps() const override { return sink_->needs_steps(); }
 
   void close() override {
     const MutexLock one_at_a_time(close_mutex_);
@@ -95,6 +96,7 @@ class BufferedSink final : public Sink {
   /// The record with the pixels that the sink uses, so that a queue holds no others.
   FrameRecord used_of(const FrameRecord& record) const {
     FrameRecord used = record;
+    if (!sink_->needs_steps()) used.steps.clear();
     if (sink_->needs_pixels()) return used;
     used.frame.image.release();
     used.frame.pictures = {};

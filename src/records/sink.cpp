@@ -81,6 +81,7 @@ std::vector<std::string> Sink::pictures() const { return {}; }
 void Sink::close() {}
 void Sink::allow_losses() {}
 std::optional<SinkStats> Sink::stats() const { return std::nullopt; }
+bool Sink::needs_steps() const { return false; }
 
 std::unique_ptr<Sink> make_json_lines_sink(const std::string& path) {
   return std::make_unique<JsonLinesSink>(path);

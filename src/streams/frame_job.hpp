@@ -12,6 +12,7 @@
 #include "sources/discontinuities.hpp"
 #include "streams/route.hpp"
 #include "vcap/records/frame_record.hpp"
+#include "vcap/records/recorded_frames.hpp"
 
 namespace vcap {
 

@@ -6,6 +6,7 @@
 
 #include "observe/stream_trace.hpp"
 #include "streams/stream_account.hpp"
+#include "vcap/records/recorded_frames.hpp"
 
 namespace vcap {
 
@@ -20,6 +21,15 @@ void Intake::set_look_ahead(std::size_t frames) noexcept {
 }
 
 bool Intake::reserve() { return reserved_ = slots_.take(in_flight()); }
+
+void Intake::repeat(const RecordedFrame& recorded) {
+  for (const FrameRecord::Drop& drop : recorded.drops) {
+    frames_read_ += drop.count;
+    account_.add_drops(drop.reason, drop.count);
+    between_.add(drop);
+  }
+  for (const Discontinuity one : recorded.discontinuities) between_.discontinuities.add(one);
+}
 
 Intake::Outcome Intake::accept(ReadFrame read, Dropped& dropped) {
   reserved_ = false;

@@ -15,6 +15,7 @@
 
 namespace vcap {
 
+struct RecordedFrame;
 struct Route;
 class StreamAccount;
 class StreamTrace;
@@ -26,6 +27,7 @@ struct ReadFrame {
   std::chrono::steady_clock::time_point read_at{};
   std::uint64_t trace_frame = 0;  ///< StreamTrace::read()
   DroppedFrames before{};         ///< set by Intake: the drops since the frame before
+  std::shared_ptr<const RecordedFrame> recorded{};  ///< null: the frame runs for the first time
 };
 
 /// The frames of a stream from reading until they begin, those that are dropped instead, and the
@@ -67,6 +69,9 @@ class Intake {
   bool reserve();
   StreamSlots& slots() noexcept { return slots_; }
 
+  /// The next frame that is read has these drops and discontinuities before it, since it runs once
+  /// more.
+  void repeat(const RecordedFrame& recorded);
   /// Takes a frame that was read. Uses the reserved slot, or drops frames as the policy says, which
   /// it adds to `dropped`.
   Outcome accept(ReadFrame read, Dropped& dropped);

@@ -39,6 +39,7 @@ struct StreamRules {
   std::optional<std::int64_t> max_frames{};
   bool keeps_pictures = true;  ///< the host or a sink may look at any picture of a record
   std::set<std::string> kept_pictures{};  ///< those that sinks use by their names
+  bool keeps_steps = false;               ///< a sink uses FrameRecord::steps
   bool pull = false;
   QuarantinePolicy quarantine{};
   std::chrono::nanoseconds deadline{0};  ///< for one capsule and one frame; 0: no limit
@@ -46,6 +47,7 @@ struct StreamRules {
   std::chrono::nanoseconds first_call_deadline{0};
   bool can_give_up = false;  ///< Pipeline::give_up_calls() must reach calls without a deadline, too
   std::uint64_t seed = 0;    ///< for the states
+  std::shared_ptr<RecordedFrames> recorded{};          ///< StreamConfig::recorded
   std::map<std::string, JsonValue> config{};           ///< for the states, by capsule
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
   /// Why the stream was not cut, if slices were to be chosen automatically.

@@ -56,6 +56,8 @@ struct Route {
     bool gathers = false;
     /// The slice's rows that the capsule is called for; null: all frames.
     const Rows* called = nullptr;
+    /// The capsule is not called, since the frames have its results (RecordedFrames).
+    bool stands_in = false;
   };
   std::shared_ptr<const CompiledPlan> compiled_plan;
   std::vector<Stop> stops;  ///< by step

@@ -58,6 +58,11 @@ std::int64_t RouteChanges::change_option(Route& next, Change change, std::int64_
   return from;
 }
 
+void RouteChanges::repeat_change(Route& next, std::int64_t index, Change change) {
+  next.option_changes = ++changes_made_;
+  add(index, std::move(change));
+}
+
 std::shared_ptr<const Route> RouteChanges::route_of(const FrameJob& job) {
   if (job.has_options || option_changes_.empty()) return job.route;
   const auto later =

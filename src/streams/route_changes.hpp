@@ -43,6 +43,8 @@ class RouteChanges {
   /// the capsule does not accept the value. `unread`: the lowest index of a frame that is not read
   /// yet. Returns the lowest index of a frame with the option; its record will list the change.
   std::int64_t change_option(Route& next, Change change, std::int64_t unread);
+  /// The same for a frame that is not read yet, from which on the change holds: it was recorded.
+  void repeat_change(Route& next, std::int64_t index, Change change);
   /// The route that the frame will have if it begins now.
   std::shared_ptr<const Route> route_of(const FrameJob& job);
   /// The frame begins its first step, and gets its options. Later calls for it have no effect.

@@ -196,6 +196,8 @@ void Stream::check(const Frame& frame) const {
 std::optional<bool> Stream::accept(Frame frame, std::uint64_t trace_frame) {
   const auto read_at = std::chrono::steady_clock::now();
   std::shared_ptr<const Route> route = route_of_run(frame);  // later the old one
+  std::shared_ptr<const RecordedFrame> recorded;
+  if (rules_.recorded) recorded = rules_.recorded->at(frame.index);
   Intake::Outcome outcome{};
   std::optional<bool> next = false;
   {
@@ -203,13 +205,18 @@ std::optional<bool> Stream::accept(Frame frame, std::uint64_t trace_frame) {
     check(frame);
     if (intake_.frames_read() == 0 && frame.discontinuity == Discontinuity::none && !rules_.slice)
       frame.discontinuity = Discontinuity::start;
+    if (recorded) {
+      route = repeat_changes(*recorded, frame.index);
+      intake_.repeat(*recorded);
+    }
     if (route) set_route(route);
     last_index_ = frame.index;
     outcome = intake_.accept({.frame = std::move(frame),
                               .route = changes_.route(),
                               .read_at = read_at,
                               .trace_frame = trace_frame,
-                              .before = {}},
+                              .before = {},
+                              .recorded = std::move(recorded)},
                              dropped_);
     if (outcome != Intake::Outcome::refused) next = may_read();
   }

@@ -112,6 +112,8 @@ class Stream final : public Lane,
   std::optional<bool> accept(Frame frame, std::uint64_t trace_frame);
   void check(const Frame& frame) const VCAP_REQUIRES(mutex_);
   std::shared_ptr<const Route> route_of_run(const Frame& frame);
+  std::shared_ptr<const Route> repeat_changes(const RecordedFrame& recorded, std::int64_t index)
+      VCAP_REQUIRES(mutex_);
 
   // Frame workers: the way of a frame.
   std::unique_ptr<FrameJob> begin_frame(std::size_t& posts) VCAP_REQUIRES(mutex_);
@@ -141,6 +143,7 @@ class Stream final : public Lane,
   std::unique_ptr<FrameJob> help_run(const std::shared_ptr<StepRun>& run);
   void call_helpers(const std::shared_ptr<StepRun>& run, std::size_t calls);
   void leave_step(FrameJob& job);
+  void note_step(FrameJob& job, const std::string& capsule) const;
   void release_pictures(FrameJob& job) const;
   std::size_t leave_gate(FrameJob& job, const Route::Stop& stop) VCAP_REQUIRES(mutex_);
   void complete(std::unique_ptr<FrameJob> job);

@@ -89,6 +89,22 @@ std::shared_ptr<const Route> Stream::route_of_run(const Frame& frame) {
   return make_route(now->compiled_plan, now->options, run);
 }
 
+/// The route from a frame on that runs once more, with the changes that were recorded there; null
+/// if there are none. Throws OptionError. Source thread.
+std::shared_ptr<const Route> Stream::repeat_changes(const RecordedFrame& recorded,
+                                                    std::int64_t index) {
+  if (recorded.option_changes.empty() && recorded.replacements.empty()) return nullptr;
+  auto changed = std::make_shared<Route>(*changes_.route());
+  for (const auto& [capsule, option, value] : recorded.option_changes) {
+    const std::size_t step = step_of(*changed->compiled_plan, capsule);
+    if (step < changed->compiled_plan->size()) changed->options[step].set(option, value);
+    changes_.repeat_change(*changed, index, {.capsule = capsule, .option = option, .value = value});
+  }
+  for (const auto& [capsule, from, to] : recorded.replacements)
+    changes_.add(index, {.capsule = capsule, .from_version = from, .to_version = to});
+  return changed;
+}
+
 Route::Stop Stream::make_stop(const CompiledStep& step) {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
@@ -106,7 +122,8 @@ Route::Stop Stream::make_stop(const CompiledStep& step) {
           .arrivals = std::make_shared<Arrivals>(),
           .parked = std::make_shared<ParkedCalls>(weak_from_this()),
           .parameters = std::move(parameters),
-          .gathers = gathers(step)};
+          .gathers = gathers(step),
+          .stands_in = rules_.recorded && rules_.recorded->stands_in(slot.name())};
 }
 
 /// Whether frames wait for each other at the step. Live frames do not wait.

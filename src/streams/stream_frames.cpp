@@ -19,6 +19,20 @@ void log_quarantine(const std::string& whom, const std::string& capsule,
                              " s; the last error: " + message);
 }
 
+/// What the capsules that stand in gave for the frame, as they left it.
+void begin_with(const RecordedFrame& recorded, FrameJob& job) {
+  job.record.objects = recorded.objects;
+  job.record.errors = recorded.errors;
+  job.record.warnings = recorded.warnings;
+  job.record.pictures = recorded.pictures;
+  job.size_bound = detail::size_of(job.record.objects);
+}
+
+void note_discontinuities(FrameJob& job) {
+  for (const Discontinuity one : Discontinuities::kRank)
+    if (job.discontinuities.contains(one)) job.record.discontinuities.push_back(one);
+}
+
 }  // namespace
 
 void Stream::run_one() {
@@ -62,6 +76,8 @@ std::unique_ptr<FrameJob> Stream::begin_frame(std::size_t& posts) {
   job->discontinuities = read->before.discontinuities;
   job->discontinuities.add(job->record.frame.discontinuity);
   job->record.frame.discontinuity = job->discontinuities.foremost();
+  if (read->recorded) begin_with(*read->recorded, *job);
+  if (rules_.keeps_steps) note_discontinuities(*job);
   for (const Route::Stop& stop : job->route->stops) stop.lane->gate.open(job->ticket);
   if (windows_.has_windows()) {
     posts += add_work(windows_.begin(*job, records_.next()));
@@ -246,6 +262,7 @@ bool Stream::is_passed_by(FrameJob& job) {
 
 /// Whether the capsule is left out of this frame; if so, notes that in the record.
 bool Stream::is_left_out(FrameJob& job) {
+  if (job.route->stops[job.step].stands_in) return true;  // the record has what it gave
   const CapsuleSlot& slot = *job.compiled_step().slot;
   if (const std::string* const missing = missing_picture(job)) {
     job.record.warnings.push_back(
@@ -335,6 +352,7 @@ void Stream::leave_step(FrameJob& job) {
   job.alone = false;
   job.window.reset();
   if (!job.record.frame.pictures.empty()) release_pictures(job);
+  if (rules_.keeps_steps) note_step(job, slot.name());
 
   const FrameRecord::CapsuleError* error = nullptr;
   if (was_called) {
@@ -364,6 +382,15 @@ void Stream::leave_step(FrameJob& job) {
   }
   post(posts);
   if (begins_pause) log_quarantine("stream " + id_, slot.name(), rules_.quarantine, error->message);
+}
+
+void Stream::note_step(FrameJob& job, const std::string& capsule) const {
+  FrameRecord& record = job.record;
+  record.steps.push_back({.capsule = capsule,
+                          .objects = record.objects,
+                          .errors = record.errors.size(),
+                          .warnings = record.warnings.size(),
+                          .pictures = record.pictures.size()});
 }
 
 /// Frees the pictures that no later step and no reader of the record needs.

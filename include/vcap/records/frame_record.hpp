@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,6 +53,16 @@ struct FrameRecord {
     cv::Size size{};
   };
 
+  /// What the record held after one capsule of the plan. The lists of the record only grow from
+  /// step to step, so their lengths say what they held.
+  struct Step {
+    std::string capsule{};
+    std::vector<DetectionNode> objects{};
+    std::size_t errors = 0;
+    std::size_t warnings = 0;
+    std::size_t pictures = 0;
+  };
+
   std::string stream_id{};
   std::optional<std::int64_t> group{};  ///< of StreamConfig::groups; frame indexes count in it
   Frame frame{};
@@ -68,6 +79,11 @@ struct FrameRecord {
   std::vector<OptionChange> option_changes{};
   /// A replacement at a dropped frame is in the next record.
   std::vector<Replacement> replacements{};
+
+  // For recordings, if a sink of the stream asks (Sink::needs_steps); not in the JSON.
+  std::vector<Step> steps{};  ///< in the order of the plan
+  /// Those of the frame and of the frames dropped before it, most important first.
+  std::vector<Discontinuity> discontinuities{};
 };
 
 /// Schema "vcap.frame/1" (docs/records.md): one object, without absent fields. from_json gives the

@@ -53,6 +53,9 @@ class VCAP_EXPORT Sink {
   virtual void allow_losses();
   /// `nullopt` if the sink does not count, which is the default. [any thread, concurrent]
   virtual std::optional<SinkStats> stats() const;
+  /// Whether it uses FrameRecord::steps and FrameRecord::discontinuities, which cost a copy of the
+  /// nodes for each capsule. False by default. [any thread, concurrent]
+  virtual bool needs_steps() const;
 };
 
 /// One record per line (docs/records.md); streams may share it. Written as PATH.part in the same

@@ -12,6 +12,7 @@
 
 #include "vcap/base/json_value.hpp"
 #include "vcap/model/option_values.hpp"
+#include "vcap/records/recorded_frames.hpp"
 #include "vcap/records/sink.hpp"
 #include "vcap/sources/sampler.hpp"
 #include "vcap/sources/source.hpp"
@@ -96,6 +97,14 @@ struct StreamConfig {
   /// compilation of a network; 0: as capsule_deadline. Any other value must be at least
   /// capsule_deadline, which must then be above 0.
   std::chrono::nanoseconds first_call_deadline{0};
+
+  /// From which the states of stateful capsules are made (StreamInfo::seed). Absent: stored sources
+  /// get the same one in every run, live ones another one in each.
+  std::optional<std::uint64_t> seed{};
+  /// For a stream that runs once more: what was recorded of each frame that the source gives. The
+  /// capsules that stand in must come first in the stream's plan, and no other capsule may take
+  /// their pictures. Cannot be combined with `select`, `slices` or `groups` (Replay).
+  std::shared_ptr<RecordedFrames> recorded{};
 };
 
 }  // namespace vcap

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of capsules of this process, recorded and run again.
+#include "vcap/pipeline/replay.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "records/record_line.hpp"
+#include "support/live_helpers.hpp"
+#include "support/pipeline_helpers.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/model/uuid.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using Capsules = std::vector<std::shared_ptr<Capsule>>;
+
+/// Gives nodes an id that depends on the stream's seed, and the number of frames since the state
+/// was made.
+CapsuleInfo tracker_info() {
+  CapsuleInfo info = all_info("tracker", "person");
+  info.output_type.tracked = true;
+  info.output_type.extra_data = {"age"};
+  info.stream_state = make_stream_state<CountingState>();
+  info.keeps_state_at = {Discontinuity::gap};
+  return info;
+}
+
+std::shared_ptr<Capsule> make_tracker(std::atomic<int>* calls = nullptr) {
+  return make_capsule(tracker_info(), [calls](const Frame&, DetectionNodes nodes,
+                                              const OptionValues&, BaseStreamState& state) {
+    if (calls) ++*calls;
+    auto& counted = dynamic_cast<CountingState&>(state);
+    std::mt19937_64 engine(counted.info.seed);
+    ++counted.frames;
+    for (DetectionNode& node : nodes) {
+      node.track_id = Uuid::random(engine);
+      node.extra_data["age"] = counted.frames;
+    }
+    return nodes;
+  });
+}
+
+CapsuleInfo finder_info() {
+  CapsuleInfo info = detector_info("finder", "person");
+  info.options = {{"left", FloatOption{.default_value = 0.5}}};
+  return info;
+}
+
+/// Finds a person at option `left` plus the brightness of the picture.
+DetectionNodes find(const Frame& frame, const OptionValues& options) {
+  return DetectionNodes::all(
+      {node_at("person", options.get<double>("left") + frame.image.at<cv::Vec3b>(0, 0)[0], 1)});
+}
+
+std::shared_ptr<Capsule> make_finder(std::function<void(const Frame&)> before = {}) {
+  return make_capsule(finder_info(), [before](const Frame& frame, DetectionNodes,
+                                              const OptionValues& options, BaseStreamState&) {
+    if (before) before(frame);
+    return find(frame, options);
+  });
+}
+
+std::vector<std::string> lines_of(const std::vector<FrameRecord>& records) {
+  std::vector<std::string> lines;
+  for (const FrameRecord& record : records) lines.push_back(record_line(record));
+  return lines;
+}
+
+class ReplayTest : public testing::Test {
+ protected:
+  std::string recording() const { return (folder_ / "night").string(); }
+
+  /// Runs the stream and records it; returns its records.
+  std::vector<FrameRecord> record(const Capsules& capsules, StreamConfig config) {
+    Pipeline pipeline(capsules);
+    return record(pipeline, capsules, std::move(config));
+  }
+  std::vector<FrameRecord> record(Pipeline& pipeline, const Capsules& capsules,
+                                  StreamConfig config) {
+    RecordingManifest manifest = recorded_settings({});
+    for (const auto& capsule : capsules)
+      manifest.capsules.push_back(recorded_capsule(*capsule, ""));
+    Recorder recorder(recording(), manifest);
+    config.id = "door";
+    const auto sink = recorder.add_stream(recorded_stream(config, ""));
+    config.sinks.push_back(sink);
+    std::vector<FrameRecord> records = run(pipeline, std::move(config));
+    sink->close();
+    return records;
+  }
+
+  std::vector<FrameRecord> replay(const Capsules& capsules, ReplaySettings settings = {}) {
+    const Replay replay(recording(), std::move(settings));
+    Pipeline pipeline(capsules, replay.pipeline_settings());
+    return run(pipeline, replay.stream("door", capsules));
+  }
+
+  Capsules standing_in_for_finder(std::shared_ptr<Capsule> next) {
+    return {Replay(recording(), {.from = "finder"}).stand_in("finder"), std::move(next)};
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(ReplayTest, GivesTheSameRecordsOfALiveStreamWithDropsAndDiscontinuities) {
+  // While a frame is in a call, the source gives ten; so most of them are dropped.
+  std::atomic<std::int64_t> given = 0, calls = 0, found = 0;
+  const auto finder = make_finder([&](const Frame&) {
+    const std::int64_t wanted = std::min<std::int64_t>(60, 10 * ++calls);
+    yield_until("the source", [&] { return given >= wanted; });
+    ++found;
+  });
+  const auto recorded =
+      record({finder, make_tracker()},
+             {.source = std::make_unique<MemorySource>(MemorySource::Plan{
+                  .frames = 60,
+                  .live = true,
+                  .before =
+                      [&](Frame& frame) {
+                        if (frame.index % 10 == 0)
+                          yield_until("a call", [&] { return found >= frame.index / 10; });
+                        if (frame.index == 7) frame.discontinuity = Discontinuity::gap;
+                        if (frame.index == 40) frame.discontinuity = Discontinuity::reconnect;
+                        if (frame.index == 50) frame.discontinuity = Discontinuity::gap;
+                      },
+                  .given = &given}),
+              .frames_in_flight = 2});
+  ASSERT_LT(recorded.size(), 60u) << "nothing was dropped";
+  ASSERT_GE(recorded.size(), 6u);
+
+  const auto again = replay({make_finder(), make_tracker()});
+  EXPECT_EQ(lines_of(again), lines_of(recorded));
+  std::int64_t drops = 0;
+  for (const FrameRecord& one : again)
+    for (const FrameRecord::Drop& drop : one.drops) drops += drop.count;
+  EXPECT_EQ(drops + static_cast<std::int64_t>(again.size()), 60);
+  EXPECT_THAT(lines_of(again), Contains(HasSubstr("\"reconnect\"")));
+
+  EXPECT_EQ(lines_of(replay(standing_in_for_finder(make_tracker()), {.from = "finder"})),
+            lines_of(recorded));
+}
+
+TEST_F(ReplayTest, CountsRecordedDropsInTheReport) {
+  record({make_finder()}, {.source = make_source(10), .keep_every = 3});
+  const Replay replay(recording());
+  const Capsules capsules{make_finder()};
+  Pipeline pipeline(capsules);
+  pipeline.open_stream(replay.stream("door", capsules));
+  const StreamReport report = pipeline.wait("door");
+  EXPECT_EQ(report.frames, 4);
+  EXPECT_EQ(report.drops.at("skipped"), 6);
+  EXPECT_EQ(report.failure, std::nullopt);
+}
+
+TEST_F(ReplayTest, CallsOnlyTheCapsulesAfterTheGivenOne) {
+  const auto recorded = record({make_finder(), make_tracker()}, {.source = make_source(10)});
+  std::atomic<int> calls = 0;
+  const auto again = replay(standing_in_for_finder(make_tracker(&calls)), {.from = "finder"});
+  EXPECT_EQ(lines_of(again), lines_of(recorded));
+  EXPECT_EQ(calls, 10);
+
+  // Another capsule after it gets what was recorded.
+  const auto moved = make_capsule(tracker_info(), [](const Frame&, DetectionNodes nodes,
+                                                     const OptionValues&, BaseStreamState&) {
+    for (DetectionNode& node : nodes) {
+      node.track_id = Uuid{};
+      node.extra_data["age"] = node.coords.at(0).x;
+    }
+    return nodes;
+  });
+  const auto other = replay(standing_in_for_finder(moved), {.from = "finder"});
+  ASSERT_EQ(other.size(), 10u);
+  EXPECT_EQ(other[4].objects.at(0).extra_data.at("age"), 4.5);
+}
+
+TEST_F(ReplayTest, KeepsFailuresOfCapsulesThatStandIn) {
+  const auto fails = make_finder([](const Frame& frame) {
+    if (frame.index == 3) throw std::runtime_error("too dark");
+  });
+  const auto recorded = record({fails, make_tracker()}, {.source = make_source(6)});
+  ASSERT_EQ(recorded.at(3).errors.size(), 1u);
+  EXPECT_EQ(lines_of(replay(standing_in_for_finder(make_tracker()), {.from = "finder"})),
+            lines_of(recorded));
+}
+
+TEST_F(ReplayTest, SetsOptionsFromTheRecordedFrameOn) {
+  const Capsules capsules{make_finder(), make_tracker()};
+  Pipeline pipeline(capsules);
+  const auto recorded = record(pipeline, capsules,
+                               {.source = std::make_unique<MemorySource>(MemorySource::Plan{
+                                    .frames = 20, .before = [&](const Frame& frame) {
+                                      if (frame.index == 8)
+                                        pipeline.set_option("door", "finder", "left", 100.0);
+                                      if (frame.index == 12)
+                                        pipeline.set_option("door", "finder", "left", 200.0);
+                                    }})});
+  const auto changes = [](const std::vector<FrameRecord>& records) {
+    std::size_t count = 0;
+    for (const FrameRecord& one : records) count += one.option_changes.size();
+    return count;
+  };
+  ASSERT_EQ(changes(recorded), 2u);
+  EXPECT_EQ(lines_of(replay(capsules)), lines_of(recorded));
+  EXPECT_EQ(lines_of(replay(standing_in_for_finder(make_tracker()), {.from = "finder"})),
+            lines_of(recorded));
+
+  const auto own = replay(capsules, {.options = {{"", "finder", "left", 7.0}}});
+  EXPECT_EQ(changes(own), 0u);
+  EXPECT_EQ(own.at(15).objects.at(0).coords.at(0).x, 22);
+}
+
+TEST_F(ReplayTest, RefusesToTakeAPictureOfACapsuleThatStandsIn) {
+  CapsuleInfo giver = finder_info();
+  giver.gives_pictures = {{.name = "mask", .type = CV_8UC1}};
+  const auto finder = make_capsule(
+      giver, [](const Frame& frame, DetectionNodes, const OptionValues& options, BaseStreamState&) {
+        DetectionNodes nodes = find(frame, options);
+        nodes.give_picture("mask", cv::Mat::zeros(frame.image.size(), CV_8UC1));
+        return nodes;
+      });
+  CapsuleInfo taker = all_info("taker", "person");
+  taker.takes_pictures = {{.name = "mask", .type = CV_8UC1}};
+  const auto recorded =
+      record({finder, make_capsule(taker, give_back), make_tracker()}, {.source = make_source(4)});
+  ASSERT_EQ(recorded.at(0).pictures.size(), 1u);
+  EXPECT_EQ(lines_of(replay({finder, make_capsule(taker, give_back), make_tracker()})),
+            lines_of(recorded));
+
+  const Replay from_finder(recording(), {.from = "finder"});
+  const Capsules capsules{from_finder.stand_in("finder"), make_capsule(taker, give_back),
+                          make_tracker()};
+  Pipeline pipeline(capsules);
+  try {
+    pipeline.open_stream(from_finder.stream("door", capsules));
+    ADD_FAILURE() << "the stream was opened";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("capsule taker takes picture \"mask\" of capsule finder"));
+  }
+
+  // Behind the taker, only the pictures' names, types and sizes are needed.
+  const Replay from_taker(recording(), {.from = "taker"});
+  const Capsules later{from_taker.stand_in("finder"), from_taker.stand_in("taker"), make_tracker()};
+  Pipeline second(later);
+  EXPECT_EQ(lines_of(run(second, from_taker.stream("door", later))), lines_of(recorded));
+}
+
+TEST_F(ReplayTest, RefusesACapsuleThatWasReplacedUnlessItStandsIn) {
+  const KeptLog log;
+  const Capsules capsules{make_finder(), make_tracker()};
+  Pipeline pipeline(capsules);
+  CapsuleInfo newer = finder_info();
+  newer.version = 2;
+  const auto second =
+      make_capsule(newer, [](const Frame& frame, DetectionNodes, const OptionValues& options,
+                             BaseStreamState&) { return find(frame, options); });
+  const auto recorded = record(pipeline, capsules,
+                               {.source = std::make_unique<MemorySource>(MemorySource::Plan{
+                                    .frames = 12, .before = [&](const Frame& frame) {
+                                      if (frame.index == 5) pipeline.replace_capsule(second);
+                                    }})});
+  EXPECT_EQ(lines_of(replay(standing_in_for_finder(make_tracker()), {.from = "finder"})),
+            lines_of(recorded));
+
+  const Replay all(recording());
+  Pipeline again(capsules);
+  again.open_stream(all.stream("door", capsules));
+  EXPECT_THAT(again.wait("door").failure.value_or(""),
+              HasSubstr("version 1 of capsule finder was replaced by version 2 at frame 5"));
+  EXPECT_EQ(replay(capsules, {.accept_changed = true}).size(), 12u);
+}
+
+TEST_F(ReplayTest, RefusesNamesThatTheRecordingDoesNotHave) {
+  record({make_finder()}, {.source = make_source(2)});
+  try {
+    Replay(recording(), {.from = "findr"});
+    ADD_FAILURE() << "an unknown capsule was accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no capsule \"findr\""));
+    EXPECT_THAT(error.what(), HasSubstr("finder"));
+  }
+  EXPECT_THROW(Replay(recording()).stream("window", {}), InvalidArgument);
+  EXPECT_THROW(Replay((folder_ / "day").string()), SourceError);
+}
+
+TEST_F(ReplayTest, RefusesACapsuleThatIsCalledBeforeOneThatStandsIn) {
+  record({make_finder()}, {.source = make_source(2)});
+  const Replay from_finder(recording(), {.from = "finder"});
+  const Capsules capsules{make_detector("other", "car"), from_finder.stand_in("finder")};
+  Pipeline pipeline(capsules);
+  EXPECT_THROW(pipeline.open_stream(from_finder.stream("door", capsules)), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace vcap::test
