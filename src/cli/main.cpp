@@ -41,6 +41,7 @@ int run(int argument_count, const char* const* arguments) {
   app.footer(kExitCodesHelp);
   Action chosen;
   add_run(app, chosen);
+  add_replay(app, chosen);
   add_plan(app, chosen);
   add_eval(app, chosen);
   add_convert(app, chosen);

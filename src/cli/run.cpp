@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <exception>
 #include <future>
-#include <iostream>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +21,7 @@
 #include "cli/run_bulk.hpp"
 #include "cli/run_ending.hpp"
 #include "cli/run_outputs.hpp"
+#include "cli/run_recording.hpp"
 #include "cli/run_streams.hpp"
 #include "cli/start_step.hpp"
 #include "cli/stop_signal.hpp"
@@ -78,22 +77,6 @@ std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::stri
   Console::shared().line("vcap: metrics are at http://" + address.substr(0, address.rfind(':')) +
                          ":" + std::to_string(server->port()) + "/metrics");
   return server;
-}
-
-/// Writes one message for each failed stream; returns the exit code of the first.
-int report_failures(const RunStreams& streams) {
-  int exit_code = kDone;
-  for (const StreamReport& report : streams.reports()) {
-    if (!report.failure) continue;
-    Console::shared().line("vcap: stream " + report.id + ": " + *report.failure);
-    if (exit_code == kDone) exit_code = exit_code_of_stream(report.failure_cause);
-  }
-  if (exit_code == kDone && streams.every_frame_failed()) {
-    Console::shared().line("vcap: a capsule failed on every frame; the first: " +
-                           streams.first_error());
-    exit_code = kFailed;
-  }
-  return exit_code;
 }
 
 /// Each on its own thread: a camera may take seconds.
@@ -155,14 +138,20 @@ Prepared prepare(const RunArguments& arguments) {
   return prepared;
 }
 
+/// Where the frames of a run's streams go. Borrows.
+struct Receivers {
+  RunOutputs& outputs;
+  RunStreams& streams;
+  RunRecording& recording;
+};
+
 /// Adds the streams of the sources, which are opened.
 void add_streams(const RunArguments& arguments, Prepared& prepared,
-                 std::vector<std::unique_ptr<Source>> sources, RunOutputs& outputs,
-                 RunStreams& streams) {
+                 std::vector<std::unique_ptr<Source>> sources, const Receivers& to) {
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::string& id = prepared.ids[i];
     auto sinks =
-        outputs.sinks_of_stream(id, sources.size() > 1, sources[i]->info().frames_per_second);
+        to.outputs.sinks_of_stream(id, sources.size() > 1, sources[i]->info().frames_per_second);
     StreamSettings& own = prepared.streams.at(id);
     StreamConfig config{.id = id,
                         .source = std::move(sources[i]),
@@ -173,16 +162,9 @@ void add_streams(const RunArguments& arguments, Prepared& prepared,
     if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
     arguments.policies.apply_to(config);
     arguments.parts.apply_to(config);
-    streams.add(std::move(config));
+    to.recording.add(config, arguments.sources[i], to.outputs);
+    to.streams.add(std::move(config));
   }
-}
-
-/// Calls that were given up still run the capsule's code, so it must not be unloaded.
-bool has_lost_calls(const Pipeline& pipeline) {
-  for (const CapsuleStats& capsule : pipeline.stats().capsules)
-    for (const BackendStatistics& backend : capsule.backends)
-      if (backend.running > 0) return true;
-  return false;
 }
 
 RunFacts facts_of(const RunArguments& arguments, const Prepared& prepared) {
@@ -208,17 +190,20 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
   LoadedCapsules& capsules = made.capsules;
   RunOutputs& outputs = made.outputs;
   RunStreams& streams = made.streams;
-  Pipeline pipeline(capsules.all(), {.frames_in_flight = arguments.policies.frames_in_flight,
-                                     .quarantine = arguments.policies.quarantine_of_all,
-                                     .max_concurrent_calls = prepared.settings.max_calls,
-                                     .unfit = prepared.unfit,
-                                     .outputs = arguments.policies.outputs,
-                                     .trace = outputs.trace(),
-                                     .can_give_up_calls = true});
+  const Pipeline::Settings settings{.frames_in_flight = arguments.policies.frames_in_flight,
+                                    .quarantine = arguments.policies.quarantine_of_all,
+                                    .max_concurrent_calls = prepared.settings.max_calls,
+                                    .unfit = prepared.unfit,
+                                    .outputs = arguments.policies.outputs,
+                                    .trace = outputs.trace(),
+                                    .can_give_up_calls = true};
+  Pipeline pipeline(capsules.all(), settings);
+  RunRecording recording(arguments, prepared.settings, capsules, settings);
   const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
   const RunFacts facts = facts_of(arguments, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
-  add_streams(arguments, prepared, open_sources(arguments, starting), outputs, streams);
+  add_streams(arguments, prepared, open_sources(arguments, starting),
+              {outputs, streams, recording});
   name_unfinished(outputs, starting.stop);
   streams.run(pipeline, starting.stop, starting.grace,
               [&] { leave_streams(pipeline, capsules, streams, outputs); });
@@ -284,13 +269,7 @@ int run(const RunArguments& arguments) {
                                         .first_call = arguments.policies.first_call_deadline()},
                                        arguments.policies.grace_time(), lost_calls)
                             : run(arguments, lost_calls);
-  if (lost_calls) {
-    Console::shared().line("vcap: ends without waiting for calls that do not return");
-    std::cout << std::flush;
-    end_watching_exits();
-    std::quick_exit(exit_code);
-  }
-  return exit_code;
+  return end_with(exit_code, lost_calls);
 }
 
 }  // namespace

@@ -76,59 +76,15 @@ void add_event_options(CLI::App& command, OutputPaths& outputs) {
   group_new_options(command, "Messages to brokers and servers");
 }
 
-void add_output_options(CLI::App& command, RunArguments& arguments) {
-  const auto path = [&command](const char* name, std::string& value, const char* help) {
-    command.add_option(name, value, help)->type_name("PATH");
-  };
-  path("--jsonl", arguments.outputs.jsonl,
-       "Writes one JSON record per frame and line; \"-\" is standard output");
-  command.add_flag("--frame-lines", arguments.outputs.frame_lines,
-                   "Writes a line for each frame to standard output: stream, frame, time, the "
-                   "number of objects by name, errors");
+void add_record_options(CLI::App& command, OutputPaths& outputs) {
   command
-      .add_option(
-          "--export", arguments.outputs.exports,
-          "Writes the records in another format too: coco, mot, yolo, yolo-seg, voc, csv, "
-          "crops or jsonl; may be repeated. mot holds one stream: with several sources, one "
-          "output for each, NAME-STREAM")
-      ->type_name("FORMAT:PATH")
-      ->allow_extra_args(false);
-  arguments.outputs.export_as.add_to(command);
-  path("--video", arguments.outputs.video,
-       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
-       "sources, one clip for each, NAME-STREAM.EXTENSION; with --out, give .mp4, and the clips "
-       "are NAME.mp4 in that folder");
-  add_video_options(command, arguments.outputs);
-  add_event_options(command, arguments.outputs);
-  path("--report", arguments.outputs.report,
-       "Writes a report of the run as one HTML file: what ran, objects over time, tracks with "
-       "thumbnails, events, rates, latencies, drops, errors");
-  path("--summary", arguments.outputs.summary, "Also writes the summary to this file");
-  path("--trace", arguments.outputs.trace,
-       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
-  command
-      .add_option_function<std::string>(
-          "--when-output-fails",
-          [&arguments](const std::string& what) {
-            if (what == "skip") arguments.outputs.failure = SinkFailurePolicy::skip;
-          },
-          "If --jsonl, --video, --export or --event-log cannot be written: end (the default) ends "
-          "the streams that write "
-          "there; skip continues without the lost records, and counts them in the summary")
-      ->type_name("end|skip")
-      ->check(CLI::IsMember({"end", "skip"}).description(""));
-  command
-      .add_option_function<std::string>(
-          "--when-output-slow",
-          [&arguments](const std::string& what) {
-            if (what == "drop") arguments.outputs.when_slow = SinkOverflowPolicy::drop_oldest;
-          },
-          "If --jsonl, --video, --export or --event-log is slower than the streams, or hangs: wait "
-          "(the default) makes the streams wait; drop drops the oldest if more than 64 records "
-          "wait, and counts the drops "
-          "in the summary")
-      ->type_name("wait|drop")
-      ->check(CLI::IsMember({"wait", "drop"}).description(""));
+      .add_option("--record", outputs.record,
+                  "Records the run into this new folder, so that vcap replay can run it again, or "
+                  "only what comes after a capsule")
+      ->type_name("FOLDER");
+  command.add_flag("--record-copies", outputs.record_copies,
+                   "The recording holds the pictures and capsules even of stored files, so that "
+                   "it can be moved");
 }
 
 void add_metrics_options(CLI::App& command, RunArguments& arguments) {
@@ -154,9 +110,65 @@ void add_metrics_options(CLI::App& command, RunArguments& arguments) {
 
 }  // namespace
 
+void add_output_options(CLI::App& command, OutputPaths& outputs) {
+  const auto path = [&command](const char* name, std::string& value, const char* help) {
+    command.add_option(name, value, help)->type_name("PATH");
+  };
+  path("--jsonl", outputs.jsonl,
+       "Writes one JSON record per frame and line; \"-\" is standard output");
+  command.add_flag("--frame-lines", outputs.frame_lines,
+                   "Writes a line for each frame to standard output: stream, frame, time, the "
+                   "number of objects by name, errors");
+  command
+      .add_option(
+          "--export", outputs.exports,
+          "Writes the records in another format too: coco, mot, yolo, yolo-seg, voc, csv, "
+          "crops or jsonl; may be repeated. mot holds one stream: with several sources, one "
+          "output for each, NAME-STREAM")
+      ->type_name("FORMAT:PATH")
+      ->allow_extra_args(false);
+  outputs.export_as.add_to(command);
+  path("--video", outputs.video,
+       "Writes the frames with the results drawn on them, as .mp4, .mkv or .avi; with several "
+       "sources, one clip for each, NAME-STREAM.EXTENSION; with --out, give .mp4, and the clips "
+       "are NAME.mp4 in that folder");
+  add_video_options(command, outputs);
+  add_event_options(command, outputs);
+  path("--report", outputs.report,
+       "Writes a report of the run as one HTML file: what ran, objects over time, tracks with "
+       "thumbnails, events, rates, latencies, drops, errors");
+  path("--summary", outputs.summary, "Also writes the summary to this file");
+  path("--trace", outputs.trace,
+       "Writes a trace of the time that frames took, for https://ui.perfetto.dev");
+  command
+      .add_option_function<std::string>(
+          "--when-output-fails",
+          [&outputs](const std::string& what) {
+            if (what == "skip") outputs.failure = SinkFailurePolicy::skip;
+          },
+          "If --jsonl, --video, --export or --event-log cannot be written: end (the default) ends "
+          "the streams that write "
+          "there; skip continues without the lost records, and counts them in the summary")
+      ->type_name("end|skip")
+      ->check(CLI::IsMember({"end", "skip"}).description(""));
+  command
+      .add_option_function<std::string>(
+          "--when-output-slow",
+          [&outputs](const std::string& what) {
+            if (what == "drop") outputs.when_slow = SinkOverflowPolicy::drop_oldest;
+          },
+          "If --jsonl, --video, --export or --event-log is slower than the streams, or hangs: wait "
+          "(the default) makes the streams wait; drop drops the oldest if more than 64 records "
+          "wait, and counts the drops "
+          "in the summary")
+      ->type_name("wait|drop")
+      ->check(CLI::IsMember({"wait", "drop"}).description(""));
+}
+
 void RunArguments::add_to(CLI::App& command) {
   add_capsule_options(command, *this);
-  add_output_options(command, *this);
+  add_output_options(command, outputs);
+  add_record_options(command, outputs);
   group_new_options(command, "Outputs");
   range.add_to(command);
   parts.add_to(command);

@@ -20,6 +20,10 @@
 
 namespace vcap::cli {
 
+/// Declares where records go: everything but the recording. `outputs` must live as long as the
+/// command.
+void add_output_options(CLI::App& command, OutputPaths& outputs);
+
 /// What `vcap run` is given on the command line.
 struct RunArguments {
   std::vector<std::string> positionals;  ///< capsules and sources

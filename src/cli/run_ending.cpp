@@ -2,7 +2,9 @@
 #include "cli/run_ending.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -47,6 +49,38 @@ void leave_streams(const Pipeline& pipeline, const LoadedCapsules& capsules,
     finish();
   }
   leave_now(exit_code);
+}
+
+int report_failures(const RunStreams& streams) {
+  int exit_code = kDone;
+  for (const StreamReport& report : streams.reports()) {
+    if (!report.failure) continue;
+    Console::shared().line("vcap: stream " + report.id + ": " + *report.failure);
+    if (exit_code == kDone) exit_code = exit_code_of_stream(report.failure_cause);
+  }
+  if (exit_code == kDone && streams.every_frame_failed()) {
+    Console::shared().line("vcap: a capsule failed on every frame; the first: " +
+                           streams.first_error());
+    exit_code = kFailed;
+  }
+  return exit_code;
+}
+
+bool has_lost_calls(const Pipeline& pipeline) {
+  for (const CapsuleStats& capsule : pipeline.stats().capsules)
+    for (const BackendStatistics& backend : capsule.backends)
+      if (backend.running > 0) return true;
+  return false;
+}
+
+int end_with(int exit_code, bool lost_calls) {
+  if (lost_calls) {
+    Console::shared().line("vcap: ends without waiting for calls that do not return");
+    std::cout << std::flush;
+    end_watching_exits();
+    std::quick_exit(exit_code);
+  }
+  return exit_code;
 }
 
 int code_of_end(int exit_code, const RunStreams& streams) {

@@ -17,6 +17,15 @@ void name_unfinished(const RunOutputs& outputs, StopSignal& stop);
 [[noreturn]] void leave_streams(const Pipeline& pipeline, const LoadedCapsules& capsules,
                                 const RunStreams& streams, RunOutputs& outputs);
 
+/// Writes one message for each failed stream; returns the exit code of the first.
+int report_failures(const RunStreams& streams);
+
+/// Whether calls that were given up still run a capsule's code, which must not be unloaded.
+bool has_lost_calls(const Pipeline& pipeline);
+
+/// Returns the exit code, or, if calls are lost, leaves the process without waiting for them.
+int end_with(int exit_code, bool lost_calls);
+
 /// The exit code of a run whose streams have ended. `exit_code`: by their reports.
 int code_of_end(int exit_code, const RunStreams& streams);
 

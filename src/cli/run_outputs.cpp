@@ -54,8 +54,11 @@ void read_rules(const std::string& text, const std::vector<std::string>& streams
 
 namespace fs = std::filesystem;
 
-RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources)
-    : paths_(std::move(paths)), sources_(std::move(sources)) {
+RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources,
+                       std::vector<std::string> streams)
+    : paths_(std::move(paths)),
+      sources_(std::move(sources)),
+      streams_(streams.empty() ? stream_ids(sources_) : std::move(streams)) {
   if (!paths_.summary.empty()) {
     claim(paths_.summary);
     summary_.emplace(paths_.summary, OutputFile::Target::any, OutputFile::Unfinished::kept);
@@ -119,8 +122,7 @@ void RunOutputs::open_exports() {
 void RunOutputs::open_events() {
   if (paths_.event_log.empty()) return;
   GivenRules rules;
-  const std::vector<std::string> streams = stream_ids(sources_);
-  for (const std::string& text : paths_.events) read_rules(text, streams, rules);
+  for (const std::string& text : paths_.events) read_rules(text, streams_, rules);
   claim(paths_.event_log);
   publishers_ = paths_.publish.open_events(paths_.capsules);
   EventSinkSettings settings{.rules_of_stream = std::move(rules.of_stream),
@@ -208,6 +210,11 @@ std::shared_ptr<Sink> RunOutputs::add_sink(const std::string& path, std::shared_
                               {.overflow = paths_.when_slow, .failure = paths_.failure});
   outputs_.push_back({path, sink});
   return sink;
+}
+
+void RunOutputs::add_recording(const std::string& name, std::shared_ptr<Sink> sink) {
+  const MutexLock lock(finishing_);
+  if (!finished_) outputs_.push_back({name, std::move(sink)});
 }
 
 /// A line for each output that lost records.

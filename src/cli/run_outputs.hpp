@@ -36,6 +36,8 @@ struct OutputPaths {
   std::string report;
   PublishArguments publish{};
   std::vector<std::string> capsules{};  ///< their names
+  std::string record;          ///< folder of the recording (RunRecording)
+  bool record_copies = false;  ///< the recording holds pictures and capsules, whatever the sources
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
 };
@@ -47,14 +49,18 @@ struct OutputPaths {
 /// thread-compatible.
 class RunOutputs {
  public:
-  /// Throws OutputError, and UsageError if an output would replace a source or another output.
-  RunOutputs(OutputPaths paths, std::vector<std::string> sources);
+  /// `streams`: their ids, one for each source; empty: those of stream_ids(). Throws OutputError,
+  /// and UsageError if an output would replace a source or another output.
+  RunOutputs(OutputPaths paths, std::vector<std::string> sources,
+             std::vector<std::string> streams = {});
 
   /// The sinks of one stream; none after finish() or drop_empty(), since the process is being left.
   /// Throws like the constructor.
   std::vector<std::shared_ptr<Sink>> sinks_of_stream(const std::string& stream_id,
                                                      bool one_of_several, double frames_per_second)
       VCAP_EXCLUDES(finishing_);
+  /// Completes a recording with the other outputs. `name`: for the summary.
+  void add_recording(const std::string& name, std::shared_ptr<Sink> sink) VCAP_EXCLUDES(finishing_);
   /// Null if there is no trace.
   const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
   /// Null if there is no report.
@@ -88,6 +94,7 @@ class RunOutputs {
 
   OutputPaths paths_;
   std::vector<std::string> sources_;
+  std::vector<std::string> streams_;
   std::vector<std::string> names_;  ///< claimed so far
   std::optional<OutputFile> summary_;
   std::shared_ptr<Sink> jsonl_;

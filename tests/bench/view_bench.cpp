@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of what is shown of a run. view.3: reports. view.6: events.
+// The cost of what is shown of a run. view.3: reports. view.4: replay. view.6: events.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "support/figures.hpp"
 #include "vcap/algorithms/event_detector.hpp"
+#include "view/replay.hpp"
 #include "view/report.hpp"
 
 namespace {
@@ -153,6 +154,13 @@ int main(int argc, char** argv) {
         .what = "time of a report, to reading its 20,000 records",
         .target = 1.5,
         .sample = vcap::bench::report_to_reading},
+       {.id = "view.4",
+        .what = "time of a detector and a tracker on 200 frames of vtest.avi, to replaying the "
+                "tracker",
+        .target = 20,
+        .better = vcap::bench::Better::higher,
+        .sample = vcap::bench::run_to_replay,
+        .samples = 3},
        {.id = "view.6",
         .what = "us of events a frame, 10,000 tracks (50 at once) through 100 zones",
         .target = 20,
