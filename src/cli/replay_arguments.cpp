@@ -39,9 +39,9 @@ void add_replay_inputs(CLI::App& command, ReplayArguments& arguments) {
                                    const char* help, const char* type) {
     command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
   };
-  command.add_option("FOLDER", arguments.folder, "The folder of the recording")
+  command.add_option("FOLDER", arguments.folder, "The recording, as vcap run --record has made it")
       ->required()
-      ->type_name("FOLDER");
+      ->type_name("PATH");
   command
       .add_option("--from", arguments.from,
                   "Runs only the capsules that come after this one in the plan")

@@ -195,6 +195,36 @@ TEST(Recorder, CountsFramesThatTheDiskIsTooFullFor) {
   EXPECT_THAT(reader.read()->lost, ElementsAre(LostFrames{3, 3}));
 }
 
+// Encoding a picture of noise takes longer than handing over a record.
+TEST(Recorder, CountsFramesThatTheDiskIsTooSlowFor) {
+  constexpr std::int64_t kFrames = 100;
+  const TemporaryFolder folder;
+  Recorder recorder((folder / "night").string(), {}, {.queue = 1});
+  const auto sink = recorder.add_stream({.id = "door", .source = "camera", .live = true});
+  FrameRecord record = record_of(0);
+  record.frame.image = cv::Mat(480, 640, CV_8UC3);
+  record.resolution = record.frame.image.size();
+  cv::randu(record.frame.image, 0, 256);
+  for (; record.frame.index < kFrames; ++record.frame.index) sink->write(record);
+  sink->close();
+
+  const RecordedStream stream = read_recording_manifest((folder / "night").string()).streams.at(0);
+  EXPECT_GT(stream.lost, 0u);
+  EXPECT_EQ(sink->stats()->lost.at("full"), stream.lost);
+  EXPECT_EQ(stream.frames + stream.lost, std::uint64_t{kFrames});
+  RecordingReader reader((folder / "night").string(), stream, {});
+  std::int64_t next = 0;  // each frame is there, or lost before the next one that is
+  while (const auto line = reader.read()) {
+    for (const LostFrames& lost : line->lost) {
+      EXPECT_EQ(lost.frame_index, next);
+      next += lost.count;
+    }
+    EXPECT_EQ(line->frame.index, next);
+    ++next;
+  }
+  EXPECT_GT(next, 0);
+}
+
 // The file as a killed process leaves it.
 TEST(Recorder, LeavesWholeFramesWithoutItsEnd) {
   const TemporaryFolder folder;
