@@ -184,8 +184,9 @@ void add_recorded_streams(const ReplayArguments& arguments, const Replay& replay
       },
       [] { return std::string("opening the recording"); }, starting);
   for (StreamConfig& config : configs) {
-    for (auto& [capsule, json] : prepared.streams.at(config.id).config)
-      config.config[capsule] = std::move(json);
+    StreamSettings& own = prepared.streams.at(config.id);
+    for (const auto& [capsule, json] : own.config) config.config[capsule] = json;
+    own.options = config.options;  // for the report
     config.sinks = outputs.sinks_of_stream(config.id, configs.size() > 1,
                                            config.source->info().frames_per_second);
     if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
@@ -217,9 +218,9 @@ int run_replay(const ReplayArguments& arguments, const Replay& replay, PreparedR
   settings.trace = outputs.trace();
   settings.can_give_up_calls = true;
   Pipeline pipeline(capsules.all(), settings);
+  add_recorded_streams(arguments, replay, prepared, capsules, starting, outputs, streams);
   const RunFacts facts = facts_of(replay, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
-  add_recorded_streams(arguments, replay, prepared, capsules, starting, outputs, streams);
   name_unfinished(outputs, starting.stop);
   streams.run(pipeline, starting.stop, starting.grace, [&parts, &pipeline] {
     leave_streams(pipeline, parts.capsules, parts.streams, parts.outputs);
