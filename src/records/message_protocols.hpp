@@ -12,7 +12,7 @@ namespace vcap {
 
 /// Senders by protocol.
 ///
-/// Their libraries (libmosquitto, librdkafka, libcurl) bring some 30 further ones into a process.
+/// Their libraries (libmosquitto, librdkafka, libcurl) bring a dozen further ones into a process.
 /// So they are linked by a library of their own, libvcap_messages, which is loaded when it is first
 /// used. No sender connects before it sends. Thread safety: thread-safe.
 class VCAP_EXPORT MessageProtocols {

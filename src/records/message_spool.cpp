@@ -126,8 +126,10 @@ void MessageSpool::open_folder() {
   std::string text = read_small(lock_.get());
   if (!text.ends_with('\n') && std::string_view(kSpoolMark).starts_with(text.substr(0, 13))) {
     text = std::string(kSpoolMark) + Uuid::random().to_string() + '\n';
-    if (const int error = write_at(lock_.get(), text, 0); error != 0)
-      fail_open("cannot be written: " + reason_of(error) + "; free some space");
+    int error = write_at(lock_.get(), text, 0);
+    // A message that was sent must not come again under another id, also after a power cut.
+    if (error == 0 && ::fdatasync(lock_.get()) != 0) error = errno;
+    if (error != 0) fail_open("cannot be written: " + reason_of(error) + "; free some space");
   }
   if (!text.starts_with(kSpoolMark) || !text.ends_with('\n'))
     fail_open("has a file \"spool\" of another format; give another folder");

@@ -109,18 +109,23 @@ TEST_F(Webhook, IsMadeAsTheDocumentationSays) {
   const std::string spool = (folder_ / "spool").string();
   const std::string journal = (folder_ / "events.jsonl").string();
   const EventRules rules{
-      .zones = {{.name = "yard", .polygon = {{0, 0}, {640, 0}, {640, 480}, {0, 480}}}},
-      .rules = {{.name = "comes", .what = EnterRule{.zone = "yard", .appearing = true}}}};
-  FrameRecord record{.stream_id = "gate", .resolution = {640, 480}};
-  record.objects.push_back({.name = "person",
-                            .coords = rect_to_coords(cv::Rect2d(10, 60, 20, 40)),
-                            .track_id = Uuid::random()});
+      .zones = {{.name = "yard", .polygon = {{100, 0}, {640, 0}, {640, 480}, {100, 480}}}},
+      .rules = {{.name = "comes", .what = EnterRule{.zone = "yard"}}}};
+  std::vector<FrameRecord> records(2, {.stream_id = "gate", .resolution = {640, 480}});
+  const Uuid track = Uuid::random();
+  for (std::size_t i = 0; i < records.size(); ++i) {  // outside, then inside
+    records[i].frame.index = static_cast<std::int64_t>(i);
+    records[i].objects.push_back(
+        {.name = "person",
+         .coords = rect_to_coords(cv::Rect2d(10 + 200 * static_cast<double>(i), 60, 20, 40)),
+         .track_id = track});
+  }
   // [publisher]
   const std::shared_ptr<vcap::Publisher> publisher =
       vcap::make_webhook_publisher({.url = url, .secret = secret}, {.folder = spool});
   const std::unique_ptr<vcap::Sink> events =
       vcap::make_event_sink(journal, rules, {.publishers = {publisher}});
-  events->write(record);  // as a stream does with each of its frames
+  for (const vcap::FrameRecord& record : records) events->write(record);  // as a stream does
   events->close();
   publisher->close();  // sends what waits, for a bounded time
   // [/publisher]

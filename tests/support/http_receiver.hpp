@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +36,10 @@ class HttpReceiver {
 
   /// `certificate`: a PEM file with a key and its certificate; then the server speaks https.
   explicit HttpReceiver(Act act = {}, const std::string& certificate = {}) : act_(std::move(act)) {
+    // The machine's settings of proxies must not change a test.
+    for (const char* const name :
+         {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+      ::unsetenv(name);
     if (!certificate.empty()) pem_ = read_file(certificate);
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION;
     std::vector<MHD_OptionItem> options;
