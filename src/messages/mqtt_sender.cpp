@@ -245,12 +245,11 @@ class MqttSender final : public MessageSender {
     }
     is_connected_ = code == 0;
     if (is_connected_) return {};
-    const std::string why =
-        !failure_.empty() ? failure_
-        : code            ? std::string("the broker refuses the connection: ") +
-                     (version_ == MQTT_PROTOCOL_V5 ? mosquitto_reason_string(*code)
-                                                   : mosquitto_connack_string(*code))
-               : answers_.failure();
+    std::string why = !failure_.empty() ? failure_
+                      : code            ? std::string("the broker refuses the connection: ") +
+                                   (version_ == MQTT_PROTOCOL_V5 ? mosquitto_reason_string(*code)
+                                                                 : mosquitto_connack_string(*code))
+                             : answers_.failure();
     client_.reset();
     return why;
   }
