@@ -93,7 +93,10 @@ class KafkaProducer {
     set_config(config, "client.id", "vcap");
     set_config(config, "enable.idempotence", "true");
     set_config(config, "linger.ms", "0");
-    set_config(config, "message.timeout.ms", std::to_string(settings.timeout.count()));
+    // The library gives up no message, and has one request in flight: if it dropped one and sent
+    // the next, the first would come late, and readers would take it for a repetition.
+    set_config(config, "message.timeout.ms", "0");
+    set_config(config, "max.in.flight.requests.per.connection", "1");
     const bool has_user = !settings.user.empty();
     set_config(config, "security.protocol",
                std::string(has_user ? "sasl_" : "") + (settings.tls ? "ssl" : "plaintext"));
@@ -147,8 +150,7 @@ class KafkaSender final : public MessageSender {
       return result;
     }
     produce(messages, result);
-    while (producer_->missing > 0 && !producer_->is_broken && !is_stopped())
-      producer_->poll(settings_.timeout);
+    if (result.failure.empty()) await_answers();
     judge(messages.size(), result);
     if (!result.failure.empty()) forget();  // what it has not sent is sent by the next one
     return result;
@@ -179,6 +181,20 @@ class KafkaSender final : public MessageSender {
     return stopped_;
   }
 
+  /// Until all are there, or none has come for the timeout.
+  void await_answers() {
+    auto until = std::chrono::steady_clock::now() + settings_.timeout;
+    while (producer_->missing > 0 && !producer_->is_broken && !is_stopped()) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return;
+      const std::size_t missing = producer_->missing;
+      producer_->poll(left);
+      if (producer_->missing < missing)
+        until = std::chrono::steady_clock::now() + settings_.timeout;
+    }
+  }
+
   void produce(std::span<const OutgoingMessage> messages, Result& result) {
     KafkaProducer& producer = *producer_;
     producer.answers.assign(messages.size(), std::nullopt);
@@ -202,9 +218,10 @@ class KafkaSender final : public MessageSender {
         result.refused.push_back({i, rd_kafka_err2str(*answer)});
       } else if (answer != RD_KAFKA_RESP_ERR_NO_ERROR) {
         if (result.failure.empty())
-          result.failure = answer         ? rd_kafka_err2str(*answer)
-                           : is_stopped() ? "the publisher was closed"
-                                          : "the producer failed";
+          result.failure = answer                 ? rd_kafka_err2str(*answer)
+                           : is_stopped()         ? "the publisher was closed"
+                           : producer_->is_broken ? "the producer failed"
+                                                  : "no broker answered in time";
         if (!producer_->trouble.empty()) result.failure += "; " + producer_->trouble;
         return;
       }

@@ -30,10 +30,6 @@ constexpr int kKeepAlive = 30;   // seconds
 constexpr int kAtLeastOnce = 1;  // QoS
 /// The answers of a broker that speaks only version 3.1.1; of MQTT 5 and of 3.1.1.
 constexpr int kRefusedVersions[] = {MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION, 1};
-/// The broker may take the message later.
-constexpr int kLaterCodes[] = {MQTT_RC_UNSPECIFIED, MQTT_RC_IMPLEMENTATION_SPECIFIC,
-                               MQTT_RC_PACKET_ID_IN_USE, MQTT_RC_QUOTA_EXCEEDED};
-
 void start_mosquitto() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -295,10 +291,8 @@ class MqttSender final : public MessageSender {
           result.failure = answers_.failure();
           return;
         }
-        if (std::ranges::find(kLaterCodes, *code) != std::end(kLaterCodes)) {
-          result.failure = mosquitto_reason_string(*code);
-          return;
-        }
+        // Also for a reason that may pass: later ones may be delivered already, and after them
+        // readers would take it for a repetition.
         if (*code >= MQTT_RC_UNSPECIFIED)
           result.refused.push_back({i, mosquitto_reason_string(*code)});
       }
