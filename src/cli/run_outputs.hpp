@@ -36,7 +36,7 @@ struct OutputPaths {
   std::string report;
   PublishArguments publish{};
   std::vector<std::string> capsules{};  ///< their names
-  std::string record;          ///< folder of the recording (RunRecording)
+  std::string record;                   ///< folder of the recording (RunRecording)
   bool record_copies = false;  ///< the recording holds pictures and capsules, whatever the sources
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
