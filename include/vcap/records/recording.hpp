@@ -95,6 +95,7 @@ VCAP_EXPORT RecordingManifest read_recording_manifest(const std::string& folder)
 /// may be destroyed before its sinks.
 class VCAP_EXPORT Recorder {
  public:
+  /// How much may wait for a slow disk. Thread safety: value.
   struct Settings {
     /// The most frames of a stream that wait to be written. 0: 1024, or, if pictures are written,
     /// as many as fit into 128 MiB, from 4 to 64.
