@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/text_server.hpp"
+#include "pipeline/http_server.hpp"
 
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -32,13 +32,6 @@ using SteadyClock = std::chrono::steady_clock;
 /// may have some more than the limit for a moment.
 constexpr std::size_t kEnding = 32;
 
-struct HttpAnswer {
-  unsigned status = MHD_HTTP_OK;
-  std::string text{};
-  std::string type = "text/plain; charset=utf-8";
-  bool tells_methods = false;  ///< names those that are allowed
-};
-
 MHD_Result send_answer(MHD_Connection* connection, const HttpAnswer& answer) {
   // It copies the text, although its parameter is not const.
   MHD_Response* const response = MHD_create_response_from_buffer(
@@ -47,12 +40,25 @@ MHD_Result send_answer(MHD_Connection* connection, const HttpAnswer& answer) {
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
   // Otherwise a client could keep its connection, and its place, between two requests.
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-  if (answer.tells_methods)
-    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
-                            MHD_HTTP_METHOD_GET ", " MHD_HTTP_METHOD_HEAD);
+  for (const auto& [name, value] : answer.headers)
+    MHD_add_response_header(response, name.c_str(), value.c_str());
   const MHD_Result sent = MHD_queue_response(connection, answer.status, response);
   MHD_destroy_response(response);
   return sent;
+}
+
+MHD_Result keep_argument(void* arguments, MHD_ValueKind, const char* name, const char* value) {
+  static_cast<std::map<std::string, std::string>*>(arguments)->emplace(name, value ? value : "");
+  return MHD_YES;
+}
+
+HttpRequest request_of(MHD_Connection* connection, const char* path) {
+  HttpRequest request{.path = path};
+  const char* const host =
+      MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+  if (host) request.host = host;
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &keep_argument, &request.arguments);
+  return request;
 }
 
 int socket_of(MHD_Connection* connection) {
@@ -87,9 +93,8 @@ class SignalsBlocked {
 
 }  // namespace
 
-struct TextServer::Impl {
-  Impl(FileDescriptor listener, std::string path, std::string type, Text text,
-       const ConnectionLimits& limits);
+struct HttpServer::Impl {
+  Impl(FileDescriptor listener, Respond respond, const ConnectionLimits& limits);
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -103,12 +108,10 @@ struct TextServer::Impl {
                                std::size_t* body_size, void** context) noexcept;
 
   void run() noexcept;
-  HttpAnswer answer(const std::string& path, const std::string& method) const;
+  HttpAnswer answer(const HttpRequest& request, const std::string& method) const;
   int wait_ms() const;
 
-  const std::string path_;
-  const std::string type_;
-  const Text text_;
+  const Respond respond_;
   ConnectionTable table_;
   const FileDescriptor stop_;
   MHD_Daemon* daemon_ = nullptr;
@@ -116,14 +119,11 @@ struct TextServer::Impl {
   std::thread thread_{};
 };
 
-TextServer::Impl::Impl(FileDescriptor listener, std::string path, std::string type, Text text,
-                       const ConnectionLimits& limits)
-    : path_(std::move(path)),
-      type_(std::move(type)),
-      text_(std::move(text)),
+HttpServer::Impl::Impl(FileDescriptor listener, Respond respond, const ConnectionLimits& limits)
+    : respond_(std::move(respond)),
       table_(limits),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!stop_) throw std::system_error(errno, std::generic_category(), "the metrics server");
+  if (!stop_) throw std::system_error(errno, std::generic_category(), "a web server");
   // Without a thread of its own: this thread also ends connections, which must be open then. From
   // here on the daemon owns the listener, whether it starts or not.
   daemon_ = MHD_start_daemon(
@@ -133,8 +133,8 @@ TextServer::Impl::Impl(FileDescriptor listener, std::string path, std::string ty
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.request_bytes, MHD_OPTION_END);
   if (!daemon_)
     throw OutputError(ErrorCode::output_open,
-                      "cannot serve metrics: the web server (libmicrohttpd) does not start; memory "
-                      "or descriptors may be short");
+                      "the web server (libmicrohttpd) does not start; memory or "
+                      " descriptors may be short");
   epoll_ = MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
   try {
     const SignalsBlocked blocked;
@@ -145,13 +145,13 @@ TextServer::Impl::Impl(FileDescriptor listener, std::string path, std::string ty
   }
 }
 
-TextServer::Impl::~Impl() {
+HttpServer::Impl::~Impl() {
   ::eventfd_write(stop_.get(), 1);
   thread_.join();
   MHD_stop_daemon(daemon_);
 }
 
-void TextServer::Impl::run() noexcept {
+void HttpServer::Impl::run() noexcept {
   std::array<pollfd, 2> events{pollfd{epoll_, POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
   for (;;) {
     const int ready = ::poll(events.data(), events.size(), wait_ms());
@@ -162,7 +162,7 @@ void TextServer::Impl::run() noexcept {
 }
 
 /// Until the next thing to do without an event; -1 if there is none.
-int TextServer::Impl::wait_ms() const {
+int HttpServer::Impl::wait_ms() const {
   using std::chrono::milliseconds;
   constexpr std::int64_t kLongest = 60'000;  // after which this is asked again
   std::int64_t wait = -1;
@@ -178,14 +178,14 @@ int TextServer::Impl::wait_ms() const {
   return static_cast<int>(wait);
 }
 
-MHD_Result TextServer::Impl::on_client(void* self, const sockaddr* address,
+MHD_Result HttpServer::Impl::on_client(void* self, const sockaddr* address,
                                        socklen_t /*size*/) noexcept {
   const auto [admitted, evicted] = static_cast<Impl*>(self)->table_.admit(address_of(address));
   if (evicted) end_connection(*evicted);
   return admitted ? MHD_YES : MHD_NO;
 }
 
-void TextServer::Impl::on_connection(void* self, MHD_Connection* connection, void** /*context*/,
+void HttpServer::Impl::on_connection(void* self, MHD_Connection* connection, void** /*context*/,
                                      MHD_ConnectionNotificationCode what) noexcept {
   ConnectionTable& table = static_cast<Impl*>(self)->table_;
   const int socket = socket_of(connection);
@@ -199,38 +199,37 @@ void TextServer::Impl::on_connection(void* self, MHD_Connection* connection, voi
 }
 
 /// The request's header is complete. Its body, if any, is not read.
-MHD_Result TextServer::Impl::on_request(void* self, MHD_Connection* connection, const char* path,
+MHD_Result HttpServer::Impl::on_request(void* self, MHD_Connection* connection, const char* path,
                                         const char* method, const char* /*version*/,
                                         const char* /*body*/, std::size_t* /*body_size*/,
                                         void** /*context*/) noexcept {
   auto& server = *static_cast<Impl*>(self);
   server.table_.request_complete(socket_of(connection), SteadyClock::now());
   try {
-    return send_answer(connection, server.answer(path, method));
+    return send_answer(connection, server.answer(request_of(connection, path), method));
   } catch (const std::bad_alloc&) {
     return MHD_NO;
   }
 }
 
-HttpAnswer TextServer::Impl::answer(const std::string& path, const std::string& method) const {
-  if (path != path_) return {.status = MHD_HTTP_NOT_FOUND, .text = "there is only " + path_ + "\n"};
-  if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
-    return {.status = MHD_HTTP_METHOD_NOT_ALLOWED,
-            .text = path_ + " can only be read\n",
-            .tells_methods = true};
+HttpAnswer HttpServer::Impl::answer(const HttpRequest& request, const std::string& method) const {
   try {
-    return {.text = text_(), .type = type_};
+    HttpAnswer answer = respond_(request);
+    if (method == MHD_HTTP_METHOD_GET || method == MHD_HTTP_METHOD_HEAD ||
+        answer.status == MHD_HTTP_NOT_FOUND)
+      return answer;
+    return {.status = MHD_HTTP_METHOD_NOT_ALLOWED,
+            .text = request.path + " can only be read\n",
+            .headers = {{MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET ", " MHD_HTTP_METHOD_HEAD}}};
   } catch (...) {
     return {.status = MHD_HTTP_INTERNAL_SERVER_ERROR,
             .text = exception_text(std::current_exception()) + "\n"};
   }
 }
 
-TextServer::TextServer(FileDescriptor listener, std::string path, std::string type, Text text,
-                       const ConnectionLimits& limits)
-    : impl_(std::make_unique<Impl>(std::move(listener), std::move(path), std::move(type),
-                                   std::move(text), limits)) {}
+HttpServer::HttpServer(FileDescriptor listener, Respond respond, const ConnectionLimits& limits)
+    : impl_(std::make_unique<Impl>(std::move(listener), std::move(respond), limits)) {}
 
-TextServer::~TextServer() = default;
+HttpServer::~HttpServer() = default;
 
 }  // namespace vcap
