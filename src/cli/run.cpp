@@ -30,6 +30,7 @@
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/pipeline/metrics_server.hpp"
+#include "vcap/view/live_view.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -66,13 +67,27 @@ std::vector<CapsuleInfo> infos_in(const Plan& plan, const std::vector<CapsuleInf
   return used;
 }
 
-/// Serves metrics for as long as the result lives. If only a port is given, only this machine can
-/// reach it.
+/// If only a port is given, only this machine can reach it.
+std::string with_host(std::string address) {
+  if (address.find(':') == std::string::npos) address.insert(0, ":");
+  if (address.front() == ':') address.insert(0, "127.0.0.1");
+  return address;
+}
+
+/// Shows the streams for as long as the result lives.
+std::unique_ptr<LiveView> offer_view(const Pipeline& pipeline, const std::string& address) {
+  if (address.empty()) return nullptr;
+  auto view = std::make_unique<LiveView>(pipeline, with_host(address));
+  Console::shared().line(
+      "vcap: the live view is at http://127.0.0.1:" + std::to_string(view->port()) + "/");
+  return view;
+}
+
+/// Serves metrics for as long as the result lives.
 std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::string address,
                                              const ConnectionLimits& limits) {
   if (address.empty()) return nullptr;
-  if (address.find(':') == std::string::npos) address.insert(0, ":");
-  if (address.front() == ':') address.insert(0, "127.0.0.1");
+  address = with_host(std::move(address));
   auto server = std::make_unique<MetricsServer>(pipeline, address, limits);
   Console::shared().line("vcap: metrics are at http://" + address.substr(0, address.rfind(':')) +
                          ":" + std::to_string(server->port()) + "/metrics");
@@ -143,6 +158,7 @@ struct Receivers {
   RunOutputs& outputs;
   RunStreams& streams;
   RunRecording& recording;
+  const LiveView* view;  ///< null: none
 };
 
 /// Adds the streams of the sources, which are opened.
@@ -152,6 +168,7 @@ void add_streams(const RunArguments& arguments, Prepared& prepared,
     const std::string& id = prepared.ids[i];
     auto sinks =
         to.outputs.sinks_of_stream(id, sources.size() > 1, sources[i]->info().frames_per_second);
+    if (to.view) sinks.push_back(to.view->sink());
     StreamSettings& own = prepared.streams.at(id);
     StreamConfig config{.id = id,
                         .source = std::move(sources[i]),
@@ -200,10 +217,11 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
   Pipeline pipeline(capsules.all(), settings);
   RunRecording recording(arguments, prepared.settings, capsules, settings);
   const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
+  const auto view = offer_view(pipeline, arguments.view);
   const RunFacts facts = facts_of(arguments, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   add_streams(arguments, prepared, open_sources(arguments, starting),
-              {outputs, streams, recording});
+              {outputs, streams, recording, view.get()});
   name_unfinished(outputs, starting.stop);
   streams.run(pipeline, starting.stop, starting.grace,
               [&] { leave_streams(pipeline, capsules, streams, outputs); });
