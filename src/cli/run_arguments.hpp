@@ -41,7 +41,7 @@ struct RunArguments {
   PartArguments parts;
   std::string metrics;  ///< address of the metrics server; empty: no server
   ConnectionLimits metrics_limits;
-  std::string view;  ///< address of the live view; empty: none
+  std::string view;             ///< address of the live view; empty: none
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   PolicyArguments policies;
