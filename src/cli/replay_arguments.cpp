@@ -118,6 +118,7 @@ void ReplayArguments::check_options(const std::vector<CapsuleInfo>& running,
     const auto found = std::ranges::find(running, one.capsule, &CapsuleInfo::name);
     if (found == running.end()) {
       std::vector<std::string> names;
+      names.reserve(running.size());
       for (const CapsuleInfo& info : running) names.push_back(info.name);
       throw UsageError(argument + ": no capsule " + quote(one.capsule) + " runs" +
                        suggestion(one.capsule, names) + "; these run: " + quote_list(names));

@@ -87,7 +87,7 @@ std::string link_from(const std::string& out, const std::string& clip) {
   return fs::absolute(clip).lexically_normal().lexically_proximate(folder).string();
 }
 
-RunReport::RunReport(const std::string& path, std::string journal)
+RunReport::RunReport(const std::string& path, const std::string& journal)
     : path_(absolute(path)),
       journal_(absolute(journal)),
       begun_(now_text()),

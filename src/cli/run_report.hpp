@@ -33,7 +33,7 @@ struct RunFacts {
 class RunReport {
  public:
   /// `journal`: of events, whose lines from now on are shown; may be empty. Throws OutputError.
-  RunReport(const std::string& path, std::string journal);
+  RunReport(const std::string& path, const std::string& journal);
 
   /// For every stream.
   const std::shared_ptr<ReportSink>& sink() const noexcept { return sink_; }

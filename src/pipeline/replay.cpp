@@ -76,6 +76,7 @@ void set_value(OptionValues& values, const std::string& option, const OptionValu
 template <class List>
 std::vector<std::string> names_in(const List& list, std::string List::value_type::*name) {
   std::vector<std::string> names;
+  names.reserve(list.size());
   for (const auto& one : list) names.push_back(one.*name);
   return names;
 }
@@ -147,7 +148,7 @@ std::string Replay::capsule_file(const std::string& capsule) const {
   if (!recorded.file)
     throw SourceError(ErrorCode::source_open,
                       what + " was not loaded from a file in the recorded run; " + remedy);
-  const std::string path =
+  std::string path =
       recorded.copy.empty() ? recorded.file->path : (fs::path(folder_) / recorded.copy).string();
   check_exists(what, path, remedy);
   if (!settings_.accept_changed) check_same(what, path, *recorded.file, remedy);

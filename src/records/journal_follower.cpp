@@ -32,7 +32,8 @@ std::optional<std::string> stream_of_line(std::string_view line) {
 
 JournalFollower::JournalFollower(std::shared_ptr<Publisher> publisher, const EventFile& journal)
     : publisher_(std::move(publisher)) {
-  MessageSpool& spool = publisher_->pump().spool();
+  const std::shared_ptr<MessagePump> pump = publisher_->pump();
+  MessageSpool& spool = pump->spool();
   place_ = spool.place();
   const auto end = static_cast<std::uint64_t>(journal.end());
   if (place_.file == journal.inode() && place_.position <= end) return;
@@ -76,11 +77,11 @@ bool JournalFollower::take_line(std::string_view line) {
   const auto stream = stream_of_line(line);
   if (!stream) return true;
   try {
-    publisher_->pump().add(*stream, line, place_);
+    publisher_->pump()->add(*stream, line, place_);
     return true;
   } catch (const OutputError& error) {
     if (!std::exchange(has_warned_, true))
-      warning_ = publisher_->pump().name() + ": " + error.what() +
+      warning_ = publisher_->pump()->name() + ": " + error.what() +
                  "; the events are in the journal, and are taken from it later";
     return false;
   }

@@ -21,8 +21,8 @@ class PublishingSink final : public Sink {
 
   void write(const FrameRecord& record) override {
     const std::string line = record_line(record);
-    publisher_->pump().add_or_lose(record.stream_id,
-                                   std::string_view(line).substr(0, line.size() - 1));
+    publisher_->pump()->add_or_lose(record.stream_id,
+                                    std::string_view(line).substr(0, line.size() - 1));
   }
   bool needs_pixels() const override { return false; }
 

@@ -52,7 +52,7 @@ std::size_t automatic_queue(const RecordedStream& stream) {
 /// The folder, its manifest and the counts of its streams. Thread safety: thread-safe.
 class Recorder::Folder {
  public:
-  Folder(std::string path, RecordingManifest manifest)
+  Folder(const std::string& path, RecordingManifest manifest)
       : path_(fs::absolute(path)), manifest_(std::move(manifest)) {
     manifest_.vcap_version = std::string(version());
     make_folder(path_);
@@ -261,12 +261,11 @@ class RecordingSink final : public Sink {
 
 }  // namespace
 
-Recorder::Recorder(std::string folder, RecordingManifest manifest)
-    : Recorder(std::move(folder), std::move(manifest), Settings()) {}
+Recorder::Recorder(const std::string& folder, RecordingManifest manifest)
+    : Recorder(folder, std::move(manifest), Settings()) {}
 
-Recorder::Recorder(std::string folder, RecordingManifest manifest, Settings settings)
-    : folder_(std::make_shared<Folder>(std::move(folder), std::move(manifest))),
-      settings_(settings) {}
+Recorder::Recorder(const std::string& folder, RecordingManifest manifest, Settings settings)
+    : folder_(std::make_shared<Folder>(folder, std::move(manifest))), settings_(settings) {}
 
 Recorder::~Recorder() = default;
 

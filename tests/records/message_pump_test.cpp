@@ -146,7 +146,7 @@ TEST_F(Publishing, DeliversMessagesWithTheirIdsInOrder) {
   publisher->close();
   const auto received = sent_->received();
   ASSERT_THAT(received, SizeIs(2));
-  const std::string spool = publisher->pump().spool().id();
+  const std::string spool = publisher->pump()->spool().id();
   EXPECT_EQ(received[0].id, spool + "-1");
   EXPECT_EQ(received[0].stream_id, "gate");
   EXPECT_EQ(Json::parse(received[0].body),
@@ -206,7 +206,7 @@ TEST_F(Publishing, SetsAsideWhatIsRefused) {
   publisher->close();
   EXPECT_EQ(publisher->stats().delivered, 1);
   const Json refused = Json::parse(read_file(path_ + "/refused.jsonl"));
-  EXPECT_EQ(refused.at("id"), publisher->pump().spool().id() + "-1");
+  EXPECT_EQ(refused.at("id"), publisher->pump()->spool().id() + "-1");
   EXPECT_EQ(refused.at("reason"), "not \"wanted\"");
   EXPECT_EQ(refused.at("record").at("a"), 1);
   EXPECT_THAT(log(), HasSubstr("refused message"));

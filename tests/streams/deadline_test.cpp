@@ -356,6 +356,13 @@ TEST_F(Deadline, AnswersFramesThatWaitForAHangingBatch) {
 }
 
 // The host's log hook runs when a call is given up. The call may return meanwhile.
+/// Another number on each thread, also if the system reuses a thread's id.
+std::uint64_t number_of_thread() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t own = ++last;
+  return own;
+}
+
 TEST(DeadlineLog, MayTakeLongerThanTheCallThatItIsAbout) {
   Hanging hanging;
   Latch returned, passed;
@@ -365,7 +372,7 @@ TEST(DeadlineLog, MayTakeLongerThanTheCallThatItIsAbout) {
                                   [&, process = hanging.process()](
                                       const Frame& frame, DetectionNodes nodes,
                                       const OptionValues& options, BaseStreamState& state) {
-                                    workers[frame.index] = WorkPool::current();
+                                    workers[frame.index] = number_of_thread();
                                     return process(frame, std::move(nodes), options, state);
                                   }),
                      make_capsule(all_info("next", "person"),

@@ -83,7 +83,7 @@ class VCAP_EXPORT Publisher {
   void close();
 
   /// For vcap's own sinks.
-  MessagePump& pump() const noexcept { return *pump_; }
+  std::shared_ptr<MessagePump> pump() const noexcept { return pump_; }
 
  private:
   const std::shared_ptr<MessagePump> pump_;

@@ -106,8 +106,8 @@ class VCAP_EXPORT Recorder {
 
   /// `manifest` is without streams. Makes the folder, in a folder that exists; an empty one may be
   /// there. Throws OutputError (output_open).
-  Recorder(std::string folder, RecordingManifest manifest, Settings settings);
-  Recorder(std::string folder, RecordingManifest manifest);
+  Recorder(const std::string& folder, RecordingManifest manifest, Settings settings);
+  Recorder(const std::string& folder, RecordingManifest manifest);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
