@@ -168,14 +168,14 @@ TEST(Comparison, TellsOtherIdsOfTracksFromTracksThatSwitch) {
   for (int i = 0; i < 6; ++i) {
     a.push_back(record_of(i, {thing("person", i)}));
     b.push_back(a.back());
-    a[i].objects[0].track_id = own;
-    b[i].objects[0].track_id = other;
+    a.back().objects[0].track_id = own;
+    b.back().objects[0].track_id = other;
   }
   const Comparison renamed = compared(a, b);
   EXPECT_EQ(renamed.verdict(), ComparisonVerdict::alike);
   EXPECT_EQ(renamed.totals().other_fields.at("track_id"), 6);
 
-  for (int i = 4; i < 6; ++i) b[i].objects[0].track_id = third;
+  for (const std::size_t i : {4u, 5u}) b[i].objects[0].track_id = third;
   const Comparison switched = compared(a, b);
   EXPECT_EQ(switched.verdict(), ComparisonVerdict::different);
   EXPECT_EQ(switched.totals().track_switches, 1);
@@ -322,7 +322,7 @@ TEST(Comparison, RefusesOptionsThatMakeNoSense) {
            {{.min_iou = 0}, "min_iou of a comparison is 0.0"},
            {{.min_iou = 1.5}, "min_iou"},
            {{.time_tolerance = -1ns}, "time_tolerance"}})
-    EXPECT_THAT([&] { const Comparison comparison(options); },
+    EXPECT_THAT([&wrong = options] { const Comparison comparison(wrong); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(message)));
 }
 
