@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
 #include <set>
 
 #include "records/record_line.hpp"
