@@ -81,7 +81,7 @@ TEST(JsonValue, OfATemporaryGivesAValue) {
   int sum = 0;
   for (const json& member : *make()) sum += member.get<int>();
   EXPECT_EQ(sum, 3);
-  const json& kept = make();
+  const json kept = *make();
   EXPECT_EQ(kept, (json{{"a", 1}, {"b", 2}}));
   const json direct = *make();
   EXPECT_EQ(direct, kept);
