@@ -263,7 +263,7 @@ void check_stream_configs(const std::map<std::string, StreamSettings>& streams,
       if (!goes_through(stream, capsule.name)) continue;
       const auto given = stream.config.find(capsule.name);
       static_cast<void>(detail::completed_stream_config(
-          capsule, given == stream.config.end() ? JsonValue::object() : given->second, id));
+          capsule, *(given == stream.config.end() ? JsonValue::object() : given->second), id));
     }
 }
 

@@ -84,7 +84,7 @@ void check_video(const Job& job, const Job::Video& video,
   for (const CapsuleInfo& info : chosen) {
     const auto given = video.config.find(info.name);
     static_cast<void>(detail::completed_stream_config(
-        info, given == video.config.end() ? JsonValue::object() : given->second, video.id));
+        info, *(given == video.config.end() ? JsonValue::object() : given->second), video.id));
   }
 }
 

@@ -62,7 +62,7 @@ void check_configs(const CompiledPlan& compiled_plan, const StreamConfig& config
     const auto check_own = [&](const std::map<std::string, JsonValue>& configs) {
       const auto own = configs.find(info.name);
       static_cast<void>(detail::completed_stream_config(
-          info, own == configs.end() ? JsonValue::object() : own->second, config.id));
+          info, *(own == configs.end() ? JsonValue::object() : own->second), config.id));
     };
     if (config.groups.empty()) check_own(config.config);
     for (const StreamGroup& group : config.groups)

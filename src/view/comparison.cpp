@@ -108,13 +108,7 @@ class Comparison::Impl {
   }
 
   void set_clip(const std::string& stream, const std::string& clip, const std::string& link) {
-    const std::vector<std::string> known = streams();
-    if (std::ranges::find(known, stream) == known.end())
-      throw InvalidArgument(ErrorCode::invalid_argument,
-                            "clip " + clip + " is given for stream " + quote(stream) +
-                                ", but the records are of " + quote_list(known) +
-                                suggestion(stream, known));
-    clips_[stream] = {.file = clip, .link = link.empty() ? clip : link};
+    clips_[stream] = clip_of_stream(stream, streams(), clip, link);
   }
 
   std::string html() const {

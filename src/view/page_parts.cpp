@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/page_parts.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
 #include "view/svg.hpp"
 
 namespace vcap {
@@ -44,6 +47,16 @@ constexpr const char* kReportStyle =
     "</style>\n";
 
 }  // namespace
+
+StreamClip clip_of_stream(const std::string& stream, const std::vector<std::string>& known,
+                          const std::string& clip, const std::string& link) {
+  if (std::ranges::find(known, stream) == known.end())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "clip " + clip + " is given for stream " + quote(stream) +
+                              ", but the records are of " + quote_list(known) +
+                              suggestion(stream, known));
+  return {.file = clip, .link = link.empty() ? clip : link};
+}
 
 std::string page_begin(const std::string& title) {
   const std::string text = html_text(title);

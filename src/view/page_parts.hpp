@@ -16,6 +16,9 @@ struct StreamClip {
   std::string file{};  ///< to read it; empty: there is none
   std::string link{};  ///< as seen from the page
 };
+/// `link`: empty for that of the file. Throws InvalidArgument if the stream is not one of `known`.
+StreamClip clip_of_stream(const std::string& stream, const std::vector<std::string>& known,
+                          const std::string& clip, const std::string& link);
 
 /// The page up to its heading. It forbids scripts and requests.
 std::string page_begin(const std::string& title);

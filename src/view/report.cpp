@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/view/report.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -10,7 +9,6 @@
 
 #include "base/text.hpp"
 #include "files/output_file.hpp"
-#include "vcap/base/error.hpp"
 #include "view/page_parts.hpp"
 #include "view/run_section.hpp"
 #include "view/stream_section.hpp"
@@ -46,13 +44,7 @@ class Report::Impl {
   }
 
   void set_clip(const std::string& stream, const std::string& clip, const std::string& link) {
-    const std::vector<std::string> known = streams();
-    if (std::ranges::find(known, stream) == known.end())
-      throw InvalidArgument(ErrorCode::invalid_argument,
-                            "clip " + clip + " is given for stream " + quote(stream) +
-                                ", but the records are of " + quote_list(known) +
-                                suggestion(stream, known));
-    clips_[stream] = {.file = clip, .link = link.empty() ? clip : link};
+    clips_[stream] = clip_of_stream(stream, streams(), clip, link);
   }
 
   std::string html() const {

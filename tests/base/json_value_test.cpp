@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -81,8 +82,10 @@ TEST(JsonValue, OfATemporaryGivesAValue) {
   int sum = 0;
   for (const json& member : *make()) sum += member.get<int>();
   EXPECT_EQ(sum, 3);
-  const json kept = *make();
+  const json& kept = *make();
   EXPECT_EQ(kept, (json{{"a", 1}, {"b", 2}}));
+  static_assert(!std::is_convertible_v<JsonValue, const json&>, "it would refer to the temporary");
+  static_assert(std::is_convertible_v<const JsonValue&, const json&>);
   const json direct = *make();
   EXPECT_EQ(direct, kept);
   json list = json::array();

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "messages/exactly_once.hpp"
 #include "messages/kafka_cluster.hpp"
+#include "messages/publisher_fixture.hpp"
 #include "support/loopback_port.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temporary_folder.hpp"
@@ -22,13 +22,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-class Kafka : public testing::Test {
+class Kafka : public PublishingTest {
  protected:
-  Kafka() {
-    set_log_hook([](LogLevel, std::string_view) {});
-  }
-  ~Kafka() override { set_log_hook({}); }
-
   std::unique_ptr<Publisher> open(const KafkaSettings& settings) {
     return make_kafka_publisher(settings, {.folder = (folder_ / "spool").string()},
                                 {.end_wait = hours(0), .clock = clock_});
@@ -36,16 +31,6 @@ class Kafka : public testing::Test {
   KafkaSettings settings(const KafkaCluster& cluster) const {
     return {.servers = cluster.servers(), .topic = "events", .timeout = milliseconds(1000)};
   }
-  void await_delivered(const Publisher& publisher, std::uint64_t count) {
-    yield_until("messages to be delivered", [&] {
-      clock_->advance(hours(1));
-      std::this_thread::sleep_for(milliseconds(1));
-      return publisher.stats().delivered >= count;
-    });
-  }
-
-  const TemporaryFolder folder_;
-  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
 };
 
 TEST_F(Kafka, DeliversWithTheStreamAsKeyAndTheIdAsHeader) {

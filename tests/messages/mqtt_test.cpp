@@ -4,13 +4,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <random>
 #include <thread>
 
 #include "messages/exactly_once.hpp"
 #include "messages/mqtt_broker.hpp"
 #include "messages/old_mqtt_broker.hpp"
+#include "messages/publisher_fixture.hpp"
 #include "support/manual_clock.hpp"
 #include "support/test_certificate.hpp"
 #include "support/throws_error.hpp"
@@ -27,16 +27,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-class Mqtt : public testing::Test {
+class Mqtt : public PublishingTest {
  protected:
-  Mqtt() {
-    set_log_hook([this](LogLevel, std::string_view text) {
-      const std::lock_guard lock(mutex_);
-      log_ += std::string(text) + '\n';
-    });
-  }
-  ~Mqtt() override { set_log_hook({}); }
-
   MqttSettings settings(std::uint16_t port) const {
     return {.host = "127.0.0.1", .port = port, .topic = "site/{stream}/events"};
   }
@@ -44,29 +36,6 @@ class Mqtt : public testing::Test {
     return make_mqtt_publisher(settings, {.folder = (folder_ / "spool").string()},
                                {.end_wait = end_wait, .clock = clock_});
   }
-  /// Moves the time, so that no pause lasts.
-  void await_delivered(const Publisher& publisher, std::uint64_t count) {
-    yield_until("messages to be delivered", [&] {
-      clock_->advance(hours(1));
-      std::this_thread::sleep_for(milliseconds(1));
-      return publisher.stats().delivered >= count;
-    });
-  }
-  std::string await_failure(const Publisher& publisher) {
-    yield_until("a failure", [&] { return publisher.stats().is_failing; });
-    return publisher.stats().last_failure.value_or("");
-  }
-  std::string log() const {
-    const std::lock_guard lock(mutex_);
-    return log_;
-  }
-
-  const TemporaryFolder folder_;
-  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
-
- private:
-  mutable std::mutex mutex_;
-  std::string log_;
 };
 
 TEST_F(Mqtt, DeliversToTheTopicOfTheStream) {

@@ -6,10 +6,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "messages/exactly_once.hpp"
+#include "messages/publisher_fixture.hpp"
 #include "support/bounded_wait.hpp"
 #include "support/http_receiver.hpp"
 #include "support/loopback_port.hpp"
@@ -45,42 +45,12 @@ std::string hmac_by_openssl(const std::string& key, const std::string& text) {
   return hexadecimal;
 }
 
-class Webhook : public testing::Test {
+class Webhook : public PublishingTest {
  protected:
-  Webhook() {
-    set_log_hook([this](LogLevel, std::string_view text) {
-      const std::lock_guard lock(mutex_);
-      log_ += std::string(text) + '\n';
-    });
-  }
-  ~Webhook() override { set_log_hook({}); }
-
   std::unique_ptr<Publisher> open(const WebhookSettings& settings) {
     return make_webhook_publisher(settings, {.folder = (folder_ / "spool").string()},
                                   {.end_wait = seconds(0), .clock = clock_});
   }
-  void await_delivered(const Publisher& publisher, std::uint64_t count) {
-    yield_until("messages to be delivered", [&] {
-      clock_->advance(hours(1));
-      std::this_thread::sleep_for(milliseconds(1));
-      return publisher.stats().delivered >= count;
-    });
-  }
-  std::string await_failure(const Publisher& publisher) {
-    yield_until("a failure", [&] { return publisher.stats().is_failing; });
-    return publisher.stats().last_failure.value_or("");
-  }
-  std::string log() const {
-    const std::lock_guard lock(mutex_);
-    return log_;
-  }
-
-  const TemporaryFolder folder_;
-  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
-
- private:
-  mutable std::mutex mutex_;
-  std::string log_;
 };
 
 TEST_F(Webhook, PostsSignedMessages) {

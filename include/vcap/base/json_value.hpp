@@ -33,10 +33,10 @@ concept OtherJsonSource = !std::same_as<Type, JsonValue> && !std::same_as<Type, 
 /// fraction of the time. Thread safety: value.
 ///
 /// Takes the same values and braces as nlohmann::json, and converts to a reference to one. It has
-/// the functions that are used most; `->` gives all of them. A temporary gives values, which a
-/// reference or a range-based for loop keeps alive, and has no `->`. If a function takes both
-/// `const json&` and `json&&`, as push_back() does, pass `*` of a temporary; so does code that
-/// g++ compiles with -Wconversion, which warns of the choice between conversions. Code that reads
+/// the functions that are used most; `->` gives all of them. `*`, `[]`
+/// and at() of a temporary give values, which a reference or a range-based for loop keeps alive; a
+/// temporary has no `->`. To give a temporary to a `const json&`, write `*` before it: a
+/// conversion would refer to the temporary, so it does not compile. Code that reads
 /// or changes the value includes <nlohmann/json.hpp>. Code that only passes it on, or assigns text,
 /// numbers and braces of them, needs no more than this header.
 class VCAP_EXPORT JsonValue {
@@ -81,6 +81,7 @@ class VCAP_EXPORT JsonValue {
   nlohmann::json operator*() && noexcept;
   operator nlohmann::json&() & noexcept { return *operator->(); }
   operator const nlohmann::json&() const& noexcept { return *operator->(); }
+  operator const nlohmann::json&() const&& = delete;  // would refer to a temporary
   operator nlohmann::json() && noexcept;
 
   /// As the functions of nlohmann::json with these names.

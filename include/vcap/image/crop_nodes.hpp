@@ -23,7 +23,7 @@ struct NodeCrops {
 
 /// Cuts out each node's part of the frame, for a model that takes a picture of each. One bad box
 /// must not fail a whole frame: a node without coords, without area, outside the frame, or with
-/// coords that are not finite is skipped and counted, where Crop::apply() throws.
+/// coords that are not finite is skipped and counted; Crop::apply() throws instead.
 ///
 ///     const vcap::NodeCrops crops = vcap::crop_nodes(frame.image, nodes);
 ///     const std::vector<Verdict> verdicts = predict_all(crops.images);
