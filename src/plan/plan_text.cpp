@@ -104,8 +104,8 @@ void to_json(nlohmann::json& json, const Plan& plan) {
     for (const std::size_t place : step.fed_by) fed_by.push_back(names.at(place));
     nlohmann::json one = {{"capsule", step.name},        {"place", step.capsule},
                           {"needs", step.needs},         {"adds", step.adds},
-                          {"fed_by", std::move(fed_by)}, {"reasons", step.reasons},
-                          {"over_time", step.over_time}};
+                          {"fed_by", std::move(fed_by)}, {"supplies", step.supplies},
+                          {"reasons", step.reasons},     {"over_time", step.over_time}};
     if (!step.takes_pictures.empty()) one["takes_pictures"] = step.takes_pictures;
     if (!step.gives_pictures.empty()) one["gives_pictures"] = step.gives_pictures;
     steps.push_back(std::move(one));

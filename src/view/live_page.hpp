@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+#include <string_view>
+
 namespace vcap {
 
-/// The files of src/view/page, in this library.
-extern const char* const kLivePageHtml;
-extern const char* const kLivePageCss;
-extern const char* const kLivePageScript;
+/// A file of the live view's page, in this library. Thread safety: value.
+struct LivePageFile {
+  std::string_view path;  ///< of the request, such as "/live.css"
+  std::string_view type;  ///< its Content-Type
+  std::string_view text;
+};
+
+/// The files of src/view/page, and Chart.js at "/chart.js".
+std::span<const LivePageFile> live_page_files();
 
 }  // namespace vcap

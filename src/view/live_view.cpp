@@ -119,15 +119,16 @@ HttpAnswer LiveView::Impl::respond(const HttpRequest& request) {
                     std::to_string(listener.port()) + "\n"};
   HttpAnswer answer = not_found("the live view has no such page\n");
   const std::string& path = request.path;
-  if (path == "/") answer = {.text = kLivePageHtml, .type = "text/html; charset=utf-8"};
-  if (path == "/live.css") answer = {.text = kLivePageCss, .type = "text/css; charset=utf-8"};
-  if (path == "/live.js")
-    answer = {.text = kLivePageScript, .type = "text/javascript; charset=utf-8"};
+  for (const LivePageFile& file : live_page_files())
+    if (path == file.path)
+      answer = {.text = std::string(file.text), .type = std::string(file.type)};
   if (path == "/api/v1/state")
     answer = json_answer({{"stats", pipeline.stats()}, {"plan", pipeline.plan().explain()}});
   if (path == "/api/v1/picture" || path == "/api/v1/record") answer = respond_of_stream(request);
   answer.headers = {
-      {"Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; form-action 'none'"},
+      {"Content-Security-Policy",
+       "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; form-action 'none'; "
+       "base-uri 'none'"},
       {"X-Content-Type-Options", "nosniff"},
       {"Cross-Origin-Resource-Policy", "same-origin"},
       {"Cache-Control", "no-store"}};

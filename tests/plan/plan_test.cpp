@@ -491,6 +491,7 @@ TEST(Plan, IsWrittenAsJson) {
   EXPECT_EQ(json.at("steps").at(1).at("capsule"), "classifier");
   EXPECT_EQ(json.at("steps").at(1).at("place"), 0);
   EXPECT_EQ(json.at("steps").at(1).at("fed_by"), nlohmann::json({"detector"}));
+  EXPECT_EQ(json.at("steps").at(1).at("supplies"), nlohmann::json({"person"}));
   EXPECT_FALSE(json.at("steps").at(1).at("adds").empty());
 }
 

@@ -90,12 +90,14 @@ TEST(LiveView, ShowsAStreamWhoseNameIsMarkup) {
 TEST(LiveView, ServesItsPageWithAStrictPolicy) {
   Pipeline pipeline({});
   const LiveView view(pipeline, "127.0.0.1:0");
-  for (const char* path : {"/", "/live.css", "/live.js", "/api/v1/state"}) {
+  for (const char* path :
+       {"/", "/live.css", "/live.js", "/icon.svg", "/chart.js", "/api/v1/state"}) {
     const HttpAnswer answer = get_from_view_at(view, path);
     EXPECT_EQ(answer.status, 200) << path;
     EXPECT_THAT(answer.head, HasSubstr("Content-Security-Policy: default-src 'self'")) << path;
   }
-  EXPECT_THAT(get_from_view_at(view, "/").body, HasSubstr("<script src=\"/live.js\" defer>"));
+  EXPECT_THAT(get_from_view_at(view, "/").body,
+              HasSubstr("<script type=\"module\" src=\"/live.js\">"));
   EXPECT_EQ(get_from_view_at(view, "/other").status, 404);
   EXPECT_EQ(get_from_view_at(view, "/api/v1/picture?stream=none").status, 404);
 }

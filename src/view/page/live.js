@@ -1,82 +1,168 @@
 // SPDX-License-Identifier: Apache-2.0
-// All text of streams and capsules is set by textContent, so markup in it stays text.
-'use strict';
+// The page: signing in, which view is shown, and where messages go.
+import {Access} from './access.js';
+import {forgetToken, get, savedToken, saveToken} from './api.js';
+import {Charts} from './charts.js';
+import {LiveConnection} from './connection.js';
+import {byId, setText} from './dom.js';
+import {History} from './history.js';
+import {LogView} from './log.js';
+import {showManage} from './manage.js';
+import {jsonOf} from './messages.js';
+import {PlanView} from './plan.js';
+import {StreamView} from './stream.js';
+import {duration} from './streams.js';
+import {Wall} from './wall.js';
 
-const element = (id) => document.getElementById(id);
-const wall = new Map();  // figures by stream
-let large = null;        // the stream that is shown large
+const kViews = ['login', 'wall', 'stream', 'charts', 'plan', 'log', 'manage'];
 
-function pictureUrl(stream, width) {
-  return '/api/v1/picture?' + new URLSearchParams({stream, width, at: Date.now()});
+const history = new History();
+const wall = new Wall(byId('wall'));
+const charts = new Charts(byId('charts'), history);
+const plan = new PlanView(byId('plan'));
+const log = new LogView(byId('log'));
+let stream = null;   // the view of one stream, once the user is known
+let access = null;
+let capsules = [];
+let state = null;    // the newest
+let asked = '';      // the query of what is looked at
+
+const connection = new LiveConnection({
+  connected() {
+    byId('problem').hidden = true;
+    document.body.dataset.connection = 'live';
+  },
+  message(head, body) {
+    if (head.type === 'picture') (where().view === 'stream' ? stream : wall).picture(head, body);
+    else if (head.type === 'record') stream.addRecord(head, jsonOf(body));
+    else if (head.type === 'state') showState(jsonOf(body));
+  },
+  lost(error, wait) {
+    showProblem(`vcap does not answer: ${error.message}. Trying again in ${wait / 1000} s.`);
+    setText(byId('connection'), 'Not connected');
+    document.body.dataset.connection = 'lost';
+  },
+  refused(error) {
+    if (error.status === 401) return showLogin(error.message);
+    if (error.status === 404) location.hash = '#/wall';
+    else showProblem(error.message);
+  },
+});
+
+function showProblem(text) {
+  setText(byId('problem'), text);
+  byId('problem').hidden = false;
 }
 
-// The next picture is asked for once this one is here, so a slow browser gets fewer.
-function keepShowing(image, streamOf, width) {
-  const next = () => {
-    const stream = streamOf();
-    if (stream !== null) image.src = pictureUrl(stream, width);
-    else setTimeout(next, 500);
-  };
-  image.onload = () => setTimeout(next, 100);
-  image.onerror = () => setTimeout(next, 500);
-  next();
-}
-
-function addToWall(stream) {
-  const figure = document.createElement('figure');
-  const image = document.createElement('img');
-  const caption = document.createElement('figcaption');
-  image.alt = '';
-  caption.textContent = stream;
-  figure.append(image, caption);
-  figure.onclick = () => { large = stream; element('large-name').textContent = stream; };
-  element('wall').append(figure);
-  wall.set(stream, figure);
-  keepShowing(image, () => wall.get(stream) === figure ? stream : null, 320);
-}
-
-function fillTable(table, heads, rows) {
-  const line = (cells, tag) => {
-    const row = document.createElement('tr');
-    for (const cell of cells) {
-      const part = document.createElement(tag);
-      part.textContent = cell;
-      row.append(part);
+function where() {
+  const [, view, id] = location.hash.split('/');
+  if (view === 'stream' && id) {
+    try {
+      return {view, id: decodeURIComponent(id)};
+    } catch {
+      return {view: 'wall'};
     }
-    return row;
-  };
-  table.replaceChildren(line(heads, 'th'), ...rows.map((cells) => line(cells, 'td')));
-}
-
-function show(state) {
-  const streams = state.stats.streams;
-  const ids = new Set(streams.map((one) => one.id));
-  for (const id of ids) if (!wall.has(id)) addToWall(id);
-  for (const [id, figure] of wall) if (!ids.has(id)) { figure.remove(); wall.delete(id); }
-  fillTable(element('streams'), ['stream', 'frames/s', 'recorded', 'in flight', 'errors', 'drops', 'failure'],
-    streams.map((one) => [one.id, Number(one.frames_per_second).toFixed(1), one.recorded, one.in_flight,
-      one.errors, JSON.stringify(one.drops), one.failure ?? '']));
-  fillTable(element('capsules'), ['capsule', 'version', 'calls', 'failures', 'quarantined'],
-    state.stats.capsules.map((one) => [one.name, one.version, one.calls, one.failures,
-      one.quarantined ? 'yes' : '']));
-  element('plan').textContent = state.plan;
-}
-
-async function refresh() {
-  try {
-    show(await (await fetch('/api/v1/state')).json());
-    element('large').hidden = large === null;
-    if (large !== null) {
-      const answer = await fetch('/api/v1/record?' + new URLSearchParams({stream: large}));
-      if (answer.ok) element('large-record').textContent = JSON.stringify(await answer.json(), null, 1);
-    }
-    element('problem').hidden = true;
-  } catch (error) {
-    element('problem').textContent = 'vcap does not answer: ' + error.message;
-    element('problem').hidden = false;
   }
-  setTimeout(refresh, 1000);
+  return {view: kViews.includes(view) && view !== 'login' && view !== 'stream' ? view : 'wall'};
 }
 
-keepShowing(element('large-picture'), () => large, 1280);
-refresh();
+function showOnly(view) {
+  for (const one of kViews) byId(one).hidden = one !== view;
+  byId('views').hidden = view === 'login';
+  for (const link of byId('views').children) {
+    if (link.hash === '#/' + view || (view === 'stream' && link.hash === '#/wall')) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  document.body.dataset.view = view;
+}
+
+// Looks at what the view shows; does nothing if that is looked at already.
+function look() {
+  const {view, id} = where();
+  let query = {width: 320, rate: 1};
+  if (view === 'wall') query = Wall.wish(state?.stats.streams ?? []);
+  if (view === 'stream') query = {width: 320, rate: 20, stream: id, large: id};
+  if (JSON.stringify(query) === asked) return;
+  asked = JSON.stringify(query);
+  connection.look(query);
+}
+
+function showView() {
+  if (access === null) return;
+  const {view, id} = where();
+  stream.close();
+  showOnly(view);
+  document.title = view === 'stream' ? `${id} – vcap` : 'vcap';
+  if (view === 'stream') stream.open(id, capsules);
+  look();
+  if (state !== null) showState(state);
+}
+
+function showState(newest) {
+  const versions = (one) => one?.stats.capsules.map((capsule) => `${capsule.name} ${capsule.version}`).join();
+  if (state !== null && versions(state) !== versions(newest)) readCapsules();
+  state = newest;
+  const {view} = where();
+  history.add(state);
+  wall.update(state);
+  plan.update(state);
+  log.update(state);
+  if (view === 'charts') charts.draw();
+  if (view === 'stream' && !stream.update(state)) location.hash = '#/wall';
+  if (view === 'wall') look();
+  const count = state.stats.streams.length;
+  setText(byId('connection'), `${count} ${count === 1 ? 'stream' : 'streams'} · up ${duration(state.uptime_s ?? state.stats.uptime_s)}` +
+    (state.viewers > 1 ? ` · ${state.viewers} viewers` : '') + (access.me.name ? ` · ${access.me.name} (${access.me.role})` : ''));
+}
+
+async function readCapsules() {
+  try {
+    capsules = (await get('capsules')).capsules;
+    showManage(byId('manage'), access, capsules);
+    if (where().view === 'stream') stream.open(where().id, capsules);
+  } catch {
+    // The connection says if vcap does not answer; the next state tries again.
+  }
+}
+
+function showLogin(message) {
+  connection.close();
+  asked = '';
+  access = null;
+  setText(byId('login-error'), savedToken() ? message : '');
+  forgetToken();
+  byId('sign-out').hidden = true;
+  setText(byId('connection'), '');
+  showOnly('login');
+  byId('token').focus();
+}
+
+async function start() {
+  try {
+    access = new Access(await get('me'));
+    capsules = (await get('capsules')).capsules;
+    state = await get('state');
+  } catch (error) {
+    if (error.status === 401) return showLogin(error.message);
+    showProblem(`vcap does not answer: ${error.message}. Trying again in 2 s.`);
+    setTimeout(start, 2000);
+    return;
+  }
+  byId('problem').hidden = true;
+  byId('sign-out').hidden = !savedToken();
+  byId('manage-link').hidden = !access.adds() && !access.uploads();
+  document.body.dataset.role = access.me.role;
+  stream = new StreamView(byId('stream'), access);
+  showManage(byId('manage'), access, capsules);
+  showView();
+}
+
+byId('login-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  saveToken(byId('token').value);
+  byId('token').value = '';
+  start();
+});
+byId('sign-out').addEventListener('click', () => showLogin(''));
+addEventListener('hashchange', showView);
+start();
