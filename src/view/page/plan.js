@@ -7,6 +7,7 @@ const kGapX = 130;
 const kGapY = 26;
 const kLine = 15;
 const kMargin = 16;
+const kDepth = 44;  // of an arrow under the boxes
 
 // Words in lines of about so many characters, at most four lines.
 function wrapped(text, width = 28) {
@@ -66,18 +67,18 @@ function boxElement(box, problem) {
     makeSvg('rect', {x: box.x, y: box.y, width: kWidth, height: box.height, rx: 8}), ...texts);
 }
 
-function arrow(from, to, label, kind) {
-  const forward = from.layer < to.layer;
-  const x1 = forward ? from.x + kWidth : from.x + kWidth / 2;
-  const y1 = forward ? from.y + from.height / 2 : from.y + from.height;
-  const x2 = forward ? to.x : to.x + kWidth / 2;
-  const y2 = forward ? to.y + to.height / 2 : to.y;
-  const bend = forward ? (x2 - x1) / 2 : 0;
-  const path = `M${x1} ${y1} C${x1 + bend} ${y1}, ${x2 - bend} ${y2}, ${x2 - (forward ? 3 : 0)} ${y2}`;
-  const lines = wrapped(label, 18);
+// To the next layer an arrow goes straight on; any other passes under all boxes, `depth` deep.
+function arrow(from, to, label, kind, depth) {
+  const next = from.layer + 1 === to.layer && kind === 'supply';
+  const [x1, y1] = next ? [from.x + kWidth, from.y + from.height / 2] : [from.x + kWidth / 2, from.y + from.height];
+  const [x2, y2] = next ? [to.x - 3, to.y + to.height / 2] : [to.x + kWidth / 2 - 12, to.y + to.height + 3];
+  const path = next ? `M${x1} ${y1} C${(x1 + x2) / 2} ${y1}, ${(x1 + x2) / 2} ${y2}, ${x2} ${y2}` :
+    `M${x1} ${y1} C${x1} ${depth}, ${x2} ${depth}, ${x2} ${y2}`;
+  const lines = wrapped(label, next ? 18 : 60);
+  const middle = next ? (y1 + y2) / 2 - 6 - kLine * (lines.length - 1) : (y1 + y2) / 8 + depth * 0.75 + kLine;
   return makeSvg('g', {class: 'arrow ' + kind}, makeSvg('title', {text: label}),
     makeSvg('path', {d: path, 'marker-end': `url(#head-${kind})`}),
-    ...lines.map((text, i) => makeSvg('text', {x: (x1 + x2) / 2, y: (y1 + y2) / 2 - 6 - kLine * (lines.length - 1 - i), text})));
+    ...lines.map((text, i) => makeSvg('text', {x: (x1 + x2) / 2, y: middle + kLine * i, text})));
 }
 
 const head = (kind) => makeSvg('marker', {id: 'head-' + kind, class: 'head ' + kind, viewBox: '0 0 8 8', refX: 7, refY: 4,
@@ -85,17 +86,21 @@ const head = (kind) => makeSvg('marker', {id: 'head-' + kind, class: 'head ' + k
 
 function drawing(plan, quarantined) {
   const boxes = boxesOf(plan);
-  const {width, height} = place(boxes);
+  const size = place(boxes);
   const found = new Map(boxes.map((box) => [box.key, box]));
   const arrows = [];
+  const add = (from, to, label, kind) => {
+    if (!from || !to) return;
+    if (from.layer + 1 !== to.layer || kind !== 'supply') size.height += kDepth;
+    arrows.push(arrow(from, to, label, kind, size.height + kGapY));
+  };
   for (const step of plan.steps) {
     const to = found.get('step ' + step.capsule);
-    if (step.fed_by.length === 0) arrows.push(arrow(found.get('frame'), to, '', 'supply'));
-    step.fed_by.forEach((name, i) =>
-      arrows.push(arrow(found.get('step ' + name), to, step.supplies?.[i] ?? '', 'supply')));
+    if (step.fed_by.length === 0) add(found.get('frame'), to, '', 'supply');
+    step.fed_by.forEach((name, i) => add(found.get('step ' + name), to, step.supplies?.[i] ?? '', 'supply'));
   }
-  for (const one of plan.conflicts)
-    arrows.push(arrow(found.get('step ' + one.first), found.get('step ' + one.second), one.text, 'conflict'));
+  for (const one of plan.conflicts) add(found.get('step ' + one.first), found.get('step ' + one.second), one.text, 'conflict');
+  const {width, height} = size;
   return makeSvg('svg', {class: 'plan', viewBox: `0 0 ${width} ${height}`, width, height, role: 'img',
     'aria-label': 'The plan of capsules'},
   makeSvg('defs', {}, head('supply'), head('conflict')), ...arrows,
