@@ -8,8 +8,8 @@ namespace vcap {
 
 /// A file of the live view's page, in this library. Thread safety: value.
 struct LivePageFile {
-  std::string_view path;  ///< of the request, such as "/live.css"
-  std::string_view type;  ///< its Content-Type
+  const char* path;  ///< of the request, such as "/live.css"
+  const char* type;  ///< its Content-Type
   std::string_view text;
 };
 

@@ -120,8 +120,7 @@ HttpAnswer LiveView::Impl::respond(const HttpRequest& request) {
   HttpAnswer answer = not_found("the live view has no such page\n");
   const std::string& path = request.path;
   for (const LivePageFile& file : live_page_files())
-    if (path == file.path)
-      answer = {.text = std::string(file.text), .type = std::string(file.type)};
+    if (path == file.path) answer = {.text = std::string(file.text), .type = file.type};
   if (path == "/api/v1/state")
     answer = json_answer({{"stats", pipeline.stats()}, {"plan", pipeline.plan().explain()}});
   if (path == "/api/v1/picture" || path == "/api/v1/record") answer = respond_of_stream(request);
