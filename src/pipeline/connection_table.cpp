@@ -22,6 +22,29 @@ void ConnectionTable::open(int socket, std::uint32_t address, time_point now) {
                                                    .deadline = now + limits_.request_deadline});
 }
 
+void ConnectionTable::body_begins(int socket, time_point now) {
+  const auto found = connections_.find(socket);
+  if (found == connections_.end()) return;
+  found->second.has_request = true;
+  found->second.deadline = now + limits_.request_deadline;
+}
+
+void ConnectionTable::body_received(int socket, std::uint64_t bytes, time_point now) {
+  const auto found = connections_.find(socket);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  if (bytes < connection.body_bytes + ConnectionLimits::kLeastBody) return;
+  connection.body_bytes = bytes;
+  connection.deadline = now + limits_.request_deadline;
+}
+
+void ConnectionTable::wait(int socket) {
+  const auto found = connections_.find(socket);
+  if (found == connections_.end()) return;
+  found->second.has_request = true;
+  found->second.deadline = time_point::max();
+}
+
 void ConnectionTable::request_complete(int socket, time_point now) {
   const auto found = connections_.find(socket);
   if (found == connections_.end()) return;
@@ -34,7 +57,7 @@ void ConnectionTable::close(int socket) { connections_.erase(socket); }
 std::optional<ConnectionTable::time_point> ConnectionTable::next_deadline() const {
   std::optional<time_point> next;
   for (const auto& [socket, connection] : connections_)
-    if (!connection.is_ending)
+    if (!connection.is_ending && connection.deadline != time_point::max())
       next = std::min(next.value_or(connection.deadline), connection.deadline);
   return next;
 }

@@ -30,7 +30,13 @@ class ConnectionTable {
   Admission admit(std::uint32_t address);
   /// A connection was admitted and is open.
   void open(int socket, std::uint32_t address, time_point now);
-  /// Its request is complete.
+  /// Its request's header is complete, and a body is to come. It is not evicted from now on.
+  void body_begins(int socket, time_point now);
+  /// So many bytes of its body have come so far.
+  void body_received(int socket, std::uint64_t bytes, time_point now);
+  /// It waits for the server, so it has no deadline.
+  void wait(int socket);
+  /// Its request is complete and the answer is there, or the client has taken a part of it.
   void request_complete(int socket, time_point now);
   /// It is closed, for whatever reason.
   void close(int socket);
@@ -46,8 +52,9 @@ class ConnectionTable {
  private:
   struct Connection {
     std::uint32_t address = 0;
-    std::uint64_t number = 0;  ///< rises with each connection
-    time_point deadline{};
+    std::uint64_t number = 0;      ///< rises with each connection
+    time_point deadline{};         ///< time_point::max() if it has none
+    std::uint64_t body_bytes = 0;  ///< when the deadline was set
     bool has_request = false;
     bool is_ending = false;  ///< it is to be ended, and does not count any more
   };

@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-#include <map>
+#include <filesystem>
 #include <memory>
-#include <string>
+#include <optional>
 
 #include "files/file_descriptor.hpp"
+#include "pipeline/http_handler.hpp"
+#include "pipeline/http_message.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/pipeline/connection_limits.hpp"
 
 namespace vcap {
 
-/// What a client asks for. Thread safety: value.
-struct HttpRequest {
-  std::string path{};
-  std::string host{};                              ///< the Host header; empty if there is none
-  std::map<std::string, std::string> arguments{};  ///< of the URL, decoded
+/// The PEM files of a server that speaks https. Thread safety: value.
+struct TlsFiles {
+  std::filesystem::path certificate{};  ///< its own first, then those that lead to the authority
+  std::filesystem::path key{};          ///< without a password
 };
 
-/// Thread safety: value.
-struct HttpAnswer {
-  unsigned status = 200;
-  std::string text{};
-  std::string type = "text/plain; charset=utf-8";
-  std::map<std::string, std::string> headers{};  ///< further ones, by name
-};
-
-/// Answers GET and HEAD requests over HTTP, each in a connection of its own. All clients are served
-/// by one thread, which waits for none of them. docs/adr/0015 says why it is built on
-/// libmicrohttpd. Thread safety: thread-safe.
+/// Answers HTTP/1.1 requests, each in a connection of its own. All clients are served by one
+/// thread, which waits for none of them. A client that shuts down its sending side before the
+/// answer begins counts as gone. docs/adr/0015 says why it is built on libmicrohttpd. Thread
+/// safety: thread-safe.
 class VCAP_EXPORT HttpServer {
  public:
-  /// Makes an answer. An exception becomes an answer with status 500. [server thread]
-  using Respond = std::function<HttpAnswer(const HttpRequest&)>;
+  struct Settings {
+    ConnectionLimits limits{};
+    std::optional<TlsFiles> tls{};  ///< then it speaks https only, TLS 1.2 or newer
+  };
 
   /// `listener`: an IPv4 socket that listens and does not block. Throws OutputError (output_open),
-  /// or std::system_error if the system refuses a thread or descriptor.
-  HttpServer(FileDescriptor listener, Respond respond, const ConnectionLimits& limits);
-  /// Waits until an answer that is being made is complete, and closes all connections.
+  /// InvalidArgument if a file of TLS cannot be used, or std::system_error if the system refuses a
+  /// thread or descriptor.
+  HttpServer(FileDescriptor listener, std::shared_ptr<HttpHandler> handler, Settings settings);
+  /// Waits until a call of the handler or a stream returns, and closes all connections.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
+
+  /// There may be something to take from a stream that had nothing. Many calls cost little more
+  /// than one. [any thread]
+  void wake() noexcept;
 
  private:
   struct VCAP_LOCAL Impl;

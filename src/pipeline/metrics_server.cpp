@@ -32,10 +32,10 @@ HttpAnswer answer(const Pipeline& pipeline, const HttpRequest& request) {
 struct MetricsServer::Impl {
   Impl(const Pipeline& pipeline, const std::string& host_and_port, const ConnectionLimits& limits)
       : listener("metrics", host_and_port),
-        server(
-            listener.release(),
-            [&pipeline](const HttpRequest& request) { return answer(pipeline, request); }, limits) {
-  }
+        server(listener.release(), make_read_handler([&pipeline](const HttpRequest& request) {
+                 return answer(pipeline, request);
+               }),
+               {.limits = limits}) {}
 
   HttpListener listener;
   const HttpServer server;

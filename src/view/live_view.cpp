@@ -42,14 +42,9 @@ HttpAnswer json_answer(const nlohmann::json& json) {
 
 HttpAnswer not_found(std::string text) { return {.status = 404, .text = std::move(text)}; }
 
-std::string argument(const HttpRequest& request, const std::string& name) {
-  const auto found = request.arguments.find(name);
-  return found == request.arguments.end() ? std::string() : found->second;
-}
-
 /// One of few, so that a picture is encoded few times whatever clients ask for.
 int width_of(const HttpRequest& request) {
-  const std::string text = argument(request, "width");
+  const std::string text = request.argument("width");
   return text == "320" ? 320 : text == "1280" ? 1280 : 640;
 }
 
@@ -98,7 +93,9 @@ LiveView::Impl::Impl(const Pipeline& shown, const std::string& host_and_port,
                               ", which other machines can reach; give 127.0.0.1:PORT, and use a "
                               "proxy that asks for a password");
   server = std::make_unique<HttpServer>(
-      listener.release(), [this](const HttpRequest& request) { return respond(request); }, limits);
+      listener.release(),
+      make_read_handler([this](const HttpRequest& request) { return respond(request); }),
+      HttpServer::Settings{.limits = limits});
 }
 
 /// Otherwise a page of another site could read the view, through a name that leads to this machine.
@@ -135,7 +132,7 @@ HttpAnswer LiveView::Impl::respond(const HttpRequest& request) {
 }
 
 HttpAnswer LiveView::Impl::respond_of_stream(const HttpRequest& request) {
-  const std::string id = argument(request, "stream");
+  const std::string id = request.argument("stream");
   if (!has_stream(id)) return not_found("there is no such stream\n");
   const std::optional<FrameRecord> record = records->look(id, now());
   if (!record) return not_found("no record yet; ask again\n");
