@@ -40,6 +40,7 @@ nlohmann::json to_json(const StreamStats& stream) {
                          {"sinks", nlohmann::json::array()},
                          {"ended", stream.ended}};
   for (const std::optional<SinkStats>& sink : stream.sinks) json["sinks"].push_back(to_json(sink));
+  if (stream.source_state) json["source_state"] = *stream.source_state;
   if (stream.failure) json["failure"] = *stream.failure;
   return json;
 }

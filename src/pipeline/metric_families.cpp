@@ -104,6 +104,12 @@ void add_stream(Families& families, const StreamStats& stream) {
   families.counter("vcap_stream_broken_pictures_total",
                    "Pictures of the source that could not be decoded and were skipped.", labels,
                    stream.broken_pictures.count);
+  if (const auto& source = stream.source_state) {
+    families.gauge("vcap_stream_connected", "1 while its live source gives pictures.", labels,
+                   source->connection == SourceState::Connection::running ? 1u : 0u);
+    families.counter("vcap_stream_connection_losses_total",
+                     "How many times its live source was lost.", labels, source->losses);
+  }
   for (const auto& [reason, count] : stream.drops)
     families.counter("vcap_stream_frames_dropped_total", "Frames without a record, by reason.",
                      {{"stream", id}, {"reason", reason}}, count);

@@ -230,6 +230,10 @@ std::int64_t Pipeline::set_option(const std::string& stream_id, const std::strin
   return stream->set_option(capsule, option, std::move(value));
 }
 
+StreamSettings Pipeline::stream_settings(const std::string& stream_id) const {
+  return impl_->find(stream_id)->settings();
+}
+
 std::optional<FrameRecord> Pipeline::next(const std::string& stream_id) {
   return impl_->find_to_pull(stream_id)->next();
 }

@@ -67,6 +67,8 @@ struct Pipeline::Impl {
       VCAP_REQUIRES(changing);
   bool is_on_trial(const std::string& capsule) const;
   void set_trial(const std::string& capsule, std::shared_ptr<CapsuleSlot> before);
+  void check_on_trial(const std::string& capsule, const JsonValue& config,
+                      const std::string& stream) const;
   void end_trial(const std::string& capsule, bool passed);
   StreamReport end(const std::shared_ptr<PipelineStream>& stream);
   PipelineStats stats() const;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "capsule/config_schema.hpp"
 #include "pipeline/pipeline_impl.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"
@@ -149,6 +150,44 @@ std::map<std::string, std::int64_t> Pipeline::replace_capsule(std::shared_ptr<Ca
     impl_->set_trial(name, nullptr);
     throw;
   }
+}
+
+/// A failed trial must find a config that the capsule before accepts, too.
+void Pipeline::Impl::check_on_trial(const std::string& capsule, const JsonValue& config,
+                                    const std::string& stream) const {
+  std::shared_ptr<CapsuleSlot> before;
+  {
+    const MutexLock lock(mutex);
+    const auto found = on_trial.find(capsule);
+    if (found != on_trial.end()) before = found->second;
+  }
+  if (before)
+    static_cast<void>(detail::completed_stream_config(before->capsule->info(), *config, stream));
+}
+
+std::int64_t Pipeline::set_config(const std::string& stream_id, const std::string& capsule,
+                                  JsonValue config, bool keep_state) {
+  // These may be the last to hold streams and capsules, which are destroyed after the lock.
+  std::shared_ptr<PipelineStream> open;
+  Stream::Replacement change;
+  const MutexLock lock(impl_->changing);
+  place_of(impl_->capsules()->slots, capsule, "config");
+  open = impl_->find(stream_id);
+  const std::string whose = "config of capsule " + capsule + ": stream " + stream_id;
+  const std::shared_ptr<Stream> stream = open->changeable();
+  if (!stream)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          whose +
+                              " runs in slices, whose frames do not come in order; set it when the "
+                              "stream is opened, or open it without slices");
+  if (stream->rules().recorded)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          whose +
+                              " repeats a recording, whose results the change would not reach; set "
+                              "it when the stream is opened (StreamConfig::config)");
+  impl_->check_on_trial(capsule, config, stream_id);
+  change = stream->prepare_config(capsule, std::move(config), keep_state);
+  return stream->apply(change);
 }
 
 }  // namespace vcap

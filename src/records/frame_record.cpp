@@ -53,6 +53,16 @@ Json replacements_to_json(const std::vector<FrameRecord::Replacement>& replaceme
 }
 
 template <class Json>
+Json config_changes_to_json(const std::vector<FrameRecord::ConfigChange>& changes) {
+  Json list = Json::array();
+  for (const FrameRecord::ConfigChange& change : changes)
+    list.push_back(Json{{"capsule", change.capsule},
+                        {"config", Json(*change.config)},
+                        {"keep_state", change.keep_state}});
+  return list;
+}
+
+template <class Json>
 Json pictures_to_json(const std::vector<FrameRecord::Picture>& pictures) {
   Json list = Json::array();
   for (const FrameRecord::Picture& picture : pictures)
@@ -95,6 +105,8 @@ Json record_to_json(const FrameRecord& record, ObjectToJson object_to_json) {
     json["option_changes"] = option_changes_to_json<Json>(record.option_changes);
   if (!record.replacements.empty())
     json["replacements"] = replacements_to_json<Json>(record.replacements);
+  if (!record.config_changes.empty())
+    json["config_changes"] = config_changes_to_json<Json>(record.config_changes);
   return json;
 }
 

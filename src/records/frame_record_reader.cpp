@@ -75,6 +75,14 @@ void read_changes(const JsonView& json, FrameRecord& record) {
           {.capsule = one["capsule"].text(),
            .from_version = read_int(one["from_version"], std::numeric_limits<int>::min()),
            .to_version = read_int(one["to_version"], std::numeric_limits<int>::min())});
+  if (const auto list = json.find("config_changes"))
+    for (const JsonView& one : list->elements()) {
+      const auto keep_state = one.find("keep_state");
+      if (!one["config"].value().is_object()) one["config"].fail("an object");
+      record.config_changes.push_back({.capsule = one["capsule"].text(),
+                                       .config = one["config"].value(),
+                                       .keep_state = !keep_state || keep_state->boolean()});
+    }
 }
 
 void read_lists(const JsonView& json, FrameRecord& record) {

@@ -38,6 +38,7 @@ void Losses::count(const FrameRecord& record, const HeldFields& held) {
   note(true, "warnings", record.warnings.size());
   note(true, "option_changes", record.option_changes.size());
   note(true, "replacements", record.replacements.size());
+  note(true, "config_changes", record.config_changes.size());
   for (const DetectionNode& node : record.objects) count(node, held);
 }
 

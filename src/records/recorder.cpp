@@ -166,6 +166,7 @@ std::string line_after_loss(FrameRecord record, const std::optional<PicturePlace
   put_before(record.drops, lost.drops);
   put_before(record.option_changes, lost.option_changes);
   put_before(record.replacements, lost.replacements);
+  put_before(record.config_changes, lost.config_changes);
   return recording_line(record, picture, lost.frames);
 }
 

@@ -116,6 +116,7 @@ RecordingLine parse_recording_line(std::string_view line, const std::set<std::st
                      .recorded = {.drops = std::move(record.drops),
                                   .option_changes = std::move(record.option_changes),
                                   .replacements = std::move(record.replacements),
+                                  .config_changes = std::move(record.config_changes),
                                   .objects = std::move(record.objects),
                                   .errors = std::move(record.errors),
                                   .warnings = std::move(record.warnings),

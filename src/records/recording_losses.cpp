@@ -12,7 +12,8 @@ LostBefore what_goes_with(const FrameRecord& record) {
           .discontinuities = record.discontinuities,
           .drops = record.drops,
           .option_changes = record.option_changes,
-          .replacements = record.replacements};
+          .replacements = record.replacements,
+          .config_changes = record.config_changes};
 }
 
 template <class Item>
@@ -33,6 +34,7 @@ void add_lost(LostBefore& lost, LostBefore&& later) {
   append_all(lost.drops, std::move(later.drops));
   append_all(lost.option_changes, std::move(later.option_changes));
   append_all(lost.replacements, std::move(later.replacements));
+  append_all(lost.config_changes, std::move(later.config_changes));
 }
 
 }  // namespace

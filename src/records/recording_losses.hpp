@@ -20,6 +20,7 @@ struct LostBefore {
   std::vector<FrameRecord::Drop> drops{};
   std::vector<FrameRecord::OptionChange> option_changes{};
   std::vector<FrameRecord::Replacement> replacements{};
+  std::vector<FrameRecord::ConfigChange> config_changes{};
 };
 
 /// Which frames of a stream a recording has lost on the way to its file. Frames are expected in the

@@ -11,6 +11,7 @@ namespace vcap {
 class LiveClock {
  public:
   virtual ~LiveClock();
+  /// [any thread]
   virtual std::chrono::steady_clock::time_point now() = 0;
   /// Returns after that time, or at once if stop is requested.
   virtual void wait(std::chrono::nanoseconds time, const std::stop_token& stop) = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "files/url.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -18,7 +19,8 @@ LiveSource::LiveSource(std::unique_ptr<LiveFeed> feed, Connect connect,
     : connect_(std::move(connect)),
       policy_(policy),
       stop_(std::move(stop)),
-      clock_(clock ? std::move(clock) : make_live_clock()) {
+      clock_(clock ? std::move(clock) : make_live_clock()),
+      since_(clock_->now()) {
   take(std::move(feed));
 }
 
@@ -28,7 +30,8 @@ LiveSource::LiveSource(SourceInfo info, Connect connect, const ReconnectPolicy& 
       policy_(policy),
       stop_(std::move(stop)),
       clock_(clock ? std::move(clock) : make_live_clock()),
-      info_(std::move(info)) {
+      info_(std::move(info)),
+      since_(clock_->now()) {
   info_.live = true;
 }
 
@@ -46,7 +49,8 @@ std::optional<Frame> LiveSource::read() {
   while (!(picture = read_picture()))
     if (stop_.stop_requested() || !connect_again()) return std::nullopt;
   broken_.add(picture->broken);
-  const LiveTimes::Time time = times_.next(clock_->now(), picture->time);
+  const time_point now = clock_->now();
+  const LiveTimes::Time time = times_.next(now, picture->time);
   Frame frame{.image = std::move(picture->image), .index = next_index_++, .pts = time.pts};
   if (frame.index == 0)
     frame.discontinuity = Discontinuity::start;
@@ -57,7 +61,30 @@ std::optional<Frame> LiveSource::read() {
   else if (time.gap || picture->follows_damage)
     frame.discontinuity = Discontinuity::gap;
   attempts_ = 0;
+  note_picture(now);
   return frame;
+}
+
+std::optional<SourceState> LiveSource::state() const {
+  const time_point now = clock_->now();
+  const MutexLock lock(state_mutex_);
+  SourceState state = state_;
+  state.lasts = std::max(now - since_, time_point::duration(0));
+  return state;
+}
+
+void LiveSource::note_picture(time_point now) {
+  using Connection = SourceState::Connection;
+  const MutexLock lock(state_mutex_);
+  if (state_.connection == Connection::running) return;
+  state_.connection = Connection::running;
+  state_.attempts = 0;
+  since_ = now;
+}
+
+void LiveSource::note_attempt() {
+  const MutexLock lock(state_mutex_);
+  ++state_.attempts;
 }
 
 /// `nullopt` if the feed is lost or the source was interrupted.
@@ -74,6 +101,16 @@ std::optional<LivePicture> LiveSource::read_picture() {
 
 void LiveSource::lose(const std::string& why) {
   lost_because_ = why;
+  {
+    using Connection = SourceState::Connection;
+    const MutexLock lock(state_mutex_);
+    state_.last_failure = without_passwords(why);
+    if (state_.connection == Connection::running) {
+      state_.connection = Connection::reconnecting;
+      ++state_.losses;
+      since_ = clock_->now();
+    }
+  }
   // Closed before the next one is opened: many cameras serve only a few connections at a time.
   feed_.reset();
 }
@@ -99,6 +136,7 @@ bool LiveSource::connect_again() {
     log(LogLevel::warning,
         info_.description + " cannot be reached (" + lost_because_ + "); trying again");
   ++attempts_;
+  note_attempt();
   if (failed >= 0) clock_->wait(policy_.delay(failed + 1, clock_->chance()), stop_.get_token());
   if (stop_.stop_requested()) return false;
   try {

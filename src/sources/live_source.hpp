@@ -11,6 +11,7 @@
 
 #include <opencv2/core/mat.hpp>
 
+#include "base/thread_annotations.hpp"
 #include "sources/live_clock.hpp"
 #include "sources/live_times.hpp"
 #include "vcap/sources/source.hpp"
@@ -59,12 +60,17 @@ class LiveSource final : public Source {
   std::optional<Frame> read() override;
   BrokenPictures broken_pictures() const override { return broken_; }
   void interrupt() noexcept override { stop_.request_stop(); }
+  std::optional<SourceState> state() const override;
 
  private:
+  using time_point = std::chrono::steady_clock::time_point;
+
   void take(std::unique_ptr<LiveFeed> feed);
   std::optional<LivePicture> read_picture();
   void lose(const std::string& why);
   bool connect_again();
+  void note_picture(time_point now);
+  void note_attempt();
 
   const Connect connect_;
   const ReconnectPolicy policy_;
@@ -78,6 +84,10 @@ class LiveSource final : public Source {
   std::int64_t next_index_ = 0;
   LiveTimes times_;
   BrokenPictures broken_{};
+
+  mutable Mutex state_mutex_;
+  SourceState state_ VCAP_GUARDED_BY(state_mutex_){};  ///< without `lasts`
+  time_point since_ VCAP_GUARDED_BY(state_mutex_){};
 };
 
 }  // namespace vcap

@@ -52,6 +52,8 @@ std::unique_ptr<Source> open_by_form(const std::string& name, const SourceOption
 Source::~Source() = default;
 void Source::interrupt() noexcept {}
 BrokenPictures Source::broken_pictures() const { return {}; }
+
+std::optional<SourceState> Source::state() const { return std::nullopt; }
 std::shared_ptr<const RandomAccess> Source::random_access() { return nullptr; }
 RandomAccess::~RandomAccess() = default;
 bool RandomAccess::is_null(std::int64_t) const { return false; }

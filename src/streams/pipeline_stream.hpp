@@ -20,6 +20,7 @@
 #include "vcap/observe/pipeline_stats.hpp"
 #include "vcap/streams/stream_config.hpp"
 #include "vcap/streams/stream_report.hpp"
+#include "vcap/streams/stream_settings.hpp"
 #include "workers/in_flight_limiter.hpp"
 #include "workers/watchdog.hpp"
 #include "workers/work_pool.hpp"
@@ -72,6 +73,10 @@ struct StreamServices {
   std::shared_ptr<TraceLog> trace{};  ///< null if no trace is wanted
 };
 
+/// `config`: as the stream was given it.
+CapsuleSettings capsule_settings(const CapsuleInfo& info, const OptionValues& options,
+                                 const JsonValue& config, const std::string& stream);
+
 /// A stream as its pipeline uses it. Thread safety: thread-safe.
 class PipelineStream {
  public:
@@ -104,6 +109,7 @@ class PipelineStream {
                                   OptionValue value) = 0;
   virtual StreamReport report() const = 0;
   virtual StreamStats stats() const = 0;
+  virtual StreamSettings settings() const = 0;
   /// This stream, if its capsules can be replaced; null otherwise.
   virtual std::shared_ptr<Stream> changeable() = 0;
 

@@ -52,6 +52,8 @@ struct Route {
     std::shared_ptr<ParkedCalls> parked{};
     StreamHandle parameters{};  ///< of a capsule with CapsuleInfo::stream_parameters; else null
     std::uint64_t state_number = 0;  ///< for a stateful capsule: StateKeeper::open()
+    /// What Pipeline::set_config() gave the stream last; null: the config that it began with.
+    std::shared_ptr<const JsonValue> config{};
     /// Whether frames may wait for each other, so that the capsule gets them in one call.
     bool gathers = false;
     /// The slice's rows that the capsule is called for; null: all frames.

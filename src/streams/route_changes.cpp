@@ -109,6 +109,9 @@ void RouteChanges::list(FrameRecord& record) {
     if (!change.option.empty())
       record.option_changes.push_back(
           {std::move(change.capsule), std::move(change.option), std::move(change.value)});
+    else if (change.config)
+      record.config_changes.push_back(
+          {std::move(change.capsule), *change.config, change.keep_state});
     else
       record.replacements.push_back(
           {std::move(change.capsule), change.from_version, change.to_version});

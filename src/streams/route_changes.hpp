@@ -27,10 +27,12 @@ class RouteChanges {
   /// What is new in a route, beginning with its first frame.
   struct Change {
     std::string capsule;
-    std::string option{};  ///< empty: the capsule itself was replaced
+    std::string option{};  ///< empty: the capsule itself was replaced, or has another config
     OptionValue value{};
     int from_version = 0;
     int to_version = 0;
+    std::shared_ptr<const JsonValue> config{};  ///< null: it has the same config
+    bool keep_state = true;
   };
 
   const std::shared_ptr<const Route>& route() const noexcept { return route_; }

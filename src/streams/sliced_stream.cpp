@@ -366,6 +366,17 @@ std::int64_t SlicedStream::set_option(const std::string& capsule, const std::str
                             "stream is opened, or open it without slices");
 }
 
+StreamSettings SlicedStream::settings() const {
+  StreamSettings settings{.id = id_, .options_can_change = false, .configs_can_change = false};
+  for (std::size_t i = 0; i < compiled_plan_->size(); ++i) {
+    const CapsuleInfo& info = (*compiled_plan_)[i].slot->capsule->info();
+    const auto own = rules_.config.find(info.name);
+    settings.capsules.push_back(capsule_settings(
+        info, options_[i], own == rules_.config.end() ? JsonValue::object() : own->second, id_));
+  }
+  return settings;
+}
+
 StreamReport SlicedStream::report() const {
   const MutexLock lock(inbox_->mutex);
   return account_.report(std::chrono::steady_clock::now());

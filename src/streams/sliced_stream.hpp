@@ -57,6 +57,7 @@ class SlicedStream final : public PipelineStream {
                           OptionValue value) override;
   StreamReport report() const override;
   StreamStats stats() const override;
+  StreamSettings settings() const override;
   std::shared_ptr<Stream> changeable() override { return nullptr; }
 
  private:

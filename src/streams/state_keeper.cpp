@@ -18,12 +18,27 @@ bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
                              [&](const Place& place) { return place.capsule.get() == &capsule; });
 }
 
-std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues) {
+StreamInfo StateKeeper::info_of(const Place& place) const {
+  StreamInfo info = info_;
+  if (place.config) info.config = *place.config;
+  return info;
+}
+
+std::uint64_t StateKeeper::open(std::shared_ptr<Capsule> capsule, bool continues,
+                                std::shared_ptr<const JsonValue> config) {
+  Place place{.capsule = std::move(capsule), .continues = continues, .config = std::move(config)};
   const MutexLock lock(mutex_);
-  // A state is already open if a capsule comes back before its last frame has passed.
-  const auto found = std::ranges::find(places_, capsule, &Place::capsule);
-  StreamHandle handle = found == places_.end() ? open_in(*capsule, info_) : found->handle;
-  places_.push_back({next_, std::move(capsule), std::move(handle), continues});
+  // A state is already open if a capsule comes back before its last frame has passed. With another
+  // config it is opened once that frame has passed: serve().
+  const auto same = std::ranges::find_if(places_, [&](const Place& other) {
+    return other.capsule == place.capsule && other.config == place.config;
+  });
+  if (same != places_.end())
+    place.handle = same->handle;
+  else if (!is_open_in(*place.capsule))
+    place.handle = open_in(*place.capsule, info_of(place));
+  place.number = next_;
+  places_.push_back(std::move(place));
   return next_++;
 }
 
@@ -55,15 +70,15 @@ StreamHandle StateKeeper::serve(std::uint64_t number) noexcept {
   for (const Place& place : passed) {
     forget(place, after);
     // It serves again, now or later; its state comes from frames long past.
-    if (is_open_in(*place.capsule)) reopen(*place.capsule, info_, after);
+    if (is_open_in(*place.capsule)) reopen_next(*place.capsule, after);
   }
-  Place& to = places_.front();
+  const Place& to = places_.front();
   if (!saved.is_null()) {
-    StreamInfo info = info_;
+    StreamInfo info = info_of(to);
     info.saved = std::move(saved);
     info.saved_by = passed.front().capsule->info().version;
     forget(to, after);
-    reopen(*to.capsule, std::move(info), after);
+    reopen(to, std::move(info), after);
     carry_on(passed.front(), to, after);
   }
   return to.handle;
@@ -105,16 +120,25 @@ StreamHandle StateKeeper::open_in(Capsule& capsule, StreamInfo info) const {
   return apart_ ? capsule.open_apart(std::move(info)) : capsule.open_stream(std::move(info));
 }
 
-void StateKeeper::reopen(Capsule& capsule, StreamInfo info, Aftermath& after) noexcept {
+/// Also for later places of the same capsule with the same config.
+void StateKeeper::reopen(const Place& place, StreamInfo info, Aftermath& after) noexcept {
   try {
-    const StreamHandle handle = open_in(capsule, std::move(info));
-    for (Place& place : places_)
-      if (place.capsule.get() == &capsule) place.handle = handle;
+    const StreamHandle handle = open_in(*place.capsule, std::move(info));
+    for (Place& same : places_)
+      if (same.capsule == place.capsule && same.config == place.config) same.handle = handle;
   } catch (...) {
-    after.messages.emplace_back(
-        LogLevel::error, "stream " + info_.id + ": opening its state in capsule " + capsule.name() +
-                             " failed: " + exception_text(std::current_exception()));
+    after.messages.emplace_back(LogLevel::error,
+                                "stream " + info_.id + ": opening its state in capsule " +
+                                    place.capsule->name() +
+                                    " failed: " + exception_text(std::current_exception()));
   }
+}
+
+/// For the next frames of a capsule that has forgotten the stream.
+void StateKeeper::reopen_next(const Capsule& capsule, Aftermath& after) noexcept {
+  const auto next = std::ranges::find_if(
+      places_, [&](const Place& place) { return place.capsule.get() == &capsule; });
+  reopen(*next, info_of(*next), after);
 }
 
 /// The new version may give what it finds in the saved state.

@@ -30,9 +30,12 @@ class StateKeeper {
   StateKeeper& operator=(const StateKeeper&) = delete;
 
   /// Opens the stream in the capsule that will serve its next frames. `continues`: with the state
-  /// of the capsule before. Returns the number to pass to serve() for those frames. Throws
-  /// InvalidArgument if the stream is already open in that capsule.
-  std::uint64_t open(std::shared_ptr<Capsule> capsule, bool continues);
+  /// of the capsule before. `config`: in place of that of the stream's info; null: that one. The
+  /// same capsule with another config gets a new state. Returns the number to pass to serve() for
+  /// those frames. Throws InvalidArgument if the stream is already open in that capsule, or the
+  /// config does not fit.
+  std::uint64_t open(std::shared_ptr<Capsule> capsule, bool continues,
+                     std::shared_ptr<const JsonValue> config = nullptr);
   /// Reverts an open() whose number no frame has used.
   void cancel(std::uint64_t number) noexcept;
   /// Called before each frame, with the number of its capsule; returns the opening to use. If
@@ -49,8 +52,9 @@ class StateKeeper {
   struct Place {
     std::uint64_t number = 0;
     std::shared_ptr<Capsule> capsule{};
-    StreamHandle handle{};
+    StreamHandle handle{};  ///< null while the stream is open in the capsule with another config
     bool continues = false;
+    std::shared_ptr<const JsonValue> config{};
   };
   /// What must not happen under the lock: a place may be the last to hold its capsule, and the log
   /// hook is the host's. Declare it before the lock.
@@ -61,8 +65,10 @@ class StateKeeper {
   };
   nlohmann::json saved_state_of(const Place& place, Aftermath& after) const noexcept
       VCAP_REQUIRES(mutex_);
+  StreamInfo info_of(const Place& place) const;
   StreamHandle open_in(Capsule& capsule, StreamInfo info) const VCAP_REQUIRES(mutex_);
-  void reopen(Capsule& capsule, StreamInfo info, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
+  void reopen(const Place& place, StreamInfo info, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
+  void reopen_next(const Capsule& capsule, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
   void carry_on(const Place& from, const Place& to, Aftermath& after) const noexcept
       VCAP_REQUIRES(mutex_);
   void forget(const Place& place, Aftermath& after) const noexcept VCAP_REQUIRES(mutex_);

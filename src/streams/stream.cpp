@@ -48,12 +48,36 @@ void Stream::stop() noexcept {
     const MutexLock lock(source_mutex_);
     if (!source_) return;
     source = source_.get();
-    ++interrupts_;
+    ++source_users_;
   }
   source->interrupt();
   const MutexLock lock(source_mutex_);
-  --interrupts_;
-  interrupted_.notify_all();
+  --source_users_;
+  source_free_.notify_all();
+}
+
+/// Absent once the source has ended. Without a lock: the source may be the host's.
+std::optional<SourceState> Stream::source_state() const {
+  const Source* source = nullptr;
+  {
+    const MutexLock lock(source_mutex_);
+    if (!source_) return std::nullopt;
+    source = source_.get();
+    ++source_users_;
+  }
+  const auto leave = [this] {
+    const MutexLock lock(source_mutex_);
+    --source_users_;
+    source_free_.notify_all();
+  };
+  try {
+    std::optional<SourceState> state = source->state();
+    leave();
+    return state;
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
 void Stream::discard_records() {
@@ -88,6 +112,7 @@ StreamStats Stream::stats() const {
   stats.source = rules_.source_name;
   // Without the lock: a host's sink may take long.
   for (const std::shared_ptr<Sink>& sink : sinks_) stats.sinks.push_back(sink->stats());
+  stats.source_state = source_state();
   const MutexLock lock(mutex_);
   account_.describe(stats, std::chrono::steady_clock::now());
   stats.read = intake_.frames_read();
@@ -125,8 +150,8 @@ void Stream::read_frames() {
   std::unique_ptr<Source> done;
   {
     MutexLock lock(source_mutex_);
-    interrupted_.wait(source_mutex_,
-                      [this]() VCAP_REQUIRES(source_mutex_) { return interrupts_ == 0; });
+    source_free_.wait(source_mutex_,
+                      [this]() VCAP_REQUIRES(source_mutex_) { return source_users_ == 0; });
     done = std::move(source_);
   }
   done.reset();

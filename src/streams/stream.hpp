@@ -71,6 +71,7 @@ class Stream final : public Lane,
                           OptionValue value) override;
   StreamReport report() const override;
   StreamStats stats() const override;
+  StreamSettings settings() const override;
   std::shared_ptr<Stream> changeable() override { return shared_from_this(); }
 
   /// What a stream needs to continue with a capsule that replaces another.
@@ -89,6 +90,9 @@ class Stream final : public Lane,
   /// Must be followed by apply() or cancel().
   std::optional<Replacement> prepare(std::shared_ptr<const CompiledPlan> compiled_plan,
                                      const std::string& capsule, bool keep_state);
+  /// The same for another config of a capsule that stays. Throws InvalidArgument if the stream does
+  /// not go through the capsule; (invalid_config) if the capsule does not accept the config.
+  Replacement prepare_config(const std::string& capsule, JsonValue config, bool keep_state);
   /// Uses the new capsule from the next frame on; returns the lowest index that this frame can
   /// have. Afterwards `replacement.route` is the route before, to be released without a lock.
   std::int64_t apply(Replacement& replacement);
@@ -103,6 +107,8 @@ class Stream final : public Lane,
   /// A BatchTurn without a place: FrameBatches::begin_call() must follow.
   using Work = std::variant<std::unique_ptr<FrameJob>, std::shared_ptr<StepRun>, BatchTurn>;
   class RunHelpers;
+
+  std::optional<SourceState> source_state() const;
 
   // Source thread.
   void read_frames();
@@ -188,7 +194,8 @@ class Stream final : public Lane,
   // Routes.
   std::shared_ptr<const Route> make_route(std::shared_ptr<const CompiledPlan> compiled_plan,
                                           StepOptions options, std::size_t run);
-  Route::Stop make_stop(const CompiledStep& step);
+  Route::Stop make_stop(const CompiledStep& step, std::shared_ptr<const JsonValue> config);
+  StreamInfo info_for(const CapsuleSlot& slot, const JsonValue* config) const;
   void set_route(std::shared_ptr<const Route>& route) VCAP_REQUIRES(mutex_);
 
   std::size_t add_work(ReadyJobs ready) VCAP_REQUIRES(mutex_);
@@ -200,16 +207,16 @@ class Stream final : public Lane,
   Mutex join_mutex_;
   std::thread thread_;  ///< guarded by join_mutex_ once it runs
 
-  Mutex source_mutex_;
-  CondVar interrupted_;
-  /// The source thread uses it without the lock; others, only between these two counts.
+  mutable Mutex source_mutex_;
+  mutable CondVar source_free_;
+  /// The source thread uses it without the lock; others, only while they count as users.
   std::unique_ptr<Source> source_;
   /// The source thread uses it without the lock; empty between frames, but keeps its memory.
   Intake::Dropped dropped_;
   /// Of the source, as reported. Used by the source thread.
   std::int64_t broken_pictures_ = 0;
-  /// Calls of interrupt() in progress; the end of the source waits for them.
-  std::size_t interrupts_ VCAP_GUARDED_BY(source_mutex_) = 0;
+  /// Calls of interrupt() and state() in progress; the end of the source waits for them.
+  mutable std::size_t source_users_ VCAP_GUARDED_BY(source_mutex_) = 0;
 
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoned_{false};   ///< records cannot be written any more; steps are skipped

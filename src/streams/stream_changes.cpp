@@ -43,6 +43,16 @@ OptionValues carried_over(const OptionValues& old, OptionValues fresh, const std
 
 }  // namespace
 
+CapsuleSettings capsule_settings(const CapsuleInfo& info, const OptionValues& options,
+                                 const JsonValue& config, const std::string& stream) {
+  return {.name = info.name,
+          .version = info.version,
+          .options = options,
+          .config = detail::completed_stream_config(info, *config, stream),
+          .config_schema = info.stream_config_schema,
+          .takes_config = info.stream_state || info.stream_parameters};
+}
+
 void Stream::init_route(std::shared_ptr<const CompiledPlan> compiled_plan, StepOptions options) {
   std::shared_ptr<const Route> route = make_route(std::move(compiled_plan), std::move(options), 0);
   const MutexLock lock(mutex_);
@@ -60,7 +70,7 @@ std::shared_ptr<const Route> Stream::make_route(std::shared_ptr<const CompiledPl
                                                 StepOptions options, std::size_t run) {
   auto route = std::make_shared<Route>();
   for (const CompiledStep& step : *compiled_plan) {
-    Route::Stop& stop = route->stops.emplace_back(make_stop(step));
+    Route::Stop& stop = route->stops.emplace_back(make_stop(step, nullptr));
     if (rules_.slice) stop.called = &rules_.slice->runs[run].called[route->stops.size() - 1];
   }
   // States are opened only once all stops are known to be valid.
@@ -105,10 +115,19 @@ std::shared_ptr<const Route> Stream::repeat_changes(const RecordedFrame& recorde
   return changed;
 }
 
-Route::Stop Stream::make_stop(const CompiledStep& step) {
+/// `config`: null for the one that the stream began with.
+StreamInfo Stream::info_for(const CapsuleSlot& slot, const JsonValue* config) const {
   StreamInfo info{.id = id_, .seed = rules_.seed};
-  if (const auto own = rules_.config.find(step.slot->name()); own != rules_.config.end())
+  const auto own = rules_.config.find(slot.name());
+  if (config)
+    info.config = *config;
+  else if (own != rules_.config.end())
     info.config = own->second;
+  return info;
+}
+
+Route::Stop Stream::make_stop(const CompiledStep& step, std::shared_ptr<const JsonValue> config) {
+  StreamInfo info = info_for(*step.slot, config.get());
   // Checks the config before any state is opened, also for a capsule without state.
   static_cast<void>(detail::completed_stream_config(step.slot->capsule->info(), info.config, id_));
   const CapsuleSlot& slot = *step.slot;
@@ -122,6 +141,7 @@ Route::Stop Stream::make_stop(const CompiledStep& step) {
           .arrivals = std::make_shared<Arrivals>(),
           .parked = std::make_shared<ParkedCalls>(weak_from_this()),
           .parameters = std::move(parameters),
+          .config = std::move(config),
           .gathers = gathers(step),
           .stands_in = rules_.recorded && rules_.recorded->stands_in(slot.name())};
 }
@@ -181,7 +201,7 @@ std::optional<Stream::Replacement> Stream::prepare(
       continue;
     }
     // If only one of the two keeps a state, there is no state to continue from.
-    Route::Stop stop = make_stop(step);
+    Route::Stop stop = make_stop(step, old->stops[place].config);
     if (step.slot->stateful && before.stateful)
       stop.lane = old->stops[place].lane;
     else
@@ -189,7 +209,7 @@ std::optional<Stream::Replacement> Stream::prepare(
     route->options.push_back(
         carried_over(old->options[place], step.slot->capsule->default_options(), id_));
     if (step.slot->stateful) {
-      stop.state_number = stop.lane->states.open(step.slot->capsule, keep_state);
+      stop.state_number = stop.lane->states.open(step.slot->capsule, keep_state, stop.config);
       replacement.is_open = true;
     }
     replacement.stop = stop;
@@ -201,6 +221,54 @@ std::optional<Stream::Replacement> Stream::prepare(
   route->compiled_plan = std::move(compiled_plan);
   replacement.route = std::move(route);
   return replacement;
+}
+
+Stream::Replacement Stream::prepare_config(const std::string& capsule, JsonValue config,
+                                           bool keep_state) {
+  std::shared_ptr<const Route> old;
+  bool has_ended = false;
+  {
+    const MutexLock lock(mutex_);
+    has_ended = account_.has_ended();
+    old = changes_.route();
+  }
+  const std::size_t place = step_of(*old->compiled_plan, capsule);
+  if (place == old->compiled_plan->size())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "config of capsule " + capsule + ": stream " + id_ +
+                              " does not go through that capsule (StreamConfig::capsules)");
+  const CapsuleSlot& slot = *(*old->compiled_plan)[place].slot;
+  StreamInfo info = info_for(slot, &config);
+  static_cast<void>(detail::completed_stream_config(slot.capsule->info(), info.config, id_));
+  Replacement replacement{.stream = shared_from_this()};
+  auto route = std::make_shared<Route>(*old);
+  Route::Stop& stop = route->stops[place];
+  stop.config = std::make_shared<const JsonValue>(std::move(config));
+  if (stop.parameters) stop.parameters = slot.capsule->open_apart(std::move(info));
+  if (slot.stateful && !has_ended) {
+    stop.state_number = stop.lane->states.open(slot.capsule, keep_state, stop.config);
+    replacement.is_open = true;
+  }
+  replacement.stop = stop;
+  replacement.change = {.capsule = capsule, .config = stop.config, .keep_state = keep_state};
+  replacement.route = std::move(route);
+  return replacement;
+}
+
+StreamSettings Stream::settings() const {
+  std::shared_ptr<const Route> route;
+  {
+    const MutexLock lock(mutex_);
+    route = changes_.route();
+  }
+  StreamSettings settings{.id = id_, .configs_can_change = !rules_.recorded};
+  for (std::size_t i = 0; i < route->stops.size(); ++i) {
+    const CapsuleSlot& slot = *(*route->compiled_plan)[i].slot;
+    settings.capsules.push_back(
+        capsule_settings(slot.capsule->info(), route->options[i],
+                         info_for(slot, route->stops[i].config.get()).config, id_));
+  }
+  return settings;
 }
 
 std::int64_t Stream::apply(Replacement& replacement) {

@@ -32,8 +32,12 @@ bool equal_changes(const FrameRecord& a, const FrameRecord& b) {
                    [](const FrameRecord::OptionChange& one) {
                      return std::tie(one.capsule, one.option, one.value);
                    }) &&
-         are_equal(a.replacements, b.replacements, [](const FrameRecord::Replacement& one) {
-           return std::tie(one.capsule, one.from_version, one.to_version);
+         are_equal(a.replacements, b.replacements,
+                   [](const FrameRecord::Replacement& one) {
+                     return std::tie(one.capsule, one.from_version, one.to_version);
+                   }) &&
+         are_equal(a.config_changes, b.config_changes, [](const FrameRecord::ConfigChange& one) {
+           return std::tie(one.capsule, one.config, one.keep_state);
          });
 }
 

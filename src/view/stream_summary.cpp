@@ -155,6 +155,8 @@ void StreamSummary::add_changes(const FrameRecord& record) {
     add_change(record.frame, "capsule " + change.capsule + ": version " +
                                  std::to_string(change.to_version) + " replaces " +
                                  std::to_string(change.from_version));
+  for (const FrameRecord::ConfigChange& change : record.config_changes)
+    add_change(record.frame, "capsule " + change.capsule + " has another config");
 }
 
 void StreamSummary::add_change(const Frame& frame, std::string text) {

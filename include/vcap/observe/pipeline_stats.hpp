@@ -15,6 +15,7 @@
 #include "vcap/base/histogram.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/media/broken_pictures.hpp"
+#include "vcap/media/source_state.hpp"
 #include "vcap/records/sink.hpp"
 
 namespace vcap {
@@ -27,7 +28,10 @@ struct StreamStats {
   std::int64_t recorded = 0;
   std::map<std::string, std::int64_t> drops;  ///< by reason (docs/records.md)
   BrokenPictures broken_pictures;  ///< of the source: skipped, so not among the frames read
-  std::int64_t errors = 0;         ///< records with an error of a capsule, quarantine included
+  /// Whether a live source is connected (Source::state). Absent for other sources, and once the
+  /// source has ended.
+  std::optional<SourceState> source_state;
+  std::int64_t errors = 0;  ///< records with an error of a capsule, quarantine included
   std::map<std::string, std::int64_t> quarantined;  ///< frames left out, by capsule
   std::int64_t overdue = 0;      ///< frames that went on without a capsule past its deadline
   std::size_t waiting = 0;       ///< frames read that no capsule has begun

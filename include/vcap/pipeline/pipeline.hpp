@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/capsule/output_policy.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
@@ -19,6 +20,7 @@
 #include "vcap/records/frame_record.hpp"
 #include "vcap/streams/stream_config.hpp"
 #include "vcap/streams/stream_report.hpp"
+#include "vcap/streams/stream_settings.hpp"
 
 namespace vcap {
 
@@ -116,6 +118,28 @@ class VCAP_EXPORT Pipeline {
   /// InvalidArgument if the stream does not go through the capsule, OptionError.
   std::int64_t set_option(const std::string& stream_id, const std::string& capsule,
                           const std::string& option, OptionValue value);
+  /// Gives a running stream another config of a capsule, in place of that in StreamConfig::config.
+  /// It holds from the stream's next frame on, whose record reports the change; frames that were
+  /// read before keep the old one. Returns the lowest index that the frame can have. Versions that
+  /// replace the capsule later get the new config, too.
+  ///
+  /// At that frame the capsule's state, or its parameters, are made from the new config. With
+  /// `keep_state`, the new state gets what the old one saves (BaseStreamState::save), if it saves
+  /// anything, as when a capsule is replaced: StreamInfo::saved, with the same version as
+  /// StreamInfo::saved_by. If the state cannot be made from that, the frame's record has the error,
+  /// and the next frame gets a new state without it.
+  ///
+  /// If it throws, nothing has changed. No effect if the stream has ended. Throws:
+  /// - SourceError (unknown_stream)
+  /// - InvalidArgument if the stream does not go through the capsule; if it runs in slices,
+  ///   selections or groups; if it has StreamConfig::recorded
+  /// - InvalidArgument (invalid_config) if the capsule, or the one that it replaced on trial, does
+  ///   not accept the config
+  std::int64_t set_config(const std::string& stream_id, const std::string& capsule,
+                          JsonValue config, bool keep_state = true);
+  /// The capsules that the stream's next frame goes through, with their options and configs. Holds
+  /// locks only to copy values. Throws SourceError (unknown_stream).
+  StreamSettings stream_settings(const std::string& stream_id) const;
   /// Replaces the capsule of the same name by another version, in every stream that goes through
   /// it. Each stream switches at its next frame, whose record reports the change. Returns, by
   /// stream, the lowest index that this frame can have.

@@ -11,6 +11,7 @@
 #include <opencv2/core/types.hpp>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/model/detection_node.hpp"
 #include "vcap/model/frame.hpp"
 #include "vcap/model/option.hpp"
@@ -43,6 +44,13 @@ struct FrameRecord {
     std::string capsule{};
     int from_version = 0;
     int to_version = 0;
+  };
+
+  /// A capsule's config that is another one from this frame on (Pipeline::set_config).
+  struct ConfigChange {
+    std::string capsule{};
+    JsonValue config = JsonValue::object();  ///< as it was given: without the schema's defaults
+    bool keep_state = true;                  ///< whether the state was to continue from its save()
   };
 
   /// A picture that a capsule gave for this frame (CapsuleInfo::gives_pictures). The pixels are in
@@ -79,6 +87,8 @@ struct FrameRecord {
   std::vector<OptionChange> option_changes{};
   /// A replacement at a dropped frame is in the next record.
   std::vector<Replacement> replacements{};
+  /// A change at a dropped frame is in the next record.
+  std::vector<ConfigChange> config_changes{};
 
   // For recordings, if a sink of the stream asks (Sink::needs_steps); not in the JSON.
   std::vector<Step> steps{};  ///< in the order of the plan

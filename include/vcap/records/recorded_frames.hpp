@@ -20,6 +20,8 @@ struct RecordedFrame {
   std::vector<FrameRecord::OptionChange> option_changes{};
   /// Of capsules that stand in; the record lists them.
   std::vector<FrameRecord::Replacement> replacements{};
+  /// Of capsules that stand in; the record lists them.
+  std::vector<FrameRecord::ConfigChange> config_changes{};
   // What the record held after the last capsule that stands in.
   std::vector<DetectionNode> objects{};
   std::vector<FrameRecord::CapsuleError> errors{};

@@ -10,6 +10,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/media/broken_pictures.hpp"
 #include "vcap/media/source_info.hpp"
+#include "vcap/media/source_state.hpp"
 #include "vcap/model/frame.hpp"
 #include "vcap/sources/reconnect_policy.hpp"
 #include "vcap/sources/sampler.hpp"
@@ -54,7 +55,7 @@ struct SourceOptions {
 /// The source of a stream's frames. Hosts may derive their own.
 ///
 /// Owned by one stream, which reads it from one thread of its own. Thread safety:
-/// thread-compatible, except interrupt(), which may be called at any time.
+/// thread-compatible, except interrupt() and state(), which may be called at any time.
 class VCAP_EXPORT Source {
  public:
   Source() = default;
@@ -77,6 +78,9 @@ class VCAP_EXPORT Source {
   virtual std::shared_ptr<const RandomAccess> random_access();
   /// Makes a waiting read(), and every later one, end soon. [any thread]
   virtual void interrupt() noexcept;
+  /// Whether a source that may be lost and found again is connected; absent by default. Must not
+  /// wait for a read(). Pipeline::stats() calls it. [any thread]
+  virtual std::optional<SourceState> state() const;
 };
 
 /// Opens a source by name: a video or image file, a webcam's index ("0"), an rtsp/http(s) URL, a
