@@ -23,6 +23,7 @@ constexpr std::size_t kMostValues = 2048;
 /// The form of a keyword's value.
 enum class Form {
   note,    ///< for people; a string
+  shape,   ///< one of kShapes
   value,   ///< anything
   values,  ///< one or more
   number,
@@ -43,6 +44,7 @@ const std::map<std::string_view, Form>& keywords() {
       {"$comment", Form::note},
       {"title", Form::note},
       {"description", Form::note},
+      {"format", Form::shape},
       {"default", Form::value},
       {"examples", Form::values},
       {"type", Form::types},
@@ -81,6 +83,9 @@ const std::map<std::string_view, Form>& keywords() {
 constexpr std::array<std::string_view, 7> kTypes{"object",  "array",   "string", "number",
                                                  "integer", "boolean", "null"};
 
+/// Kinds of config that a person draws on a picture; they check nothing.
+constexpr std::array<std::string_view, 2> kShapes{"line", "polygon"};
+
 json nothing() { return {{"not", json::object()}}; }
 
 std::size_t values_in(const json& value) {
@@ -106,6 +111,11 @@ void check_count(const JsonView& view) {
 void check_type(const JsonView& view) {
   if (std::ranges::find(kTypes, view.text()) == kTypes.end())
     view.fail("one of " + quote_list(kTypes));
+}
+
+void check_shape(const JsonView& view) {
+  if (std::ranges::find(kShapes, view.text()) == kShapes.end())
+    view.fail("one of " + quote_list(kShapes));
 }
 
 void check_types(const JsonView& view) {
@@ -142,6 +152,7 @@ class Expander {
       expanded[keyword] = read(form->second, argument, depth + 1);
     }
     expanded.erase("definitions");
+    expanded.erase("format");
     if (const auto given = view.find("default")) defaults_.push_back({given->place(), expanded});
     return expanded;
   }
@@ -170,6 +181,7 @@ class Expander {
 
   static void check(Form form, const JsonView& view) {
     if (form == Form::note) static_cast<void>(view.text());
+    if (form == Form::shape) check_shape(view);
     if (form == Form::values) static_cast<void>(some(view));
     if (form == Form::number) check_number(view);
     if (form == Form::count) check_count(view);

@@ -26,8 +26,9 @@ struct ExpandedSchema {
 /// the schema may nest 24 levels deep and hold 2048 values. The target of a reference counts at
 /// each place of use, so no reference can refer to itself.
 ///
-/// Supports the keywords of the draft, with these exceptions: pattern, patternProperties and format
-/// (a regular expression can keep a search busy for years); multipleOf and propertyNames (valijson
+/// Supports the keywords of the draft, with these exceptions: pattern and patternProperties (a
+/// regular expression can keep a search busy for years); format, except for "line" and "polygon",
+/// which say what a person draws and are not in the result; multipleOf and propertyNames (valijson
 /// takes 4.5 for a multiple of 2, and does not report which name is wrong); $id; notes of other
 /// kinds. Any other keyword, such as a misspelt one, would check nothing and is refused. In the
 /// result, `false` is {"not": {}}. Throws InvalidArgument (invalid_json), which names the wrong

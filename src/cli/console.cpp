@@ -39,10 +39,22 @@ Console& Console::shared() {
 
 void Console::take_log() {
   set_log_hook([this](LogLevel level, std::string_view message) {
+    std::shared_ptr<const LogHook> show;
+    {
+      const MutexLock lock(mutex_);
+      show = show_log_;
+    }
+    if (show && level >= LogLevel::info) (*show)(level, message);
     if (level < LogLevel::warning) return;
     line(std::string(level == LogLevel::warning ? "vcap: warning: " : "vcap: error: ")
              .append(message));
   });
+}
+
+void Console::show_log(LogHook show) {
+  auto shared = std::make_shared<const LogHook>(std::move(show));
+  const MutexLock lock(mutex_);
+  show_log_ = std::move(shared);
 }
 
 void Console::line(std::string_view text) {

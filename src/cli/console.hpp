@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/thread_annotations.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap::cli {
 
@@ -17,6 +19,9 @@ class Console {
 
   /// Sends vcap's log here, from warnings on.
   void take_log();
+  /// Also gives each line of the log to `show`, from information on. For a process that has taken
+  /// the log. [any thread, concurrent]
+  void show_log(LogHook show);
   bool is_terminal() const noexcept { return is_terminal_; }
 
   /// Writes one line; line breaks within it become spaces, so that one message stays one line.
@@ -32,6 +37,7 @@ class Console {
   const bool is_terminal_;
   Mutex mutex_;
   std::string progress_ VCAP_GUARDED_BY(mutex_);
+  std::shared_ptr<const LogHook> show_log_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap::cli

@@ -222,9 +222,10 @@ int run_replay(const ReplayArguments& arguments, const Replay& replay, PreparedR
   const RunFacts facts = facts_of(replay, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   name_unfinished(outputs, starting.stop);
-  streams.run(pipeline, starting.stop, starting.grace, [&parts, &pipeline] {
-    leave_streams(pipeline, parts.capsules, parts.streams, parts.outputs);
-  });
+  streams.run(pipeline, starting.stop, {.grace = starting.grace, .leave = [&parts, &pipeline] {
+                                          leave_streams(pipeline, parts.capsules, parts.streams,
+                                                        parts.outputs);
+                                        }});
   lost_calls = has_lost_calls(pipeline);
   const int exit_code = code_of_end(report_failures(streams), streams);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);

@@ -23,6 +23,7 @@
 #include "cli/run_outputs.hpp"
 #include "cli/run_recording.hpp"
 #include "cli/run_streams.hpp"
+#include "cli/run_view.hpp"
 #include "cli/start_step.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_names.hpp"
@@ -30,7 +31,6 @@
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/loading/manifest.hpp"
 #include "vcap/pipeline/metrics_server.hpp"
-#include "vcap/view/live_view.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -65,22 +65,6 @@ std::vector<CapsuleInfo> infos_in(const Plan& plan, const std::vector<CapsuleInf
                             [&](const Plan::Step& step) { return step.name == info.name; }))
       used.push_back(info);
   return used;
-}
-
-/// If only a port is given, only this machine can reach it.
-std::string with_host(std::string address) {
-  if (address.find(':') == std::string::npos) address.insert(0, ":");
-  if (address.front() == ':') address.insert(0, "127.0.0.1");
-  return address;
-}
-
-/// Shows the streams for as long as the result lives.
-std::unique_ptr<LiveView> offer_view(const Pipeline& pipeline, const std::string& address) {
-  if (address.empty()) return nullptr;
-  auto view = std::make_unique<LiveView>(pipeline, with_host(address));
-  Console::shared().line(
-      "vcap: the live view is at http://127.0.0.1:" + std::to_string(view->port()) + "/");
-  return view;
 }
 
 /// Serves metrics for as long as the result lives.
@@ -184,6 +168,19 @@ void add_streams(const RunArguments& arguments, Prepared& prepared,
   }
 }
 
+/// A stream that is added while others run. It has what is set for all streams.
+StreamConfig added_stream(const RunArguments& arguments, const Prepared& prepared,
+                          RunOutputs& outputs, const std::string& id,
+                          std::unique_ptr<Source> source) {
+  StreamConfig config{.id = id,
+                      .sinks = outputs.sinks_of_stream(id, true, source->info().frames_per_second),
+                      .options = prepared.settings.options};
+  config.source = std::move(source);
+  if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
+  arguments.policies.apply_to(config);
+  return config;
+}
+
 RunFacts facts_of(const RunArguments& arguments, const Prepared& prepared) {
   RunFacts facts{
       .infos = prepared.infos, .options = prepared.settings.options, .streams = prepared.streams};
@@ -217,14 +214,23 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
   Pipeline pipeline(capsules.all(), settings);
   RunRecording recording(arguments, prepared.settings, capsules, settings);
   const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
-  const auto view = offer_view(pipeline, arguments.view);
+  const auto view = offer_view(
+      {.arguments = arguments,
+       .settings = prepared.settings,
+       .pipeline = pipeline,
+       .streams = streams,
+       .make_stream = [&](const std::string& id, std::unique_ptr<Source> source) {
+         return added_stream(arguments, prepared, outputs, id, std::move(source));
+       }});
   const RunFacts facts = facts_of(arguments, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   add_streams(arguments, prepared, open_sources(arguments, starting),
               {outputs, streams, recording, view.get()});
   name_unfinished(outputs, starting.stop);
-  streams.run(pipeline, starting.stop, starting.grace,
-              [&] { leave_streams(pipeline, capsules, streams, outputs); });
+  streams.run(pipeline, starting.stop,
+              {.grace = starting.grace,
+               .leave = [&] { leave_streams(pipeline, capsules, streams, outputs); },
+               .stays = arguments.view.can_add_sources()});
   lost_calls = has_lost_calls(pipeline);
   const int exit_code = code_of_end(report_failures(streams), streams);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);

@@ -183,11 +183,7 @@ void RunArguments::add_to(CLI::App& command) {
   group_new_options(command, "Failures and load");
   add_metrics_options(command, *this);
   group_new_options(command, "Metrics");
-  command
-      .add_option("--view", view,
-                  "Shows the streams in a browser of this machine, at http://HOST:PORT/, without a "
-                  "password; HOST: a loopback address, by default 127.0.0.1; port 0: any free port")
-      ->type_name("[HOST:]PORT");
+  view.add_to(command);
   group_new_options(command, "Live view");
   add_access_options(command, access);
   group_new_options(command, "Signatures and keys");

@@ -15,6 +15,7 @@
 #include "cli/run_bulk.hpp"
 #include "cli/run_outputs.hpp"
 #include "cli/source_arguments.hpp"
+#include "cli/view_arguments.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/pipeline/connection_limits.hpp"
 
@@ -41,7 +42,7 @@ struct RunArguments {
   PartArguments parts;
   std::string metrics;  ///< address of the metrics server; empty: no server
   ConnectionLimits metrics_limits;
-  std::string view;             ///< address of the live view; empty: none
+  ViewArguments view;
   std::int64_t max_frames = 0;  ///< 0: all
   bool leave_out = false;
   PolicyArguments policies;

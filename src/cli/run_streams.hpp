@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_annotations.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/stream_statistics.hpp"
 #include "vcap/pipeline/pipeline.hpp"
@@ -19,15 +20,25 @@
 namespace vcap::cli {
 
 /// The streams of one run: started together, watched until all have ended, counted. Thread safety:
-/// thread-compatible.
+/// thread-compatible, except for what is marked.
 class RunStreams {
  public:
-  void add(StreamConfig config);
+  /// How a run ends.
+  struct End {
+    Clock::duration grace{};      ///< calls that have not returned by then are given up
+    std::function<void()> leave;  ///< leaves the process if the streams still do not end
+    bool stays = false;           ///< goes on without streams until it is stopped
+  };
+
+  void add(StreamConfig config) VCAP_EXCLUDES(mutex_);
   /// Starts all streams, shows progress on a terminal, and stops them if `stop` is raised or at a
-  /// foreign exit. Returns when all have ended. Calls that have not returned by the `grace` are
-  /// given up; if the streams still do not end, calls `leave`, which leaves the process.
-  void run(Pipeline& pipeline, StopSignal& stop, Clock::duration grace,
-           const std::function<void()>& leave);
+  /// foreign exit. Returns when all have ended.
+  void run(Pipeline& pipeline, StopSignal& stop, const End& end) VCAP_EXCLUDES(mutex_);
+  /// Starts one more while they run. Throws what Pipeline::open_stream() throws, and SourceError
+  /// (source_open) if the run is ending. Thread-safe.
+  void open(Pipeline& pipeline, StreamConfig config) VCAP_EXCLUDES(mutex_);
+  /// Ends one of them. Throws SourceError (unknown_stream). Thread-safe.
+  StreamReport close(Pipeline& pipeline, const std::string& id) VCAP_EXCLUDES(mutex_);
 
   /// The records so far. Thread-safe.
   std::int64_t frames() const noexcept { return frames_; }
@@ -45,17 +56,26 @@ class RunStreams {
 
  private:
   struct Entry {
+    std::string id;
     std::string source;
+    std::optional<std::int64_t> expected_frames;  ///< absent if the source does not know
     StreamStatistics statistics;
-    StreamConfig config;
+    std::optional<StreamReport> report;
   };
 
-  std::string progress(std::chrono::duration<double> elapsed) const;
+  std::unique_ptr<Entry> make_entry(StreamConfig& config);
+  void wait_for_all(Pipeline& pipeline, bool stays) VCAP_EXCLUDES(mutex_);
+  void wait_for(Pipeline& pipeline, Entry& entry) VCAP_EXCLUDES(mutex_);
+  void begin_stop() VCAP_EXCLUDES(mutex_);
+  std::string progress(std::chrono::duration<double> elapsed) const VCAP_EXCLUDES(mutex_);
 
-  std::vector<std::unique_ptr<Entry>> entries_;
-  std::optional<std::int64_t> expected_frames_ = 0;  ///< absent if a source does not know
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<std::unique_ptr<Entry>> entries_ VCAP_GUARDED_BY(mutex_);
+  bool stopping_ VCAP_GUARDED_BY(mutex_) = false;
+  std::vector<StreamConfig> configs_;  ///< of streams that have not begun
   std::atomic<std::int64_t> frames_ = 0;
-  std::vector<StreamReport> reports_;
+  std::vector<StreamReport> reports_;  ///< after run()
   std::size_t given_up_ = 0;
   bool stopped_ = false;
 };

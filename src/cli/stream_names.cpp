@@ -72,6 +72,8 @@ std::vector<std::string> stream_ids(const std::vector<std::string>& sources) {
   return ids;
 }
 
+bool is_stream_name(const std::string& text) { return !text.empty() && plain(text) == text; }
+
 fs::path output_of_stream(const fs::path& path, const std::string& stream_id) {
   return path.parent_path() / (path.stem().string() + "-" + stream_id + path.extension().string());
 }

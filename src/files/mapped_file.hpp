@@ -19,7 +19,7 @@ struct OpenFile {
 
 /// Throws std::system_error if the file cannot be opened or is not a regular file (EISDIR for a
 /// folder, otherwise ENOTSUP). Never blocks on a pipe.
-OpenFile open_regular_file(const std::filesystem::path& path);
+VCAP_EXPORT OpenFile open_regular_file(const std::filesystem::path& path);
 
 /// The bytes of a file, read-only and page-aligned: mapped, not read.
 ///

@@ -5,7 +5,6 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -33,6 +32,7 @@
 #include "pipeline/http_inbox.hpp"
 #include "pipeline/http_tls.hpp"
 #include "pipeline/lingering_sockets.hpp"
+#include "pipeline/signals_blocked.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -57,22 +57,6 @@ std::uint32_t address_of(const sockaddr* address) {
 /// The next read or write of that connection fails, and libmicrohttpd closes it. The socket stays
 /// open until then, so its number belongs to no other connection yet.
 void end_connection(int socket) noexcept { ::shutdown(socket, SHUT_RDWR); }
-
-/// Threads that are started while this lives get no signals, which belong to the host's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 /// The first message of libmicrohttpd while it starts, which says what is wrong.
 void keep_message(void* kept, const char* format, va_list values) {

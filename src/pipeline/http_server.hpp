@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -10,14 +9,9 @@
 #include "pipeline/http_message.hpp"
 #include "vcap/base/export.hpp"
 #include "vcap/pipeline/connection_limits.hpp"
+#include "vcap/pipeline/tls_files.hpp"
 
 namespace vcap {
-
-/// The PEM files of a server that speaks https. Thread safety: value.
-struct TlsFiles {
-  std::filesystem::path certificate{};  ///< its own first, then those that lead to the authority
-  std::filesystem::path key{};          ///< without a password
-};
 
 /// Answers HTTP/1.1 requests, each in a connection of its own. All clients are served by one
 /// thread, which waits for none of them. A client that shuts down its sending side before the

@@ -210,6 +210,15 @@ Pipeline::~Pipeline() {
 
 Plan Pipeline::plan() const { return impl_->capsules()->plan; }
 
+std::vector<CapsuleInfo> Pipeline::capsules() const {
+  const std::shared_ptr<const CapsuleSet> set = impl_->capsules();
+  std::vector<CapsuleInfo> infos;
+  for (const Plan::Step& step : set->plan.steps())
+    infos.push_back(set->slots[step.capsule]->capsule->info());
+  return infos;
+}
+
+
 void Pipeline::open_stream(StreamConfig config) {
   std::vector<StreamConfig> one;
   one.push_back(std::move(config));

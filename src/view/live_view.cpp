@@ -2,164 +2,214 @@
 #include "vcap/view/live_view.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <map>
+#include <exception>
+#include <filesystem>
 #include <utility>
 
 #include <nlohmann/json.hpp>
-#include <opencv2/imgproc.hpp>
 
 #include "base/text.hpp"
-#include "media/opencv_io.hpp"
-#include "pipeline/http_listener.hpp"
-#include "pipeline/http_server.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/image/make_annotators.hpp"
-#include "view/live_page.hpp"
-#include "view/live_records.hpp"
+#include "view/live_view_impl.hpp"
 
 namespace vcap {
 namespace {
 
-constexpr int kJpegQuality = 80;
-
-LiveRecords::time_point now() { return std::chrono::steady_clock::now(); }
-
 class LiveSink final : public Sink {
  public:
-  explicit LiveSink(std::shared_ptr<LiveRecords> records) : records_(std::move(records)) {}
-  void write(const FrameRecord& record) override { records_->put(record, now()); }
+  explicit LiveSink(std::shared_ptr<LiveInputs> inputs) : inputs_(std::move(inputs)) {}
+  void write(const FrameRecord& record) override {
+    inputs_->records.put(record, std::chrono::steady_clock::now());
+    if (!record.errors.empty()) inputs_->errors.add(record);
+    inputs_->recordings.write(record);
+  }
 
  private:
-  const std::shared_ptr<LiveRecords> records_;
+  const std::shared_ptr<LiveInputs> inputs_;
 };
 
-HttpAnswer json_answer(const nlohmann::json& json) {
-  return {.text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-          .type = "application/json"};
-}
-
-HttpAnswer not_found(std::string text) { return {.status = 404, .text = std::move(text)}; }
-
-/// One of few, so that a picture is encoded few times whatever clients ask for.
-int width_of(const HttpRequest& request) {
-  const std::string text = request.argument("width");
-  return text == "320" ? 320 : text == "1280" ? 1280 : 640;
-}
-
-/// The record's picture with the nodes drawn on it, as a JPEG at most so wide.
-std::string draw_live_picture(const FrameRecord& record, int width) {
-  cv::Mat image = record.frame.image.clone();
-  make_annotators(kDefaultAnnotators)->annotate(image, record.objects, record.frame);
-  if (image.cols > width)
-    cv::resize(image, image, {width, std::max(1, image.rows * width / image.cols)}, 0, 0,
-               cv::INTER_AREA);
-  const std::vector<unsigned char> jpeg = opencv_io().encode_image(image, ".jpg", kJpegQuality);
-  return {jpeg.begin(), jpeg.end()};
+/// The page may be shown in no other page, and loads nothing from elsewhere.
+std::map<std::string, std::string> page_headers() {
+  return {{"Content-Security-Policy",
+           "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; form-action 'none'; "
+           "base-uri 'none'"},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cache-Control", "no-store"}};
 }
 
 }  // namespace
 
-struct LiveView::Impl {
-  Impl(const Pipeline& shown, const std::string& host_and_port, const ConnectionLimits& limits);
-
-  // In the server's thread.
-  HttpAnswer respond(const HttpRequest& request);
-  HttpAnswer respond_of_stream(const HttpRequest& request);
-  HttpAnswer picture(const FrameRecord& record, int width);
-  bool is_own_host(const std::string& host) const;
-  bool has_stream(const std::string& id) const;
-
-  struct Encoded {
-    std::int64_t frame = -1;
-    std::string jpeg{};
-  };
-
-  const Pipeline& pipeline;
-  const std::shared_ptr<LiveRecords> records = std::make_shared<LiveRecords>();
-  std::map<std::pair<std::string, int>, Encoded> encoded{};  ///< by stream and width
-  HttpListener listener;
-  std::unique_ptr<HttpServer> server{};
-};
-
-LiveView::Impl::Impl(const Pipeline& shown, const std::string& host_and_port,
-                     const ConnectionLimits& limits)
-    : pipeline(shown), listener("the live view", host_and_port) {
-  if (!listener.is_loopback())
+LiveView::Impl::Impl(Pipeline& shown, LiveViewSettings given)
+    : pipeline(shown),
+      settings(std::move(given)),
+      access(settings.tokens),
+      listener("the live view", settings.address) {
+  settings.limits.check();
+  check(settings.tokens);
+  if (!listener.is_loopback() && !access.needs_token())
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "the live view has no password, so it cannot listen at " +
-                              printable(host_and_port) +
-                              ", which other machines can reach; give 127.0.0.1:PORT, and use a "
-                              "proxy that asks for a password");
+                          "the live view has no tokens, so it cannot listen at " +
+                              printable(settings.address) +
+                              ", which other machines can reach; give tokens, or 127.0.0.1:PORT");
+  add_pages();
+  add_queries();
+  add_changes();
+  add_admin_changes();
+  broadcast = std::make_unique<LiveBroadcast>(
+      inputs->records, settings.draw,
+      LiveBroadcast::Callbacks{
+          .streams = [this] { return streams(); },
+          .state = [this](const auto& allowed, std::uint64_t from) { return state(allowed, from); },
+          .next_log_line = [this] { return log.next(); },
+          .wake =
+              [this] {
+                if (HttpServer* const running = awake) running->wake();
+              }});
+  const std::shared_ptr<HttpHandler> handler(std::shared_ptr<void>(), this);  // owned by the view
   server = std::make_unique<HttpServer>(
-      listener.release(),
-      make_read_handler([this](const HttpRequest& request) { return respond(request); }),
-      HttpServer::Settings{.limits = limits});
+      listener.release(), handler,
+      HttpServer::Settings{.limits = settings.limits, .tls = settings.tls});
+  awake = server.get();
 }
 
-/// Otherwise a page of another site could read the view, through a name that leads to this machine.
-bool LiveView::Impl::is_own_host(const std::string& host) const {
+LiveView::Impl::~Impl() {
+  broadcast->stop();
+  server.reset();
+}
+
+std::shared_ptr<Sink> LiveView::Impl::sink() const { return std::make_shared<LiveSink>(inputs); }
+
+std::set<std::string> LiveView::Impl::streams() const {
+  std::set<std::string> ids;
+  for (const StreamReport& report : pipeline.reports()) ids.insert(report.id);
+  return ids;
+}
+
+const LiveRoute& LiveView::Impl::find_route(const HttpRequest& request) const {
+  std::string methods;
+  for (const LiveRoute& route : routes) {
+    if (route.path != request.path) continue;
+    if (route.method == request.method || (route.method == "GET" && request.method == "HEAD"))
+      return route;
+    methods += (methods.empty() ? "" : ", ") + route.method;
+  }
+  if (methods.empty())
+    throw LiveRefusal(404, "the live view has no " + quote(request.path), "not_found");
+  throw LiveRefusal(405, request.path + " takes " + methods, "method");
+}
+
+/// Without tokens, a page of another site could read the view through a name that leads to this
+/// machine. With or without, no page of another site may change anything.
+void LiveView::Impl::check_origin(const HttpRequest& request, const LiveRoute& route) const {
   const std::string port = ":" + std::to_string(listener.port());
-  return host == "127.0.0.1" + port || host == "localhost" + port;
+  if (!access.needs_token() && request.host != "127.0.0.1" + port &&
+      request.host != "localhost" + port)
+    throw LiveRefusal(403,
+                      "without tokens, the live view answers only at http://127.0.0.1" + port +
+                          "/ and http://localhost" + port + "/",
+                      "host");
+  const std::string origin = request.header("origin");
+  const std::size_t name = origin.find("://");
+  if (!origin.empty() &&
+      (name == std::string::npos || origin.substr(name + 3) != request.host))
+    throw LiveRefusal(403, "the page of another site, " + quote(origin) + ", asks", "origin");
+  if (route.changes() && request.header("x-vcap").empty())
+    throw LiveRefusal(403, "a change needs the header X-Vcap: 1", "origin");
 }
 
-bool LiveView::Impl::has_stream(const std::string& id) const {
-  const PipelineStats stats = pipeline.stats();
-  return std::ranges::any_of(stats.streams, [&](const StreamStats& one) { return one.id == id; });
+LiveClient LiveView::Impl::client_of(const HttpRequest& request, const LiveRoute& route) const {
+  if (!route.role) return {};
+  std::optional<LiveClient> client = access.client(request.header("authorization"));
+  if (!client)
+    throw LiveRefusal(401, "a token is needed, in the header \"Authorization: Bearer TOKEN\"",
+                      "token");
+  if (client->role < *route.role)
+    throw LiveRefusal(403,
+                      access.needs_token()
+                          ? "the token of " + quote(client->name) + " is for the role " +
+                                std::string(to_string(client->role)) + "; this needs " +
+                                std::string(to_string(*route.role))
+                          : "the live view was started without tokens, so it changes nothing",
+                      "role");
+  const auto stream = request.arguments.find("stream");
+  const bool has_stream = stream != request.arguments.end();
+  if (route.streams == LiveRoute::Streams::one && !has_stream)
+    throw LiveRefusal(400, "the parameter \"stream\" is missing", "parameter");
+  if (route.streams != LiveRoute::Streams::any && has_stream && !client->may_see(stream->second))
+    throw LiveRefusal(403, "the token of " + quote(client->name) + " is not for this stream",
+                      "stream");
+  if (route.streams == LiveRoute::Streams::perhaps && !has_stream && client->streams)
+    throw LiveRefusal(403,
+                      "the token of " + quote(client->name) +
+                          " is not for all streams; give the parameter \"stream\"",
+                      "stream");
+  return *client;
 }
 
-HttpAnswer LiveView::Impl::respond(const HttpRequest& request) {
-  if (!is_own_host(request.host))
-    return {.status = 403,
-            .text = "the live view answers only at http://127.0.0.1:" +
-                    std::to_string(listener.port()) + "\n"};
-  HttpAnswer answer = not_found("the live view has no such page\n");
-  const std::string& path = request.path;
-  for (const LivePageFile& file : live_page_files())
-    if (path == file.path) answer = {.text = std::string(file.text), .type = file.type};
-  if (path == "/api/v1/state")
-    answer = json_answer({{"stats", pipeline.stats()}, {"plan", pipeline.plan().explain()}});
-  if (path == "/api/v1/picture" || path == "/api/v1/record") answer = respond_of_stream(request);
-  answer.headers = {
-      {"Content-Security-Policy",
-       "default-src 'self'; img-src 'self' blob:; frame-ancestors 'none'; form-action 'none'; "
-       "base-uri 'none'"},
-      {"X-Content-Type-Options", "nosniff"},
-      {"Cross-Origin-Resource-Policy", "same-origin"},
-      {"Cache-Control", "no-store"}};
+std::variant<BodyRule, HttpAnswer> LiveView::Impl::admit(const HttpRequest& request) {
+  try {
+    const LiveRoute& route = find_route(request);
+    check_origin(request, route);
+    client_of(request, route);
+    BodyRule rule{.most_bytes = route.most_bytes};
+    if (route.in_file)
+      rule.folder = settings.upload_folder.empty()
+                        ? std::filesystem::temp_directory_path()
+                        : std::filesystem::path(settings.upload_folder);
+    return rule;
+  } catch (...) {
+    HttpAnswer refused = answer_of_failure(std::current_exception());
+    refused.headers = page_headers();
+    if (refused.status == 401) refused.headers.emplace("WWW-Authenticate", "Bearer");
+    return refused;
+  }
+}
+
+HttpAnswer LiveView::Impl::answer(const LiveRoute& route, const LiveCall& call) const {
+  HttpAnswer answer;
+  try {
+    for (const LiveRoute::Parameter& parameter : route.parameters)
+      if (parameter.required && !call.has(parameter.name))
+        throw LiveRefusal(400, "the parameter " + quote(parameter.name) + " is missing",
+                          "parameter");
+    answer = route.answer(call);
+  } catch (...) {
+    answer = answer_of_failure(std::current_exception());
+  }
+  answer.headers = page_headers();
   return answer;
 }
 
-HttpAnswer LiveView::Impl::respond_of_stream(const HttpRequest& request) {
-  const std::string id = request.argument("stream");
-  if (!has_stream(id)) return not_found("there is no such stream\n");
-  const std::optional<FrameRecord> record = records->look(id, now());
-  if (!record) return not_found("no record yet; ask again\n");
-  if (request.path == "/api/v1/record") return json_answer(*record);
-  return picture(*record, width_of(request));
+void LiveView::Impl::respond(HttpRequest request, HttpReply reply) {
+  const LiveRoute& route = find_route(request);
+  const LiveClient client = client_of(request, route);
+  const auto call = std::make_shared<const LiveCall>(LiveCall{std::move(request), client});
+  if (!route.is_slow) return reply.send(answer(route, *call));
+  const bool added = work->add([this, &route, call, reply] { reply.send(answer(route, *call)); });
+  if (!added)
+    reply.send(answer_of_failure(std::make_exception_ptr(
+        LiveRefusal(503, "too many changes wait; try again later", "busy"))));
 }
 
-HttpAnswer LiveView::Impl::picture(const FrameRecord& record, int width) {
-  if (record.frame.image.empty()) return not_found("the frame has no picture; ask again\n");
-  constexpr std::size_t kMostEncoded = 256;
-  if (encoded.size() > kMostEncoded) encoded.clear();
-  Encoded& known = encoded[{record.stream_id, width}];
-  if (known.frame != record.frame.index)
-    known = {.frame = record.frame.index, .jpeg = draw_live_picture(record, width)};
-  return {.text = known.jpeg, .type = "image/jpeg"};
-}
-
-LiveView::LiveView(const Pipeline& pipeline, const std::string& host_and_port,
-                   const ConnectionLimits& limits) {
-  limits.check();
-  impl_ = std::make_unique<Impl>(pipeline, host_and_port, limits);
-}
+LiveView::LiveView(Pipeline& pipeline, LiveViewSettings settings)
+    : impl_(std::make_unique<Impl>(pipeline, std::move(settings))) {}
 
 LiveView::~LiveView() = default;
 
 std::uint16_t LiveView::port() const noexcept { return impl_->listener.port(); }
 
-std::shared_ptr<Sink> LiveView::sink() const { return std::make_shared<LiveSink>(impl_->records); }
+std::shared_ptr<Sink> LiveView::sink() const { return impl_->sink(); }
+
+void LiveView::log(LogLevel level, std::string_view text) noexcept {
+  try {
+    impl_->log.add(level, text);
+  } catch (...) {  // memory is short: a line of the page is lost, and the host has it
+  }
+}
+
+std::string LiveView::openapi() const { return vcap::openapi(impl_->routes).dump(2); }
 
 }  // namespace vcap

@@ -216,6 +216,8 @@ INSTANTIATE_TEST_SUITE_P(
             "/config_schema/properties/a/pattern: vcap does not support the keyword \"pattern\""},
         WrongSchema{"RegularExpressionOfNames", R"({"patternProperties": {"(a*)*b": {}}})",
                     "the keyword \"patternProperties\""},
+        WrongSchema{"UnknownShape", R"({"properties": {"a": {"format": "circle"}}})",
+                    "/config_schema/properties/a/format: one of \"line\", \"polygon\""},
         WrongSchema{"ReferenceToAFile", R"({"properties": {"a": {"$ref": "other.json"}}})",
                     "/config_schema/properties/a/$ref: a place in the same schema"},
         WrongSchema{"ReferenceToAHost", R"({"$ref": "https://schemas.example/a"})",

@@ -59,6 +59,12 @@ class LoopbackConnection {
     char byte = 0;
     return ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
+  /// What is there now, or comes next; empty at the end.
+  std::string read_some() const {
+    std::array<char, 4096> buffer{};
+    const ssize_t size = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+    return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string();
+  }
   std::string read_all() const {
     std::string text;
     std::array<char, 4096> buffer{};

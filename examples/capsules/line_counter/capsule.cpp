@@ -186,7 +186,7 @@ class Capsule final : public vcap::BaseCapsule {
         "properties": {
           "line": {
             "description": "From one point to another, each as [x, y] in fractions of the picture: [0, 0] is the left top, [1, 1] the right bottom. Seen from the first point, a person who crosses to the right goes in; to the left, out",
-            "type": "array", "minItems": 2, "maxItems": 2, "uniqueItems": true,
+            "format": "line", "type": "array", "minItems": 2, "maxItems": 2, "uniqueItems": true,
             "items": {"type": "array", "minItems": 2, "maxItems": 2,
                       "items": {"type": "number", "minimum": 0, "maximum": 1}}},
           "margin": {

@@ -13,6 +13,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule.hpp"
+#include "vcap/capsule/capsule_info.hpp"
 #include "vcap/capsule/output_policy.hpp"
 #include "vcap/observe/pipeline_stats.hpp"
 #include "vcap/observe/trace.hpp"
@@ -98,6 +99,8 @@ class VCAP_EXPORT Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   Plan plan() const;
+  /// The descriptions of the capsules in the plan, in its order.
+  std::vector<CapsuleInfo> capsules() const;
 
   /// Starts a stream. Throws:
   /// - SourceError (duplicate_stream, or what the source throws)
