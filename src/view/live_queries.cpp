@@ -34,6 +34,19 @@ void remove_streams(nlohmann::json& state, const std::set<std::string>& allowed)
   state["log"]["lines"] = nlohmann::json::array();  // they may be about any stream
 }
 
+nlohmann::json settings_json(const StreamSettings& settings) {
+  nlohmann::json capsules = nlohmann::json::array();
+  for (const CapsuleSettings& one : settings.capsules)
+    capsules.push_back({{"name", one.name},
+                        {"version", one.version},
+                        {"options", one.options},
+                        {"config", one.takes_config ? *one.config : nlohmann::json()}});
+  return {{"stream", settings.id},
+          {"capsules", std::move(capsules)},
+          {"options_can_change", settings.options_can_change},
+          {"configs_can_change", settings.configs_can_change}};
+}
+
 void check_stream_exists(const std::set<std::string>& streams, const std::string& stream) {
   if (!streams.contains(stream))
     throw LiveRefusal(404, "there is no stream " + quote(stream) + suggestion(stream, streams),
@@ -94,7 +107,7 @@ void LiveView::Impl::add_queries() {
        .parameters = {kTheStream},
        .gives = kJson},
       [this](const LiveCall& call) {
-        return nlohmann::json(pipeline.stream_settings(call.argument("stream")));
+        return settings_json(pipeline.stream_settings(call.argument("stream")));
       });
   add({.path = "/api/v1/picture",
        .streams = LiveRoute::Streams::one,
