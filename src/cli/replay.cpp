@@ -180,12 +180,11 @@ void add_recorded_streams(const ReplayArguments& arguments, const Replay& replay
   do_start_step(
       [&] {
         for (const std::string& id : prepared.ids)
-          configs.push_back(replay.stream(id, capsules.all()));
+          configs.push_back(replay.stream(id, capsules.all(), prepared.streams.at(id).config));
       },
       [] { return std::string("opening the recording"); }, starting);
   for (StreamConfig& config : configs) {
     StreamSettings& own = prepared.streams.at(config.id);
-    for (const auto& [capsule, json] : own.config) config.config[capsule] = json;
     own.options = config.options;  // for the report
     config.sinks = outputs.sinks_of_stream(config.id, configs.size() > 1,
                                            config.source->info().frames_per_second);

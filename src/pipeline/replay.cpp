@@ -180,7 +180,8 @@ std::unique_ptr<Source> Replay::open_file(const RecordedStream& stream) const {
 }
 
 StreamConfig Replay::stream(const std::string& id,
-                            std::span<const std::shared_ptr<Capsule>> capsules) const {
+                            std::span<const std::shared_ptr<Capsule>> capsules,
+                            const std::map<std::string, JsonValue>& configs) const {
   const auto found = std::ranges::find(manifest_.streams, id, &RecordedStream::id);
   if (found == manifest_.streams.end())
     throw InvalidArgument(ErrorCode::invalid_argument,
@@ -201,6 +202,10 @@ StreamConfig Replay::stream(const std::string& id,
     if (const auto own = found->config->find(capsule->name());
         own != found->config->end() && !stand_ins_.contains(capsule->name()))
       config.config[capsule->name()] = *own;
+  }
+  for (const auto& [capsule, own] : configs) {
+    config.config[capsule] = own;
+    rules.own_configs.insert(capsule);
   }
   read_policies(*found->policies, config);
   config.seed = found->seed;

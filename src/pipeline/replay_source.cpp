@@ -109,6 +109,9 @@ void ReplaySource::hand_over(RecordingLine line) {
   std::erase_if(recorded.option_changes, [&](const FrameRecord::OptionChange& change) {
     return rules_.own_options.contains(change.capsule + "." + change.option);
   });
+  std::erase_if(recorded.config_changes, [&](const FrameRecord::ConfigChange& change) {
+    return rules_.own_configs.contains(change.capsule);
+  });
   std::erase_if(recorded.replacements, [&](const FrameRecord::Replacement& one) {
     return !frames_->stands_in(one.capsule);
   });

@@ -41,6 +41,8 @@ class ReplaySource final : public Source {
     bool accept_changed = false;
     /// Options whose recorded changes are left out, as "capsule.option".
     std::set<std::string> own_options{};
+    std::set<std::string>
+        own_configs{};  ///< capsules whose recorded changes of config are left out
   };
 
   /// `file`: the source of the pictures; null if the recording has them. Throws SourceError

@@ -223,6 +223,7 @@ std::optional<bool> Stream::accept(Frame frame, std::uint64_t trace_frame) {
   std::shared_ptr<const Route> route = route_of_run(frame);  // later the old one
   std::shared_ptr<const RecordedFrame> recorded;
   if (rules_.recorded) recorded = rules_.recorded->at(frame.index);
+  if (recorded) repeat_configs(*recorded, frame.index);
   Intake::Outcome outcome{};
   std::optional<bool> next = false;
   {

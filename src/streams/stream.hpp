@@ -121,6 +121,8 @@ class Stream final : public Lane,
   std::shared_ptr<const Route> repeat_changes(const RecordedFrame& recorded, std::int64_t index)
       VCAP_REQUIRES(mutex_);
 
+  void repeat_configs(const RecordedFrame& recorded, std::int64_t index) VCAP_EXCLUDES(mutex_);
+
   // Frame workers: the way of a frame.
   std::unique_ptr<FrameJob> begin_frame(std::size_t& posts) VCAP_REQUIRES(mutex_);
   void enter_if_open(FrameJob& job) VCAP_REQUIRES(mutex_);

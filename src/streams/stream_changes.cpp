@@ -126,6 +126,23 @@ StreamInfo Stream::info_for(const CapsuleSlot& slot, const JsonValue* config) co
   return info;
 }
 
+/// Changes configs as it was recorded for the frame, which is read next. Throws InvalidArgument
+/// (invalid_config). Source thread.
+void Stream::repeat_configs(const RecordedFrame& recorded, std::int64_t index) {
+  for (const auto& [capsule, config, keep_state] : recorded.config_changes) {
+    Replacement change;
+    if (rules_.recorded->stands_in(capsule))
+      change.change = {.capsule = capsule,
+                       .config = std::make_shared<const JsonValue>(config),
+                       .keep_state = keep_state};
+    else
+      change = prepare_config(capsule, config, keep_state);
+    const MutexLock lock(mutex_);
+    if (change.route) set_route(change.route);
+    changes_.add(index, std::move(change.change));
+  }
+}
+
 Route::Stop Stream::make_stop(const CompiledStep& step, std::shared_ptr<const JsonValue> config) {
   StreamInfo info = info_for(*step.slot, config.get());
   // Checks the config before any state is opened, also for a capsule without state.

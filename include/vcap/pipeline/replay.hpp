@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vcap/base/export.hpp"
+#include "vcap/base/json_value.hpp"
 #include "vcap/capsule/capsule.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/model/option.hpp"
@@ -90,10 +91,11 @@ class VCAP_EXPORT Replay {
   void apply_load_options(const std::string& capsule, LoadOptions& options) const;
 
   /// The stream of that id, without sinks. `capsules`: those of the pipeline, with those that stand
-  /// in. Throws InvalidArgument if there is no such stream; SourceError (source_open), as
-  /// capsule_file(), for its source; OptionError if a capsule does not accept a recorded option.
-  StreamConfig stream(const std::string& id,
-                      std::span<const std::shared_ptr<Capsule>> capsules) const;
+  /// in. `configs`: by capsule, in place of the recorded ones and of their changes. Throws
+  /// InvalidArgument if there is no such stream; SourceError (source_open), as capsule_file(), for
+  /// its source; OptionError if a capsule does not accept a recorded option.
+  StreamConfig stream(const std::string& id, std::span<const std::shared_ptr<Capsule>> capsules,
+                      const std::map<std::string, JsonValue>& configs = {}) const;
 
  private:
   const RecordedCapsule& recorded(const std::string& capsule) const;

@@ -20,7 +20,7 @@ struct RecordedFrame {
   std::vector<FrameRecord::OptionChange> option_changes{};
   /// Of capsules that stand in; the record lists them.
   std::vector<FrameRecord::Replacement> replacements{};
-  /// Of capsules that stand in; the record lists them.
+  /// They hold from this frame on; those of capsules that stand in are only listed.
   std::vector<FrameRecord::ConfigChange> config_changes{};
   // What the record held after the last capsule that stands in.
   std::vector<DetectionNode> objects{};
