@@ -217,6 +217,103 @@ TEST_F(ReplayTest, SetsOptionsFromTheRecordedFrameOn) {
   EXPECT_EQ(own.at(15).objects.at(0).coords.at(0).x, 22);
 }
 
+/// Continues to count from what is saved, in steps of the config.
+struct SteppingState final : BaseStreamState {
+  explicit SteppingState(const StreamInfo& info)
+      : step(info.config.at("step").get<int>()),
+        sum(info.saved.is_null() ? 0 : info.saved.get<int>()) {}
+  nlohmann::json save() const override { return sum; }
+  const int step;
+  int sum;
+};
+
+std::shared_ptr<Capsule> make_stepper() {
+  CapsuleInfo info = all_info("stepper", "person");
+  info.output_type.extra_data = {"sum"};
+  info.stream_config_schema = {
+      {"properties", {{"step", {{"type", "integer"}, {"minimum", 1}, {"default", 1}}}}}};
+  info.stream_state = make_stream_state<SteppingState>();
+  return make_capsule(
+      info, [](const Frame&, DetectionNodes nodes, const OptionValues&, BaseStreamState& state) {
+        auto& own = state_of<SteppingState>(state);
+        own.sum += own.step;
+        for (DetectionNode& node : nodes) node.extra_data["sum"] = own.sum;
+        return nodes;
+      });
+}
+
+TEST_F(ReplayTest, ChangesConfigsAtTheRecordedFrames) {
+  const Capsules capsules{make_finder(), make_stepper()};
+  Pipeline pipeline(capsules);
+  const auto recorded =
+      record(pipeline, capsules,
+             {.source = std::make_unique<MemorySource>(MemorySource::Plan{
+                  .frames = 20, .before = [&](const Frame& frame) {
+                    if (frame.index == 8) {
+                      EXPECT_EQ(pipeline.set_config("door", "stepper", {{"step", 10}}), 8);
+                    }
+                    if (frame.index == 12) {
+                      EXPECT_EQ(pipeline.set_config("door", "stepper", {{"step", 100}}, false), 12);
+                    }
+                  }})});
+  const auto sum_at = [](const std::vector<FrameRecord>& records, std::size_t frame) {
+    return records.at(frame).objects.at(0).extra_data.at("sum").get<int>();
+  };
+  EXPECT_EQ(recorded.at(8).config_changes.size(), 1u);
+  EXPECT_EQ(sum_at(recorded, 11), 48);
+  EXPECT_EQ(sum_at(recorded, 12), 100);
+  EXPECT_EQ(lines_of(replay(capsules)), lines_of(recorded));
+  EXPECT_EQ(lines_of(replay(standing_in_for_finder(make_stepper()), {.from = "finder"})),
+            lines_of(recorded));
+
+  const Replay from_stepper(recording(), {.from = "stepper"});
+  const Capsules stand_ins{from_stepper.stand_in("finder"), from_stepper.stand_in("stepper")};
+  Pipeline unneeded(stand_ins);
+  EXPECT_EQ(lines_of(run(unneeded, from_stepper.stream("door", stand_ins))), lines_of(recorded));
+
+  const Replay own(recording());
+  Pipeline other(capsules);
+  const auto records = run(other, own.stream("door", capsules, {{"stepper", {{"step", 2}}}}));
+  EXPECT_EQ(sum_at(records, 19), 40);
+  EXPECT_EQ(records.at(8).config_changes.size(), 0u);
+}
+
+TEST_F(ReplayTest, EndsAtAConfigThatACapsuleDoesNotAccept) {
+  const KeptLog log;
+  const Capsules capsules{make_finder(), make_stepper()};
+  Pipeline pipeline(capsules);
+  record(pipeline, capsules,
+         {.source = std::make_unique<MemorySource>(
+              MemorySource::Plan{.frames = 6, .before = [&](const Frame& frame) {
+                                   if (frame.index == 3)
+                                     pipeline.set_config("door", "stepper", {{"step", 10}});
+                                 }})});
+  CapsuleInfo narrow = make_stepper()->info();
+  narrow.stream_config_schema["properties"]["step"]["maximum"] = 5;
+  const Capsules other{make_finder(), make_capsule(narrow, give_back)};
+  const Replay replay(recording());
+  Pipeline again(other);
+  again.open_stream(replay.stream("door", other));
+  EXPECT_THAT(again.wait("door").failure.value_or(""), HasSubstr("/step is 10"));
+}
+
+TEST_F(ReplayTest, RefusesOtherChangesOfConfigs) {
+  const Capsules capsules{make_finder(), make_stepper()};
+  record(capsules, {.source = make_source(2)});
+  const Replay replay(recording());
+  Pipeline pipeline(capsules);
+  StreamConfig config = replay.stream("door", capsules);
+  config.pull = true;
+  pipeline.open_stream(std::move(config));
+  EXPECT_FALSE(pipeline.stream_settings("door").configs_can_change);
+  try {
+    pipeline.set_config("door", "stepper", {{"step", 3}});
+    ADD_FAILURE() << "the config was changed";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("repeats a recording"));
+  }
+}
+
 TEST_F(ReplayTest, RefusesToTakeAPictureOfACapsuleThatStandsIn) {
   CapsuleInfo giver = finder_info();
   giver.gives_pictures = {{.name = "mask", .type = CV_8UC1}};

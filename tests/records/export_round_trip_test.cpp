@@ -48,6 +48,8 @@ TEST(ExportRoundTrip, JsonLinesHoldEverything) {
                          {.capsule = "a", .option = "z", .value = true},
                          {.capsule = "a", .option = "t", .value = std::string("text")}};
   full.replacements = {{.capsule = "a", .from_version = 1, .to_version = 2}};
+  full.config_changes = {{.capsule = "a", .config = {{"b", {1, 2}}, {"a", {{"c", nullptr}}}}},
+                         {.capsule = "b", .keep_state = false}};
   const std::string path = folder / "a.jsonl";
   write_all_records(*make_json_lines_sink(path), records);
   const std::string again = folder / "b.jsonl";

@@ -83,6 +83,7 @@ TEST(RecordingLine, KeepsPicturesLossesDropsChangesAndDiscontinuities) {
   record.drops = {{.frame_index = 5, .reason = "overload", .count = 2}};
   record.option_changes = {{"find", "threshold", 0.25}};
   record.replacements = {{"find", 1, 2}};
+  record.config_changes = {{"find", {{"zone", 3}}, false}};
   record.discontinuities = {Discontinuity::reconnect, Discontinuity::gap};
   const RecordingLine line = parse_recording_line(
       recording_line(record, PicturePlace{.offset = 10, .size = 20, .crc32 = 4'000'000'000},
@@ -94,6 +95,8 @@ TEST(RecordingLine, KeepsPicturesLossesDropsChangesAndDiscontinuities) {
   EXPECT_EQ(line.recorded.drops.at(0).count, 2);
   EXPECT_EQ(line.recorded.option_changes.at(0).value, OptionValue(0.25));
   EXPECT_EQ(line.recorded.replacements.at(0).to_version, 2);
+  EXPECT_EQ(*line.recorded.config_changes.at(0).config, nlohmann::json({{"zone", 3}}));
+  EXPECT_FALSE(line.recorded.config_changes.at(0).keep_state);
   EXPECT_THAT(line.recorded.discontinuities,
               ElementsAre(Discontinuity::reconnect, Discontinuity::gap));
 }
@@ -102,6 +105,7 @@ TEST(RecordingLosses, AreTheFramesThatDoNotArriveOrCannotBeWritten) {
   RecordingLosses losses;
   FrameRecord second = record_of(1);
   second.option_changes = {{"find", "threshold", 0.25}};
+  second.config_changes = {{"find", {{"zone", 3}}, true}};
   for (const FrameRecord& record : {record_of(0), second, record_of(2), record_of(4)})
     losses.expect(record);
   EXPECT_TRUE(losses.arrive(0).frames.empty());
@@ -114,6 +118,7 @@ TEST(RecordingLosses, AreTheFramesThatDoNotArriveOrCannotBeWritten) {
   const LostBefore later = losses.arrive(4);
   EXPECT_THAT(later.frames, ElementsAre(LostFrames{1, 2}));
   EXPECT_EQ(later.option_changes.size(), 1u);
+  EXPECT_EQ(later.config_changes.size(), 1u);
 }
 
 TEST(Recorder, WritesFramesWithTheirPictures) {

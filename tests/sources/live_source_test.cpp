@@ -383,6 +383,76 @@ TEST_F(LiveSourceOnATestClock, HasTheTimesOfTheCameraAndMarksMissingPictures) {
   EXPECT_THAT(frames_with(Discontinuity::reconnect, frames), ElementsAre(5));
 }
 
+TEST_F(LiveSourceOnATestClock, SaysSinceWhenItIsConnectedOrLost) {
+  using Connection = SourceState::Connection;
+  std::vector<SourceState> waiting;
+  std::unique_ptr<LiveSource> live;
+  const auto now = [&] { return live->state().value(); };
+  live = source({-1, 0, 1},
+                {.first_delay = milliseconds(500), .factor = 2, .jitter = 0, .max_attempts = 9},
+                [&] { waiting.push_back(now()); });
+  EXPECT_EQ(now().connection, Connection::connecting) << "it has no picture yet";
+  ASSERT_TRUE(live->read());
+  EXPECT_EQ(now().connection, Connection::running);
+  EXPECT_EQ(now().losses, 0);
+  EXPECT_EQ(now().last_failure, "");
+  ASSERT_TRUE(live->read());
+  ASSERT_TRUE(live->read());  // after a failed attempt, and a connection without a picture
+  ASSERT_EQ(waiting.size(), 3u);
+  std::vector<int> attempts;
+  for (const SourceState& state : waiting) {
+    EXPECT_EQ(state.connection, Connection::reconnecting);
+    EXPECT_EQ(state.losses, 1);
+    attempts.push_back(state.attempts);
+  }
+  EXPECT_THAT(attempts, ElementsAre(1, 2, 3));
+  EXPECT_EQ(waiting[0].last_failure, "a cable");
+  EXPECT_EQ(waiting[1].last_failure, "a wall");
+  EXPECT_GE(waiting[2].lasts, milliseconds(3500))
+      << "the time since the loss, not the last attempt";
+  const SourceState found = now();
+  EXPECT_EQ(found.connection, Connection::running);
+  EXPECT_LT(found.lasts, milliseconds(500));
+  EXPECT_EQ(found.attempts, 0);
+  EXPECT_EQ(found.last_failure, "a cable") << "it stays, for those who look later";
+}
+
+TEST_F(LiveSourceOnATestClock, HidesPasswordsInItsState) {
+  LiveSource live(
+      SourceInfo{.description = "a camera to come"},
+      [](const std::stop_token&) -> std::unique_ptr<LiveFeed> {
+        throw SourceError(ErrorCode::source_open, "rtsp://joe:secret@door/1 does not answer");
+      },
+      {.max_attempts = 1}, std::stop_source(), std::make_unique<TestClock>(waits_));
+  read_to_failure(live);
+  EXPECT_EQ(live.state()->connection, SourceState::Connection::connecting);
+  EXPECT_EQ(live.state()->attempts, 2);
+  EXPECT_EQ(live.state()->last_failure, "rtsp://joe:***@door/1 does not answer");
+}
+
+TEST_F(LiveSourceOnANetwork, ShowsThatItsCameraIsLostInTheStatistics) {
+  auto camera = std::make_unique<Camera>(Visits{{.pictures = 50, .freezes = true}});
+  Pipeline pipeline({make_detector("detector", "person")});
+  pipeline.open_stream(
+      {.id = "camera",
+       .source = open_source(camera->url(), {.reconnect = {.first_delay = std::chrono::hours(1),
+                                                           .max_delay = std::chrono::hours(1)}})});
+  const auto is = [&](SourceState::Connection connection) {
+    const auto state = pipeline.stats().streams.at(0).source_state;
+    return state && state->connection == connection;
+  };
+  yield_until("a picture", [&] { return is(SourceState::Connection::running); });
+  camera.reset();
+  yield_until("the loss", [&] { return is(SourceState::Connection::reconnecting); });
+  const StreamStats stats = pipeline.stats().streams.at(0);
+  EXPECT_FALSE(stats.ended);
+  EXPECT_EQ(stats.source_state->losses, 1);
+  EXPECT_NE(stats.source_state->last_failure, "");
+  pipeline.stop();
+  yield_until("the end", [&] { return pipeline.stats().streams.at(0).ended; });
+  EXPECT_FALSE(pipeline.stats().streams.at(0).source_state);
+}
+
 TEST_F(LiveSourceOnATestClock, EndsWhenItIsInterruptedDuringAWait) {
   std::unique_ptr<LiveSource> live;
   live = source({5}, {}, [&] { live->interrupt(); });

@@ -99,6 +99,7 @@ TEST(Report, ShowsMarkupAsText) {
     one.warnings = one.errors;
     one.option_changes = {{hostile, hostile, hostile}};
     one.replacements = {{hostile, 1, 2}};
+    one.config_changes = {{hostile, {{hostile, hostile}}, true}};
     report.add(one);
   }
   const std::string html = report.html();
