@@ -226,6 +226,39 @@ TEST(MetricsServer, ServesTheValuesOfStats) {
   feed.end();
 }
 
+/// A camera that is lost.
+class LostSource final : public MemorySource {
+ public:
+  LostSource() : MemorySource({.frames = -1, .live = true}) {}
+  std::optional<SourceState> state() const override {
+    return SourceState{.connection = SourceState::Connection::reconnecting,
+                       .lasts = std::chrono::milliseconds(2500),
+                       .losses = 3,
+                       .attempts = 2,
+                       .last_failure = "a cable"};
+  }
+};
+
+TEST(MetricsServer, ShowsWhichCamerasAreConnected) {
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback);
+  pipeline.open_stream({.id = "door", .source = std::make_unique<LostSource>()});
+  FrameFeed feed;
+  pipeline.open_stream({.id = "gate", .source = feed.source()});
+  const Scrape scraped = scrape(server);
+  EXPECT_EQ(scraped.at("vcap_stream_connected", {{"stream", "door"}}), 0);
+  EXPECT_EQ(scraped.at("vcap_stream_connection_losses_total", {{"stream", "door"}}), 3);
+  EXPECT_FALSE(scraped.find("vcap_stream_connected", {{"stream", "gate"}}));
+  const nlohmann::json streams = nlohmann::json(pipeline.stats())["streams"];
+  EXPECT_EQ(streams[0]["source_state"], nlohmann::json({{"connection", "reconnecting"},
+                                                        {"lasts_s", 2.5},
+                                                        {"losses", 3},
+                                                        {"attempts", 2},
+                                                        {"last_failure", "a cable"}}));
+  EXPECT_FALSE(streams[1].contains("source_state"));
+  feed.end();
+}
+
 TEST(MetricsServer, StartsInThreeLines) {
   // [serve]
   vcap::Pipeline pipeline({make_detector("people", "person")});

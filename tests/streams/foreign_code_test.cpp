@@ -58,6 +58,21 @@ class ForeignCode : public testing::Test {
   CallElsewhere elsewhere_{};
 };
 
+/// Calls `tell` when it is first asked for its state.
+class TellingSource final : public MemorySource {
+ public:
+  explicit TellingSource(std::function<void()> tell)
+      : MemorySource({.frames = -1, .live = true}), tell_(std::move(tell)) {}
+  std::optional<SourceState> state() const override {
+    if (!has_told_.exchange(true)) tell_();
+    return SourceState{.connection = SourceState::Connection::running};
+  }
+
+ private:
+  const std::function<void()> tell_;
+  mutable std::atomic<bool> has_told_ = false;
+};
+
 /// A source that can be cut into slices and calls `asked` at each of its functions that a pipeline
 /// calls while it opens a stream, and when it is destroyed.
 class AskedSource final : public Source {
@@ -104,6 +119,16 @@ struct AskedError final : std::exception {
   }
   std::function<void()> asked;
 };
+
+TEST_F(ForeignCode, SourcesSayTheirStateWithoutALock) {
+  pipeline_.open_stream({.id = "live", .source = std::make_unique<TellingSource>(touches())});
+  const PipelineStats stats = pipeline_.stats();
+  EXPECT_EQ(stats.streams.at(0).id, "live");
+  EXPECT_EQ(stats.streams[0].source_state->connection, SourceState::Connection::running);
+  EXPECT_FALSE(stats.streams.at(1).source_state) << "a source that does not say it";
+  EXPECT_EQ(elsewhere_.calls(), 1);
+  EXPECT_TRUE(elsewhere_.all_ended());
+}
 
 TEST_F(ForeignCode, LogHookMayUseThePipelineAtTheEndOfATrial) {
   touch_at("in its trial");

@@ -145,6 +145,23 @@ TEST(RouteChanges, ListAnOptionBeforeAReplacementThatCameFirst) {
   EXPECT_EQ(fifth.replacements.size(), 1u);
 }
 
+TEST(RouteChanges, ListAConfigOnceAtItsFrame) {
+  RouteChanges changes;
+  changes.set(route_with_options());
+  const auto config = std::make_shared<const JsonValue>(JsonValue{{"zone", 3}});
+  changes.add(5, {.capsule = "a", .config = config, .keep_state = false});
+  FrameRecord fourth = record_of(4);
+  changes.list(fourth);
+  EXPECT_THAT(fourth.config_changes, testing::IsEmpty());
+  FrameRecord sixth = record_of(6);  // the fifth was dropped
+  changes.list(sixth);
+  ASSERT_EQ(sixth.config_changes.size(), 1u);
+  EXPECT_EQ(sixth.config_changes[0].config, *config);
+  EXPECT_FALSE(sixth.config_changes[0].keep_state);
+  EXPECT_THAT(sixth.replacements, testing::IsEmpty());
+  EXPECT_FALSE(changes.has_unlisted());
+}
+
 /// Frames are read, begin in any order, and end in order, while the option is changed. In every
 /// schedule, each frame has the value of the last change that holds from it or from before.
 TEST(RouteChanges, HoldFromOneFrameOnInEverySchedule) {

@@ -64,8 +64,10 @@ class Actor {
         push();
       else if (what < 85)
         pull();
-      else if (what < 90)
+      else if (what < 88)
         set_option();
+      else if (what < 90)
+        set_config();
       else if (what < 93)
         replace();
       else if (what < 96)
@@ -121,6 +123,11 @@ class Actor {
   void set_option() {
     const auto index = pipeline_.set_option(any()->first, "marker", "strict", upto(1) == 1);
     EXPECT_GE(index, 0);
+  }
+  void set_config() {
+    const auto stream = any();
+    EXPECT_GE(pipeline_.set_config(stream->first, "marker", JsonValue::object(), upto(1) == 1), 0);
+    EXPECT_EQ(pipeline_.stream_settings(stream->first).capsules.at(0).name, "marker");
   }
   void replace() {
     try {
