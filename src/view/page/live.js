@@ -159,7 +159,12 @@ async function start() {
 
 byId('login-form').addEventListener('submit', (event) => {
   event.preventDefault();
-  saveToken(byId('token').value);
+  const token = byId('token').value.trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    byId('login-error').textContent = 'A token has only printable ASCII characters, and no spaces.';
+    return;
+  }
+  saveToken(token);
   byId('token').value = '';
   start();
 });

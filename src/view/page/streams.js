@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the statistics say of a stream, in words.
 
-const since = new Map();  // when this page first saw the state that a stream is in
+const kSilence = 5;         // seconds without a frame after which a stream counts as silent
+const known = new Map();    // what this page saw of each stream, and when
+const now = () => performance.now() / 1000;
+
+function seenOf(stream, word) {
+  const seen = known.get(stream.id) ?? {read: -1, moved: now()};
+  if (seen.word !== word) seen.since = now();
+  if (seen.read !== stream.read) seen.moved = now();
+  known.set(stream.id, Object.assign(seen, {word, read: stream.read}));
+  return seen;
+}
 
 // Gives {word, text}: the word of its badge, and a text if there is more to say.
 export function stateOf(stream) {
@@ -9,16 +19,15 @@ export function stateOf(stream) {
   let word = source.state ?? 'running';
   if (stream.ended) word = 'ended';
   if (stream.failure) word = 'failed';
-  const known = since.get(stream.id);
-  if (known?.word !== word) since.set(stream.id, {word, at: performance.now()});
-  let text = '';
-  if (word === 'failed') text = stream.failure;
+  const seen = seenOf(stream, word);
+  if (word === 'failed') return {word, text: stream.failure};
   if (word === 'reconnecting' || word === 'connecting') {
-    const own = (performance.now() - since.get(stream.id).at) / 1000;
-    text = 'for ' + duration(source.for_s ?? own);
-    if (source.message) text += ': ' + source.message;
+    const text = 'for ' + duration(source.for_s ?? now() - seen.since);
+    return {word, text: source.message ? `${text}: ${source.message}` : text};
   }
-  return {word, text};
+  const silent = now() - seen.moved;
+  if (word === 'running' && silent > kSilence) return {word: 'silent', text: `no frame for ${duration(silent)}`};
+  return {word, text: ''};
 }
 
 export const sum = (counts) => Object.values(counts ?? {}).reduce((all, one) => all + one, 0);
@@ -39,7 +48,7 @@ export function problemsOf(stats) {
   const found = [];
   for (const stream of stats.streams) {
     const {word, text} = stateOf(stream);
-    if (word === 'failed' || word === 'reconnecting') found.push({where: stream.id, text: `${word} ${text}`});
+    if (['failed', 'reconnecting', 'silent'].includes(word)) found.push({where: stream.id, text: `${word} ${text}`});
     for (const [place, sink] of (stream.sinks ?? []).entries())
       if (sink?.last_failure) found.push({where: `${stream.id}, output ${place + 1}`, text: sink.last_failure});
   }

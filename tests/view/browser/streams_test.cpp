@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "support/camera.hpp"
+#include "support/temporary_folder.hpp"
+#include "view/browser/browser.hpp"
+#include "view/browser/viewed_pipeline.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// Signs in as admin.
+void administer(const Browser& browser, const ViewedPipeline& viewed, const std::string& view) {
+  browser.open(viewed.url(view));
+  browser.type("#token", kAdminToken);
+  browser.click("#login-form button");
+  browser.wait_until("document.body.dataset.role === 'admin'");
+}
+
+TEST(LiveStreams, AStreamIsAddedByItsUrlAndRemoved) {
+  Camera camera({{.pictures = 5, .freezes = true}});
+  LiveViewSettings settings = settings_with_tokens();
+  settings.sources.schemes = {"http"};
+  ViewedPipeline viewed(std::move(settings));
+  viewed.add("gate");
+  const Browser browser;
+  administer(browser, viewed, "manage");
+  browser.type("[data-form=add] [name=id]", "new <yard>");
+  browser.type("[data-form=add] [name=source]", camera.url());
+  browser.click("[data-form=add] button.primary");
+  browser.wait_until("document.querySelector('[data-form=add] .outcome').textContent.length > 1");
+  EXPECT_EQ(browser.text("[data-form=add] .outcome"), "new <yard> runs.");
+  browser.click("a[href='#/wall']:not(.brand)");
+  browser.wait_until(
+      "document.querySelector(\"[data-stream='new <yard>'] canvas\")?.dataset.pictures > 0");
+  browser.click("[data-stream='new <yard>']");
+  browser.click("[data-action=remove]");
+  browser.click("[data-action=confirm]");
+  browser.wait_for("[data-stream='gate']");
+  browser.wait_until("!document.querySelector(\"#wall [data-stream='new <yard>']\")");
+  EXPECT_EQ(viewed.pipeline().stats().streams.size(), 1U);
+}
+
+TEST(LiveStreams, ASourceThatIsNotAllowedIsRefused) {
+  LiveViewSettings settings = settings_with_tokens();
+  settings.sources.schemes = {"http"};
+  ViewedPipeline viewed(std::move(settings));
+  const Browser browser;
+  administer(browser, viewed, "manage");
+  browser.type("[data-form=add] [name=id]", "etc");
+  browser.type("[data-form=add] [name=source]", "/etc/passwd");
+  browser.click("[data-form=add] button.primary");
+  browser.wait_for("[data-form=add] .outcome.error");
+  EXPECT_THAT(browser.text("[data-form=add] .outcome"), HasSubstr("/etc/passwd"));
+  EXPECT_TRUE(viewed.pipeline().stats().streams.empty());
+}
+
+TEST(LiveStreams, ACancelledRemovalRemovesNothing) {
+  ViewedPipeline viewed(settings_with_tokens());
+  viewed.add("gate");
+  const Browser browser;
+  administer(browser, viewed, "stream/gate");
+  browser.click("[data-action=remove]");
+  browser.click("dialog button:not([data-action])");
+  browser.wait_until("!document.querySelector('dialog')");
+  EXPECT_EQ(viewed.pipeline().stats().streams.size(), 1U);
+}
+
+TEST(LiveStreams, ACameraThatIsGoneShowsAsReconnecting) {
+  auto camera = std::make_unique<Camera>(5);
+  ViewedPipeline viewed;
+  viewed.add("gate", open_source(camera->url(), {.connect_later = true}));
+  const Browser browser;
+  browser.open(viewed.url());
+  browser.wait_for("[data-stream='gate']");
+  camera.reset();
+  browser.wait_for("[data-stream='gate'][data-state='reconnecting']");
+  EXPECT_THAT(browser.text("[data-stream='gate'] .note"), HasSubstr("for "));
+  EXPECT_EQ(browser.text("#problem-count"), "1");
+}
+
+TEST(LiveStreams, AStreamThatFailsSaysWhy) {
+  ViewedPipeline viewed;
+  viewed.add("gate", std::make_unique<MemorySource>(MemorySource::Plan{
+                         .frames = -1, .before = [](Frame& frame) {
+                           if (frame.index > 3)
+                             throw SourceError(ErrorCode::source_read, "the <b>cable</b> is cut");
+                         }}));
+  const Browser browser;
+  browser.open(viewed.url());
+  browser.wait_for("[data-stream='gate'][data-state='failed']");
+  EXPECT_THAT(browser.text("[data-stream='gate'] .note"), HasSubstr("the <b>cable</b> is cut"));
+}
+
+TEST(LiveStreams, ARecordingIsStartedAndStopped) {
+  LiveViewSettings settings = settings_with_tokens();
+  settings.make_recording = [](const std::string& stream) {
+    return ViewRecording{.files = {stream + ".mp4"},
+                         .sinks = {make_callback_sink([](const FrameRecord&) {})}};
+  };
+  ViewedPipeline viewed(std::move(settings));
+  viewed.add("gate");
+  const Browser browser;
+  administer(browser, viewed, "stream/gate");
+  browser.click("[data-action=start-recording]");
+  browser.wait_until("document.querySelector('#stream').dataset.recording === 'yes'");
+  EXPECT_THAT(browser.text("#stream"), HasSubstr("Recording: gate.mp4"));
+  browser.click("[data-action=stop-recording]");
+  browser.wait_until("document.querySelector('#stream').dataset.recording === 'no'");
+  EXPECT_TRUE(viewed.get("state", kAdminToken).at("recordings").empty());
+}
+
+}  // namespace
+}  // namespace vcap::test
