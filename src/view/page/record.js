@@ -6,6 +6,7 @@ import {Timeline} from './timeline.js';
 
 const kMostRows = 200;
 const kMostJson = 200000;  // characters
+const kMostWarnings = 20;
 
 function flat(objects, depth = 0, into = []) {
   for (const node of objects) {
@@ -38,6 +39,8 @@ export class RecordView {
   #canvas = make('canvas', {class: 'timeline', role: 'img'});
   #timeline = new Timeline(this.#canvas);
   #json = make('pre', {tabindex: 0, 'aria-label': 'Newest record as JSON'});
+  #fromServer = [];        // the errors of the server's state
+  #warnings = new Map();   // different ones of the records here, the newest at the end
   #details = make('details', {class: 'panel wide'}, make('summary', {text: 'Newest record (JSON)'}), this.#json);
   #redraw = atMostEvery(200, (record) => this.#show(record));
 
@@ -55,19 +58,37 @@ export class RecordView {
 
   add(record) {
     this.#timeline.add(record);
+    this.#addWarnings(record);
     this.#redraw(record);
   }
 
   // The different errors of the last time, from the server's state.
   showErrors(errors) {
-    const lines = errors.map((one) =>
-      `${one.capsule}: ${one.message} (${one.code}, frame ${one.frame}${one.count > 1 ? `, ${one.count} times` : ''})`);
-    if (lines.length === 0) lines.push('None.');
-    if (this.#errors.children.length === lines.length) {
-      lines.forEach((text, i) => setText(this.#errors.children[i], text));
-      return;
+    this.#fromServer = errors;
+    this.#showMessages();
+  }
+
+  #addWarnings(record) {
+    for (const one of record.warnings ?? []) {
+      const key = `${one.capsule} ${one.code} ${one.message}`;
+      const count = 1 + (this.#warnings.get(key)?.count ?? 0);
+      this.#warnings.delete(key);
+      this.#warnings.set(key, {...one, frame: record.frame_index, count});
+      if (this.#warnings.size > kMostWarnings) this.#warnings.delete(this.#warnings.keys().next().value);
     }
-    this.#errors.replaceChildren(...lines.map((text) => make('li', {text})));
+  }
+
+  #showMessages() {
+    const line = (level) => (one) => ({level, text: `${level}, ${one.capsule}: ${one.message} (${one.code}, frame ${one.frame}` +
+      `${one.count > 1 ? `, ${one.count} times` : ''})`});
+    const lines = [...this.#fromServer.map(line('error')), ...[...this.#warnings.values()].reverse().map(line('warning'))];
+    if (lines.length === 0) lines.push({level: 'quiet', text: 'None.'});
+    while (this.#errors.children.length > lines.length) this.#errors.lastChild.remove();
+    while (this.#errors.children.length < lines.length) this.#errors.append(make('li'));
+    lines.forEach(({level, text}, i) => {
+      this.#errors.children[i].className = level;
+      setText(this.#errors.children[i], text);
+    });
   }
 
   #show(record) {

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "support/camera.hpp"
-#include "support/temporary_folder.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/sources/source.hpp"
 #include "view/browser/browser.hpp"
 #include "view/browser/viewed_pipeline.hpp"
 

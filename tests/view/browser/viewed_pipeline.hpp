@@ -87,8 +87,11 @@ class ViewedPipeline {
   void add(const std::string& id, std::unique_ptr<Source> source,
            std::shared_ptr<Sink> sink = nullptr) {
     StreamConfig config{.id = id, .source = std::move(source)};
-    config.sinks.push_back(view_.sink());
     if (sink) config.sinks.push_back(std::move(sink));
+    add(std::move(config));
+  }
+  void add(StreamConfig config) {
+    config.sinks.push_back(view_.sink());
     pipeline_.open_stream(std::move(config));
   }
 
