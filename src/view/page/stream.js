@@ -35,14 +35,16 @@ export class StreamView {
     this.message = make('p', {class: 'outcome', role: 'status'});
     this.recordings = make('p', {class: 'quiet'});
     const operates = this.#access.operates(id);
-    const [objects, ...others] = this.record.panels;
-    this.record.root.replaceChildren(...others);
+    // Beside controls, only what is short.
+    const [objects, attributes, tracks, ...others] = this.record.panels;
+    const under = operates ? [objects, attributes, tracks] : [objects];
+    this.record.root.replaceChildren(...(operates ? [] : [attributes, tracks]), ...others);
     this.#root.replaceChildren(
       make('div', {class: 'row title'}, make('a', {href: '#/wall', text: '← Streams'}), make('h1', {text: id}), this.badge,
         ...this.#buttons(id)),
       this.note, this.message, this.recordings,
       make('div', {class: 'split'},
-        make('div', {}, make('div', {class: 'picture large'}, canvas, this.editor.root), this.figures, objects),
+        make('div', {}, make('div', {class: 'picture large'}, canvas, this.editor.root), this.figures, ...under),
         make('div', {class: 'side'}, operates ? this.#controls(id, capsules) : null, this.record.root)));
     this.#root.dataset.stream = id;
     delete this.#root.dataset.pictureFrame;

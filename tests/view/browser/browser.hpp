@@ -68,9 +68,11 @@ class Browser {
   /// Replaces what is in a field, as the user would.
   void type(const std::string& element, const std::string& text) const {
     wait_for(element);
-    const std::string id = find(element);
-    driver_.post("/element/" + id + "/clear");
-    driver_.post("/element/" + id + "/value", {{"text", text}});
+    const std::string all =
+        "\uE009"
+        "a"
+        "\uE000";  // Control and A; the last one releases Control
+    driver_.post("/element/" + find(element) + "/value", {{"text", all + text}});
   }
   /// Presses keys in the element that has the focus.
   void press(const std::string& keys) const {
