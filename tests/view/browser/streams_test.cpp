@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "support/camera.hpp"
+#include "support/rtsp_server.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/sources/source.hpp"
 #include "view/browser/browser.hpp"
@@ -26,9 +26,9 @@ void administer(const Browser& browser, const ViewedPipeline& viewed, const std:
 }
 
 TEST(LiveStreams, AStreamIsAddedByItsUrlAndRemoved) {
-  Camera camera({{.pictures = 5, .freezes = true}});
+  const RtspServer camera;
   LiveViewSettings settings = settings_with_tokens();
-  settings.sources.schemes = {"http"};
+  settings.sources.schemes = {"rtsp"};
   ViewedPipeline viewed(std::move(settings));
   viewed.add("gate");
   const Browser browser;
@@ -75,12 +75,12 @@ TEST(LiveStreams, ACancelledRemovalRemovesNothing) {
 }
 
 TEST(LiveStreams, ACameraThatIsGoneShowsAsReconnecting) {
-  auto camera = std::make_unique<Camera>(5);
+  auto camera = std::make_unique<RtspServer>();
   ViewedPipeline viewed;
   viewed.add("gate", open_source(camera->url(), {.connect_later = true}));
   const Browser browser;
   browser.open(viewed.url());
-  browser.wait_for("[data-stream='gate']");
+  browser.wait_for("[data-stream='gate'][data-state='running']");
   camera.reset();
   browser.wait_for("[data-stream='gate'][data-state='reconnecting']");
   EXPECT_THAT(browser.text("[data-stream='gate'] .note"), HasSubstr("for "));
