@@ -111,7 +111,7 @@ export class StreamView {
   addRecord(head, record) {
     if (head.stream !== this.#id) return;
     this.record.add(record);
-    if (record.option_changes?.length > 0 || record.replacements?.length > 0) this.#readSettings();
+    if ([record.option_changes, record.config_changes, record.replacements].some((list) => list?.length > 0)) this.#readSettings();
   }
 
   // Gives false if there is no such stream any longer.

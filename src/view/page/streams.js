@@ -16,14 +16,14 @@ function seenOf(stream, word) {
 // Gives {word, text}: the word of its badge, and a text if there is more to say.
 export function stateOf(stream) {
   const source = stream.source_state ?? {};
-  let word = source.state ?? 'running';
+  let word = source.connection ?? 'running';
   if (stream.ended) word = 'ended';
   if (stream.failure) word = 'failed';
   const seen = seenOf(stream, word);
   if (word === 'failed') return {word, text: stream.failure};
   if (word === 'reconnecting' || word === 'connecting') {
-    const text = 'for ' + duration(source.for_s ?? now() - seen.since);
-    return {word, text: source.message ? `${text}: ${source.message}` : text};
+    const text = 'for ' + duration(source.lasts_s ?? now() - seen.since);
+    return {word, text: source.last_failure ? `${text}: ${source.last_failure}` : text};
   }
   const silent = now() - seen.moved;
   if (word === 'running' && silent > kSilence) return {word: 'silent', text: `no frame for ${duration(silent)}`};

@@ -15,10 +15,10 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 
-#include "support/http_get.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "vcap/sources/frame_feed.hpp"
 #include "vcap/view/live_view.hpp"
+#include "view/view_client.hpp"
 
 namespace vcap::test {
 
@@ -103,13 +103,7 @@ class ViewedPipeline {
   }
   /// The answer of the API to a token's owner, without the browser.
   nlohmann::json get(const std::string& path, const std::string& token = {}) const {
-    const std::string port = std::to_string(view_.port());
-    const LoopbackConnection connection(view_.port());
-    connection.send("GET /api/v1/" + path + " HTTP/1.1\r\nHost: 127.0.0.1:" + port +
-                    (token.empty() ? "" : "\r\nAuthorization: Bearer " + token) +
-                    "\r\nConnection: close\r\n\r\n");
-    const std::string answer = connection.read_all();
-    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+    return ViewClient(view_, token).json("/api/v1/" + path);
   }
 
  private:
