@@ -72,22 +72,42 @@ class LoopbackConnection {
       text.append(buffer.data(), static_cast<std::size_t>(size));
     return text;
   }
+  /// Reads up to and with the end of `last`; all that there is if the connection ends before.
+  std::string read_through(const std::string& last) const {
+    std::string text;
+    char byte = 0;
+    while (!text.ends_with(last) && ::recv(descriptor_, &byte, 1, 0) == 1) text += byte;
+    return text;
+  }
+  /// At most so many bytes; none if the connection has ended.
+  std::string read_some(std::size_t most) const {
+    std::string text(most, '\0');
+    const ssize_t size = ::recv(descriptor_, text.data(), most, 0);
+    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return text;
+  }
+  /// Sends nothing more, and still reads.
+  void end_sending() const { ::shutdown(descriptor_, SHUT_WR); }
 
  private:
   int descriptor_;
 };
 
-/// Throws std::system_error if no server listens on the port.
-inline HttpAnswer http_get(std::uint16_t port, const std::string& path, int seconds = 60) {
-  const LoopbackConnection connection(port, seconds);
-  connection.send("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
-  const std::string text = connection.read_all();
+/// The parts of an answer as it came; no status if it has no complete head.
+inline HttpAnswer http_answer_of(const std::string& text) {
   const std::size_t end = text.find("\r\n\r\n");
   const std::size_t status = text.find(' ');
   if (end == std::string::npos || status == std::string::npos) return {};
   return {.status = std::atoi(text.c_str() + status + 1),
           .head = text.substr(0, end),
           .body = text.substr(end + 4)};
+}
+
+/// Throws std::system_error if no server listens on the port.
+inline HttpAnswer http_get(std::uint16_t port, const std::string& path, int seconds = 60) {
+  const LoopbackConnection connection(port, seconds);
+  connection.send("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+  return http_answer_of(connection.read_all());
 }
 
 }  // namespace vcap::test
