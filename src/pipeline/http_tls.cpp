@@ -3,7 +3,7 @@
 
 #include <microhttpd.h>
 
-#include <span>
+#include <cstddef>
 #include <system_error>
 
 #include "base/text.hpp"
@@ -18,14 +18,13 @@ std::string read_pem(const std::filesystem::path& path, const std::string& what,
   const std::string named = what + " " + quote(path.string());
   std::string text;
   try {
-    const OpenFile file = open_regular_file(path);
+    const auto file = MappedFile::open(path);
+    const std::size_t size = file->bytes().size();
     constexpr std::size_t kMost = std::size_t{1} << 20;
-    if (file.size > kMost)
-      throw InvalidArgument(
-          ErrorCode::invalid_argument,
-          named + " has " + counted(file.size, "byte") + "; a PEM file has at most 1 MiB");
-    const auto bytes = MappedFile::copy(MappedFile::map(file)->bytes());
-    text.assign(reinterpret_cast<const char*>(bytes->bytes().data()), bytes->bytes().size());
+    if (size > kMost)
+      throw InvalidArgument(ErrorCode::invalid_argument, named + " has " + counted(size, "byte") +
+                                                             "; a PEM file has at most 1 MiB");
+    text.assign(reinterpret_cast<const char*>(file->bytes().data()), size);
   } catch (const std::system_error& error) {
     throw InvalidArgument(ErrorCode::invalid_argument,
                           named + " cannot be read: " + error.code().message() +
