@@ -87,5 +87,50 @@ TEST_F(Connections, CanUseTheSocketsOfClosedOnes) {
   EXPECT_EQ(table_.size(), 1u);
 }
 
+TEST_F(Connections, WithAnAdmittedBodyAreRenewedByItsProgress) {
+  open(1, 1, 0);
+  table_.body_begins(1, at(2));
+  EXPECT_EQ(table_.next_deadline(), at(5));
+  table_.body_received(1, ConnectionLimits::kLeastBody - 1, at(3));
+  EXPECT_EQ(table_.next_deadline(), at(5)) << "too little came";
+  table_.body_received(1, ConnectionLimits::kLeastBody, at(4));
+  EXPECT_EQ(table_.next_deadline(), at(7));
+  table_.body_received(1, 2 * ConnectionLimits::kLeastBody - 1, at(5));
+  EXPECT_EQ(table_.next_deadline(), at(7)) << "too little came since then";
+  table_.body_received(1, 10 * ConnectionLimits::kLeastBody, at(6));
+  EXPECT_EQ(table_.next_deadline(), at(9));
+  EXPECT_THAT(table_.end_overdue(at(9)), ElementsAre(1));
+}
+
+TEST_F(Connections, WithAnAdmittedBodyAreNotEvicted) {
+  open(1, 1, 0);
+  table_.body_begins(1, at(0));
+  open(2, 1, 0);
+  open(3, 1, 1, 2);
+}
+
+TEST_F(Connections, ThatWaitForTheServerHaveNoDeadline) {
+  open(1, 1, 0);
+  table_.wait(1);
+  EXPECT_EQ(table_.next_deadline(), std::nullopt);
+  EXPECT_THAT(table_.end_overdue(at(1000)), IsEmpty());
+  open(2, 1, 1000);
+  open(3, 1, 1001, 2);  // the one that waits is not evicted
+  EXPECT_EQ(table_.next_deadline(), at(1004));
+  table_.request_complete(1, at(1001));
+  table_.close(3);
+  EXPECT_EQ(table_.next_deadline(), at(1011));
+}
+
+TEST_F(Connections, ThatAreUnknownAreIgnored) {
+  table_.body_begins(1, at(0));
+  table_.body_received(1, 1 << 20, at(0));
+  table_.wait(1);
+  table_.request_complete(1, at(0));
+  table_.close(1);
+  EXPECT_EQ(table_.size(), 0u);
+  EXPECT_EQ(table_.next_deadline(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace vcap::test
