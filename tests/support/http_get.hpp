@@ -59,12 +59,6 @@ class LoopbackConnection {
     char byte = 0;
     return ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
-  /// What is there now, or comes next; empty at the end.
-  std::string read_some() const {
-    std::array<char, 4096> buffer{};
-    const ssize_t size = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
-    return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string();
-  }
   std::string read_all() const {
     std::string text;
     std::array<char, 4096> buffer{};
@@ -79,8 +73,8 @@ class LoopbackConnection {
     while (!text.ends_with(last) && ::recv(descriptor_, &byte, 1, 0) == 1) text += byte;
     return text;
   }
-  /// At most so many bytes; none if the connection has ended.
-  std::string read_some(std::size_t most) const {
+  /// What is there now, or comes next, at most so many bytes; empty at the end.
+  std::string read_some(std::size_t most = 4096) const {
     std::string text(most, '\0');
     const ssize_t size = ::recv(descriptor_, text.data(), most, 0);
     text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
