@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/bounded_wait.hpp"
+#include "support/operation_helpers.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
@@ -250,10 +251,7 @@ TEST(SetConfig, RefusesAStreamThatDoesNotGoThroughTheCapsule) {
 
 TEST(SetConfig, RefusesAStreamInGroups) {
   Pipeline pipeline({stateless_zones()});
-  Latch release;
-  StreamConfig config{.id = "yard",
-                      .source = std::make_unique<MemorySource>(MemorySource::Plan{
-                          .frames = 4, .before = [&](Frame&) { release.wait(); }})};
+  StreamConfig config{.id = "yard", .source = std::make_unique<IndexedSource>("....")};
   config.groups = {{.rows = {0, 2}}, {.rows = {2, 4}}};
   pipeline.open_stream(std::move(config));
   EXPECT_THAT(
@@ -265,7 +263,6 @@ TEST(SetConfig, RefusesAStreamInGroups) {
   EXPECT_FALSE(settings.options_can_change);
   EXPECT_FALSE(settings.configs_can_change);
   EXPECT_EQ(*settings.capsules.at(0).config, nlohmann::json({{"zone", 1}}));
-  release.open();
   pipeline.wait("yard");
 }
 
