@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 
 #include <nlohmann/json.hpp>
 
+#include "media/opencv_io.hpp"
 #include "support/pipeline_helpers.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/base/error.hpp"
@@ -39,7 +41,7 @@ struct ZoneState final : BaseStreamState {
 std::shared_ptr<Capsule> make_zoned(const std::string& name) {
   CapsuleInfo info = detector_info(name, "thing");
   info.output_type.extra_data = {"zone", "level"};
-  info.options = {{"level", IntOption{.default_value = 1, .minimum = 0, .maximum = 100}}};
+  info.options = {{"level", IntOption{.default_value = 1, .min = 0, .max = 100}}};
   info.stream_state = make_stream_state<ZoneState>();
   info.stream_config_schema = json::parse(
       R"({"properties": {"zone": {"type": "string"}}, "additionalProperties": false})");
@@ -96,9 +98,7 @@ class LiveChanges : public testing::Test {
     return ViewClient(*view_, kToken).ask(method, path, body);
   }
 
-  // Before the pipeline, which reads from them.
-  SteadyFeed gate_;
-  SteadyFeed yard_;
+  SteadyFeed gate_;  // before the pipeline, which reads from it
   KeptRecords records_;
   Pipeline pipeline_{{make_zoned("zoned")}};
   std::unique_ptr<LiveView> view_;
@@ -179,8 +179,11 @@ TEST_F(LiveChanges, AConfigHoldsFromTheToldFrameOnAndAWrongOneChangesNothing) {
 
 TEST_F(LiveChanges, AStreamIsAddedAndRemoved) {
   const TemporaryFolder folder;
-  cv::Mat picture(48, 64, CV_8UC3, cv::Scalar::all(7));
-  write_image(folder.path() / "a.png", picture);
+  const std::vector<unsigned char> picture =
+      opencv_io().encode_image(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(7)), ".png", 100);
+  std::ofstream(folder.path() / "a.png", std::ios::binary)
+      .write(reinterpret_cast<const char*>(picture.data()),
+             static_cast<std::streamsize>(picture.size()));
   start({.sources = {.folders = {folder.path().string()}, .options = {.loop = 0}}});
   const std::string body = json{{"id", "pictures"},
                                 {"source", folder.path().string()},

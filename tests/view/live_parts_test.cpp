@@ -169,10 +169,10 @@ TEST(LiveErrors, KeepTheNewestDifferentOnesWithTheirCount) {
                      {.capsule = "c", .code = "exception", .message = std::to_string(i)}};
     errors.add(record);
   }
-  const nlohmann::json json = errors.json();
-  ASSERT_EQ(json["gate"].size(), LiveErrors::kMostOfAStream);
-  EXPECT_EQ(json["gate"][0]["message"], "19");
-  EXPECT_EQ(json["gate"][1], (nlohmann::json{{"frame", 19},
+  const nlohmann::json kept = errors.json();
+  ASSERT_EQ(kept["gate"].size(), LiveErrors::kMostOfAStream);
+  EXPECT_EQ(kept["gate"][0]["message"], "19");
+  EXPECT_EQ(kept["gate"][1], (nlohmann::json{{"frame", 19},
                                              {"capsule", "c"},
                                              {"code", "exception"},
                                              {"message", "always"},
@@ -186,14 +186,14 @@ TEST(LiveLog, HasTheNewestLinesWithoutPasswords) {
   for (std::size_t i = 1; i <= LiveLog::kMostLines + 5; ++i)
     log.add(LogLevel::warning, "line " + std::to_string(i));
   log.add(LogLevel::error, "lost rtsp://anna:secret@10.0.0.1/gate");
-  nlohmann::json json = log.json(0);
-  EXPECT_EQ(json["lines"].size(), LiveLog::kMostLines);
-  EXPECT_EQ(json["lines"][0]["text"], "line 7");
-  EXPECT_EQ(json["lines"][0]["number"], 7);
-  EXPECT_THAT(json.dump(), Not(HasSubstr("secret")));
-  json = log.json(json["next"].get<std::uint64_t>() - 1);
-  ASSERT_EQ(json["lines"].size(), 1u);
-  EXPECT_EQ(json["lines"][0]["level"], "error");
+  nlohmann::json lines = log.json(0);
+  EXPECT_EQ(lines["lines"].size(), LiveLog::kMostLines);
+  EXPECT_EQ(lines["lines"][0]["text"], "line 7");
+  EXPECT_EQ(lines["lines"][0]["number"], 7);
+  EXPECT_THAT(lines.dump(), Not(HasSubstr("secret")));
+  lines = log.json(lines["next"].get<std::uint64_t>() - 1);
+  ASSERT_EQ(lines["lines"].size(), 1u);
+  EXPECT_EQ(lines["lines"][0]["level"], "error");
 }
 
 class KeptSink final : public Sink {

@@ -85,6 +85,10 @@ class SteadyFeed {
     });
   }
 
+  ~SteadyFeed() { feed_.end(); }  // a push that waits for room returns
+  SteadyFeed(const SteadyFeed&) = delete;
+  SteadyFeed& operator=(const SteadyFeed&) = delete;
+
   std::unique_ptr<Source> source() { return feed_.source(); }
 
  private:

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongTokens{"SameSecret", R"({"tokens": [{"name": "a", "token": "0123456789abcdef"},
                                       {"name": "b", "token": "0123456789abcdef"}]})",
                     "\"b\" is also that of another name"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& wrong) { return wrong.param.name; });
 
 TEST(ViewTokens, AreNotReadFromAFileThatOthersCanRead) {
   const TemporaryFolder folder;
