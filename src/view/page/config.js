@@ -142,12 +142,14 @@ export class ConfigForm {
       this.root.dataset.from = frame;
       this.show(this.#good);
     } catch (error) {
-      this.#say(`${error.message}${error.line ? ` (line ${error.line}, column ${error.column})` : ''}. ` +
-        'The last good config runs on.', true);
-      if (error.line) this.#select(error.line, error.column);
+      const [, line, column] = error.message.match(/line (\d+), column (\d+)/) ?? [];
+      const place = error.line && !line ? ` (line ${error.line}, column ${error.column})` : '';
+      this.#say(`${error.message.replace(/\.$/, '')}${place}. The last good config runs on.`, true);
+      if (error.line ?? line) this.#select(Number(error.line ?? line), Number(error.column ?? column));
     }
   }
 
+  // Shows the place of an error in the text.
   #select(line, column) {
     this.#raw.open = true;
     const before = this.#text.value.split('\n').slice(0, line - 1).reduce((all, one) => all + one.length + 1, 0);

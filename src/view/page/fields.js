@@ -37,7 +37,7 @@ function numberField(id, changed, schema) {
   const parts = [field];
   let slider = null;
   if (schema.minimum !== undefined && schema.maximum !== undefined && schema.maximum > schema.minimum) {
-    const step = whole ? 1 : (schema.maximum - schema.minimum) / 200;
+    const step = whole ? 1 : 10 ** Math.floor(Math.log10((schema.maximum - schema.minimum) / 100));
     slider = make('input', {type: 'range', ...bounds, step, 'aria-label': schema.title ?? 'value', tabindex: -1,
       oninput: () => { field.value = Number(Number(slider.value).toPrecision(6)); }, onchange: changed});
     field.addEventListener('input', () => { slider.value = field.value; });

@@ -49,7 +49,10 @@ class Browser {
   }
 
   std::string text(const std::string& element) const {
-    return run("return document.querySelector(arguments[0])?.innerText ?? ''", {element});
+    return run(
+        "return document.querySelector(arguments[0])?.innerText ?? "
+        "document.querySelector(arguments[0])?.textContent ?? ''",
+        {element});
   }
   /// "data-…" and others; empty if there is none.
   std::string attribute(const std::string& element, const std::string& name) const {
