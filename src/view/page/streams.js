@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the statistics say of a stream, in words.
 
-const kSilence = 5;         // seconds without a frame after which a stream counts as silent
+const kSilence = 5;         // seconds without a frame, none in flight, after which a stream counts as silent
 const known = new Map();    // what this page saw of each stream, and when
 const now = () => performance.now() / 1000;
 
 function seenOf(stream, word) {
   const seen = known.get(stream.id) ?? {read: -1, moved: now()};
   if (seen.word !== word) seen.since = now();
-  if (seen.read !== stream.read) seen.moved = now();
+  if (seen.read !== stream.read || stream.in_flight > 0) seen.moved = now();
   known.set(stream.id, Object.assign(seen, {word, read: stream.read}));
   return seen;
 }
