@@ -48,7 +48,7 @@ export class Wall {
 
   // How wide pictures are worth while, and how many a second.
   static wish(streams) {
-    return {width: streams <= 2 ? 640 : 320, rate: streams <= 9 ? 12 : 4};
+    return {width: streams.length <= 4 ? 640 : 320, rate: streams.length <= 9 ? 12 : 4};
   }
 
   update({stats}) {
