@@ -39,18 +39,27 @@ bool AvOutput::wants_global_header(const ClipFormat& format) {
 
 AvOutput::AvOutput(OutputFile& file, ClipFormat format, const AVCodecContext& codec,
                    double frames_per_second)
-    : file_(file), format_(std::move(format)) {
-  auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferSize));
-  if (!buffer) throw std::bad_alloc();
-  io_.reset(avio_alloc_context(buffer, kBufferSize, 1, this, nullptr, keep, seek));
-  if (!io_) {
-    av_free(buffer);
-    throw std::bad_alloc();
-  }
+    : file_(file), format_(std::move(format)), fragmented_(is_mp4(format_)) {
+  make_io();
   open(codec, frames_per_second);
 }
 
-void AvOutput::open(const AVCodecContext& codec, double frames_per_second) {
+AvOutput::AvOutput(OutputFile& file, ClipFormat format, const AVStream& copied)
+    : file_(file), format_(std::move(format)), fragmented_(false) {
+  make_io();
+  open_copy(copied);
+}
+
+void AvOutput::make_io() {
+  auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferSize));
+  if (!buffer) throw std::bad_alloc();
+  io_.reset(avio_alloc_context(buffer, kBufferSize, 1, this, nullptr, keep, seek));
+  if (io_) return;
+  av_free(buffer);
+  throw std::bad_alloc();
+}
+
+void AvOutput::make_stream() {
   AVFormatContext* context = nullptr;
   check(avformat_alloc_output_context2(&context, nullptr, format_.container, nullptr));
   context_.reset(context);
@@ -58,18 +67,43 @@ void AvOutput::open(const AVCodecContext& codec, double frames_per_second) {
   context->flags |= AVFMT_FLAG_CUSTOM_IO;
   stream_ = avformat_new_stream(context, nullptr);
   if (!stream_) throw std::bad_alloc();
+}
+
+void AvOutput::open_copy(const AVStream& copied) {
+  make_stream();
+  stream_->time_base = copied.time_base;
+  stream_->avg_frame_rate = copied.avg_frame_rate;
+  stream_->sample_aspect_ratio = copied.sample_aspect_ratio;
+  check(avcodec_parameters_copy(stream_->codecpar, copied.codecpar));
+  stream_->codecpar->codec_tag = 0;  // each container has its own
+#if LIBAVFORMAT_VERSION_MAJOR < 61   // later, the parameters have it
+  std::size_t size = 0;
+  const std::uint8_t* const rotation =
+      av_stream_get_side_data(&copied, AV_PKT_DATA_DISPLAYMATRIX, &size);
+  if (rotation != nullptr) {
+    std::uint8_t* const own = av_stream_new_side_data(stream_, AV_PKT_DATA_DISPLAYMATRIX, size);
+    if (own == nullptr) throw std::bad_alloc();
+    std::copy_n(rotation, size, own);
+  }
+#endif
+  check(avformat_write_header(context_.get(), nullptr));
+  avio_flush(io_.get());
+}
+
+void AvOutput::open(const AVCodecContext& codec, double frames_per_second) {
+  make_stream();
   stream_->time_base = format_.fixed_rate ? codec.time_base : kTimeBase;
   if (frames_per_second > 0) stream_->avg_frame_rate = codec.framerate;
   check(avcodec_parameters_from_context(stream_->codecpar, &codec));
   AVDictionary* options = nullptr;
-  if (is_mp4(format_)) {
+  if (fragmented_) {
     // Else the index of all pictures, without which none can be shown, comes at the end.
     av_dict_set(&options, "movflags", "frag_keyframe+empty_moov+default_base_moof", 0);
     av_dict_set(&options, "frag_duration", kFragmentMicroseconds, 0);
   } else if (!format_.fixed_rate) {
     av_dict_set(&options, "cluster_time_limit", kClusterMilliseconds, 0);
   }
-  const int opened = avformat_write_header(context, &options);
+  const int opened = avformat_write_header(context_.get(), &options);
   av_dict_free(&options);
   check(opened);
   avio_flush(io_.get());
@@ -121,7 +155,7 @@ void AvOutput::prepare_fragment(std::int64_t time) {
 
 void AvOutput::put(AVPacket& packet) {
   packet.stream_index = stream_->index;
-  if (is_mp4(format_)) prepare_fragment(packet.pts);
+  if (fragmented_) prepare_fragment(packet.pts);
   last_ = packet.pts;
   check(av_write_frame(context_.get(), &packet));
   avio_flush(io_.get());

@@ -18,7 +18,7 @@ extern "C" {
 
 namespace vcap {
 
-/// A container that one encoder's packets are written to.
+/// A container that one encoder's packets, or the packets of another container, are written to.
 ///
 /// libavformat writes into memory, and flush() from there to the file. So bytes that a full disk
 /// did not accept are kept, and written again later. A reader of the unfinished file finds all but
@@ -28,6 +28,10 @@ class AvOutput {
   /// `frames_per_second`: 0 if unknown. `file` must outlive it. Throws OutputError (output_write).
   AvOutput(OutputFile& file, ClipFormat format, const AVCodecContext& codec,
            double frames_per_second);
+  /// For packets that are copied from another container, in its unit of time, which may be changed:
+  /// see time_base(). Such a container may reorder pictures. It is readable only after end(). Of
+  /// `format`, only the names are used. Throws OutputError (output_write).
+  AvOutput(OutputFile& file, ClipFormat format, const AVStream& copied);
   AvOutput(const AvOutput&) = delete;
   AvOutput& operator=(const AvOutput&) = delete;
 
@@ -65,11 +69,15 @@ class AvOutput {
   static int keep(void* self, Byte* bytes, int size) noexcept;
   static std::int64_t seek(void* self, std::int64_t offset, int whence) noexcept;
   void check(int result) const;
+  void make_io();
+  void make_stream();
   void open(const AVCodecContext& codec, double frames_per_second);
+  void open_copy(const AVStream& copied);
   void prepare_fragment(std::int64_t time);
 
   OutputFile& file_;
   const ClipFormat format_;
+  const bool fragmented_;  ///< an MP4 that is readable while it is written
   std::unique_ptr<AVIOContext, FreeIo> io_;
   std::unique_ptr<AVFormatContext, FreeFormat> context_;
   AVStream* stream_ = nullptr;

@@ -8,7 +8,7 @@ namespace vcap {
 namespace {
 
 const OpenCvIo* load() {
-  const OwnFunction found = find_own_function("opencv_io", "vcap_opencv_io_2");
+  const OwnFunction found = find_own_function("opencv_io", "vcap_opencv_io_3");
   if (found.address == nullptr)
     throw SourceError(
         ErrorCode::source_open,

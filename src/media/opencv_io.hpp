@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class VCAP_EXPORT OpenCvIo {
   /// The image converted to 8-bit BGR and turned as its EXIF orientation says. Empty if it is
   /// broken or of an unknown format. Throws cv::Exception.
   virtual cv::Mat read_image(const std::filesystem::path& file) const = 0;
+  /// The same for the bytes of a file.
+  virtual cv::Mat decode_image(std::span<const unsigned char> bytes) const = 0;
   /// The image as a file of the extension, ".jpg" or ".png". `quality`: of JPEG, 1 to 100. Throws
   /// OutputError (output_write).
   virtual std::vector<unsigned char> encode_image(const cv::Mat& image,

@@ -42,6 +42,12 @@ class Io final : public OpenCvIo {
   cv::Mat read_image(const std::filesystem::path& file) const override {
     return cv::imread(file.string(), cv::IMREAD_COLOR);
   }
+  cv::Mat decode_image(std::span<const unsigned char> bytes) const override {
+    // OpenCV reads the pixels only, though its type has no const form.
+    const cv::Mat view(1, static_cast<int>(bytes.size()), CV_8UC1,
+                       const_cast<unsigned char*>(bytes.data()));
+    return cv::imdecode(view, cv::IMREAD_COLOR);
+  }
   std::vector<unsigned char> encode_image(const cv::Mat& image, const std::string& extension,
                                           int quality) const override {
     std::vector<unsigned char> bytes;
@@ -71,8 +77,8 @@ class Io final : public OpenCvIo {
 }  // namespace
 }  // namespace vcap
 
-extern "C" VCAP_EXPORT const vcap::OpenCvIo* vcap_opencv_io_2();
-const vcap::OpenCvIo* vcap_opencv_io_2() {
+extern "C" VCAP_EXPORT const vcap::OpenCvIo* vcap_opencv_io_3();
+const vcap::OpenCvIo* vcap_opencv_io_3() {
   static const vcap::Io io;
   return &io;
 }

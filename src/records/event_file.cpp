@@ -23,6 +23,14 @@ namespace {
 
 std::string system_text(int error) { return std::generic_category().message(error); }
 
+/// What the record of an event that a killed process left open says of its clip.
+void keep_clip(EventRecord& record, bool is_there) {
+  record.clip_cut = is_there;
+  if (is_there) return;
+  record.clip.clear();
+  record.clip_start.reset();
+}
+
 /// The open events of a journal. Keeps no others, since a journal may be long.
 class OpenEvents {
  public:
@@ -50,9 +58,11 @@ class OpenEvents {
 
 }  // namespace
 
-EventFile::EventFile(std::string path, bool sync) : path_(std::move(path)), sync_(sync) {
+EventFile::EventFile(std::string path, bool sync,
+                     const std::function<bool(const std::string& clip)>& has_clip)
+    : path_(std::move(path)), sync_(sync) {
   open();
-  repair();
+  repair(has_clip);
 }
 
 void EventFile::open() {
@@ -77,7 +87,7 @@ void EventFile::open() {
   }
 }
 
-void EventFile::repair() {
+void EventFile::repair(const std::function<bool(const std::string& clip)>& has_clip) {
   std::string text;
   try {
     text = read_from_start(file_.get());
@@ -87,7 +97,12 @@ void EventFile::repair() {
   OpenEvents events;
   std::size_t damaged = 0;
   const std::size_t whole = walk_event_lines(
-      text, {.on_record = [&](EventRecord record) { events.add(std::move(record)); },
+      text, {.on_record =
+                 [&](EventRecord record) {
+                   const bool is_there = !record.clip.empty() && has_clip && has_clip(record.clip);
+                   keep_clip(record, is_there);
+                   events.add(std::move(record));
+                 },
              .on_damaged = [&](std::size_t) { ++damaged; }});
   if (damaged > 0 && damaged == static_cast<std::size_t>(std::ranges::count(text, '\n')))
     fail_open(

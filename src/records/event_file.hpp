@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "files/file_descriptor.hpp"
@@ -14,8 +15,11 @@ class EventFile {
  public:
   /// Opens or creates the file, and locks it against other processes and sinks. If an earlier
   /// process left a part of a line, cuts it off; if it left open events, ends them with reason
-  /// `interrupted`. A warning says what was found. Throws OutputError.
-  explicit EventFile(std::string path, bool sync);
+  /// `interrupted`. A warning says what was found. `has_clip` is called for the clip of each line:
+  /// whether there is a file of that name, perhaps given to it only now; null: there is none. An
+  /// event that is ended now has only a clip that is there. Throws OutputError.
+  EventFile(std::string path, bool sync,
+            const std::function<bool(const std::string& clip)>& has_clip = {});
 
   const std::string& path() const noexcept { return path_; }
   int descriptor() const noexcept { return file_.get(); }
@@ -32,7 +36,7 @@ class EventFile {
 
  private:
   void open();
-  void repair();
+  void repair(const std::function<bool(const std::string& clip)>& has_clip);
   [[noreturn]] void fail_open(const std::string& why) const;
   [[noreturn]] void fail_write(int error) const;
 

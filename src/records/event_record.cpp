@@ -112,6 +112,9 @@ Json event_to_json(const EventRecord& record) {
   if (event.end) json["end"] = moment_to_json<Json>(*event.end);
   if (event.reason) json["reason"] = to_string(*event.reason);
   add_text("snapshot", record.snapshot);
+  add_text("clip", record.clip);
+  if (record.clip_start) json["clip_start_ns"] = record.clip_start->count();
+  if (record.clip_cut) json["clip_cut"] = true;
   return json;
 }
 
@@ -123,7 +126,8 @@ EventRecord read_record(const JsonView& json) {
                                .kind = read_value(json["kind"], kEventKinds),
                                .rule = json["rule"].text(),
                                .begin = read_moment(json["begin"])},
-                     .snapshot = text_of(json, "snapshot")};
+                     .snapshot = text_of(json, "snapshot"),
+                     .clip = text_of(json, "clip")};
   Event& event = record.event;
   event.zone = text_of(json, "zone");
   event.line = text_of(json, "line");
@@ -139,6 +143,9 @@ EventRecord read_record(const JsonView& json) {
   if (const auto since = json.find("since")) event.since = read_moment(*since);
   if (const auto end = json.find("end")) event.end = read_moment(*end);
   if (const auto reason = json.find("reason")) event.reason = read_value(*reason, kEventEnds);
+  if (const auto start = json.find("clip_start_ns"))
+    record.clip_start = std::chrono::nanoseconds(start->integer());
+  if (const auto cut = json.find("clip_cut")) record.clip_cut = cut->boolean();
   const bool is_end = record.phase == EventChange::Phase::end;
   if (is_end != event.reason.has_value())
     json.complain(is_end ? "an end has no \"reason\"" : "a begin has a \"reason\"");

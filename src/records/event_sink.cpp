@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <set>
 #include <span>
@@ -23,6 +24,7 @@
 #include "records/event_file.hpp"
 #include "records/event_line.hpp"
 #include "records/journal_follower.hpp"
+#include "records/stream_clips.hpp"
 #include "vcap/algorithms/event_detector.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -58,6 +60,9 @@ EventSinkSettings checked(EventSinkSettings settings) {
     if (!publisher)
       throw InvalidArgument(ErrorCode::invalid_argument,
                             "EventSinkSettings: a publisher is null; give none instead");
+  validate(settings.clips);
+  if (!settings.clips.folder.empty())
+    settings.clips.folder = fs::absolute(settings.clips.folder).string();
   if (settings.snapshots.empty()) return settings;
   std::error_code unknown;
   if (!fs::is_directory(settings.snapshots, unknown))
@@ -67,6 +72,27 @@ EventSinkSettings checked(EventSinkSettings settings) {
       fs::absolute(settings.snapshots).string();  // a capsule may change the folder
   return settings;
 }
+
+std::map<std::string, std::unique_ptr<const ClipCutter>> cutters_of(
+    const EventClipSettings& settings) {
+  std::map<std::string, std::unique_ptr<const ClipCutter>> cutters;
+  if (settings.folder.empty()) return cutters;
+  for (const auto& [stream, file] : settings.files) cutters[stream] = ClipCutter::of(file);
+  return cutters;
+}
+
+std::function<bool(const std::string&)> clips_in(const std::string& folder) {
+  if (folder.empty()) return {};
+  return [clips = std::make_shared<UnfinishedClips>(folder)](const std::string& name) {
+    return clips->has(name);
+  };
+}
+
+/// What goes with a change, beside the event itself.
+struct EventFiles {
+  std::string snapshot{};
+  ClipOfEvent clip{};
+};
 
 /// The lines of changes that are not in the journal yet. Thread safety: thread-compatible.
 class WaitingLines {
@@ -107,7 +133,8 @@ class EventSink final : public Sink {
   EventSink(const std::string& path, const EventRules& rules, EventSinkSettings settings)
       : rules_(rules),
         settings_(checked(std::move(settings))),
-        file_((validate(rules), path), settings_.sync) {
+        cutters_(cutters_of(settings_.clips)),
+        file_((validate(rules), path), settings_.sync, clips_in(settings_.clips.folder)) {
     for (const std::shared_ptr<Publisher>& publisher : settings_.publishers)
       followers_.emplace_back(publisher, file_);
     log_news(publish());
@@ -116,11 +143,15 @@ class EventSink final : public Sink {
   void write(const FrameRecord& record) override {
     Stream& stream = stream_of(record.stream_id);
     const MutexLock lock(stream.mutex);
-    add_lines(stream, record,
-              stream.detector.update(record.frame, size_of(record), record.objects));
+    const std::vector<EventChange> changes =
+        stream.detector.update(record.frame, size_of(record), record.objects);
+    if (stream.clips) stream.clips->add(record.frame);
+    add_lines(stream, record, changes);
   }
 
-  bool needs_pixels() const override { return !settings_.snapshots.empty(); }
+  bool needs_pixels() const override {
+    return !settings_.snapshots.empty() || !settings_.clips.folder.empty();
+  }
 
   void allow_losses() override {
     const MutexLock lock(mutex_);
@@ -128,15 +159,26 @@ class EventSink final : public Sink {
   }
 
   void close() override {
+    std::exception_ptr failure;
+    std::int64_t failed = 0;
     for (Stream* const stream : close_streams()) {
       const MutexLock lock(stream->mutex);
       std::vector<WaitingLines::Line> lines;
       for (const EventChange& change : stream->detector.finish())
-        lines.push_back(line_of(*stream, change, ""));
+        lines.push_back(line_of(*stream, change, {.clip = clip_of(*stream, change)}));
+      if (stream->clips) {
+        stream->clips->finish();
+        failed += stream->clips->failed();
+        if (std::exception_ptr own = stream->clips->take_failure(); own && !failure) failure = own;
+      }
       const MutexLock file_lock(mutex_);
       for (const WaitingLines::Line& line : lines) waiting_.add(line);
     }
     log_news(store_all());
+    if (failed > 0)
+      log(LogLevel::warning, "the folder of clips " + settings_.clips.folder + ": " +
+                                 counted(failed, "clip") + " of events missing or incomplete");
+    if (failure && !losses_allowed()) std::rethrow_exception(failure);
   }
 
  private:
@@ -150,13 +192,17 @@ class EventSink final : public Sink {
   }
 
   struct Stream {
-    Stream(std::string stream_id, const EventRules& rules)
-        : id(std::move(stream_id)), detector(rules, random_seed()) {}
+    Stream(std::string stream_id, const EventRules& rules,
+           std::unique_ptr<StreamClips> clips_of_events)
+        : id(std::move(stream_id)),
+          detector(rules, random_seed()),
+          clips(std::move(clips_of_events)) {}
 
     const std::string id;
     Mutex mutex;  ///< before EventSink::mutex_
     EventDetector detector VCAP_GUARDED_BY(mutex);
     std::map<Uuid, std::string> snapshots VCAP_GUARDED_BY(mutex);  ///< of open events
+    std::unique_ptr<StreamClips> clips VCAP_GUARDED_BY(mutex);     ///< null: none are wanted
   };
 
   Stream& stream_of(const std::string& id) VCAP_EXCLUDES(mutex_) {
@@ -166,9 +212,22 @@ class EventSink final : public Sink {
     if (!stream) {
       const auto own = settings_.rules_of_stream.find(id);
       stream = std::make_unique<Stream>(
-          id, own != settings_.rules_of_stream.end() ? own->second : rules_);
+          id, own != settings_.rules_of_stream.end() ? own->second : rules_, make_clips(id));
     }
     return *stream;
+  }
+
+  /// Null if none are wanted.
+  std::unique_ptr<StreamClips> make_clips(const std::string& stream) const {
+    if (settings_.clips.folder.empty()) return nullptr;
+    const auto cutter = cutters_.find(stream);
+    return std::make_unique<StreamClips>(settings_.clips,
+                                         cutter != cutters_.end() ? cutter->second.get() : nullptr);
+  }
+
+  bool losses_allowed() VCAP_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return losses_allowed_;
   }
 
   std::vector<Stream*> close_streams() VCAP_EXCLUDES(mutex_) {
@@ -202,26 +261,45 @@ class EventSink final : public Sink {
 
   void add_lines(Stream& stream, const FrameRecord& record, const std::vector<EventChange>& changes)
       VCAP_REQUIRES(stream.mutex) VCAP_EXCLUDES(mutex_) {
-    if (changes.empty()) return;
     std::exception_ptr failure;
     std::vector<WaitingLines::Line> lines;
     for (const EventChange& change : changes) {
       std::string snapshot;
+      ClipOfEvent clip = clip_of(stream, change);
       try {
         if (change.phase == EventChange::Phase::begin)
           snapshot = store_snapshot(record, change.event);
       } catch (const Error&) {
         if (!failure) failure = std::current_exception();
       }
-      lines.push_back(line_of(stream, change, std::move(snapshot)));
+      lines.push_back(line_of(stream, change, {std::move(snapshot), std::move(clip)}));
     }
-    append(lines, failure);
+    std::vector<std::string> news;
+    std::exception_ptr clip_failure;
+    if (stream.clips) {
+      clip_failure = stream.clips->take_failure();
+      if (stream.clips->take_short_pre_roll())
+        news.push_back("stream " + stream.id + ": the pictures before an event do not fit into " +
+                       std::to_string(settings_.clips.pre_roll_bytes) +
+                       " bytes; its clip begins later than wanted (clip_cut)");
+    }
+    if (lines.empty() && !clip_failure) return log_news(news);
+    append(lines, {failure, clip_failure}, std::move(news));
   }
 
-  /// `failure`: of a snapshot; null if there was none.
-  void append(const std::vector<WaitingLines::Line>& lines, const std::exception_ptr& failure)
-      VCAP_EXCLUDES(mutex_) {
-    std::vector<std::string> news;
+  ClipOfEvent clip_of(Stream& stream, const EventChange& change) VCAP_REQUIRES(stream.mutex) {
+    if (!stream.clips) return {};
+    return change.phase == EventChange::Phase::begin ? stream.clips->begin(change.event)
+                                                     : stream.clips->end(change.event);
+  }
+
+  /// Null if there was none.
+  struct Failures {
+    std::exception_ptr snapshot, clip;
+  };
+
+  void append(const std::vector<WaitingLines::Line>& lines, const Failures& failures,
+              std::vector<std::string> news) VCAP_EXCLUDES(mutex_) {
     bool losses_allowed = false;
     {
       const MutexLock lock(mutex_);
@@ -232,13 +310,19 @@ class EventSink final : public Sink {
           news.push_back("event journal " + file_.path() + ": " + std::to_string(kMostWaiting) +
                          " lines wait for the disk; further events are not recorded until it has "
                          "room");
-      if (failure && losses_allowed && !std::exchange(has_warned_, true))
-        news.push_back(exception_text(failure) + "; such events are recorded without a snapshot");
+      if (failures.snapshot && losses_allowed && !std::exchange(has_warned_, true))
+        news.push_back(exception_text(failures.snapshot) +
+                       "; such events are recorded without a snapshot");
+      if (failures.clip && losses_allowed && !std::exchange(has_warned_of_clips_, true))
+        news.push_back(exception_text(failures.clip) +
+                       "; such clips of events are missing or incomplete");
       file_.append(waiting_.text());
       for (std::string& text : publish()) news.push_back(std::move(text));
     }
     log_news(news);
-    if (failure && !losses_allowed) std::rethrow_exception(failure);
+    if (losses_allowed) return;
+    if (failures.snapshot) std::rethrow_exception(failures.snapshot);
+    if (failures.clip) std::rethrow_exception(failures.clip);
   }
 
   /// Returns the name of the file; empty if none is wanted. Throws OutputError.
@@ -260,8 +344,9 @@ class EventSink final : public Sink {
     return name;
   }
 
-  static WaitingLines::Line line_of(Stream& stream, const EventChange& change, std::string snapshot)
+  static WaitingLines::Line line_of(Stream& stream, const EventChange& change, EventFiles files)
       VCAP_REQUIRES(stream.mutex) {
+    std::string& snapshot = files.snapshot;
     const Uuid& id = change.event.id;
     if (change.phase == EventChange::Phase::begin) {
       if (!snapshot.empty()) stream.snapshots.emplace(id, snapshot);
@@ -269,11 +354,14 @@ class EventSink final : public Sink {
       snapshot = std::move(known.mapped());
     }
     return {change.phase, id,
-            event_line({stream.id, change.phase, change.event, std::move(snapshot)})};
+            event_line({stream.id, change.phase, change.event, std::move(snapshot),
+                        std::move(files.clip.name), files.clip.start, files.clip.is_cut})};
   }
 
   const EventRules rules_;
   const EventSinkSettings settings_;
+  /// By stream; null if its file cannot be cut.
+  const std::map<std::string, std::unique_ptr<const ClipCutter>> cutters_;
   Mutex mutex_;
   EventFile file_ VCAP_GUARDED_BY(mutex_);
   std::vector<JournalFollower> followers_ VCAP_GUARDED_BY(mutex_);
@@ -283,6 +371,7 @@ class EventSink final : public Sink {
   bool stored_ VCAP_GUARDED_BY(mutex_) = false;  ///< close() has written all
   bool losses_allowed_ VCAP_GUARDED_BY(mutex_) = false;
   bool has_warned_ VCAP_GUARDED_BY(mutex_) = false;
+  bool has_warned_of_clips_ VCAP_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

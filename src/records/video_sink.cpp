@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "files/output_file.hpp"
 #include "media/clip_format.hpp"
 #include "media/clip_writer.hpp"
+#include "media/fitted_picture.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/image/make_annotators.hpp"
@@ -26,20 +25,6 @@ double rate_of(double frames_per_second) {
       ErrorCode::invalid_argument,
       "frames_per_second of an annotated video: " + number_text(frames_per_second) +
           " is not within 0 to 1000; give 0 if the rate is unknown");
-}
-
-/// The whole picture, centred, with black around it.
-cv::Mat fitted(const cv::Mat& image, cv::Size size) {
-  const double scale = std::min(size.width / static_cast<double>(image.cols),
-                                size.height / static_cast<double>(image.rows));
-  const cv::Size inner(
-      std::clamp(static_cast<int>(std::lround(image.cols * scale)), 1, size.width),
-      std::clamp(static_cast<int>(std::lround(image.rows * scale)), 1, size.height));
-  cv::Mat result(size, CV_8UC3, cv::Scalar::all(0));
-  cv::Mat middle = result(cv::Rect((size.width - inner.width) / 2, (size.height - inner.height) / 2,
-                                   inner.width, inner.height));
-  cv::resize(image, middle, inner, 0, 0, cv::INTER_AREA);
-  return result;
 }
 
 /// A picture of a capsule as the encoder takes it, 8 bit BGR. Shares the pixels if it is that

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,10 +10,30 @@
 
 #include "vcap/algorithms/event_rules.hpp"
 #include "vcap/base/export.hpp"
+#include "vcap/media/video_encoding.hpp"
 #include "vcap/records/publisher.hpp"
 #include "vcap/records/sink.hpp"
 
 namespace vcap {
+
+/// The clips of events (docs/events.md). Thread safety: value.
+struct EventClipSettings {
+  /// The folder, which must exist, for the clips. Empty: no clips.
+  std::string folder{};
+  std::chrono::nanoseconds pre_roll = std::chrono::seconds(5);   ///< before the begin; 0 or above
+  std::chrono::nanoseconds post_roll = std::chrono::seconds(5);  ///< after the end; 0 or above
+  /// What a clip has at most, pre-roll included: at least `pre_roll` + `post_roll`, above 0.
+  std::chrono::nanoseconds longest = std::chrono::minutes(10);
+  /// The videos of streams whose source is a stored video, by id. The times of the frames must be
+  /// those of the video, as with open_source() without a loop. Clips are cut from it without
+  /// encoding, from the keyframe before the pre-roll, and need no pixels. Streams that are not in
+  /// it, and videos that cannot be cut, are encoded.
+  std::map<std::string, std::string> files{};
+  /// What the JPEGs of a stream's last pictures may take, in bytes, above 0; a pre-roll that does
+  /// not fit is cut short, and a warning says so.
+  std::size_t pre_roll_bytes = std::size_t{64} << 20;
+  VideoEncoding encoding{};  ///< of encoded clips, which are MP4
+};
 
 /// How make_event_sink() works. Thread safety: value.
 struct EventSinkSettings {
@@ -28,6 +50,7 @@ struct EventSinkSettings {
   /// reason `interrupted`, and lines that a killed process or a full disk has kept from its spool.
   /// A publisher is for one journal. The host closes it after this sink.
   std::vector<std::shared_ptr<Publisher>> publishers{};
+  EventClipSettings clips{};  ///< none by default
 };
 
 /// Reads a file of rules (docs/events.md). Throws InvalidArgument: invalid_argument if the file
@@ -49,6 +72,13 @@ VCAP_EXPORT EventRules read_event_rules(const std::string& path);
 ///   further events are not recorded at all, and a warning says so. A part of a line is cut off
 ///   again.
 /// - close() ends what is open, with reason `stream_end`. Without it, the next opening does.
+///
+/// Clips (EventSinkSettings::clips) are called ID.mp4 or ID.mkv. One that is cut from a file is
+/// complete before the end of its event is written. One that is encoded is NAME.part until the
+/// post-roll has passed, the stream begins anew, or close(). If a clip cannot be written, the event
+/// is recorded without it, and write() throws OutputError after that, unless losses are allowed:
+/// then a warning is logged, and close() logs their number. If an earlier process was killed, the
+/// clips of this journal that it left as NAME.part get their names, if they have pictures.
 ///
 /// A stream whose record has discontinuity `start` begins anew, also under the id of one that has
 /// ended. Throws OutputError if the file cannot be opened or is not a regular file, another sink or
