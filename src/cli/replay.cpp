@@ -246,11 +246,16 @@ std::vector<std::string> sources_of(const Replay& replay, const ReplayArguments&
   return sources;
 }
 
+bool is_looped(const RecordedStream& stream) {
+  return (*stream.source_options).value("loop", std::int64_t{1}) != 1;
+}
+
 int replay_recording(const ReplayArguments& arguments, bool& lost_calls) {
   const Replay replay(arguments.folder, arguments.settings());
   PreparedReplay prepared = prepare_replay(arguments, replay);
   StopSignal stop;
   OutputPaths paths = arguments.outputs;
+  paths.sources_repeat = std::ranges::any_of(replay.manifest().streams, is_looped);
   for (const ReplayCapsule& capsule : prepared.capsules)
     paths.capsules.push_back(capsule.info.name);
   RunOutputs outputs(std::move(paths), sources_of(replay, arguments, prepared.ids), prepared.ids);

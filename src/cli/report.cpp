@@ -28,8 +28,9 @@ namespace fs = std::filesystem;
 
 struct ReportArguments {
   std::vector<std::string> records;
-  std::vector<std::string> videos;  ///< [STREAM=]CLIP
-  std::vector<std::string> events;  ///< journals
+  std::vector<std::string> videos;           ///< [STREAM=]CLIP
+  std::vector<std::string> events;           ///< journals
+  std::string event_snapshots, event_clips;  ///< folders
   std::string out;
   std::string title;
   CompareArguments compare;
@@ -100,7 +101,8 @@ int write_report(const ReportArguments& arguments) {
   RecordFiles files(record_files(arguments.records));
   check_output(arguments, files.files());
   check_output(arguments, arguments.events);
-  Report report({.title = arguments.title.empty() ? "vcap report" : arguments.title});
+  Report report(report_options(arguments.title.empty() ? "vcap report" : arguments.title,
+                               arguments.out, arguments.event_snapshots, arguments.event_clips));
   {
     ReadingProgress progress;
     while (const std::optional<FrameRecord> record = files.read()) {
@@ -143,11 +145,22 @@ void add_report_options(CLI::App& command, ReportArguments& arguments) {
                   "and tracks get thumbnails; may be repeated")
       ->type_name("[STREAM=]CLIP")
       ->allow_extra_args(false);
+  CLI::Option* const events =
+      command
+          .add_option("--events", arguments.events,
+                      "A journal of vcap run --event-log, whose events are shown; may be repeated")
+          ->type_name("PATH")
+          ->allow_extra_args(false);
   command
-      .add_option("--events", arguments.events,
-                  "A journal of vcap run --event-log, whose events are shown; may be repeated")
-      ->type_name("PATH")
-      ->allow_extra_args(false);
+      .add_option("--event-snapshots", arguments.event_snapshots,
+                  "The folder of the events' pictures (vcap run --event-snapshots), to link to")
+      ->type_name("FOLDER")
+      ->needs(events);
+  command
+      .add_option("--event-clips", arguments.event_clips,
+                  "The folder of the events' clips (vcap run --event-clips), to link to")
+      ->type_name("FOLDER")
+      ->needs(events);
   command.add_option("--title", arguments.title, "The heading")->type_name("TEXT");
   group_new_options(command, "Report");
   arguments.compare.add_to(command);

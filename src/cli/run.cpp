@@ -214,14 +214,14 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
   Pipeline pipeline(capsules.all(), settings);
   RunRecording recording(arguments, prepared.settings, capsules, settings);
   const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
-  const auto view = offer_view(
-      {.arguments = arguments,
-       .settings = prepared.settings,
-       .pipeline = pipeline,
-       .streams = streams,
-       .make_stream = [&](const std::string& id, std::unique_ptr<Source> source) {
-         return added_stream(arguments, prepared, outputs, id, std::move(source));
-       }});
+  const auto view =
+      offer_view({.arguments = arguments,
+                  .settings = prepared.settings,
+                  .pipeline = pipeline,
+                  .streams = streams,
+                  .make_stream = [&](const std::string& id, std::unique_ptr<Source> source) {
+                    return added_stream(arguments, prepared, outputs, id, std::move(source));
+                  }});
   const RunFacts facts = facts_of(arguments, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   add_streams(arguments, prepared, open_sources(arguments, starting),
@@ -243,6 +243,7 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
 
 OutputPaths outputs_of(const RunArguments& arguments, const Prepared& prepared) {
   OutputPaths outputs = arguments.outputs;
+  outputs.sources_repeat = arguments.range.loop != 1;
   for (const CapsuleInfo& info : prepared.infos) outputs.capsules.push_back(info.name);
   return outputs;
 }

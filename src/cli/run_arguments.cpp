@@ -50,6 +50,29 @@ void add_capsule_options(CLI::App& command, RunArguments& arguments) {
   group_new_options(command, "Settings of capsules");
 }
 
+void add_clip_options(CLI::App& command, OutputPaths& outputs, CLI::Option* log) {
+  CLI::Option* const clips =
+      command
+          .add_option("--event-clips", outputs.event_clips,
+                      "Writes a clip of each event into this folder: cut from the source without "
+                      "encoding if it is a video file, else encoded as MP4")
+          ->type_name("FOLDER")
+          ->needs(log);
+  const auto seconds = [&](const char* name, double& value, double least, const char* help) {
+    command.add_option(name, value, help)
+        ->type_name("SECONDS")
+        ->check(CLI::Range(least, 86400.0))
+        ->capture_default_str()
+        ->needs(clips);
+  };
+  seconds("--event-pre-roll", outputs.event_pre_roll, 0,
+          "How much before its begin the clip of an event shows");
+  seconds("--event-post-roll", outputs.event_post_roll, 0,
+          "How much after its end the clip of an event shows");
+  seconds("--event-longest-clip", outputs.event_longest, 0.001,
+          "The most that the clip of an event shows, from its pre-roll on; the rest is cut off");
+}
+
 void add_event_options(CLI::App& command, OutputPaths& outputs) {
   CLI::Option* const events =
       command
@@ -71,6 +94,7 @@ void add_event_options(CLI::App& command, OutputPaths& outputs) {
                   "Writes a JPEG of the frame in which each event begins into this folder")
       ->type_name("FOLDER")
       ->needs(log);
+  add_clip_options(command, outputs, log);
   group_new_options(command, "Outputs");
   outputs.publish.add_to(command, events);
   group_new_options(command, "Messages to brokers and servers");

@@ -2,6 +2,8 @@
 #include "cli/run_outputs.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -15,7 +17,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/frame_lines.hpp"
 #include "cli/stream_names.hpp"
-#include "vcap/records/event_sink.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -83,7 +84,9 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources,
   open_frame_publishers();
   if (!paths_.report.empty()) {
     claim(paths_.report);
-    report_ = std::make_unique<RunReport>(paths_.report, paths_.event_log);
+    report_ = std::make_unique<RunReport>(
+        paths_.report,
+        RunReport::EventPaths{paths_.event_log, paths_.event_snapshots, paths_.event_clips});
     shared_.push_back(report_->sink());
   }
   // The clip's file is made with its stream, when its frame rate is known; a wrong folder, codec or
@@ -119,6 +122,23 @@ void RunOutputs::open_exports() {
   }
 }
 
+/// Clips are cut from sources that are files, under paths that do not depend on the working
+/// directory.
+EventClipSettings RunOutputs::event_clips() const {
+  const auto seconds = [](double time) {
+    return std::chrono::nanoseconds(std::llround(time * 1e9));
+  };
+  EventClipSettings clips{.folder = paths_.event_clips,
+                          .pre_roll = seconds(paths_.event_pre_roll),
+                          .post_roll = seconds(paths_.event_post_roll),
+                          .longest = seconds(paths_.event_longest)};
+  std::error_code unknown;
+  for (std::size_t i = 0; i < sources_.size() && !paths_.sources_repeat; ++i)
+    if (fs::is_regular_file(sources_[i], unknown))
+      clips.files.emplace(streams_.at(i), fs::absolute(sources_[i]).string());
+  return clips;
+}
+
 void RunOutputs::open_events() {
   if (paths_.event_log.empty()) return;
   GivenRules rules;
@@ -126,7 +146,8 @@ void RunOutputs::open_events() {
   claim(paths_.event_log);
   publishers_ = paths_.publish.open_events(paths_.capsules);
   EventSinkSettings settings{.rules_of_stream = std::move(rules.of_stream),
-                             .snapshots = paths_.event_snapshots};
+                             .snapshots = paths_.event_snapshots,
+                             .clips = event_clips()};
   for (const NamedPublisher& one : publishers_) settings.publishers.push_back(one.publisher);
   shared_.push_back(
       add_sink(paths_.event_log,

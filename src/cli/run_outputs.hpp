@@ -15,6 +15,7 @@
 #include "vcap/media/video_encoding.hpp"
 #include "vcap/observe/trace.hpp"
 #include "vcap/records/buffered_sink.hpp"
+#include "vcap/records/event_sink.hpp"
 
 namespace vcap::cli {
 
@@ -33,6 +34,11 @@ struct OutputPaths {
   std::vector<std::string> events;  ///< files of rules, as [STREAM=]PATH
   std::string event_log;
   std::string event_snapshots;
+  std::string event_clips;
+  double event_pre_roll = 5;    ///< seconds
+  double event_post_roll = 5;   ///< seconds
+  double event_longest = 600;   ///< seconds; of a clip
+  bool sources_repeat = false;  ///< so the frames' times are not those of the sources' files
   std::string report;
   PublishArguments publish{};
   std::vector<std::string> capsules{};  ///< their names
@@ -82,6 +88,7 @@ class RunOutputs {
   };
 
   void open_events();
+  EventClipSettings event_clips() const;
   void open_frame_publishers();
   void end_publishers();
   std::unique_ptr<Sink> make_video_sink(const std::string& path, double frames_per_second) const;

@@ -87,11 +87,19 @@ std::string link_from(const std::string& out, const std::string& clip) {
   return fs::absolute(clip).lexically_normal().lexically_proximate(folder).string();
 }
 
-RunReport::RunReport(const std::string& path, const std::string& journal)
+ReportOptions report_options(const std::string& title, const std::string& out,
+                             const std::string& snapshots, const std::string& clips) {
+  return {.title = title,
+          .event_snapshots = snapshots.empty() ? "" : link_from(out, snapshots),
+          .event_clips = clips.empty() ? "" : link_from(out, clips)};
+}
+
+RunReport::RunReport(const std::string& path, const EventPaths& events)
     : path_(absolute(path)),
-      journal_(absolute(journal)),
+      journal_(absolute(events.journal)),
       begun_(now_text()),
-      sink_(std::make_shared<ReportSink>(path, ReportOptions{.title = "vcap run"})) {
+      sink_(std::make_shared<ReportSink>(
+          path, report_options("vcap run", path, events.snapshots, events.clips))) {
   std::error_code unknown;
   const std::uintmax_t size = fs::file_size(journal_, unknown);
   if (!unknown) journal_begin_ = size;

@@ -19,6 +19,10 @@ namespace vcap::cli {
 /// folder. As browsers do, it does not follow symbolic links.
 std::string link_from(const std::string& out, const std::string& clip);
 
+/// Of a report at `out`, which links to these folders of events' files; each may be empty.
+ReportOptions report_options(const std::string& title, const std::string& out,
+                             const std::string& snapshots, const std::string& clips);
+
 /// What the report of a run says that its pipeline does not know. Thread safety: value.
 struct RunFacts {
   std::vector<CapsuleInfo> infos{};
@@ -32,8 +36,14 @@ struct RunFacts {
 /// thread-compatible.
 class RunReport {
  public:
-  /// `journal`: of events, whose lines from now on are shown; may be empty. Throws OutputError.
-  RunReport(const std::string& path, const std::string& journal);
+  /// Where a run's events go; each may be empty.
+  struct EventPaths {
+    std::string journal;           ///< whose lines from now on are shown
+    std::string snapshots, clips;  ///< folders, to link to
+  };
+
+  /// Throws OutputError.
+  RunReport(const std::string& path, const EventPaths& events);
 
   /// For every stream.
   const std::shared_ptr<ReportSink>& sink() const noexcept { return sink_; }

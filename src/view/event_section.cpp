@@ -113,16 +113,34 @@ std::string timeline(const EventTable& events, const Span& span) {
   return svg + "</svg>\n";
 }
 
-std::string event_rows(const EventTable& events, const std::string& clip) {
+/// A link to a file of an event; empty if there is none. `seconds`: into a clip.
+std::string file_link(const std::string& folder, const std::string& name, const char* text,
+                      double seconds = 0) {
+  if (folder.empty() || name.empty()) return {};
+  const std::string path = folder + (folder.ends_with('/') ? "" : "/") + name;
+  return "<a href=\"" + html_text(link_to(path)) +
+         (seconds > 0 ? "#t=" + tenths(seconds) : std::string()) + "\">" + text + "</a>";
+}
+
+std::string file_links(const EventRecord& record, const EventLinks& links) {
+  const std::string snapshot = file_link(links.snapshots, record.snapshot, "picture");
+  if (!record.event.reason) return snapshot;  // the clip of an open event is not complete
+  const double begin =
+      record.clip_start ? seconds_of(record.event.begin.pts - *record.clip_start) : 0;
+  const std::string clip = file_link(links.event_clips, record.clip, "clip", begin);
+  return snapshot + (snapshot.empty() || clip.empty() ? "" : ", ") + clip;
+}
+
+std::string event_rows(const EventTable& events, const EventLinks& links) {
   std::string rows;
   for (const EventRecord& record : events.kept()) {
     const Event& event = record.event;
-    rows += "<tr><td class=\"number\">" + time_link(event.begin.pts, clip) + "</td>" +
+    rows += "<tr><td class=\"number\">" + time_link(event.begin.pts, links.clip) + "</td>" +
             number_cell(event.begin.frame_index) + cell(event.rule) +
             cell(std::string(to_string(event.kind))) + cell(place_text(event)) +
             cell(detail_text(event)) + cell(event.object) +
             cell(event.track_id ? event.track_id->to_string().substr(0, 8) : std::string()) +
-            cell(end_text(event)) + "</tr>\n";
+            cell(end_text(event)) + html_cell(file_links(record, links)) + "</tr>\n";
   }
   return rows;
 }
@@ -130,14 +148,15 @@ std::string event_rows(const EventTable& events, const std::string& clip) {
 }  // namespace
 
 std::string event_section(const EventTable& events, std::chrono::nanoseconds begin,
-                          std::chrono::nanoseconds end, const std::string& clip) {
+                          std::chrono::nanoseconds end, const EventLinks& links) {
   if (events.empty()) return {};
   Span span{seconds_of(begin), seconds_of(std::max(end, events.end()))};
   if (span.end <= span.begin) span.end = span.begin + 1;
   const auto left_out = events.events() - static_cast<std::int64_t>(events.kept().size());
   return "<h3>Events</h3>\n" + count_table(events) + timeline(events, span) +
-         table_of({"Begin", "Frame", "Rule", "Kind", "Where", "What", "Object", "Track", "End"},
-                  event_rows(events, clip)) +
+         table_of(
+             {"Begin", "Frame", "Rule", "Kind", "Where", "What", "Object", "Track", "End", "Files"},
+             event_rows(events, links)) +
          more(left_out, "events");
 }
 

@@ -44,7 +44,8 @@ EventTable::Count* EventTable::count_of(const Event& event) {
 void EventTable::add(const EventRecord& record) {
   EventRecord own = record;
   shorten_texts(own.event);
-  own.snapshot.clear();
+  for (std::string* name : {&own.snapshot, &own.clip})
+    if (name->size() > kLongestKept || name->find('/') != std::string::npos) name->clear();
   if (own.phase == EventChange::Phase::begin)
     begin(own);
   else

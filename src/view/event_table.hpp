@@ -54,9 +54,17 @@ class EventTable {
   std::chrono::nanoseconds end_{0};
 };
 
+/// What the events of a stream link to, as seen from the page; each may be empty. Thread safety:
+/// value.
+struct EventLinks {
+  std::string clip{};         ///< of the stream
+  std::string snapshots{};    ///< the folder of the events' pictures
+  std::string event_clips{};  ///< the folder of the events' clips
+};
+
 /// The events of a stream as HTML: counts with dwell times, a timeline and a table. `begin`, `end`:
-/// of the stream. `clip`: to link to; may be empty. Thread-safe.
+/// of the stream. Thread-safe.
 std::string event_section(const EventTable& events, std::chrono::nanoseconds begin,
-                          std::chrono::nanoseconds end, const std::string& clip);
+                          std::chrono::nanoseconds end, const EventLinks& links);
 
 }  // namespace vcap

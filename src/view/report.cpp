@@ -55,7 +55,9 @@ class Report::Impl {
     for (const auto& [key, summary] : streams_) {
       if (shown++ == options_.most_streams) break;
       const auto clip = clips_.find(ids_.at(key));
-      text += stream_section(key, summary, clip == clips_.end() ? StreamClip() : clip->second);
+      text += stream_section(
+          key, summary, clip == clips_.end() ? StreamClip() : clip->second,
+          {.snapshots = options_.event_snapshots, .event_clips = options_.event_clips});
     }
     if (streams_.size() > options_.most_streams)
       text += "<p class=\"note\">The first " + std::to_string(options_.most_streams) + " of " +

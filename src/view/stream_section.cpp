@@ -226,16 +226,17 @@ std::vector<std::string> section_pictures(const StreamSummary& summary,
 }  // namespace
 
 std::string stream_section(const std::string& stream, const StreamSummary& summary,
-                           const StreamClip& stream_clip) {
+                           const StreamClip& stream_clip, EventLinks events) {
   const std::string& clip = stream_clip.link;
+  events.clip = clip;
   const std::vector<SeenTrack> tracks = summary.tracks().longest();
   const std::vector<std::string> pictures = section_pictures(summary, tracks, stream_clip);
   std::string text = "<section>\n<h2>" + html_text(stream) + "</h2>\n" + facts(summary, clip) +
                      objects_over_time(summary) + heat_map(summary, pictures.back());
   if (!summary.picture_failure().empty())
     text += "<p class=\"note\">No pictures: " + html_text(summary.picture_failure()) + "</p>\n";
-  text +=
-      event_section(summary.events(), summary.begin(), summary.begin() + summary.duration(), clip);
+  text += event_section(summary.events(), summary.begin(), summary.begin() + summary.duration(),
+                        events);
   if (!tracks.empty()) text += dwell_table(summary) + track_table(summary, tracks, pictures, clip);
   return text + attribute_table(summary) + drop_table(summary) +
          message_table("Errors", summary.errors(), summary.other_errors(), "errors", clip) +

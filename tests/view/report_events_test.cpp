@@ -72,6 +72,30 @@ TEST_F(EventTableTest, CountsDwellFromWhenTheTrackCameAndNoneOfMomentaryEvents) 
   EXPECT_NEAR(std::next(table_.counts().begin())->second.dwell_ms.mean(), 12'000, 400) << "waits";
 }
 
+TEST_F(EventTableTest, LinksToThePictureAndTheClipOfAnEvent) {
+  EventRecord open = begin(EventKind::enter, "comes", 3s);
+  open.snapshot = "open.jpg";
+  open.clip = "open.mp4";
+  table_.add(open);
+  EventRecord whole = begin(EventKind::enter, "comes", 10s);
+  whole.snapshot = "whole.jpg";
+  table_.add(whole);
+  whole.clip = "whole.mp4";
+  whole.clip_start = 4s;
+  table_.add(end(whole, EventEnd::left, 12s));
+  EventRecord elsewhere = begin(EventKind::enter, "comes", 20s);
+  elsewhere.clip = "../secret.mp4";
+  table_.add(elsewhere);
+  table_.add(end(elsewhere, EventEnd::left, 21s));
+  const std::string html =
+      event_section(table_, 0s, 30s, {.snapshots = "pictures", .event_clips = "my clips/"});
+  EXPECT_THAT(html, AllOf(HasSubstr("<a href=\"./pictures/open.jpg\">picture</a>"),
+                          HasSubstr("<a href=\"./pictures/whole.jpg\">picture</a>, "
+                                    "<a href=\"./my%20clips/whole.mp4#t=6.0\">clip</a>"),
+                          Not(HasSubstr("open.mp4")), Not(HasSubstr("secret"))));
+  EXPECT_THAT(event_section(table_, 0s, 30s, {}), Not(HasSubstr("whole.mp4")));
+}
+
 TEST_F(EventTableTest, CountsAnEndWithoutABeginOnce) {
   table_.add(end(begin(EventKind::enter, "comes", 1s), EventEnd::left, 2s));
   EXPECT_EQ(table_.events(), 1);
@@ -90,7 +114,7 @@ TEST_F(EventTableTest, KeepsABoundedNumberAndCountsAll) {
   EXPECT_THAT(table_.kept(), SizeIs(EventTable::kMostEvents));
   EXPECT_THAT(table_.counts(), SizeIs(EventTable::kMostKinds));
   EXPECT_EQ(table_.other_kinds(), 3000 - static_cast<std::int64_t>(EventTable::kMostKinds));
-  EXPECT_LT(event_section(table_, 0s, 3000s, "").size(), 1'000'000u);
+  EXPECT_LT(event_section(table_, 0s, 3000s, {}).size(), 1'000'000u);
 }
 
 TEST_F(EventTableTest, IsShownInTheReportOfItsStream) {
@@ -123,7 +147,7 @@ TEST_F(EventTableTest, ShowsMarkupAsText) {
     event.from = event.to = hostile;
     table_.add(one);
   }
-  EXPECT_THAT(event_section(table_, 0s, 9s, hostile),
+  EXPECT_THAT(event_section(table_, 0s, 9s, {.clip = hostile}),
               AllOf(Not(HasSubstr("<script")), Not(HasSubstr("\x1b")), Not(HasSubstr("\xff"))));
 }
 

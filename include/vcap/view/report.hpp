@@ -18,6 +18,10 @@ struct ReportOptions {
   std::string title = "vcap report";
   std::size_t most_streams = 50;  ///< that are shown in full; the table has all of them
   std::size_t most_tracks = 100;  ///< of a stream that are shown, the longest
+  /// The folders of the events' snapshots and clips, as seen from the report, to link to. Empty:
+  /// no links.
+  std::string event_snapshots{};
+  std::string event_clips{};
 };
 
 /// Collects what the records and events of any number of streams say, and writes it as one HTML
