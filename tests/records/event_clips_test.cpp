@@ -278,8 +278,8 @@ TEST_F(EventClips, RefuseWrongSettings) {
     EXPECT_THAT([&] { make_sink(clips); },
                 ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr(why)));
   };
-  expect_refused({.pre_roll = -1s}, "pre_roll is -1 s");
-  expect_refused({.post_roll = 25h}, "post_roll is 90000 s");
+  expect_refused({.pre_roll = -1s}, "pre_roll is -1.0 s");
+  expect_refused({.post_roll = 25h}, "post_roll is 90000.0 s");
   expect_refused({.longest = 9s}, "at least pre_roll + post_roll");
   expect_refused({.pre_roll_bytes = 0}, "pre_roll_bytes is 0");
   EXPECT_THAT([&] { make_event_sink(path_, visits(), {.clips = {.folder = clips_ + "/x"}}); },
