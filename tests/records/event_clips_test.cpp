@@ -68,7 +68,9 @@ class EventClips : public testing::Test {
  protected:
   EventClips() {
     std::filesystem::create_directory(clips_);
-    set_log_hook([this](LogLevel, std::string_view text) { log_ += std::string(text) + '\n'; });
+    set_log_hook([this](LogLevel level, std::string_view text) {
+      if (level == LogLevel::warning) log_ += std::string(text) + '\n';
+    });
   }
   ~EventClips() override { set_log_hook({}); }
 
