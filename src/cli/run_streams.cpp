@@ -27,8 +27,7 @@ std::unique_ptr<RunStreams::Entry> RunStreams::make_entry(StreamConfig& config) 
   entry->source = info.description;
   entry->expected_frames = info.frames;
   if (config.max_frames)
-    entry->expected_frames =
-        std::min(info.frames.value_or(*config.max_frames), *config.max_frames);
+    entry->expected_frames = std::min(info.frames.value_or(*config.max_frames), *config.max_frames);
   config.sinks.push_back(make_callback_sink(
       [this, &statistics = entry->statistics](const FrameRecord& record) {
         statistics.add(record);

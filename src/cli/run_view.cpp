@@ -34,8 +34,8 @@ std::string time_stamp() {
 fs::path free_name(const fs::path& folder, const std::string& stem) {
   std::error_code unknown;
   fs::path path = folder / stem;
-  for (int number = 2; fs::exists(path.string() + ".jsonl", unknown) ||
-                       fs::exists(path.string() + ".mp4", unknown);
+  for (int number = 2;
+       fs::exists(path.string() + ".jsonl", unknown) || fs::exists(path.string() + ".mp4", unknown);
        ++number)
     path = folder / (stem + "-" + std::to_string(number));
   return path;
@@ -101,8 +101,8 @@ void allow_changes(const RunViewParts& parts, LiveViewSettings& settings) {
     return parts.streams.close(parts.pipeline, id);
   };
   if (!view.recordings.empty())
-    settings.make_recording = [parts, folder = fs::absolute(view.recordings)](
-                                  const std::string& stream) {
+    settings.make_recording = [parts,
+                               folder = fs::absolute(view.recordings)](const std::string& stream) {
       return make_recording(parts, folder, stream);
     };
   if (!view.uploads) return;
@@ -126,10 +126,10 @@ std::shared_ptr<LiveView> offer_view(const RunViewParts& parts) {
   const bool has_tls = settings.tls.has_value();
   const bool is_plain = !settings.tokens.empty() && !has_tls;
   auto view = std::make_shared<LiveView>(parts.pipeline, std::move(settings));
-  Console::shared().show_log([view = std::weak_ptr<LiveView>(view)](LogLevel level,
-                                                                    std::string_view line) {
-    if (const auto shown = view.lock()) shown->log(level, line);
-  });
+  Console::shared().show_log(
+      [view = std::weak_ptr<LiveView>(view)](LogLevel level, std::string_view line) {
+        if (const auto shown = view.lock()) shown->log(level, line);
+      });
   Console::shared().line("vcap: the live view is at http" + std::string(has_tls ? "s" : "") +
                          "://" + host + ":" + std::to_string(view->port()) + "/");
   if (is_plain && host != "127.0.0.1" && host != "localhost")

@@ -24,8 +24,9 @@ void read_view_source(const std::string& text, ViewSources& allowed) {
   } else if (std::ranges::find(kSchemes, text) != std::end(kSchemes)) {
     allowed.schemes.push_back(text);
   } else {
-    throw UsageError("--view-sources " + text +
-                     " is neither a folder nor a scheme; give a folder, rtsp, rtsps, http or https");
+    throw UsageError(
+        "--view-sources " + text +
+        " is neither a folder nor a scheme; give a folder, rtsp, rtsps, http or https");
   }
 }
 

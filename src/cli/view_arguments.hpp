@@ -22,8 +22,8 @@ struct ViewArguments {
   void add_to(CLI::App& command);
   /// Whether streams may be added while others run.
   bool can_add_sources() const noexcept { return !sources.empty(); }
-  /// The address, tokens, TLS and allowed sources. Makes the file of tokens if there is none. Throws
-  /// UsageError, InvalidArgument and OutputError.
+  /// The address, tokens, TLS and allowed sources. Makes the file of tokens if there is none.
+  /// Throws UsageError, InvalidArgument and OutputError.
   LiveViewSettings settings() const;
 };
 

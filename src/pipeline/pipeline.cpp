@@ -218,7 +218,6 @@ std::vector<CapsuleInfo> Pipeline::capsules() const {
   return infos;
 }
 
-
 void Pipeline::open_stream(StreamConfig config) {
   std::vector<StreamConfig> one;
   one.push_back(std::move(config));

@@ -59,8 +59,10 @@ std::string FrameNames::name(const FrameRecord& record) {
     last.resize(dot);
   std::string path;
   for (std::size_t i = components.size() - std::min(components.size(), kMostComponents);
-       i < components.size(); ++i)
-    path += (path.empty() ? "" : "/") + safe_name(components[i]);
+       i < components.size(); ++i) {
+    if (!path.empty()) path += '/';
+    path += safe_name(components[i]);
+  }
   return path;
 }
 

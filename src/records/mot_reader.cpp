@@ -14,6 +14,7 @@
 #include "records/mot_lines.hpp"
 #include "records/readers.hpp"
 #include "records/track_numbers.hpp"
+#include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {

@@ -81,7 +81,8 @@ class Recorder::Folder {
     for (const RecordedCapsule& capsule : manifest_.capsules) taken.insert(capsule.copy);
     const std::size_t number = manifest_.streams.size();
     stream.folder = is_folder_name(stream.id) ? stream.id : "stream-" + std::to_string(number);
-    while (taken.contains(stream.folder)) stream.folder += "-" + std::to_string(number);
+    while (taken.contains(stream.folder))
+      stream.folder.append(1, '-').append(std::to_string(number));
     fs::path folder = path_ / stream.folder;
     make_folder(folder);
     manifest_.streams.push_back(std::move(stream));

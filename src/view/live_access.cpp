@@ -27,7 +27,8 @@ std::optional<LiveClient> LiveAccess::client(const std::string& authorization) c
   if (tokens_.empty()) return LiveClient{};
   constexpr std::string_view kScheme = "Bearer ";
   if (!authorization.starts_with(kScheme)) return std::nullopt;
-  const std::string digest = digest_of_token(std::string_view(authorization).substr(kScheme.size()));
+  const std::string digest =
+      digest_of_token(std::string_view(authorization).substr(kScheme.size()));
   const Token* found = nullptr;
   for (const Token& token : tokens_)  // all of them, so that the time is always the same
     if (memeql_sec(token.digest.data(), digest.data(), digest.size()) != 0) found = &token;

@@ -77,6 +77,11 @@ std::optional<FrameRecord> LiveBroadcast::record(const std::string& stream) {
   return found == newest_.end() ? std::nullopt : std::optional(found->second.record);
 }
 
+void LiveBroadcast::forget(const std::string& stream) {
+  const MutexLock lock(mutex_);
+  newest_.erase(stream);
+}
+
 void LiveBroadcast::run(const std::stop_token& stop) {
   SteadyTime::time_point renewal{};
   SteadyTime::time_point states{};

@@ -59,6 +59,8 @@ class LiveBroadcast {
   /// The newest ones; each call is a look at the stream for two seconds, so a first call has none.
   std::optional<LivePicture> picture(const std::string& stream, int width) VCAP_EXCLUDES(mutex_);
   std::optional<FrameRecord> record(const std::string& stream) VCAP_EXCLUDES(mutex_);
+  /// Drops what there is of a stream that has ended.
+  void forget(const std::string& stream) VCAP_EXCLUDES(mutex_);
 
  private:
   using Viewers = std::vector<std::shared_ptr<LiveViewer>>;

@@ -111,19 +111,22 @@ void LiveView::Impl::add_admin_changes() {
     };
     routes.push_back(std::move(route));
   };
-  add({.method = "POST",
+  add(
+      {.method = "POST",
        .path = "/api/v1/streams",
        .about = "Adds a stream",
        .body = "{\"id\", \"source\"}, and perhaps \"capsules\", \"options\" and \"config\"",
        .most_bytes = kMostJsonBytes},
       [this](const LiveCall& call) { return add_stream(call); }, 201);
-  add({.method = "DELETE",
+  add(
+      {.method = "DELETE",
        .path = "/api/v1/streams",
        .streams = LiveRoute::Streams::one,
        .about = "Removes a stream; its frames in flight are completed",
        .parameters = {kStream}},
       [this](const LiveCall& call) { return remove_stream(call); }, 200);
-  add({.method = "PUT",
+  add(
+      {.method = "PUT",
        .path = "/api/v1/capsule",
        .about = "Replaces the capsule of the same name in all streams",
        .parameters = {{.name = "trial",
@@ -153,7 +156,7 @@ nlohmann::json LiveView::Impl::set_option(const LiveCall& call) {
   for (const std::string& stream : streams()) {
     try {
       frames[stream] = pipeline.set_option(stream, capsule, option, value);
-    } catch (const SourceError&) {  // it has just ended
+    } catch (const SourceError&) {      // it has just ended
     } catch (const InvalidArgument&) {  // it does not go through the capsule
     }
   }
@@ -165,8 +168,8 @@ nlohmann::json LiveView::Impl::set_config(const LiveCall& call) {
   if (!config.is_object())
     throw LiveRefusal(422, "a config is a JSON object, such as {\"line\": [[0, 0.5], [1, 0.5]]}",
                       "invalid_json");
-  return {{"frame",
-           pipeline.set_config(call.argument("stream"), call.argument("capsule"), config)}};
+  return {
+      {"frame", pipeline.set_config(call.argument("stream"), call.argument("capsule"), config)}};
 }
 
 nlohmann::json LiveView::Impl::add_stream(const LiveCall& call) {
@@ -221,8 +224,7 @@ nlohmann::json LiveView::Impl::replace_capsule(const LiveCall& call) {
   const std::string name = read_manifest(path, settings.upload_options({})).info.name;
   const LoadOptions options = settings.upload_options(name);
   if (!options.trust.require_signature || options.trust.keys.empty())
-    throw LiveRefusal(403,
-                      "uploads need a trust policy that requires signatures, and has keys",
+    throw LiveRefusal(403, "uploads need a trust policy that requires signatures, and has keys",
                       "uploads");
   const std::vector<CapsuleInfo> infos = pipeline.capsules();
   const auto info = std::ranges::find(infos, name, &CapsuleInfo::name);
@@ -242,8 +244,7 @@ nlohmann::json LiveView::Impl::start_recording(const LiveCall& call) {
   const std::string stream = call.argument("stream");
   if (!settings.make_recording)
     throw LiveRefusal(403, "the view was started without recordings", "recordings");
-  if (!streams().contains(stream))
-    throw LiveRefusal(404, "there is no stream " + quote(stream), "unknown_stream");
+  check_stream_exists(stream);
   if (inputs->recordings.has(stream))
     throw LiveRefusal(409, "the stream " + quote(stream) + " is being recorded already",
                       "recordings");

@@ -18,8 +18,8 @@ constexpr const char* kStream = "application/octet-stream";
 
 const LiveRoute::Parameter kTheStream{
     .name = "stream", .required = true, .about = "The stream's id"};
-const LiveRoute::Parameter kWidth{
-    .name = "width", .about = "The most pixels of a row: 320 (default), 640 or 1280"};
+const LiveRoute::Parameter kWidth{.name = "width",
+                                  .about = "The most pixels of a row: 320 (default), 640 or 1280"};
 
 /// Removes what a client may not see.
 void remove_streams(nlohmann::json& state, const std::set<std::string>& allowed) {
@@ -47,13 +47,14 @@ nlohmann::json settings_json(const StreamSettings& settings) {
           {"configs_can_change", settings.configs_can_change}};
 }
 
-void check_stream_exists(const std::set<std::string>& streams, const std::string& stream) {
-  if (!streams.contains(stream))
-    throw LiveRefusal(404, "there is no stream " + quote(stream) + suggestion(stream, streams),
-                      "unknown_stream");
-}
-
 }  // namespace
+
+void LiveView::Impl::check_stream_exists(const std::string& stream) const {
+  const std::set<std::string> known = streams();
+  if (known.contains(stream)) return;
+  broadcast->forget(stream);
+  throw LiveRefusal(404, "there is no stream " + quote(stream), "unknown_stream");
+}
 
 void LiveView::Impl::add_pages() {
   for (const LivePageFile& file : live_page_files())
@@ -64,13 +65,12 @@ void LiveView::Impl::add_pages() {
                       .answer = [&file](const LiveCall&) {
                         return HttpAnswer{.text = std::string(file.text), .type = file.type};
                       }});
-  routes.push_back({.method = "GET",
-                    .path = "/api/v1/openapi.json",
-                    .about = "This document",
-                    .gives = kJson,
-                    .answer = [this](const LiveCall&) {
-                      return answer_of_json(vcap::openapi(routes));
-                    }});
+  routes.push_back(
+      {.method = "GET",
+       .path = "/api/v1/openapi.json",
+       .about = "This document",
+       .gives = kJson,
+       .answer = [this](const LiveCall&) { return answer_of_json(vcap::openapi(routes)); }});
 }
 
 void LiveView::Impl::add_queries() {
@@ -183,12 +183,11 @@ HttpAnswer LiveView::Impl::live(const LiveCall& call) {
   constexpr double kWidest = 1e6;
   const double rate = call.number("rate", kDefaultRate, 0.1, 30);
   const std::vector<std::string> streams = call.arguments("stream");
-  LiveInterest interest{
-      .width = live_width(static_cast<int>(call.number("width", 0, 0, kWidest))),
-      .interval = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-          std::chrono::duration<double>(1 / rate)),
-      .streams = {streams.begin(), streams.end()},
-      .large = call.argument("large")};
+  LiveInterest interest{.width = live_width(static_cast<int>(call.number("width", 0, 0, kWidest))),
+                        .interval = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                            std::chrono::duration<double>(1 / rate)),
+                        .streams = {streams.begin(), streams.end()},
+                        .large = call.argument("large")};
   if (call.request.method == "HEAD") return {.type = kStream};
   return {.type = kStream,
           .stream = broadcast->add_viewer(std::move(interest), call.client.streams)};
@@ -196,7 +195,7 @@ HttpAnswer LiveView::Impl::live(const LiveCall& call) {
 
 HttpAnswer LiveView::Impl::picture(const LiveCall& call) {
   const std::string stream = call.argument("stream");
-  check_stream_exists(streams(), stream);
+  check_stream_exists(stream);
   constexpr double kWidest = 1e6;
   const int width = live_width(static_cast<int>(call.number("width", 0, 0, kWidest)));
   const std::optional<LivePicture> picture = broadcast->picture(stream, width);
@@ -206,7 +205,7 @@ HttpAnswer LiveView::Impl::picture(const LiveCall& call) {
 
 HttpAnswer LiveView::Impl::record(const LiveCall& call) {
   const std::string stream = call.argument("stream");
-  check_stream_exists(streams(), stream);
+  check_stream_exists(stream);
   const std::optional<FrameRecord> record = broadcast->record(stream);
   if (!record) throw LiveRefusal(404, "there is no record yet; ask again", "no_record");
   return answer_of_json(*record);

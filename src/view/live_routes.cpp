@@ -56,10 +56,10 @@ nlohmann::json operation_json(const LiveRoute& route) {
   const nlohmann::json content{{route.gives, nlohmann::json::object()}};
   responses[route.method == "POST" && route.path.ends_with("streams") ? "201" : "200"] = {
       {"description", "Done"}, {"content", content}};
-  responses["default"] = {{"description", "Refused or failed"},
-                          {"content",
-                           {{"application/json",
-                             {{"schema", {{"$ref", "#/components/schemas/Failure"}}}}}}}};
+  responses["default"] = {
+      {"description", "Refused or failed"},
+      {"content",
+       {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Failure"}}}}}}}};
   if (route.role) {
     operation["security"] = {{{"token", nlohmann::json::array()}}};
     operation["x-role"] = to_string(*route.role);
@@ -69,11 +69,15 @@ nlohmann::json operation_json(const LiveRoute& route) {
 
 unsigned status_of_error(const Error& error) {
   switch (error.code()) {
-    case ErrorCode::unknown_stream: return 404;
-    case ErrorCode::duplicate_stream: return 409;
+    case ErrorCode::unknown_stream:
+      return 404;
+    case ErrorCode::duplicate_stream:
+      return 409;
     case ErrorCode::output_open:
-    case ErrorCode::output_write: return 500;
-    default: return 422;
+    case ErrorCode::output_write:
+      return 500;
+    default:
+      return 422;
   }
 }
 
@@ -155,8 +159,7 @@ nlohmann::json openapi(const std::vector<LiveRoute>& routes) {
       {"properties",
        {{"error",
          {{"type", "object"},
-          {"properties",
-           {{"code", {{"type", "string"}}}, {"message", {{"type", "string"}}}}}}}}}};
+          {"properties", {{"code", {{"type", "string"}}}, {"message", {{"type", "string"}}}}}}}}}};
   return document;
 }
 

@@ -57,9 +57,9 @@ struct LiveRoute {
   };
   /// Which streams it concerns.
   enum class Streams {
-    any,    ///< those that the client may see
-    one,    ///< that of the parameter "stream"
-    perhaps ///< that of the parameter "stream"; without it all, also those that come later
+    any,     ///< those that the client may see
+    one,     ///< that of the parameter "stream"
+    perhaps  ///< that of the parameter "stream"; without it all, also those that come later
   };
 
   std::string method{};
@@ -68,8 +68,8 @@ struct LiveRoute {
   Streams streams = Streams::any;
   std::string about{};
   std::vector<Parameter> parameters{};
-  std::string body{};  ///< what the body is; empty: no body
-  std::string gives{}; ///< the media type of the answer
+  std::string body{};   ///< what the body is; empty: no body
+  std::string gives{};  ///< the media type of the answer
   std::size_t most_bytes = 0;
   bool in_file = false;  ///< the body goes into a file
   bool is_slow = false;  ///< answered by a thread of its own

@@ -113,8 +113,7 @@ void LiveView::Impl::check_origin(const HttpRequest& request, const LiveRoute& r
                       "host");
   const std::string origin = request.header("origin");
   const std::size_t name = origin.find("://");
-  if (!origin.empty() &&
-      (name == std::string::npos || origin.substr(name + 3) != request.host))
+  if (!origin.empty() && (name == std::string::npos || origin.substr(name + 3) != request.host))
     throw LiveRefusal(403, "the page of another site, " + quote(origin) + ", asks", "origin");
   if (route.changes() && request.header("x-vcap").empty())
     throw LiveRefusal(403, "a change needs the header X-Vcap: 1", "origin");
@@ -156,9 +155,8 @@ std::variant<BodyRule, HttpAnswer> LiveView::Impl::admit(const HttpRequest& requ
     client_of(request, route);
     BodyRule rule{.most_bytes = route.most_bytes};
     if (route.in_file)
-      rule.folder = settings.upload_folder.empty()
-                        ? std::filesystem::temp_directory_path()
-                        : std::filesystem::path(settings.upload_folder);
+      rule.folder = settings.upload_folder.empty() ? std::filesystem::temp_directory_path()
+                                                   : std::filesystem::path(settings.upload_folder);
     return rule;
   } catch (...) {
     HttpAnswer refused = answer_of_failure(std::current_exception());

@@ -73,6 +73,8 @@ struct LiveView::Impl final : HttpHandler {
 
   std::shared_ptr<Sink> sink() const;
   std::set<std::string> streams() const;
+  /// Throws LiveRefusal (404).
+  void check_stream_exists(const std::string& stream) const;
 
   Pipeline& pipeline;
   const LiveViewSettings settings;

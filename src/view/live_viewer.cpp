@@ -45,9 +45,9 @@ void LiveViewer::offer(const LivePicture& picture, time_point now) {
   const MutexLock lock(mutex_);
   Stream& stream = streams_[picture.stream];
   if (now < stream.next) return;
-  // From the time at which it was due, so that a timer's jitter does not lower the rate.
-  const auto jitter = interest_.interval / 2;
-  stream.next = std::max(stream.next + interest_.interval, now + jitter);
+  // From the time at which it was due, so that a short delay does not lower the rate.
+  const bool is_late = now - stream.next > interest_.interval;
+  stream.next = (is_late ? now : stream.next) + interest_.interval;
   if (stream.picture) ++stream.dropped;
   stream.picture = picture;
 }
@@ -71,8 +71,7 @@ LiveViewer::Text LiveViewer::next() {
   if (body_) return std::exchange(body_, nullptr);
   if (state_) {
     body_ = std::exchange(state_, nullptr);
-    return std::make_shared<const std::string>(
-        head_of_message({{"type", "state"}}, body_->size()));
+    return std::make_shared<const std::string>(head_of_message({{"type", "state"}}, body_->size()));
   }
   if (record_) {
     body_ = std::exchange(record_, nullptr);
@@ -90,7 +89,8 @@ LiveViewer::Text LiveViewer::next_picture() {
     if (!stream.picture) continue;
     last_ = found->first;
     body_ = stream.picture->jpeg;
-    auto head = std::make_shared<const std::string>(head_of_picture(*stream.picture, stream.dropped));
+    auto head =
+        std::make_shared<const std::string>(head_of_picture(*stream.picture, stream.dropped));
     stream.picture.reset();
     return head;
   }

@@ -45,16 +45,17 @@ void check_token(const ViewToken& token) {
   if (token.streams && token.streams->empty())
     refuse_tokens(label + " is for no stream; name some, or leave \"streams\" out for all");
   if (token.streams && token.role == ViewRole::admin)
-    refuse_tokens(label + " is for certain streams, but an admin changes capsules of all streams; " +
+    refuse_tokens(label +
+                  " is for certain streams, but an admin changes capsules of all streams; " +
                   "leave \"streams\" out, or give the role operator");
 }
 
 ViewRole role_of(const std::string& text, const std::string& place) {
   for (const ViewRole role : kRoles)
     if (text == to_string(role)) return role;
-  throw InvalidArgument(ErrorCode::invalid_json,
-                        place + ": role " + quote(text) +
-                            " is not allowed; give viewer, operator or admin");
+  throw InvalidArgument(
+      ErrorCode::invalid_json,
+      place + ": role " + quote(text) + " is not allowed; give viewer, operator or admin");
 }
 
 ViewToken token_of(const nlohmann::json& json, const std::string& place) {
@@ -69,9 +70,9 @@ ViewToken token_of(const nlohmann::json& json, const std::string& place) {
     } else if (key == "role") {
       token.role = role_of(value.get<std::string>(), place);
     } else {
-      throw InvalidArgument(ErrorCode::invalid_json,
-                            place + ": unknown field " + quote(key) +
-                                "; a token has name, token, role and streams");
+      throw InvalidArgument(
+          ErrorCode::invalid_json,
+          place + ": unknown field " + quote(key) + "; a token has name, token, role and streams");
     }
   }
   return token;
@@ -119,9 +120,12 @@ std::string random_token() {
 
 std::string_view to_string(ViewRole role) noexcept {
   switch (role) {
-    case ViewRole::viewer: return "viewer";
-    case ViewRole::operator_: return "operator";
-    case ViewRole::admin: return "admin";
+    case ViewRole::viewer:
+      return "viewer";
+    case ViewRole::operator_:
+      return "operator";
+    case ViewRole::admin:
+      return "admin";
   }
   return "viewer";
 }

@@ -13,8 +13,8 @@
 #include "vcap/base/error.hpp"
 #include "view/live_errors.hpp"
 #include "view/live_log.hpp"
-#include "view/live_records.hpp"
 #include "view/live_recordings.hpp"
+#include "view/live_records.hpp"
 #include "view/live_routes.hpp"
 #include "view/live_sources.hpp"
 #include "view/live_viewer.hpp"
@@ -157,7 +157,8 @@ TEST(LiveViewer, GetsStatesAndRecordsBeforePictures) {
   viewer.offer_state(std::make_shared<const std::string>("[]"));
   EXPECT_FALSE(viewer.is_new());
   std::string types;
-  for (const auto& [head, body] : messages_of(viewer)) types += head["type"].get<std::string>() + ' ';
+  for (const auto& [head, body] : messages_of(viewer))
+    types += head["type"].get<std::string>() + ' ';
   EXPECT_EQ(types, "state record picture ");
 }
 

@@ -31,9 +31,9 @@ std::string write_tokens(const TemporaryFolder& folder, const std::string& text,
 
 TEST(ViewTokens, AreReadFromAFile) {
   const TemporaryFolder folder;
-  const auto tokens = read_view_tokens(write_tokens(
-      folder,
-      R"({"tokens": [{"name": "anna", "token": "0123456789abcdef", "role": "operator",
+  const auto tokens = read_view_tokens(
+      write_tokens(folder,
+                   R"({"tokens": [{"name": "anna", "token": "0123456789abcdef", "role": "operator",
                       "streams": ["gate", "yard"]},
                      {"name": "boss", "token": "fedcba9876543210", "role": "admin"}]})"));
   ASSERT_EQ(tokens.size(), 2u);
@@ -101,8 +101,7 @@ TEST(ViewTokens, AreNotReadFromAFileThatOthersCanRead) {
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
                                            HasSubstr("run: chmod 600 " + path)));
   EXPECT_THAT([&] { read_view_tokens(path + ".none"); },
-              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
-                                           HasSubstr("No such file")));
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("No such file")));
 }
 
 TEST(ViewTokens, ANewFileHasOneAdmin) {
@@ -132,9 +131,9 @@ TEST(LiveAccess, KnowsClientsByTheirTokens) {
   EXPECT_EQ(access.client("Bearer fedcba9876543210")->name, "ben");
   EXPECT_TRUE(access.client("Bearer fedcba9876543210")->may_see("gate"));
   EXPECT_FALSE(access.client("Bearer fedcba9876543210")->may_see("yard"));
-  for (const char* wrong : {"", "Bearer", "Bearer ", "bearer 0123456789abcdef", "0123456789abcdef",
-                            "Bearer 0123456789abcdeg", "Bearer 0123456789abcdef ",
-                            "Basic 0123456789abcdef"})
+  for (const char* wrong :
+       {"", "Bearer", "Bearer ", "bearer 0123456789abcdef", "0123456789abcdef",
+        "Bearer 0123456789abcdeg", "Bearer 0123456789abcdef ", "Basic 0123456789abcdef"})
     EXPECT_FALSE(access.client(wrong)) << wrong;
 }
 

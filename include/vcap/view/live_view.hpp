@@ -15,8 +15,8 @@
 namespace vcap {
 
 /// Shows the streams of a pipeline in a browser, and lets its users change them: live pictures with
-/// the results drawn on them, records, statistics, the plan; options, configs, streams, capsules and
-/// recordings (docs/live-view.md).
+/// the results drawn on them, records, statistics, the plan; options, configs, streams, capsules
+/// and recordings (docs/live-view.md).
 ///
 ///     vcap::LiveView view(pipeline, {.address = "127.0.0.1:9465"});
 ///     config.sinks.push_back(view.sink());  // of each stream that is to be seen

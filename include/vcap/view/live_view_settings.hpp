@@ -32,7 +32,7 @@ struct ViewSources {
 
 /// What a recording writes to. Thread safety: value.
 struct ViewRecording {
-  std::vector<std::string> files{};             ///< their names, for the page
+  std::vector<std::string> files{};            ///< their names, for the page
   std::vector<std::shared_ptr<Sink>> sinks{};  ///< closed when the recording stops
 };
 
@@ -45,7 +45,7 @@ struct LiveViewSettings {
   ConnectionLimits limits{.connections = 256, .per_address = 128};
   /// Without tokens, the address must be a loopback one, and all users of the machine are viewers.
   std::vector<ViewToken> tokens{};
-  std::optional<TlsFiles> tls{};  ///< absent: HTTP; then TLS is a proxy's
+  std::optional<TlsFiles> tls{};         ///< absent: HTTP; then TLS is a proxy's
   std::string draw{kDefaultAnnotators};  ///< what is drawn on pictures, see make_annotators()
 
   /// Which sources clients with the role admin may add as streams.

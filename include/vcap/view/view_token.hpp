@@ -13,9 +13,9 @@ namespace vcap {
 
 /// What a client of a live view may do. Each role includes the ones before it.
 enum class ViewRole {
-  viewer,    ///< looks at streams, statistics and settings
-  operator_, ///< also changes options and configs, and starts and stops recordings
-  admin      ///< also adds and removes streams, and replaces capsules
+  viewer,     ///< looks at streams, statistics and settings
+  operator_,  ///< also changes options and configs, and starts and stops recordings
+  admin       ///< also adds and removes streams, and replaces capsules
 };
 
 /// "viewer", "operator" or "admin".
@@ -43,8 +43,8 @@ VCAP_EXPORT void check(const std::vector<ViewToken>& tokens);
 /// InvalidArgument if other users of the machine can read it, if it cannot be read, and as check().
 VCAP_EXPORT std::vector<ViewToken> read_view_tokens(const std::string& path);
 
-/// Writes a new file with one random token for the role admin, which only its owner can read. Throws
-/// OutputError (output_open) if there is a file of that name, or if it cannot be written.
+/// Writes a new file with one random token for the role admin, which only its owner can read.
+/// Throws OutputError (output_open) if there is a file of that name, or if it cannot be written.
 VCAP_EXPORT void make_view_tokens(const std::string& path);
 
 }  // namespace vcap

@@ -19,13 +19,15 @@ namespace vcap::test {
 class ViewClient {
  public:
   explicit ViewClient(const LiveView& view, std::string token = {})
-      : port_(view.port()), token_(std::move(token)) {}
+      : ViewClient(view.port(), std::move(token)) {}
+  explicit ViewClient(std::uint16_t port, std::string token = {})
+      : port_(port), token_(std::move(token)) {}
 
   HttpAnswer get(const std::string& path) const { return ask("GET", path); }
   HttpAnswer ask(const std::string& method, const std::string& path, const std::string& body = {},
                  const std::string& headers = "X-Vcap: 1\r\n") const {
-    std::string text = method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1:" +
-                       std::to_string(port_) + "\r\n" + headers;
+    std::string text = method + " " + path +
+                       " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port_) + "\r\n" + headers;
     if (!token_.empty()) text += "Authorization: Bearer " + token_ + "\r\n";
     if (method != "GET" || !body.empty())
       text += "Content-Length: " + std::to_string(body.size()) + "\r\n";

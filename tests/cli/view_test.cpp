@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of vcap run --view: what it lets clients do, and how it ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/images.hpp"
+#include "support/view_client.hpp"
+
+namespace vcap {
+namespace {
+
+using nlohmann::json;
+using test::Command;
+using test::HttpAnswer;
+using test::Result;
+using test::ViewClient;
+using testing::HasSubstr;
+using testing::Not;
+
+std::uint16_t port_of_view(Command& command) {
+  std::smatch found;
+  if (!command.wait_for_err("the live view is at ")) throw std::runtime_error(command.err());
+  command.wait_for_err("/\n");
+  const std::string told = command.err();
+  if (!std::regex_search(told, found, std::regex("live view is at https?://[0-9.]+:(\\d+)/")))
+    throw std::runtime_error("no address in: " + told);
+  return static_cast<std::uint16_t>(std::stoi(found[1]));
+}
+
+class ViewedRun : public testing::Test {
+ protected:
+  ViewedRun() { std::filesystem::create_directory(folder_ / "recordings"); }
+
+  std::vector<std::string> arguments(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all{
+        "run", test::capsule("zoned"), shots_, "--loop", "0", "--jsonl", jsonl_, "--view", "0"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  std::string token() const { return json::parse(std::ifstream(tokens_))["tokens"][0]["token"]; }
+
+  const test::TemporaryFolder folder_;
+  const std::string shots_ = test::images(folder_, "shots", 5);
+  const std::string jsonl_ = (folder_ / "out.jsonl").string();
+  const std::string tokens_ = (folder_ / "tokens.json").string();
+};
+
+TEST_F(ViewedRun, LetsAnAdminAddChangeRecordAndRemoveStreams) {
+  Command command(arguments({"--view-tokens", tokens_, "--view-sources", folder_.path().string(),
+                             "--view-recordings", (folder_ / "recordings").string()}));
+  const ViewClient client(port_of_view(command), token());
+  const json stream{
+      {"id", "second"}, {"source", shots_}, {"config", {{"zoned", {{"zone", "door"}}}}}};
+  EXPECT_EQ(client.ask("POST", "/api/v1/streams", stream.dump()).status, 201);
+  const HttpAnswer wrong =
+      client.ask("POST", "/api/v1/streams", json{{"id", "../x"}, {"source", shots_}}.dump());
+  EXPECT_EQ(wrong.status, 422);
+  EXPECT_THAT(wrong.body, HasSubstr("becomes a part of file names"));
+  const HttpAnswer recording = client.ask("POST", "/api/v1/recording?stream=second");
+  ASSERT_EQ(recording.status, 200) << recording.body;
+  const std::string records = json::parse(recording.body)["files"][0];
+  EXPECT_EQ(
+      client.ask("PUT", "/api/v1/config?stream=second&capsule=zoned", R"({"zone":"gate"})").status,
+      200);
+  const HttpAnswer seen = test::ask_until(
+      [&] { return client.get("/api/v1/record?stream=second"); },
+      [](const HttpAnswer& one) { return one.body.find("\"gate\"") != std::string::npos; });
+  EXPECT_EQ(seen.status, 200);
+  EXPECT_EQ(client.ask("DELETE", "/api/v1/recording?stream=second").status, 200);
+  EXPECT_GT(std::filesystem::file_size(records), 0u);
+  EXPECT_EQ(client.ask("DELETE", "/api/v1/streams?stream=second").status, 200);
+  // The run goes on without streams.
+  EXPECT_EQ(client.ask("DELETE", "/api/v1/streams?stream=shots").status, 200);
+  EXPECT_EQ(client.get("/api/v1/state").status, 200);
+  command.send(SIGINT);
+  const Result result = command.wait();
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("stream second"));
+  EXPECT_THAT(result.out, HasSubstr("stream shots"));
+  EXPECT_THAT(result.err, Not(HasSubstr(token())));
+  std::set<std::string> zones;
+  std::ifstream lines(jsonl_);
+  for (std::string line; std::getline(lines, line);) {
+    const json record = json::parse(line);
+    if (record["stream_id"] == "second")
+      zones.insert(record["objects"][0]["extra_data"]["zone"].get<std::string>());
+  }
+  EXPECT_EQ(zones, (std::set<std::string>{"door", "gate"}));
+}
+
+TEST_F(ViewedRun, WithoutTokensOnlyShows) {
+  Command command(arguments());
+  const ViewClient client(port_of_view(command));
+  EXPECT_EQ(client.get("/").status, 200);
+  EXPECT_EQ(client.get("/api/v1/state").status, 200);
+  EXPECT_EQ(client.ask("DELETE", "/api/v1/streams?stream=shots").status, 403);
+  command.send(SIGTERM);
+  EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+TEST_F(ViewedRun, RefusesWhatWouldBeUnsafe) {
+  const auto refusal = [&](const std::vector<std::string>& more, std::size_t drop = 2) {
+    std::vector<std::string> all = arguments();
+    all.resize(all.size() - drop);
+    all.insert(all.end(), more.begin(), more.end());
+    const Result result = test::vcap(all);
+    EXPECT_NE(result.exit_code, 0) << result;
+    return result.err;
+  };
+  EXPECT_THAT(refusal({"--view", "0.0.0.0:0"}), HasSubstr("which other machines can reach"));
+  EXPECT_THAT(refusal({"--view", "0", "--view-sources", "rtsp"}), HasSubstr("--view-tokens"));
+  EXPECT_THAT(refusal({"--view-tokens", tokens_}), HasSubstr("--view"));
+  EXPECT_THAT(refusal({"--view", "0", "--tls-cert", "a.pem"}), HasSubstr("--tls-key"));
+  EXPECT_THAT(refusal({"--view", "0", "--tls-cert", "/none/a.pem", "--tls-key", "/none/b.pem"}),
+              HasSubstr("/none/"));
+  EXPECT_THAT(refusal({"--view", "0", "--view-tokens", tokens_, "--view-sources", "ftp"}),
+              HasSubstr("neither a folder nor a scheme"));
+  EXPECT_THAT(refusal({"--view", "0", "--view-tokens", tokens_, "--view-recordings", "/none"}),
+              HasSubstr("make it first"));
+  EXPECT_THAT(refusal({"--view", "0", "--view-tokens", tokens_, "--view-uploads"}),
+              HasSubstr("--require-signature"));
+  ::chmod(tokens_.c_str(), 0644);
+  EXPECT_THAT(refusal({"--view", "0", "--view-tokens", tokens_}), HasSubstr("chmod 600"));
+}
+
+}  // namespace
+}  // namespace vcap
