@@ -57,7 +57,8 @@ class ViewedRun : public testing::Test {
 TEST_F(ViewedRun, LetsAnAdminAddChangeRecordAndRemoveStreams) {
   Command command(arguments({"--view-tokens", tokens_, "--view-sources", folder_.path().string(),
                              "--view-recordings", (folder_ / "recordings").string()}));
-  const ViewClient client(port_of_view(command), token());
+  const std::uint16_t port = port_of_view(command);
+  const ViewClient client(port, token());
   const json stream{
       {"id", "second"}, {"source", shots_}, {"config", {{"zoned", {{"zone", "door"}}}}}};
   EXPECT_EQ(client.ask("POST", "/api/v1/streams", stream.dump()).status, 201);

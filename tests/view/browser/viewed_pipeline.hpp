@@ -16,9 +16,9 @@
 #include <opencv2/core.hpp>
 
 #include "support/pipeline_helpers.hpp"
+#include "support/view_client.hpp"
 #include "vcap/sources/frame_feed.hpp"
 #include "vcap/view/live_view.hpp"
-#include "view/view_client.hpp"
 
 namespace vcap::test {
 
