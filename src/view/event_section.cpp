@@ -123,7 +123,7 @@ std::string file_link(const std::string& folder, const std::string& name, const 
 }
 
 std::string file_links(const EventRecord& record, const EventLinks& links) {
-  const std::string snapshot = file_link(links.snapshots, record.snapshot, "picture");
+  std::string snapshot = file_link(links.snapshots, record.snapshot, "picture");
   if (!record.event.reason) return snapshot;  // the clip of an open event is not complete
   const double begin =
       record.clip_start ? seconds_of(record.event.begin.pts - *record.clip_start) : 0;
