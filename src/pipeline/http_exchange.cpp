@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -116,7 +115,7 @@ bool HttpExchange::ask_stream() noexcept {
 std::size_t HttpExchange::take(char* buffer, std::size_t most) noexcept {
   if (!piece) return 0;
   const std::size_t size = std::min(most, piece->size() - taken);
-  std::memcpy(buffer, piece->data() + taken, size);
+  std::copy_n(piece->data() + taken, size, buffer);
   taken += size;
   if (taken == piece->size()) piece.reset();
   return size;

@@ -137,7 +137,7 @@ int HttpServer::Impl::wait_ms() const {
   return static_cast<int>(wait);
 }
 
-void HttpServer::Impl::take_news(HttpInbox::News news) {
+void HttpServer::Impl::take_news(HttpInbox::News&& news) {
   for (auto& [number, answer] : news.answers) {
     const auto found = exchanges_.find(number);
     if (found == exchanges_.end()) {  // its client has gone

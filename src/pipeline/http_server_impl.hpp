@@ -59,7 +59,7 @@ struct HttpServer::Impl {
   void resume(HttpExchange& exchange);
 
   // Turns of the server's thread.
-  void take_news(HttpInbox::News news);
+  void take_news(HttpInbox::News&& news);
   void close_gone();
   void end_overdue(std::chrono::steady_clock::time_point now);
 

@@ -77,12 +77,11 @@ void LiveView::Impl::add_queries() {
   const auto add = [this](LiveRoute route, auto query) {
     route.method = "GET";
     route.role = ViewRole::viewer;
-    route.answer = [this, query](const LiveCall& call) {
-      const auto result = query(call);
-      if constexpr (std::is_same_v<std::remove_const_t<decltype(result)>, HttpAnswer>)
-        return result;
+    route.answer = [query](const LiveCall& call) {
+      if constexpr (std::is_same_v<decltype(query(call)), HttpAnswer>)
+        return query(call);
       else
-        return answer_of_json(result);
+        return answer_of_json(query(call));
     };
     routes.push_back(std::move(route));
   };
