@@ -28,18 +28,14 @@ namespace vcap::test {
 class ChromeDriver {
  public:
   ChromeDriver() {
-    std::array<int, 2> from{};
-    if (::pipe2(from.data(), O_CLOEXEC) != 0)
-      throw std::system_error(errno, std::generic_category(), "pipe2");
-    const int failed = spawn(from[1]);
-    ::close(from[1]);
-    if (failed == 0) port_ = read_port(from[0]);
-    output_ = from[0];  // open until the end: the driver must be able to write
-    if (!port_.empty()) return;
-    end();
-    throw std::runtime_error(
-        "chromedriver does not start; it is in Debian's packages: apt-get install chromium "
-        "chromium-driver");
+    // It needs the same free port for IPv4 and IPv6, and ends if another process has one of them.
+    constexpr int kTries = 10;
+    for (int i = 0; i < kTries && port_.empty(); ++i) start();
+    if (port_.empty())
+      throw std::runtime_error(
+          "chromedriver does not start; it is in Debian's packages: apt-get install chromium "
+          "chromium-driver. It says: " +
+          errors());
   }
   ChromeDriver(const ChromeDriver&) = delete;
   ChromeDriver& operator=(const ChromeDriver&) = delete;
@@ -51,6 +47,17 @@ class ChromeDriver {
   std::string errors() const { return read_file(home_ / "errors.txt"); }
 
  private:
+  void start() {
+    std::array<int, 2> from{};
+    if (::pipe2(from.data(), O_CLOEXEC) != 0)
+      throw std::system_error(errno, std::generic_category(), "pipe2");
+    const int failed = spawn(from[1]);
+    ::close(from[1]);
+    if (failed == 0) port_ = read_port(from[0]);
+    output_ = from[0];  // open until the end: the driver must be able to write
+    if (port_.empty()) end();
+  }
+
   int spawn(int output) {
     const std::string errors = home_ / "errors.txt";
     posix_spawn_file_actions_t actions;

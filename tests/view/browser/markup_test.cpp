@@ -14,7 +14,6 @@
 namespace vcap::test {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr int kNames = 1000;
@@ -84,8 +83,11 @@ TEST(LivePage, ShowsNamesWithMarkupAsText) {
       "document.querySelector('#stream .messages').textContent.includes(arguments[0])",
       {hostile_name(7)});
   EXPECT_EQ(browser.text("#stream h1"), hostile_name(0));
-  EXPECT_THAT(browser.text("#stream table"), HasSubstr(hostile_name(9)));
-  EXPECT_THAT(browser.text("#stream .pairs"), HasSubstr(hostile_name(5)));
+  // A frame on which the capsule fails has no objects, so these come and go.
+  for (const auto& [part, name] :
+       {std::pair("#stream table", hostile_name(9)), std::pair("#stream .pairs", hostile_name(5))})
+    browser.wait_until("document.querySelector(arguments[0])?.textContent.includes(arguments[1])",
+                       {part, name});
   browser.run("document.querySelector('#stream details.wide').open = true");
   browser.wait_until("document.querySelector('#stream pre').textContent.includes('pwned')");
   expect_only_text(browser);
