@@ -158,7 +158,9 @@ void HttpServer::Impl::close_gone() {
   const int ready =
       ::epoll_wait(suspended_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < ready; ++i) {
-    const auto found = exchanges_.find(events[static_cast<std::size_t>(i)].data.u64);
+    // Copied, because the kernel's structure is packed, so a reference would be misaligned.
+    const std::uint64_t number = events[static_cast<std::size_t>(i)].data.u64;
+    const auto found = exchanges_.find(number);
     if (found == exchanges_.end() || !found->second.is_suspended) continue;
     found->second.is_gone = true;
     resume(found->second);
