@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -231,6 +232,11 @@ CapsuleSettings read_settings(const std::vector<CapsuleInfo>& capsules,
   return settings;
 }
 
+void CapsuleSettings::apply_to(LoadOptions& load, const std::string& capsule) const {
+  if (const auto own = config.find(capsule); own != config.end()) load.config = own->second;
+  if (const auto own = stencils.find(capsule); own != stencils.end()) load.stencil = own->second;
+}
+
 void read_stencils(const std::vector<CapsuleInfo>& capsules,
                    const std::vector<std::string>& stencils, CapsuleSettings& settings) {
   for (const std::string& stencil : stencils) read_stencil(capsules, stencil, settings);
@@ -254,6 +260,16 @@ std::map<std::string, StreamSettings> read_stream_settings(const std::vector<std
   refuse_repeated({for_all, configs.end()});
   for (const std::string& text : configs) read_stream_config(capsules, text, all);
   return all;
+}
+
+StreamSettings settings_of_added_stream(const std::string& id,
+                                        const std::vector<CapsuleInfo>& capsules,
+                                        const CapsuleSettings& settings,
+                                        const StreamArguments& arguments) {
+  StreamArguments for_all;
+  std::ranges::copy_if(arguments.configs, std::back_inserter(for_all.configs),
+                       [](const std::string& config) { return !names_a_stream(config); });
+  return read_stream_settings({id}, capsules, settings, for_all).at(id);
 }
 
 void check_stream_configs(const std::map<std::string, StreamSettings>& streams,

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vcap/capsule/capsule_info.hpp"
+#include "vcap/loading/load_capsule.hpp"
 #include "vcap/model/option_values.hpp"
 
 namespace vcap::cli {
@@ -20,6 +21,9 @@ struct CapsuleSettings {
   std::map<std::string, JsonValue> config;
   std::map<std::string, Stencil> stencils{};
   std::map<std::string, std::size_t> max_calls{};
+
+  /// Sets the config and the stencil of that capsule, if there are some.
+  void apply_to(LoadOptions& load, const std::string& capsule) const;
 };
 
 /// Reads "capsule.name=value" and "capsule=JSON" or "capsule=@file" for the capsules described.
@@ -57,6 +61,13 @@ std::map<std::string, StreamSettings> read_stream_settings(const std::vector<std
                                                            const std::vector<CapsuleInfo>& capsules,
                                                            const CapsuleSettings& settings,
                                                            const StreamArguments& arguments);
+
+/// What the command line sets for a stream that is added later: what it sets for all. Throws
+/// UsageError and OptionError.
+StreamSettings settings_of_added_stream(const std::string& id,
+                                        const std::vector<CapsuleInfo>& capsules,
+                                        const CapsuleSettings& settings,
+                                        const StreamArguments& arguments);
 
 /// Checks that each stream has a valid config for each of `capsules` that it goes through. Throws
 /// InvalidArgument (invalid_config).

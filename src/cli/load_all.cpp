@@ -14,12 +14,7 @@ void load_all(const CapsulesToLoad& wanted, LoadedCapsules& capsules, const Star
   const auto load = [&] {
     for (; loaded < wanted.paths.size(); ++loaded) {
       LoadOptions options = wanted.access;
-      const auto& configs = wanted.settings.config;
-      if (const auto config = configs.find(wanted.infos[loaded].name); config != configs.end())
-        options.config = config->second;
-      const auto& stencils = wanted.settings.stencils;
-      if (const auto own = stencils.find(wanted.infos[loaded].name); own != stencils.end())
-        options.stencil = own->second;
+      wanted.settings.apply_to(options, wanted.infos[loaded].name);
       capsules.add(load_capsule(wanted.paths[loaded], options));
     }
   };

@@ -172,9 +172,12 @@ void add_streams(const RunArguments& arguments, Prepared& prepared,
 StreamConfig added_stream(const RunArguments& arguments, const Prepared& prepared,
                           RunOutputs& outputs, const std::string& id,
                           std::unique_ptr<Source> source) {
+  StreamSettings own =
+      settings_of_added_stream(id, prepared.infos, prepared.settings, arguments.streams);
   StreamConfig config{.id = id,
                       .sinks = outputs.sinks_of_stream(id, true, source->info().frames_per_second),
-                      .options = prepared.settings.options};
+                      .options = std::move(own.options),
+                      .config = std::move(own.config)};
   config.source = std::move(source);
   if (arguments.max_frames > 0) config.max_frames = arguments.max_frames;
   arguments.policies.apply_to(config);

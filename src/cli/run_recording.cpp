@@ -20,10 +20,7 @@ RunRecording::RunRecording(const RunArguments& arguments, const CapsuleSettings&
   for (std::size_t i = 0; i < capsules.all().size(); ++i) {
     const Capsule& capsule = *capsules.all()[i];
     LoadOptions loaded;
-    if (const auto own = settings.config.find(capsule.name()); own != settings.config.end())
-      loaded.config = own->second;
-    if (const auto own = settings.stencils.find(capsule.name()); own != settings.stencils.end())
-      loaded.stencil = own->second;
+    settings.apply_to(loaded, capsule.name());
     RecordedCapsule recorded = recorded_capsule(capsule, arguments.capsules[i], loaded);
     if (arguments.outputs.record_copies) recorded.copy = capsule.name() + ".cap";
     manifest.capsules.push_back(std::move(recorded));

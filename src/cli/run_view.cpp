@@ -41,12 +41,6 @@ fs::path free_name(const fs::path& folder, const std::string& stem) {
   return path;
 }
 
-double rate_of_stream(const Pipeline& pipeline, const std::string& stream) {
-  for (const StreamStats& stats : pipeline.stats().streams)
-    if (stats.id == stream) return stats.frames_per_second;
-  return 0;
-}
-
 /// Writes in threads of its own, and drops what the disk is too slow for, so the stream goes on.
 ViewRecording make_recording(const RunViewParts& parts, const fs::path& folder,
                              const std::string& stream) {
@@ -56,20 +50,17 @@ ViewRecording make_recording(const RunViewParts& parts, const fs::path& folder,
                           .failure = SinkFailurePolicy::end_stream};
   ViewRecording recording{.files = {path + ".jsonl", path + ".mp4"}};
   recording.sinks.push_back(make_buffered_sink(make_json_lines_sink(recording.files[0]), policy));
-  recording.sinks.push_back(make_buffered_sink(
-      make_annotated_video_sink(recording.files[1], rate_of_stream(parts.pipeline, stream),
-                                outputs.encoding, make_annotators(outputs.draw)),
-      policy));
+  constexpr double kUnknownRate = 0;  // the clip has the frames' own times
+  recording.sinks.push_back(
+      make_buffered_sink(make_annotated_video_sink(recording.files[1], kUnknownRate,
+                                                   outputs.encoding, make_annotators(outputs.draw)),
+                         policy));
   return recording;
 }
 
 LoadOptions upload_options(const RunViewParts& parts, const std::string& capsule) {
   LoadOptions options = parts.arguments.load_options();
-  const CapsuleSettings& settings = parts.settings;
-  if (const auto own = settings.config.find(capsule); own != settings.config.end())
-    options.config = own->second;
-  if (const auto own = settings.stencils.find(capsule); own != settings.stencils.end())
-    options.stencil = own->second;
+  parts.settings.apply_to(options, capsule);
   return options;
 }
 
@@ -78,8 +69,8 @@ StreamConfig make_view_stream(const RunViewParts& parts, const std::string& id,
   if (!is_stream_name(id))
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "the stream's id " + quote(id) +
-                              " becomes a part of file names; use letters, digits, \"-\", \"_\" "
-                              "and \".\", and no \".\" at the begin");
+                              " becomes a part of file names; use letters, digits, \"_\", \".\" "
+                              "and \"-\", but not \"-\" at the end, nor only \".\"");
   if (!parts.arguments.outputs.record.empty())
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "a run with --record cannot be given further streams");

@@ -105,8 +105,14 @@ void LiveBroadcast::run(const std::stop_token& stop) {
       for (LiveRecords::Taken& taken : records_.take(renewal)) publish(std::move(taken));
     } catch (...) {
       log(LogLevel::warning, "the live view: " + exception_text(std::current_exception()));
+      pause(stop);  // what fails may do so each time
     }
   }
+}
+
+void LiveBroadcast::pause(const std::stop_token& stop) {
+  const MutexLock lock(mutex_);
+  never_.wait_for(mutex_, stop, kStates, [] { return false; });
 }
 
 LiveBroadcast::Viewers LiveBroadcast::present_viewers() {

@@ -70,6 +70,7 @@ class LiveBroadcast {
   };
 
   void run(const std::stop_token& stop);
+  void pause(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   void publish(LiveRecords::Taken taken);
   std::map<int, LivePicture> encode(const LiveRecords::Taken& taken);
   void look(const Viewers& viewers, const std::set<std::string>& streams, time_point now);
@@ -85,6 +86,7 @@ class LiveBroadcast {
   std::uint64_t log_from_ = 0;
 
   mutable Mutex mutex_;
+  StoppableCondVar never_;  ///< for a pause that only the stop ends
   Viewers viewers_ VCAP_GUARDED_BY(mutex_);
   std::map<std::string, Newest> newest_ VCAP_GUARDED_BY(mutex_);
   std::jthread thread_{};

@@ -212,27 +212,33 @@ nlohmann::json LiveView::Impl::remove_stream(const LiveCall& call) {
   return {{"stream", stream}, {"frames", report.frames}};
 }
 
-nlohmann::json LiveView::Impl::replace_capsule(const LiveCall& call) {
+LoadOptions LiveView::Impl::upload_options(const std::string& capsule) const {
   if (!settings.upload_options)
     throw LiveRefusal(403,
                       "the view was started without uploads; they need a policy that requires "
                       "signatures, and keys",
                       "uploads");
-  constexpr double kLongestTrial = 1e9;
-  const auto trial = static_cast<std::int64_t>(call.number("trial", 0, 0, kLongestTrial));
-  const std::string path = call.request.body_file.string();
-  const std::string name = read_manifest(path, settings.upload_options({})).info.name;
-  const LoadOptions options = settings.upload_options(name);
+  LoadOptions options = settings.upload_options(capsule);
   if (!options.trust.require_signature || options.trust.keys.empty())
     throw LiveRefusal(403, "uploads need a trust policy that requires signatures, and has keys",
                       "uploads");
+  return options;
+}
+
+nlohmann::json LiveView::Impl::replace_capsule(const LiveCall& call) {
+  // Before anything of the file is read, without the config of a capsule that is not known yet.
+  const LoadOptions unnamed = upload_options({});
+  constexpr double kLongestTrial = 1e9;
+  const auto trial = static_cast<std::int64_t>(call.number("trial", 0, 0, kLongestTrial));
+  const std::string path = call.request.body_file.string();
+  const std::string name = read_manifest(path, unnamed).info.name;
   const std::vector<CapsuleInfo> infos = pipeline.capsules();
   const auto info = std::ranges::find(infos, name, &CapsuleInfo::name);
   if (info == infos.end())
     throw LiveRefusal(404, "there is no capsule " + quote(name) + " that the upload could replace",
                       "unknown_capsule");
   const int from = info->version;
-  const std::shared_ptr<Capsule> capsule = load_capsule(path, options);
+  const std::shared_ptr<Capsule> capsule = load_capsule(path, upload_options(name));
   const auto frames = pipeline.replace_capsule(capsule, {.trial_frames = trial});
   return {{"capsule", name},
           {"from_version", from},

@@ -16,7 +16,7 @@
 namespace vcap {
 namespace {
 
-/// "read option" of GET /api/v1/option.
+/// "putoption" of PUT /api/v1/option.
 std::string operation_of(const LiveRoute& route) {
   std::string id = route.method + route.path.substr(route.path.rfind('/') + 1);
   std::ranges::transform(id, id.begin(), [](unsigned char c) {

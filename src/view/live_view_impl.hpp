@@ -67,6 +67,8 @@ struct LiveView::Impl final : HttpHandler {
   nlohmann::json set_config(const LiveCall& call);
   nlohmann::json add_stream(const LiveCall& call);
   nlohmann::json remove_stream(const LiveCall& call);
+  /// Throws LiveRefusal (403) if uploads are not allowed, or without a policy of signatures.
+  LoadOptions upload_options(const std::string& capsule) const;
   nlohmann::json replace_capsule(const LiveCall& call);
   nlohmann::json start_recording(const LiveCall& call);
   nlohmann::json stop_recording(const LiveCall& call);

@@ -98,6 +98,25 @@ TEST_F(ViewedRun, LetsAnAdminAddChangeRecordAndRemoveStreams) {
   EXPECT_EQ(zones, (std::set<std::string>{"door", "gate"}));
 }
 
+TEST_F(ViewedRun, AnAddedStreamHasTheConfigOfAllStreams) {
+  Command command(arguments({"--view-tokens", tokens_, "--view-sources", folder_.path().string(),
+                             "--stream-config", R"(shots:zoned={"zone":"own"})", "--stream-config",
+                             R"(zoned={"zone":"of all"})"}));
+  const std::uint16_t port = port_of_view(command);
+  const ViewClient client(port, token());
+  EXPECT_EQ(client.ask("POST", "/api/v1/streams", json{{"id", "second"}, {"source", shots_}}.dump())
+                .status,
+            201);
+  const auto zone_of = [&](const std::string& stream) {
+    const json settings = client.json("/api/v1/settings?stream=" + stream);
+    return settings["capsules"][0]["config"]["zone"].get<std::string>();
+  };
+  EXPECT_EQ(zone_of("second"), "of all");
+  EXPECT_EQ(zone_of("shots"), "own");
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait().exit_code, 0);
+}
+
 TEST_F(ViewedRun, WithoutTokensOnlyShows) {
   Command command(arguments());
   const ViewClient client(port_of_view(command));

@@ -223,7 +223,8 @@ TEST(HttpLoad, OfSlowClientsKeepsNobodyWaiting) {
 
 TEST(HttpLoad, OfAThousandSocketsKeepsNobodyWaiting) {
   constexpr std::size_t kSockets = 1000;
-  if (!allow_descriptors(2 * kSockets + 200)) GTEST_SKIP() << "the system allows few descriptors";
+  ASSERT_TRUE(allow_descriptors(2 * kSockets + 200))
+      << "this test needs more descriptors; raise the limit: ulimit -Hn";
   ConnectionLimits limits = kWideLimits;
   limits.connections = limits.per_address = kSockets + 100;
   HttpService service(admit_bodies(0), answer_plainly, {.limits = limits});

@@ -237,7 +237,8 @@ TEST_F(LiveChanges, WhatWasNotAllowedAtTheStartIsRefused) {
 TEST_F(LiveChanges, AnUploadNeedsAPolicyOfSignatures) {
   start({.upload_options = [](const std::string&) { return LoadOptions{}; }});
   const HttpAnswer answer = ask("PUT", "/api/v1/capsule", "PK no capsule");
-  EXPECT_EQ(answer.status, 422);  // it is no capsule, policy or not
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_THAT(message_of(answer), HasSubstr("requires signatures"));
   EXPECT_TRUE(json::parse(ask("GET", "/api/v1/me").body)["can"]["upload"]);
 }
 

@@ -57,7 +57,8 @@ struct LiveViewSettings {
   std::function<void(StreamConfig config)> open_stream{};
   std::function<StreamReport(const std::string& id)> close_stream{};
 
-  /// How an uploaded capsule of that name is loaded. Its trust policy must require a signature and
+  /// How an uploaded capsule of that name is loaded; the name is empty while its manifest is read.
+  /// The trust policy must require a signature and
   /// have keys; otherwise the upload is refused. Empty: uploads are refused.
   std::function<LoadOptions(const std::string& capsule)> upload_options{};
   std::size_t upload_bytes = std::size_t{512} << 20;  ///< the most of one upload

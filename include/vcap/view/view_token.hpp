@@ -26,8 +26,8 @@ struct ViewToken {
   std::string name{};   ///< of its owner, for the page and the log; not secret
   std::string token{};  ///< the secret: 16 to 256 printable ASCII characters without spaces
   ViewRole role = ViewRole::viewer;
-  /// The ids of the streams that it is for; absent: all, also the plan, the log and the sums over
-  /// streams. An admin is for all.
+  /// The ids of the streams that it is for; absent: all, and the log, whose lines may be about any
+  /// stream. An admin is for all.
   std::optional<std::set<std::string>> streams{};
 };
 
