@@ -26,6 +26,7 @@ let access = null;
 let capsules = [];
 let state = null;    // the newest
 let asked = '';      // the query of what is looked at
+let shown = {view: 'wall'};  // the address may be ahead of it: its event comes after other messages
 
 const connection = new LiveConnection({
   connected() {
@@ -33,7 +34,7 @@ const connection = new LiveConnection({
     document.body.dataset.connection = 'live';
   },
   message(head, body) {
-    if (head.type === 'picture') (where().view === 'stream' ? stream : wall).picture(head, body);
+    if (head.type === 'picture') (shown.view === 'stream' ? stream : wall).picture(head, body);
     else if (head.type === 'record') stream.addRecord(head, jsonOf(body));
     else if (head.type === 'state') showState(jsonOf(body));
   },
@@ -78,7 +79,7 @@ function showOnly(view) {
 
 // Looks at what the view shows; does nothing if that is looked at already.
 function look() {
-  const {view, id} = where();
+  const {view, id} = shown;
   let query = {width: 320, rate: 1};
   if (view === 'wall') query = Wall.wish(state?.stats.streams ?? []);
   if (view === 'stream') query = {width: 320, rate: 20, stream: id, large: id};
@@ -89,7 +90,8 @@ function look() {
 
 function showView() {
   if (access === null) return;
-  const {view, id} = where();
+  shown = where();
+  const {view, id} = shown;
   stream.close();
   showOnly(view);
   document.title = view === 'stream' ? `${id} – vcap` : 'vcap';
@@ -102,7 +104,7 @@ function showState(newest) {
   const versions = (one) => one?.stats.capsules.map((capsule) => `${capsule.name} ${capsule.version}`).join();
   if (state !== null && versions(state) !== versions(newest)) readCapsules();
   state = newest;
-  const {view} = where();
+  const {view} = shown;
   history.add(state);
   wall.update(state);
   plan.update(state);
@@ -119,7 +121,7 @@ async function readCapsules() {
   try {
     capsules = (await get('capsules')).capsules;
     showManage(byId('manage'), access, capsules);
-    if (where().view === 'stream') stream.open(where().id, capsules);
+    if (shown.view === 'stream') stream.open(shown.id, capsules);
   } catch {
     // The connection says if vcap does not answer; the next state tries again.
   }
