@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost of what is shown of a run. view.3: reports. view.4: replay. view.6: events.
+// The cost of what is shown of a run. view.1, 2 and 5: the live view. view.3: reports. view.4:
+// replay. view.6: events.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -7,12 +8,18 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/figures.hpp"
 #include "vcap/algorithms/event_detector.hpp"
+#include "view/changes.hpp"
+#include "view/looking.hpp"
+#include "view/pixels.hpp"
 #include "view/replay.hpp"
 #include "view/report.hpp"
+#include "view/watchers.hpp"
 
 namespace {
 
@@ -148,25 +155,32 @@ double plain_frame_us() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return vcap::bench::run_figures(
-      argc, argv,
-      {{.id = "view.3",
-        .what = "time of a report, to reading its 20,000 records",
-        .target = 1.5,
-        .sample = vcap::bench::report_to_reading},
-       {.id = "view.4",
-        .what = "time of a detector and a tracker on 200 frames of vtest.avi, to replaying the "
-                "tracker",
-        .target = 20,
-        .better = vcap::bench::Better::higher,
-        .sample = vcap::bench::run_to_replay,
-        .samples = 3},
-       {.id = "view.6",
-        .what = "us of events a frame, 10,000 tracks (50 at once) through 100 zones",
-        .target = 20,
-        .sample = frame_us},
-       {.id = "view.6",
-        .what = "the same, to testing each track against each polygon by hand",
-        .target = 1,
-        .sample = [] { return vcap::bench::ratio(frame_us, plain_frame_us); }}});
+  using namespace vcap::bench;
+  if (argc > 1 && std::string_view(argv[1]) == kWatch) return watch(argc - 2, argv + 2);
+  std::vector<Figure> figures = looking();
+  figures.push_back({.id = "view.2",
+                     .what = "ms from the push of a frame to its pixels in Chromium, p95 of 20 s",
+                     .target = 150,
+                     .sample = milliseconds_to_pixels});
+  figures.push_back({.id = "view.3",
+                     .what = "time of a report, to reading its 20,000 records",
+                     .target = 1.5,
+                     .sample = report_to_reading});
+  figures.push_back({.id = "view.4",
+                     .what = "time of a detector and a tracker on 200 frames of vtest.avi, to "
+                             "replaying the tracker",
+                     .target = 20,
+                     .better = Better::higher,
+                     .sample = run_to_replay,
+                     .samples = 3});
+  for (Figure& figure : changes()) figures.push_back(std::move(figure));
+  figures.push_back({.id = "view.6",
+                     .what = "us of events a frame, 10,000 tracks (50 at once) through 100 zones",
+                     .target = 20,
+                     .sample = frame_us});
+  figures.push_back({.id = "view.6",
+                     .what = "the same, to testing each track against each polygon by hand",
+                     .target = 1,
+                     .sample = [] { return ratio(frame_us, plain_frame_us); }});
+  return run_figures(argc, argv, figures);
 }

@@ -82,6 +82,8 @@ class LoopbackConnection {
   }
   /// Sends nothing more, and still reads.
   void end_sending() const { ::shutdown(descriptor_, SHUT_WR); }
+  /// Neither sends nor reads any more; a read in another thread returns.
+  void end() const { ::shutdown(descriptor_, SHUT_RDWR); }
 
  private:
   int descriptor_;

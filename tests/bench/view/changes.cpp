@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "view/changes.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
+
+#include "support/program_capsule.hpp"
+#include "support/video.hpp"
+#include "support/view_client.hpp"
+#include "vcap/pipeline/pipeline.hpp"
+#include "vcap/sources/frame_feed.hpp"
+#include "vcap/view/live_view.hpp"
+#include "view/watchers.hpp"
+
+namespace vcap::bench {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSteady = 8;
+const auto kChanges = workload<int>(10'000, 10);
+const auto kChangesBefore = workload<int>(500, 2);  // until memory and descriptors are steady
+const auto kStops = workload<int>(50, 1);
+constexpr const char* kToken = "admin-of-the-benchmarks";
+
+double resident_mib() {
+  long size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+double descriptors() {
+  return static_cast<double>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+/// A live stream of 25 frames a second, whose frames and records are counted.
+class Steady {
+ public:
+  Steady(Pipeline& pipeline, const LiveView& view, std::string id)
+      : pipeline_(pipeline), id_(std::move(id)) {
+    pipeline.open_stream(
+        {.id = id_,
+         .source = feed_.source(),
+         .sinks = {view.sink(), make_callback_sink([this](const FrameRecord&) { ++records_; })}});
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+
+  std::int64_t records() const noexcept { return records_; }
+  /// Ends the stream, and returns how many of its frames have no record.
+  std::int64_t end() {
+    thread_.request_stop();
+    thread_.join();
+    feed_.end();
+    return pushed_ - pipeline_.wait(id_).frames;
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    auto next = Clock::now();
+    for (; !stop.stop_requested(); ++pushed_) {
+      feed_.try_push(cv::Mat(120, 160, CV_8UC3, cv::Scalar::all(90)));
+      std::this_thread::sleep_until(next += 40ms);
+    }
+  }
+
+  Pipeline& pipeline_;
+  const std::string id_;
+  FrameFeed feed_{{.live = true}};
+  std::atomic<std::int64_t> records_{0};
+  std::int64_t pushed_ = 0;
+  std::jthread thread_{};
+};
+
+std::vector<std::shared_ptr<Capsule>> capsules() {
+  return {test::program_capsule(
+      test::finder_info("finder", "person"),
+      [](const Frame&, DetectionNodes, const OptionValues&, BaseStreamState&) {
+        DetectionNodes nodes = DetectionNodes::all();
+        nodes.add({.name = "person", .coords = rect_to_coords(cv::Rect2d(10, 10, 40, 90))});
+        return nodes;
+      })};
+}
+
+LiveViewSettings settings() {
+  LiveViewSettings settings;
+  settings.tokens = {{.name = "admin", .token = kToken, .role = ViewRole::admin}};
+  settings.sources.folders = {std::filesystem::path(footage()).parent_path().native()};
+  return settings;
+}
+
+/// Adds and removes a source by the view's API. False if the view refuses it.
+bool change(const test::ViewClient& client, const std::string& id) {
+  const nlohmann::json stream{{"id", id}, {"source", footage()}};
+  return client.ask("POST", "/api/v1/streams", stream.dump()).status == 201 &&
+         client.ask("DELETE", "/api/v1/streams?stream=" + id).status == 200;
+}
+
+void change(const test::ViewClient& client, int times) {
+  for (int i = 0; i < times; ++i)
+    if (!change(client, "passing")) throw std::runtime_error("a source was not added or removed");
+}
+
+struct Outcome {
+  double lost = 0;         ///< frames of all steady streams
+  double slowest = 0;      ///< rate of the slowest one, to the pace of its frames
+  double memory = 0;       ///< MiB more than before
+  double descriptors = 0;  ///< more than before
+};
+
+Outcome add_and_remove() {
+  Pipeline pipeline(capsules());
+  const LiveView view(pipeline, settings());
+  const test::ViewClient client(view, kToken);
+  std::vector<std::unique_ptr<Steady>> streams;
+  for (int i = 0; i < kSteady; ++i)
+    streams.push_back(
+        std::make_unique<Steady>(pipeline, view, std::string("steady ") + std::to_string(i)));
+  change(client, kChangesBefore);
+
+  Outcome outcome{.memory = resident_mib(), .descriptors = descriptors()};
+  std::vector<std::int64_t> records;
+  for (const auto& stream : streams) records.push_back(stream->records());
+  const double time = seconds([&] { change(client, kChanges); });
+  outcome.slowest = 1e9;
+  for (std::size_t i = 0; i < streams.size(); ++i)
+    outcome.slowest = std::min(outcome.slowest,
+                               static_cast<double>(streams[i]->records() - records[i]) / time / 25);
+  outcome.memory = resident_mib() - outcome.memory;
+  outcome.descriptors = descriptors() - outcome.descriptors;
+  for (const auto& stream : streams) outcome.lost += static_cast<double>(stream->end());
+  return outcome;
+}
+
+const Outcome& outcome() {
+  static const Outcome of_all = add_and_remove();
+  return of_all;
+}
+
+/// The longest of many stops, each at some moment while sources come and go and somebody looks.
+double longest_stop() {
+  std::mt19937 random(5);
+  double longest = 0;
+  for (int i = 0; i < kStops; ++i) {
+    Pipeline pipeline(capsules());
+    auto view = std::make_unique<LiveView>(pipeline, settings());
+    std::vector<std::unique_ptr<Steady>> streams;
+    for (int stream = 0; stream < kSteady; ++stream)
+      streams.push_back(std::make_unique<Steady>(pipeline, *view,
+                                                 std::string("steady ") + std::to_string(stream)));
+    const Watchers watchers(view->port(), {"width=320&rate=10"});
+    std::jthread changing([client = test::ViewClient(*view, kToken)](const std::stop_token& stop) {
+      try {
+        while (!stop.stop_requested()) change(client, "passing");
+      } catch (const std::exception&) {
+        // The view has ended, and refuses connections.
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+    longest = std::max(longest, seconds([&] {
+                         pipeline.stop();
+                         for (int stream = 0; stream < kSteady; ++stream)
+                           pipeline.wait(std::string("steady ") + std::to_string(stream));
+                         view.reset();
+                       }));
+  }
+  return longest;
+}
+
+}  // namespace
+
+std::vector<Figure> changes() {
+  const auto figure = [](std::string what, double target, double Outcome::*value) {
+    return Figure{.id = "view.5",
+                  .what = std::move(what),
+                  .target = target,
+                  .sample = [value] { return outcome().*value; },
+                  .samples = 1};
+  };
+  std::vector<Figure> figures{
+      figure("frames lost by 8 streams while a source comes and goes 10,000 times", 0,
+             &Outcome::lost),
+      figure("rate of the slowest of them, to the pace of its frames", 0.99, &Outcome::slowest),
+      figure("memory after that, to before, MiB", 1, &Outcome::memory),
+      figure("open descriptors after that, more than before", 0, &Outcome::descriptors),
+      {.id = "view.5",
+       .what = "the longest of 50 stops in the middle of that, seconds",
+       .target = 1,
+       .sample = longest_stop,
+       .samples = 1}};
+  figures[1].better = Better::higher;
+  return figures;
+}
+
+}  // namespace vcap::bench
