@@ -23,6 +23,7 @@ declare -A unit=(
   [picture-sizes]='pictures of random sizes on each engine'
   [elf-mutants]='mutated libraries'
   [kills]='kills of vcap run at random moments'
+  [schedules]='scenarios of batching under every schedule with two preemptions'
 )
 declare -A needed=(
   [suite]=20
@@ -31,6 +32,7 @@ declare -A needed=(
   [picture-sizes]=100000
   [elf-mutants]=50000
   [kills]=200
+  [schedules]=2
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -42,6 +44,7 @@ declare -A proven=(
   [elf-mutants]='src/loading/plugin tests/loading/plugin tests/loading/plugins tests/support/elf_writer.hpp
     tests/support/unfit_tables.hpp tests/support/dying_child.hpp'
   [kills]='src/files src/media src/records src/cli tests/cli'
+  [schedules]='src/batching include/vcap/batching tests/batching/model'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -103,6 +106,15 @@ run_kills() {
     VCAP_TEST_KILLS=$piece with_ticks "running" ./vcap_cli_tests --gtest_brief=1 \
       '--gtest_filter=*HasAPrefixOfTheUndisturbedRun*') >&2
   echo "$piece"
+}
+
+# The two with the most schedules; tests/run.sh runs them with one preemption, and all others with two or three.
+run_schedules() {
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/batching/model" &&
+    VCAP_MODEL_PREEMPTIONS=2 with_ticks "searching" ./vcap_batching_model_tests --gtest_brief=1 \
+      '--gtest_filter=*TheDestructorWaitsForCallersThatPredict:*CallersOfSeveralKeysPredict*') >&2
+  echo "${needed[schedules]}"
 }
 
 preset=${VCAP_PRESET:-release}

@@ -14,10 +14,8 @@
 namespace vcap {
 namespace {
 
-constexpr const char* kJson = "application/json";
 constexpr std::size_t kMostJsonBytes = std::size_t{256} << 10;
 
-const LiveRoute::Parameter kStream{.name = "stream", .required = true, .about = "The stream's id"};
 const LiveRoute::Parameter kCapsule{
     .name = "capsule", .required = true, .about = "The capsule's name"};
 
@@ -64,7 +62,7 @@ void check_new_stream(const nlohmann::json& json) {
 void LiveView::Impl::add_changes() {
   const auto add = [this](LiveRoute route, auto change) {
     route.role = ViewRole::operator_;
-    route.gives = kJson;
+    route.gives = kJsonType;
     route.is_slow = true;
     route.answer = [change](const LiveCall& call) { return answer_of_json(change(call)); };
     routes.push_back(std::move(route));
@@ -83,7 +81,7 @@ void LiveView::Impl::add_changes() {
        .path = "/api/v1/config",
        .streams = LiveRoute::Streams::one,
        .about = "Changes the config that a capsule has for a stream; a wrong one changes nothing",
-       .parameters = {kCapsule, kStream},
+       .parameters = {kCapsule, kStreamParameter},
        .body = "The config, an object",
        .most_bytes = kMostJsonBytes},
       [this](const LiveCall& call) { return set_config(call); });
@@ -91,20 +89,20 @@ void LiveView::Impl::add_changes() {
        .path = "/api/v1/recording",
        .streams = LiveRoute::Streams::one,
        .about = "Starts to record a stream",
-       .parameters = {kStream}},
+       .parameters = {kStreamParameter}},
       [this](const LiveCall& call) { return start_recording(call); });
   add({.method = "DELETE",
        .path = "/api/v1/recording",
        .streams = LiveRoute::Streams::one,
        .about = "Stops to record a stream, and completes the files",
-       .parameters = {kStream}},
+       .parameters = {kStreamParameter}},
       [this](const LiveCall& call) { return stop_recording(call); });
 }
 
 void LiveView::Impl::add_admin_changes() {
   const auto add = [this](LiveRoute route, auto change, unsigned status) {
     route.role = ViewRole::admin;
-    route.gives = kJson;
+    route.gives = kJsonType;
     route.is_slow = true;
     route.answer = [change, status](const LiveCall& call) {
       return answer_of_json(change(call), status);
@@ -123,7 +121,7 @@ void LiveView::Impl::add_admin_changes() {
        .path = "/api/v1/streams",
        .streams = LiveRoute::Streams::one,
        .about = "Removes a stream; its frames in flight are completed",
-       .parameters = {kStream}},
+       .parameters = {kStreamParameter}},
       [this](const LiveCall& call) { return remove_stream(call); }, 200);
   add(
       {.method = "PUT",

@@ -12,14 +12,11 @@
 namespace vcap {
 namespace {
 
-constexpr const char* kJson = "application/json";
 constexpr const char* kJpeg = "image/jpeg";
-constexpr const char* kStream = "application/octet-stream";
+constexpr const char* kMessages = "application/octet-stream";
 
-const LiveRoute::Parameter kTheStream{
-    .name = "stream", .required = true, .about = "The stream's id"};
-const LiveRoute::Parameter kWidth{.name = "width",
-                                  .about = "The most pixels of a row: 320 (default), 640 or 1280"};
+const LiveRoute::Parameter kPictureWidth{
+    .name = "width", .about = "The most pixels of a row: 320 (default), 640 or 1280"};
 
 /// Removes what a client may not see.
 void remove_streams(nlohmann::json& state, const std::set<std::string>& allowed) {
@@ -69,7 +66,7 @@ void LiveView::Impl::add_pages() {
       {.method = "GET",
        .path = "/api/v1/openapi.json",
        .about = "This document",
-       .gives = kJson,
+       .gives = kJsonType,
        .answer = [this](const LiveCall&) { return answer_of_json(vcap::openapi(routes)); }});
 }
 
@@ -85,12 +82,12 @@ void LiveView::Impl::add_queries() {
     };
     routes.push_back(std::move(route));
   };
-  add({.path = "/api/v1/me", .about = "Who asks, and what it may do", .gives = kJson},
+  add({.path = "/api/v1/me", .about = "Who asks, and what it may do", .gives = kJsonType},
       [this](const LiveCall& call) { return me(call); });
   add({.path = "/api/v1/state",
        .about = "Statistics, plan, errors, recordings and log",
        .parameters = {{.name = "log", .about = "Only log lines from this number on"}},
-       .gives = kJson},
+       .gives = kJsonType},
       [this](const LiveCall& call) {
         constexpr double kMostLines = 1e15;
         return state(call.client.streams,
@@ -98,27 +95,27 @@ void LiveView::Impl::add_queries() {
       });
   add({.path = "/api/v1/capsules",
        .about = "The capsules, and the JSON Schemas of their options and configs",
-       .gives = kJson},
+       .gives = kJsonType},
       [this](const LiveCall&) { return capsules(); });
   add({.path = "/api/v1/settings",
        .streams = LiveRoute::Streams::one,
        .about = "The options and configs that the stream has now",
-       .parameters = {kTheStream},
-       .gives = kJson},
+       .parameters = {kStreamParameter},
+       .gives = kJsonType},
       [this](const LiveCall& call) {
         return settings_json(pipeline.stream_settings(call.argument("stream")));
       });
   add({.path = "/api/v1/picture",
        .streams = LiveRoute::Streams::one,
        .about = "The newest picture; 404 until there is one after the first request",
-       .parameters = {kTheStream, kWidth},
+       .parameters = {kStreamParameter, kPictureWidth},
        .gives = kJpeg},
       [this](const LiveCall& call) { return picture(call); });
   add({.path = "/api/v1/record",
        .streams = LiveRoute::Streams::one,
        .about = "The newest record; 404 until there is one after the first request",
-       .parameters = {kTheStream},
-       .gives = kJson},
+       .parameters = {kStreamParameter},
+       .gives = kJsonType},
       [this](const LiveCall& call) { return record(call); });
   add({.path = "/api/v1/live",
        .about = "Pictures, records and states as they come, without an end: messages, each a line "
@@ -127,9 +124,9 @@ void LiveView::Impl::add_queries() {
                        .about = "Only these streams; default: all that the token is for",
                        .is_list = true},
                       {.name = "large", .about = "A stream to see 1280 wide, with its records"},
-                      kWidth,
+                      kPictureWidth,
                       {.name = "rate", .about = "Pictures a second of each stream, 0.1 to 30"}},
-       .gives = kStream},
+       .gives = kMessages},
       [this](const LiveCall& call) { return live(call); });
 }
 
@@ -187,8 +184,8 @@ HttpAnswer LiveView::Impl::live(const LiveCall& call) {
                             std::chrono::duration<double>(1 / rate)),
                         .streams = {streams.begin(), streams.end()},
                         .large = call.argument("large")};
-  if (call.request.method == "HEAD") return {.type = kStream};
-  return {.type = kStream,
+  if (call.request.method == "HEAD") return {.type = kMessages};
+  return {.type = kMessages,
           .stream = broadcast->add_viewer(std::move(interest), call.client.streams)};
 }
 

@@ -78,6 +78,10 @@ struct LiveRoute {
   bool changes() const { return method != "GET"; }
 };
 
+inline constexpr const char* kJsonType = "application/json";
+inline const LiveRoute::Parameter kStreamParameter{
+    .name = "stream", .required = true, .about = "The stream's id"};
+
 /// The OpenAPI 3.0 document of the routes.
 nlohmann::json openapi(const std::vector<LiveRoute>& routes);
 

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/sanitizers.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/batching/batch_executor.hpp"
 #include "vcap/batching/batch_stream_scope.hpp"
@@ -25,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using Executor = BatchExecutor<int, int>;
 
-constexpr int kRounds = 10000;
+constexpr int kRounds = test::kUnderSanitizer ? 4000 : 10'000;
 
 /// Counts how often each request reaches predict, and throws at some batches.
 struct Model {
