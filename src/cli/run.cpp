@@ -217,14 +217,16 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
   Pipeline pipeline(capsules.all(), settings);
   RunRecording recording(arguments, prepared.settings, capsules, settings);
   const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
-  const auto view =
-      offer_view({.arguments = arguments,
-                  .settings = prepared.settings,
-                  .pipeline = pipeline,
-                  .streams = streams,
-                  .make_stream = [&](const std::string& id, std::unique_ptr<Source> source) {
-                    return added_stream(arguments, prepared, outputs, id, std::move(source));
-                  }});
+  const auto view = offer_view(
+      {.arguments = arguments,
+       .settings = prepared.settings,
+       .pipeline = pipeline,
+       .streams = streams,
+       .make_stream =
+           [&](const std::string& id, std::unique_ptr<Source> source) {
+             return added_stream(arguments, prepared, outputs, id, std::move(source));
+           },
+       .make_annotator = [&](const std::string& id) { return outputs.annotator_of(id); }});
   const RunFacts facts = facts_of(arguments, prepared);
   if (outputs.report()) outputs.report()->describe(pipeline, facts, streams);
   add_streams(arguments, prepared, open_sources(arguments, starting),

@@ -208,6 +208,7 @@ void RunArguments::add_to(CLI::App& command) {
   add_metrics_options(command, *this);
   group_new_options(command, "Metrics");
   view.add_to(command);
+  command.get_option("--draw")->remove_needs(command.get_option("--video"));  // see finish()
   group_new_options(command, "Live view");
   add_access_options(command, access);
   group_new_options(command, "Signatures and keys");
@@ -221,6 +222,8 @@ void RunArguments::finish(const CLI::App& command) {
   if (!bulk.job.empty()) return;
   if (capsules.empty()) throw CLI::RequiredError("a capsule (CAPSULE.cap or --capsule PATH)");
   if (sources.empty()) throw CLI::RequiredError("a source (SOURCE or --source SOURCE)");
+  if (!outputs.draw.empty() && outputs.video.empty() && view.address.empty())
+    throw CLI::RequiresError("--draw", "--video or --view");
 }
 
 LoadOptions RunArguments::load_options() const {

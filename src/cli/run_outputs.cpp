@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/frame_lines.hpp"
 #include "cli/stream_names.hpp"
+#include "vcap/image/make_annotators.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -24,42 +24,26 @@ namespace {
 /// The end of the name of an output that is not complete (OutputFile::Unfinished::kept).
 constexpr const char* kPart = ".part";
 
-/// The rules of --events: those of single streams, and those for all others.
-struct GivenRules {
-  std::optional<EventRules> for_all{};
-  std::map<std::string, EventRules> of_stream{};
-};
-
-/// Reads "[STREAM=]PATH". What exists as a whole is a path, also with a "=" in it.
-void read_rules(const std::string& text, const std::vector<std::string>& streams,
-                GivenRules& rules) {
-  std::error_code unknown;
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || std::filesystem::exists(text, unknown)) {
-    if (rules.for_all)
-      throw UsageError("--events " + text +
-                       ": there are rules for all streams already; give one file for all, and one "
-                       "for each stream that has its own, as STREAM=PATH");
-    rules.for_all = read_event_rules(text);
-    return;
-  }
-  const std::string stream = text.substr(0, equals);
-  if (std::ranges::find(streams, stream) == streams.end())
-    throw UsageError("--events " + text + ": there is no stream " + quote(stream) +
-                     suggestion(stream, streams) + "; the streams are " + quote_list(streams));
-  if (!rules.of_stream.emplace(stream, read_event_rules(text.substr(equals + 1))).second)
-    throw UsageError("--events " + text + ": the stream has rules already; give one file for it");
-}
-
 }  // namespace
 
 namespace fs = std::filesystem;
+
+std::string OutputPaths::drawn_parts() const {
+  if (!draw.empty()) return draw;
+  return (events.empty() ? "" : "zones,") + std::string(kDefaultAnnotators);
+}
 
 RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources,
                        std::vector<std::string> streams)
     : paths_(std::move(paths)),
       sources_(std::move(sources)),
-      streams_(streams.empty() ? stream_ids(sources_) : std::move(streams)) {
+      streams_(streams.empty() ? stream_ids(sources_) : std::move(streams)),
+      rules_(read_rules(paths_.events, streams_)) {
+  if (paths_.events.empty() && draws_zones(paths_.draw))
+    throw UsageError("--draw " + paths_.draw +
+                     ": zones and lines are those of event rules, and there are none; give them "
+                     "by --events RULES, or leave the part \"zones\" out");
+  check_drawn_zones(paths_.draw, rules_);
   if (!paths_.summary.empty()) {
     claim(paths_.summary);
     summary_.emplace(paths_.summary, OutputFile::Target::any, OutputFile::Unfinished::kept);
@@ -98,7 +82,7 @@ RunOutputs::RunOutputs(OutputPaths paths, std::vector<std::string> sources,
     check_free(paths_.video);
   else if (fs::exists(paths_.video + kPart, unknown))
     return;  // not of this run, whose clips have names of their own; it would be moved aside
-  make_video_sink(paths_.video, 0);
+  make_video_sink(paths_.video, "", 0);
 }
 
 /// An export of one stream is made with its stream, under a path that does not depend on the
@@ -141,17 +125,15 @@ EventClipSettings RunOutputs::event_clips() const {
 
 void RunOutputs::open_events() {
   if (paths_.event_log.empty()) return;
-  GivenRules rules;
-  for (const std::string& text : paths_.events) read_rules(text, streams_, rules);
   claim(paths_.event_log);
   publishers_ = paths_.publish.open_events(paths_.capsules);
-  EventSinkSettings settings{.rules_of_stream = std::move(rules.of_stream),
+  EventSinkSettings settings{.rules_of_stream = rules_.of_stream,
                              .snapshots = paths_.event_snapshots,
                              .clips = event_clips()};
   for (const NamedPublisher& one : publishers_) settings.publishers.push_back(one.publisher);
   shared_.push_back(
       add_sink(paths_.event_log,
-               make_event_sink(paths_.event_log, rules.for_all.value_or(EventRules()), settings)));
+               make_event_sink(paths_.event_log, rules_.for_all.value_or(EventRules()), settings)));
 }
 
 void RunOutputs::open_frame_publishers() {
@@ -212,16 +194,22 @@ std::vector<std::shared_ptr<Sink>> RunOutputs::sinks_of_stream(const std::string
     const fs::path path =
         one_of_several ? output_of_stream(paths_.video, stream_id) : fs::path(paths_.video);
     claim(path.string());
-    sinks.push_back(add_sink(path.string(), make_video_sink(path.string(), frames_per_second)));
+    sinks.push_back(
+        add_sink(path.string(), make_video_sink(path.string(), stream_id, frames_per_second)));
   }
   return sinks;
 }
 
+std::unique_ptr<Annotator> RunOutputs::annotator_of(const std::string& stream_id) const {
+  return make_annotators(paths_.drawn_parts(), {}, rules_.zones_of(stream_id));
+}
+
 std::unique_ptr<Sink> RunOutputs::make_video_sink(const std::string& path,
+                                                  const std::string& stream_id,
                                                   double frames_per_second) const {
   if (paths_.picture.empty())
     return make_annotated_video_sink(path, frames_per_second, paths_.encoding,
-                                     make_annotators(paths_.draw));
+                                     annotator_of(stream_id));
   return make_picture_video_sink(path, paths_.picture, frames_per_second, paths_.encoding);
 }
 

@@ -8,10 +8,11 @@
 
 #include "base/thread_annotations.hpp"
 #include "cli/export_arguments.hpp"
+#include "cli/given_rules.hpp"
 #include "cli/publish_arguments.hpp"
 #include "cli/run_report.hpp"
 #include "files/output_file.hpp"
-#include "vcap/image/make_annotators.hpp"
+#include "vcap/image/annotator.hpp"
 #include "vcap/media/video_encoding.hpp"
 #include "vcap/observe/trace.hpp"
 #include "vcap/records/buffered_sink.hpp"
@@ -23,10 +24,10 @@ namespace vcap::cli {
 struct OutputPaths {
   std::string jsonl;
   std::string video;
-  VideoEncoding encoding{};              ///< of `video`
-  std::string picture;                   ///< what `video` shows; empty: the frames with the results
-  std::string draw{kDefaultAnnotators};  ///< what is drawn on the frames of `video`
-  std::vector<std::string> exports;      ///< as given: FORMAT:PATH
+  VideoEncoding encoding{};          ///< of `video`
+  std::string picture;               ///< what `video` shows; empty: the frames with the results
+  std::string draw;                  ///< what is drawn on frames; empty: drawn_parts() decides
+  std::vector<std::string> exports;  ///< as given: FORMAT:PATH
   ExportArguments export_as{};
   std::string summary;
   std::string trace;
@@ -46,13 +47,16 @@ struct OutputPaths {
   bool record_copies = false;  ///< the recording holds pictures and capsules, whatever the sources
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;
+
+  /// The list for make_annotators(): `draw`, or the default, which has zones if there are rules.
+  std::string drawn_parts() const;
 };
 
 /// The files of a run. They are opened before the run begins, so that a wrong path is found early,
 /// and get their names at its end. Until then they are NAME.part, and stay so if finish() is not
 /// reached, unless they are empty. The event journal is appended to under its own name. Thread
-/// safety: finish(), drop_empty() and sinks_of_stream() are thread-safe; the rest is
-/// thread-compatible.
+/// safety: finish(), drop_empty(), sinks_of_stream() and annotator_of() are thread-safe; the rest
+/// is thread-compatible.
 class RunOutputs {
  public:
   /// `streams`: their ids, one for each source; empty: those of stream_ids(). Throws OutputError,
@@ -67,6 +71,8 @@ class RunOutputs {
       VCAP_EXCLUDES(finishing_);
   /// Completes a recording with the other outputs. `name`: for the summary.
   void add_recording(const std::string& name, std::shared_ptr<Sink> sink) VCAP_EXCLUDES(finishing_);
+  /// What draws on the frames of a stream: on its clip, and wherever else it is shown.
+  std::unique_ptr<Annotator> annotator_of(const std::string& stream_id) const;
   /// Null if there is no trace.
   const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
   /// Null if there is no report.
@@ -91,7 +97,8 @@ class RunOutputs {
   EventClipSettings event_clips() const;
   void open_frame_publishers();
   void end_publishers();
-  std::unique_ptr<Sink> make_video_sink(const std::string& path, double frames_per_second) const;
+  std::unique_ptr<Sink> make_video_sink(const std::string& path, const std::string& stream_id,
+                                        double frames_per_second) const;
   void open_exports();
   bool uses_standard_output() const;
   std::shared_ptr<Sink> add_sink(const std::string& path, std::shared_ptr<Sink> sink);
@@ -102,6 +109,7 @@ class RunOutputs {
   OutputPaths paths_;
   std::vector<std::string> sources_;
   std::vector<std::string> streams_;
+  GivenRules rules_;                ///< of --events
   std::vector<std::string> names_;  ///< claimed so far
   std::optional<OutputFile> summary_;
   std::shared_ptr<Sink> jsonl_;

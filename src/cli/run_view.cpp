@@ -11,7 +11,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/stream_names.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/image/make_annotators.hpp"
 #include "vcap/records/buffered_sink.hpp"
 
 namespace vcap::cli {
@@ -53,7 +52,7 @@ ViewRecording make_recording(const RunViewParts& parts, const fs::path& folder,
   constexpr double kUnknownRate = 0;  // the clip has the frames' own times
   recording.sinks.push_back(
       make_buffered_sink(make_annotated_video_sink(recording.files[1], kUnknownRate,
-                                                   outputs.encoding, make_annotators(outputs.draw)),
+                                                   outputs.encoding, parts.make_annotator(stream)),
                          policy));
   return recording;
 }
@@ -80,7 +79,7 @@ StreamConfig make_view_stream(const RunViewParts& parts, const std::string& id,
 /// Everything that clients may change.
 void allow_changes(const RunViewParts& parts, LiveViewSettings& settings) {
   const ViewArguments& view = parts.arguments.view;
-  settings.draw = parts.arguments.outputs.draw;
+  settings.make_annotator = parts.make_annotator;
   settings.sources.options = parts.arguments.range.options();
   settings.make_stream = [parts](const std::string& id, std::unique_ptr<Source> source) {
     return make_view_stream(parts, id, std::move(source));

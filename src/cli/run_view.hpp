@@ -8,6 +8,7 @@
 #include "cli/capsule_settings.hpp"
 #include "cli/run_arguments.hpp"
 #include "cli/run_streams.hpp"
+#include "vcap/image/annotator.hpp"
 #include "vcap/view/live_view.hpp"
 
 namespace vcap::cli {
@@ -20,6 +21,8 @@ struct RunViewParts {
   RunStreams& streams;
   /// A stream that a client adds, with the run's sinks and policies.
   std::function<StreamConfig(const std::string& id, std::unique_ptr<Source> source)> make_stream;
+  /// What draws on a stream's pictures and recordings.
+  std::function<std::unique_ptr<Annotator>(const std::string& id)> make_annotator;
 };
 
 /// Shows the streams, with the log, for as long as the result lives, and says where. Null without

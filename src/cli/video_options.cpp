@@ -12,7 +12,7 @@ namespace {
 /// What is wrong with a list of --draw; empty if it is valid.
 std::string check_draw(const std::string& list) {
   try {
-    make_annotators(list);
+    make_annotators(list, {}, ZoneSettings{});
     return {};
   } catch (const InvalidArgument& error) {
     return error.what();
@@ -30,10 +30,13 @@ std::string names_to_draw() {
 void add_draw_option(CLI::App& command, OutputPaths& outputs) {
   command
       .add_option("--draw", outputs.draw,
-                  "What --video shows on the frames, in the order in which it is drawn (default: " +
-                      outputs.draw + "): " + names_to_draw() +
+                  "What --video shows on the frames, and vcap run --view on its pictures, in the "
+                  "order in which it is drawn (default: " +
+                      std::string(kDefaultAnnotators) +
+                      ", and with --events first zones): " + names_to_draw() +
                       ". A part draws only nodes of the names after its colon, such as "
-                      "blur:face+person; label-map:PICTURE draws a picture of labels")
+                      "blur:face+person; label-map:PICTURE draws a picture of labels; zones draws "
+                      "the zones and lines of --events, or those that it names")
       ->type_name("PART[:NAME+…],…")
       ->check(CLI::Validator(check_draw, ""))
       ->excludes("--picture")

@@ -105,13 +105,16 @@ std::vector<cv::Rect> outer_regions(std::vector<cv::Rect> regions) {
   return outer;
 }
 
-void draw_outline(cv::Mat& image, const Coords& coords, const cv::Scalar& color, int width) {
-  const std::vector<cv::Point> points = far_pixels(coords);
+void draw_line(cv::Mat& image, cv::Point2d from, cv::Point2d to, const cv::Scalar& color,
+               int width) {
   const cv::Rect around(-width, -width, image.cols + 2 * width, image.rows + 2 * width);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    cv::Point from = points[i], to = points[(i + 1) % points.size()];
-    if (cv::clipLine(around, from, to)) cv::line(image, from, to, color, width, cv::LINE_AA);
-  }
+  cv::Point begin = pixel(from), end = pixel(to);
+  if (cv::clipLine(around, begin, end)) cv::line(image, begin, end, color, width, cv::LINE_AA);
+}
+
+void draw_outline(cv::Mat& image, const Coords& coords, const cv::Scalar& color, int width) {
+  for (std::size_t i = 0; i < coords.size(); ++i)
+    draw_line(image, coords[i], coords[(i + 1) % coords.size()], color, width);
 }
 
 void fill_polygon(cv::Mat& image, const Coords& coords, const cv::Scalar& color) {

@@ -39,6 +39,9 @@ cv::Rect region_of(const BoundingBox& box, double margin, cv::Size image);
 /// The regions without those that lie within others.
 std::vector<cv::Rect> outer_regions(std::vector<cv::Rect> regions);
 
+/// Draws a line with finite coordinates. Only what is within the image takes time.
+void draw_line(cv::Mat& image, cv::Point2d from, cv::Point2d to, const cv::Scalar& color,
+               int width);
 /// Draws the outline of a polygon with finite coordinates. Only what is within the image takes
 /// time.
 void draw_outline(cv::Mat& image, const Coords& coords, const cv::Scalar& color, int width);

@@ -17,6 +17,7 @@
 #include "vcap/image/pixelate_annotator.hpp"
 #include "vcap/image/polygon_annotator.hpp"
 #include "vcap/image/trail_annotator.hpp"
+#include "vcap/image/zone_annotator.hpp"
 
 namespace vcap {
 namespace {
@@ -24,37 +25,63 @@ namespace {
 using Part = std::unique_ptr<Annotator>;
 
 constexpr std::string_view kLabelMap = "label-map";
+constexpr std::string_view kZones = "zones";
+
+[[noreturn]] void refuse_list(const std::string& why) {
+  throw InvalidArgument(ErrorCode::invalid_argument, "annotators: " + why);
+}
+
+/// What a part is made from.
+struct PartSettings {
+  AnnotatorStyle style;               ///< with the names of the part
+  bool with_boxes;                    ///< whether the list has parts that draw boxes
+  std::optional<ZoneSettings> zones;  ///< those of the list
+};
 
 /// A part, its name and how it is made.
 struct KnownPart {
   std::string_view name, description;
-  /// `list`: whether the list has other parts that draw boxes.
-  Part (*make)(const AnnotatorStyle& style, bool with_boxes);
+  Part (*make)(const PartSettings& given);
 };
 
 template <BoxSettings::Shape shape>
-Part make_boxes(const AnnotatorStyle& style, bool) {
-  return std::make_unique<BoxAnnotator>(BoxSettings{.shape = shape, .style = style});
+Part make_boxes(const PartSettings& given) {
+  return std::make_unique<BoxAnnotator>(BoxSettings{.shape = shape, .style = given.style});
 }
 
 template <class Annotator, class Settings>
-Part make_part(const AnnotatorStyle& style, bool) {
+Part make_part(const PartSettings& given) {
   Settings settings{};
-  settings.style = style;
+  settings.style = given.style;
   return std::make_unique<Annotator>(std::move(settings));
 }
 
-Part make_polygons(const AnnotatorStyle& style, bool with_boxes) {
+Part make_polygons(const PartSettings& given) {
   return std::make_unique<PolygonAnnotator>(
-      PolygonSettings{.upright_boxes = !with_boxes, .style = style});
+      PolygonSettings{.upright_boxes = !given.with_boxes, .style = given.style});
 }
 
-Part make_short_labels(const AnnotatorStyle& style, bool) {
-  return std::make_unique<LabelAnnotator>(LabelSettings{.attributes = false, .style = style});
+Part make_short_labels(const PartSettings& given) {
+  return std::make_unique<LabelAnnotator>(LabelSettings{.attributes = false, .style = given.style});
 }
 
-Part make_label_map(const AnnotatorStyle& style, bool) {
-  return std::make_unique<LabelMapAnnotator>(LabelMapSettings{.picture = style.names.at(0)});
+Part make_label_map(const PartSettings& given) {
+  return std::make_unique<LabelMapAnnotator>(LabelMapSettings{.picture = given.style.names.at(0)});
+}
+
+Part make_zones(const PartSettings& given) {
+  if (!given.zones)
+    refuse_list("part " + quote(kZones) +
+                " draws zones and lines, and there are none; give them, or leave the part out");
+  ZoneSettings settings = *given.zones;
+  if (const std::vector<std::string>& names = given.style.names; !names.empty()) {
+    const auto is_other = [&names](const auto& drawn) {
+      return std::ranges::find(names, drawn.name) == names.end();
+    };
+    std::erase_if(settings.zones, is_other);
+    std::erase_if(settings.lines, is_other);
+  }
+  return std::make_unique<ZoneAnnotator>(std::move(settings));
 }
 
 constexpr std::array kParts{
@@ -78,7 +105,8 @@ constexpr std::array kParts{
               make_boxes<BoxSettings::Shape::rounded>},
     KnownPart{"short-labels", "labels without attributes", make_short_labels},
     KnownPart{"trails", "the way of each track over the last seconds",
-              make_part<TrailAnnotator, TrailSettings>}};
+              make_part<TrailAnnotator, TrailSettings>},
+    KnownPart{kZones, "zones and lines, such as those of event rules", make_zones}};
 
 std::vector<std::string_view> split_at(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -87,10 +115,6 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
     parts.push_back(text.substr(0, end));
   parts.push_back(text);
   return parts;
-}
-
-[[noreturn]] void refuse_list(const std::string& why) {
-  throw InvalidArgument(ErrorCode::invalid_argument, "annotators: " + why);
 }
 
 std::vector<std::string_view> known_names() {
@@ -149,15 +173,18 @@ std::vector<AnnotatorName> annotator_names() {
   return names;
 }
 
-std::unique_ptr<Annotators> make_annotators(std::string_view list, const AnnotatorStyle& style) {
+std::unique_ptr<Annotators> make_annotators(std::string_view list, const AnnotatorStyle& style,
+                                            const std::optional<ZoneSettings>& zones) {
   std::vector<WantedPart> parts;
   for (const std::string_view item : split_at(list, ',')) parts.push_back(parse_part(item));
   const bool with_boxes = std::ranges::any_of(parts, draws_boxes);
   auto annotators = std::make_unique<Annotators>();
   for (WantedPart& wanted : parts) {
-    AnnotatorStyle own = style;
-    if (!wanted.names.empty()) own.names = std::move(wanted.names);
-    annotators->add(wanted.part->make(own, with_boxes));
+    PartSettings own{.style = style, .with_boxes = with_boxes, .zones = zones};
+    // The names after the colon of "zones" are those of zones, not of nodes.
+    if (wanted.part->name == kZones) own.style.names.clear();
+    if (!wanted.names.empty()) own.style.names = std::move(wanted.names);
+    annotators->add(wanted.part->make(own));
   }
   return annotators;
 }

@@ -10,7 +10,6 @@
 #include "base/text.hpp"
 #include "pipeline/signals_blocked.hpp"
 #include "vcap/base/log.hpp"
-#include "vcap/image/make_annotators.hpp"
 
 namespace vcap {
 namespace {
@@ -30,9 +29,11 @@ std::shared_ptr<const std::string> shared_text(const nlohmann::json& json) {
 
 }  // namespace
 
-LiveBroadcast::LiveBroadcast(LiveRecords& records, std::string draw, Callbacks callbacks)
-    : records_(records), draw_(std::move(draw)), callbacks_(std::move(callbacks)) {
-  make_annotators(draw_);  // refuses a wrong one now
+LiveBroadcast::LiveBroadcast(LiveRecords& records, MakeAnnotator make_annotator,
+                             Callbacks callbacks)
+    : records_(records),
+      make_annotator_(std::move(make_annotator)),
+      callbacks_(std::move(callbacks)) {
   const SignalsBlocked blocked;
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -154,7 +155,7 @@ std::map<int, LivePicture> LiveBroadcast::encode(const LiveRecords::Taken& taken
   std::map<int, LivePicture> pictures;
   if (taken.record.frame.image.empty()) return pictures;
   auto& annotator = annotators_[taken.record.stream_id];
-  if (!annotator) annotator = make_annotators(draw_);
+  if (!annotator) annotator = make_annotator_(taken.record.stream_id);
   const cv::Mat drawn = draw_live_frame(taken.record, *annotator);
   for (const int width : taken.widths)
     pictures.emplace(width, encode_live_picture(taken.record, drawn, width));

@@ -28,6 +28,8 @@ namespace vcap {
 class LiveBroadcast {
  public:
   using time_point = LiveRecords::time_point;
+  /// Makes what draws on the pictures of a stream.
+  using MakeAnnotator = std::function<std::unique_ptr<Annotator>(const std::string& stream)>;
 
   /// Called by the thread.
   struct Callbacks {
@@ -43,8 +45,8 @@ class LiveBroadcast {
     std::function<void()> wake{};
   };
 
-  /// `records`: outlives it. `draw`: see make_annotators(), which throws InvalidArgument.
-  LiveBroadcast(LiveRecords& records, std::string draw, Callbacks callbacks);
+  /// `records`: outlives it. `make_annotator`: called by the thread.
+  LiveBroadcast(LiveRecords& records, MakeAnnotator make_annotator, Callbacks callbacks);
   ~LiveBroadcast();
   LiveBroadcast(const LiveBroadcast&) = delete;
   LiveBroadcast& operator=(const LiveBroadcast&) = delete;
@@ -79,7 +81,7 @@ class LiveBroadcast {
   void forget_ended(const std::set<std::string>& streams) VCAP_EXCLUDES(mutex_);
 
   LiveRecords& records_;
-  const std::string draw_;
+  const MakeAnnotator make_annotator_;
   const Callbacks callbacks_;
   // Only of the thread.
   std::map<std::string, std::unique_ptr<Annotator>> annotators_{};

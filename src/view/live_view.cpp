@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/image/make_annotators.hpp"
 #include "view/live_view_impl.hpp"
 
 namespace vcap {
@@ -40,6 +41,16 @@ std::map<std::string, std::string> page_headers() {
           {"Cache-Control", "no-store"}};
 }
 
+/// Throws InvalidArgument if LiveViewSettings::draw is wrong.
+LiveBroadcast::MakeAnnotator annotators_of(const LiveViewSettings& settings) {
+  make_annotators(settings.draw);
+  return [&settings](const std::string& stream) {
+    std::unique_ptr<Annotator> own;
+    if (settings.make_annotator) own = settings.make_annotator(stream);
+    return own ? std::move(own) : make_annotators(settings.draw);
+  };
+}
+
 }  // namespace
 
 LiveView::Impl::Impl(Pipeline& shown, LiveViewSettings given)
@@ -59,7 +70,7 @@ LiveView::Impl::Impl(Pipeline& shown, LiveViewSettings given)
   add_changes();
   add_admin_changes();
   broadcast = std::make_unique<LiveBroadcast>(
-      inputs->records, settings.draw,
+      inputs->records, annotators_of(settings),
       LiveBroadcast::Callbacks{
           .streams = [this] { return streams(); },
           .state = [this](const auto& allowed, std::uint64_t from) { return state(allowed, from); },

@@ -124,6 +124,13 @@ std::unique_ptr<Annotators> all_parts(double scale) {
   parts->add<KeypointAnnotator>(KeypointSettings{.names = true, .style = style});
   parts->add<ZoneAnnotator>(
       ZoneSettings{.zones = {{.name = "\xFF", .outline = {{-1e300, 5}, {50, 1e300}, {30, 30}}}},
+                   .lines = {{.name = "\xFE", .from = {-1e300, 5}, .to = {1e300, 60}},
+                             {.name = "path", .from = {20, 20}, .to = {25, 10}}},
+                   .style = style});
+  parts->add<ZoneAnnotator>(
+      ZoneSettings{.zones = {{.name = "share", .outline = {{-1e308, 0}, {1, 1e308}, {0.5, 0}}}},
+                   .lines = {{.name = "share", .from = {0, 1e-3}, .to = {1e308, -1e308}}},
+                   .relative = true,
                    .style = style});
   return parts;
 }

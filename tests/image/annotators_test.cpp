@@ -294,6 +294,54 @@ TEST(ZoneAnnotator, RefusesZonesThatAreNone) {
                InvalidArgument);
 }
 
+TEST(ZoneAnnotator, DrawsItsLinesWithAnArrowToTheirRightSide) {
+  ZoneAnnotator lines({.lines = {{.name = "path", .from = {60, 120}, .to = {260, 120}}}});
+  const cv::Mat image = annotated(lines, std::span<const DetectionNode>());
+  EXPECT_LT(test::color_distance(color_at(image, 240, 120), stable_color("path")), 20);
+  EXPECT_NE(color_at(image, 160, 126), kCanvasColor) << "the arrow";
+  EXPECT_EQ(color_at(image, 160, 112), kCanvasColor) << "nothing on the left side";
+  EXPECT_NE(color_at(image, 64, 126), kCanvasColor) << "the name, where the line begins";
+  EXPECT_EQ(color_at(image, 258, 126), kCanvasColor);
+
+  ZoneAnnotator back({.lines = {{.from = {260, 120}, .to = {60, 120}}}});
+  const cv::Mat other = annotated(back, std::span<const DetectionNode>());
+  EXPECT_NE(color_at(other, 160, 112), kCanvasColor);
+  EXPECT_EQ(color_at(other, 160, 128), kCanvasColor);
+  ZoneAnnotator plain({.lines = {{.from = {260, 120}, .to = {60, 120}, .arrow = false}}});
+  EXPECT_EQ(color_at(annotated(plain, std::span<const DetectionNode>()), 160, 112), kCanvasColor);
+}
+
+TEST(ZoneAnnotator, TakesSharesOfTheFrame) {
+  const ZoneSettings pixels{
+      .zones = {{.name = "door", .outline = {{80, 60}, {160, 60}, {80, 180}}}},
+      .lines = {{.name = "path", .from = {32, 24}, .to = {288, 216}}}};
+  ZoneSettings shares{
+      .zones = {{.name = "door", .outline = {{0.25, 0.25}, {0.5, 0.25}, {0.25, 0.75}}}},
+      .lines = {{.name = "path", .from = {0.1, 0.1}, .to = {0.9, 0.9}}},
+      .relative = true};
+  ZoneAnnotator in_pixels(pixels), in_shares(shares);
+  const DetectionNode node = box_node({90, 70, 110, 100});
+  EXPECT_TRUE(equal_images(annotated(in_pixels, node), annotated(in_shares, node)));
+}
+
+TEST(ZoneAnnotator, ShowsNoCountsIfTheyAreNotWanted) {
+  const DrawnZone zone{.name = "door", .outline = {{50, 50}, {150, 50}, {150, 150}, {50, 150}}};
+  ZoneAnnotator zones({.zones = {zone}, .counts = false});
+  EXPECT_TRUE(equal_images(annotated(zones, box_node({200, 40, 220, 100})),
+                           annotated(zones, box_node({90, 10, 110, 100}))));
+}
+
+TEST(ZoneAnnotator, RefusesLinesThatAreNone) {
+  EXPECT_THAT(
+      [] {
+        ZoneAnnotator({.lines = {{.name = "path", .from = {1, 1}, .to = {1, 1}}}});
+      },
+      ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                   HasSubstr("line \"path\" has one point as both ends")));
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(ZoneAnnotator({.lines = {{.from = {1, 1}, .to = {infinity, 0}}}}), InvalidArgument);
+}
+
 TEST(CounterAnnotator, CountsNodesByTheirNames) {
   CounterAnnotator counters;
   const std::vector<DetectionNode> two{{.name = "person"}, {.name = "person"}};

@@ -21,6 +21,12 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+/// A zone on the left, a line on the right.
+ZoneSettings two_zones() {
+  return {.zones = {{.name = "door", .outline = {{20, 60}, {120, 60}, {120, 160}, {20, 160}}}},
+          .lines = {{.name = "path", .from = {200, 60}, .to = {200, 160}}}};
+}
+
 TEST(MakeAnnotators, MakesTheDefaultStyleOfDrawNodes) {
   DetectionNode person = box_node({100, 80, 160, 170});
   person.attributes["color"] = "red";
@@ -34,7 +40,7 @@ TEST(MakeAnnotators, MakesEveryPartThatItNames) {
   for (const AnnotatorName& part : annotator_names()) {
     EXPECT_FALSE(part.description.empty());
     const std::string list = part.name == "label-map" ? "label-map:mask" : part.name;
-    const auto parts = make_annotators(list);
+    const auto parts = make_annotators(list, {}, two_zones());
     DetectionNode person = box_node({100, 80, 160, 170});
     person.track_id = test::track(1);
     person.keypoints = {{.name = "nose", .point = {120, 90}}};
@@ -64,6 +70,31 @@ TEST(MakeAnnotators, DrawsBoxesAsPolygonsIfNoPartDrawsBoxes) {
                            annotated(*make_annotators("corners"), node)));
 }
 
+TEST(MakeAnnotators, DrawsZonesAndLinesByTheirNames) {
+  const auto drawn = [](const char* list) {
+    return annotated(*make_annotators(list, {.names = {"person"}}, two_zones()),
+                     box_node({250, 180, 300, 230}));
+  };
+  ZoneAnnotator all(two_zones());
+  EXPECT_TRUE(equal_images(drawn("zones"), annotated(all, box_node({250, 180, 300, 230}))));
+  const cv::Mat path = drawn("zones:path");
+  EXPECT_EQ(test::color_at(path, 60, 140), test::kCanvasColor);
+  EXPECT_NE(test::color_at(path, 200, 140), test::kCanvasColor);
+  const cv::Mat door = drawn("zones:door+exit");
+  EXPECT_NE(test::color_at(door, 60, 140), test::kCanvasColor);
+  EXPECT_EQ(test::color_at(door, 200, 140), test::kCanvasColor);
+  EXPECT_TRUE(is_blank(drawn("zones:exit")));
+}
+
+TEST(MakeAnnotators, RefusesZonesIfThereAreNone) {
+  EXPECT_THAT([] { make_annotators("boxes,zones"); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
+                                           HasSubstr("part \"zones\" draws zones and lines")));
+  EXPECT_TRUE(is_blank(
+      annotated(*make_annotators("zones", {}, ZoneSettings{}), box_node({100, 80, 160, 170}))))
+      << "a stream whose rules have no zones";
+}
+
 TEST(MakeAnnotators, NamesThePicturesOfItsParts) {
   EXPECT_THAT(make_annotators("label-map:ground,boxes")->pictures(), ElementsAre("ground"));
 }
@@ -73,7 +104,7 @@ TEST(MakeAnnotators, NamesTheNearestAndAllKnownPartsIfOneIsUnknown) {
               ThrowsError<InvalidArgument>(
                   ErrorCode::invalid_argument,
                   AllOf(HasSubstr("part \"trail\" is not known; did you mean \"trails\"?"),
-                        HasSubstr("known: \"blur\", \"boxes\""), HasSubstr("\"trails\")"))));
+                        HasSubstr("known: \"blur\", \"boxes\""), HasSubstr("\"zones\")"))));
 }
 
 TEST(MakeAnnotators, RefusesListsThatAreNoLists) {

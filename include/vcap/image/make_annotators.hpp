@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "vcap/base/export.hpp"
 #include "vcap/image/annotator.hpp"
+#include "vcap/image/zone_annotator.hpp"
 
 namespace vcap {
 
@@ -28,11 +30,16 @@ inline constexpr std::string_view kDefaultAnnotators = "boxes,polygons,labels";
 ///
 /// Names are separated by commas. After a colon follow the names of the nodes that the part draws,
 /// separated by '+': "boxes:person+car"; without them it draws all nodes. "label-map:PICTURE" has
-/// the name of a picture there.
+/// the name of a picture there, and "zones:door+path" draws these of `zones`, if it has them.
+///
+/// `zones`: what the part "zones" draws, in its own style. Without them, the list must not have
+/// that part.
 ///
 /// Throws InvalidArgument for an empty list or part, an unknown name (the message lists the known
-/// ones and says which is the nearest), and label-map without a picture. Thread-safe.
-VCAP_EXPORT std::unique_ptr<Annotators> make_annotators(std::string_view list,
-                                                        const AnnotatorStyle& style = {});
+/// ones and says which is the nearest), label-map without a picture, the part "zones" without
+/// `zones`, and what ZoneAnnotator() throws. Thread-safe.
+VCAP_EXPORT std::unique_ptr<Annotators> make_annotators(
+    std::string_view list, const AnnotatorStyle& style = {},
+    const std::optional<ZoneSettings>& zones = std::nullopt);
 
 }  // namespace vcap

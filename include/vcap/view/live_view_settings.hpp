@@ -47,6 +47,9 @@ struct LiveViewSettings {
   std::vector<ViewToken> tokens{};
   std::optional<TlsFiles> tls{};         ///< absent: HTTP; then TLS is a proxy's
   std::string draw{kDefaultAnnotators};  ///< what is drawn on pictures, see make_annotators()
+  /// Makes what draws on the pictures of a stream, such as its zones. Empty, or null as its result:
+  /// `draw` decides.
+  std::function<std::unique_ptr<Annotator>(const std::string& stream)> make_annotator{};
 
   /// Which sources clients with the role admin may add as streams.
   ViewSources sources{};
