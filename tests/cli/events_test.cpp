@@ -4,9 +4,12 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include <opencv2/videoio.hpp>
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
@@ -24,6 +27,12 @@ using testing::SizeIs;
 /// A person who stays in the picture for 0.2 s, which is five images.
 constexpr const char* kStayRules = R"({"schema": "vcap.event-rules/1",
   "rules": [{"name": "stays", "kind": "stay", "at_least": 0.2}]})";
+/// A zone on the left, and a line on the right that leads downwards.
+constexpr const char* kDoorRules = R"({"schema": "vcap.event-rules/1", "unit": "relative",
+  "zones": [{"name": "door", "polygon": [[0.25, 0.25], [0.5, 0.25], [0.5, 0.75], [0.25, 0.75]]}],
+  "lines": [{"name": "path", "from": [0.75, 0.25], "to": [0.75, 0.75]}],
+  "rules": [{"name": "comes", "kind": "enter", "zone": "door"},
+            {"name": "passes", "kind": "cross", "line": "path"}]})";
 constexpr const char* kOtherRules = R"({"schema": "vcap.event-rules/1",
   "rules": [{"name": "stays here", "kind": "stay", "at_least": 0.4}]})";
 
@@ -89,6 +98,83 @@ TEST_F(EventsRun, WritesSnapshots) {
   const cv::Mat image = cv::imread((pictures / records[1].snapshot).string());
   EXPECT_EQ(image.size(), cv::Size(64, 48));
   EXPECT_NEAR(cv::mean(image)[0], 50, 2) << "the sixth image";
+}
+
+class DrawnEventsRun : public EventsRun {
+ protected:
+  /// Runs with these options, and gives the first picture of a clip.
+  cv::Mat picture_of(std::vector<std::string> options, const std::string& clip = "clip.mkv") const {
+    options.insert(options.end(), {"--source", wide_, "--video", (folder_ / "clip.mkv").string(),
+                                   "--video-quality", "0"});
+    const Result result = vcap(without_source(arguments(options, {door_})));
+    EXPECT_EQ(result.exit_code, 0) << result;
+    return first_of(clip);
+  }
+  cv::Mat first_of(const std::string& clip) const {
+    cv::Mat first;
+    EXPECT_TRUE(cv::VideoCapture((folder_ / clip).string()).read(first)) << clip;
+    return first;
+  }
+  std::vector<std::string> without_source(std::vector<std::string> words) const {
+    const auto source = std::ranges::find(words, source_);
+    words.erase(source - 1, source + 1);
+    return words;
+  }
+  /// Whether the black picture is drawn on there. The border of the door, and the line.
+  static bool is_drawn(const cv::Mat& picture, int x, int y) {
+    const cv::Vec3b color = picture.at<cv::Vec3b>(y, x);
+    return std::max({color[0], color[1], color[2]}) > 60;
+  }
+  static bool has_door(const cv::Mat& picture) {
+    return is_drawn(picture, 80, 150) && is_drawn(picture, 160, 150) && is_drawn(picture, 120, 180);
+  }
+  static bool has_path(const cv::Mat& picture) { return is_drawn(picture, 240, 150); }
+
+  const std::string wide_ = images(folder_, "wide", 3, {320, 240});
+  const std::string door_ = folder_.write("door.json", kDoorRules).string();
+};
+
+TEST_F(DrawnEventsRun, ShowsZonesAndLinesOnTheClip) {
+  const cv::Mat usual = picture_of({});
+  EXPECT_TRUE(has_door(usual));
+  EXPECT_TRUE(has_path(usual));
+  EXPECT_TRUE(is_drawn(usual, 229, 120)) << "the arrow: right of the way down is left";
+  EXPECT_FALSE(is_drawn(usual, 251, 120));
+  const cv::Mat same = picture_of({"--draw", "zones,boxes,polygons,labels"});
+  EXPECT_EQ(cv::norm(usual, same, cv::NORM_INF), 0);
+}
+
+TEST_F(DrawnEventsRun, ShowsOnlyWhatAListNames) {
+  const cv::Mat boxes = picture_of({"--draw", "boxes"});
+  EXPECT_FALSE(has_door(boxes));
+  EXPECT_FALSE(has_path(boxes));
+  EXPECT_TRUE(is_drawn(boxes, 2, 6)) << "the person";
+  const cv::Mat path = picture_of({"--draw", "zones:path"});
+  EXPECT_FALSE(has_door(path));
+  EXPECT_TRUE(has_path(path));
+  EXPECT_FALSE(is_drawn(path, 2, 6));
+}
+
+TEST_F(DrawnEventsRun, ShowsEachStreamItsOwnZones) {
+  const std::string clip = (folder_ / "clip.mkv").string();
+  const Result result = vcap(without_source(
+      arguments({"--source", wide_, "--source", wide_, "--video", clip}, {"wide-2=" + door_})));
+  ASSERT_EQ(result.exit_code, 0) << result;
+  EXPECT_FALSE(has_door(first_of("clip-wide.mkv"))) << "it has no rules";
+  EXPECT_TRUE(has_door(first_of("clip-wide-2.mkv")));
+}
+
+TEST_F(DrawnEventsRun, RefusesZonesThatNoRulesHave) {
+  const std::string clip = (folder_ / "clip.mkv").string();
+  const Result unknown = vcap(arguments({"--video", clip, "--draw", "zones:paht"}, {door_}));
+  EXPECT_EQ(unknown.exit_code, 2) << unknown;
+  EXPECT_THAT(unknown.err, HasSubstr("have no zone or line \"paht\"; did you mean \"path\"?"));
+  const Result none = vcap({"run", "--capsule", capsule("finder"), "--source", source_, "--video",
+                            clip, "--draw", "boxes,zones"});
+  EXPECT_EQ(none.exit_code, 2) << none;
+  EXPECT_THAT(none.err, HasSubstr("give them by --events"));
+  EXPECT_FALSE(std::filesystem::exists(clip));
+  EXPECT_FALSE(std::filesystem::exists(log_));
 }
 
 TEST_F(EventsRun, EndsEachEventOnceAfterAKill) {

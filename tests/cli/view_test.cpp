@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -115,6 +116,32 @@ TEST_F(ViewedRun, AnAddedStreamHasTheConfigOfAllStreams) {
   EXPECT_EQ(zone_of("shots"), "own");
   command.send(SIGINT);
   EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+TEST_F(ViewedRun, ShowsTheZonesOfEventRules) {
+  const std::string rules = folder_
+                                .write("rules.json", R"({"schema": "vcap.event-rules/1",
+      "zones": [{"name": "yard", "polygon": [[10, 10], [54, 10], [54, 40], [10, 40]]}],
+      "rules": [{"name": "comes", "kind": "enter", "zone": "yard"}]})")
+                                .string();
+  const auto edge_is_grey = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> options{"--events", rules, "--event-log",
+                                     (folder_ / "events.jsonl").string()};
+    options.insert(options.end(), more.begin(), more.end());
+    Command command(arguments(options));
+    const ViewClient client(port_of_view(command));
+    const HttpAnswer answer =
+        test::ask_until([&] { return client.get("/api/v1/picture?stream=shots&width=320"); },
+                        [](const HttpAnswer& one) { return one.status == 200; });
+    const cv::Mat picture = cv::imdecode(
+        std::vector<unsigned char>(answer.body.begin(), answer.body.end()), cv::IMREAD_COLOR);
+    command.send(SIGTERM);
+    EXPECT_EQ(command.wait().exit_code, 0);
+    const cv::Vec3b color = picture.at<cv::Vec3b>(36, 54);
+    return std::max({color[0], color[1], color[2]}) - std::min({color[0], color[1], color[2]}) < 30;
+  };
+  EXPECT_FALSE(edge_is_grey({}));
+  EXPECT_TRUE(edge_is_grey({"--draw", "boxes"})) << "a list decides alone";
 }
 
 TEST_F(ViewedRun, WithoutTokensOnlyShows) {
