@@ -28,6 +28,7 @@ packages=(
   libdeflate-dev                            # checksums in a .cap file
   libavformat-dev libavcodec-dev            # videos and network streams: containers, codecs
   libavutil-dev libswscale-dev              # the same: their frames, from and to BGR
+  libexpat1-dev                             # annotations of Pascal VOC, which are XML; libav has it loaded already
   libspdlog-dev                             # the default log
   prometheus-cpp-dev                        # the metrics that a pipeline offers to Prometheus: their text
   libmicrohttpd-dev                         # the same: the server that offers them

@@ -27,7 +27,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kConvertHelp =
     "Inputs are records of vcap run --jsonl, a COCO file, a sequence of MOT Challenge, a folder of "
-    "YOLO labels or a CSV file. What the format of the output cannot hold is named once, with its "
+    "YOLO labels, a CSV file or a folder of Pascal VOC. What the format of the output cannot hold "
+    "is named once, with its "
     "count. Crops need the frames: give their source, read from its beginning, with --source.";
 
 struct ConvertArguments {
@@ -93,7 +94,7 @@ class Pixels {
 RecordReadOptions read_options(const ConvertArguments& arguments) {
   RecordReadOptions options{.frame_size = arguments.frame_size};
   for (const RecordFormat one : {RecordFormat::json_lines, RecordFormat::coco, RecordFormat::mot,
-                                 RecordFormat::yolo, RecordFormat::csv})
+                                 RecordFormat::yolo, RecordFormat::csv, RecordFormat::voc})
     if (arguments.from == to_string(one)) options.format = one;
   return options;
 }
@@ -144,8 +145,8 @@ void add_convert(CLI::App& app, Action& chosen) {
   command
       ->add_option("--from", arguments->from,
                    "The format of the input (default: shown by its name and content)")
-      ->type_name("jsonl|coco|mot|yolo|csv")
-      ->check(CLI::IsMember({"jsonl", "coco", "mot", "yolo", "csv"}).description(""));
+      ->type_name("jsonl|coco|mot|yolo|csv|voc")
+      ->check(CLI::IsMember({"jsonl", "coco", "mot", "yolo", "csv", "voc"}).description(""));
   command->add_option("--to", arguments->to, "The format of the output")
       ->required()
       ->type_name("jsonl|coco|mot|yolo|yolo-seg|voc|csv|crops")

@@ -43,7 +43,8 @@ void EvalArguments::add_to(CLI::App& command) {
       repeated("--records", records,
                "Records of vcap run --jsonl; one file for each sequence; may be repeated", "PATH");
   repeated("--results", results,
-           "Another tool's results instead of records: COCO, MOT Challenge, YOLO, CSV, or labels",
+           "Another tool's results instead of records: COCO, MOT Challenge, YOLO, CSV, Pascal VOC, "
+           "or labels",
            "PATH")
       ->excludes(by_records);
   repeated("--ground-truth", ground_truth,
@@ -52,8 +53,8 @@ void EvalArguments::add_to(CLI::App& command) {
   command
       .add_option("--format", format,
                   "The format of the ground truth, if its file does not show it")
-      ->type_name("coco|mot|yolo|csv|labels")
-      ->check(CLI::IsMember({"coco", "mot", "yolo", "csv", "labels"}).description(""));
+      ->type_name("coco|mot|yolo|csv|voc|labels")
+      ->check(CLI::IsMember({"coco", "mot", "yolo", "csv", "voc", "labels"}).description(""));
   repeated(
       "--name", names,
       "The class of the compared objects, and the ground truth's name for it if it differs; may "

@@ -9,9 +9,9 @@
 
 namespace vcap::cli {
 
-/// The ground truth of a file or folder of YOLO or CSV: objects and their children. Throws what
-/// RecordReader throws, and InvalidArgument if there are several streams and none is chosen, or a
-/// frame or a track of a frame is there twice.
+/// The ground truth of a file or folder of YOLO, CSV or VOC: objects and their children. Throws
+/// what RecordReader throws, and InvalidArgument if there are several streams and none is chosen,
+/// or a frame or a track of a frame is there twice.
 EvalScene read_exported_truth(const std::string& path, RecordFormat format,
                               const EvalRecordsWanted& wanted);
 

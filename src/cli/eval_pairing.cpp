@@ -41,8 +41,8 @@ class FilePairer {
         add_coco(i);
       else if (format == "mot")
         add_mot(i);
-      else if (format == "yolo" || format == "csv")
-        add_exported(i, format == "yolo" ? RecordFormat::yolo : RecordFormat::csv);
+      else if (const auto exported = exported_format(format))
+        add_exported(i, *exported);
       else
         add_labels(i);
     }
@@ -55,7 +55,8 @@ class FilePairer {
     if (!arguments_.format.empty()) return arguments_.format;
     std::error_code ignored;
     const std::string extension = std::filesystem::path(path).extension().string();
-    if (std::filesystem::is_directory(path, ignored) || extension == ".yaml") {
+    if (std::filesystem::is_directory(path, ignored) || extension == ".yaml" ||
+        extension == ".xml") {
       const auto format = guess_record_format(path);
       return format ? std::string(to_string(*format)) : "labels";
     }
@@ -63,10 +64,16 @@ class FilePairer {
     if (extension == ".txt") return "mot";
     if (extension != ".json")
       throw UsageError("--ground-truth " + path +
-                       ": its name does not show its format; give --format coco, mot, yolo, csv or "
-                       "labels");
+                       ": its name does not show its format; give --format coco, mot, yolo, csv, "
+                       "voc or labels");
     const nlohmann::json content = InputFile(path).read_json();
     return content.is_object() && content.contains("annotations") ? "coco" : "labels";
+  }
+
+  static std::optional<RecordFormat> exported_format(const std::string& format) {
+    for (const RecordFormat one : {RecordFormat::yolo, RecordFormat::csv, RecordFormat::voc})
+      if (format == to_string(one)) return one;
+    return std::nullopt;
   }
 
   /// Whether the CSV file names the columns of records; else it has lines FILE,LABEL.

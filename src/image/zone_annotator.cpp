@@ -68,7 +68,8 @@ void draw_arrow(cv::Mat& image, const DrawnLine& line, double scale, int width) 
   const cv::Point2d right(-along.y / length, along.x / length);
   const cv::Point2d middle = (from + to) / 2, tip = middle + right * reach;
   const cv::Point2d back = tip - right * (reach / 2), side = along * (reach / 3 / length);
-  for (const auto& [a, b] : {std::pair(middle, tip), {tip, back + side}, {tip, back - side}})
+  for (const auto& [a, b] :
+       {std::pair(middle, tip), std::pair(tip, back + side), std::pair(tip, back - side)})
     draw_line(image, a, b, color_of(line), width);
 }
 

@@ -17,6 +17,7 @@ std::unique_ptr<RecordReader> open_coco_records(const std::string& path);
 std::unique_ptr<RecordReader> open_mot_records(const std::string& path);
 std::unique_ptr<RecordReader> open_yolo_records(const std::string& path, cv::Size frame_size);
 std::unique_ptr<RecordReader> open_csv_records(const std::string& path);
+std::unique_ptr<RecordReader> open_voc_records(const std::string& path);
 
 /// The time of a frame if a format has none: 25 frames per second, as for images.
 std::chrono::nanoseconds pts_of_frame(std::int64_t index);

@@ -54,6 +54,16 @@ class JsonLinesReader final : public RecordReader {
   std::size_t number_ = 0;
 };
 
+/// Whether there is such a file in or below the folder.
+bool has_file(const fs::path& folder, const char* extension) {
+  std::error_code unknown;
+  if (!fs::is_directory(folder, unknown)) return false;
+  for (fs::recursive_directory_iterator at(folder, unknown), end; !unknown && at != end;
+       at.increment(unknown))
+    if (at->path().extension() == extension) return true;
+  return false;
+}
+
 std::optional<RecordFormat> format_of_folder(const fs::path& folder) {
   const auto has = [&folder](const char* name) {
     std::error_code unknown;
@@ -62,11 +72,12 @@ std::optional<RecordFormat> format_of_folder(const fs::path& folder) {
   if (has("gt/gt.txt") || has("det/det.txt") || has("gt.txt") || has("seqinfo.ini"))
     return RecordFormat::mot;
   if (has("data.yaml") || has("frames.csv") || has("classes.txt")) return RecordFormat::yolo;
+  if (has_file(folder / "labels", ".txt")) return RecordFormat::yolo;
+  if (has_file(folder / "Annotations", ".xml")) return RecordFormat::voc;
   std::error_code unknown;
-  if (!fs::is_directory(folder / "labels", unknown)) return std::nullopt;
-  for (fs::recursive_directory_iterator at(folder / "labels", unknown), end; !unknown && at != end;
+  for (fs::directory_iterator at(folder, unknown), end; !unknown && at != end;
        at.increment(unknown))
-    if (at->path().extension() == ".txt") return RecordFormat::yolo;
+    if (at->path().extension() == ".xml") return RecordFormat::voc;
   return std::nullopt;
 }
 
@@ -96,6 +107,8 @@ std::string_view to_string(RecordFormat format) noexcept {
       return "yolo";
     case RecordFormat::csv:
       return "csv";
+    case RecordFormat::voc:
+      return "voc";
   }
   return "unknown";
 }
@@ -109,6 +122,7 @@ std::optional<RecordFormat> guess_record_format(const std::string& path) {
   if (extension == ".txt") return RecordFormat::mot;
   if (extension == ".yaml" || extension == ".yml") return RecordFormat::yolo;
   if (extension == ".csv") return RecordFormat::csv;
+  if (extension == ".xml") return RecordFormat::voc;
   return std::nullopt;
 }
 
@@ -121,7 +135,7 @@ std::unique_ptr<RecordReader> open_records(const std::string& path,
     throw InvalidArgument(ErrorCode::invalid_argument,
                           path +
                               ": its name and files do not show its format; give jsonl, coco, "
-                              "mot, yolo or csv");
+                              "mot, yolo, csv or voc");
   }
   switch (*format) {
     case RecordFormat::json_lines:
@@ -132,6 +146,8 @@ std::unique_ptr<RecordReader> open_records(const std::string& path,
       return open_mot_records(path);
     case RecordFormat::yolo:
       return open_yolo_records(path, options.frame_size);
+    case RecordFormat::voc:
+      return open_voc_records(path);
     case RecordFormat::csv:
       break;
   }

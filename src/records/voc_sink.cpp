@@ -40,6 +40,12 @@ std::optional<VocBox> voc_box(const BoundingBox& box, cv::Size size) {
                 box.x1 < 0 || box.y1 < 0 || box.x2 > size.width || box.y2 > size.height};
 }
 
+/// Evaluations leave difficult objects out.
+bool is_ignored(const DetectionNode& node) {
+  const auto flag = node.extra_data->find("ignore");
+  return flag != node.extra_data->end() && *flag == 1;
+}
+
 class VocSink final : public ExportSink {
  public:
   explicit VocSink(const std::string& path)
@@ -76,7 +82,8 @@ class VocSink final : public ExportSink {
 
   static void add_object(const DetectionNode& node, const VocBox& box, std::string& text) {
     text += "<object>\n" + element("name", node.name) + element("pose", "Unspecified") +
-            element("truncated", static_cast<int>(box.is_cut)) + element("difficult", 0);
+            element("truncated", static_cast<int>(box.is_cut)) +
+            element("difficult", static_cast<int>(is_ignored(node)));
     text += "<bndbox>\n" + element("xmin", box.xmin) + element("ymin", box.ymin) +
             element("xmax", box.xmax) + element("ymax", box.ymax) + "</bndbox>\n";
     if (!node.attributes.empty()) {

@@ -13,6 +13,7 @@
 #include "files/file_list.hpp"
 #include "media/image_size.hpp"
 #include "records/csv.hpp"
+#include "records/files_below.hpp"
 #include "records/frame_table.hpp"
 #include "records/readers.hpp"
 #include "records/yolo_names.hpp"
@@ -39,24 +40,6 @@ struct YoloFrame {
 
 /// By their paths below the folders of labels and images, without extension.
 using YoloFrames = std::map<std::string, YoloFrame, NaturalLess>;
-
-/// Calls `take` with each regular file in and below the folder, and its path below it. Hidden files
-/// are left out.
-template <class Take>
-void each_file_below(const fs::path& folder, Take take) {
-  std::error_code failed;
-  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
-       at.increment(failed)) {
-    std::error_code unknown;
-    if (at->path().filename().native().starts_with('.'))
-      at.disable_recursion_pending();
-    else if (at->is_regular_file(unknown))
-      take(at->path(), at->path().lexically_relative(folder));
-  }
-  if (failed)
-    throw SourceError(ErrorCode::source_open, "folder " + folder.string() + " cannot be read: " +
-                                                  failed.message() + "; check its permissions");
-}
 
 std::string without_extension(fs::path path) { return path.replace_extension().string(); }
 

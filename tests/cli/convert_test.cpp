@@ -78,11 +78,9 @@ TEST(ConvertCommand, GivesTheSameScoresInEachFormat) {
   const TemporaryFolder folder;
   const std::string found = write_walk(folder, "found.jsonl", true);
   const std::string truth = write_walk(folder, "truth.jsonl", false);
-  const std::vector<std::pair<std::string, std::string>> formats{{"coco", folder / "truth.json"},
-                                                                 {"mot", folder / "truth.txt"},
-                                                                 {"mot", folder / "sequence"},
-                                                                 {"yolo", folder / "yolo"},
-                                                                 {"csv", folder / "truth.csv"}};
+  const std::vector<std::pair<std::string, std::string>> formats{
+      {"coco", folder / "truth.json"}, {"mot", folder / "truth.txt"}, {"mot", folder / "sequence"},
+      {"yolo", folder / "yolo"},       {"csv", folder / "truth.csv"}, {"voc", folder / "voc"}};
   for (const auto& [format, path] : formats) convert({truth, "--to", format, "--out", path});
   const nlohmann::json expected =
       figures_of({"--records", found, "--ground-truth", formats[0].second});
@@ -91,7 +89,7 @@ TEST(ConvertCommand, GivesTheSameScoresInEachFormat) {
   EXPECT_EQ(expected.at("detection").at("misses"), 16);
   EXPECT_EQ(expected.at("tracking").at("id_switches"), 0);
   for (const auto& [format, path] : formats) {
-    const bool has_tracks = format != "yolo";
+    const bool has_tracks = format != "yolo" && format != "voc";
     nlohmann::json wanted = expected;
     if (!has_tracks) wanted.erase("tracking");
     EXPECT_EQ(figures_of({"--records", found, "--ground-truth", path}, has_tracks), wanted) << path;
@@ -117,6 +115,38 @@ TEST(ConvertCommand, GivesTheSameRecordsBackFromCsv) {
   EXPECT_EQ(back.exit_code, 0) << back;
   EXPECT_EQ(back.out, test::read_file(records));
   EXPECT_EQ(back.err, "40 records written to -\n");
+}
+
+TEST(ConvertCommand, ReadsPascalVoc) {
+  const TemporaryFolder folder;
+  for (const char* const name : {"1", "2", "10"})
+    folder.write("voc/Annotations/" + std::string(name) + ".xml",
+                 "<annotation><filename>" + std::string(name) +
+                     ".jpg</filename><size><width>64</width><height>48</height></size><object>"
+                     "<name>cat</name><pose>Left</pose><bndbox><xmin>1</xmin><ymin>2</ymin>"
+                     "<xmax>4</xmax><ymax>8</ymax></bndbox></object></annotation>");
+  const Result result =
+      test::vcap({"convert", folder / "voc", "--to", "csv", "--out", folder / "a.csv"});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_EQ(result.out, "3 records written to " + std::string(folder / "a.csv") + "\n");
+  EXPECT_THAT(result.err, HasSubstr("records do not hold these elements, which are left out: "
+                                    "pose: 3\n"));
+  EXPECT_THAT(test::read_file(folder / "a.csv"),
+              HasSubstr("voc,,2,80000000,,,64,48,10.jpg,0,cat,0,1,4,7,"));
+  const Result single = test::vcap({"convert", folder / "voc/Annotations/2.xml", "--from", "voc",
+                                    "--to", "jsonl", "--out", "-"});
+  EXPECT_EQ(single.exit_code, 0) << single;
+  EXPECT_THAT(single.out, HasSubstr("\"source_file\":\"2.jpg\""));
+}
+
+TEST(ConvertCommand, RefusesPascalVocThatIsWrong) {
+  const TemporaryFolder folder;
+  folder.write("voc/Annotations/1.xml", "<annotation>\n<object><name>cat</name></object>");
+  const Result result =
+      test::vcap({"convert", folder / "voc", "--to", "jsonl", "--out", folder / "a.jsonl"});
+  EXPECT_EQ(result.exit_code, 2) << result;
+  EXPECT_THAT(result.err, HasSubstr("1.xml, line 2: the object \"cat\" has no xmin; give xmin"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.jsonl"));
 }
 
 TEST(ConvertCommand, SaysOnceWhatIsLost) {

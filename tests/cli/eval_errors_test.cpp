@@ -340,12 +340,13 @@ INSTANTIATE_TEST_SUITE_P(
         WrongInput{.name = "ThresholdThatIsNan",
                    .message = "is not a finite number; see vcap eval --help",
                    .options = {"--threshold", "nan"}},
-        WrongInput{.name = "UnknownFormat", .message = "--format", .options = {"--format", "voc"}},
+        WrongInput{.name = "UnknownFormat", .message = "--format", .options = {"--format", "dota"}},
         WrongInput{
             .name = "UnknownExtension",
             .message =
-                "its name does not show its format; give --format coco, mot, yolo, csv or labels",
-            .truth_file = "truth.xml"},
+                "its name does not show its format; give --format coco, mot, yolo, csv, voc or "
+                "labels",
+            .truth_file = "truth.bin"},
         WrongInput{.name = "EmptyName",
                    .message = "--name \"=person\": a name is empty; write NAME or NAME=CATEGORY",
                    .options = {"--name", "=person"}},

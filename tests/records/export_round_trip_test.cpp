@@ -2,7 +2,9 @@
 // What is written in a format is read back, but for what HeldFields says the format does not hold.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <fstream>
+#include <map>
 
 #include "records/export_records.hpp"
 #include "records/record_difference.hpp"
@@ -111,6 +113,58 @@ TEST(ExportRoundTrip, YoloPolygonsWithoutConfidence) {
   expect_held(records, read_all_records(folder / "yolo"), held, 1e-9);
 }
 
+/// VOC writes the pixels that a box touches within the frame, and replaces what XML does not allow.
+std::vector<FrameRecord> for_voc(std::vector<FrameRecord> records) {
+  const std::function<void(DetectionNode&)> adjust = [&](DetectionNode& node) {
+    if (node.name == "\x01") node.name = "\xEF\xBF\xBD";
+    std::map<std::string, std::string> attributes;
+    for (auto& [category, value] : node.attributes)
+      attributes[category == "\x01" ? "\xEF\xBF\xBD" : category] =
+          value == "\x01" ? "\xEF\xBF\xBD" : value;
+    node.attributes = std::move(attributes);
+    if (!node.coords.empty()) {
+      const BoundingBox box = node.bbox();
+      node.coords = rect_to_coords(BoundingBox{std::floor(box.x1), std::floor(box.y1),
+                                               std::ceil(box.x2), std::ceil(box.y2)});
+    }
+    for (DetectionNode& child : node.children) adjust(child);
+  };
+  for (FrameRecord& record : records)
+    for (DetectionNode& node : record.objects) adjust(node);
+  return records;
+}
+
+TEST(ExportRoundTrip, Voc) {
+  const TemporaryFolder folder;
+  std::vector<FrameRecord> records = for_voc(RandomRecords(8).make(300));
+  for (FrameRecord& record : records) record.frame.source_file.clear();
+  records.erase(records.begin() + 100,
+                records.begin() + 110);  // the names have the frames' indices
+  write_all_records(*make_voc_sink(folder / "voc"), records);
+  expect_held(records, read_all_records(folder / "voc"), kVocHolds);
+}
+
+TEST(ExportRoundTrip, VocOfImagesInTheOrderOfTheirNames) {
+  const TemporaryFolder folder;
+  std::vector<FrameRecord> records = for_voc(RandomRecords(9).make(120));
+  for (std::size_t i = 0; i < records.size(); ++i)
+    records[i].frame.source_file = "shots/" + std::to_string(i) + ".png";
+  write_all_records(*make_voc_sink(folder / "voc"), records);
+  expect_held(records, read_all_records(folder / "voc"), kVocHolds);
+}
+
+TEST(ExportRoundTrip, VocKeepsWhatIsNotToBeScored) {
+  const TemporaryFolder folder;
+  FrameRecord record{.stream_id = "s", .resolution = {100, 100}};
+  record.objects = {{.name = "car", .coords = rect_to_coords(BoundingBox{1, 2, 30, 40})},
+                    {.name = "bus", .coords = rect_to_coords(BoundingBox{1, 2, 30, 40})}};
+  record.objects[1].extra_data["ignore"] = 1;
+  write_all_records(*make_voc_sink(folder / "voc"), {record});
+  const std::vector<FrameRecord> read = read_all_records(folder / "voc");
+  ASSERT_EQ(read.size(), 1);
+  EXPECT_EQ(read[0].objects, record.objects);
+}
+
 TEST(ExportRoundTrip, NumbersOfTracksStayTheSame) {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.txt",
@@ -149,6 +203,20 @@ TEST(ExportRoundTrip, SeveralStreamsShareAnOutput) {
   expect_held(records, read_all_records(folder / "a.csv"), kCsvHolds);
   expect_held(records, read_all_records(folder / "yolo"), kYoloHolds, 1e-9);
   expect_held(records, read_all_records(folder / "a.json"), kCocoHolds);
+}
+
+TEST(ExportRoundTrip, SeveralStreamsShareAFolderOfVoc) {
+  const TemporaryFolder folder;
+  std::vector<FrameRecord> records;
+  for (const char* const stream : {"gate", "yard"})
+    for (std::int64_t i = 0; i < 12; ++i) {
+      FrameRecord& record =
+          records.emplace_back(FrameRecord{.stream_id = stream, .resolution = {64, 48}});
+      record.frame.index = i;
+      record.frame.pts = std::chrono::milliseconds(40) * i;
+    }
+  write_all_records(*make_voc_sink(folder / "voc"), records);
+  expect_held(records, read_all_records(folder / "voc"), kVocHolds);
 }
 
 }  // namespace

@@ -25,6 +25,9 @@ TEST(RecordReader, GuessesTheFormat) {
   folder.write("mot/gt/gt.txt", "");
   folder.write("yolo/labels/a.txt", "");
   folder.write("labels/cat/1.jpg", "");
+  folder.write("voc/Annotations/cat/1.xml", "");
+  folder.write("beside/1.jpg", "");
+  folder.write("beside/1.xml", "");
   const std::vector<std::pair<std::string, std::optional<RecordFormat>>> cases{
       {folder.write("a.jsonl", ""), RecordFormat::json_lines},
       {folder.write("a.json", "{\"images\":[]}"), RecordFormat::coco},
@@ -35,6 +38,9 @@ TEST(RecordReader, GuessesTheFormat) {
       {folder.write("a.bin", ""), std::nullopt},
       {folder / "mot", RecordFormat::mot},
       {folder / "yolo", RecordFormat::yolo},
+      {folder.write("a.xml", ""), RecordFormat::voc},
+      {folder / "voc", RecordFormat::voc},
+      {folder / "beside", RecordFormat::voc},
       {folder / "labels", std::nullopt}};
   for (const auto& [path, format] : cases) EXPECT_EQ(guess_record_format(path), format) << path;
 }
@@ -44,12 +50,12 @@ TEST(RecordReader, AsksForAFormatThatIsNotClear) {
   const std::string path = folder.write("a.bin", "");
   EXPECT_THAT([&] { open_records(path); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument,
-                                           HasSubstr("jsonl, coco, mot, yolo or csv")));
+                                           HasSubstr("jsonl, coco, mot, yolo, csv or voc")));
 }
 
 TEST(RecordReader, ReportsAFileThatDoesNotExist) {
   const TemporaryFolder folder;
-  for (const char* const name : {"a.jsonl", "a.json", "a.txt", "a.csv", "a", "a.yaml"})
+  for (const char* const name : {"a.jsonl", "a.json", "a.txt", "a.csv", "a", "a.yaml", "a.xml"})
     EXPECT_THAT([&] { open_records(folder / name); }, testing::Throws<SourceError>()) << name;
 }
 

@@ -11,7 +11,7 @@ namespace vcap {
 
 // Sinks that write records in the formats of other tools; docs/exports.md has each format, and what
 // of a record it holds. What a format cannot hold is logged once, when the sink is closed, with the
-// number of frames or objects. open_records() reads all of them but Pascal VOC and crops.
+// number of frames or objects. open_records() reads all of them but crops.
 //
 // Memory does not grow with the number of records, only with the numbers of tracks, categories and
 // streams. Text that is not UTF-8 is replaced by U+FFFD. All throw OutputError if the output cannot

@@ -20,9 +20,11 @@ enum class RecordFormat {
   mot,         ///< a sequence of MOT Challenge: its folder, or its gt.txt or results
   yolo,        ///< a folder of label files, or a data.yaml beside them
   csv,         ///< a file of make_csv_sink(), or another table with its columns
+  voc,         ///< a folder of XML files of Pascal VOC, or one with Annotations/, or one such file
 };
 
-/// The name on the command line: "jsonl", "coco", "mot", "yolo", "csv". Thread-safe.
+/// The name on the command line: "jsonl", "coco", "mot", "yolo", "csv", "voc".
+/// Thread-safe.
 VCAP_EXPORT std::string_view to_string(RecordFormat format) noexcept;
 
 /// Gives back the records of a file or folder, one by one. Thread safety: thread-compatible.
@@ -55,8 +57,8 @@ struct RecordReadOptions {
 /// `nullopt` if none. Throws SourceError if it cannot be read. Thread-safe.
 VCAP_EXPORT std::optional<RecordFormat> guess_record_format(const std::string& path);
 
-/// Opens records of any of the formats. JSON lines and CSV are read in constant memory; the other
-/// formats need memory for their objects (COCO: about ten times the file).
+/// Opens records of any of the formats. JSON lines and CSV are read in constant memory, and VOC
+/// file by file; the other formats need memory for their objects (COCO: about ten times the file).
 ///
 /// Throws SourceError if it cannot be read; InvalidArgument if the format is not clear, or the
 /// beginning of the file is invalid.
