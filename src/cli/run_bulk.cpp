@@ -22,6 +22,7 @@
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/foreign_exit.hpp"
+#include "cli/given_rules.hpp"
 #include "cli/job_log.hpp"
 #include "cli/loaded_capsules.hpp"
 #include "cli/watch.hpp"
@@ -47,16 +48,17 @@ constexpr std::array<std::string_view, 11> kWithJob{"--deadline",
                                                     "--mirror",
                                                     "--offline"};
 /// The options from which --out makes a job.
-constexpr std::array<std::string_view, 11> kWithOut{
-    "--video",  "--picture", "--max-frames",     "INPUT",       "--capsule", "--source", "--option",
+constexpr std::array<std::string_view, 12> kWithOut{
+    "--video",  "--picture", "--draw",           "--max-frames",
+    "INPUT",    "--capsule", "--source",         "--option",
     "--config", "--stencil", "--invalid-output", "--max-pixels"};
 /// The value of --video with --out: the clips of a job have the names of their videos.
 constexpr const char* kClips = ".mp4";
 /// The options that a job file expresses in its own form.
-constexpr std::array<std::string_view, 15> kInJobFile{
-    "--max-frames", "INPUT",           "--capsule", "--source",         "--option",
-    "--config",     "--stream-config", "--stencil", "--invalid-output", "--max-pixels",
-    "--slices",     "--video",         "--picture", "--jsonl",          "--out"};
+constexpr std::array<std::string_view, 16> kInJobFile{
+    "--max-frames",    "INPUT",     "--capsule",        "--source",     "--option", "--config",
+    "--stream-config", "--stencil", "--invalid-output", "--max-pixels", "--slices", "--video",
+    "--picture",       "--draw",    "--jsonl",          "--out"};
 
 bool is_among(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -89,6 +91,7 @@ nlohmann::json job_of(const std::string& out, const BulkSources& arguments,
   if (arguments.max_frames > 0) job["max_frames"] = arguments.max_frames;
   if (!arguments.video.empty()) job["outputs"]["video"] = true;
   if (!arguments.picture.empty()) job["outputs"]["picture"] = arguments.picture;
+  if (!arguments.draw.empty()) job["outputs"]["draw"] = arguments.draw;
   return job;
 }
 
@@ -98,6 +101,10 @@ Job read(const BulkArguments& arguments, const BulkSources& sources, const LoadO
     throw UsageError("--video " + sources.video +
                      " cannot be combined with --out, whose clips are " +
                      (fs::path(arguments.out) / "NAME.mp4").string() + "; give --video " + kClips);
+  if (draws_zones(sources.draw))
+    throw UsageError("--draw " + sources.draw +
+                     ": zones and lines are those of event rules, which jobs do not have; leave "
+                     "the part \"zones\" out");
   return read_job(job_of(arguments.out, sources, access), fs::current_path());
 }
 

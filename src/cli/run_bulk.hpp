@@ -36,6 +36,7 @@ struct BulkSources {
   std::int64_t max_frames = 0;  ///< 0: all
   std::string video{};          ///< ".mp4" for a clip of each video; empty: none
   std::string picture{};        ///< what the clips show; empty: the frames with the results
+  std::string draw{};           ///< what is drawn on the frames; empty: the default
 };
 
 /// How long capsules may take in a job; 0: no limit (JobSettings).

@@ -17,6 +17,7 @@
 #include "files/strict_json.hpp"
 #include "model/json_view.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/image/make_annotators.hpp"
 
 namespace vcap {
 namespace {
@@ -209,8 +210,22 @@ std::vector<Job::Video> read_sources(const JsonView& json, const fs::path& folde
   return videos;
 }
 
+std::string read_draw(const JsonView& json, const Job::Outputs& outputs) {
+  std::string list = json.text();
+  if (!outputs.video || !outputs.picture.empty())
+    json.complain(
+        "it says what is drawn on the frames of the videos; set \"video\" to true, and leave "
+        "\"picture\" out");
+  try {
+    make_annotators(list);
+  } catch (const InvalidArgument& error) {
+    json.complain(error.what());
+  }
+  return list;
+}
+
 Job::Outputs read_outputs(const JsonView& json, const fs::path& folder) {
-  json.allow_fields({"folder", "jsonl", "video", "picture", "summary"});
+  json.allow_fields({"folder", "jsonl", "video", "picture", "draw", "summary"});
   fs::path outputs_folder = read_path(json["folder"], folder);
   if (!outputs_folder.has_filename()) outputs_folder = outputs_folder.parent_path();
   Job::Outputs outputs{.folder = outputs_folder};
@@ -222,6 +237,7 @@ Job::Outputs read_outputs(const JsonView& json, const fs::path& folder) {
       picture->complain(
           "it names the picture that the videos show; give a name, and set \"video\" to true");
   }
+  if (const auto draw = json.find("draw")) outputs.draw = read_draw(*draw, outputs);
   if (const auto summary = json.find("summary")) outputs.summary = summary->boolean();
   if (!outputs.jsonl && !outputs.video && !outputs.summary)
     json.complain("no output is chosen; set \"jsonl\", \"video\" or \"summary\" to true");

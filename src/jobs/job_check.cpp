@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/image/make_annotators.hpp"
 #include "vcap/model/option_values.hpp"
 #include "vcap/plan/plan.hpp"
 
@@ -56,18 +57,22 @@ void check_slices(const Job& job, const Job::Video& video,
                         quote(info.name) + " is unbounded; leave out \"slices\"");
 }
 
-/// The video shows a picture that one of its capsules gives.
-void check_picture(const Job& job, const Job::Video& video,
-                   const std::vector<CapsuleInfo>& capsules) {
-  const std::string& picture = job.outputs.picture;
-  if (picture.empty()) return;
+/// The video shows only pictures that its capsules give.
+void check_pictures(const Job& job, const Job::Video& video,
+                    const std::vector<CapsuleInfo>& capsules) {
   std::vector<std::string> given;
   for (const CapsuleInfo& info : capsules)
     for (const PictureDescription& one : info.gives_pictures) given.push_back(one.name);
-  if (std::ranges::find(given, picture) == given.end())
-    refuse(video, "the output \"picture\" is " + quote(picture) +
-                      ", which none of its capsules gives; they give " + quote_list(given) +
-                      suggestion(picture, given));
+  const auto check = [&](const char* output, const std::string& picture) {
+    if (std::ranges::find(given, picture) == given.end())
+      refuse(video, "the output \"" + std::string(output) + "\" is " + quote(picture) +
+                        ", which none of its capsules gives; they give " + quote_list(given) +
+                        suggestion(picture, given));
+  };
+  if (!job.outputs.picture.empty()) check("picture", job.outputs.picture);
+  if (job.outputs.draw.empty()) return;
+  for (const std::string& picture : make_annotators(job.outputs.draw)->pictures())
+    check("draw", picture);
 }
 
 void check_video(const Job& job, const Job::Video& video,
@@ -75,7 +80,7 @@ void check_video(const Job& job, const Job::Video& video,
   const std::vector<CapsuleInfo> chosen = infos_of(video, capsules);
   const Plan plan(chosen);
   check_slices(job, video, chosen);
-  check_picture(job, video, chosen);
+  check_pictures(job, video, chosen);
   for (const auto& [name, options] : video.options) {
     const CapsuleInfo& info = find(capsules, name, video, "\"options\"");
     OptionValues(info.options, "capsule " + name + " in video " + quote(video.id)).merge(options);

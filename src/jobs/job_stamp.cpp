@@ -65,6 +65,7 @@ nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests)
                             {"summary", job.outputs.summary}}}};
   if (job.max_frames) stamp["max_frames"] = *job.max_frames;
   if (!job.outputs.picture.empty()) stamp["outputs"]["picture"] = job.outputs.picture;
+  if (!job.outputs.draw.empty()) stamp["outputs"]["draw"] = job.outputs.draw;
   for (std::size_t i = 0; i < manifests.size(); ++i) {
     nlohmann::json& capsule = stamp["capsules"][manifests[i].info.name];
     capsule = capsule_stamp(job.capsules[i], manifests[i]);

@@ -13,6 +13,7 @@
 #include "streams/slicing.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
+#include "vcap/image/make_annotators.hpp"
 
 namespace vcap {
 namespace {
@@ -49,6 +50,11 @@ void refuse_late(const StreamReport& report) {
     throw Error(ErrorCode::deadline_exceeded, "a capsule exceeded its deadline over " +
                                                   counted(report.overdue, "frame") +
                                                   " of the warm-up; the log says which");
+}
+
+/// Null: the usual one.
+std::unique_ptr<Annotator> annotator_of(const Job::Outputs& outputs) {
+  return outputs.draw.empty() ? nullptr : make_annotators(outputs.draw);
 }
 
 /// A source whose frames have been found already, so that not every slice looks through the file.
@@ -240,7 +246,7 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
   if (outputs.video) {
     const double rate = config.source->info().frames_per_second;
     sinks.push_back(outputs.picture.empty()
-                        ? make_annotated_video_sink(folder / kClip, rate)
+                        ? make_annotated_video_sink(folder / kClip, rate, {}, annotator_of(outputs))
                         : make_picture_video_sink(folder / kClip, outputs.picture, rate));
   }
   sinks.push_back(make_callback_sink(

@@ -134,6 +134,59 @@ TEST_F(JobRun, WritesClipsAndEndsVideosEarlyIfTheCommandLineSaysSo) {
   EXPECT_EQ(frames, 6);
 }
 
+TEST_F(JobRun, DrawsTheGivenPartsOnItsClips) {
+  add_clip("gate.avi", 2);
+  const auto first_of = [](const fs::path& path) {
+    cv::Mat first;
+    EXPECT_TRUE(cv::VideoCapture(path.string()).read(first)) << path;
+    return first;
+  };
+  const auto run = [&](const std::string& out, const std::vector<std::string>& options) {
+    std::vector<std::string> words{"run",   test::capsule("finder"),  (folder_ / "clips").string(),
+                                   "--out", (folder_ / out).string(), "--video",
+                                   ".mp4"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Result result = test::vcap(words);
+    EXPECT_EQ(result.exit_code, 0) << result;
+    return first_of(folder_ / out / "gate.mp4");
+  };
+  const auto same = [](const cv::Mat& a, const cv::Mat& b) {
+    return cv::norm(a, b, cv::NORM_INF) == 0;
+  };
+  const cv::Mat usual = run("usual", {});
+  const cv::Mat nobody = run("nobody", {"--draw", "boxes:car"});
+  const cv::Mat masks = run("masks", {"--draw", "masks"});
+  EXPECT_FALSE(same(usual, masks));
+  EXPECT_FALSE(same(nobody, masks));
+  const Result file = test::vcap({"run", "--job",
+                                  job({{"capsules", {test::capsule("finder")}},
+                                       {"outputs", {{"video", true}, {"draw", "masks"}}}})});
+  EXPECT_EQ(file.exit_code, 0) << file;
+  EXPECT_TRUE(same(first_of(out_ / "gate.mp4"), masks));
+  const Result changed = test::vcap({"run", "--job",
+                                     job({{"capsules", {test::capsule("finder")}},
+                                          {"outputs", {{"video", true}, {"draw", "boxes"}}}})});
+  EXPECT_EQ(changed.exit_code, 2) << changed;
+  EXPECT_THAT(changed.err, HasSubstr("/outputs/draw was \"masks\", but is now \"boxes\""));
+}
+
+TEST_F(JobRun, RefusesPartsThatItCannotDraw) {
+  add_clip("gate.avi", 2);
+  const auto refusal = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"run", test::capsule("finder"), (folder_ / "clips").string(),
+                                   "--out", out_.string()};
+    words.insert(words.end(), options.begin(), options.end());
+    const Result result = test::vcap(words);
+    EXPECT_EQ(result.exit_code, 2) << result;
+    return result.err;
+  };
+  EXPECT_THAT(refusal({"--draw", "boxes"}), HasSubstr("--video"));
+  EXPECT_THAT(refusal({"--video", ".mp4", "--draw", "boxes,zones"}),
+              HasSubstr("event rules, which jobs do not have"));
+  EXPECT_THAT(refusal({"--video", ".mp4", "--draw", "label-map:mask"}),
+              HasSubstr("the output \"draw\" is \"mask\", which none of its capsules gives"));
+}
+
 TEST_F(JobRun, SaysHowClipsOfAJobAreNamed) {
   add_clip("gate.avi", 2);
   const Result result = test::vcap({"run", test::capsule("finder"), (folder_ / "clips").string(),
@@ -234,6 +287,7 @@ TEST_F(JobRun, RefusesArgumentsThatDoNotApplyToJobs) {
            {"run", "--job", "a.json", "--out", "out"},
            {"run", "--job", "a.json", "a.cap"},
            {"run", "--job", "a.json", "--max-frames", "3"},
+           {"run", "--job", "a.json", "--video", ".mp4", "--draw", "boxes"},
            {"run", "--out", "out", "--capsule", "a.cap", "--source", "a", "--jsonl", "-"}}) {
     const Result result = test::vcap(arguments);
     EXPECT_EQ(result.exit_code, 2) << result;

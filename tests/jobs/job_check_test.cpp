@@ -109,6 +109,13 @@ INSTANTIATE_TEST_SUITE_P(
                  },
                  "video \"gate\": the output \"picture\" is \"mask\", which none of its "
                  "capsules gives; they give (none)"},
+        WrongJob{"DrawnPictureOfNobody",
+                 [](Job& job) {
+                   job.outputs.video = true;
+                   job.outputs.draw = "boxes,label-map:mask";
+                 },
+                 "video \"gate\": the output \"draw\" is \"mask\", which none of its "
+                 "capsules gives; they give (none)"},
         WrongJob{"SlicesOfAClip",
                  [](Job& job) {
                    job.slices = 3;

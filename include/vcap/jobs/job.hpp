@@ -61,6 +61,9 @@ struct Job {
     /// What the video shows, as make_picture_video_sink; empty: the frames with the results. Only
     /// with `video`.
     std::string picture{};
+    /// What is drawn on the frames of the video, as a list for make_annotators(); empty: its
+    /// default. Only with `video`, and without `picture`. "zones" is not allowed: jobs have none.
+    std::string draw{};
     bool summary = false;
   };
 
