@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kAssociation = "track association";
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 // Every allowed pair costs less, so no allowed pair is left out without need.
-constexpr double kAlone = 1;
+constexpr double kCostAlone = 1;
 
 /// Which rows and columns are connected by pairs below max_cost (disjoint sets, path halving).
 class Groups {
@@ -98,7 +98,7 @@ struct Stage {
 void note_pairs(const cv::Mat1d& cost, Stage& stage,
                 std::vector<std::optional<std::size_t>>& track_of) {
   constexpr std::size_t kTaken = std::numeric_limits<std::size_t>::max();
-  for (const auto& [row, column] : assign_below(cost, kAlone)) {
+  for (const auto& [row, column] : assign_below(cost, kCostAlone)) {
     std::size_t& track = stage.tracks[static_cast<std::size_t>(row)];
     std::size_t& detection = stage.detections[static_cast<std::size_t>(column)];
     track_of[detection] = track;
