@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/changes.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,15 +26,12 @@
 #include "support/video.hpp"
 #include "support/view_client.hpp"
 #include "vcap/pipeline/pipeline.hpp"
-#include "vcap/sources/frame_feed.hpp"
 #include "vcap/view/live_view.hpp"
+#include "view/paced_feed.hpp"
 #include "view/watchers.hpp"
 
 namespace vcap::bench {
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 constexpr int kSteady = 8;
 const auto kChanges = workload<int>(10'000, 10);
@@ -63,34 +59,30 @@ class Steady {
         {.id = id_,
          .source = feed_.source(),
          .sinks = {view.sink(), make_callback_sink([this](const FrameRecord&) { ++records_; })}});
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
   std::int64_t records() const noexcept { return records_; }
   /// Ends the stream, and returns how many of its frames have no record.
   std::int64_t end() {
-    thread_.request_stop();
-    thread_.join();
-    feed_.end();
-    return pushed_ - pipeline_.wait(id_).frames;
+    const std::int64_t frames = feed_.end();
+    return frames - pipeline_.wait(id_).frames;
   }
+  /// Waits until the stream has ended.
+  void wait() const { pipeline_.wait(id_); }
 
  private:
-  void run(const std::stop_token& stop) {
-    auto next = Clock::now();
-    for (; !stop.stop_requested(); ++pushed_) {
-      feed_.try_push(cv::Mat(120, 160, CV_8UC3, cv::Scalar::all(90)));
-      std::this_thread::sleep_until(next += 40ms);
-    }
-  }
-
   Pipeline& pipeline_;
   const std::string id_;
-  FrameFeed feed_{{.live = true}};
   std::atomic<std::int64_t> records_{0};
-  std::int64_t pushed_ = 0;
-  std::jthread thread_{};
+  PacedFeed feed_{[](std::int64_t) { return cv::Mat(120, 160, CV_8UC3, cv::Scalar::all(90)); }};
 };
+
+std::vector<std::unique_ptr<Steady>> steady_streams(Pipeline& pipeline, const LiveView& view) {
+  std::vector<std::unique_ptr<Steady>> streams;
+  for (int i = 0; i < kSteady; ++i)
+    streams.push_back(std::make_unique<Steady>(pipeline, view, "steady " + std::to_string(i)));
+  return streams;
+}
 
 std::vector<std::shared_ptr<Capsule>> capsules() {
   return {test::program_capsule(
@@ -132,10 +124,7 @@ Outcome add_and_remove() {
   Pipeline pipeline(capsules());
   const LiveView view(pipeline, settings());
   const test::ViewClient client(view, kToken);
-  std::vector<std::unique_ptr<Steady>> streams;
-  for (int i = 0; i < kSteady; ++i)
-    streams.push_back(
-        std::make_unique<Steady>(pipeline, view, std::string("steady ") + std::to_string(i)));
+  const auto streams = steady_streams(pipeline, view);
   change(client, kChangesBefore);
 
   Outcome outcome{.memory = resident_mib(), .descriptors = descriptors()};
@@ -164,10 +153,7 @@ double longest_stop() {
   for (int i = 0; i < kStops; ++i) {
     Pipeline pipeline(capsules());
     auto view = std::make_unique<LiveView>(pipeline, settings());
-    std::vector<std::unique_ptr<Steady>> streams;
-    for (int stream = 0; stream < kSteady; ++stream)
-      streams.push_back(std::make_unique<Steady>(pipeline, *view,
-                                                 std::string("steady ") + std::to_string(stream)));
+    const auto streams = steady_streams(pipeline, *view);
     const Watchers watchers(view->port(), {"width=320&rate=10"});
     std::jthread changing([client = test::ViewClient(*view, kToken)](const std::stop_token& stop) {
       try {
@@ -179,8 +165,7 @@ double longest_stop() {
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
     longest = std::max(longest, seconds([&] {
                          pipeline.stop();
-                         for (int stream = 0; stream < kSteady; ++stream)
-                           pipeline.wait(std::string("steady ") + std::to_string(stream));
+                         for (const auto& stream : streams) stream->wait();
                          view.reset();
                        }));
   }

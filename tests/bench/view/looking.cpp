@@ -2,11 +2,11 @@
 #include "view/looking.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +20,7 @@
 #include "vcap/pipeline/pipeline.hpp"
 #include "vcap/sources/frame_feed.hpp"
 #include "vcap/view/live_view.hpp"
+#include "view/paced_feed.hpp"
 #include "view/watchers.hpp"
 
 namespace vcap::bench {
@@ -106,41 +107,26 @@ double rate_of_decoders() { return rate_with_viewers({}, workload<std::int64_t>(
 
 // ---- view.2 ------------------------------------------------------------------------------------
 
-/// A live stream of pictures of vtest.avi in memory, 25 a second.
-class Camera {
- public:
-  Camera() {
-    const auto video = open_source(footage());
-    while (pictures_.size() < 25) {
-      const std::optional<Frame> frame = video->read();
-      if (!frame) throw std::runtime_error("the video has fewer pictures");
-      pictures_.push_back(frame->image);
-    }
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+/// The first pictures of vtest.avi, in memory.
+std::vector<cv::Mat> first_pictures() {
+  std::vector<cv::Mat> pictures;
+  const auto video = open_source(footage());
+  while (pictures.size() < 25) {
+    const std::optional<Frame> frame = video->read();
+    if (!frame) throw std::runtime_error("the video has fewer pictures");
+    pictures.push_back(frame->image);
   }
-
-  std::unique_ptr<Source> source() { return feed_.source(); }
-
- private:
-  void run(const std::stop_token& stop) {
-    auto next = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; !stop.stop_requested(); ++i) {
-      feed_.try_push(pictures_[i % pictures_.size()]);
-      std::this_thread::sleep_until(next += 40ms);
-    }
-    feed_.end();
-  }
-
-  FrameFeed feed_{{.live = true}};
-  std::vector<cv::Mat> pictures_{};
-  std::jthread thread_{};
-};
+  return pictures;
+}
 
 /// Processor time of this process, which has the stream and the view, but not the viewers.
 double cpu_beside_viewers(int viewers) {
   Pipeline pipeline({});
   const LiveView view(pipeline, {});
-  Camera camera;
+  const std::vector<cv::Mat> pictures = first_pictures();
+  PacedFeed camera([&](std::int64_t number) {
+    return pictures[static_cast<std::size_t>(number) % pictures.size()];
+  });
   pipeline.open_stream({.id = "gate", .source = camera.source(), .sinks = {view.sink()}});
   const Process watchers = start_watchers(view.port(), viewers, "width=640&rate=10&stream=gate");
   wait_for_viewers(view, viewers);

@@ -4,9 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,14 +13,12 @@
 #include "support/figures.hpp"
 #include "support/quantile.hpp"
 #include "vcap/pipeline/pipeline.hpp"
-#include "vcap/sources/frame_feed.hpp"
 #include "vcap/view/live_view.hpp"
 #include "view/browser/browser.hpp"
+#include "view/paced_feed.hpp"
 
 namespace vcap::bench {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr int kBits = 20;  // of milliseconds: 17 minutes
 constexpr int kWidthOfBit = 64;
@@ -36,26 +32,10 @@ cv::Mat picture_of(std::int64_t number) {
   return image;
 }
 
-/// A live stream, 25 frames a second, each with the time at which it is pushed.
-class Clocks {
- public:
-  std::unique_ptr<Source> source() { return feed_.source(); }
-
- private:
-  void run(const std::stop_token& stop) {
-    auto next = std::chrono::steady_clock::now();
-    while (!stop.stop_requested()) {
-      const auto now = std::chrono::system_clock::now().time_since_epoch();
-      feed_.try_push(
-          picture_of(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
-      std::this_thread::sleep_until(next += 40ms);
-    }
-    feed_.end();
-  }
-
-  FrameFeed feed_{{.live = true}};
-  std::jthread thread_{[this](const std::stop_token& stop) { run(stop); }};
-};
+cv::Mat picture_of_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return picture_of(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+}
 
 /// Looks at the canvas before each frame of the browser, and notes the age of each new picture.
 constexpr const char* kReadPixels = R"(
@@ -83,8 +63,8 @@ constexpr const char* kReadPixels = R"(
 double milliseconds_to_pixels() {
   Pipeline pipeline({});
   const LiveView view(pipeline, {});
-  Clocks clocks;
-  pipeline.open_stream({.id = "gate", .source = clocks.source(), .sinks = {view.sink()}});
+  PacedFeed clock([](std::int64_t) { return picture_of_now(); });
+  pipeline.open_stream({.id = "gate", .source = clock.source(), .sinks = {view.sink()}});
   const test::Browser browser;
   browser.open("http://127.0.0.1:" + std::to_string(view.port()) + "/#/stream/gate");
   browser.wait_until("document.querySelector('#stream canvas').dataset.pictures > 5");

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "view/watchers.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+
+#include <nlohmann/json.hpp>
 
 #include "support/view_client.hpp"
 
