@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <opencv2/imgproc.hpp>
 #include <opencv2/objdetect.hpp>
 #include <thread>
 #include <tuple>
@@ -77,22 +78,46 @@ class Backend final : public vcap::BaseBackend<cv::Mat, People> {
  private:
   // Thread safety: thread-safe, since the descriptor is only read.
   People detect(const cv::Mat& image) const {
-    // No person fits into such a picture, and OpenCV would write beyond its memory.
-    if (image.cols < hog_.winSize.width || image.rows < hog_.winSize.height) return {};
-    constexpr double hit_threshold = 0, scale = 1.05, group_threshold = 2;
-    constexpr int stride = 8, padding = 8;
+    constexpr double step = 1.05, similarity = 0.2;
+    constexpr int min_neighbors = 2;
     std::vector<cv::Rect> boxes;
     std::vector<double> margins;
-    hog_.detectMultiScale(image, boxes, margins, hit_threshold, {stride, stride},
-                          {padding, padding}, scale, group_threshold);
+    double scale = 1;
+    for (int level = 0; level < hog_.nlevels && search(image, scale, boxes, margins); ++level)
+      scale *= step;
+    hog_.groupRectangles(boxes, margins, min_neighbors, similarity);
     People people;
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-      people.push_back({person_within(boxes[i]), margins[i]});
-    // OpenCV searches the scales in parallel, so the order of its results is not fixed.
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+      const cv::Rect box = boxes[i] & cv::Rect({}, image.size());
+      if (!box.empty()) people.push_back({person_within(box), margins[i]});
+    }
     std::ranges::sort(people, {}, [](const Person& person) {
       return std::tuple(-person.margin, person.box.x, person.box.y, person.box.width);
     });
     return people;
+  }
+
+  // Adds the windows with people in the copy of `image` that is `scale` times smaller. Returns
+  // false if that copy is smaller than a window: OpenCV would write beyond its memory.
+  //
+  // Why not detectMultiScale(): it searches the scales in parallel and stores the windows of each,
+  // then their margins. Now and then another scale gets between, and windows get wrong margins.
+  bool search(const cv::Mat& image, double scale, std::vector<cv::Rect>& boxes,
+              std::vector<double>& margins) const {
+    const cv::Size size(cvRound(image.cols / scale), cvRound(image.rows / scale));
+    if (size.width < hog_.winSize.width || size.height < hog_.winSize.height) return false;
+    cv::Mat smaller = image;
+    if (size != image.size()) cv::resize(image, smaller, size, 0, 0, cv::INTER_LINEAR_EXACT);
+    constexpr double hit_threshold = 0;
+    constexpr int stride = 8, padding = 8;
+    std::vector<cv::Point> corners;
+    std::vector<double> found;
+    hog_.detect(smaller, corners, found, hit_threshold, {stride, stride}, {padding, padding});
+    for (const cv::Point& corner : corners)
+      boxes.emplace_back(cvRound(corner.x * scale), cvRound(corner.y * scale),
+                         cvRound(hog_.winSize.width * scale), cvRound(hog_.winSize.height * scale));
+    margins.insert(margins.end(), found.begin(), found.end());
+    return true;
   }
 
   cv::HOGDescriptor hog_;
