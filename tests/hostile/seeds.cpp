@@ -51,6 +51,20 @@ std::string encrypted_by_passphrase() {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// Annotations of Pascal VOC with each kind of element that is read or left out.
+std::string sound_annotations(const std::string& prolog) {
+  const std::string box =
+      "<bndbox><xmin>11</xmin><ymin>21</ymin><xmax>30.5</xmax><ymax>60</ymax></bndbox>";
+  return prolog +
+         "<annotation><folder>VOC2012</folder><filename>1.jpg</filename>"
+         "<source><database>a</database></source>"
+         "<size><width>486</width><height> 500 </height><depth>3</depth></size>"
+         "<segmented>0</segmented><scene>road</scene><object><name>a&lt;&#233;</name>"
+         "<pose>Left</pose><truncated>1</truncated><occluded>0</occluded><difficult>1</difficult>"
+         "<attributes><attribute><name>n</name><value>1</value></attribute></attributes>" +
+         box + "<part><name>head</name>" + box + "</part></object></annotation>";
+}
+
 }  // namespace
 
 std::map<std::string, std::map<std::string, std::string>> fuzz_seeds() {
@@ -82,6 +96,12 @@ std::map<std::string, std::map<std::string, std::string>> fuzz_seeds() {
   add("cache_index", "two",
       cache_index_text(
           {.entries = {{std::string(64, 'a'), entry}, {std::string(64, 'b'), entry}}}));
+  add("voc", "sound", sound_annotations(""));
+  add("voc", "latin",
+      sound_annotations("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><!--\xE9-->"));
+  add("voc", "marked", sound_annotations("\xEF\xBB\xBF"));
+  add("voc", "document_type", sound_annotations("<!DOCTYPE a [<!ENTITY b \"c\">]>"));
+  add("voc", "no_box", "<annotation><object><name>car</name></object></annotation>");
   return seeds;
 }
 
