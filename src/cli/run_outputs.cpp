@@ -226,17 +226,21 @@ void RunOutputs::add_recording(const std::string& name, std::shared_ptr<Sink> si
   if (!finished_) outputs_.push_back({name, std::move(sink)});
 }
 
-/// A line for each output that lost records.
+/// A line for each output that lost records, and for each that lost clips of events.
 std::vector<std::string> RunOutputs::losses() const {
   std::vector<std::string> lines;
   for (const Output& output : outputs_) {
     const std::optional<SinkStats> stats = output.sink->stats();
-    if (!stats || stats->lost.empty()) continue;
-    std::string counts;
-    for (const auto& [reason, count] : stats->lost)
-      counts += (counts.empty() ? "" : ", ") + reason + ' ' + std::to_string(count);
-    std::string& line = lines.emplace_back("records lost to " + output.path + ": " + counts);
-    if (stats->last_failure) line += "; the last failure: " + *stats->last_failure;
+    if (!stats) continue;
+    for (const auto& [what, lost] : {std::pair("records lost to ", stats->lost),
+                                     std::pair("clips of events lost to ", stats->lost_clips)}) {
+      if (lost.empty()) continue;
+      std::string counts;
+      for (const auto& [reason, count] : lost)
+        counts += (counts.empty() ? "" : ", ") + reason + ' ' + std::to_string(count);
+      std::string& line = lines.emplace_back(what + output.path + ": " + counts);
+      if (stats->last_failure) line += "; the last failure: " + *stats->last_failure;
+    }
   }
   return lines;
 }

@@ -19,6 +19,7 @@ nlohmann::json to_json(const std::optional<SinkStats>& sink) {
   if (!sink) return nullptr;
   nlohmann::json json = {
       {"written", sink->written}, {"lost", sink->lost}, {"queued", sink->queued}};
+  if (!sink->lost_clips.empty()) json["lost_clips"] = sink->lost_clips;
   if (sink->last_failure) json["last_failure"] = *sink->last_failure;
   return json;
 }

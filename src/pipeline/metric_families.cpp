@@ -86,12 +86,18 @@ void add_sink(Families& families, const SinkStats& sink, const Labels& labels) {
                    sink.written);
   families.gauge("vcap_sink_records_queued", "Records that wait for the sink.", labels,
                  sink.queued);
-  for (const auto& [reason, count] : sink.lost) {
-    Labels with_reason = labels;
-    with_reason.push_back({"reason", reason});
+  const auto with_reason = [&labels](const std::string& reason) {
+    Labels more = labels;
+    more.push_back({"reason", reason});
+    return more;
+  };
+  for (const auto& [reason, count] : sink.lost)
     families.counter("vcap_sink_records_lost_total", "Records lost to the sink, by reason.",
-                     std::move(with_reason), count);
-  }
+                     with_reason(reason), count);
+  for (const auto& [reason, count] : sink.lost_clips)
+    families.counter("vcap_sink_clips_lost_total",
+                     "Clips of events that are missing or incomplete, by reason.",
+                     with_reason(reason), count);
 }
 
 void add_stream(Families& families, const StreamStats& stream) {

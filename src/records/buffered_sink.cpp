@@ -86,9 +86,13 @@ class BufferedSink final : public Sink {
   }
 
   std::optional<SinkStats> stats() const override {
+    std::optional<SinkStats> inner = sink_->stats();  // without the lock: it may be the host's
     const MutexLock lock(mutex_);
     SinkStats stats = stats_;
     stats.queued = queue_.size() + (writing_ ? 1 : 0);
+    if (!inner) return stats;
+    stats.lost_clips = std::move(inner->lost_clips);
+    if (!stats.last_failure) stats.last_failure = std::move(inner->last_failure);
     return stats;
   }
 

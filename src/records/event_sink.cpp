@@ -145,6 +145,7 @@ class EventSink final : public Sink {
     const MutexLock lock(stream.mutex);
     const std::vector<EventChange> changes =
         stream.detector.update(record.frame, size_of(record), record.objects);
+    count_record();
     if (stream.clips) stream.clips->add(record.frame);
     add_lines(stream, record, changes);
   }
@@ -158,26 +159,30 @@ class EventSink final : public Sink {
     losses_allowed_ = true;
   }
 
+  std::optional<SinkStats> stats() const override {
+    const MutexLock lock(stats_mutex_);
+    return stats_;
+  }
+
   void close() override {
     std::exception_ptr failure;
-    std::int64_t failed = 0;
-    for (Stream* const stream : close_streams()) {
+    const std::vector<Stream*> streams = close_streams();
+    for (Stream* const stream : streams) {
       const MutexLock lock(stream->mutex);
       std::vector<WaitingLines::Line> lines;
+      // The clips first: then it is known which of them the ends can name.
+      if (stream->clips) stream->clips->finish();
       for (const EventChange& change : stream->detector.finish())
         lines.push_back(line_of(*stream, change, {.clip = clip_of(*stream, change)}));
-      if (stream->clips) {
-        stream->clips->finish();
-        failed += stream->clips->failed();
-        if (std::exception_ptr own = stream->clips->take_failure(); own && !failure) failure = own;
-      }
+      if (stream->clips)
+        if (std::exception_ptr own = take_failure(*stream->clips); own && !failure) failure = own;
       const MutexLock file_lock(mutex_);
       for (const WaitingLines::Line& line : lines) waiting_.add(line);
     }
     log_news(store_all());
-    if (failed > 0)
+    if (const std::uint64_t lost = lost_clips(); lost > 0 && !streams.empty())
       log(LogLevel::warning, "the folder of clips " + settings_.clips.folder + ": " +
-                                 counted(failed, "clip") + " of events missing or incomplete");
+                                 counted(lost, "clip") + " of events missing or incomplete");
     if (failure && !losses_allowed()) std::rethrow_exception(failure);
   }
 
@@ -223,6 +228,32 @@ class EventSink final : public Sink {
     const auto cutter = cutters_.find(stream);
     return std::make_unique<StreamClips>(settings_.clips,
                                          cutter != cutters_.end() ? cutter->second.get() : nullptr);
+  }
+
+  void count_record() VCAP_EXCLUDES(stats_mutex_) {
+    const MutexLock lock(stats_mutex_);
+    ++stats_.written;
+  }
+
+  /// The first failure since the last call, which is counted with the clips that were lost; null if
+  /// there was none.
+  std::exception_ptr take_failure(StreamClips& clips) VCAP_EXCLUDES(stats_mutex_) {
+    const std::exception_ptr failure = clips.take_failure();
+    const std::map<std::string, std::uint64_t> lost = clips.take_lost();
+    if (!failure && lost.empty()) return nullptr;
+    std::optional<std::string> why;
+    if (failure) why = exception_text(failure);
+    const MutexLock lock(stats_mutex_);
+    for (const auto& [reason, count] : lost) stats_.lost_clips[reason] += count;
+    if (why) stats_.last_failure = std::move(why);
+    return failure;
+  }
+
+  std::uint64_t lost_clips() const VCAP_EXCLUDES(stats_mutex_) {
+    const MutexLock lock(stats_mutex_);
+    std::uint64_t lost = 0;
+    for (const auto& [reason, count] : stats_.lost_clips) lost += count;
+    return lost;
   }
 
   bool losses_allowed() VCAP_EXCLUDES(mutex_) {
@@ -277,7 +308,7 @@ class EventSink final : public Sink {
     std::vector<std::string> news;
     std::exception_ptr clip_failure;
     if (stream.clips) {
-      clip_failure = stream.clips->take_failure();
+      clip_failure = take_failure(*stream.clips);
       if (stream.clips->take_short_pre_roll())
         news.push_back("stream " + stream.id + ": the pictures before an event do not fit into " +
                        std::to_string(settings_.clips.pre_roll_bytes) +
@@ -372,6 +403,8 @@ class EventSink final : public Sink {
   bool losses_allowed_ VCAP_GUARDED_BY(mutex_) = false;
   bool has_warned_ VCAP_GUARDED_BY(mutex_) = false;
   bool has_warned_of_clips_ VCAP_GUARDED_BY(mutex_) = false;
+  mutable Mutex stats_mutex_;  ///< after the others: stats() does not wait for the disk
+  SinkStats stats_ VCAP_GUARDED_BY(stats_mutex_);
 };
 
 }  // namespace

@@ -27,6 +27,9 @@ using std::chrono::nanoseconds;
 
 constexpr const char* kEncodedClip = ".mp4";
 constexpr const char* kUnfinishedClip = ".part";
+/// Reasons for losses, as in SinkStats.
+constexpr const char* kMissingClip = "missing";
+constexpr const char* kIncompleteClip = "incomplete";
 /// High enough that the encoder's own loss outweighs it.
 constexpr int kPreRollQuality = 90;
 /// At each frame, of one clip. It must be above 1, so that the pre-roll gets encoded; more would
@@ -84,7 +87,9 @@ class StreamClips::Clip {
   const nanoseconds begin;  ///< of the first picture
   bool lacks_pre_roll = false;
   bool takes_frames = true;
+  bool lacks_pictures = false;  ///< some in between
   bool is_broken = false;
+  bool is_kept = false;   ///< broken, but what there is of it has its name
   std::set<Uuid> open{};  ///< events that have not ended
   nanoseconds until{};    ///< the end of the post-roll of those that have
 
@@ -107,6 +112,19 @@ class StreamClips::Clip {
     while (!encode(kPicturesAtAFrame)) continue;
     writer_->finish();
     file_.commit();
+  }
+  /// Gives up the rest of the clip after a failure, and names what the disk has of it.
+  void break_off() {
+    is_broken = true;
+    writer_.reset();
+    waiting_.clear();
+    try {
+      if (!has_pictures(file_.written_at())) return;
+      file_.commit();
+      is_kept = true;
+    } catch (const Error&) {
+      // The first failure is the one to report.
+    }
   }
 
  private:
@@ -133,11 +151,21 @@ StreamClips::~StreamClips() = default;
 
 /// Called in a handler.
 void StreamClips::fail() {
-  ++failed_;
   if (!failure_) failure_ = std::current_exception();
 }
 
+/// Called in a handler.
+void StreamClips::give_up(Clip& clip) {
+  fail();
+  clip.break_off();
+  ++lost_[clip.is_kept ? kIncompleteClip : kMissingClip];
+}
+
 std::exception_ptr StreamClips::take_failure() noexcept { return std::exchange(failure_, nullptr); }
+
+std::map<std::string, std::uint64_t> StreamClips::take_lost() noexcept {
+  return std::exchange(lost_, {});
+}
 
 bool StreamClips::take_short_pre_roll() noexcept { return std::exchange(short_pre_roll_, false); }
 
@@ -159,6 +187,8 @@ void StreamClips::add(const Frame& frame) {
       keep(frame);
     } catch (const Error&) {
       fail();
+      for (const std::shared_ptr<Clip>& clip : clips_)
+        clip->lacks_pictures = clip->lacks_pictures || clip->takes_frames;
       return;
     }
     for (const std::shared_ptr<Clip>& clip : clips_) {
@@ -166,8 +196,7 @@ void StreamClips::add(const Frame& frame) {
       try {
         clip->add(frame.image, pre_roll_.back());
       } catch (const Error&) {
-        clip->is_broken = true;
-        fail();
+        give_up(*clip);
       }
     }
   }
@@ -198,10 +227,11 @@ void StreamClips::advance() {
   for (const std::shared_ptr<Clip>& clip : clips_) {
     if (clip->is_broken) continue;
     try {
-      if (clip->encode(kPicturesAtAFrame) && !clip->takes_frames) clip->complete();
+      if (!clip->encode(kPicturesAtAFrame) || clip->takes_frames) continue;
+      clip->complete();
+      if (clip->lacks_pictures) ++lost_[kIncompleteClip];
     } catch (const Error&) {
-      clip->is_broken = true;
-      fail();
+      give_up(*clip);
     }
   }
   std::erase_if(clips_, [](const std::shared_ptr<Clip>& clip) {
@@ -219,6 +249,7 @@ ClipOfEvent StreamClips::begin(const Event& event) {
     clip = running != clips_.end() ? *running : start(event);
   } catch (const Error&) {
     fail();
+    ++lost_[kMissingClip];
     return {};
   }
   clip->open.insert(event.id);
@@ -243,10 +274,11 @@ ClipOfEvent StreamClips::end(const Event& event) {
   const nanoseconds until = event.end.value_or(event.begin).pts + settings_.post_roll;
   clip.open.erase(event.id);
   clip.until = std::max(clip.until, until);
-  if (clip.is_broken) return {};
+  if (clip.is_broken && !clip.is_kept) return {};
   return {.name = clip.name,
           .start = clip.begin,
-          .is_cut = clip.lacks_pre_roll || until - clip.begin > settings_.longest};
+          .is_cut = clip.is_broken || clip.lacks_pictures || clip.lacks_pre_roll ||
+                    until - clip.begin > settings_.longest};
 }
 
 ClipOfEvent StreamClips::cut(const Event& event) {
@@ -261,6 +293,7 @@ ClipOfEvent StreamClips::cut(const Event& event) {
     return {.name = name, .start = start, .is_cut = to < wanted};
   } catch (const Error&) {
     fail();
+    ++lost_[kMissingClip];
     return {};
   }
 }

@@ -44,18 +44,20 @@ class StreamClips {
   StreamClips(const StreamClips&) = delete;
   StreamClips& operator=(const StreamClips&) = delete;
 
-  // A failure is kept for take_failure().
+  // A failure is kept for take_failure(), and the clip that it costs is counted for take_lost().
+  // What the disk has of such a clip gets the clip's name, if it has pictures, since events that
+  // have ended name it.
   /// The stream's next frame, before the events that begin and end in it.
   void add(const Frame& frame);
   ClipOfEvent begin(const Event& event);
   ClipOfEvent end(const Event& event);
-  /// Completes all clips; no frame follows.
+  /// Completes all clips; no frame follows. Events may still end.
   void finish();
 
   /// The first failure since the last call; null if there was none.
   std::exception_ptr take_failure() noexcept;
-  /// Clips that are missing or incomplete so far.
-  std::int64_t failed() const noexcept { return failed_; }
+  /// The clips that were lost since the last call, as SinkStats::lost_clips.
+  std::map<std::string, std::uint64_t> take_lost() noexcept;
   /// Whether a pre-roll was cut short for the first time, since the last call.
   bool take_short_pre_roll() noexcept;
 
@@ -67,6 +69,7 @@ class StreamClips {
   class Clip;
 
   void fail();
+  void give_up(Clip& clip);
   void keep(const Frame& frame);
   void end_all();
   void advance();
@@ -83,7 +86,7 @@ class StreamClips {
   std::vector<std::shared_ptr<Clip>> clips_;  ///< being written
   std::map<Uuid, std::shared_ptr<Clip>> of_event_;
   std::exception_ptr failure_;
-  std::int64_t failed_ = 0;
+  std::map<std::string, std::uint64_t> lost_;  ///< by reason
   bool short_pre_roll_ = false;
   bool told_short_pre_roll_ = false;
 };

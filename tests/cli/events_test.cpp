@@ -88,6 +88,15 @@ TEST_F(EventsRun, HasRulesForSingleStreams) {
                             "shots-2 stays here begin@10", "shots-2 stays here end@19 stream_end"));
 }
 
+TEST_F(EventsRun, SaysHowManyClipsWereLost) {
+  // A folder in which nobody can create a file, not even root.
+  const Result result = vcap(arguments({"--event-clips", "/proc", "--when-output-fails", "skip"}));
+  ASSERT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(events(), ElementsAre("shots stays begin@5", "shots stays end@19 stream_end"));
+  EXPECT_THAT(result.out, HasSubstr("clips of events lost to " + log_ +
+                                    ": missing 1; the last failure: output /proc/"));
+}
+
 TEST_F(EventsRun, WritesSnapshots) {
   const std::filesystem::path pictures = folder_ / "pictures";
   std::filesystem::create_directory(pictures);

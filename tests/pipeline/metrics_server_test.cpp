@@ -293,6 +293,30 @@ TEST(MetricsServer, CountsDropsAndLossesByReason) {
   feed.end();
 }
 
+TEST(MetricsServer, CountsLostClipsOfEventsByReason) {
+  class LosingClips final : public Sink {
+   public:
+    void write(const FrameRecord&) override {}
+    std::optional<SinkStats> stats() const override {
+      return SinkStats{.lost_clips = {{"incomplete", 1}, {"missing", 2}}};
+    }
+  };
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback);
+  FrameFeed feed;
+  pipeline.open_stream(
+      {.id = "gate", .source = feed.source(), .sinks = {std::make_shared<LosingClips>()}});
+  const Scrape scraped = scrape(server);
+  Labels labels{{"stream", "gate"}, {"sink", "1"}, {"reason", "incomplete"}};
+  EXPECT_EQ(scraped.at("vcap_sink_clips_lost_total", labels), 1);
+  labels["reason"] = "missing";
+  EXPECT_EQ(scraped.at("vcap_sink_clips_lost_total", labels), 2);
+  const nlohmann::json stats = pipeline.stats();
+  EXPECT_EQ(stats["streams"][0]["sinks"][0]["lost_clips"],
+            nlohmann::json({{"incomplete", 1}, {"missing", 2}}));
+  feed.end();
+}
+
 TEST(MetricsServer, ForgetsClosedStreams) {
   Pipeline pipeline({make_detector("people", "person")});
   const MetricsServer server(pipeline, kLoopback);

@@ -124,6 +124,21 @@ TEST(BufferedSink, HoldsOnlyThePixelsThatTheSinkUses) {
   EXPECT_EQ(naming->written.frame.pictures.at("mask").data, record.frame.pictures.at("mask").data);
 }
 
+TEST(BufferedSink, ShowsTheClipsThatItsSinkHasLost) {
+  class LosingClips final : public Sink {
+   public:
+    void write(const FrameRecord&) override {}
+    std::optional<SinkStats> stats() const override {
+      return SinkStats{.written = 9, .last_failure = "no room", .lost_clips = {{"missing", 2}}};
+    }
+  };
+  const auto sink = make_buffered_sink(std::make_shared<LosingClips>());
+  const SinkStats stats = *sink->stats();
+  EXPECT_THAT(stats.lost_clips, ElementsAre(Pair("missing", 2)));
+  EXPECT_EQ(stats.last_failure, "no room");
+  EXPECT_EQ(stats.written, 0u) << "its own count";
+}
+
 TEST(BufferedSink, WritesEverythingInOrderBeforeItCloses) {
   const auto slow = std::make_shared<TestSink>();
   const auto sink = make_buffered_sink(slow);

@@ -30,9 +30,11 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 using testing::SizeIs;
 
 constexpr std::int64_t kRate = 10;  // frames per second
@@ -107,6 +109,16 @@ class EventClips : public testing::Test {
   void write(Sink& sink, const Visits& people, std::int64_t first, std::int64_t end) const {
     for (std::int64_t i = first; i < end; ++i) sink.write(frame_with(people, i));
   }
+  /// The same with pictures of noise: ten of them, encoded, have more than kLessThanASecond bytes.
+  void write_noise(Sink& sink, const Visits& people, std::int64_t first, std::int64_t end) const {
+    for (std::int64_t i = first; i < end; ++i) {
+      FrameRecord record = frame_with(people, i);
+      record.frame.image = cv::Mat(kPicture, CV_8UC3);
+      cv::randu(record.frame.image, 0, 256);
+      sink.write(record);
+    }
+  }
+  static constexpr std::uintmax_t kLessThanASecond = 3000;
 
   const TemporaryFolder folder_;
   const std::string path_ = (folder_ / "events.jsonl").string();
@@ -257,6 +269,10 @@ TEST_F(EventClips, ThatCannotBeWrittenDoNotLoseTheEvent) {
     EXPECT_THAT(ends()[0].clip, IsEmpty());
     EXPECT_THAT(log_, HasSubstr("1 clip of events missing or incomplete"));
     EXPECT_EQ(log_.find("such clips of events are missing") != std::string::npos, losses_allowed);
+    const SinkStats stats = sink->stats().value();
+    EXPECT_THAT(stats.lost_clips, ElementsAre(Pair("missing", 1)));
+    EXPECT_THAT(stats.last_failure.value(), HasSubstr(clips_));
+    EXPECT_EQ(stats.written, losses_allowed ? 40u : 21u);
   }
 }
 
@@ -264,15 +280,73 @@ TEST_F(EventClips, OnAFullDiskDoNotLoseTheEvent) {
   const auto sink = make_sink({.pre_roll = 1s, .post_roll = 5s});
   sink->allow_losses();
   const Visits people{{20, 60}};
-  write(*sink, people, 0, 21);
+  write_noise(*sink, people, 0, 21);
   {
-    const FileSizeLimit limit(std::filesystem::file_size(path_) + 3000);
-    write(*sink, people, 21, 100);
+    const FileSizeLimit limit(std::filesystem::file_size(path_) + kLessThanASecond);
+    write_noise(*sink, people, 21, 100);
   }
   sink->close();
   ASSERT_THAT(ends(), SizeIs(1));
-  EXPECT_THAT(ends()[0].clip, IsEmpty()) << "it was not complete at the end of the event";
+  EXPECT_THAT(ends()[0].clip, IsEmpty()) << "the disk has no picture of it";
+  EXPECT_FALSE(ends()[0].clip_start);
   EXPECT_THAT(log_, HasSubstr("1 clip of events missing or incomplete"));
+  EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("missing", 1)));
+}
+
+TEST_F(EventClips, KeepTheirNamesIfTheDiskGetsFull) {
+  // The second event is open at that time, and shares the clip.
+  const Visits people{{20, 30}, {40, 120}};
+  const auto sink = make_sink({.pre_roll = 1s, .post_roll = 60s});
+  sink->allow_losses();
+  write(*sink, people, 0, 80);
+  ASSERT_THAT(ends(), SizeIs(1));
+  ASSERT_FALSE(ends()[0].clip.empty());
+  const std::string part = clip(ends()[0]) + ".part";
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(part));
+    write(*sink, people, 80, 115);
+  }
+  EXPECT_FALSE(std::filesystem::exists(part));
+  const std::vector<Frame> frames = frames_in(clip(ends()[0]));
+  EXPECT_GE(frames.size(), 50u) << "from frame 10 to a second before frame 80";
+  EXPECT_LT(mean_difference(frames[0].image, picture_with_a_box(kPicture, 10)), 4);
+  EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("incomplete", 1)));
+  EXPECT_THAT(log_, HasSubstr("such clips of events are missing or incomplete"));
+  write(*sink, people, 115, 130);
+  sink->close();
+  ASSERT_THAT(ends(), SizeIs(2));
+  EXPECT_FALSE(ends()[0].clip_cut) << "not known at its end";
+  EXPECT_EQ(ends()[1].clip, ends()[0].clip);
+  EXPECT_TRUE(ends()[1].clip_cut);
+  EXPECT_THAT(log_, HasSubstr("1 clip of events missing or incomplete"));
+}
+
+TEST_F(EventClips, ThatAreLostAfterTheEndOfTheEventAreCounted) {
+  const auto sink = make_sink({.pre_roll = 1s, .post_roll = 2s});
+  sink->allow_losses();
+  const Visits people{{20, 25}};
+  write(*sink, people, 0, 30);
+  ASSERT_THAT(ends(), SizeIs(1));
+  std::filesystem::remove_all(clips_);
+  write(*sink, people, 30, 60);
+  EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("missing", 1)));
+  EXPECT_THAT(log_, HasSubstr(ends()[0].clip));
+  sink->close();
+  EXPECT_THAT(log_, HasSubstr("1 clip of events missing or incomplete"));
+}
+
+TEST_F(EventClips, ThatFailAtTheEndOfTheStreamAreNotInTheEndOfTheEvent) {
+  const auto sink = make_sink({.pre_roll = 1s, .post_roll = 1s});
+  sink->allow_losses();
+  write_noise(*sink, {{20, 1000}}, 0, 21);
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(path_) + kLessThanASecond);
+    sink->close();
+  }
+  ASSERT_THAT(ends(), SizeIs(1));
+  EXPECT_EQ(ends()[0].event.reason, EventEnd::stream_end);
+  EXPECT_THAT(ends()[0].clip, IsEmpty());
+  EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("missing", 1)));
 }
 
 TEST_F(EventClips, RefuseWrongSettings) {

@@ -22,12 +22,13 @@ struct EventRecord {
   EventChange::Phase phase = EventChange::Phase::begin;
   Event event{};
   std::string snapshot{};  ///< the file name of the picture of the begin; empty: there is none
-  /// The file name of the clip; empty: there is none, or not yet. In a begin, the clip is still
-  /// being written, as NAME.part. Several events may have the same clip.
+  /// The file name of the clip; empty: there is none, or not yet. Several events may have the same
+  /// clip. In a begin, it is still being written, as NAME.part; in an end, an encoded one may be,
+  /// up to the end of the post-roll (EventClipSettings).
   std::string clip{};
   std::optional<std::chrono::nanoseconds> clip_start{};  ///< the pts of the clip's first picture
   /// Whether the clip lacks a part of what was wanted of it: beyond the longest clip, a pre-roll
-  /// that did not fit into memory, or what a killed process did not write.
+  /// that did not fit into memory, or what a killed process or a full disk did not write.
   bool clip_cut = false;
 
   bool operator==(const EventRecord&) const = default;

@@ -75,10 +75,13 @@ VCAP_EXPORT EventRules read_event_rules(const std::string& path);
 ///
 /// Clips (EventSinkSettings::clips) are called ID.mp4 or ID.mkv. One that is cut from a file is
 /// complete before the end of its event is written. One that is encoded is NAME.part until the
-/// post-roll has passed, the stream begins anew, or close(). If a clip cannot be written, the event
-/// is recorded without it, and write() throws OutputError after that, unless losses are allowed:
-/// then a warning is logged, and close() logs their number. If an earlier process was killed, the
-/// clips of this journal that it left as NAME.part get their names, if they have pictures.
+/// post-roll has passed, the stream begins anew, or close(). If a clip cannot be written, what the
+/// disk has of it gets its name, if it has pictures; otherwise there is no clip, and an event that
+/// ends later does not name it. One that has ended already names it. write() throws OutputError
+/// after the event is recorded, unless losses are allowed: then a warning is logged, once. close()
+/// logs the number of such clips, and SinkStats::lost_clips counts them. If an earlier process was
+/// killed, the clips of this journal that it left as NAME.part get their names, if they have
+/// pictures. SinkStats::written counts the frames in which it has looked for events.
 ///
 /// A stream whose record has discontinuity `start` begins anew, also under the id of one that has
 /// ended. Throws OutputError if the file cannot be opened or is not a regular file, another sink or

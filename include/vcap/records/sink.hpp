@@ -17,12 +17,15 @@
 
 namespace vcap {
 
-/// What became of a sink's records; each is counted in one of these. Thread safety: value.
+/// What became of a sink's records: each is written, lost or queued. Thread safety: value.
 struct SinkStats {
   std::uint64_t written = 0;
-  std::map<std::string, std::uint64_t> lost;  ///< by reason: "full", "failed"
-  std::size_t queued = 0;                     ///< waiting or being written
-  std::optional<std::string> last_failure;    ///< the sink's message when it last failed
+  std::map<std::string, std::uint64_t> lost{};  ///< by reason: "full", "failed"
+  std::size_t queued = 0;                       ///< waiting or being written
+  std::optional<std::string> last_failure{};    ///< the sink's message when it last failed
+  /// Clips of events (make_event_sink()) that could not be written, by reason: "missing" (there is
+  /// no file of its name), "incomplete" (the file has its name, but lacks pictures).
+  std::map<std::string, std::uint64_t> lost_clips{};
 };
 
 /// Receives a stream's records, in the order of its frames. Hosts may derive their own.
