@@ -171,6 +171,13 @@ std::unique_ptr<Publisher> open_publisher(const std::string& shown, const std::s
       shared.policy);
 }
 
+std::string name_in_metrics(const char* option, const std::string& name) {
+  std::string shown = name;
+  if (name.starts_with("http://") || name.starts_with("https://"))
+    shown = name.substr(0, name.find_first_of("/?#", name.find("://") + 3));
+  return (option == std::string_view("--publish") ? "events to " : "frames to ") + shown;
+}
+
 /// The name of a spool: the same in the next run, and another for another URL.
 std::string spool_name(const char* option, const std::string& url) {
   const std::string kind = option == std::string_view("--publish") ? "events-" : "frames-";
@@ -253,8 +260,9 @@ std::vector<NamedPublisher> PublishArguments::open(const char* option,
     const std::string name = is_url(url) ? without_password(url) : quote(url);
     const std::string folder =
         (std::filesystem::absolute(spool) / spool_name(option, url)).string();
-    publishers.push_back({name, open_publisher(std::string(option) + ' ' + name, url, capsules,
-                                               shared, {folder, spool_mib << 20})});
+    publishers.push_back({name, name_in_metrics(option, name),
+                          open_publisher(std::string(option) + ' ' + name, url, capsules, shared,
+                                         {folder, spool_mib << 20})});
   }
   return publishers;
 }

@@ -12,9 +12,12 @@
 
 namespace vcap::cli {
 
-/// A publisher, and what it is called in the summary.
+/// A publisher, and what it is called in the summary and in the metrics.
 struct NamedPublisher {
   std::string name{};
+  /// "events to mqtt://HOST/TOPIC", or "frames to …". Of http and https, only the host, since the
+  /// rest of the address may be a secret, and metrics have no password.
+  std::string name_in_metrics{};
   std::shared_ptr<Publisher> publisher{};
 };
 

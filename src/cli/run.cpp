@@ -68,11 +68,12 @@ std::vector<CapsuleInfo> infos_in(const Plan& plan, const std::vector<CapsuleInf
 }
 
 /// Serves metrics for as long as the result lives.
-std::unique_ptr<MetricsServer> offer_metrics(const Pipeline& pipeline, std::string address,
-                                             const ConnectionLimits& limits) {
-  if (address.empty()) return nullptr;
-  address = with_host(std::move(address));
-  auto server = std::make_unique<MetricsServer>(pipeline, address, limits);
+std::unique_ptr<MetricsServer> offer_metrics(const RunArguments& arguments,
+                                             const Pipeline& pipeline, const RunOutputs& outputs) {
+  if (arguments.metrics.empty()) return nullptr;
+  const std::string address = with_host(arguments.metrics);
+  auto server = std::make_unique<MetricsServer>(pipeline, address, arguments.metrics_limits,
+                                                outputs.publishers());
   Console::shared().line("vcap: metrics are at http://" + address.substr(0, address.rfind(':')) +
                          ":" + std::to_string(server->port()) + "/metrics");
   return server;
@@ -216,7 +217,7 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
                                     .can_give_up_calls = true};
   Pipeline pipeline(capsules.all(), settings);
   RunRecording recording(arguments, prepared.settings, capsules, settings);
-  const auto metrics = offer_metrics(pipeline, arguments.metrics, arguments.metrics_limits);
+  const auto metrics = offer_metrics(arguments, pipeline, outputs);
   const auto view = offer_view(
       {.arguments = arguments,
        .settings = prepared.settings,

@@ -114,7 +114,7 @@ void add_record_options(CLI::App& command, OutputPaths& outputs) {
 void add_metrics_options(CLI::App& command, RunArguments& arguments) {
   command
       .add_option("--metrics", arguments.metrics,
-                  "Serves metrics of streams, capsules and devices for Prometheus, at "
+                  "Serves metrics of streams, capsules, devices and publishers for Prometheus, at "
                   "http://HOST:PORT/metrics, without a password; default HOST: 127.0.0.1; port 0: "
                   "any free port")
       ->type_name("HOST:PORT");

@@ -143,6 +143,17 @@ void RunOutputs::open_frame_publishers() {
   }
 }
 
+MetricsServer::Publishers RunOutputs::publishers() const {
+  MetricsServer::Publishers publishers;
+  for (const NamedPublisher& one : publishers_) {
+    std::string name = one.name_in_metrics;
+    for (int number = 2; publishers.contains(name); ++number)
+      name = one.name_in_metrics + " (" + std::to_string(number) + ')';
+    publishers.emplace(std::move(name), one.publisher);
+  }
+  return publishers;
+}
+
 /// All at a time, so that the end waits as long as the slowest.
 void RunOutputs::end_publishers() {
   for (const NamedPublisher& one : publishers_) one.publisher->begin_close();

@@ -15,6 +15,7 @@
 #include "vcap/image/annotator.hpp"
 #include "vcap/media/video_encoding.hpp"
 #include "vcap/observe/trace.hpp"
+#include "vcap/pipeline/metrics_server.hpp"
 #include "vcap/records/buffered_sink.hpp"
 #include "vcap/records/event_sink.hpp"
 
@@ -73,6 +74,8 @@ class RunOutputs {
   void add_recording(const std::string& name, std::shared_ptr<Sink> sink) VCAP_EXCLUDES(finishing_);
   /// What draws on the frames of a stream: on its clip, and wherever else it is shown.
   std::unique_ptr<Annotator> annotator_of(const std::string& stream_id) const;
+  /// For the metrics of the run. Publishers of the same name get numbers.
+  MetricsServer::Publishers publishers() const;
   /// Null if there is no trace.
   const std::shared_ptr<Trace>& trace() const noexcept { return trace_; }
   /// Null if there is no report.

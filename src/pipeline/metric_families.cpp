@@ -249,6 +249,24 @@ std::vector<CapsuleStats> merged(const std::vector<CapsuleStats>& capsules) {
   return result;
 }
 
+void add_publisher(Families& families, const std::string& name, const PublisherStats& stats) {
+  const Labels labels{{"publisher", valid_utf8(name)}};
+  families.counter("vcap_publisher_messages_delivered_total", "Messages that the receiver took.",
+                   labels, stats.delivered);
+  families.counter("vcap_publisher_messages_refused_total",
+                   "Messages that the receiver refused for ever.", labels, stats.refused);
+  for (const auto& [reason, count] : stats.lost)
+    families.counter("vcap_publisher_messages_lost_total", "Messages that were lost, by reason.",
+                     {labels.front(), {"reason", reason}}, count);
+  families.counter("vcap_publisher_failed_attempts_total", "Attempts to send that failed.", labels,
+                   stats.failed_attempts);
+  families.gauge("vcap_publisher_messages_waiting", "Messages that are in the spool or being sent.",
+                 labels, stats.waiting);
+  families.gauge("vcap_publisher_spool_bytes", "Bytes of the spool.", labels, stats.spool_bytes);
+  families.gauge("vcap_publisher_failing", "1 while the last attempt to send failed.", labels,
+                 stats.is_failing ? 1u : 0u);
+}
+
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
@@ -276,6 +294,13 @@ std::vector<MetricFamily> metric_families(const PipelineStats& stats) {
   for (const StreamStats& stream : stats.streams) add_stream(families, stream);
   for (const CapsuleStats& capsule : merged(stats.capsules)) add_capsule(families, capsule);
   for (const DeviceStats& device : stats.devices) add_device(families, device);
+  return std::move(families).take();
+}
+
+std::vector<MetricFamily> publisher_metric_families(
+    const std::map<std::string, PublisherStats>& publishers) {
+  Families families;
+  for (const auto& [name, stats] : publishers) add_publisher(families, name, stats);
   return std::move(families).take();
 }
 

@@ -2,6 +2,9 @@
 #include "vcap/pipeline/metrics_server.hpp"
 
 #include <iterator>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,27 +17,40 @@
 namespace vcap {
 namespace {
 
+std::map<std::string, PublisherStats> stats_of(const MetricsServer::Publishers& publishers) {
+  std::map<std::string, PublisherStats> stats;
+  for (const auto& [name, publisher] : publishers)
+    if (const auto existing = publisher.lock()) stats.emplace(name, existing->stats());
+  return stats;
+}
+
 /// A new snapshot, in Prometheus's text format.
-std::string text_of(const Pipeline& pipeline) {
+std::string text_of(const Pipeline& pipeline, const MetricsServer::Publishers& publishers) {
   std::vector<prometheus::MetricFamily> families = metric_families(pipeline.stats());
-  std::vector<prometheus::MetricFamily> process = process_metric_families();
-  std::move(process.begin(), process.end(), std::back_inserter(families));
+  for (std::vector<prometheus::MetricFamily> more :
+       {publisher_metric_families(stats_of(publishers)), process_metric_families()})
+    std::move(more.begin(), more.end(), std::back_inserter(families));
   return prometheus::TextSerializer().Serialize(families);
 }
 
-HttpAnswer answer(const Pipeline& pipeline, const HttpRequest& request) {
+HttpAnswer answer(const Pipeline& pipeline, const MetricsServer::Publishers& publishers,
+                  const HttpRequest& request) {
   if (request.path != "/metrics") return {.status = 404, .text = "there is only /metrics\n"};
-  return {.text = text_of(pipeline), .type = "text/plain; version=0.0.4; charset=utf-8"};
+  return {.text = text_of(pipeline, publishers),
+          .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 }  // namespace
 
 struct MetricsServer::Impl {
-  Impl(const Pipeline& pipeline, const std::string& host_and_port, const ConnectionLimits& limits)
+  Impl(const Pipeline& pipeline, const std::string& host_and_port, const ConnectionLimits& limits,
+       Publishers publishers)
       : listener("metrics", host_and_port),
-        server(listener.release(), make_read_handler([&pipeline](const HttpRequest& request) {
-                 return answer(pipeline, request);
-               }),
+        server(listener.release(),
+               make_read_handler(
+                   [&pipeline, publishers = std::move(publishers)](const HttpRequest& request) {
+                     return answer(pipeline, publishers, request);
+                   }),
                {.limits = limits}) {}
 
   HttpListener listener;
@@ -42,9 +58,9 @@ struct MetricsServer::Impl {
 };
 
 MetricsServer::MetricsServer(const Pipeline& pipeline, const std::string& host_and_port,
-                             const ConnectionLimits& limits) {
+                             const ConnectionLimits& limits, Publishers publishers) {
   limits.check();
-  impl_ = std::make_unique<Impl>(pipeline, host_and_port, limits);
+  impl_ = std::make_unique<Impl>(pipeline, host_and_port, limits, std::move(publishers));
 }
 
 MetricsServer::~MetricsServer() = default;

@@ -212,7 +212,9 @@ void MessagePump::note_failure(const MessageSender::Result& result) {
     stats_.is_failing = true;
     stats_.last_failure = result.failure;
     least_pause_ = result.retry_after;
-    if (stopping_ || failures_in_a_row_++ > 0) return;
+    if (stopping_) return;
+    ++stats_.failed_attempts;
+    if (failures_in_a_row_++ > 0) return;
   }
   log(LogLevel::warning, name_ + ": " + result.failure + "; messages wait in " + spool_.folder() +
                              ", and it is tried again until they are sent");

@@ -16,7 +16,9 @@
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
+#include "support/bounded_wait.hpp"
 #include "support/http_get.hpp"
+#include "support/http_receiver.hpp"
 
 namespace vcap {
 namespace {
@@ -106,6 +108,29 @@ TEST_F(ObservedRun, BoundsTheConnectionsToItsMetricsAsToldTo) {
 std::int64_t metric(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + " ");
   return at == std::string::npos ? 0 : std::stoll(text.substr(at + name.size() + 2));
+}
+
+TEST_F(ObservedRun, CountsTheMessagesOfItsPublishers) {
+  const test::HttpReceiver server;
+  std::vector<std::string> words = arguments("0");
+  for (const char* path : {"/hook?room=hidden", "/other"})
+    words.insert(words.end(), {"--publish-frames", server.url(path)});
+  words.insert(words.end(), {"--spool", (folder_ / "spool").string()});
+  Command command(words, Command::Setup{.environment = {{"VCAP_PUBLISH_SECRET", "a secret"}}});
+  const std::uint16_t port = port_of_metrics(command);
+  std::string text;
+  for (const char* number : {"", " (2)"}) {
+    const std::string name = "vcap_publisher_messages_delivered_total{publisher=\"frames to " +
+                             server.url("") + number + "\"}";
+    test::yield_until("a message", [&] {
+      text = test::http_get(port, "/metrics").body;
+      return metric(text, name) > 0;
+    });
+  }
+  EXPECT_THAT(text, testing::Not(HasSubstr("hidden")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("/other")));
+  std::ofstream(gate_).close();
+  EXPECT_EQ(command.wait().exit_code, 0);
 }
 
 TEST(ObservedOutput, DropsRecordsWithoutBlockingIfNobodyReadsThem) {

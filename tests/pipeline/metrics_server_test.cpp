@@ -15,13 +15,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "records/message_pump.hpp"
 #include "support/http_get.hpp"
+#include "support/manual_clock.hpp"
 #include "support/pipeline_helpers.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/version.hpp"
 #include "vcap/capsule/base_backend.hpp"
 #include "vcap/records/buffered_sink.hpp"
+#include "vcap/records/publisher.hpp"
 #include "vcap/sources/frame_feed.hpp"
 
 namespace vcap::test {
@@ -315,6 +319,52 @@ TEST(MetricsServer, CountsLostClipsOfEventsByReason) {
   EXPECT_EQ(stats["streams"][0]["sinks"][0]["lost_clips"],
             nlohmann::json({{"incomplete", 1}, {"missing", 2}}));
   feed.end();
+}
+
+/// Delivers the first message, is refused the second, and sends no other.
+class StuckSender final : public MessageSender {
+ public:
+  Result send(std::span<const OutgoingMessage> messages) override {
+    Result result;
+    for (const OutgoingMessage& message : messages) {
+      if (message.sequence > 2) {
+        result.failure = "it is away";
+        break;
+      }
+      if (message.sequence == 2) result.refused.push_back({result.settled, "it is wrong"});
+      ++result.settled;
+    }
+    return result;
+  }
+  void stop() noexcept override {}
+};
+
+TEST(MetricsServer, ServesTheCountsOfPublishers) {
+  const TemporaryFolder folder;
+  auto publisher = std::make_shared<Publisher>(MessagePump::start(
+      "test://broker", {.folder = folder / "spool", .max_bytes = 1 << 16},
+      std::make_unique<StuckSender>(), {.clock = std::make_shared<ManualClock>()}));
+  Pipeline pipeline({make_detector("people", "person")});
+  const MetricsServer server(pipeline, kLoopback, {}, {{"alarms", publisher}});
+  for (int i = 0; i < 3; ++i) publisher->publish("gate", "{}");
+  yield_until("a failed attempt", [&] { return publisher->stats().failed_attempts > 0; });
+  publisher->publish("gate", R"({"text":")" + std::string(1 << 15, 'x') + R"("})");
+
+  const Scrape scraped = scrape(server);
+  const Labels alarms{{"publisher", "alarms"}};
+  EXPECT_EQ(scraped.at("vcap_publisher_messages_delivered_total", alarms), 1);
+  EXPECT_EQ(scraped.at("vcap_publisher_messages_refused_total", alarms), 1);
+  EXPECT_EQ(scraped.at("vcap_publisher_messages_waiting", alarms), 1);
+  EXPECT_EQ(scraped.at("vcap_publisher_messages_lost_total",
+                       {{"publisher", "alarms"}, {"reason", "too large"}}),
+            1);
+  EXPECT_EQ(scraped.at("vcap_publisher_failed_attempts_total", alarms), 1)
+      << "the next one waits for the clock";
+  EXPECT_EQ(scraped.at("vcap_publisher_failing", alarms), 1);
+  EXPECT_GT(scraped.at("vcap_publisher_spool_bytes", alarms), 0);
+
+  publisher.reset();
+  EXPECT_FALSE(scrape(server).find("vcap_publisher_messages_waiting", alarms));
 }
 
 TEST(MetricsServer, ForgetsClosedStreams) {

@@ -183,6 +183,7 @@ TEST_F(Publishing, TriesAgainFromTheFirstThatIsNotSettledAfterPausesThatDouble) 
   await_delivered(*publisher, 10);
   EXPECT_THAT(sent_->numbers(), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
   EXPECT_FALSE(publisher->stats().is_failing);
+  EXPECT_EQ(publisher->stats().failed_attempts, 5u);
   yield_until("a line of the log", [&] { return log().ends_with("takes messages again\n"); });
   EXPECT_THAT(log(), HasSubstr("test://broker: it is away; messages wait in " + path_));
 }

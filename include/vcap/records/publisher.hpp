@@ -48,6 +48,7 @@ struct PublisherStats {
   /// bound), "disk" (the spool could not be written), "damaged" (its files were).
   std::map<std::string, std::uint64_t> lost{};
   std::uint64_t spool_bytes = 0;
+  std::uint64_t failed_attempts = 0;          ///< to send; each is tried again after a pause
   bool is_failing = false;                    ///< the last attempt to send failed
   std::optional<std::string> last_failure{};  ///< why sending, or the spool, failed last
 };
