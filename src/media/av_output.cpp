@@ -162,6 +162,14 @@ void AvOutput::put(AVPacket& packet) {
   check(io_->error);
 }
 
+bool AvOutput::end_fragment() {
+  if (last_ == AV_NOPTS_VALUE) return false;
+  if (fragmented_) check(av_write_frame(context_.get(), nullptr));
+  avio_flush(io_.get());
+  check(io_->error);
+  return true;
+}
+
 void AvOutput::end() {
   check(av_write_trailer(context_.get()));
   avio_flush(io_.get());

@@ -43,6 +43,9 @@ class AvOutput {
   /// Takes the next packet, whose times must increase. Writes nothing to the file. Throws
   /// OutputError (output_write).
   void put(AVPacket& packet);
+  /// Makes all packets so far readable, once flush() has written them. Each call costs some hundred
+  /// bytes. Returns whether there are any. Throws OutputError (output_write).
+  bool end_fragment();
   /// Completes the container; flush() must follow. Throws OutputError (output_write).
   void end();
   /// Writes to the file. Throws OutputError (output_write); the next call then tries again.

@@ -67,6 +67,12 @@ void ClipWriter::write(const cv::Mat& picture, nanoseconds pts) {
   }
 }
 
+bool ClipWriter::store() {
+  if (!output_.end_fragment()) return false;
+  output_.flush();
+  return true;
+}
+
 void ClipWriter::finish() {
   encoder_.end();
   pass_packets_on();

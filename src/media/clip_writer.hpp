@@ -34,6 +34,9 @@ class ClipWriter {
   /// OutputError (output_write) without adding it if there are bytes of earlier pictures that the
   /// disk does not take. The next call tries again.
   void write(const cv::Mat& picture, std::chrono::nanoseconds pts);
+  /// Writes what has left the encoder, so that a reader of the file finds it. Each call costs some
+  /// hundred bytes. Returns whether there are any pictures. Throws OutputError (output_write).
+  bool store();
   /// Completes the clip; must be the last call. Throws OutputError (output_write).
   void finish();
 

@@ -32,8 +32,8 @@ constexpr const char* kMissingClip = "missing";
 constexpr const char* kIncompleteClip = "incomplete";
 /// High enough that the encoder's own loss outweighs it.
 constexpr int kPreRollQuality = 90;
-/// At each frame, of one clip. It must be above 1, so that the pre-roll gets encoded; more would
-/// hold up the stream longer.
+/// At each frame, of one clip. It must be above 2, which may wait in the encoder: then the first
+/// picture is on the disk before an event names the clip. More would hold up the stream longer.
 constexpr int kPicturesAtAFrame = 3;
 
 [[noreturn]] void refuse_clips(const std::string& why) {
@@ -113,6 +113,8 @@ class StreamClips::Clip {
     writer_->finish();
     file_.commit();
   }
+  /// Removes a clip that no event names.
+  void discard() noexcept { file_.discard(); }
   /// Gives up the rest of the clip after a failure, and names what the disk has of it.
   void break_off() {
     is_broken = true;
@@ -135,6 +137,8 @@ class StreamClips::Clip {
     }
     if (image.size() != size_) image = fitted(image, size_);
     writer_->write(image, pts);
+    // At once: a clip with a picture keeps its name, whatever happens later.
+    if (!has_stored_) has_stored_ = writer_->store();
   }
 
   OutputFile file_;
@@ -142,6 +146,7 @@ class StreamClips::Clip {
   std::deque<Picture> waiting_;  ///< of the pre-roll, and what came meanwhile
   cv::Size size_;
   std::optional<ClipWriter> writer_;
+  bool has_stored_ = false;  ///< the first picture
 };
 
 StreamClips::StreamClips(const EventClipSettings& settings, const ClipCutter* cutter)
@@ -261,7 +266,12 @@ std::shared_ptr<StreamClips::Clip> StreamClips::start(const Event& event) {
   auto clip = std::make_shared<Clip>(settings_, event.id.to_string() + kEncodedClip, pre_roll_);
   clip->lacks_pre_roll = dropped_ && *dropped_ >= now_ - settings_.pre_roll;
   if (clip->lacks_pre_roll && !std::exchange(told_short_pre_roll_, true)) short_pre_roll_ = true;
-  clip->encode(kPicturesAtAFrame);
+  try {
+    clip->encode(kPicturesAtAFrame);
+  } catch (const Error&) {
+    clip->discard();
+    throw;
+  }
   clips_.push_back(clip);
   return clip;
 }

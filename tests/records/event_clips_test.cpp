@@ -109,7 +109,7 @@ class EventClips : public testing::Test {
   void write(Sink& sink, const Visits& people, std::int64_t first, std::int64_t end) const {
     for (std::int64_t i = first; i < end; ++i) sink.write(frame_with(people, i));
   }
-  /// The same with pictures of noise: ten of them, encoded, have more than kLessThanASecond bytes.
+  /// The same with pictures of noise: each, encoded, has more than kLessThanAPicture bytes.
   void write_noise(Sink& sink, const Visits& people, std::int64_t first, std::int64_t end) const {
     for (std::int64_t i = first; i < end; ++i) {
       FrameRecord record = frame_with(people, i);
@@ -118,7 +118,7 @@ class EventClips : public testing::Test {
       sink.write(record);
     }
   }
-  static constexpr std::uintmax_t kLessThanASecond = 3000;
+  static constexpr std::uintmax_t kLessThanAPicture = 3000;
 
   const TemporaryFolder folder_;
   const std::string path_ = (folder_ / "events.jsonl").string();
@@ -280,15 +280,17 @@ TEST_F(EventClips, OnAFullDiskDoNotLoseTheEvent) {
   const auto sink = make_sink({.pre_roll = 1s, .post_roll = 5s});
   sink->allow_losses();
   const Visits people{{20, 60}};
-  write_noise(*sink, people, 0, 21);
+  write_noise(*sink, people, 0, 20);
   {
-    const FileSizeLimit limit(std::filesystem::file_size(path_) + kLessThanASecond);
-    write_noise(*sink, people, 21, 100);
+    const FileSizeLimit limit(kLessThanAPicture);
+    write_noise(*sink, people, 20, 100);
   }
   sink->close();
+  EXPECT_THAT(read_event_journal(path_).records.at(0).clip, IsEmpty());
   ASSERT_THAT(ends(), SizeIs(1));
   EXPECT_THAT(ends()[0].clip, IsEmpty()) << "the disk has no picture of it";
   EXPECT_FALSE(ends()[0].clip_start);
+  EXPECT_TRUE(std::filesystem::is_empty(clips_));
   EXPECT_THAT(log_, HasSubstr("1 clip of events missing or incomplete"));
   EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("missing", 1)));
 }
@@ -335,16 +337,30 @@ TEST_F(EventClips, ThatAreLostAfterTheEndOfTheEventAreCounted) {
   EXPECT_THAT(log_, HasSubstr("1 clip of events missing or incomplete"));
 }
 
-TEST_F(EventClips, ThatFailAtTheEndOfTheStreamAreNotInTheEndOfTheEvent) {
+TEST_F(EventClips, HaveAPictureOnTheDiskAsSoonAsAnEventNamesThem) {
   const auto sink = make_sink({.pre_roll = 1s, .post_roll = 1s});
   sink->allow_losses();
   write_noise(*sink, {{20, 1000}}, 0, 21);
+  const std::string part = clip(read_event_journal(path_).records.at(0)) + ".part";
   {
-    const FileSizeLimit limit(std::filesystem::file_size(path_) + kLessThanASecond);
+    const FileSizeLimit limit(std::filesystem::file_size(part));
     sink->close();
   }
   ASSERT_THAT(ends(), SizeIs(1));
   EXPECT_EQ(ends()[0].event.reason, EventEnd::stream_end);
+  ASSERT_FALSE(ends()[0].clip.empty());
+  EXPECT_TRUE(ends()[0].clip_cut) << "known before the end is written";
+  EXPECT_GE(frames_in(clip(ends()[0])).size(), 1u);
+  EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("incomplete", 1)));
+}
+
+TEST_F(EventClips, ThatLackTheirPicturesAtTheEndOfTheStreamAreNotInTheEndOfTheEvent) {
+  const auto sink = make_sink({.pre_roll = 1s, .post_roll = 1s});
+  sink->allow_losses();
+  write(*sink, {{20, 1000}}, 0, 21);
+  std::filesystem::remove_all(clips_);
+  sink->close();
+  ASSERT_THAT(ends(), SizeIs(1));
   EXPECT_THAT(ends()[0].clip, IsEmpty());
   EXPECT_THAT(sink->stats()->lost_clips, ElementsAre(Pair("missing", 1)));
 }

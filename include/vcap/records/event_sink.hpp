@@ -77,11 +77,13 @@ VCAP_EXPORT EventRules read_event_rules(const std::string& path);
 /// complete before the end of its event is written. One that is encoded is NAME.part until the
 /// post-roll has passed, the stream begins anew, or close(). If a clip cannot be written, what the
 /// disk has of it gets its name, if it has pictures; otherwise there is no clip, and an event that
-/// ends later does not name it. One that has ended already names it. write() throws OutputError
-/// after the event is recorded, unless losses are allowed: then a warning is logged, once. close()
-/// logs the number of such clips, and SinkStats::lost_clips counts them. If an earlier process was
-/// killed, the clips of this journal that it left as NAME.part get their names, if they have
-/// pictures. SinkStats::written counts the frames in which it has looked for events.
+/// ends later does not name it. An event that has ended already names it. So if a clip has three
+/// pictures up to the begin, the first of them is on the disk before the begin is written. write()
+/// throws OutputError after the event is recorded, unless losses are allowed: then a warning is
+/// logged, once. close() logs the number of such clips, and SinkStats::lost_clips counts them. If
+/// an earlier process was killed, the clips of this journal that it left as NAME.part get their
+/// names, if they have pictures. SinkStats::written counts the frames in which it has looked for
+/// events.
 ///
 /// A stream whose record has discontinuity `start` begins anew, also under the id of one that has
 /// ended. Throws OutputError if the file cannot be opened or is not a regular file, another sink or
