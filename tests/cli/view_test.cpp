@@ -118,6 +118,57 @@ TEST_F(ViewedRun, AnAddedStreamHasTheConfigOfAllStreams) {
   EXPECT_EQ(command.wait().exit_code, 0);
 }
 
+TEST_F(ViewedRun, ReplacesACapsuleByAnUploadOnlyIfATrustedKeyHasSignedIt) {
+  for (const char* const name : {"alice", "bob"})
+    ASSERT_EQ(test::vcap({"keygen", (folder_ / name).string()}).exit_code, 0);
+  const auto copy = [&](const std::string& capsule, const std::string& name,
+                        const std::string& key) {
+    const std::string path = (folder_ / name).string();
+    std::filesystem::copy_file(test::capsule(capsule), path);
+    if (!key.empty()) {
+      EXPECT_EQ(test::vcap({"sign", path, "--key", (folder_ / key).string()}).exit_code, 0);
+    }
+    return path;
+  };
+  std::vector<std::string> all =
+      arguments({"--view-tokens", tokens_, "--view-uploads", "--require-signature", "--trusted-key",
+                 (folder_ / "alice.pub").string(), "--stream-config", R"(zoned={"zone":"door"})"});
+  all[1] = copy("zoned", "first.cap", "alice.key");
+  Command command(all);
+  const std::uint16_t port = port_of_view(command);
+  const ViewClient client(port, token());
+  const auto upload = [&](const std::string& path, const std::string& query = "") {
+    return client.ask("PUT", "/api/v1/capsule" + query, test::read_file(path));
+  };
+  const auto version = [&] {
+    return client.json("/api/v1/settings?stream=shots")["capsules"][0]["version"].get<int>();
+  };
+  const HttpAnswer unsigned_one = upload(copy("zoned_2", "unsigned.cap", ""));
+  EXPECT_EQ(unsigned_one.status, 422);
+  EXPECT_THAT(unsigned_one.body, HasSubstr("is not signed"));
+  EXPECT_EQ(upload(copy("zoned_2", "of_bob.cap", "bob.key")).status, 422);
+  EXPECT_EQ(upload(copy("finder", "other.cap", "alice.key")).status, 404);
+  EXPECT_EQ(version(), 1);
+
+  const std::string second = copy("zoned_2", "second.cap", "alice.key");
+  const HttpAnswer replaced = upload(second, "?trial=5");
+  ASSERT_EQ(replaced.status, 200) << replaced.body;
+  const json told = json::parse(replaced.body);
+  EXPECT_EQ(told["from_version"], 1);
+  EXPECT_EQ(told["to_version"], 2);
+  const std::int64_t from = told["frames"]["shots"];
+  const HttpAnswer after = test::ask_until(
+      [&] { return client.get("/api/v1/record?stream=shots"); },
+      [&](const HttpAnswer& one) {
+        return one.status == 200 && json::parse(one.body)["frame_index"] >= from + 10;
+      });
+  EXPECT_THAT(after.body, HasSubstr("\"door\"")) << "the config of the stream is kept";
+  EXPECT_EQ(version(), 2);
+  command.send(SIGINT);
+  const Result result = command.wait();
+  EXPECT_EQ(result.exit_code, 0) << result;
+}
+
 TEST_F(ViewedRun, ShowsTheZonesOfEventRules) {
   const std::string rules = folder_
                                 .write("rules.json", R"({"schema": "vcap.event-rules/1",

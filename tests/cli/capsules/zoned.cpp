@@ -6,6 +6,10 @@
 
 #include "vcap/capsule.hpp"
 
+#ifndef VCAP_TEST_VERSION
+#define VCAP_TEST_VERSION 1
+#endif
+
 namespace {
 
 class Zone final : public vcap::BaseStreamParameters {
@@ -32,7 +36,7 @@ class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
     return {.name = "zoned",
-            .version = 1,
+            .version = VCAP_TEST_VERSION,
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"place"},
