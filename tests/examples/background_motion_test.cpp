@@ -186,9 +186,4 @@ TEST_F(BackgroundMotion, GivesTheSameWithAnyNumberOfThreads) {
       capsule_, examples::read_frames(examples::footage(), 40)));
 }
 
-TEST_F(BackgroundMotion, GivesTheSameInSlices) {
-  EXPECT_TRUE(examples::gives_the_same_in_slices(capsule_, examples::footage(),
-                                                 {.end = std::chrono::seconds(60)}));
-}
-
 }  // namespace

@@ -128,9 +128,4 @@ TEST_F(MotionFlow, GivesTheSameWithAnyNumberOfThreads) {
       capsule_, examples::read_frames(examples::footage(), 20)));
 }
 
-TEST_F(MotionFlow, GivesTheSameInSlices) {
-  EXPECT_TRUE(examples::gives_the_same_in_slices(capsule_, examples::footage(),
-                                                 {.end = std::chrono::seconds(15)}));
-}
-
 }  // namespace

@@ -117,12 +117,4 @@ TEST_F(SceneChange, GivesTheSameWithAnyNumberOfThreads) {
       capsule_, examples::read_frames(examples::footage("Megamind.avi"), 110)));
 }
 
-TEST_F(SceneChange, GivesTheSameInSlices) {
-  const vcap::test::TemporaryFolder folder;
-  for (int i = 0; i < 90; ++i)
-    cv::imwrite((folder.path() / (std::to_string(i) + ".png")).string(),
-                scene_picture("abc"[i / 4 % 3], i % 10, {64, 48}));
-  EXPECT_TRUE(examples::gives_the_same_in_slices(capsule_, folder.path()));
-}
-
 }  // namespace

@@ -47,7 +47,6 @@ class Pictures final : public vcap::Source {
 inline std::vector<vcap::FrameRecord> run(std::shared_ptr<vcap::Capsule> capsule,
                                           vcap::StreamConfig config) {
   std::vector<vcap::FrameRecord> records;
-  const bool is_sliced = config.slices > 1;
   config.id = "stream";
   config.sinks = {vcap::make_callback_sink(
       [&](const vcap::FrameRecord& record) { records.push_back(record); }, false)};
@@ -56,7 +55,6 @@ inline std::vector<vcap::FrameRecord> run(std::shared_ptr<vcap::Capsule> capsule
   const vcap::StreamReport report = pipeline.wait("stream");
   EXPECT_EQ(report.failure.value_or(""), "");
   EXPECT_EQ(report.errors, 0);
-  EXPECT_EQ(report.slices > 1, is_sliced);
   return records;
 }
 
@@ -71,26 +69,6 @@ inline std::vector<std::string> lines_of(const std::vector<vcap::FrameRecord>& r
   std::vector<std::string> lines;
   for (const vcap::FrameRecord& record : records) lines.push_back(nlohmann::json(record).dump());
   return lines;
-}
-
-/// Whether the capsule's records of a clip are byte for byte the same if the clip runs in slices. A
-/// failure shows the first record that differs.
-inline testing::AssertionResult gives_the_same_in_slices(
-    const std::shared_ptr<vcap::Capsule>& capsule, const std::filesystem::path& clip,
-    const vcap::SourceOptions& part = {}) {
-  const auto records = [&](std::size_t slices) {
-    return run(capsule, {.source = vcap::open_source(clip.string(), part), .slices = slices});
-  };
-  const std::vector<vcap::FrameRecord> in_one_go = records(1);
-  if (std::ranges::all_of(in_one_go, [](const auto& record) { return record.objects.empty(); }))
-    return testing::AssertionFailure() << "the capsule finds nothing in the clip";
-  const std::vector<std::string> serial = lines_of(in_one_go), sliced = lines_of(records(3));
-  if (sliced.size() != serial.size())
-    return testing::AssertionFailure()
-           << sliced.size() << " records in slices, " << serial.size() << " in one go";
-  const auto [one, other] = std::ranges::mismatch(sliced, serial);
-  if (one == sliced.end()) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "in slices: " << *one << "\nin one go: " << *other;
 }
 
 /// Makes OpenCV use `threads` threads while this object lives.
