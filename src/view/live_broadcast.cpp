@@ -156,9 +156,8 @@ std::map<int, LivePicture> LiveBroadcast::encode(const LiveRecords::Taken& taken
   if (taken.record.frame.image.empty()) return pictures;
   auto& annotator = annotators_[taken.record.stream_id];
   if (!annotator) annotator = make_annotator_(taken.record.stream_id);
-  const cv::Mat drawn = draw_live_frame(taken.record, *annotator);
-  for (const int width : taken.widths)
-    pictures.emplace(width, encode_live_picture(taken.record, drawn, width));
+  canvas_.draw(taken.record, *annotator);
+  for (const int width : taken.widths) pictures.emplace(width, canvas_.encode(taken.record, width));
   return pictures;
 }
 

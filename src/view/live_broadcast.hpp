@@ -85,6 +85,7 @@ class LiveBroadcast {
   const Callbacks callbacks_;
   // Only of the thread.
   std::map<std::string, std::unique_ptr<Annotator>> annotators_{};
+  LiveCanvas canvas_{};
   std::uint64_t log_from_ = 0;
 
   mutable Mutex mutex_;

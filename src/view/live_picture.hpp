@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <opencv2/core/types.hpp>
+#include <opencv2/core/mat.hpp>
 
 #include "vcap/image/annotator.hpp"
 #include "vcap/records/frame_record.hpp"
@@ -27,9 +27,18 @@ struct LivePicture {
 /// ask for: 320, 640 or 1280; the next one at or above `width`.
 int live_width(int width) noexcept;
 
-/// The frame with what `annotator` draws on it, in its own size. Throws what the annotator throws.
-cv::Mat draw_live_frame(const FrameRecord& record, Annotator& annotator);
-/// `drawn` as a picture of the record. Throws OutputError (output_write).
-LivePicture encode_live_picture(const FrameRecord& record, const cv::Mat& drawn, int width);
+/// Makes pictures of frames, one after the other, and keeps the memory of their pixels for the next
+/// one. Thread safety: not thread-safe.
+class LiveCanvas {
+ public:
+  /// The frame, and on it what `annotator` draws. Throws what the annotator throws.
+  void draw(const FrameRecord& record, Annotator& annotator);
+  /// What was drawn last, as a picture of its record. Throws OutputError (output_write).
+  LivePicture encode(const FrameRecord& record, int width);
+
+ private:
+  cv::Mat drawn_{};   ///< in the frame's size
+  cv::Mat scaled_{};  ///< the same, smaller
+};
 
 }  // namespace vcap

@@ -75,7 +75,8 @@ double seconds_of_four(const std::vector<std::shared_ptr<Capsule>>& capsules, st
   if (with_viewers) view.emplace(pipeline, LiveViewSettings{});
   return seconds([&] {
     for (const std::string& id : ids) {
-      StreamConfig config{.id = id, .source = open_source(footage()), .max_frames = frames};
+      StreamConfig config{
+          .id = id, .source = open_source(footage(), {.loop = 0}), .max_frames = frames};
       if (view) config.sinks.push_back(view->sink());
       pipeline.open_stream(std::move(config));
     }
@@ -103,7 +104,7 @@ double rate_of_detectors() {
   return rate_with_viewers(capsules, workload<std::int64_t>(60, 2));
 }
 
-double rate_of_decoders() { return rate_with_viewers({}, workload<std::int64_t>(795, 5)); }
+double rate_of_decoders() { return rate_with_viewers({}, workload<std::int64_t>(4 * 795, 5)); }
 
 // ---- view.2 ------------------------------------------------------------------------------------
 
