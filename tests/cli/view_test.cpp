@@ -108,9 +108,12 @@ TEST_F(ViewedRun, AnAddedStreamHasTheConfigOfAllStreams) {
   EXPECT_EQ(client.ask("POST", "/api/v1/streams", json{{"id", "second"}, {"source", shots_}}.dump())
                 .status,
             201);
+  // The view listens before the run opens its sources.
   const auto zone_of = [&](const std::string& stream) {
-    const json settings = client.json("/api/v1/settings?stream=" + stream);
-    return settings["capsules"][0]["config"]["zone"].get<std::string>();
+    const HttpAnswer answer =
+        test::ask_until([&] { return client.get("/api/v1/settings?stream=" + stream); },
+                        [](const HttpAnswer& one) { return one.status == 200; });
+    return json::parse(answer.body).at("capsules").at(0).at("config").at("zone").get<std::string>();
   };
   EXPECT_EQ(zone_of("second"), "of all");
   EXPECT_EQ(zone_of("shots"), "own");
@@ -141,7 +144,10 @@ TEST_F(ViewedRun, ReplacesACapsuleByAnUploadOnlyIfATrustedKeyHasSignedIt) {
     return client.ask("PUT", "/api/v1/capsule" + query, test::read_file(path));
   };
   const auto version = [&] {
-    return client.json("/api/v1/settings?stream=shots")["capsules"][0]["version"].get<int>();
+    const HttpAnswer answer =
+        test::ask_until([&] { return client.get("/api/v1/settings?stream=shots"); },
+                        [](const HttpAnswer& one) { return one.status == 200; });
+    return json::parse(answer.body).at("capsules").at(0).at("version").get<int>();
   };
   const HttpAnswer unsigned_one = upload(copy("zoned_2", "unsigned.cap", ""));
   EXPECT_EQ(unsigned_one.status, 422);
