@@ -28,7 +28,7 @@ case "${1:-}" in
   asan) layers='loading streams sources backends jobs batching pipeline capsule records messages media view workers observe files plan image model algorithms base' ;;  # the layers that take longest first
   threads) layers='streams loading cli sources backends faults jobs batching pipeline records messages media workers observe capsule base' ;;
   # Without messages: clang 14's thread sanitizer does not know the threads of librdkafka (thrd_create), and crashes in them.
-  tsan) layers='streams loading sources backends jobs batching pipeline records media workers observe capsule base' ;;  # the layers that have threads
+  tsan) layers='streams loading sources backends jobs batching pipeline records view media workers observe capsule base' ;;  # the layers that have threads
 esac
 if [ -n "$layers" ]; then
   [ "$1" = threads ] || preset=$1
@@ -67,6 +67,9 @@ if [ -z "$layers" ]; then
        /^\[=+\] [0-9]+ tests? / && / ran\./ { count += $2; pending = 0 }
        END                    { print count + pending, "tests ran" }' \
     "build/$preset/Testing/Temporary/LastTest.log"
+  # What failed, once more at the end: the output of a program is long.
+  [ "$status" -eq 0 ] ||
+    grep -E -A 8 '(: |file: )Failure$|^\[  FAILED  \] .* ms\)$' "build/$preset/Testing/Temporary/LastTest.log" | tail -n 200
   exit "$status"
 fi
 
