@@ -121,58 +121,95 @@ TEST_F(ViewedRun, AnAddedStreamHasTheConfigOfAllStreams) {
   EXPECT_EQ(command.wait().exit_code, 0);
 }
 
-TEST_F(ViewedRun, ReplacesACapsuleByAnUploadOnlyIfATrustedKeyHasSignedIt) {
-  for (const char* const name : {"alice", "bob"})
-    ASSERT_EQ(test::vcap({"keygen", (folder_ / name).string()}).exit_code, 0);
-  const auto copy = [&](const std::string& capsule, const std::string& name,
-                        const std::string& key) {
-    const std::string path = (folder_ / name).string();
+/// A run whose capsule the key alice has signed, and which takes uploads that it has signed.
+class UploadingRun : public ViewedRun {
+ protected:
+  UploadingRun() {
+    for (const char* const name : {"alice", "bob"})
+      EXPECT_EQ(test::vcap({"keygen", (folder_ / name).string()}).exit_code, 0);
+  }
+
+  std::vector<std::string> signed_arguments(const std::vector<std::string>& more) {
+    std::vector<std::string> all =
+        arguments({"--view-tokens", tokens_, "--view-uploads", "--require-signature",
+                   "--trusted-key", (folder_ / "alice.pub").string()});
+    all.insert(all.end(), more.begin(), more.end());
+    all[1] = copy("zoned", "alice");
+    return all;
+  }
+  /// A copy of the capsule, signed by the key if it has a name.
+  std::string copy(const std::string& capsule, const std::string& key) const {
+    const std::string path = (folder_ / (capsule + "_of_" + key + ".cap")).string();
     std::filesystem::copy_file(test::capsule(capsule), path);
     if (!key.empty()) {
-      EXPECT_EQ(test::vcap({"sign", path, "--key", (folder_ / key).string()}).exit_code, 0);
+      EXPECT_EQ(test::vcap({"sign", path, "--key", (folder_ / (key + ".key")).string()}).exit_code,
+                0);
     }
     return path;
-  };
-  std::vector<std::string> all =
-      arguments({"--view-tokens", tokens_, "--view-uploads", "--require-signature", "--trusted-key",
-                 (folder_ / "alice.pub").string(), "--stream-config", R"(zoned={"zone":"door"})"});
-  all[1] = copy("zoned", "first.cap", "alice.key");
-  Command command(all);
-  const std::uint16_t port = port_of_view(command);
-  const ViewClient client(port, token());
-  const auto upload = [&](const std::string& path, const std::string& query = "") {
+  }
+  HttpAnswer upload(const ViewClient& client, const std::string& path,
+                    const std::string& query = "") const {
     return client.ask("PUT", "/api/v1/capsule" + query, test::read_file(path));
-  };
-  const auto version = [&] {
+  }
+  /// Of the capsule that runs. The view listens before the run opens its source.
+  int version(const ViewClient& client) const {
     const HttpAnswer answer =
         test::ask_until([&] { return client.get("/api/v1/settings?stream=shots"); },
                         [](const HttpAnswer& one) { return one.status == 200; });
     return json::parse(answer.body).at("capsules").at(0).at("version").get<int>();
-  };
-  const HttpAnswer unsigned_one = upload(copy("zoned_2", "unsigned.cap", ""));
+  }
+  std::int64_t newest_frame(const ViewClient& client, std::int64_t least) const {
+    const auto frame_of = [](const HttpAnswer& answer) {
+      return answer.status == 200 ? json::parse(answer.body).at("frame_index").get<std::int64_t>()
+                                  : -1;
+    };
+    return frame_of(test::ask_until([&] { return client.get("/api/v1/record?stream=shots"); },
+                                    [&](const HttpAnswer& one) { return frame_of(one) >= least; }));
+  }
+};
+
+TEST_F(UploadingRun, ReplacesACapsuleOnlyByOneThatATrustedKeyHasSigned) {
+  Command command(signed_arguments({"--stream-config", R"(zoned={"zone":"door"})"}));
+  const std::uint16_t port = port_of_view(command);
+  const ViewClient client(port, token());
+  const HttpAnswer unsigned_one = upload(client, copy("zoned_2", ""));
   EXPECT_EQ(unsigned_one.status, 422);
   EXPECT_THAT(unsigned_one.body, HasSubstr("is not signed"));
-  EXPECT_EQ(upload(copy("zoned_2", "of_bob.cap", "bob.key")).status, 422);
-  EXPECT_EQ(upload(copy("finder", "other.cap", "alice.key")).status, 404);
-  EXPECT_EQ(version(), 1);
+  EXPECT_EQ(upload(client, copy("zoned_2", "bob")).status, 422);
+  EXPECT_EQ(upload(client, copy("finder", "alice")).status, 404);
+  EXPECT_EQ(version(client), 1);
 
-  const std::string second = copy("zoned_2", "second.cap", "alice.key");
-  const HttpAnswer replaced = upload(second, "?trial=5");
+  const HttpAnswer replaced = upload(client, copy("zoned_2", "alice"), "?trial=5");
   ASSERT_EQ(replaced.status, 200) << replaced.body;
   const json told = json::parse(replaced.body);
-  EXPECT_EQ(told["from_version"], 1);
-  EXPECT_EQ(told["to_version"], 2);
-  const std::int64_t from = told["frames"]["shots"];
-  const HttpAnswer after = test::ask_until(
-      [&] { return client.get("/api/v1/record?stream=shots"); },
-      [&](const HttpAnswer& one) {
-        return one.status == 200 && json::parse(one.body)["frame_index"] >= from + 10;
-      });
-  EXPECT_THAT(after.body, HasSubstr("\"door\"")) << "the config of the stream is kept";
-  EXPECT_EQ(version(), 2);
+  EXPECT_EQ(told.at("from_version"), 1);
+  EXPECT_EQ(told.at("to_version"), 2);
+  newest_frame(client, told.at("frames").at("shots").get<std::int64_t>() + 10);
+  EXPECT_THAT(client.get("/api/v1/record?stream=shots").body, HasSubstr("\"door\""))
+      << "the config of the stream is kept";
+  EXPECT_EQ(version(client), 2);
   command.send(SIGINT);
   const Result result = command.wait();
   EXPECT_EQ(result.exit_code, 0) << result;
+}
+
+TEST_F(UploadingRun, GoesOnAndEndsWhileAnUploadHangs) {
+  Command command(signed_arguments({"--grace", "1"}));
+  const std::uint16_t port = port_of_view(command);
+  const ViewClient client(port, token());
+  EXPECT_EQ(version(client), 1);
+  const std::string hanging = copy("zoned_3", "alice");
+  std::jthread uploading([&] { upload(client, hanging); });
+  const std::int64_t before = newest_frame(client, 0);
+  EXPECT_GE(newest_frame(client, before + 100), before + 100);
+  command.send(SIGINT);
+  const Result result = command.wait();
+  EXPECT_EQ(result.exit_code, 9) << result;
+  EXPECT_THAT(result.err, HasSubstr("the end of streams and metrics has not returned within"));
+  std::ifstream lines(jsonl_);
+  std::string line, last;
+  while (std::getline(lines, line)) last = line;
+  EXPECT_GE(json::parse(last).at("frame_index").get<std::int64_t>(), before + 100);
 }
 
 TEST_F(ViewedRun, ShowsTheZonesOfEventRules) {

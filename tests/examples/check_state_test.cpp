@@ -36,8 +36,8 @@ struct Example {
 const std::string kLine = R"(line_counter={"line": [[0, 0.5], [1, 0.5]]})";
 
 const std::vector<Example> kExamples{
-    // Half as much again as its warm-up, 299 frames, so that a third of the clip shows something.
-    {.capsule = "background_motion", .frames = "450"},
+    // More than twice its warm-up, 299 frames, so that half of the clip shows something.
+    {.capsule = "background_motion", .frames = "610"},
     {.capsule = "classifier_clothing_color", .with = {"detector_person_hog"}},
     {.capsule = "classifier_face_emotion",
      .with = {"detector_face"},

@@ -18,7 +18,7 @@ const auto kDeadline = Execution::kStart + 10ms;
 TEST(BatchModel, ADeadlineRacesWithTheWorkerAndWithClose) {
   for (const bool leads : {true, false}) {
     Fates fates;
-    expect_holds({.preemptions = 1}, [&] {
+    expect_holds({.preemptions = 2}, [&] {
       Subject subject(fates, {.max_batch_size = 1, .callers_predict = leads}, {.takes = 6ms});
       std::thread sender([&] { subject.run(1, {.deadline = kDeadline}); });
       subject.submit(2);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps no state. Tells for each frame which zone the config of its stream names.
+// Keeps no state. Tells for each frame which zone the config of its stream names. In version 3, it
+// hangs while its backend is loaded.
+#include <unistd.h>
+
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -47,6 +50,7 @@ class Capsule final : public vcap::BaseCapsule {
   }
   std::unique_ptr<vcap::Backend> load_backend(const vcap::CapsuleFiles&,
                                               const std::string&) override {
+    while (VCAP_TEST_VERSION == 3) ::pause();
     return std::make_unique<Backend>();
   }
 };
