@@ -14,6 +14,8 @@
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
+#include "support/curl_request.hpp"
+#include "support/test_certificate.hpp"
 #include "support/view_client.hpp"
 
 namespace vcap {
@@ -246,6 +248,33 @@ TEST_F(ViewedRun, WithoutTokensOnlyShows) {
   EXPECT_EQ(client.ask("DELETE", "/api/v1/streams?stream=shots").status, 403);
   command.send(SIGTERM);
   EXPECT_EQ(command.wait().exit_code, 0);
+}
+
+/// In these packages are the names without a version, such as libssl.so, as symbolic links.
+TEST_F(ViewedRun, SpeaksTlsWithoutAnyDevelopmentPackage) {
+  const std::string pem = (folder_ / "server.pem").string();
+  test::write_certificate(pem);
+  const test::TemporaryFolder loads;
+  Command command(
+      arguments({"--tls-cert", pem, "--tls-key", pem}),
+      {.environment = {{"LD_DEBUG", "files"}, {"LD_DEBUG_OUTPUT", (loads / "loads").string()}}});
+  const std::string url = "https://127.0.0.1:" + std::to_string(port_of_view(command)) + "/";
+  const test::CurlAnswer answer = test::curl_request(url, {.authority = pem});
+  EXPECT_EQ(answer.status, 200) << answer.error;
+  command.send(SIGTERM);
+  EXPECT_EQ(command.wait().exit_code, 0);
+
+  const std::regex load(R"(calling init: (\S+))");
+  std::set<std::string> libraries;
+  for (const auto& entry : std::filesystem::directory_iterator(loads.path())) {
+    std::ifstream lines(entry.path());
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);)
+      if (std::regex_search(line, found, load)) libraries.insert(found[1]);
+  }
+  EXPECT_THAT(libraries, testing::Contains(HasSubstr("libgnutls.so.")));
+  for (const std::string& library : libraries)
+    EXPECT_FALSE(library.ends_with(".so") && std::filesystem::is_symlink(library)) << library;
 }
 
 TEST_F(ViewedRun, RefusesWhatWouldBeUnsafe) {

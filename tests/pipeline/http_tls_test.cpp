@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/bounded_wait.hpp"
+#include "support/curl_request.hpp"
 #include "support/http_get.hpp"
 #include "support/http_service.hpp"
 #include "support/temporary_folder.hpp"
@@ -23,50 +24,6 @@ namespace vcap::test {
 namespace {
 
 using testing::HasSubstr;
-
-struct CurlRequest {
-  std::string authority{};  ///< a PEM file
-  std::string body{};       ///< then it is a POST
-  long versions = CURL_SSLVERSION_DEFAULT;
-  std::string ciphers{};
-};
-
-struct CurlAnswer {
-  CURLcode code = CURLE_OK;
-  std::string error{};
-  long status = 0;
-  std::string body{};
-};
-
-std::size_t append_body(char* data, std::size_t one, std::size_t count, void* body) {
-  static_cast<std::string*>(body)->append(data, one * count);
-  return one * count;
-}
-
-CurlAnswer curl_request(const std::string& url, const CurlRequest& request) {
-  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
-                                                                 &curl_easy_cleanup);
-  CurlAnswer answer;
-  char error[CURL_ERROR_SIZE] = "";
-  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");  // the machine's settings must not change a test
-  curl_easy_setopt(curl.get(), CURLOPT_CAINFO, request.authority.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_SSLVERSION, request.versions);
-  if (!request.ciphers.empty())
-    curl_easy_setopt(curl.get(), CURLOPT_SSL_CIPHER_LIST, request.ciphers.c_str());
-  if (!request.body.empty()) {
-    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE, static_cast<long>(request.body.size()));
-    curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, request.body.data());
-  }
-  curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, error);
-  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, 60L);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, &append_body);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &answer.body);
-  answer.code = curl_easy_perform(curl.get());
-  answer.error = error;
-  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer.status);
-  return answer;
-}
 
 /// The option that allows one version of TLS.
 long only(long least, long most) { return least | most; }
