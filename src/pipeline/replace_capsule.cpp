@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
+#include "capsule/current_capsule.hpp"
 #include "pipeline/pipeline_impl.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"
@@ -26,6 +27,23 @@ void refuse_other_steps(const CapsuleSet& before, const CapsuleSet& after,
       throw PlanError(ErrorCode::unsatisfied_input,
                       "with the new capsule " + replaced + ", capsule " + step.name +
                           " would no longer be left out; make a new pipeline of them");
+}
+
+/// Makes what the capsule makes of the config, and drops it. Throws InvalidArgument
+/// (invalid_config) if the capsule's code throws.
+void try_config(const Capsule& capsule, StreamInfo info) {
+  const CapsuleInfo& own = capsule.info();
+  info.config = detail::completed_stream_config(own, *std::move(info.config), info.id);
+  const std::string name = "capsule " + own.name;
+  const CurrentCapsule current(name);
+  try {
+    if (own.stream_state) own.stream_state(info);
+    if (own.stream_parameters) own.stream_parameters(info);
+  } catch (...) {
+    throw InvalidArgument(ErrorCode::invalid_config, "stream " + info.id + "'s config of " + name +
+                                                         ": the capsule cannot use it: " +
+                                                         exception_text(std::current_exception()));
+  }
 }
 
 }  // namespace
@@ -170,9 +188,14 @@ std::int64_t Pipeline::set_config(const std::string& stream_id, const std::strin
   // These may be the last to hold streams and capsules, which are destroyed after the lock.
   std::shared_ptr<PipelineStream> open;
   Stream::Replacement change;
-  const MutexLock lock(impl_->changing);
-  place_of(impl_->capsules()->slots, capsule, "config");
+  const std::shared_ptr<const CapsuleSet> now = impl_->capsules();
+  const std::size_t place = place_of(now->slots, capsule, "config");
   open = impl_->find(stream_id);
+  // Without the lock, since it runs code of the capsule.
+  if (const std::shared_ptr<Stream> stream = open->changeable())
+    try_config(*now->slots[place]->capsule,
+               {.id = stream_id, .config = config, .seed = stream->rules().seed});
+  const MutexLock lock(impl_->changing);
   const std::string whose = "config of capsule " + capsule + ": stream " + stream_id;
   const std::shared_ptr<Stream> stream = open->changeable();
   if (!stream)

@@ -238,7 +238,7 @@ class EventSink final : public Sink {
   /// The first failure since the last call, which is counted with the clips that were lost; null if
   /// there was none.
   std::exception_ptr take_failure(StreamClips& clips) VCAP_EXCLUDES(stats_mutex_) {
-    const std::exception_ptr failure = clips.take_failure();
+    std::exception_ptr failure = clips.take_failure();
     const std::map<std::string, std::uint64_t> lost = clips.take_lost();
     if (!failure && lost.empty()) return nullptr;
     std::optional<std::string> why;

@@ -22,10 +22,18 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+constexpr int kForbiddenZone = 13;
+
+int zone_of(const StreamInfo& info) {
+  const int zone = info.config.at("zone").get<int>();
+  if (zone == kForbiddenZone) throw std::runtime_error("there is no such zone");
+  return zone;
+}
+
 /// Counts frames from the saved number on. Cannot continue in a zone below 0.
 struct ZoneState final : BaseStreamState {
   explicit ZoneState(const StreamInfo& info)
-      : zone(info.config.at("zone").get<int>()),
+      : zone(zone_of(info)),
         frames(info.saved.is_null() ? 0 : info.saved.at("frames").get<int>()),
         saved_by(info.saved_by) {
     if (zone < 0 && !info.saved.is_null()) throw std::runtime_error("another kind of zone");
@@ -37,7 +45,7 @@ struct ZoneState final : BaseStreamState {
 };
 
 struct ZoneParameters final : BaseStreamParameters {
-  explicit ZoneParameters(const StreamInfo& info) : zone(info.config.at("zone").get<int>()) {}
+  explicit ZoneParameters(const StreamInfo& info) : zone(zone_of(info)) {}
   const int zone;
 };
 
@@ -237,6 +245,25 @@ TEST(SetConfig, ChangesNothingIfItIsRefused) {
   EXPECT_EQ(value_in(record, "frames"), 2);
   EXPECT_EQ(yard.set(9), 2);
   EXPECT_EQ(zone_in(yard.play()), 9);
+}
+
+TEST(SetConfig, ChangesNothingIfTheCapsuleThrowsAtIt) {
+  for (const auto& zones : {stateful_zones(), stateless_zones()}) {
+    Pipeline pipeline({zones});
+    Yard yard(pipeline);
+    yard.play();
+    yard.set(3);
+    yard.play();
+    EXPECT_THAT([&] { yard.set(kForbiddenZone); },
+                ThrowsError<InvalidArgument>(
+                    ErrorCode::invalid_config,
+                    HasSubstr("stream yard's config of capsule zones: the capsule cannot use it: "
+                              "there is no such zone")));
+    const FrameRecord record = yard.play();
+    EXPECT_THAT(record.config_changes, IsEmpty());
+    EXPECT_THAT(record.errors, IsEmpty());
+    EXPECT_EQ(zone_in(record), 3);
+  }
 }
 
 TEST(SetConfig, RefusesAStreamThatDoesNotGoThroughTheCapsule) {

@@ -137,7 +137,8 @@ class VCAP_EXPORT Pipeline {
   /// - InvalidArgument if the stream does not go through the capsule; if it runs in slices,
   ///   selections or groups; if it has StreamConfig::recorded
   /// - InvalidArgument (invalid_config) if the capsule, or the one that it replaced on trial, does
-  ///   not accept the config
+  ///   not accept the config; if what makes the capsule's state or parameters throws at it, which
+  ///   is tried first, in the caller's thread
   std::int64_t set_config(const std::string& stream_id, const std::string& capsule,
                           JsonValue config, bool keep_state = true);
   /// The capsules that the stream's next frame goes through, with their options and configs. Holds
