@@ -23,8 +23,7 @@ declare -A unit=(
   [picture-sizes]='pictures of random sizes on each engine'
   [elf-mutants]='mutated libraries'
   [kills]='kills of vcap run at random moments'
-  [schedules]='scenarios of batching under every schedule with one more preemption'
-  [flips]='parts of the sweeps over every bit and length of capsules'
+  [schedules]='scenarios of batching under every schedule with two preemptions'
 )
 declare -A needed=(
   [suite]=20
@@ -33,8 +32,7 @@ declare -A needed=(
   [picture-sizes]=100000
   [elf-mutants]=50000
   [kills]=200
-  [schedules]=7
-  [flips]=4
+  [schedules]=2
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -47,7 +45,6 @@ declare -A proven=(
     tests/support/unfit_tables.hpp tests/support/dying_child.hpp'
   [kills]='src/files src/media src/records src/cli tests/cli'
   [schedules]='src/batching include/vcap/batching tests/batching/model'
-  [flips]='src/loading include/vcap/loading tests/loading'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -111,32 +108,13 @@ run_kills() {
   echo "$piece"
 }
 
-# Those with the most schedules, with one preemption more than in tests/run.sh.
+# The two with the most schedules; tests/run.sh runs them with one preemption, and all others with two or three.
 run_schedules() {
   tests/run.sh -N >&2  # builds, and runs nothing
-  local preemptions filter
-  while read -r preemptions filter; do
-    (cd "build/$preset/tests/batching/model" &&
-      VCAP_MODEL_PREEMPTIONS=$preemptions with_ticks "searching" ./vcap_batching_model_tests --gtest_brief=1 \
-        "--gtest_filter=$filter") >&2
-  done <<'END'
-2 *.TheDestructorWaitsForCallersThatPredict:*.CallersOfSeveralKeysPredict*
-2 *.TrySubmitNeverWaits:*.SeveralWorkersAnswerAll:*.ADeadlineEndsAWaitWhileEveryWorker*
-3 *.AFullBatchDoesNotWait:*.CloseDoesNotWaitForDelaysOrDeadlines
-END
+  (cd "build/$preset/tests/batching/model" &&
+    VCAP_MODEL_PREEMPTIONS=2 with_ticks "searching" ./vcap_batching_model_tests --gtest_brief=1 \
+      '--gtest_filter=*TheDestructorWaitsForCallersThatPredict:*CallersOfSeveralKeysPredict*') >&2
   echo "${needed[schedules]}"
-}
-
-# The bits that tests/run.sh leaves out: it tries each seventh.
-run_flips() {
-  tests/run.sh -N >&2  # builds, and runs nothing
-  local part
-  for part in 0 1 2 3; do
-    (cd "build/$preset/tests/loading" &&
-      VCAP_TEST_EVERY=1 GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$part with_ticks "flipping" ./vcap_loading_tests \
-        --gtest_brief=1 '--gtest_filter=*Tampered*:DamagedCapsule.*') >&2
-  done
-  echo "${needed[flips]}"
 }
 
 preset=${VCAP_PRESET:-release}

@@ -69,7 +69,7 @@ if [ -z "$layers" ]; then
     "build/$preset/Testing/Temporary/LastTest.log"
   # What failed, once more at the end: the output of a program is long.
   [ "$status" -eq 0 ] ||
-    grep -E -A 8 '(: |file: )Failure$|^\[  FAILED  \] .* ms\)$' "build/$preset/Testing/Temporary/LastTest.log" | tail -n 200
+    grep -E -A 8 '(: |file: )Failure$|^\[  FAILED  \] .* ms\)$' "build/$preset/Testing/Temporary/LastTest.log" | tail -n 200 || true
   exit "$status"
 fi
 

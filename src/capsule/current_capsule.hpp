@@ -14,7 +14,7 @@ VCAP_EXPORT std::string_view current_capsule() noexcept;
 
 /// Sets current_capsule() of this thread for its lifetime. Borrows the text. Thread safety:
 /// thread-compatible.
-class VCAP_EXPORT CurrentCapsule {
+class CurrentCapsule {
  public:
   explicit CurrentCapsule(std::string_view subject) noexcept;
   ~CurrentCapsule();

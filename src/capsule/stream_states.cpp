@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
+#include "capsule/current_capsule.hpp"
 #include "capsule/output_check.hpp"
 #include "vcap/base/error.hpp"
 
@@ -38,9 +39,9 @@ bool has_more_levels(const nlohmann::json& value, std::size_t levels) {
 /// What the author's factory makes of the stream; `what`: its word, for messages.
 template <class Factory>
 auto make_by(const Factory& factory, const StreamInfo& info, const std::string& capsule,
-             const std::string& what, const Frame& frame) {
-  const std::string failed = "capsule " + capsule + " made no " + what + " for " + shown(info.id) +
-                             " at frame " + std::to_string(frame.index) + ": ";
+             const std::string& what, const std::string& when) {
+  const std::string failed =
+      "capsule " + capsule + " made no " + what + " for " + shown(info.id) + ' ' + when + ": ";
   decltype(factory(info)) made;
   try {
     made = factory(info);
@@ -54,7 +55,29 @@ auto make_by(const Factory& factory, const StreamInfo& info, const std::string& 
   return made;
 }
 
+auto make_state(const CapsuleInfo& capsule, const StreamInfo& info, const std::string& when) {
+  return make_by(capsule.stream_state, info, capsule.name, "state", when);
+}
+
+auto make_parameters(const CapsuleInfo& capsule, const StreamInfo& info, const std::string& when) {
+  return make_by(capsule.stream_parameters, info, capsule.name, "set of parameters", when);
+}
+
+std::string at(const Frame& frame) { return "at frame " + std::to_string(frame.index); }
+
 }  // namespace
+
+void try_stream_config(const CapsuleInfo& capsule, StreamInfo info) {
+  info.config = completed_stream_config(capsule, *std::move(info.config), info.id);
+  const std::string subject = "capsule " + capsule.name;
+  const CurrentCapsule current(subject);
+  try {
+    if (capsule.stream_state) make_state(capsule, info, "with this config");
+    if (capsule.stream_parameters) make_parameters(capsule, info, "with this config");
+  } catch (const Error& error) {
+    throw InvalidArgument(ErrorCode::invalid_config, error.what());
+  }
+}
 
 std::uint64_t seed_of(std::string_view stream_id) noexcept {
   // FNV-1a; std::hash may differ from one standard library to the next.
@@ -176,7 +199,7 @@ void StreamStates::renew(OpenStream& stream, const Frame& frame) const {
   // Reset before the factory runs: if the factory fails, no later frame may use the old state.
   stream.state.reset();
   stream.made_at = frame.index;
-  stream.state = make_by(capsule_.stream_state, info, capsule_.name, "state", frame);
+  stream.state = make_state(capsule_, info, at(frame));
 }
 
 StreamStates::Parameters StreamStates::parameters(std::string_view stream_id, const Frame& frame) {
@@ -190,8 +213,7 @@ StreamStates::Parameters StreamStates::parameters(std::shared_ptr<OpenStream> op
     const std::unique_lock turn(stream.turn);
     stream.turn.assert_held();  // by `turn`
     if (!stream.parameters) {
-      stream.parameters = make_by(capsule_.stream_parameters, stream.info, capsule_.name,
-                                  "set of parameters", frame);
+      stream.parameters = make_parameters(capsule_, stream.info, at(frame));
       stream.made_parameters = stream.parameters.get();
     }
   }

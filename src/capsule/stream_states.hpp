@@ -54,6 +54,11 @@ VCAP_EXPORT bool read_state(OpenStream& stream,
 /// the one of `from`. Does nothing if another call has the turn of `from`. `to` has had no frame.
 VCAP_EXPORT void continue_passed_on(OpenStream& from, OpenStream& to);
 
+/// Makes the state or the parameters of a stream with the config of `info`, and drops them. Throws
+/// InvalidArgument (invalid_config) if the config does not fit the capsule's schema, or if its
+/// factory throws or returns null. Runs code of the capsule. Thread-safe.
+VCAP_EXPORT void try_stream_config(const CapsuleInfo& capsule, StreamInfo info);
+
 /// The states of one stateful capsule's streams, or the parameters of a stateless one's, by stream
 /// id.
 ///

@@ -4,7 +4,7 @@
 
 #include "base/text.hpp"
 #include "capsule/config_schema.hpp"
-#include "capsule/current_capsule.hpp"
+#include "capsule/stream_states.hpp"
 #include "pipeline/pipeline_impl.hpp"
 #include "streams/stream.hpp"
 #include "vcap/base/error.hpp"
@@ -27,23 +27,6 @@ void refuse_other_steps(const CapsuleSet& before, const CapsuleSet& after,
       throw PlanError(ErrorCode::unsatisfied_input,
                       "with the new capsule " + replaced + ", capsule " + step.name +
                           " would no longer be left out; make a new pipeline of them");
-}
-
-/// Makes what the capsule makes of the config, and drops it. Throws InvalidArgument
-/// (invalid_config) if the capsule's code throws.
-void try_config(const Capsule& capsule, StreamInfo info) {
-  const CapsuleInfo& own = capsule.info();
-  info.config = detail::completed_stream_config(own, *std::move(info.config), info.id);
-  const std::string name = "capsule " + own.name;
-  const CurrentCapsule current(name);
-  try {
-    if (own.stream_state) own.stream_state(info);
-    if (own.stream_parameters) own.stream_parameters(info);
-  } catch (...) {
-    throw InvalidArgument(ErrorCode::invalid_config, "stream " + info.id + "'s config of " + name +
-                                                         ": the capsule cannot use it: " +
-                                                         exception_text(std::current_exception()));
-  }
 }
 
 }  // namespace
@@ -193,8 +176,8 @@ std::int64_t Pipeline::set_config(const std::string& stream_id, const std::strin
   open = impl_->find(stream_id);
   // Without the lock, since it runs code of the capsule.
   if (const std::shared_ptr<Stream> stream = open->changeable())
-    try_config(*now->slots[place]->capsule,
-               {.id = stream_id, .config = config, .seed = stream->rules().seed});
+    detail::try_stream_config(now->slots[place]->capsule->info(),
+                              {.id = stream_id, .config = config, .seed = stream->rules().seed});
   const MutexLock lock(impl_->changing);
   const std::string whose = "config of capsule " + capsule + ": stream " + stream_id;
   const std::shared_ptr<Stream> stream = open->changeable();

@@ -71,7 +71,7 @@ TEST(DamagedCapsule, NeverGivesAFileWithOtherBytes) {
   OpenedCapsule sound(MappedFile::copy(std::as_bytes(std::span(good))), "the capsule",
                       ArchiveLimits{});
   const CapsuleFiles expected = sound.files();
-  for (std::size_t bit = 0; bit < good.size() * 8; bit += test::sweep_step()) {
+  for (std::size_t bit = 0; bit < good.size() * 8; bit += test::kSweepStep) {
     std::string bytes = good;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     try {
@@ -90,7 +90,7 @@ TEST(DamagedCapsule, NeverGivesAFileWithOtherBytes) {
 
 TEST(DamagedCapsule, IsRefusedWhereverItIsCutShort) {
   const std::string good = small_capsule();
-  for (std::size_t size = 0; size < good.size(); size += test::sweep_step())
+  for (std::size_t size = 0; size < good.size(); size += test::kSweepStep)
     EXPECT_THROW(read_all(good.substr(0, size)), InvalidCapsuleError) << size;
 }
 

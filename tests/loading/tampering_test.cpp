@@ -58,7 +58,7 @@ TEST_P(TamperedSweep, RefusesEveryFlippedBitOfASignedCapsule) {
   const LoadOptions options = requiring_one();
   ASSERT_TRUE(is_admitted(good, options));
   std::size_t accepted = 0;
-  for (std::size_t bit = GetParam(); bit < good.size() * 8; bit += kParts * test::sweep_step())
+  for (std::size_t bit = GetParam(); bit < good.size() * 8; bit += kParts * test::kSweepStep)
     if (is_admitted(with_bit_flipped(good, bit), options)) ++accepted;
   EXPECT_EQ(accepted, 0u);
 }
@@ -70,7 +70,7 @@ TEST_P(TamperedSweep, RefusesEveryFlippedBitOfACapsuleThatAnUnknownKeyAlsoSigned
   std::size_t accepted = 0;
   const std::size_t begin = (good.size() - kSignatureBlockSize - 22) * 8;
   for (std::size_t bit = begin + GetParam(); bit < good.size() * 8;
-       bit += kParts * test::sweep_step())
+       bit += kParts * test::kSweepStep)
     if (is_admitted(with_bit_flipped(good, bit), options)) ++accepted;
   EXPECT_EQ(accepted, 0u);
 }
@@ -80,7 +80,7 @@ TEST_P(TamperedSweep, RefusesEveryFlippedBitIfTheSignerIsKnownButNotRequired) {
   const LoadOptions options = test::trusting({.keys = {secret_key(1).public_key()}});
   ASSERT_TRUE(is_opened(good, options));
   std::size_t accepted = 0;
-  for (std::size_t bit = GetParam(); bit < good.size() * 8; bit += kParts * test::sweep_step())
+  for (std::size_t bit = GetParam(); bit < good.size() * 8; bit += kParts * test::kSweepStep)
     if (is_opened(with_bit_flipped(good, bit), options)) ++accepted;
   EXPECT_EQ(accepted, 0u);
 }
@@ -93,7 +93,7 @@ TEST_P(TamperedSweep, RefusesEveryFlippedBitOfAnEncryptedCapsule) {
   options.key = key;
   ASSERT_TRUE(is_opened(good, options));
   std::size_t accepted = 0;
-  for (std::size_t bit = GetParam(); bit < good.size() * 8; bit += kParts * test::sweep_step())
+  for (std::size_t bit = GetParam(); bit < good.size() * 8; bit += kParts * test::kSweepStep)
     if (is_opened(with_bit_flipped(good, bit), options)) ++accepted;
   EXPECT_EQ(accepted, 0u);
 }
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Parts, TamperedSweep, testing::Range<std::size_t>(0, kP
 TEST(TamperedCapsule, IsRefusedAtEveryOtherLength) {
   const std::string good = signed_by(test::codeless_capsule('w'), {secret_key(1)});
   const LoadOptions options = requiring_one();
-  for (std::size_t size = 0; size < good.size(); size += test::sweep_step())
+  for (std::size_t size = 0; size < good.size(); size += test::kSweepStep)
     EXPECT_FALSE(is_admitted(good.substr(0, size), options)) << size;
   EXPECT_FALSE(is_admitted(good + '\0', options));
   EXPECT_FALSE(is_admitted(good + good, options));
@@ -116,7 +116,7 @@ TEST(TamperedCapsule, IsRefusedAsASpliceOfTwoSignedCapsules) {
   const std::string one = signed_by(test::codeless_capsule('w'), {secret_key(1), secret_key(2)});
   const std::string other = signed_by(test::codeless_capsule('v'), {secret_key(1), secret_key(2)});
   ASSERT_EQ(one.size(), other.size());
-  for (std::size_t at = 0; at <= one.size(); at += test::sweep_step()) {
+  for (std::size_t at = 0; at <= one.size(); at += test::kSweepStep) {
     const std::string spliced = one.substr(0, at) + other.substr(at);
     if (spliced != one && spliced != other) {
       EXPECT_FALSE(is_admitted(spliced, options)) << at;
@@ -189,9 +189,9 @@ class TamperedEncryption : public testing::Test {
 TEST_F(TamperedEncryption, IsRefusedAtEveryOtherLength) {
   ASSERT_TRUE(is_admitted(good_, options_));
   // Seven bytes or less do not show that the file was encrypted, but they are no archive either.
-  for (std::size_t size = 0; size < good_.size(); size += test::sweep_step())
+  for (std::size_t size = 0; size < good_.size(); size += test::kSweepStep)
     EXPECT_FALSE(is_opened(good_.substr(0, size), options_)) << size;
-  for (std::size_t size = 1; size < 2 * kChunk; size += test::sweep_step())
+  for (std::size_t size = 1; size < 2 * kChunk; size += test::kSweepStep)
     EXPECT_FALSE(is_admitted(good_ + std::string(size, '\0'), options_)) << size;
   EXPECT_FALSE(is_admitted(good_ + good_, options_));
 }
@@ -219,7 +219,7 @@ TEST_F(TamperedEncryption, IsRefusedAsASpliceOfTwoFilesOfOneKey) {
   const std::string other =
       test::encrypted_by(key_, test::codeless_capsule('v'), {.chunk_size = 512});
   ASSERT_EQ(good_.size(), other.size());
-  for (std::size_t at = 0; at <= good_.size(); at += test::sweep_step()) {
+  for (std::size_t at = 0; at <= good_.size(); at += test::kSweepStep) {
     const std::string spliced = good_.substr(0, at) + other.substr(at);
     if (spliced != good_ && spliced != other) {
       EXPECT_FALSE(is_admitted(spliced, options_)) << at;
@@ -254,7 +254,7 @@ TEST(TamperedPassphraseHeader, RefusesEveryFlippedBit) {
   options.key = key;
   ASSERT_TRUE(is_admitted(good, options));
   // Without its magic number, it is not decrypted, and then refused, since it is no archive.
-  for (std::size_t bit = 0; bit < good.size() * 8; bit += test::sweep_step())
+  for (std::size_t bit = 0; bit < good.size() * 8; bit += test::kSweepStep)
     EXPECT_FALSE(is_opened(with_bit_flipped(good, bit), options)) << bit;
 }
 

@@ -169,7 +169,7 @@ TEST(BatchModel, ManyItemsPassASmallQueueOrAreRefusedByClose) {
 TEST(BatchModel, TrySubmitNeverWaits) {
   for (const bool leads : {true, false}) {
     Fates fates;
-    expect_holds({.preemptions = 1}, [&] {
+    expect_holds({.preemptions = 2}, [&] {
       Subject subject(fates, {.max_batch_size = 1, .max_queue_size = 1, .callers_predict = leads});
       std::thread first([&] { subject.try_submit(1); });
       std::thread second([&] { subject.run(2); });

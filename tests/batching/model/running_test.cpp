@@ -46,7 +46,7 @@ TEST(BatchModel, CallersThatComeBackAreAnsweredAgain) {
 TEST(BatchModel, SeveralWorkersAnswerAll) {
   for (const bool leads : {true, false}) {
     Fates fates;
-    expect_holds({.preemptions = 1}, [&] {
+    expect_holds({.preemptions = 2}, [&] {
       Subject subject(fates, {.max_batch_size = 1, .workers = 2, .callers_predict = leads});
       std::thread first([&] { subject.run(1); });
       subject.submit(2);

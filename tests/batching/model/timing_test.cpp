@@ -31,7 +31,7 @@ TEST(BatchModel, ADeadlineRacesWithTheWorkerAndWithClose) {
 
 TEST(BatchModel, ADeadlineEndsAWaitWhileEveryWorkerPredicts) {
   Fates fates;
-  expect_holds({.preemptions = 1}, [&] {
+  expect_holds({.preemptions = 2}, [&] {
     Subject subject(fates, {.max_batch_size = 1});
     subject.submit(1);
     subject.submit(2, {.deadline = kDeadline});
@@ -82,7 +82,7 @@ TEST(BatchModel, ADelayEndsAtItsTimeOrWithASecondRequest) {
 TEST(BatchModel, AFullBatchDoesNotWait) {
   for (const bool leads : {true, false}) {
     Fates fates;
-    expect_holds({.preemptions = 2, .time_presses = false}, [&] {
+    expect_holds({.preemptions = 3, .time_presses = false}, [&] {
       Subject subject(fates,
                       {.max_batch_size = 2, .max_queue_delay = 5ms, .callers_predict = leads});
       std::thread first([&] { subject.run(1); });
@@ -98,7 +98,7 @@ TEST(BatchModel, AFullBatchDoesNotWait) {
 TEST(BatchModel, CloseDoesNotWaitForDelaysOrDeadlines) {
   for (const bool leads : {true, false}) {
     Fates fates;
-    expect_holds({.preemptions = 2, .time_presses = false}, [&] {
+    expect_holds({.preemptions = 3, .time_presses = false}, [&] {
       Subject subject(fates, {.max_queue_delay = 5ms, .callers_predict = leads});
       std::thread sender([&] { subject.run(1); });
       subject.submit(2, {.deadline = kDeadline});
