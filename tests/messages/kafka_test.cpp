@@ -72,7 +72,10 @@ TEST_F(Kafka, LosesNothingWhileTheBrokerIsTakenAwayAndBroughtBack) {
 TEST_F(Kafka, SetsAsideWhatTheBrokerWillNeverTake) {
   KafkaCluster cluster("events");
   cluster.refuse_next(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
-  const auto publisher = open(settings(cluster));
+  // One refusal is there: an attempt that gave up too early would use it up.
+  KafkaSettings patient = settings(cluster);
+  patient.timeout = std::chrono::minutes(2);
+  const auto publisher = open(patient);
   publisher->publish("gate", numbered_object(1));
   yield_until("a refusal", [&] {
     clock_->advance(std::chrono::minutes(1));  // hours would overflow the clock in a long wait
