@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts records between formats.
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -16,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/export_arguments.hpp"
+#include "cli/record_files.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/records/record_reader.hpp"
 #include "vcap/sources/source.hpp"
@@ -33,29 +33,14 @@ constexpr const char* kConvertHelp =
 
 struct ConvertArguments {
   std::string input;
-  std::string from;
   std::string to;
   std::string out;
   std::string source;
   std::optional<std::string> stream;
   std::optional<std::int64_t> group;
-  cv::Size frame_size;
+  RecordReadOptions read;
   ExportArguments exports;
 };
-
-cv::Size parse_size(const std::string& text) {
-  cv::Size size;
-  const char* const end = text.data() + text.size();
-  const auto [x, failed] = std::from_chars(text.data(), end, size.width);
-  bool is_size = failed == std::errc() && x != end && *x == 'x';
-  if (is_size) {
-    const auto [stop, wrong] = std::from_chars(x + 1, end, size.height);
-    is_size = wrong == std::errc() && stop == end && size.width > 0 && size.height > 0;
-  }
-  if (!is_size)
-    throw UsageError("--frame-size " + quote(text) + ": write WIDTHxHEIGHT, such as 1920x1080");
-  return size;
-}
 
 /// The pixels of frames by rising index.
 class Pixels {
@@ -91,14 +76,6 @@ class Pixels {
   std::optional<Frame> frame_;
 };
 
-RecordReadOptions read_options(const ConvertArguments& arguments) {
-  RecordReadOptions options{.frame_size = arguments.frame_size};
-  for (const RecordFormat one : {RecordFormat::json_lines, RecordFormat::coco, RecordFormat::mot,
-                                 RecordFormat::yolo, RecordFormat::csv, RecordFormat::voc})
-    if (arguments.from == to_string(one)) options.format = one;
-  return options;
-}
-
 /// Throws UsageError if the output would replace the input.
 void check_output(const ConvertArguments& arguments) {
   std::error_code unknown;
@@ -112,7 +89,7 @@ void check_output(const ConvertArguments& arguments) {
 
 int convert(const ConvertArguments& arguments) {
   check_output(arguments);
-  const auto reader = open_records(arguments.input, read_options(arguments));
+  const auto reader = open_records(arguments.input, arguments.read);
   std::optional<Pixels> pixels;
   if (!arguments.source.empty()) pixels.emplace(arguments.source);
   const auto sink = arguments.exports.make_sink(arguments.to, arguments.out);
@@ -142,11 +119,7 @@ void add_convert(CLI::App& app, Action& chosen) {
   CLI::App* command = app.add_subcommand(
       "convert", "Converts records to COCO, MOT, YOLO, VOC, CSV, crops, and back");
   command->add_option("INPUT", arguments->input, "The records")->required()->type_name("PATH");
-  command
-      ->add_option("--from", arguments->from,
-                   "The format of the input (default: shown by its name and content)")
-      ->type_name("jsonl|coco|mot|yolo|csv|voc")
-      ->check(CLI::IsMember({"jsonl", "coco", "mot", "yolo", "csv", "voc"}).description(""));
+  add_read_options(*command, "--from", arguments->read);
   command->add_option("--to", arguments->to, "The format of the output")
       ->required()
       ->type_name("jsonl|coco|mot|yolo|yolo-seg|voc|csv|crops")
@@ -159,12 +132,6 @@ void add_convert(CLI::App& app, Action& chosen) {
       ->type_name("PATH");
   command->add_option("--stream", arguments->stream, "Converts only this stream")->type_name("ID");
   command->add_option("--group", arguments->group, "Converts only this group")->type_name("N");
-  command
-      ->add_option_function<std::string>(
-          "--frame-size",
-          [arguments](const std::string& text) { arguments->frame_size = parse_size(text); },
-          "The size of the frames of YOLO labels that have neither images nor a frames.csv")
-      ->type_name("WIDTHxHEIGHT");
   command
       ->add_option("--source", arguments->source,
                    "The source of the frames, as for vcap run; only crops need it")

@@ -28,7 +28,7 @@ constexpr const char* kEvalHelp =
     "the confusion matrix. Frames without records count as missed.";
 
 int evaluate(const EvalArguments& arguments) {
-  const std::vector<EvalName> names = arguments.read_names();
+  const std::vector<EvalName> names = read_names(arguments.names);
   const EvalReport report = score_pairing(arguments, names, pair_files(arguments, names));
   if (!arguments.plots.empty()) write_plots(report, arguments.plots);
   if (!arguments.json.empty()) {

@@ -123,7 +123,7 @@ void EvalArguments::check() const {
                                    " of --ground-truth; give one for each, in the same order");
 }
 
-std::vector<EvalName> EvalArguments::read_names() const {
+std::vector<EvalName> read_names(const std::vector<std::string>& names) {
   std::vector<EvalName> read;
   for (const std::string& text : names) {
     const std::size_t equals = text.find('=');

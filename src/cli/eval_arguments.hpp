@@ -19,6 +19,10 @@ struct EvalName {
   std::string truth;
 };
 
+/// The values of --name, "NAME[=CATEGORY]". Throws UsageError if one is empty, or a category is
+/// given twice.
+std::vector<EvalName> read_names(const std::vector<std::string>& names);
+
 /// What `vcap eval` compares, and how.
 struct EvalArguments {
   std::vector<std::string> records;
@@ -45,8 +49,6 @@ struct EvalArguments {
   bool uses_records() const { return !records.empty(); }
   /// The paths of the records, or of the results.
   const std::vector<std::string>& found() const { return uses_records() ? records : results; }
-  /// The values of --name. Throws UsageError if one is empty, or a category is given twice.
-  std::vector<EvalName> read_names() const;
 };
 
 }  // namespace vcap::cli

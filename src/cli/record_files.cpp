@@ -2,21 +2,63 @@
 #include "cli/record_files.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
 #include "files/strict_json.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap::cli {
+namespace {
 
 namespace fs = std::filesystem;
+
+cv::Size parse_size(const std::string& text) {
+  cv::Size size;
+  const char* const end = text.data() + text.size();
+  const auto [x, failed] = std::from_chars(text.data(), end, size.width);
+  bool is_size = failed == std::errc() && x != end && *x == 'x';
+  if (is_size) {
+    const auto [stop, wrong] = std::from_chars(x + 1, end, size.height);
+    is_size = wrong == std::errc() && stop == end && size.width > 0 && size.height > 0;
+  }
+  if (!is_size)
+    throw UsageError("--frame-size " + quote(text) + ": write WIDTHxHEIGHT, such as 1920x1080");
+  return size;
+}
+
+}  // namespace
+
+void add_read_options(CLI::App& command, const char* format, RecordReadOptions& options) {
+  static constexpr std::array kFormats{RecordFormat::json_lines, RecordFormat::coco, RecordFormat::mot,
+                                RecordFormat::yolo,       RecordFormat::csv,  RecordFormat::voc};
+  command
+      .add_option_function<std::string>(
+          format,
+          [&options](const std::string& name) {
+            options.format =
+                *std::ranges::find(kFormats, name, [](RecordFormat one) { return to_string(one); });
+          },
+          "The format of the input (default: shown by its name and content)")
+      ->type_name("jsonl|coco|mot|yolo|csv|voc")
+      ->check(CLI::IsMember({"jsonl", "coco", "mot", "yolo", "csv", "voc"}).description(""));
+  command
+      .add_option_function<std::string>(
+          "--frame-size",
+          [&options](const std::string& text) { options.frame_size = parse_size(text); },
+          "The size of the frames of YOLO labels that have neither images nor a frames.csv")
+      ->type_name("WIDTHxHEIGHT");
+}
 
 std::vector<std::string> record_files(const std::vector<std::string>& paths) {
   std::vector<std::string> files;

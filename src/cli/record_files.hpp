@@ -11,10 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/App.hpp>
+
 #include "vcap/records/event_record.hpp"
 #include "vcap/records/record_reader.hpp"
 
 namespace vcap::cli {
+
+/// Declares how a file of records is read: its format, by that option, and --frame-size. `options`
+/// must live as long as the command.
+void add_read_options(CLI::App& command, const char* format, RecordReadOptions& options);
 
 /// The files that the paths name. A folder that is not itself in a format of records, such as that
 /// of a job, stands for its files *.jsonl, by name. Throws UsageError if it has none.

@@ -33,10 +33,13 @@ namespace vcap::cli {
 namespace {
 
 constexpr const char* kReplayHelp =
-    "FOLDER is what vcap run --record has made. With the same capsules and options, the records "
-    "are the same, byte for byte. With --from, only the capsules after that one run: its recorded "
-    "results, and those of the capsules before it in the plan, stand in for them, and their files "
-    "are not needed.\n"
+    "A recording is what vcap run --record has made. With the same capsules and options, the "
+    "records are the same, byte for byte. With --from, only the capsules after that one run: its "
+    "recorded results, and those of the capsules before it in the plan, stand in for them, and "
+    "their files are not needed.\n"
+    "Objects of another program, such as the detections of a data set, stand in with --objects; "
+    "or, without a recording, as INPUT, with --source for their frames and --capsule for what "
+    "runs on them. They belong to frames by index, or to images by name.\n"
     "A source or capsule that is missing, or is not the recorded file, is refused by name (exit "
     "code 6). Frames that the recording has lost are drops with the reason not_recorded.";
 
@@ -88,9 +91,11 @@ std::vector<ReplayCapsule> choose_capsules(const Replay& replay, const std::stri
     const auto own = given.find(recorded.name);
     if (replay.stand_ins().contains(recorded.name)) {
       if (own != given.end())
-        throw UsageError("--capsule " + own->second.path + ": with --from " + from +
-                         ", the recorded results of capsule " + recorded.name +
-                         " are used; leave its file out, or begin at an earlier capsule");
+        throw UsageError("--capsule " + own->second.path + ": " +
+                         (from.empty() ? std::string() : "with --from " + from + ", ") +
+                         "given results of capsule " + recorded.name +
+                         " are used; leave its file out" +
+                         (from.empty() ? "" : ", or begin at an earlier capsule"));
       chosen.push_back({.info = recorded.info->get<CapsuleInfo>()});
       continue;
     }
@@ -114,8 +119,8 @@ std::vector<std::string> choose_streams(const RecordingManifest& manifest,
   for (const RecordedStream& stream : manifest.streams) all.push_back(stream.id);
   for (const std::string& id : wanted)
     if (std::ranges::find(all, id) == all.end())
-      throw UsageError("--stream " + id + ": the recording has no such stream" +
-                       suggestion(id, all) + "; it has " + quote_list(all));
+      throw UsageError("--stream " + id + ": the input has no such stream" + suggestion(id, all) +
+                       "; it has " + quote_list(all));
   if (wanted.empty()) return all;
   std::erase_if(
       all, [&](const std::string& id) { return std::ranges::find(wanted, id) == wanted.end(); });
@@ -242,7 +247,9 @@ std::vector<std::string> sources_of(const Replay& replay, const ReplayArguments&
   for (const RecordedStream& stream : replay.manifest().streams)
     if (std::ranges::find(ids, stream.id) != ids.end())
       sources.push_back(stream.file ? stream.file->path
-                                    : arguments.folder + "/" + stream.folder + "/pictures.ffv1");
+                        : arguments.is_recording()
+                            ? arguments.input + "/" + stream.folder + "/pictures.ffv1"
+                            : stream.source);
   return sources;
 }
 
@@ -251,7 +258,7 @@ bool is_looped(const RecordedStream& stream) {
 }
 
 int replay_recording(const ReplayArguments& arguments, bool& lost_calls) {
-  const Replay replay(arguments.folder, arguments.settings());
+  const Replay replay = arguments.open();
   PreparedReplay prepared = prepare_replay(arguments, replay);
   StopSignal stop;
   OutputPaths paths = arguments.outputs;
@@ -284,7 +291,9 @@ int replay_recording(const ReplayArguments& arguments, bool& lost_calls) {
 void add_replay(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Runs a recording again, or only the capsules after a given one");
+      "replay",
+      "Runs a recording again, or only the capsules after a given one, or after objects "
+      "of another program");
   arguments->add_to(*command);
   command->footer(std::string(kReplayHelp) + "\n" + kExitCodesHelp);
   command->callback([arguments, &chosen] {

@@ -3,15 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
 #include "base/text.hpp"
+#include "cli/eval_arguments.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help_groups.hpp"
+#include "cli/record_files.hpp"
 #include "cli/run_arguments.hpp"
+#include "vcap/base/error.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -39,7 +45,10 @@ void add_replay_inputs(CLI::App& command, ReplayArguments& arguments) {
                                    const char* help, const char* type) {
     command.add_option(name, values, help)->type_name(type)->allow_extra_args(false);
   };
-  command.add_option("FOLDER", arguments.folder, "The recording, as vcap run --record has made it")
+  command
+      .add_option("INPUT", arguments.input,
+                  "The recording, as vcap run --record has made it; or objects in a file or folder "
+                  "of JSON lines, COCO, MOT, YOLO, CSV or VOC")
       ->required()
       ->type_name("PATH");
   command
@@ -52,10 +61,21 @@ void add_replay_inputs(CLI::App& command, ReplayArguments& arguments) {
            "Takes this file for the recorded capsule of its name, or adds a capsule; may be "
            "repeated",
            "PATH");
-  repeated("--source", arguments.sources, "Where the file of a stream is now", "STREAM=PATH");
+  repeated("--source", arguments.sources,
+           "Where the file of a stream is now; of objects, the source of their frames",
+           "[STREAM=]PATH");
   command.add_flag("--accept-changed", arguments.accept_changed,
                    "Goes on with sources and capsules that are not the recorded files");
   group_new_options(command, "Recording");
+  repeated("--objects", arguments.objects,
+           "With --from: objects of a file, in place of the recorded results of a stream",
+           "[STREAM=]PATH");
+  repeated("--name", arguments.names,
+           "Takes only objects of a file with the name CATEGORY, and calls them NAME; may be "
+           "repeated (default: all)",
+           "NAME[=CATEGORY]");
+  add_read_options(command, "--format", arguments.read);
+  group_new_options(command, "Objects of other programs");
   repeated("--option", arguments.options,
            "Sets an option of a capsule, in place of its recorded values", "CAPSULE.NAME=VALUE");
   repeated("--stream-option", arguments.stream_options,
@@ -93,35 +113,82 @@ void ReplayArguments::add_to(CLI::App& command) {
   group_new_options(command, "Resources of capsules");
 }
 
+bool ReplayArguments::is_recording() const {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  if (fs::exists(fs::path(input) / "recording.json", unknown)) return true;
+  return !read.format && fs::is_directory(input, unknown) && !guess_record_format(input);
+}
+
+Replay ReplayArguments::open() const {
+  std::error_code unknown;
+  if (!std::filesystem::exists(input, unknown))
+    throw SourceError(ErrorCode::source_open,
+                      input + " does not exist; give a recording, or a file of objects");
+  if (is_recording()) return Replay(input, settings());
+  check_no_recording();
+  return Replay::of_objects(objects_file(input), settings());
+}
+
+void ReplayArguments::check_no_recording() const {
+  const auto refuse = [this](bool is_given, const char* option) {
+    if (is_given)
+      throw UsageError(std::string(option) + ": " + input +
+                       " is a file of objects, and this is for recordings; leave it out");
+  };
+  refuse(!from.empty(), "--from");
+  refuse(accept_changed, "--accept-changed");
+  refuse(!objects.empty(), "--objects");
+}
+
 ReplaySettings ReplayArguments::settings() const {
-  ReplaySettings settings{.from = from, .accept_changed = accept_changed};
-  for (const std::string& text : sources) {
+  ReplaySettings settings{
+      .from = from, .accept_changed = accept_changed, .options = read_options()};
+  const auto put = [](auto& values, const char* option, const std::string& text, auto make) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos)
+    const bool has_stream = equals != std::string::npos;
+    const std::string stream = has_stream ? text.substr(0, equals) : std::string();
+    if (!values.emplace(stream, make(has_stream ? text.substr(equals + 1) : text)).second)
+      throw UsageError(std::string(option) + " " + text + ": the stream has one already; give one");
+  };
+  for (const std::string& text : sources) {
+    if (is_recording() && text.find('=') == std::string::npos)
       throw UsageError("--source " + text + ": write STREAM=PATH, with the id of the stream");
-    settings.sources[text.substr(0, equals)] = text.substr(equals + 1);
+    put(settings.sources, "--source", text, [](std::string path) { return path; });
   }
-  for (const std::string& text : options)
-    settings.options.push_back(parse_replay_option(text, false));
-  for (const std::string& text : stream_options)
-    settings.options.push_back(parse_replay_option(text, true));
+  for (const std::string& text : objects)
+    put(settings.objects, "--objects", text,
+        [this](const std::string& path) { return objects_file(path); });
   return settings;
+}
+
+ObjectsFile ReplayArguments::objects_file(const std::string& path) const {
+  ObjectsFile file{.path = path, .read = read};
+  for (const EvalName& name : read_names(names)) file.names.emplace(name.truth, name.found);
+  return file;
+}
+
+std::vector<ReplayOption> ReplayArguments::read_options() const {
+  std::vector<ReplayOption> parsed;
+  for (const std::string& text : options) parsed.push_back(parse_replay_option(text, false));
+  for (const std::string& text : stream_options) parsed.push_back(parse_replay_option(text, true));
+  return parsed;
 }
 
 void ReplayArguments::check_options(const std::vector<CapsuleInfo>& running,
                                     const std::set<std::string>& stand_ins) const {
-  for (const ReplayOption& one : settings().options) {
+  for (const ReplayOption& one : read_options()) {
     const std::string argument = "option " + one.capsule + "." + one.option;
     if (stand_ins.contains(one.capsule))
-      throw UsageError(argument + ": with --from " + from + ", the recorded results of capsule " +
-                       one.capsule + " are used, so its options have no effect; leave it out");
+      throw UsageError(argument + ": capsule " + one.capsule +
+                       " does not run, so its options have no effect; leave it out");
     const auto found = std::ranges::find(running, one.capsule, &CapsuleInfo::name);
     if (found == running.end()) {
-      std::vector<std::string> names;
-      names.reserve(running.size());
-      for (const CapsuleInfo& info : running) names.push_back(info.name);
+      std::vector<std::string> known;
+      known.reserve(running.size());
+      for (const CapsuleInfo& info : running) known.push_back(info.name);
       throw UsageError(argument + ": no capsule " + quote(one.capsule) + " runs" +
-                       suggestion(one.capsule, names) + "; these run: " + quote_list(names));
+                       suggestion(one.capsule, known) + "; these run: " + quote_list(known));
     }
     OptionValues(found->options, "capsule " + found->name)
         .set_from_text(one.option, std::get<std::string>(one.value));

@@ -10,10 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/stream_states.hpp"
 #include "model/json_view.hpp"
+#include "pipeline/objects_source.hpp"
 #include "pipeline/recorded_run.hpp"
 #include "pipeline/replay_source.hpp"
 #include "pipeline/stand_in.hpp"
+#include "records/frame_objects.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -97,9 +100,16 @@ SourceOptions source_options_from_json(const nlohmann::json& json) {
 
 Replay::Replay(std::string folder, ReplaySettings settings)
     : folder_(std::move(folder)),
+      name_("recording " + folder_),
       settings_(std::move(settings)),
       manifest_(read_recording_manifest(folder_)) {
-  if (settings_.from.empty()) return;
+  if (settings_.from.empty()) {
+    if (settings_.objects.empty()) return;
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          name_ +
+                              ": objects stand in for the results of capsules; say up to which "
+                              "one (ReplaySettings::from, --from)");
+  }
   static_cast<void>(recorded(settings_.from));  // refuses an unknown one
   std::vector<CapsuleInfo> infos;
   for (const RecordedCapsule& capsule : manifest_.capsules)
@@ -107,20 +117,83 @@ Replay::Replay(std::string folder, ReplaySettings settings)
   const Plan plan(infos, manifest_.leave_out ? UnfitPolicy::leave_out : UnfitPolicy::refuse);
   for (const Plan::Step& step : plan.steps()) {
     stand_ins_.insert(step.name);
-    if (step.name == settings_.from) return;
+    if (step.name != settings_.from) continue;
+    read_objects();
+    return;
   }
   throw InvalidArgument(ErrorCode::invalid_argument,
-                        "recording " + folder_ + ": capsule " + settings_.from +
+                        name_ + ": capsule " + settings_.from +
                             " was left out of the recorded run; begin after another one");
+}
+
+Replay Replay::of_objects(ObjectsFile objects, ReplaySettings settings) {
+  const std::string path = objects.path;
+  const auto given = std::make_shared<const GivenObjects>(std::move(objects));
+  Replay replay;
+  replay.name_ = "file " + path;
+  if (!settings.from.empty() || settings.accept_changed || !settings.objects.empty())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          replay.name_ +
+                              ": from, accept_changed and objects are for recordings, and this is "
+                              "a file of objects; leave them out");
+  const CapsuleInfo info{.name = kObjectsCapsule,
+                         .version = 1,
+                         .description = "Gives the objects of " + path,
+                         .output_type = given->nodes()};
+  replay.manifest_.capsules.push_back(
+      {.name = info.name, .version = info.version, .info = nlohmann::json(info)});
+  for (const std::string& id : given->streams()) {
+    replay.manifest_.streams.push_back({.id = id, .seed = detail::seed_of(id)});  // as if it ran
+    replay.objects_.emplace(id, given);
+  }
+  for (auto& [id, source] : settings.sources) {
+    const std::string stream = replay.stream_of(id);
+    std::ranges::find(replay.manifest_.streams, stream, &RecordedStream::id)->source = source;
+  }
+  replay.settings_.options = std::move(settings.options);
+  replay.stand_ins_.insert(info.name);
+  return replay;
+}
+
+/// Reads the files of settings_.objects. Throws InvalidArgument if they do not fit.
+void Replay::read_objects() {
+  std::set<std::string> names;
+  for (const RecordedCapsule& capsule : manifest_.capsules)
+    if (stand_ins_.contains(capsule.name))
+      for (std::string& name : capsule.info->get<CapsuleInfo>().output_type.detections)
+        names.insert(std::move(name));
+  for (const auto& [id, file] : settings_.objects) {
+    const std::string stream = stream_of(id);
+    const auto given = std::make_shared<const GivenObjects>(file);
+    for (const std::string& name : given->nodes().detections)
+      if (!names.contains(name))
+        given->file().fail("", "it has objects with the name " + quote(name) +
+                                   ", which the capsules up to " + settings_.from +
+                                   " do not give; they give " + quote_list(names) +
+                                   "; leave these objects out or rename them "
+                                   "(ObjectsFile::names, --name)");
+    if (given->streams().size() > 1 && !given->streams().contains(stream))
+      given->file().fail(
+          "", "it has no stream " + quote(stream) + "; it has " + quote_list(given->streams()));
+    objects_.emplace(stream, given);
+  }
+}
+
+const RecordedStream& Replay::recorded_stream(const std::string& id) const {
+  const auto found = std::ranges::find(manifest_.streams, id, &RecordedStream::id);
+  if (found != manifest_.streams.end()) return *found;
+  throw InvalidArgument(ErrorCode::invalid_argument,
+                        name_ + " has no stream " + quote(id) + "; it has " +
+                            quote_list(names_in(manifest_.streams, &RecordedStream::id)));
 }
 
 const RecordedCapsule& Replay::recorded(const std::string& capsule) const {
   const auto found = std::ranges::find(manifest_.capsules, capsule, &RecordedCapsule::name);
   if (found != manifest_.capsules.end()) return *found;
   const auto names = names_in(manifest_.capsules, &RecordedCapsule::name);
-  throw InvalidArgument(ErrorCode::invalid_argument,
-                        "recording " + folder_ + " has no capsule " + quote(capsule) +
-                            suggestion(capsule, names) + "; it has " + quote_list(names));
+  throw InvalidArgument(ErrorCode::invalid_argument, name_ + " has no capsule " + quote(capsule) +
+                                                         suggestion(capsule, names) + "; it has " +
+                                                         quote_list(names));
 }
 
 Pipeline::Settings Replay::pipeline_settings() const {
@@ -179,19 +252,40 @@ std::unique_ptr<Source> Replay::open_file(const RecordedStream& stream) const {
   return open_source(path, source_options_from_json(*stream.source_options));
 }
 
+/// The stream of that id; of an empty one, the only stream. Throws InvalidArgument.
+std::string Replay::stream_of(const std::string& id) const {
+  if (!id.empty() || manifest_.streams.size() != 1) return recorded_stream(id).id;
+  return manifest_.streams.front().id;
+}
+
+/// The frames of a stream whose objects are given without a recording.
+std::unique_ptr<Source> Replay::open_given(const std::string& id) const {
+  const std::string& path = recorded_stream(id).source;
+  const std::string what = "stream " + id + " of " + name_;
+  if (path.empty())
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          what +
+                              ": give the source of its frames (ReplaySettings::sources, "
+                              "--source " +
+                              id + "=PATH)");
+  auto source = open_source(path);
+  if (source->info().live)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          what + ": " + path +
+                              " is live, and its frames are others than those with the objects; "
+                              "give a stored source");
+  return source;
+}
+
 StreamConfig Replay::stream(const std::string& id,
                             std::span<const std::shared_ptr<Capsule>> capsules,
                             const std::map<std::string, JsonValue>& configs) const {
-  const auto found = std::ranges::find(manifest_.streams, id, &RecordedStream::id);
-  if (found == manifest_.streams.end())
-    throw InvalidArgument(ErrorCode::invalid_argument,
-                          "recording " + folder_ + " has no stream " + quote(id) + "; it has " +
-                              quote_list(names_in(manifest_.streams, &RecordedStream::id)));
-  StreamConfig config{.id = id, .capsules = found->capsules, .overflow = OverflowPolicy::wait};
+  const RecordedStream& recorded = recorded_stream(id);
+  StreamConfig config{.id = id, .capsules = recorded.capsules, .overflow = OverflowPolicy::wait};
   ReplaySource::Rules rules{.accept_changed = settings_.accept_changed};
   for (const std::shared_ptr<Capsule>& capsule : capsules) {
     OptionValues values = capsule->default_options();
-    if (const auto own = found->options->find(capsule->name()); own != found->options->end())
+    if (const auto own = recorded.options->find(capsule->name()); own != recorded.options->end())
       values.merge(*own);
     for (const ReplayOption& one : settings_.options) {
       if (one.capsule != capsule->name() || !(one.stream.empty() || one.stream == id)) continue;
@@ -199,19 +293,31 @@ StreamConfig Replay::stream(const std::string& id,
       rules.own_options.insert(one.capsule + "." + one.option);
     }
     config.options.emplace(capsule->name(), std::move(values));
-    if (const auto own = found->config->find(capsule->name());
-        own != found->config->end() && !stand_ins_.contains(capsule->name()))
+    if (const auto own = recorded.config->find(capsule->name());
+        own != recorded.config->end() && !stand_ins_.contains(capsule->name()))
       config.config[capsule->name()] = *own;
   }
   for (const auto& [capsule, own] : configs) {
     config.config[capsule] = own;
     rules.own_configs.insert(capsule);
   }
-  read_policies(*found->policies, config);
-  config.seed = found->seed;
+  read_policies(*recorded.policies, config);
+  config.seed = recorded.seed;
   const auto frames = std::make_shared<ReplayFrames>(stand_ins_);
-  config.source =
-      std::make_unique<ReplaySource>(folder_, *found, open_file(*found), frames, std::move(rules));
+  const bool is_recording = !folder_.empty();
+  if (is_recording)
+    config.source = std::make_unique<ReplaySource>(folder_, recorded, open_file(recorded), frames,
+                                                   std::move(rules));
+  else
+    config.source = open_given(id);
+  if (const auto given = objects_.find(id); given != objects_.end()) {
+    // A file may call its only stream otherwise.
+    const std::set<std::string>& streams = given->second->streams();
+    const std::string& own = streams.size() == 1 ? *streams.begin() : id;
+    FrameObjects objects(given->second, own, config.source->info().frames);
+    config.source = std::make_unique<ObjectsSource>(std::move(config.source), std::move(objects),
+                                                    frames, is_recording);
+  }
   config.recorded = frames;
   return config;
 }

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/images.hpp"
+#include "support/http_receiver.hpp"
 #include "support/rtsp_server.hpp"
+#include "vcap/records/event_record.hpp"
 
 namespace vcap {
 namespace {
@@ -232,6 +235,164 @@ TEST_F(ReplayCommand, CountsWhatAFullDiskLoses) {
   const nlohmann::json stream = manifest()["streams"][0];
   EXPECT_GT(stream["lost"], 0);
   EXPECT_EQ(stream["lost"].get<int>() + stream["frames"].get<int>(), 30);
+}
+
+/// A person who stays in the picture for 0.2 s, which is five images.
+constexpr const char* kStayRule = R"({"schema": "vcap.event-rules/1",
+  "rules": [{"name": "stays", "kind": "stay", "at_least": 0.2}]})";
+
+TEST_F(ReplayCommand, WritesTheOutputsOfARun) {
+  const std::string rules = folder_.write("rules.json", kStayRule);
+  const std::string secret = folder_.write("secret", "secret=a secret\n");
+  const auto outputs = [&](const std::string& run, test::HttpReceiver& server) {
+    std::vector<std::string> words{
+        "--events", rules, "--publish", server.url(), "--publish-secret-file", secret};
+    for (const auto& [option, name] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"--event-log", "/events.jsonl"},
+             {"--spool", "/spool"},
+             {"--report", "/report.html"},
+             {"--video", "/clip.avi"}})
+      words.insert(words.end(), {option, path(run) + name});
+    words.insert(words.end(), {"--export", "coco:" + path(run) + "/all.json"});
+    fs::create_directory(path(run));
+    return words;
+  };
+  // An event of a replay is another event, with an id of its own, and other messages.
+  const auto messages = [](const test::HttpReceiver& server) {
+    std::vector<nlohmann::json> bodies;
+    for (const auto& request : server.requests()) {
+      bodies.push_back(nlohmann::json::parse(request.body));
+      bodies.back().erase("message");
+      bodies.back().erase("id");
+    }
+    return bodies;
+  };
+  test::HttpReceiver first_server, again_server;
+  const Result first = record(images(folder_, "shots", 20), outputs("first", first_server));
+  ASSERT_EQ(first.exit_code, 0) << first;
+  const Result again = replay(outputs("again", again_server));
+  ASSERT_EQ(again.exit_code, 0) << again;
+
+  EXPECT_THAT(messages(first_server), testing::SizeIs(2));
+  EXPECT_EQ(messages(again_server), messages(first_server));
+  EXPECT_EQ(messages(again_server).size(),
+            read_event_journal(path("again/events.jsonl")).records.size());
+  for (const char* same : {"all.json", "clip.avi"})
+    EXPECT_EQ(records("again/" + std::string(same)), records("first/" + std::string(same))) << same;
+  EXPECT_THAT(records("again/report.html"),
+              AllOf(HasSubstr("<h2>What ran</h2>"), HasSubstr(">finder</td>"),
+                    HasSubstr("<td>stays</td>")));
+}
+
+/// What finder finds in the formats of other tools, and what the follower makes of it.
+class ReplayOfObjectsCommand : public ReplayCommand {
+ protected:
+  ReplayOfObjectsCommand() {
+    std::vector<std::string> words{"run", capsule("finder"), shots_, "--jsonl",
+                                   path("found.jsonl")};
+    for (const std::string format : {"coco", "yolo", "csv", "mot", "voc"})
+      words.insert(words.end(), {"--export", format + ":" + path(file_of(format))});
+    const Result found = test::vcap(words);
+    EXPECT_EQ(found.exit_code, 0) << found;
+    const Result whole = test::vcap({"run", capsule("finder"), capsule("follower"), shots_,
+                                     "--record", path("night"), "--jsonl", path("first.jsonl")});
+    EXPECT_EQ(whole.exit_code, 0) << whole;
+  }
+  static std::string file_of(const std::string& format) {
+    const std::map<std::string, std::string> extensions{{"coco", ".json"}, {"csv", ".csv"}};
+    const auto extension = extensions.find(format);
+    return "found-" + format + (extension == extensions.end() ? "" : extension->second);
+  }
+  /// Runs the follower on objects, without a recording.
+  Result follow(const std::string& input, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{"replay",  path(input),        "--capsule", capsule("follower"),
+                                   "--jsonl", path("again.jsonl")};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::vcap(words);
+  }
+  /// The box and track of each object: what all of the formats hold.
+  std::vector<std::string> tracks(const std::string& name) const {
+    std::vector<std::string> found;
+    std::ifstream file(folder_ / name);
+    for (std::string line; std::getline(file, line);) {
+      const auto record = nlohmann::json::parse(line);
+      for (const auto& object : record.at("objects"))
+        found.push_back(record.at("frame_index").dump() + object.at("name").dump() +
+                        object.at("bbox").dump() + object.at("track_id").dump());
+    }
+    return found;
+  }
+
+  const std::string shots_ = images(folder_, "shots", 12);
+};
+
+TEST_F(ReplayOfObjectsCommand, TracksTheObjectsOfEveryFormat) {
+  const auto first = tracks("first.jsonl");
+  ASSERT_EQ(first.size(), 12u);
+  for (const std::string format : {"coco", "yolo", "csv", "mot", "voc"}) {
+    const std::string input = file_of(format);
+    // Exports have the stream's id, except for YOLO and VOC without it.
+    const Result alone = follow(input, {"--source", shots_});
+    EXPECT_EQ(alone.exit_code, 0) << format << alone;
+    EXPECT_THAT(alone.out, HasSubstr("12 frames")) << format;
+    EXPECT_EQ(tracks("again.jsonl"), first) << format;
+    const Result within = replay({"--from", "finder", "--objects", path(input)});
+    EXPECT_EQ(within.exit_code, 0) << format << within;
+    EXPECT_EQ(tracks("again.jsonl"), first) << format;
+  }
+  EXPECT_EQ(follow("found.jsonl", {"--source", "shots=" + shots_}).exit_code, 0);
+  EXPECT_EQ(records("again.jsonl"), records("first.jsonl")) << "byte for byte";
+}
+
+TEST_F(ReplayOfObjectsCommand, RenamesObjects) {
+  folder_.write("people.txt", "1,-1,2,2,8,8,0.9,1,-1\n3,-1,2,2,8,8,0.9,1,-1\n");
+  const Result none = follow("people.txt", {"--source", shots_});
+  EXPECT_EQ(none.exit_code, 2) << none;
+  EXPECT_THAT(none.err, HasSubstr("pedestrian"));
+  const Result named = follow("people.txt", {"--source", shots_, "--name", "person=pedestrian"});
+  EXPECT_EQ(named.exit_code, 0) << named;
+  EXPECT_THAT(tracks("again.jsonl"),
+              testing::ElementsAre(HasSubstr("0\"person\""), HasSubstr("2\"person\"")));
+}
+
+TEST_F(ReplayOfObjectsCommand, DrawsObjectsWithoutACapsule) {
+  const Result drawn = test::vcap({"replay", path("found-mot"), "--source", shots_, "--video",
+                                   path("drawn.avi"), "--max-frames", "5"});
+  EXPECT_EQ(drawn.exit_code, 0) << drawn;
+  EXPECT_THAT(drawn.out, HasSubstr("5 frames"));
+  EXPECT_GT(fs::file_size(path("drawn.avi")), 1000u);
+}
+
+TEST_F(ReplayOfObjectsCommand, SaysWhichObjectsHadNoFrame) {
+  const Result result = follow("found.jsonl", {"--source", images(folder_, "few", 3)});
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.err, HasSubstr("9 frames with objects of stream shots had no frame"));
+}
+
+TEST_F(ReplayOfObjectsCommand, RefusesWhatDoesNotBelongTogether) {
+  const auto expect_usage = [](const Result& result, const std::string& why) {
+    EXPECT_EQ(result.exit_code, 2) << result;
+    EXPECT_THAT(result.err, HasSubstr(why));
+  };
+  expect_usage(follow("found.jsonl"), "--source shots=PATH");
+  expect_usage(follow("found.jsonl", {"--source", "day=" + shots_}), "no stream \"day\"");
+  expect_usage(follow("found.jsonl", {"--source", shots_, "--source", shots_}), "one already");
+  expect_usage(follow("found.jsonl", {"--source", shots_, "--from", "finder"}),
+               "--from: " + path("found.jsonl") + " is a file of objects");
+  expect_usage(follow("found.jsonl", {"--source", shots_, "--format", "jsn"}), "--format");
+  expect_usage(follow("found.jsonl", {"--source", shots_, "--capsule", capsule("follower")}),
+               "given twice");
+  expect_usage(replay({"--objects", path("found.jsonl")}), "--from");
+  expect_usage(replay({"--from", "follower", "--objects", path("found.jsonl"), "--name", "a="}),
+               "--name");
+  const Result missing = follow("lost.jsonl", {"--source", shots_});
+  EXPECT_EQ(missing.exit_code, 6) << missing;
+  EXPECT_THAT(missing.err, HasSubstr("lost.jsonl does not exist"));
+  folder_.write("cut.jsonl", records("found.jsonl").substr(0, 200));
+  expect_usage(follow("cut.jsonl", {"--source", shots_}), "line 1");
+  const Result other = follow("found.jsonl", {"--source", images(folder_, "large", 12, {96, 48})});
+  EXPECT_EQ(other.exit_code, 1) << other;
+  EXPECT_THAT(other.err, HasSubstr("64 × 48 pixels, and the frame of the source has 96 × 48"));
 }
 
 }  // namespace

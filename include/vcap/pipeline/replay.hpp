@@ -14,6 +14,7 @@
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/model/option.hpp"
 #include "vcap/pipeline/pipeline.hpp"
+#include "vcap/records/objects_file.hpp"
 #include "vcap/records/recording.hpp"
 #include "vcap/sources/source.hpp"
 #include "vcap/streams/stream_config.hpp"
@@ -56,7 +57,13 @@ struct ReplaySettings {
   bool accept_changed = false;
   std::map<std::string, std::string> sources{};  ///< where a stream's file is now, by stream
   std::vector<ReplayOption> options{};           ///< in place of the recorded values and changes
+  /// By stream, or with an empty id for the only one: objects that stand in for the results of the
+  /// capsules up to `from`, in place of the recorded ones. Their names must be among those that
+  /// these capsules give. Which of a file's streams they are: the one of that id, or its only one.
+  std::map<std::string, ObjectsFile> objects{};
 };
+
+class GivenObjects;
 
 /// A recording that runs again: the same frames, with the same indexes, times, discontinuities and
 /// drops, in a pipeline that the host makes.
@@ -70,6 +77,15 @@ class VCAP_EXPORT Replay {
   /// Reads the manifest. Throws as read_recording_manifest(); InvalidArgument if no capsule of the
   /// recording has the name `from`; PlanError if its capsules cannot be ordered any more.
   explicit Replay(std::string folder, ReplaySettings settings = {});
+  /// What runs on objects of a file instead of a recording, such as the detections or the ground
+  /// truth of a data set. A capsule with the name kObjectsCapsule stands in and gives them;
+  /// manifest() has it and the streams of the file. An object belongs to the frame with its index,
+  /// or of its image. Settings: `options`, and `sources` with the stored source of each stream that
+  /// is opened, a name for open_source(); the id may be empty if there is one stream. Throws as
+  /// open_records() and RecordReader::read(), and InvalidArgument if the file has no objects that
+  /// are taken, or frames in groups, or if other settings are given.
+  static Replay of_objects(ObjectsFile objects, ReplaySettings settings = {});
+  static constexpr const char* kObjectsCapsule = "objects";
 
   const RecordingManifest& manifest() const& noexcept { return manifest_; }
   const RecordingManifest& manifest() const&& = delete;  // would refer into a temporary
@@ -92,17 +108,25 @@ class VCAP_EXPORT Replay {
 
   /// The stream of that id, without sinks. `capsules`: those of the pipeline, with those that stand
   /// in. `configs`: by capsule, in place of the recorded ones and of their changes. Throws
-  /// InvalidArgument if there is no such stream; SourceError (source_open), as capsule_file(), for
-  /// its source; OptionError if a capsule does not accept a recorded option.
+  /// InvalidArgument if there is no such stream, or given objects are not those of its frames;
+  /// SourceError (source_open), as capsule_file(), for its source; OptionError if a capsule does
+  /// not accept a recorded option.
   StreamConfig stream(const std::string& id, std::span<const std::shared_ptr<Capsule>> capsules,
                       const std::map<std::string, JsonValue>& configs = {}) const;
 
  private:
+  Replay() = default;
   const RecordedCapsule& recorded(const std::string& capsule) const;
+  const RecordedStream& recorded_stream(const std::string& id) const;
+  std::string stream_of(const std::string& id) const;
+  void read_objects();
   std::unique_ptr<Source> open_file(const RecordedStream& stream) const;
+  std::unique_ptr<Source> open_given(const std::string& id) const;
 
-  std::string folder_;
+  std::string folder_;  ///< empty: of_objects()
+  std::string name_;    ///< for messages
   ReplaySettings settings_;
+  std::map<std::string, std::shared_ptr<const GivenObjects>> objects_;  ///< by stream
   RecordingManifest manifest_;
   std::set<std::string> stand_ins_;
 };
