@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -130,12 +129,10 @@ FrameObjects::FrameObjects(std::shared_ptr<const GivenObjects> given, std::strin
   }
   for (const FrameRecord& record : *given_->kept())
     if (record.stream_id == stream_) waiting_.push_back(&record);
-  std::ranges::stable_sort(waiting_, std::greater(),
-                           [](const FrameRecord* record) { return record->frame.index; });
   const bool has_images = std::ranges::none_of(
       waiting_, [](const FrameRecord* record) { return record->frame.source_file.empty(); });
   if (has_images) {
-    for (const FrameRecord* const record : std::views::reverse(waiting_))
+    for (const FrameRecord* const record : waiting_)
       images_.emplace(name_in_folder(record->frame.source_file), record);
   } else if (given_->counts_labels() && frames &&
              *frames != static_cast<std::int64_t>(waiting_.size())) {
@@ -145,6 +142,8 @@ FrameObjects::FrameObjects(std::shared_ptr<const GivenObjects> given, std::strin
                                 "for each frame, an empty one if it has no objects, or a "
                                 "frames.csv");
   }
+  std::ranges::stable_sort(waiting_, std::greater(),
+                           [](const FrameRecord* record) { return record->frame.index; });
 }
 
 std::vector<DetectionNode> FrameObjects::of(const Frame& frame) {
