@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -27,7 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kConvertHelp =
     "Inputs are records of vcap run --jsonl, a COCO file, a sequence of MOT Challenge, a folder of "
-    "YOLO labels, a CSV file or a folder of Pascal VOC. What the format of the output cannot hold "
+    "YOLO labels, a CSV file, a folder of Pascal VOC, or the folder of a job. What the format of "
+    "the output cannot hold "
     "is named once, with its "
     "count. Crops need the frames: give their source, read from its beginning, with --source.";
 
@@ -77,9 +79,10 @@ class Pixels {
 };
 
 /// Throws UsageError if the output would replace the input.
-void check_output(const ConvertArguments& arguments) {
+void check_output(const ConvertArguments& arguments, std::vector<std::string> inputs) {
   std::error_code unknown;
-  for (const std::string& input : {arguments.input, arguments.source})
+  inputs.push_back(arguments.source);
+  for (const std::string& input : inputs)
     if (!input.empty() && fs::equivalent(input, arguments.out, unknown))
       throw UsageError("--out " + arguments.out +
                        " is an input and would be replaced; give another name");
@@ -88,14 +91,16 @@ void check_output(const ConvertArguments& arguments) {
 }
 
 int convert(const ConvertArguments& arguments) {
-  check_output(arguments);
-  const auto reader = open_records(arguments.input, arguments.read);
+  RecordFiles files(
+      arguments.read.format ? std::vector{arguments.input} : record_files({arguments.input}),
+      arguments.read);
+  check_output(arguments, files.files());
   std::optional<Pixels> pixels;
   if (!arguments.source.empty()) pixels.emplace(arguments.source);
   const auto sink = arguments.exports.make_sink(arguments.to, arguments.out);
   std::set<std::string> streams;
   std::size_t count = 0;
-  while (std::optional<FrameRecord> record = reader->read()) {
+  while (std::optional<FrameRecord> record = files.read()) {
     streams.insert(record->stream_id);
     if (arguments.stream && record->stream_id != *arguments.stream) continue;
     if (arguments.group && record->group != arguments.group) continue;

@@ -40,8 +40,9 @@ cv::Size parse_size(const std::string& text) {
 }  // namespace
 
 void add_read_options(CLI::App& command, const char* format, RecordReadOptions& options) {
-  static constexpr std::array kFormats{RecordFormat::json_lines, RecordFormat::coco, RecordFormat::mot,
-                                RecordFormat::yolo,       RecordFormat::csv,  RecordFormat::voc};
+  static constexpr std::array kFormats{RecordFormat::json_lines, RecordFormat::coco,
+                                       RecordFormat::mot,        RecordFormat::yolo,
+                                       RecordFormat::csv,        RecordFormat::voc};
   command
       .add_option_function<std::string>(
           format,
@@ -89,7 +90,7 @@ std::optional<FrameRecord> RecordFiles::read() {
   while (true) {
     if (!reader_) {
       if (opened_ == files_.size()) return std::nullopt;
-      reader_ = open_records(files_[opened_++]);
+      reader_ = open_records(files_[opened_++], options_);
     }
     if (std::optional<FrameRecord> record = reader_->read()) return record;
     reader_.reset();

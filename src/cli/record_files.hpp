@@ -29,7 +29,8 @@ std::vector<std::string> record_files(const std::vector<std::string>& paths);
 /// The records of files, one file after the other. Thread safety: thread-compatible.
 class RecordFiles {
  public:
-  explicit RecordFiles(std::vector<std::string> files) : files_(std::move(files)) {}
+  explicit RecordFiles(std::vector<std::string> files, RecordReadOptions options = {})
+      : files_(std::move(files)), options_(options) {}
 
   /// `nullopt` at the end of the last. Throws as open_records() and RecordReader::read().
   std::optional<FrameRecord> read();
@@ -38,6 +39,7 @@ class RecordFiles {
 
  private:
   std::vector<std::string> files_;
+  RecordReadOptions options_;
   std::size_t opened_ = 0;
   std::unique_ptr<RecordReader> reader_;
 };

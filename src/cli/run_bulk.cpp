@@ -24,6 +24,7 @@
 #include "cli/foreign_exit.hpp"
 #include "cli/given_rules.hpp"
 #include "cli/job_log.hpp"
+#include "cli/job_report.hpp"
 #include "cli/loaded_capsules.hpp"
 #include "cli/watch.hpp"
 #include "records/record_counts.hpp"
@@ -36,17 +37,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The options about trust, keys, resources and this run, which a job file does not contain.
-constexpr std::array<std::string_view, 11> kWithJob{"--deadline",
-                                                    "--grace",
-                                                    "--key-file",
-                                                    "--passphrase-file",
-                                                    "--trusted-key",
-                                                    "--revoked-key",
-                                                    "--require-signature",
-                                                    "--minimum-version",
-                                                    "--resource-cache",
-                                                    "--mirror",
-                                                    "--offline"};
+constexpr std::array<std::string_view, 12> kWithJob{
+    "--report",          "--deadline",       "--grace",       "--key-file",
+    "--passphrase-file", "--trusted-key",    "--revoked-key", "--require-signature",
+    "--minimum-version", "--resource-cache", "--mirror",      "--offline"};
 /// The options from which --out makes a job.
 constexpr std::array<std::string_view, 12> kWithOut{
     "--video",  "--picture", "--draw",           "--max-frames",
@@ -106,6 +100,13 @@ Job read(const BulkArguments& arguments, const BulkSources& sources, const LoadO
                      ": zones and lines are those of event rules, which jobs do not have; leave "
                      "the part \"zones\" out");
   return read_job(job_of(arguments.out, sources, access), fs::current_path());
+}
+
+std::vector<CapsuleInfo> read_infos(const Job& job, const LoadOptions& access) {
+  std::vector<CapsuleInfo> infos;
+  for (const Job::CapsuleFile& capsule : job.capsules)
+    infos.push_back(read_manifest(capsule.path, access).info);
+  return infos;
 }
 
 /// The capsules of a job, which another thread loads.
@@ -181,6 +182,8 @@ void BulkArguments::check(const CLI::App& command) const {
 int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const LoadOptions& access,
              const BulkDeadlines& deadlines, std::chrono::nanoseconds grace, bool& lost_calls) {
   const Job job = read(arguments, sources, access);
+  std::optional<JobReportPage> page;
+  if (!sources.report.empty()) page.emplace(sources.report, job, read_infos(job, access));
   JobLog log(job);
   StopSignal stop;
   std::stop_source stopping;
@@ -190,7 +193,11 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
       .capsule_deadline = deadlines.call,
       .first_call_deadline = deadlines.first_call,
       .on_record = [&log](const FrameRecord&) { log.add_frame(); },
-      .on_video = [&log](const auto& video) { log.add(video); },
+      .on_video =
+          [&log, &page](const auto& video) {
+            log.add(video);
+            if (page) page->add(video);
+          },
       .on_resume = [&log](const JobKept& kept_before) { log.resume(kept_before); },
       .on_load =
           [&kept](const auto& loaded) {
@@ -212,6 +219,9 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
   if (has_foreign_exit()) leave_now(kForeignExit);
   lost_calls = report.calls_left > 0;
   print(report, std::cout);
+  if (page && report.left == 0) page->write(report);
+  if (page && report.left > 0)
+    std::cout << "the report is written when no video is left\n" << std::flush;
   if (!log.every_frame_failed().empty())
     Console::shared().line("vcap: " + log.every_frame_failed());
   return report.failed.empty() && report.left == 0 && log.every_frame_failed().empty() ? kDone

@@ -37,6 +37,7 @@ struct BulkSources {
   std::string video{};          ///< ".mp4" for a clip of each video; empty: none
   std::string picture{};        ///< what the clips show; empty: the frames with the results
   std::string draw{};           ///< what is drawn on the frames; empty: the default
+  std::string report{};         ///< a page for the whole job, also with a job file; empty: none
 };
 
 /// How long capsules may take in a job; 0: no limit (JobSettings).

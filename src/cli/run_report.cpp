@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <system_error>
 #include <type_traits>
@@ -27,16 +26,6 @@ std::string absolute(const std::string& path) {
   return path.empty() || path == "-" ? path : fs::absolute(path).string();
 }
 
-std::string now_text() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  char text[64];
-  if (::localtime_r(&now, &parts) == nullptr ||
-      std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &parts) == 0)
-    return "(unknown)";
-  return text;
-}
-
 std::string text_of(const OptionValue& value) {
   return std::visit(
       [](const auto& one) {
@@ -48,19 +37,23 @@ std::string text_of(const OptionValue& value) {
       value);
 }
 
-std::map<std::string, std::string> texts_of(const OptionValues& values) {
+}  // namespace
+
+std::map<std::string, std::string> option_texts(const OptionValues& values) {
   std::map<std::string, std::string> texts;
   for (const auto& [name, option] : values.declared()) texts[name] = text_of(values.get(name));
   return texts;
 }
 
+namespace {
+
 /// The options of a capsule: those that were set, or the defaults.
 std::map<std::string, std::string> options_of(const std::string& capsule, const RunFacts& facts) {
   if (const auto set = facts.options.find(capsule); set != facts.options.end())
-    return texts_of(set->second);
+    return option_texts(set->second);
   const auto info = std::ranges::find(facts.infos, capsule, &CapsuleInfo::name);
   return info == facts.infos.end() ? std::map<std::string, std::string>()
-                                   : texts_of(OptionValues(info->options));
+                                   : option_texts(OptionValues(info->options));
 }
 
 /// The options that the stream has for itself.
@@ -70,7 +63,7 @@ std::map<std::string, std::string> own_options(const std::string& stream, const 
   if (settings == facts.streams.end()) return own;
   for (const auto& [capsule, values] : settings->second.options) {
     const auto of_all = options_of(capsule, facts);
-    for (const auto& [name, text] : texts_of(values)) {
+    for (const auto& [name, text] : option_texts(values)) {
       const auto common = of_all.find(name);
       if (common == of_all.end() || common->second != text)
         own.emplace(std::string(capsule).append(1, '.').append(name), text);

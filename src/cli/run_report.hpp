@@ -23,6 +23,9 @@ std::string link_from(const std::string& out, const std::string& clip);
 ReportOptions report_options(const std::string& title, const std::string& out,
                              const std::string& snapshots, const std::string& clips);
 
+/// The values as text, by name.
+std::map<std::string, std::string> option_texts(const OptionValues& values);
+
 /// What the report of a run says that its pipeline does not know. Thread safety: value.
 struct RunFacts {
   std::vector<CapsuleInfo> infos{};

@@ -108,20 +108,82 @@ TEST_F(RunReportCommand, AndAReportOfItsRecordsShowTheSameEvents) {
                           Not(HasSubstr("What ran"))));
 }
 
-TEST_F(RunReportCommand, OfAJobIsMadeFromItsFolder) {
-  const std::string job = (folder_ / "job").string();
-  std::vector<std::string> words{"run", capsule("finder"), "--out", job};
-  for (const auto& [name, frames] : {std::pair("north.avi", 3), std::pair("south.avi", 4)}) {
-    words.push_back((folder_ / name).string());
-    cv::VideoWriter clip(words.back(), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 25, {64, 48});
-    for (int i = 0; i < frames; ++i) clip.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(90)));
+class JobReportCommand : public RunReportCommand {
+ protected:
+  JobReportCommand() {
+    for (const auto& [name, frames] : {std::pair("north.avi", 3), std::pair("south.avi", 4)}) {
+      cv::VideoWriter clip((folder_ / name).string(), cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
+                           25, {64, 48});
+      for (int i = 0; i < frames; ++i) clip.write(cv::Mat(48, 64, CV_8UC3, cv::Scalar::all(90)));
+    }
   }
-  const Result run = vcap(words);
+  Result run_job(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{"run",
+                                   capsule("finder"),
+                                   capsule("follower"),
+                                   "--out",
+                                   job_,
+                                   (folder_ / "north.avi").string(),
+                                   (folder_ / "south.avi").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return vcap(words);
+  }
+
+  const std::string job_ = (folder_ / "job").string();
+};
+
+TEST_F(JobReportCommand, IsMadeFromItsFolder) {
+  const Result run = run_job();
   EXPECT_EQ(run.exit_code, 0) << run;
-  const Result result = vcap({"report", job, "--out", out_});
+  const Result result = vcap({"report", job_, "--out", out_});
   EXPECT_EQ(result.exit_code, 0) << result;
   EXPECT_THAT(read_file(out_), AllOf(HasSubstr("7 records of 2 streams"),
                                      HasSubstr("<h2>north</h2>"), HasSubstr("<h2>south</h2>")));
+  const Result converted = vcap({"convert", job_, "--to", "csv", "--out", "-"});
+  EXPECT_EQ(converted.exit_code, 0) << converted;
+  EXPECT_THAT(converted.out, AllOf(HasSubstr("\nnorth,"), HasSubstr("\nsouth,")));
+}
+
+TEST_F(JobReportCommand, IsWrittenWhenAllVideosAreDone) {
+  for (const char* const videos : {"2 done, 0 done before", "0 done, 2 done before"}) {
+    const Result run = run_job({"--report", out_});
+    EXPECT_EQ(run.exit_code, 0) << run;
+    EXPECT_THAT(run.out, HasSubstr("report written to " + out_));
+    EXPECT_THAT(read_file(out_),
+                AllOf(HasSubstr("<h2>What ran</h2>"), HasSubstr(">finder</td>"),
+                      HasSubstr("threshold = 0.5"), HasSubstr("1. finder"), HasSubstr(videos),
+                      HasSubstr("7 records of 2 streams"), HasSubstr("<h2>south</h2>"),
+                      HasSubstr("data:image/jpeg;base64,"), HasSubstr("href=\"./north.avi#t=")));
+    std::filesystem::remove(out_);
+  }
+}
+
+TEST_F(JobReportCommand, NamesVideosThatHaveFailed) {
+  folder_.write("north.avi", "no video");
+  const Result run = run_job({"--report", out_});
+  EXPECT_EQ(run.exit_code, 1) << run;
+  EXPECT_THAT(read_file(out_),
+              AllOf(HasSubstr("1 done, 0 done before, 1 failed"), HasSubstr("ended early: "),
+                    HasSubstr("4 records of 1 stream"), Not(HasSubstr("<h2>north</h2>"))));
+}
+
+TEST_F(JobReportCommand, IsRefusedBeforeTheJobBegins) {
+  const auto expect_refused = [this](const std::string& path, int code, const std::string& why) {
+    const Result run = run_job({"--report", path});
+    EXPECT_EQ(run.exit_code, code) << run;
+    EXPECT_THAT(run.err, HasSubstr(why));
+    EXPECT_FALSE(std::filesystem::exists(job_));
+  };
+  expect_refused((folder_ / "lost/report.html").string(), 7, "there is no folder");
+  expect_refused((folder_ / "north.avi").string(), 2, "would replace the video north");
+  expect_refused(job_ + "/north.jsonl", 2, "would replace the records of video north");
+  const std::string job = folder_.write(
+      "job.json", R"({"schema": "vcap.job/1", "capsules": [{"path": ")" + capsule("finder") +
+                      R"("}], "sources": [{"source": "north.avi"}],
+      "outputs": {"folder": "job", "jsonl": false, "video": true}})");
+  const Result no_records = vcap({"run", "--job", job, "--report", out_});
+  EXPECT_EQ(no_records.exit_code, 2) << no_records;
+  EXPECT_THAT(no_records.err, HasSubstr("set \"jsonl\" of its outputs to true"));
 }
 
 }  // namespace
