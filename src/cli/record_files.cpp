@@ -59,6 +59,10 @@ void add_read_options(CLI::App& command, const char* format, RecordReadOptions& 
           [&options](const std::string& text) { options.frame_size = parse_size(text); },
           "The size of the frames of YOLO labels that have neither images nor a frames.csv")
       ->type_name("WIDTHxHEIGHT");
+  command
+      .add_option("--first-frame", options.first_frame,
+                  "The number of the first frame in file names or ids of COCO (default: 0)")
+      ->type_name("N");
 }
 
 std::vector<std::string> record_files(const std::vector<std::string>& paths) {

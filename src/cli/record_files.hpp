@@ -18,7 +18,8 @@
 
 namespace vcap::cli {
 
-/// Declares how a file of records is read: its format, by that option, and --frame-size. `options`
+/// Declares how a file of records is read: its format, by that option, --frame-size
+/// and --first-frame. `options`
 /// must live as long as the command.
 void add_read_options(CLI::App& command, const char* format, RecordReadOptions& options);
 

@@ -92,10 +92,14 @@ std::vector<ReplayCapsule> choose_capsules(const Replay& replay, const std::stri
     if (replay.stand_ins().contains(recorded.name)) {
       if (own != given.end())
         throw UsageError("--capsule " + own->second.path + ": " +
-                         (from.empty() ? std::string() : "with --from " + from + ", ") +
-                         "given results of capsule " + recorded.name +
-                         " are used; leave its file out" +
-                         (from.empty() ? "" : ", or begin at an earlier capsule"));
+                         (from.empty()
+                              ? "the name " + recorded.name +
+                                    " stands for the objects of the input; build the "
+                                    "capsule with another name"
+                              : "with --from " + from + ", the recorded results of capsule " +
+                                    recorded.name +
+                                    " are used; leave its file out, or begin at an earlier "
+                                    "capsule"));
       chosen.push_back({.info = recorded.info->get<CapsuleInfo>()});
       continue;
     }
@@ -262,6 +266,9 @@ int replay_recording(const ReplayArguments& arguments, bool& lost_calls) {
   PreparedReplay prepared = prepare_replay(arguments, replay);
   StopSignal stop;
   OutputPaths paths = arguments.outputs;
+  paths.inputs = arguments.inputs();
+  for (const ReplayCapsule& capsule : prepared.capsules)
+    if (!capsule.path.empty()) paths.inputs.push_back(capsule.path);
   paths.sources_repeat = std::ranges::any_of(replay.manifest().streams, is_looped);
   for (const ReplayCapsule& capsule : prepared.capsules)
     paths.capsules.push_back(capsule.info.name);

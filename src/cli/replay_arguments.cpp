@@ -40,6 +40,14 @@ ReplayOption parse_replay_option(const std::string& text, bool has_stream) {
           .value = text.substr(equals + 1)};
 }
 
+/// Of "[STREAM=]PATH". A path that exists is taken literally.
+std::pair<std::string, std::string> split_stream(const std::string& text) {
+  std::error_code unknown;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || std::filesystem::exists(text, unknown)) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 void add_replay_inputs(CLI::App& command, ReplayArguments& arguments) {
   const auto repeated = [&command](const char* name, std::vector<std::string>& values,
                                    const char* help, const char* type) {
@@ -114,20 +122,49 @@ void ReplayArguments::add_to(CLI::App& command) {
 }
 
 bool ReplayArguments::is_recording() const {
-  namespace fs = std::filesystem;
   std::error_code unknown;
-  if (fs::exists(fs::path(input) / "recording.json", unknown)) return true;
-  return !read.format && fs::is_directory(input, unknown) && !guess_record_format(input);
+  return std::filesystem::exists(std::filesystem::path(input) / "recording.json", unknown) &&
+         (!read.format || !objects.empty());
 }
 
 Replay ReplayArguments::open() const {
+  namespace fs = std::filesystem;
   std::error_code unknown;
-  if (!std::filesystem::exists(input, unknown))
+  if (!fs::exists(input, unknown))
     throw SourceError(ErrorCode::source_open,
                       input + " does not exist; give a recording, or a file of objects");
-  if (is_recording()) return Replay(input, settings());
+  if (is_recording()) {
+    check_recording();
+    return Replay(input, settings());
+  }
+  if (!read.format && fs::is_directory(input, unknown) && !guess_record_format(input))
+    throw SourceError(ErrorCode::source_open,
+                      "folder " + input +
+                          " is neither a recording, since it has no recording.json, nor do its "
+                          "files show a format of objects; give the format (--format)");
   check_no_recording();
   return Replay::of_objects(objects_file(input), settings());
+}
+
+std::vector<std::string> ReplayArguments::inputs() const {
+  std::vector<std::string> paths = capsules;
+  if (!is_recording()) paths.push_back(input);
+  for (const std::string& text : objects) paths.push_back(split_stream(text).second);
+  return paths;
+}
+
+void ReplayArguments::check_recording() const {
+  const auto refuse = [this](bool is_given, const char* option) {
+    if (is_given && objects.empty())
+      throw UsageError(
+          std::string(option) + ": " + input +
+          " is a recording, and this is for files of objects; give one (--objects), or "
+          "leave it out");
+  };
+  refuse(!names.empty(), "--name");
+  refuse(read.format.has_value(), "--format");
+  refuse(!read.frame_size.empty(), "--frame-size");
+  refuse(read.first_frame != 0, "--first-frame");
 }
 
 void ReplayArguments::check_no_recording() const {
@@ -144,15 +181,16 @@ void ReplayArguments::check_no_recording() const {
 ReplaySettings ReplayArguments::settings() const {
   ReplaySettings settings{
       .from = from, .accept_changed = accept_changed, .options = read_options()};
-  const auto put = [](auto& values, const char* option, const std::string& text, auto make) {
-    const std::size_t equals = text.find('=');
-    const bool has_stream = equals != std::string::npos;
-    const std::string stream = has_stream ? text.substr(0, equals) : std::string();
-    if (!values.emplace(stream, make(has_stream ? text.substr(equals + 1) : text)).second)
+  const auto put = [this](auto& values, const char* option, const std::string& text, auto make) {
+    const auto [stream, path] = split_stream(text);
+    if (!stream.empty() && !streams.empty() && std::ranges::find(streams, stream) == streams.end())
+      throw UsageError(std::string(option) + " " + text + ": stream " + quote(stream) +
+                       " is not replayed; leave it out, or add --stream " + stream);
+    if (!values.emplace(stream, make(path)).second)
       throw UsageError(std::string(option) + " " + text + ": the stream has one already; give one");
   };
   for (const std::string& text : sources) {
-    if (is_recording() && text.find('=') == std::string::npos)
+    if (is_recording() && split_stream(text).first.empty())
       throw UsageError("--source " + text + ": write STREAM=PATH, with the id of the stream");
     put(settings.sources, "--source", text, [](std::string path) { return path; });
   }

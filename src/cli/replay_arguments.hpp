@@ -43,6 +43,8 @@ struct ReplayArguments {
   void add_to(CLI::App& command);
   /// Whether the input is a recording, and not a file of objects.
   bool is_recording() const;
+  /// The files and folders that are read besides sources, which no output may replace.
+  std::vector<std::string> inputs() const;
   /// Reads the recording, or the file of objects. Throws UsageError, and as Replay.
   Replay open() const;
   /// Checks that the options are those of capsules that run. Throws UsageError and OptionError.
@@ -56,6 +58,7 @@ struct ReplayArguments {
   std::vector<ReplayOption> read_options() const;
   ObjectsFile objects_file(const std::string& path) const;
   void check_no_recording() const;
+  void check_recording() const;
 };
 
 }  // namespace vcap::cli

@@ -250,6 +250,7 @@ int run_streams(const RunArguments& arguments, Prepared& prepared, const Made& m
 OutputPaths outputs_of(const RunArguments& arguments, const Prepared& prepared) {
   OutputPaths outputs = arguments.outputs;
   outputs.sources_repeat = arguments.range.loop != 1;
+  outputs.inputs = arguments.capsules;
   for (const CapsuleInfo& info : prepared.infos) outputs.capsules.push_back(info.name);
   return outputs;
 }

@@ -24,6 +24,17 @@ namespace {
 /// The end of the name of an output that is not complete (OutputFile::Unfinished::kept).
 constexpr const char* kPart = ".part";
 
+/// Whether the file is that one, or is in that folder or below.
+bool is_within(const fs::path& file, const fs::path& path) {
+  std::error_code unknown;
+  if (!fs::is_directory(path, unknown)) return fs::equivalent(file, path, unknown);
+  const fs::path folder = fs::canonical(path, unknown);
+  const fs::path below = fs::canonical(file, unknown);
+  return !folder.empty() &&
+         std::mismatch(folder.begin(), folder.end(), below.begin(), below.end()).first ==
+             folder.end();
+}
+
 }  // namespace
 
 namespace fs = std::filesystem;
@@ -163,6 +174,11 @@ void RunOutputs::end_publishers() {
 /// Throws UsageError if it would replace a source or another output.
 void RunOutputs::check_free(const std::string& path) const {
   std::error_code unknown;
+  for (const std::string& input : paths_.inputs)
+    for (const std::string& written : {path, path + kPart})
+      if (fs::is_regular_file(written, unknown) && is_within(written, input))
+        throw UsageError("output " + path + " would replace " + written +
+                         ", which is read; give another name");
   for (const std::string& source : sources_) {
     if (fs::is_regular_file(path, unknown) && fs::equivalent(path, source, unknown))
       throw UsageError("output " + path + " is the source " + source +

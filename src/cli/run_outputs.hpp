@@ -44,7 +44,9 @@ struct OutputPaths {
   std::string report;
   PublishArguments publish{};
   std::vector<std::string> capsules{};  ///< their names
-  std::string record;                   ///< folder of the recording (RunRecording)
+  /// Files and folders that are read besides the sources, which no output may replace either.
+  std::vector<std::string> inputs{};
+  std::string record;          ///< folder of the recording (RunRecording)
   bool record_copies = false;  ///< the recording holds pictures and capsules, whatever the sources
   SinkFailurePolicy failure = SinkFailurePolicy::end_stream;
   SinkOverflowPolicy when_slow = SinkOverflowPolicy::wait;

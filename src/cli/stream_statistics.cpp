@@ -8,6 +8,8 @@
 #include <sstream>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace vcap::cli {
 namespace {
 
@@ -76,7 +78,7 @@ void StreamStatistics::print(std::ostream& out, const std::string& source,
                              const StreamReport& report) const {
   const double seconds = std::chrono::duration<double>(report.elapsed).count();
   const auto frames = static_cast<double>(frames_);
-  out << "stream " << report.id << " (" << source << ")\n";
+  out << "stream " << printable(report.id) << " (" << printable(source) << ")\n";
   print_label(out, "frames") << frames_ << " in " << fixed(seconds, 1) << " s, "
                              << fixed(seconds > 0 ? frames / seconds : 0, 1) << " frames/s\n";
   if (report.slices > 1) print_label(out, "slices") << report.slices << '\n';

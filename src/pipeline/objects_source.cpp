@@ -12,10 +12,15 @@ ObjectsSource::ObjectsSource(std::unique_ptr<Source> source, FrameObjects object
       frames_(std::move(frames)),
       is_recording_(is_recording) {}
 
+ObjectsSource::~ObjectsSource() {
+  if (!is_finished_) objects_.note_if_unused();
+}
+
 std::optional<Frame> ObjectsSource::read() {
   std::optional<Frame> frame = source_->read();
   if (!frame) {
-    if (!interrupted_) objects_.finish();
+    if (!interrupted_ && !std::exchange(is_finished_, true))
+      objects_.finish([this] { return interrupted_.load(); });
     return std::nullopt;
   }
   RecordedFrame now = recorded(*frame);

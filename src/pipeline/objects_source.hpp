@@ -18,6 +18,7 @@ class ObjectsSource final : public Source {
   /// `is_recording`: whether the other source hands over what was recorded of its frames.
   ObjectsSource(std::unique_ptr<Source> source, FrameObjects objects,
                 std::shared_ptr<ReplayFrames> frames, bool is_recording);
+  ~ObjectsSource() override;
 
   SourceInfo info() const override { return source_->info(); }
   std::optional<Frame> read() override;
@@ -33,6 +34,7 @@ class ObjectsSource final : public Source {
   const std::shared_ptr<ReplayFrames> frames_;
   const bool is_recording_;
   std::atomic<bool> interrupted_ = false;
+  bool is_finished_ = false;
 };
 
 }  // namespace vcap

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "capsule/output_check.hpp"
 #include "capsule/stream_states.hpp"
 #include "model/json_view.hpp"
 #include "pipeline/objects_source.hpp"
@@ -84,6 +85,44 @@ std::vector<std::string> names_in(const List& list, std::string List::value_type
   return names;
 }
 
+/// What would be refused as the output of a capsule is refused in a file.
+std::shared_ptr<const GivenObjects> read_given(const ObjectsFile& file) {
+  // It may give back whatever it takes, so only values are checked.
+  const detail::OutputCheck values({.name = Replay::kObjectsCapsule,
+                                    .version = 1,
+                                    .input_type = {.size = NodeDescription::Size::all},
+                                    .output_type = {.size = NodeDescription::Size::all}});
+  return std::make_shared<const GivenObjects>(
+      file, [&values](const std::vector<DetectionNode>& objects) {
+        const DetectionNodes nodes = DetectionNodes::all(objects);
+        detail::PassedOn passed_on;
+        values.note(nodes, passed_on);
+        std::string warning;
+        values.check(nodes, passed_on, {}, warning);
+      });
+}
+
+/// What the capsule needs and neither the objects have nor another one gives; empty if nothing.
+std::string missing_for(const CapsuleInfo& info, const NodeDescription& given,
+                        std::span<const std::shared_ptr<Capsule>> capsules,
+                        const std::set<std::string>& stand_ins) {
+  NodeDescription needs = info.input_type;
+  const auto take = [&needs](const NodeDescription& has) {
+    needs = needs.difference(has);
+    for (const auto& [category, values] : has.attributes) needs.attributes.erase(category);
+  };
+  take(given);
+  for (const std::shared_ptr<Capsule>& other : capsules)
+    if (other->name() != info.name && !stand_ins.contains(other->name()))
+      take(other->info().output_type);
+  if (needs.tracked) return "a track_id";
+  if (needs.encoded) return "an encoding";
+  if (!needs.attributes.empty()) return "the attribute " + needs.attributes.begin()->first;
+  if (!needs.keypoints.empty()) return "the keypoint " + needs.keypoints.front();
+  if (!needs.extra_data.empty()) return quote(needs.extra_data.front()) + " in extra_data";
+  return {};
+}
+
 }  // namespace
 
 SourceOptions source_options_from_json(const nlohmann::json& json) {
@@ -128,7 +167,6 @@ Replay::Replay(std::string folder, ReplaySettings settings)
 
 Replay Replay::of_objects(ObjectsFile objects, ReplaySettings settings) {
   const std::string path = objects.path;
-  const auto given = std::make_shared<const GivenObjects>(std::move(objects));
   Replay replay;
   replay.name_ = "file " + path;
   if (!settings.from.empty() || settings.accept_changed || !settings.objects.empty())
@@ -136,10 +174,17 @@ Replay Replay::of_objects(ObjectsFile objects, ReplaySettings settings) {
                           replay.name_ +
                               ": from, accept_changed and objects are for recordings, and this is "
                               "a file of objects; leave them out");
-  const CapsuleInfo info{.name = kObjectsCapsule,
-                         .version = 1,
-                         .description = "Gives the objects of " + path,
-                         .output_type = given->nodes()};
+  const auto given = read_given(objects);
+  CapsuleInfo info{.name = kObjectsCapsule,
+                   .version = 1,
+                   .description = "Gives the objects of " + path,
+                   .output_type = given->nodes()};
+  if (given->nodes().encoded) info.recognition_threshold = 0;  // the file does not say it
+  try {
+    static_cast<void>(make_stand_in(info));
+  } catch (const InvalidCapsuleError& error) {
+    given->file().fail("", error.what());
+  }
   replay.manifest_.capsules.push_back(
       {.name = info.name, .version = info.version, .info = nlohmann::json(info)});
   for (const std::string& id : given->streams()) {
@@ -148,7 +193,10 @@ Replay Replay::of_objects(ObjectsFile objects, ReplaySettings settings) {
   }
   for (auto& [id, source] : settings.sources) {
     const std::string stream = replay.stream_of(id);
-    std::ranges::find(replay.manifest_.streams, stream, &RecordedStream::id)->source = source;
+    std::string& place =
+        std::ranges::find(replay.manifest_.streams, stream, &RecordedStream::id)->source;
+    replay.refuse_second(!place.empty(), "source", stream);
+    place = source;
   }
   replay.settings_.options = std::move(settings.options);
   replay.stand_ins_.insert(info.name);
@@ -164,7 +212,8 @@ void Replay::read_objects() {
         names.insert(std::move(name));
   for (const auto& [id, file] : settings_.objects) {
     const std::string stream = stream_of(id);
-    const auto given = std::make_shared<const GivenObjects>(file);
+    refuse_second(objects_.contains(stream), "file of objects", stream);
+    const auto given = read_given(file);
     for (const std::string& name : given->nodes().detections)
       if (!names.contains(name))
         given->file().fail("", "it has objects with the name " + quote(name) +
@@ -254,8 +303,18 @@ std::unique_ptr<Source> Replay::open_file(const RecordedStream& stream) const {
 
 /// The stream of that id; of an empty one, the only stream. Throws InvalidArgument.
 std::string Replay::stream_of(const std::string& id) const {
-  if (!id.empty() || manifest_.streams.size() != 1) return recorded_stream(id).id;
-  return manifest_.streams.front().id;
+  if (!id.empty()) return recorded_stream(id).id;
+  if (manifest_.streams.size() == 1) return manifest_.streams.front().id;
+  throw InvalidArgument(ErrorCode::invalid_argument,
+                        name_ + " has several streams, " +
+                            quote_list(names_in(manifest_.streams, &RecordedStream::id)) +
+                            "; say for which one (STREAM=PATH)");
+}
+
+void Replay::refuse_second(bool is_second, const char* what, const std::string& stream) const {
+  if (is_second)
+    throw InvalidArgument(ErrorCode::invalid_argument, name_ + ": stream " + quote(stream) +
+                                                           " has a " + what + " already; give one");
 }
 
 /// The frames of a stream whose objects are given without a recording.
@@ -311,6 +370,14 @@ StreamConfig Replay::stream(const std::string& id,
   else
     config.source = open_given(id);
   if (const auto given = objects_.find(id); given != objects_.end()) {
+    for (const std::shared_ptr<Capsule>& capsule : capsules)
+      if (const std::string missing =
+              stand_ins_.contains(capsule->name())
+                  ? std::string()
+                  : missing_for(capsule->info(), given->second->nodes(), capsules, stand_ins_);
+          !missing.empty())
+        given->second->file().fail("", "capsule " + capsule->name() + " needs " + missing +
+                                           ", which no object has; give objects that have it");
     // A file may call its only stream otherwise.
     const std::set<std::string>& streams = given->second->streams();
     const std::string& own = streams.size() == 1 ? *streams.begin() : id;

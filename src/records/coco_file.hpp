@@ -76,4 +76,8 @@ VCAP_EXPORT BoundingBox read_coco_box(const InputFile& input, const nlohmann::js
 VCAP_EXPORT std::vector<std::int64_t> coco_frame_numbers(const CocoFile& coco, CocoFramesBy rule,
                                                          std::int64_t first);
 
+/// The rule by which a file is read as records: automatic, or by order if the numbers in the names
+/// of files in several folders are the same.
+VCAP_EXPORT CocoFramesBy coco_rule_of_records(const CocoFile& coco);
+
 }  // namespace vcap

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "files/file_list.hpp"
@@ -61,6 +62,15 @@ std::vector<std::int64_t> numbers_by_order(const CocoFile& coco) {
 }
 
 }  // namespace
+
+CocoFramesBy coco_rule_of_records(const CocoFile& coco) {
+  const CocoFramesBy rule = rule_for(coco);
+  if (rule != CocoFramesBy::file_name) return rule;
+  std::set<std::int64_t> numbers;
+  for (std::size_t i = 0; i < coco.images.size(); ++i)
+    if (!numbers.insert(number_of(coco, i, rule).value_or(-1)).second) return CocoFramesBy::order;
+  return rule;
+}
 
 std::vector<std::int64_t> coco_frame_numbers(const CocoFile& coco, CocoFramesBy rule,
                                              std::int64_t first) {

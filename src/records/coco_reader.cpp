@@ -20,12 +20,12 @@ namespace {
 constexpr int kDeepestPart = 64;
 
 /// Frames of several streams, as the sink writes them, may have the same number.
-std::vector<std::int64_t> frame_numbers(const CocoFile& coco) {
+std::vector<std::int64_t> frame_numbers(const CocoFile& coco, std::int64_t first) {
   std::vector<std::int64_t> numbers;
   for (std::size_t i = 0; i < coco.images.size(); ++i) {
     const nlohmann::json& entry = coco.images[i].content;
     if (!entry.contains("stream_id") || !entry.contains("frame_index"))
-      return coco_frame_numbers(coco, CocoFramesBy::automatic, 0);
+      return coco_frame_numbers(coco, coco_rule_of_records(coco), first);
     const std::string place = "images[" + std::to_string(i) + "]";
     numbers.push_back(coco.input.integer(entry, "frame_index", place));
     if (numbers.back() < 0)
@@ -38,9 +38,9 @@ std::vector<std::int64_t> frame_numbers(const CocoFile& coco) {
 /// A record for each image, in the order of the file.
 class CocoReader final : public RecordReader {
  public:
-  explicit CocoReader(const std::string& path)
+  CocoReader(const std::string& path, std::int64_t first_frame)
       : coco_(read_coco_file(path, InputFile(path).read_json())),
-        numbers_(frame_numbers(coco_)),
+        numbers_(frame_numbers(coco_, first_frame)),
         stream_(std::filesystem::path(path).stem().string()),
         of_image_(coco_.images.size()) {
     for (std::size_t i = 0; i < coco_.annotations.size(); ++i)
@@ -156,8 +156,8 @@ class CocoReader final : public RecordReader {
 
 }  // namespace
 
-std::unique_ptr<RecordReader> open_coco_records(const std::string& path) {
-  return std::make_unique<CocoReader>(path);
+std::unique_ptr<RecordReader> open_coco_records(const std::string& path, std::int64_t first_frame) {
+  return std::make_unique<CocoReader>(path, first_frame);
 }
 
 }  // namespace vcap

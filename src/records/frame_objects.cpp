@@ -2,6 +2,7 @@
 #include "records/frame_objects.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "records/readers.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -64,6 +66,13 @@ std::string size_text(cv::Size size) {
   return std::to_string(size.width) + " × " + std::to_string(size.height) + " pixels";
 }
 
+void add_names(const std::vector<DetectionNode>& nodes, std::set<std::string>& names) {
+  for (const DetectionNode& node : nodes) {
+    names.insert(node.name);
+    add_names(node.children, names);
+  }
+}
+
 /// How a record is called in a message.
 std::string label(const FrameRecord& record) {
   const std::string frame = "frame " + std::to_string(record.frame.index);
@@ -72,8 +81,9 @@ std::string label(const FrameRecord& record) {
 
 }  // namespace
 
-GivenObjects::GivenObjects(ObjectsFile file)
+GivenObjects::GivenObjects(ObjectsFile file, const Check& check)
     : input_(std::move(file.path)), read_(file.read), names_(std::move(file.names)) {
+  check_kind();
   if (!read_.format) read_.format = guess_record_format(input_.path());
   SeenNodes seen;
   std::set<std::string> names;
@@ -84,8 +94,13 @@ GivenObjects::GivenObjects(ObjectsFile file)
                   "it is of group " + std::to_string(*record->group) +
                       ", and each group counts its frames from 0; take one (vcap convert --group)");
     streams_.insert(record->stream_id);
-    for (const DetectionNode& node : record->objects) names.insert(node.name);
+    add_names(record->objects, names);
     record->objects = taken(std::move(record->objects));
+    try {
+      check(record->objects);
+    } catch (const Error& error) {
+      input_.fail(label(*record), error.what());
+    }
     seen.add(record->objects);
     if (is_kept()) kept_.push_back(*std::move(record));
   }
@@ -102,7 +117,20 @@ bool GivenObjects::is_kept() const noexcept {
          read_.format == RecordFormat::voc;
 }
 
-bool GivenObjects::counts_labels() const {
+void GivenObjects::check_kind() const {
+  std::error_code unknown;
+  if (!fs::exists(input_.path(), unknown)) static_cast<void>(input_.open());  // throws
+  if (fs::is_regular_file(input_.path(), unknown) || fs::is_directory(input_.path(), unknown))
+    return;
+  throw SourceError(ErrorCode::source_open,
+                    input_.path() +
+                        " is neither a regular file nor a folder, and objects are read "
+                        "twice; store them in a file first");
+}
+
+bool GivenObjects::counts_labels(const FrameRecord& record) const {
+  // The numbers in the names that vcap writes into a folder of VOC leave no source_file.
+  if (read_.format == RecordFormat::voc) return !record.frame.source_file.empty();
   if (read_.format != RecordFormat::yolo) return false;
   std::error_code unknown;
   const fs::path path = input_.path();
@@ -122,63 +150,87 @@ std::vector<DetectionNode> GivenObjects::taken(std::vector<DetectionNode> object
 
 FrameObjects::FrameObjects(std::shared_ptr<const GivenObjects> given, std::string stream,
                            std::optional<std::int64_t> frames)
-    : given_(std::move(given)), stream_(std::move(stream)) {
+    : given_(std::move(given)), stream_(std::move(stream)), frames_(frames) {
   if (!given_->kept()) {
     reader_ = given_->open();
     return;
   }
   for (const FrameRecord& record : *given_->kept())
     if (record.stream_id == stream_) waiting_.push_back(&record);
-  const bool has_images = std::ranges::none_of(
-      waiting_, [](const FrameRecord* record) { return record->frame.source_file.empty(); });
-  if (has_images) {
+  if (std::ranges::none_of(
+          waiting_, [](const FrameRecord* record) { return record->frame.source_file.empty(); }))
     for (const FrameRecord* const record : waiting_)
-      images_.emplace(name_in_folder(record->frame.source_file), record);
-  } else if (given_->counts_labels() && frames &&
-             *frames != static_cast<std::int64_t>(waiting_.size())) {
-    given_->file().fail("", "it has labels of " + counted(waiting_.size(), "frame") +
-                                ", and the source has " + std::to_string(*frames) +
-                                ", so it does not say which frame has which; give a label file "
-                                "for each frame, an empty one if it has no objects, or a "
-                                "frames.csv");
-  }
+      images_.emplace(name_in_folder(record->frame.source_file), OfImage{.record = record});
   std::ranges::stable_sort(waiting_, std::greater(),
                            [](const FrameRecord* record) { return record->frame.index; });
 }
 
 std::vector<DetectionNode> FrameObjects::of(const Frame& frame) {
   if (frame.is_null) return {};
-  std::optional<FrameRecord> record = record_of(frame);
+  if (seen_++ == 0) choose_way(frame);
+  std::optional<FrameRecord> record;
+  if (!by_image_)
+    record = record_at(frame.index);
+  else if (const FrameRecord* const found = record_of_image(frame))
+    record = *found;
   if (!record) return {};
+  ++found_;
   check(*record, frame);
   return std::move(record->objects);
 }
 
-std::optional<FrameRecord> FrameObjects::record_of(const Frame& frame) {
-  if (!images_.empty() && !frame.source_file.empty()) {
-    waiting_.clear();
-    return record_of_image(frame.source_file);
+/// By the first frame: whether records are found by image or by index.
+void FrameObjects::choose_way(const Frame& frame) {
+  by_image_ = !images_.empty() && !frame.source_file.empty();
+  if (by_image_ || waiting_.empty() || !given_->counts_labels(*waiting_.front())) {
+    if (!by_image_) images_.clear();
+    return;
   }
   images_.clear();
-  return record_at(frame.index);
+  if (!frame.source_file.empty())
+    given_->file().fail("",
+                        "its labels do not name the images of the source; put the folder images "
+                        "beside the folder labels, or give a frames.csv");
+  if (frames_ != static_cast<std::int64_t>(waiting_.size()))
+    given_->file().fail("", "it has labels of " + counted(waiting_.size(), "frame") +
+                                ", and the source has " +
+                                (frames_ ? std::to_string(*frames_) : "an unknown number") +
+                                ", so it does not say which frame has which; give a label file "
+                                "for each frame, an empty one if it has no objects, or a "
+                                "frames.csv");
 }
 
-std::optional<FrameRecord> FrameObjects::record_of_image(const std::string& image) {
-  auto [begin, end] = images_.equal_range(name_in_folder(image));
-  auto found = end;
-  for (auto one = begin; one != end; ++one) {
-    if (!is_same_image(one->second->frame.source_file, image)) continue;
-    if (found != end)
-      given_->file().fail("", "image " + quote(image) + " of the source may be " +
-                                  quote(found->second->frame.source_file) + " or " +
-                                  quote(one->second->frame.source_file) +
-                                  "; name images by their paths in the source");
-    found = one;
-  }
-  if (found == end) return std::nullopt;
-  FrameRecord record = *found->second;
-  images_.erase(found);
-  return record;
+/// Null if there is none.
+const FrameRecord* FrameObjects::record_of_image(const Frame& frame) {
+  const std::string& image = frame.source_file;
+  std::vector<OfImage*> fitting;
+  const auto [begin, end] = images_.equal_range(name_in_folder(image));
+  for (auto one = begin; one != end; ++one)
+    if (is_same_image(one->second.record->frame.source_file, image))
+      fitting.push_back(&one->second);
+  const auto keep = [&fitting](auto is_right) {
+    if (fitting.size() > 1 && std::ranges::any_of(fitting, is_right))
+      std::erase_if(fitting, [&](const OfImage* one) { return !is_right(one); });
+  };
+  keep([&](const OfImage* one) { return one->record->frame.source_file == image; });
+  const auto name_of = [](const OfImage* one) { return one->record->frame.source_file; };
+  if (std::ranges::adjacent_find(fitting, std::not_equal_to(), name_of) == fitting.end())
+    keep([&](const OfImage* one) { return one->record->frame.index == frame.index; });
+  constexpr const char* kRemedy =
+      "; name images by their paths in the source, or give a glob as the source that keeps the "
+      "folders (\"images/*/*.jpg\")";
+  if (fitting.empty()) return nullptr;
+  if (fitting.size() > 1)
+    given_->file().fail("", "image " + quote(image) + " of the source may be " +
+                                quote(fitting[0]->record->frame.source_file) + " or " +
+                                quote(fitting[1]->record->frame.source_file) + kRemedy);
+  OfImage& found = *fitting.front();
+  if (found.image.empty()) found.image = image;
+  if (found.image != image)
+    given_->file().fail("", "image " + quote(found.record->frame.source_file) + " may be " +
+                                quote(found.image) + " or " + quote(image) + " of the source" +
+                                kRemedy);
+  return found.record;
 }
 
 std::optional<FrameRecord> FrameObjects::record_at(std::int64_t index) {
@@ -225,21 +277,48 @@ void FrameObjects::check(const FrameRecord& record, const Frame& frame) const {
     given_->file().fail(label(record), "the frame of the source is image " +
                                            quote(frame.source_file) +
                                            "; give the source that the objects were found in");
+  // A time that a file does not say is that of 25 frames a second; images and MOT have no others.
+  constexpr std::chrono::milliseconds kMostApart(500);
+  const auto apart = std::chrono::abs(record.frame.pts - frame.pts);
+  if (given_->format() == RecordFormat::mot || !frame.source_file.empty() || apart <= kMostApart ||
+      record.frame.pts == pts_of_frame(record.frame.index))
+    return;
+  const auto text = [](std::chrono::nanoseconds time) {
+    return number_text(std::chrono::duration<double>(time).count()) + " s";
+  };
+  given_->file().fail(label(record), "it has the time " + text(record.frame.pts) +
+                                         ", and the frame of the source has " + text(frame.pts) +
+                                         "; give the source that the objects were found in, read "
+                                         "from its beginning and with every frame");
 }
 
 void FrameObjects::note_unused(const FrameRecord& record) {
   if (!record.objects.empty() && unused_++ == 0) first_unused_ = label(record);
 }
 
-void FrameObjects::finish() {
-  for (const auto& [name, record] : images_) note_unused(*record);
-  if (!std::exchange(images_, {}).empty()) waiting_.clear();
-  if (ahead_) note_unused(*std::exchange(ahead_, std::nullopt));
-  while (const std::optional<FrameRecord> record = next()) note_unused(*record);
+void FrameObjects::finish(const std::function<bool()>& stop) {
+  for (const auto& [name, one] : std::exchange(images_, {}))
+    if (one.image.empty()) note_unused(*one.record);
+  if (seen_ == 0 || !by_image_) {
+    if (seen_ == 0 && unused_ > 0) waiting_.clear();  // counted by their images
+    if (ahead_) note_unused(*std::exchange(ahead_, std::nullopt));
+    while (const std::optional<FrameRecord> record = next()) {
+      if (stop()) return;
+      note_unused(*record);
+    }
+  }
   if (unused_ == 0) return;
-  log(LogLevel::warning,
-      given_->file().path() + ": " + counted(unused_, "frame") + " with objects of stream " +
-          stream_ + " had no frame in the source and were left out, the first is " + first_unused_);
+  log(LogLevel::warning, given_->file().path() + ": " + counted(unused_, "frame") +
+                             " with objects of stream " + printable(stream_) +
+                             " had no frame in the source and were left out, the first is " +
+                             first_unused_);
+}
+
+void FrameObjects::note_if_unused() const {
+  if (seen_ == 0 || found_ > 0) return;
+  log(LogLevel::warning, given_->file().path() + ": it has no objects for the " +
+                             counted(seen_, "frame") + " of stream " + printable(stream_) +
+                             " so far");
 }
 
 }  // namespace vcap

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,9 +22,14 @@ namespace vcap {
 /// What an ObjectsFile holds. Thread safety: thread-safe.
 class VCAP_EXPORT GivenObjects {
  public:
-  /// Reads the whole file once. Throws as RecordReader::read(); InvalidArgument if its frames are
-  /// in groups, or it has no objects that are taken.
-  explicit GivenObjects(ObjectsFile file);
+  /// Throws for objects that are not allowed.
+  using Check = std::function<void(const std::vector<DetectionNode>&)>;
+
+  /// Reads the whole file once, and checks the objects that are taken. Throws as
+  /// RecordReader::read(); SourceError if it is no regular file or folder, since it is read again;
+  /// InvalidArgument if its frames are in groups, it has no objects that are taken, or `check`
+  /// throws.
+  GivenObjects(ObjectsFile file, const Check& check);
 
   const InputFile& file() const noexcept { return input_; }
   /// The ids of its streams. A file of another program has one, which is named after it.
@@ -36,11 +42,13 @@ class VCAP_EXPORT GivenObjects {
   std::unique_ptr<RecordReader> open() const { return open_records(input_.path(), read_); }
   /// Those of a record's objects that are taken, with the names that they get.
   std::vector<DetectionNode> taken(std::vector<DetectionNode> objects) const;
-  /// Whether frames are told apart by nothing but the order of their labels.
-  bool counts_labels() const;
+  RecordFormat format() const { return *read_.format; }
+  /// Whether a record's index is only its place among the labels' names.
+  bool counts_labels(const FrameRecord& record) const;
 
  private:
   bool is_kept() const noexcept;
+  void check_kind() const;
 
   const InputFile input_;
   RecordReadOptions read_;
@@ -55,34 +63,46 @@ class VCAP_EXPORT GivenObjects {
 /// too; everything else belongs to the frame with its index. Thread safety: thread-compatible.
 class VCAP_EXPORT FrameObjects {
  public:
-  /// `stream`: one of the file. `frames`: how many the source has, if it knows. Throws
-  /// InvalidArgument if labels are only counted and are not as many.
+  /// `stream`: one of the file. `frames`: how many the source has, if it knows.
   FrameObjects(std::shared_ptr<const GivenObjects> given, std::string stream,
                std::optional<std::int64_t> frames);
 
   /// Those of the frame; indexes must rise. Throws as RecordReader::read(); InvalidArgument if the
-  /// record is of a frame of another size or image, or records are not in the order of their
-  /// frames.
+  /// record is of a frame of another size, image or time, if records are not in the order of their
+  /// frames, or if it is not clear which frame they belong to.
   std::vector<DetectionNode> of(const Frame& frame);
-  /// After the last frame: logs, once, how many records with objects had no frame.
-  void finish();
+  /// After the last frame: logs, once, how many records with objects had no frame. Ends early if
+  /// `stop` says so.
+  void finish(const std::function<bool()>& stop);
+  /// Logs that frames were given and none of them had a record, if so.
+  void note_if_unused() const;
 
  private:
+  /// A record that belongs to an image.
+  struct OfImage {
+    const FrameRecord* record = nullptr;
+    std::string image{};  ///< of the source, that it was given to; empty: none yet
+  };
+
+  void choose_way(const Frame& frame);
   std::optional<FrameRecord> next();
-  std::optional<FrameRecord> record_of(const Frame& frame);
-  std::optional<FrameRecord> record_of_image(const std::string& image);
+  const FrameRecord* record_of_image(const Frame& frame);
   std::optional<FrameRecord> record_at(std::int64_t index);
   void check(const FrameRecord& record, const Frame& frame) const;
   void note_unused(const FrameRecord& record);
 
   const std::shared_ptr<const GivenObjects> given_;
   const std::string stream_;
-  std::unique_ptr<RecordReader> reader_;                   ///< if records are not kept
-  std::vector<const FrameRecord*> waiting_;                ///< if they are; by falling index
-  std::multimap<std::string, const FrameRecord*> images_;  ///< by the name without folders
-  std::optional<FrameRecord> ahead_;                       ///< of a later frame
-  std::int64_t last_ = -1;                                 ///< the index that was read last
-  std::size_t unused_ = 0;                                 ///< records with objects
+  const std::optional<std::int64_t> frames_;
+  std::int64_t seen_ = 0;                       ///< frames with a picture
+  std::int64_t found_ = 0;                      ///< of these, those with a record
+  std::unique_ptr<RecordReader> reader_;        ///< if records are not kept
+  std::vector<const FrameRecord*> waiting_;     ///< if they are; by falling index
+  std::multimap<std::string, OfImage> images_;  ///< by the name without folders
+  bool by_image_ = false;
+  std::optional<FrameRecord> ahead_;  ///< of a later frame
+  std::int64_t last_ = -1;            ///< the index that was read last
+  std::size_t unused_ = 0;            ///< records with objects
   std::string first_unused_;
 };
 

@@ -20,6 +20,8 @@
 namespace vcap {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// The value as in the file, shortened.
 std::string shown_value(const nlohmann::json& value) {
   std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -78,6 +80,7 @@ void InputFile::each_line(
   for (std::string line; std::getline(file, line);) {
     ++number;
     std::string_view view = line;
+    if (number == 1 && view.starts_with(kByteOrderMark)) view.remove_prefix(3);
     if (view.ends_with('\r')) view.remove_suffix(1);
     if (view.find_first_not_of(" \t") != std::string_view::npos) take(view, number);
   }

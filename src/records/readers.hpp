@@ -13,7 +13,7 @@ namespace vcap {
 
 // Readers of one format each; they throw like open_records().
 std::unique_ptr<RecordReader> open_json_lines_records(const std::string& path);
-std::unique_ptr<RecordReader> open_coco_records(const std::string& path);
+std::unique_ptr<RecordReader> open_coco_records(const std::string& path, std::int64_t first_frame);
 std::unique_ptr<RecordReader> open_mot_records(const std::string& path);
 std::unique_ptr<RecordReader> open_yolo_records(const std::string& path, cv::Size frame_size);
 std::unique_ptr<RecordReader> open_csv_records(const std::string& path);

@@ -116,7 +116,9 @@ std::string_view to_string(RecordFormat format) noexcept {
 std::optional<RecordFormat> guess_record_format(const std::string& path) {
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) return format_of_folder(path);
-  const std::string extension = fs::path(path).extension().string();
+  std::string extension = fs::path(path).extension().string();
+  for (char& letter : extension)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   if (extension == ".jsonl" || extension == ".ndjson") return RecordFormat::json_lines;
   if (extension == ".json") return format_of_json(path);
   if (extension == ".txt") return RecordFormat::mot;
@@ -141,7 +143,7 @@ std::unique_ptr<RecordReader> open_records(const std::string& path,
     case RecordFormat::json_lines:
       return open_json_lines_records(path);
     case RecordFormat::coco:
-      return open_coco_records(path);
+      return open_coco_records(path, options.first_frame);
     case RecordFormat::mot:
       return open_mot_records(path);
     case RecordFormat::yolo:

@@ -385,6 +385,15 @@ TEST_F(ReplayOfObjectsCommand, RefusesWhatDoesNotBelongTogether) {
   expect_usage(replay({"--objects", path("found.jsonl")}), "--from");
   expect_usage(replay({"--from", "follower", "--objects", path("found.jsonl"), "--name", "a="}),
                "--name");
+  expect_usage(replay({"--name", "man"}), "--name: " + path("night") + " is a recording");
+  expect_usage(replay({"--frame-size", "3x3"}), "--frame-size");
+  expect_usage(
+      replay({"--from", "finder", "--objects", "day=" + path("found.jsonl"), "--stream", "shots"}),
+      "stream \"day\" is not replayed");
+  fs::create_directory(path("empty"));
+  const Result neither = follow("empty", {"--source", shots_});
+  EXPECT_EQ(neither.exit_code, 6) << neither;
+  EXPECT_THAT(neither.err, HasSubstr("neither a recording"));
   const Result missing = follow("lost.jsonl", {"--source", shots_});
   EXPECT_EQ(missing.exit_code, 6) << missing;
   EXPECT_THAT(missing.err, HasSubstr("lost.jsonl does not exist"));
@@ -393,6 +402,28 @@ TEST_F(ReplayOfObjectsCommand, RefusesWhatDoesNotBelongTogether) {
   const Result other = follow("found.jsonl", {"--source", images(folder_, "large", 12, {96, 48})});
   EXPECT_EQ(other.exit_code, 1) << other;
   EXPECT_THAT(other.err, HasSubstr("64 × 48 pixels, and the frame of the source has 96 × 48"));
+}
+
+TEST_F(ReplayOfObjectsCommand, ReplacesNoInput) {
+  const std::string before = records("found.jsonl");
+  const auto expect_kept = [&](const Result& result) {
+    EXPECT_EQ(result.exit_code, 2) << result;
+    EXPECT_THAT(result.err, HasSubstr("would replace"));
+    EXPECT_EQ(records("found.jsonl"), before);
+  };
+  expect_kept(test::vcap(
+      {"replay", path("found.jsonl"), "--source", shots_, "--jsonl", path("found.jsonl")}));
+  expect_kept(test::vcap({"replay", path("found.jsonl"), "--source", shots_, "--export",
+                          "csv:" + path("found.jsonl")}));
+  expect_kept(test::vcap({"replay", path("night"), "--from", "finder", "--objects",
+                          path("found.jsonl"), "--jsonl", path("found.jsonl")}));
+  expect_kept(test::vcap(
+      {"replay", path("found-mot"), "--source", shots_, "--jsonl", path("found-mot/gt/gt.txt")}));
+  fs::copy_file(path("found.jsonl"), path("other.jsonl.part"));
+  expect_kept(test::vcap({"replay", path("other.jsonl.part"), "--format", "jsonl", "--source",
+                          shots_, "--jsonl", path("other.jsonl")}));
+  fs::copy_file(capsule("finder"), path("own.cap"));
+  expect_kept(test::vcap({"run", path("own.cap"), shots_, "--jsonl", path("own.cap")}));
 }
 
 }  // namespace

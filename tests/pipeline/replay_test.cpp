@@ -513,10 +513,66 @@ TEST_F(ReplayOfObjects, AreRefusedIfTheyDoNotFit) {
       [&] {
         Replay::of_objects(two, {.sources = {{"", "x"}}});
       },
-      "no stream \"\"; it has \"a\", \"b\"");
+      "several streams, \"a\", \"b\"; say for which one (STREAM=PATH)");
   const Replay no_source = Replay::of_objects(all);
   expect_refused([&] { no_source.stream("found", {}); },
                  "give the source of its frames (ReplaySettings::sources, --source found=PATH)");
+}
+
+TEST_F(ReplayOfObjects, AreHeldToTheRulesOfOutputs) {
+  const auto file = [this](const std::string& name, const std::string& rows) {
+    return ObjectsFile{.path = folder_.write(name, "frame_index,name,coords,extra_data\n" + rows)};
+  };
+  expect_refused([&] { Replay::of_objects(file("a.csv", "3,dog,\"[[1,2],[3,4]]\",\n")); },
+                 "a.csv, frame 3: capsule objects gave node /0 \"dog\": coords has 2 points");
+  expect_refused(
+      [&] {
+        Replay::of_objects(
+            file("b.csv", "3,dog,\"[[1,2],[3,4],[5,6]]\",\"{\"\"confidence\"\":1.4}\"\n"));
+      },
+      "confidence in extra_data is 1.4, which is not within 0 to 1");
+  expect_refused([&] { Replay::of_objects(file("c.csv", "3,\"\",\"[[1,2],[3,4],[5,6]]\",\n")); },
+                 "c.csv");
+}
+
+// Without an encoder nobody knows the threshold of the encodings.
+TEST_F(ReplayOfObjects, MayHaveEncodings) {
+  const ObjectsFile file{.path = folder_.write("found.csv",
+                                               "frame_index,name,x,y,w,h,encoding\n"
+                                               "1,person,1,2,3,4,\"[0.5,1]\"\n")};
+  const Replay replay = Replay::of_objects(file, {.sources = {{"", pictures(2)}}});
+  const auto records = run_all(replay, {replay.stand_in(Replay::kObjectsCapsule)});
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].objects.at(0).encoding, (std::vector<float>{0.5F, 1}));
+}
+
+TEST_F(ReplayOfObjects, AreRefusedIfACapsuleNeedsMore) {
+  CapsuleInfo info = all_info("counter", "person");
+  info.input_type.tracked = true;
+  const auto counter = make_capsule(info, give_back);
+  record({make_finder(), make_tracker(), counter}, {.source = make_source(3)});
+  const Replay lacking(recording(), {.from = "tracker", .objects = {{"", objects(3)}}});
+  const Capsules capsules{lacking.stand_in("finder"), lacking.stand_in("tracker"), counter};
+  expect_refused([&] { lacking.stream("door", capsules); },
+                 "found.csv: capsule counter needs a track_id, which no object has");
+  const Replay tracked(recording(), {.from = "finder", .objects = {{"", objects(3)}}});
+  EXPECT_EQ(run_all(tracked, {tracked.stand_in("finder"), make_tracker(), counter}).size(), 3u)
+      << "the tracker gives it";
+}
+
+TEST_F(ReplayOfObjects, AreRefusedTwiceForAStream) {
+  record({make_finder()}, {.source = make_source(3)});
+  expect_refused(
+      [&] {
+        Replay(recording(),
+               {.from = "finder", .objects = {{"", objects(3)}, {"door", objects(3)}}});
+      },
+      "stream \"door\" has a file of objects already");
+  expect_refused(
+      [&] {
+        Replay::of_objects(objects(3), {.sources = {{"", "a"}, {"found", "b"}}});
+      },
+      "stream \"found\" has a source already");
 }
 
 // A frame of another size: the objects belong to another video.

@@ -119,6 +119,7 @@ class VCAP_EXPORT Replay {
   const RecordedCapsule& recorded(const std::string& capsule) const;
   const RecordedStream& recorded_stream(const std::string& id) const;
   std::string stream_of(const std::string& id) const;
+  void refuse_second(bool is_second, const char* what, const std::string& stream) const;
   void read_objects();
   std::unique_ptr<Source> open_file(const RecordedStream& stream) const;
   std::unique_ptr<Source> open_given(const std::string& id) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ struct RecordReadOptions {
   /// YOLO: the size of frames for which the folder has neither a frames.csv nor an image, in
   /// pixels. Empty: such a frame is an error if it has objects.
   cv::Size frame_size{};
+  /// COCO: the number of the first frame in file names or ids; it becomes index 0.
+  std::int64_t first_frame = 0;
 };
 
 /// The format that the path shows by its extension, its content or, of a folder, its files;
