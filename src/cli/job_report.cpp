@@ -67,7 +67,8 @@ RunDescription describe(const Job& job, const std::vector<CapsuleInfo>& infos,
 
 }  // namespace
 
-JobReportPage::JobReportPage(std::string path, const Job& job, std::vector<CapsuleInfo> infos)
+JobReportPage::JobReportPage(const std::string& path, const Job& job,
+                             std::vector<CapsuleInfo> infos)
     : path_(fs::absolute(path).string()), job_(job), infos_(std::move(infos)), begun_(now_text()) {
   if (!job.outputs.jsonl)
     throw UsageError("--report " + path +

@@ -19,7 +19,7 @@ class JobReportPage {
  public:
   /// Throws UsageError if the job writes no records or the page would replace one of its files, and
   /// OutputError if there is no such folder.
-  JobReportPage(std::string path, const Job& job, std::vector<CapsuleInfo> infos);
+  JobReportPage(const std::string& path, const Job& job, std::vector<CapsuleInfo> infos);
 
   void add(const JobVideoReport& video) VCAP_EXCLUDES(mutex_);
   /// Reads the records and writes the page. Throws as RecordFiles::read(), and OutputError.

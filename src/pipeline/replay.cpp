@@ -165,7 +165,7 @@ Replay::Replay(std::string folder, ReplaySettings settings)
                             " was left out of the recorded run; begin after another one");
 }
 
-Replay Replay::of_objects(ObjectsFile objects, ReplaySettings settings) {
+Replay Replay::of_objects(const ObjectsFile& objects, ReplaySettings settings) {
   const std::string path = objects.path;
   Replay replay;
   replay.name_ = "file " + path;

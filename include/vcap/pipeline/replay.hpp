@@ -84,7 +84,7 @@ class VCAP_EXPORT Replay {
   /// is opened, a name for open_source(); the id may be empty if there is one stream. Throws as
   /// open_records() and RecordReader::read(), and InvalidArgument if the file has no objects that
   /// are taken, or frames in groups, or if other settings are given.
-  static Replay of_objects(ObjectsFile objects, ReplaySettings settings = {});
+  static Replay of_objects(const ObjectsFile& objects, ReplaySettings settings = {});
   static constexpr const char* kObjectsCapsule = "objects";
 
   const RecordingManifest& manifest() const& noexcept { return manifest_; }
