@@ -478,6 +478,22 @@ TEST_F(ReplayOfObjects, RunCapsulesWithoutARecording) {
             lines_of(records));
 }
 
+TEST_F(ReplayOfObjects, AreUsedAsInTheDocumentation) {
+  const std::string labels = objects(5).path;
+  const std::string clip = pictures(5);
+  std::atomic<int> calls = 0;
+  const auto tracker = make_tracker(&calls);
+  // [objects]
+  const Replay replay = Replay::of_objects({.path = labels}, {.sources = {{"", clip}}});
+  const std::vector<std::shared_ptr<Capsule>> capsules{replay.stand_in(Replay::kObjectsCapsule),
+                                                       tracker};
+  Pipeline pipeline(capsules);
+  pipeline.open_stream(replay.stream(replay.manifest().streams.at(0).id, capsules));
+  // [/objects]
+  EXPECT_EQ(pipeline.wait("found").frames, 5);
+  EXPECT_EQ(calls, 5);
+}
+
 TEST_F(ReplayOfObjects, AreRefusedIfTheyDoNotFit) {
   record({make_finder(), make_tracker()}, {.source = make_source(3)});
   ObjectsFile all = objects(3);
