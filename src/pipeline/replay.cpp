@@ -370,14 +370,17 @@ StreamConfig Replay::stream(const std::string& id,
   else
     config.source = open_given(id);
   if (const auto given = objects_.find(id); given != objects_.end()) {
-    for (const std::shared_ptr<Capsule>& capsule : capsules)
-      if (const std::string missing =
-              stand_ins_.contains(capsule->name())
-                  ? std::string()
-                  : missing_for(capsule->info(), given->second->nodes(), capsules, stand_ins_);
-          !missing.empty())
-        given->second->file().fail("", "capsule " + capsule->name() + " needs " + missing +
+    for (const std::shared_ptr<Capsule>& capsule : capsules) {
+      const std::string& name = capsule->name();
+      const bool runs = !manifest_.leave_out && !stand_ins_.contains(name) &&
+                        (!config.capsules || std::ranges::count(*config.capsules, name) > 0);
+      const std::string missing =
+          runs ? missing_for(capsule->info(), given->second->nodes(), capsules, stand_ins_)
+               : std::string();
+      if (!missing.empty())
+        given->second->file().fail("", "capsule " + name + " needs " + missing +
                                            ", which no object has; give objects that have it");
+    }
     // A file may call its only stream otherwise.
     const std::set<std::string>& streams = given->second->streams();
     const std::string& own = streams.size() == 1 ? *streams.begin() : id;

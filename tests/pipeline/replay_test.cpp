@@ -576,6 +576,18 @@ TEST_F(ReplayOfObjects, AreRefusedIfACapsuleNeedsMore) {
       << "the tracker gives it";
 }
 
+TEST_F(ReplayOfObjects, MayLackWhatOnlyACapsuleOfOtherStreamsNeeds) {
+  CapsuleInfo info = all_info("counter", "person");
+  info.input_type.tracked = true;
+  const Capsules recorded{make_finder(), make_tracker(), make_capsule(info, give_back)};
+  record(recorded,
+         {.source = make_source(3), .capsules = std::vector<std::string>{"finder", "tracker"}});
+  const Replay replay(recording(), {.from = "tracker", .objects = {{"", objects(3)}}});
+  EXPECT_EQ(
+      run_all(replay, {replay.stand_in("finder"), replay.stand_in("tracker"), recorded[2]}).size(),
+      3u);
+}
+
 TEST_F(ReplayOfObjects, AreRefusedTwiceForAStream) {
   record({make_finder()}, {.source = make_source(3)});
   expect_refused(
