@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake --install: the libraries, the headers, the command, find_package(vcap) and pkg-config.
-# Components: core, vcap, view, backends and cli; each has a file of targets, so that core can be installed
+# Components: core, vcap, view, cluster, backends and cli; each has a file of targets, so that core can be installed
 # without the others.
 include(CMakePackageConfigHelpers)
 
@@ -11,14 +11,17 @@ function(vcap_install component)
   install(EXPORT vcap-${component}-targets NAMESPACE vcap:: DESTINATION ${package_dir}
     COMPONENT ${component})
 endfunction()
-set_target_properties(vcap vcap_view vcap_download vcap_opencv_io vcap_messages vcap_backends vcap_engine_opencv_dnn PROPERTIES
+set_target_properties(vcap vcap_view vcap_cluster vcap_download vcap_opencv_io vcap_messages vcap_nats vcap_backends
+  vcap_engine_opencv_dnn PROPERTIES
   INSTALL_RPATH "$ORIGIN")
 vcap_install(core vcap_core)
 vcap_install(vcap vcap)
 vcap_install(view vcap_view)
+vcap_install(cluster vcap_cluster)
 vcap_install(backends vcap_backends)
 install(TARGETS vcap_download LIBRARY COMPONENT core NAMELINK_SKIP)
 install(TARGETS vcap_opencv_io vcap_messages LIBRARY COMPONENT vcap NAMELINK_SKIP)
+install(TARGETS vcap_nats LIBRARY COMPONENT cluster NAMELINK_SKIP)
 install(TARGETS vcap_engine_opencv_dnn LIBRARY COMPONENT backends)
 if(TARGET vcap_engine_openvino)
   # The parts of OpenVINO that the engine needs are installed with it, since Debian has no package of it.

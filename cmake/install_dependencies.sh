@@ -25,6 +25,7 @@ packages=(
   libcurl4-openssl-dev                      # resources that capsules fetch; messages to HTTP servers
   libmosquitto-dev                          # messages to MQTT brokers
   librdkafka-dev                            # messages to Kafka
+  libnats-dev                               # the brokers of clusters
   libdeflate-dev                            # checksums in a .cap file
   libavformat-dev libavcodec-dev            # videos and network streams: containers, codecs
   libavutil-dev libswscale-dev              # the same: their frames, from and to BGR
@@ -44,6 +45,7 @@ tests=(
   python3-onnx                              # writes models for the inference engines
   zlib1g-dev                                # compressed files in a .cap file
   mosquitto                                 # an MQTT broker
+  nats-server                               # a broker of clusters
   gir1.2-gst-rtsp-server-1.0                # a camera by RTSP; brings GStreamer's plugins
   python3-gi                                # the same, by a script
   zsh fish                                  # two of the shells that complete the command's words

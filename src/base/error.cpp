@@ -164,6 +164,16 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "inference_failed";
     case ErrorCode::invalid_model_spec:
       return "invalid_model_spec";
+    case ErrorCode::broker_unreachable:
+      return "broker_unreachable";
+    case ErrorCode::broker_refused:
+      return "broker_refused";
+    case ErrorCode::broker_unfit:
+      return "broker_unfit";
+    case ErrorCode::invalid_message:
+      return "invalid_message";
+    case ErrorCode::object_missing:
+      return "object_missing";
   }
   return "unknown";
 }
@@ -224,6 +234,7 @@ ResourceError::~ResourceError() = default;
 PlanError::~PlanError() = default;
 EngineError::~EngineError() = default;
 SourceError::~SourceError() = default;
+ClusterError::~ClusterError() = default;
 OutputError::~OutputError() = default;
 
 }  // namespace vcap

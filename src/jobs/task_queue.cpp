@@ -6,39 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/steady_clock.hpp"
-#include "base/text.hpp"
 #include "base/thread_annotations.hpp"
+#include "jobs/task_checks.hpp"
 #include "jobs/task_states.hpp"
-#include "vcap/base/error.hpp"
 
 namespace vcap {
 namespace {
-
-constexpr std::size_t kIdBytes = 256;
-constexpr std::size_t kJsonBytes = 64 << 10;
-
-[[noreturn]] void refuse_argument(const std::string& words) {
-  throw InvalidArgument(ErrorCode::invalid_argument, words);
-}
-
-void check_json(const std::string& what, const nlohmann::json& json) {
-  std::size_t bytes = 0;
-  try {
-    bytes = json.dump().size();
-  } catch (const nlohmann::json::exception& error) {
-    throw InvalidArgument(ErrorCode::invalid_json,
-                          what + " cannot be written as JSON: " + error.what());
-  }
-  if (bytes > kJsonBytes)
-    refuse_argument(what + " is JSON of " + std::to_string(bytes) + " bytes; at most " +
-                    std::to_string(kJsonBytes) +
-                    " are allowed; store it elsewhere, and give only its name here");
-}
-
-void check_time(Clock::duration time) {
-  if (time <= Clock::duration::zero())
-    refuse_argument("lease duration must be > 0, got " + std::to_string(time.count()) + " ns");
-}
 
 class InProcessQueue final : public TaskQueue {
  public:
@@ -48,16 +21,14 @@ class InProcessQueue final : public TaskQueue {
         states_(settings.max_attempts) {}
 
   bool put(std::string id, nlohmann::json payload) override {
-    if (id.empty() || id.size() > kIdBytes)
-      refuse_argument("the task's id " + quote(id) + " has " + std::to_string(id.size()) +
-                      " bytes; 1 to " + std::to_string(kIdBytes) + " are allowed");
-    check_json("the payload of task " + quote(id), payload);
+    check_task_id(id);
+    check_task_payload(id, payload);
     const Change change(*this);
     return states_.put(std::move(id), std::move(payload));
   }
 
   std::optional<Lease> lease(Clock::duration time, std::stop_token stop) override {
-    check_time(time);
+    check_lease_time(time);
     const std::stop_callback wake(stop, [this] { wake_waiters(); });
     const MutexLock lock(mutex_);
     for (states_.end_leases(clock_->now()); !stop.stop_requested(); wait_for_change()) {
@@ -70,19 +41,19 @@ class InProcessQueue final : public TaskQueue {
   }
 
   std::optional<Lease> try_lease(Clock::duration time) override {
-    check_time(time);
+    check_lease_time(time);
     const Change change(*this);
     return states_.lease(end_of(time));
   }
 
   bool renew(const Lease& lease, Clock::duration time) override {
-    check_time(time);
+    check_lease_time(time);
     const Change change(*this);
     return states_.renew(lease, end_of(time));
   }
 
   bool complete(const Lease& lease, nlohmann::json result) override {
-    check_json("the result of task " + quote(lease.task), result);
+    check_task_result(lease.task, result);
     const Change change(*this);
     return states_.complete(lease, std::move(result));
   }
@@ -143,9 +114,7 @@ class InProcessQueue final : public TaskQueue {
   };
 
   Clock::time_point end_of(Clock::duration time) const {
-    constexpr auto kNever = Clock::time_point::max();
-    const Clock::time_point now = clock_->now();
-    return time < kNever - now ? now + time : kNever;
+    return end_of_lease(clock_->now(), time);
   }
 
   /// Lets those who wait look whether their stop was requested.
@@ -175,9 +144,14 @@ class InProcessQueue final : public TaskQueue {
 
 TaskQueue::~TaskQueue() = default;
 
+std::size_t TaskQueue::put_all(std::vector<NewTask> tasks) {
+  std::size_t count = 0;
+  for (NewTask& task : tasks) count += put(std::move(task.id), std::move(*task.payload));
+  return count;
+}
+
 std::unique_ptr<TaskQueue> make_in_process_queue(TaskQueue::Settings settings) {
-  if (settings.max_attempts < 1)
-    refuse_argument("max_attempts must be >= 1, got " + std::to_string(settings.max_attempts));
+  check_max_attempts(settings.max_attempts);
   return std::make_unique<InProcessQueue>(std::move(settings));
 }
 

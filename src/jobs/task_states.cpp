@@ -3,8 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/text.hpp"
-#include "vcap/base/error.hpp"
+#include "jobs/task_checks.hpp"
 
 namespace vcap {
 
@@ -67,8 +66,7 @@ bool TaskStates::release(const Lease& lease) {
 
 void TaskStates::end_leases(time_point now) {
   while (!leases_.empty() && first_end() <= now)
-    attempt_failed(*leases_.begin()->second,
-                   "the lease ran out: the worker died, or did not renew it in time");
+    attempt_failed(*leases_.begin()->second, kLeaseRanOut);
 }
 
 TaskStates::time_point TaskStates::first_end() const {
@@ -99,10 +97,7 @@ std::vector<TaskQueue::Failure> TaskStates::failures() const {
 
 TaskStates::Known& TaskStates::find(const std::string& id) {
   const auto found = tasks_.find(id);
-  if (found == tasks_.end())
-    throw InvalidArgument(
-        ErrorCode::invalid_argument,
-        "no task has the id " + quote(id) + "; use a lease that this queue returned");
+  if (found == tasks_.end()) refuse_unknown_task(id);
   return *found;
 }
 

@@ -95,6 +95,11 @@ constexpr Code kCodes[] = {
     {ErrorCode::model_output, 804, "model_output"},
     {ErrorCode::inference_failed, 805, "inference_failed"},
     {ErrorCode::invalid_model_spec, 806, "invalid_model_spec"},
+    {ErrorCode::broker_unreachable, 900, "broker_unreachable"},
+    {ErrorCode::broker_refused, 901, "broker_refused"},
+    {ErrorCode::broker_unfit, 902, "broker_unfit"},
+    {ErrorCode::invalid_message, 903, "invalid_message"},
+    {ErrorCode::object_missing, 904, "object_missing"},
 };
 
 TEST(ErrorCode, KeepsItsNumberAndName) {
@@ -146,6 +151,7 @@ TEST(Error, IsTheBaseOfAllErrorTypes) {
   static_assert(std::is_base_of_v<Error, PlanError>);
   static_assert(std::is_base_of_v<Error, SourceError>);
   static_assert(std::is_base_of_v<Error, OutputError>);
+  static_assert(std::is_base_of_v<Error, ClusterError>);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ using testing::HasSubstr;
 struct QueueKind {
   const char* name;
   MakeQueue make;
+  unsigned rounds = kQueueRounds;  ///< random rounds
   friend std::ostream& operator<<(std::ostream& out, const QueueKind& kind) {
     return out << kind.name;
   }
@@ -310,7 +311,7 @@ TEST_P(TaskQueueConformance, RefusesValuesBeyondItsLimits) {
 }
 
 TEST_P(TaskQueueConformance, SettlesEveryTaskOnceInRandomRounds) {
-  for (unsigned seed = 0; seed < kQueueRounds; ++seed) {
+  for (unsigned seed = 0; seed < GetParam().rounds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     QueueRound(GetParam().make, seed).run();
     if (HasFailure()) return;

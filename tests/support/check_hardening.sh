@@ -54,6 +54,8 @@ check() {
 check src/libvcap_core.so library src/CMakeFiles/vcap_core.dir/
 check src/libvcap.so library src/CMakeFiles/vcap.dir/
 check src/libvcap_view.so library src/CMakeFiles/vcap_view.dir/
+check src/libvcap_cluster.so library src/CMakeFiles/vcap_cluster.dir/
+check src/libvcap_nats.so library src/CMakeFiles/vcap_nats.dir/
 check src/libvcap_backends.so library src/backends/CMakeFiles/vcap_backends.dir/
 check src/libvcap_download.so library src/CMakeFiles/vcap_download.dir/
 check src/libvcap_opencv_io.so library src/CMakeFiles/vcap_opencv_io.dir/

@@ -49,7 +49,9 @@ const std::map<std::string, std::set<std::string>> kLayers = {
     {"pipeline", {"streams"}},
     {"jobs", {"pipeline"}},
     {"view", {"pipeline"}},
-    {"cli", {"jobs", "view", "backends", "algorithms"}},
+    {"cluster", {"jobs"}},
+    {"nats", {"cluster"}},
+    {"cli", {"jobs", "view", "cluster", "backends", "algorithms"}},
 };
 
 /// The headers in include/vcap itself. They are for users and the command, not for other layers.

@@ -106,6 +106,12 @@ enum class ErrorCode : int {
   model_output = 804,
   inference_failed = 805,
   invalid_model_spec = 806,
+  // 9xx: a cluster
+  broker_unreachable = 900,
+  broker_refused = 901,
+  broker_unfit = 902,
+  invalid_message = 903,
+  object_missing = 904,
 };
 
 /// The name of the enumerator, such as "option_range". Thread-safe.
@@ -251,6 +257,14 @@ class VCAP_EXPORT SourceError : public Error {
  public:
   using Error::Error;
   ~SourceError() override;
+};
+
+/// A cluster's broker that cannot be reached, refuses an operation, or has an unsuitable version or
+/// configuration; or a message or object of a cluster that is missing or invalid.
+class VCAP_EXPORT ClusterError : public Error {
+ public:
+  using Error::Error;
+  ~ClusterError() override;
 };
 
 /// A file or sink that cannot be opened or written.

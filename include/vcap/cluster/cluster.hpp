@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "vcap/base/export.hpp"
+
+namespace vcap {
+
+/// Where a cluster is, and how to log in. Secrets are in files, never in the settings themselves.
+/// Thread safety: value.
+struct ClusterSettings {
+  /// "nats://HOST:PORT", or "tls://HOST:PORT"; several with commas. Without user and password.
+  std::string url{};
+  /// Names what belongs together: its streams, jobs and workers see no other site's. 1 to 32 of
+  /// `A-Za-z0-9_-`.
+  std::string site{"site"};
+  std::string credentials{};   ///< file of credentials (a JWT with its NKey); empty: none
+  std::string nkey{};          ///< file of an NKey's seed; empty: none
+  std::string certificates{};  ///< PEM file of the authorities to trust, with TLS; empty: system's
+  std::string certificate{};   ///< PEM file of the client's own certificate; empty: none
+  std::string key{};           ///< PEM file of its private key
+  std::string name{"vcap"};    ///< of this client, in the server's list of connections
+  /// Without an answer for so long, a request has failed. From 1 ms to 1 hour.
+  std::chrono::milliseconds timeout{2'000};
+  /// A request that has failed is sent again until this time has passed since its beginning.
+  std::chrono::milliseconds patience{15'000};
+};
+
+/// A connection to a site of a cluster, whose state is in NATS JetStream.
+///
+/// Made by connect(), used by queues, jobs and workers, which keep it alive. If the server is lost,
+/// it connects again by itself, also to another server of the same cluster. libvcap_nats, which
+/// brings the library libnats, is loaded by the first one. Thread safety: thread-safe.
+class VCAP_EXPORT Cluster {
+ public:
+  /// Connects, and checks the version of the server and the configuration of the site's streams.
+  /// Streams that are missing are created if the login allows it. Throws InvalidArgument for
+  /// settings that are not valid; ClusterError: broker_unreachable, broker_refused for a login that
+  /// is refused, broker_unfit with the line to change for a server or stream that does not fit.
+  static std::shared_ptr<Cluster> connect(const ClusterSettings& settings);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  const std::string& site() const noexcept;
+  /// Whether there is a connection now.
+  bool is_connected() const;
+  /// Ends the connection. Calls that wait for an answer fail with ClusterError, and later calls do,
+  /// too. Idempotent.
+  void close() noexcept;
+
+  /// For vcap's own code.
+  struct Impl;
+  Impl& impl() const noexcept { return *impl_; }
+  explicit Cluster(std::unique_ptr<Impl> impl);
+
+ private:
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/cluster/cluster.hpp"
+
+#include <utility>
+
+#include "cluster/cluster_impl.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+using std::chrono::milliseconds;
+
+[[noreturn]] void refuse(const std::string& words) {
+  throw InvalidArgument(ErrorCode::invalid_argument, "cluster: " + words);
+}
+
+ClusterSettings checked(ClusterSettings settings) {
+  if (settings.url.empty()) refuse("there is no URL; give one such as nats://127.0.0.1:4222");
+  if (settings.url.find('@') != std::string::npos)
+    refuse("the URL has a user, password or token; put them into a file of credentials");
+  if (settings.timeout < milliseconds(1) || settings.timeout > std::chrono::hours(1))
+    refuse("timeout must be 1 ms to 1 hour, got " + std::to_string(settings.timeout.count()) +
+           " ms");
+  if (settings.patience < milliseconds(0))
+    refuse("patience must be >= 0, got " + std::to_string(settings.patience.count()) + " ms");
+  if (settings.certificate.empty() != settings.key.empty())
+    refuse("a certificate and its key must be given together");
+  return settings;
+}
+
+}  // namespace
+
+Cluster::Impl::Watch::Watch(Impl& cluster, std::function<void()> on_change) : cluster_(cluster) {
+  const MutexLock lock(cluster_.mutex_);
+  place_ = cluster_.watchers_.insert(cluster_.watchers_.end(), std::move(on_change));
+}
+
+Cluster::Impl::Watch::~Watch() {
+  const MutexLock lock(cluster_.mutex_);
+  cluster_.watchers_.erase(place_);
+}
+
+Cluster::Impl::Impl(const ClusterSettings& given)
+    : settings(checked(given)),
+      site(settings.site),
+      broker(connect_broker(settings, [this](const std::string& loss) { changed(loss); })),
+      jet_stream(*broker, settings) {}
+
+Cluster::Impl::~Impl() { broker->close(); }
+
+void Cluster::Impl::changed(const std::string& loss) {
+  log(loss.empty() ? LogLevel::info : LogLevel::warning,
+      "cluster: " + (loss.empty() ? "connected to the broker again" : "the broker: " + loss));
+  const MutexLock lock(mutex_);
+  for (const std::function<void()>& watcher : watchers_) watcher();
+}
+
+std::shared_ptr<Cluster> Cluster::connect(const ClusterSettings& settings) {
+  auto impl = std::make_unique<Impl>(settings);
+  prepare_streams(impl->jet_stream, impl->site);
+  return std::make_shared<Cluster>(std::move(impl));
+}
+
+Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Cluster::~Cluster() = default;
+
+const std::string& Cluster::site() const noexcept { return impl_->site.name(); }
+bool Cluster::is_connected() const { return impl_->broker->is_connected(); }
+void Cluster::close() noexcept { impl_->broker->close(); }
+
+}  // namespace vcap

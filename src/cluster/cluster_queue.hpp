@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_annotations.hpp"
+#include "cluster/cluster_impl.hpp"
+#include "cluster/lease_view.hpp"
+#include "vcap/cluster/cluster_queue.hpp"
+
+namespace vcap {
+
+/// A queue whose state is in three streams of the site (docs/adr/0022).
+///
+/// A task is a message that never changes; its sequence is its place in the queue. A durable
+/// consumer, which all workers share, delivers each task once to one of them; who gets it leases
+/// it. The lease is a record, one for each task, that is only replaced if it is still the one that
+/// was read. So of two processes that want to change it, one fails. Tasks that wait for another
+/// attempt are found by their records. A task is settled by the first message with its subject in
+/// the third stream, whatever its record says.
+///
+/// Thread safety: thread-safe.
+class ClusterQueue final : public TaskQueue {
+ public:
+  ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name, Settings settings);
+  ~ClusterQueue() override;
+
+  bool put(std::string id, nlohmann::json payload) override;
+  std::size_t put_all(std::vector<NewTask> tasks) override;
+  std::optional<Lease> lease(std::chrono::nanoseconds time, std::stop_token stop) override;
+  std::optional<Lease> try_lease(std::chrono::nanoseconds time) override;
+  bool renew(const Lease& lease, std::chrono::nanoseconds time) override;
+  bool complete(const Lease& lease, nlohmann::json result) override;
+  bool fail(const Lease& lease, std::string reason) override;
+  bool release(const Lease& lease) override;
+  Counts counts() const override;
+  bool wait_until_settled(std::stop_token stop) const override;
+  std::optional<nlohmann::json> result(const std::string& id) const override;
+  std::vector<Failure> failures() const override;
+
+  static void remove(Cluster::Impl& cluster, const std::string& name);
+
+ private:
+  /// A record as it was read; sequence 0: there is none.
+  struct Known {
+    LeaseRecord record{};
+    std::uint64_t sequence = 0;
+  };
+
+  void create_consumer();
+  std::string task_subject(const std::string& id) const;
+  std::string lease_subject(const std::string& id) const;
+  std::string settled_subject(const std::string& id) const;
+  Known read(const std::string& task) const;
+  bool is_settled(const std::string& task) const;
+  bool exists(const std::string& task) const;
+  std::optional<Known> held(const Lease& lease) const;
+  /// Replaces the record; false if it is not the one that was read any more.
+  bool replace(const std::string& task, std::uint64_t sequence, const LeaseRecord& record) const;
+  void clear_lease(const std::string& task) const;
+  bool attempt_failed(const std::string& task, Known known, std::string reason) const;
+  void give_up(const std::string& task, const Known& known) const;
+  void end_run_out() const VCAP_EXCLUDES(mutex_);
+  void end_if_run_out(const std::string& task) const;
+
+  std::optional<Lease> take(Clock::duration time, bool may_ask);
+  std::optional<DeliveredMessage> next_fresh(bool may_ask) VCAP_EXCLUDES(mutex_);
+  std::optional<Lease> claim(const std::string& task, const DeliveredMessage* fresh,
+                             Clock::duration time);
+
+  void load_view() VCAP_EXCLUDES(mutex_);
+  void note_lease(const BrokerMessage& message) VCAP_EXCLUDES(mutex_);
+  void note_settled(const BrokerMessage& message) VCAP_EXCLUDES(mutex_);
+  void note_fresh(BrokerMessage message) VCAP_EXCLUDES(mutex_);
+  void changed() const VCAP_EXCLUDES(mutex_);
+  void ask_for_fresh() VCAP_EXCLUDES(mutex_);
+  void wait(std::uint64_t seen, const std::stop_token& stop) const VCAP_EXCLUDES(mutex_);
+  std::uint64_t changes() const VCAP_EXCLUDES(mutex_);
+  void begin_waiting() VCAP_EXCLUDES(mutex_);
+  void end_waiting() VCAP_EXCLUDES(mutex_);
+  void keep_up(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
+  bool is_stalled() const;
+
+  const std::shared_ptr<Cluster> cluster_;
+  JetStream& jet_stream_;
+  const Site& site_;
+  const std::string name_;
+  const std::string consumer_;
+  const int max_attempts_;
+  const std::shared_ptr<Clock> clock_;
+  const std::string inbox_;  ///< for tasks that are waited for
+
+  mutable Mutex mutex_;
+  mutable CondVar changed_;
+  mutable LeaseView view_ VCAP_GUARDED_BY(mutex_);
+  mutable std::uint64_t changes_ VCAP_GUARDED_BY(mutex_) = 0;  ///< what waiters wake for
+  std::deque<DeliveredMessage> fresh_ VCAP_GUARDED_BY(mutex_);
+  std::size_t waiters_ VCAP_GUARDED_BY(mutex_) = 0;
+  bool is_asking_ VCAP_GUARDED_BY(mutex_) = false;  ///< a request for a task is open
+  std::uint64_t deliveries_ VCAP_GUARDED_BY(mutex_) = 0;
+  bool is_behind_ VCAP_GUARDED_BY(mutex_) = false;  ///< messages may have been lost
+  StoppableCondVar behind_;
+
+  // Their threads use the members above.
+  std::vector<std::unique_ptr<BrokerSubscription>> subscriptions_;
+  std::optional<Cluster::Impl::Watch> watch_;
+  std::jthread keeper_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/jet_stream.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/thread_annotations.hpp"
+#include "files/strict_json.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/model/uuid.hpp"
+
+namespace vcap {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr const char* kApi = "$JS.API.";
+/// The server's error codes, which its documentation lists.
+constexpr int kWrongLastSequence = 10071;
+constexpr int kWrongLastSequenceOfReplicas = 10164;
+constexpr int kNoMessage = 10037;
+constexpr int kNoMessageToDelete = 10057;
+/// Messages that store_new() has in flight at a time.
+constexpr std::size_t kWindow = 4'000;
+/// Messages that one request of all() gives.
+constexpr std::size_t kPage = 500;
+constexpr milliseconds kPause{100};
+
+/// Whether the server means that a repetition may succeed: it is busy, or has no leader.
+bool is_passing(const json& answer) {
+  return answer.contains("error") && answer["error"].value("code", 0) == 503;
+}
+
+int error_code(const json& answer) {
+  const auto error = answer.find("error");
+  return error == answer.end() ? 0 : error->value("err_code", error->value("code", -1));
+}
+
+[[noreturn]] void refuse(const std::string& what, const json& answer) {
+  throw ClusterError(ErrorCode::broker_refused,
+                     what + " is refused by the broker: " +
+                         printable(answer["error"].value("description", "without a reason")) +
+                         " (error " + std::to_string(error_code(answer)) + ")");
+}
+
+/// "2026-11-27T17:32:27.789990544Z" as time since 1970.
+std::chrono::nanoseconds parse_time(const std::string& text) {
+  std::tm parts{};
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr)
+    throw ClusterError(ErrorCode::invalid_message,
+                       "the broker's time is not in the form of RFC 3339: " + quote(text));
+  std::int64_t nanoseconds = 0;
+  if (*rest == '.') {
+    std::int64_t unit = 100'000'000;
+    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10)
+      nanoseconds += (*rest - '0') * unit;
+  }
+  return std::chrono::seconds(::timegm(&parts)) + std::chrono::nanoseconds(nanoseconds);
+}
+
+/// The server's answers are small and flat, but who has its port may send anything.
+json parse(const std::string& what, const std::string& text) {
+  try {
+    json parsed = parse_strictly(text);
+    if (parsed.is_object()) return parsed;
+  } catch (const InvalidArgument&) {
+  }
+  throw ClusterError(ErrorCode::invalid_message,
+                     what + ": the broker's answer is not an object of JSON: " + quote(text));
+}
+
+std::string from_base64(const std::string& text) {
+  std::string bytes(text.size(), '\0');
+  std::size_t size = 0;
+  if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
+                        text.size(), nullptr, &size, nullptr,
+                        sodium_base64_VARIANT_ORIGINAL) != 0)
+    throw ClusterError(ErrorCode::invalid_message, "the broker's answer has invalid Base64");
+  bytes.resize(size);
+  return bytes;
+}
+
+BrokerMessage publication(const std::string& subject, const std::string& body,
+                          std::optional<std::uint64_t> last) {
+  BrokerMessage message{.subject = subject, .body = body};
+  // If it is sent again, the server knows it by its id.
+  message.headers.emplace_back("Nats-Msg-Id", Uuid::random().to_string());
+  if (last)
+    message.headers.emplace_back("Nats-Expected-Last-Subject-Sequence", std::to_string(*last));
+  return message;
+}
+
+bool is_conflict(const json& answer) {
+  const int code = error_code(answer);
+  return code == kWrongLastSequence || code == kWrongLastSequenceOfReplicas;
+}
+
+/// Throws for an error; `nullopt` if the last message is another one.
+std::optional<std::uint64_t> stored_as(const std::string& subject, const json& answer) {
+  if (is_conflict(answer)) return std::nullopt;
+  if (answer.contains("error")) refuse("a message for " + quote(subject), answer);
+  return answer.at("seq").get<std::uint64_t>();
+}
+
+}  // namespace
+
+JetStream::JetStream(Broker& broker, const ClusterSettings& settings)
+    : broker_(broker), timeout_(settings.timeout), patience_(settings.patience) {}
+
+/// Repeats an operation that throws ClusterError (broker_unreachable).
+template <class Operation>
+auto JetStream::with_patience(const Operation& operation) {
+  const auto end = std::chrono::steady_clock::now() + patience_;
+  for (;;) {
+    try {
+      return operation();
+    } catch (const ClusterError& error) {
+      if (error.code() != ErrorCode::broker_unreachable ||
+          std::chrono::steady_clock::now() + kPause >= end)
+        throw;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+BrokerMessage JetStream::request(const BrokerMessage& message) {
+  return with_patience([&] {
+    BrokerMessage answer = broker_.request(message, timeout_);
+    // Only few answers are parsed twice: an error is short.
+    if (answer.body.find("\"error\"") != std::string::npos &&
+        is_passing(parse(message.subject, answer.body)))
+      throw ClusterError(ErrorCode::broker_unreachable,
+                         "a request to " + quote(message.subject) +
+                             ": the broker has no leader now, or is too busy");
+    return answer;
+  });
+}
+
+json JetStream::ask(const std::string& operation, const json& request) {
+  const BrokerMessage answer = this->request(
+      {.subject = kApi + operation, .body = request.is_null() ? std::string() : request.dump()});
+  return parse(operation, answer.body);
+}
+
+json JetStream::demand(const std::string& operation, const json& request) {
+  json answer = ask(operation, request);
+  if (answer.contains("error")) refuse(operation, answer);
+  return answer;
+}
+
+std::optional<std::uint64_t> JetStream::store(const std::string& subject, const std::string& body,
+                                              std::optional<std::uint64_t> last) {
+  const BrokerMessage answer = request(publication(subject, body, last));
+  return stored_as(subject, parse(subject, answer.body));
+}
+
+std::vector<bool> JetStream::store_new(std::span<const NewMessage> messages) {
+  struct Answers {
+    Mutex mutex;
+    CondVar changed;
+    std::map<std::size_t, std::string> bodies VCAP_GUARDED_BY(mutex);
+  };
+  const auto answers = std::make_shared<Answers>();
+  const std::string inbox = broker_.new_inbox();
+  const auto subscription =
+      broker_.subscribe(inbox + ".*", [answers, prefix = inbox.size() + 1](BrokerMessage message) {
+        std::size_t number = 0;
+        const char* const text = message.subject.data();
+        std::from_chars(text + prefix, text + message.subject.size(), number);
+        const MutexLock lock(answers->mutex);
+        answers->bodies.emplace(number, std::move(message.body));
+        answers->changed.notify_all();
+      });
+  std::vector<bool> stored(messages.size());
+  for (std::size_t begin = 0; begin < messages.size(); begin += kWindow) {
+    const std::size_t end = std::min(begin + kWindow, messages.size());
+    std::vector<BrokerMessage> sent;
+    for (std::size_t i = begin; i < end; ++i) {
+      sent.push_back(publication(messages[i].subject, messages[i].body, 0));
+      sent.back().reply = inbox + '.' + std::to_string(i);
+      broker_.publish(sent.back());
+    }
+    std::map<std::size_t, std::string> bodies;
+    {
+      const MutexLock lock(answers->mutex);
+      answers->changed.wait_for(answers->mutex, timeout_,
+                                [&]() VCAP_REQUIRES(answers->mutex) {
+                                  return answers->bodies.size() == end - begin;
+                                });
+      bodies = std::exchange(answers->bodies, {});
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto found = bodies.find(i);
+      json answer = found == bodies.end() || found->second.empty()
+                        ? json()
+                        : parse(messages[i].subject, found->second);
+      if (answer.is_null() || is_passing(answer)) {
+        sent[i - begin].reply.clear();
+        answer = parse(messages[i].subject, request(sent[i - begin]).body);
+      }
+      stored[i] = stored_as(messages[i].subject, answer).has_value();
+    }
+  }
+  return stored;
+}
+
+std::optional<StoredMessage> JetStream::last(const std::string& stream,
+                                             const std::string& subject) {
+  const json answer = ask("STREAM.MSG.GET." + stream, {{"last_by_subj", subject}});
+  if (error_code(answer) == kNoMessage) return std::nullopt;
+  if (answer.contains("error")) refuse("reading " + quote(subject), answer);
+  const json& message = answer.at("message");
+  return StoredMessage{.subject = subject,
+                       .body = from_base64(message.value("data", "")),
+                       .sequence = message.at("seq")};
+}
+
+/// Creates a consumer that reads what is there, and gives its name.
+std::string JetStream::create_reader(const std::string& stream, const std::string& filter,
+                                     json& info) {
+  info = demand("CONSUMER.CREATE." + stream,
+                {{"stream_name", stream},
+                 {"config",
+                  {{"filter_subject", filter},
+                   {"deliver_policy", "all"},
+                   {"ack_policy", "none"},
+                   {"mem_storage", true},
+                   {"num_replicas", 1},
+                   // It is deleted at once after use; this is for a client that dies.
+                   {"inactive_threshold", 30'000'000'000}}}});
+  return info.at("name");
+}
+
+std::vector<StoredMessage> JetStream::all(const std::string& stream, const std::string& filter) {
+  return with_patience([&] { return read_all(stream, filter); });
+}
+
+std::vector<StoredMessage> JetStream::read_all(const std::string& stream,
+                                               const std::string& filter) {
+  json info;
+  const std::string reader = create_reader(stream, filter, info);
+  std::vector<StoredMessage> messages;
+  std::uint64_t pending = info.at("num_pending");
+  while (pending > 0) {
+    std::vector<DeliveredMessage> page = fetch(stream, reader, std::min<std::uint64_t>(kPage, pending));
+    if (page.empty()) break;  // the rest was removed meanwhile
+    pending = page.back().pending;
+    for (DeliveredMessage& message : page)
+      messages.push_back({std::move(message.subject), std::move(message.body), message.sequence});
+  }
+  ask("CONSUMER.DELETE." + stream + '.' + reader, nullptr);
+  return messages;
+}
+
+std::uint64_t JetStream::count(const std::string& stream, const std::string& filter) {
+  json info;
+  const std::string reader = create_reader(stream, filter, info);
+  ask("CONSUMER.DELETE." + stream + '.' + reader, nullptr);
+  return info.at("num_pending");
+}
+
+std::chrono::nanoseconds JetStream::time(const std::string& stream) {
+  json info;
+  const std::string reader = create_reader(stream, stream, info);
+  ask("CONSUMER.DELETE." + stream + '.' + reader, nullptr);
+  return parse_time(info.at("created"));
+}
+
+std::uint64_t JetStream::last_sequence(const std::string& stream) {
+  return demand("STREAM.INFO." + stream, nullptr).at("state").at("last_seq");
+}
+
+void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
+  const json answer =
+      ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
+  const int code = error_code(answer);
+  if (code != 0 && code != kNoMessage && code != kNoMessageToDelete)
+    refuse("removing a message of " + stream, answer);
+}
+
+void JetStream::purge(const std::string& stream, const std::string& filter) {
+  demand("STREAM.PURGE." + stream, {{"filter", filter}});
+}
+
+std::vector<DeliveredMessage> JetStream::fetch(const std::string& stream,
+                                               const std::string& consumer, std::size_t most) {
+  const json request = {{"batch", most}, {"no_wait", true}};
+  std::vector<DeliveredMessage> messages;
+  for (BrokerMessage& answer :
+       broker_.gather({.subject = kApi + ("CONSUMER.MSG.NEXT." + stream + '.') + consumer,
+                       .body = request.dump()},
+                      most, timeout_)) {
+    if (!answer.status().empty()) break;
+    messages.push_back(delivered(std::move(answer)));
+  }
+  return messages;
+}
+
+void JetStream::answer(const DeliveredMessage& message, const std::string& answer) {
+  broker_.publish({.subject = message.acknowledge, .body = answer});
+}
+
+DeliveredMessage delivered(BrokerMessage message) {
+  // $JS.ACK.STREAM.CONSUMER.DELIVERIES.SEQUENCE.CONSUMER-SEQUENCE.TIME.PENDING; later servers may
+  // put a domain and an account before STREAM, and more at the end.
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = message.reply; !rest.empty();) {
+    const std::size_t dot = std::min(rest.find('.'), rest.size());
+    parts.push_back(rest.substr(0, dot));
+    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  }
+  const std::size_t first = parts.size() >= 11 ? 6 : 4;
+  DeliveredMessage result{.subject = std::move(message.subject), .body = std::move(message.body)};
+  const auto number = [&](std::size_t place, std::uint64_t& value) {
+    if (place >= parts.size()) return false;
+    const std::string_view text = parts[place];
+    return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+  };
+  if (!message.reply.starts_with("$JS.ACK.") || !number(first, result.deliveries) ||
+      !number(first + 1, result.sequence) || !number(first + 4, result.pending))
+    throw ClusterError(ErrorCode::invalid_message,
+                       "a message on " + quote(result.subject) +
+                           " was not delivered by a consumer: its reply is " +
+                           quote(message.reply));
+  result.acknowledge = std::move(message.reply);
+  return result;
+}
+
+}  // namespace vcap

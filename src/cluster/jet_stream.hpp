@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cluster/broker.hpp"
+
+namespace vcap {
+
+/// A message in a stream. Thread safety: value.
+struct StoredMessage {
+  std::string subject{};
+  std::string body{};
+  std::uint64_t sequence = 0;
+};
+
+/// A message that a consumer has delivered. Thread safety: value.
+struct DeliveredMessage {
+  std::string subject{};
+  std::string body{};
+  std::uint64_t sequence = 0;   ///< in the stream
+  std::uint64_t deliveries = 0; ///< of this message, with this one
+  std::uint64_t pending = 0;    ///< messages that the consumer has not delivered yet
+  std::string acknowledge{};    ///< the subject for its acknowledgement
+};
+
+/// JetStream's operations, as requests to its API subjects
+/// (https://docs.nats.io/reference/reference-protocols/nats_api_reference).
+///
+/// An operation that gets no answer is repeated until ClusterSettings::patience has passed, and has
+/// its effect once. All throw ClusterError: broker_unreachable if there was no answer, in which
+/// case the operation may or may not have taken effect; broker_refused for an error of the server.
+/// Borrows the broker. Thread safety: thread-safe.
+class JetStream {
+ public:
+  JetStream(Broker& broker, const ClusterSettings& settings);
+
+  /// Stores a message. `last`: the sequence that the subject's last message must have, 0 if there
+  /// must be none; absent: any. Returns its sequence; `nullopt` if the last message is another one,
+  /// or if the stream keeps only the first message of each subject and has one.
+  std::optional<std::uint64_t> store(const std::string& subject, const std::string& body,
+                                     std::optional<std::uint64_t> last = std::nullopt);
+  /// A message to store by store_all().
+  struct NewMessage {
+    std::string subject{};
+    std::string body{};
+  };
+  /// The same for many, without waiting for each. Returns for each whether it was stored; false if
+  /// there was a message with its subject.
+  std::vector<bool> store_new(std::span<const NewMessage> messages);
+
+  /// The last message of a subject, as the stream's leader has it.
+  std::optional<StoredMessage> last(const std::string& stream, const std::string& subject);
+  /// All messages whose subject matches, in their order.
+  std::vector<StoredMessage> all(const std::string& stream, const std::string& filter);
+  /// How many they are.
+  std::uint64_t count(const std::string& stream, const std::string& filter);
+  /// The sequence of the stream's last message.
+  std::uint64_t last_sequence(const std::string& stream);
+  /// Removes a message, if it exists.
+  void erase(const std::string& stream, std::uint64_t sequence);
+  /// Removes all messages whose subject matches.
+  void purge(const std::string& stream, const std::string& filter);
+  /// The server's time, since 1970, now or at most a round trip ago.
+  std::chrono::nanoseconds time(const std::string& stream);
+
+  /// A request to the API; `what`: for errors. Returns the answer, which may have an "error".
+  nlohmann::json ask(const std::string& operation, const nlohmann::json& request);
+  /// The same; throws ClusterError (broker_refused) for an error.
+  nlohmann::json demand(const std::string& operation, const nlohmann::json& request);
+
+  /// What a consumer delivers now, at most `most`. Does not wait for messages.
+  std::vector<DeliveredMessage> fetch(const std::string& stream, const std::string& consumer,
+                                      std::size_t most);
+  /// Sends `+ACK`, `-NAK`, `+WPI` or `+TERM` for a delivered message; does not wait.
+  void answer(const DeliveredMessage& message, const std::string& answer);
+
+  Broker& broker() noexcept { return broker_; }
+
+ private:
+  template <class Operation>
+  auto with_patience(const Operation& operation);
+  BrokerMessage request(const BrokerMessage& message);
+  std::vector<StoredMessage> read_all(const std::string& stream, const std::string& filter);
+  std::string create_reader(const std::string& stream, const std::string& filter,
+                            nlohmann::json& info);
+
+  Broker& broker_;
+  const std::chrono::milliseconds timeout_;
+  const std::chrono::milliseconds patience_;
+};
+
+/// Reads what a consumer has delivered. Throws ClusterError (invalid_message) for another message.
+DeliveredMessage delivered(BrokerMessage message);
+
+}  // namespace vcap

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/lease_view.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace vcap {
+
+bool LeaseView::set(const std::string& task, std::uint64_t sequence, const LeaseRecord& record) {
+  using State = LeaseRecord::State;
+  const auto known = entries_.find(task);
+  if (known != entries_.end() && sequence <= known->second.sequence) return false;
+  if (record.state == State::done || record.state == State::given_up) return remove(task);
+  entries_.insert_or_assign(task, Entry{sequence, record.state, record.until, record.place});
+  return true;
+}
+
+Clock::time_point LeaseView::first_end() const {
+  Clock::time_point first = Clock::time_point::max();
+  for (const auto& [task, entry] : entries_)
+    if (entry.state != LeaseRecord::State::waiting) first = std::min(first, entry.until);
+  return first;
+}
+
+std::vector<std::string> LeaseView::run_out(Clock::time_point now) const {
+  std::vector<std::tuple<Clock::time_point, std::uint64_t, std::string>> ends;
+  for (const auto& [task, entry] : entries_)
+    if (entry.state != LeaseRecord::State::waiting && entry.until <= now)
+      ends.emplace_back(entry.until, entry.sequence, task);
+  std::ranges::sort(ends);
+  std::vector<std::string> tasks;
+  for (auto& end : ends) tasks.push_back(std::move(std::get<std::string>(end)));
+  return tasks;
+}
+
+std::optional<LeaseView::Waiting> LeaseView::first_waiting() const {
+  const std::pair<const std::string, Entry>* first = nullptr;
+  for (const auto& entry : entries_) {
+    if (entry.second.state != LeaseRecord::State::waiting) continue;
+    if (first == nullptr || std::tie(entry.second.place, entry.second.sequence) <
+                                std::tie(first->second.place, first->second.sequence))
+      first = &entry;
+  }
+  if (first == nullptr) return std::nullopt;
+  return Waiting{first->first, first->second.place};
+}
+
+}  // namespace vcap

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cluster/jet_stream.hpp"
+
+namespace vcap {
+
+/// The names of a site's streams and subjects. A stream has the subjects `vcap.SITE.KIND.>`.
+/// Thread safety: value.
+class Site {
+ public:
+  /// The kinds of messages, each in a stream of its own.
+  enum class Kind {
+    task,     ///< the tasks of queues: one message for each, which never changes
+    lease,    ///< leases on tasks, and the failed attempts at them: the last state of each
+    settled,  ///< how a task ended: the first message of each counts
+  };
+
+  /// Throws InvalidArgument if the name is not 1 to 32 of `A-Za-z0-9_-`.
+  explicit Site(std::string name);
+
+  const std::string& name() const noexcept { return name_; }
+  std::string stream(Kind kind) const;
+  /// `parts` may be any bytes, and are escaped.
+  std::string subject(Kind kind, std::initializer_list<std::string_view> parts) const;
+  /// The subject that matches all that begin with these parts and have one more.
+  std::string all(Kind kind, std::initializer_list<std::string_view> parts) const;
+  /// Where a stream announces what it has stored; under it as all().
+  std::string notes(Kind kind, std::initializer_list<std::string_view> parts) const;
+
+  /// The configuration of each stream, as JetStream's API has it.
+  std::vector<nlohmann::json> streams(int replicas) const;
+
+ private:
+  const std::string name_;
+};
+
+/// Text of any bytes as a token of a subject: `=` and two digits stand for a byte that is not one
+/// of `A-Za-z0-9_-`.
+std::string to_token(std::string_view text);
+/// The last token of a subject, as the text that it stands for. Throws ClusterError
+/// (invalid_message).
+std::string last_token(std::string_view subject);
+
+/// Creates the site's streams that are missing, and checks the others. Throws ClusterError:
+/// broker_unfit with the line to change, broker_refused.
+void prepare_streams(JetStream& jet_stream, const Site& site);
+
+}  // namespace vcap

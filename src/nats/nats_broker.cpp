@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nats/nats.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "base/thread_annotations.hpp"
+#include "cluster/broker.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Frees an object of the library.
+template <auto Destroy>
+struct Destroyer {
+  void operator()(auto* object) const noexcept { Destroy(object); }
+};
+using Options = std::unique_ptr<natsOptions, Destroyer<&natsOptions_Destroy>>;
+using Connection = std::unique_ptr<natsConnection, Destroyer<&natsConnection_Destroy>>;
+using Message = std::unique_ptr<natsMsg, Destroyer<&natsMsg_Destroy>>;
+using Subscription = std::unique_ptr<natsSubscription, Destroyer<&natsSubscription_Destroy>>;
+using Inbox = std::unique_ptr<natsInbox, Destroyer<&natsInbox_Destroy>>;
+
+/// Whether the same call may succeed later.
+bool is_passing(natsStatus status) {
+  switch (status) {
+    case NATS_TIMEOUT:
+    case NATS_NO_RESPONDERS:
+    case NATS_CONNECTION_CLOSED:
+    case NATS_CONNECTION_DISCONNECTED:
+    case NATS_STALE_CONNECTION:
+    case NATS_NOT_YET_CONNECTED:
+    case NATS_NO_SERVER:
+    case NATS_IO_ERROR:
+    case NATS_INSUFFICIENT_BUFFER:  // what was sent while there is no connection
+    case NATS_SLOW_CONSUMER:
+      return true;
+    default:
+      return false;
+  }
+}
+
+[[noreturn]] void fail(natsStatus status, const std::string& what) {
+  throw ClusterError(is_passing(status) ? ErrorCode::broker_unreachable : ErrorCode::broker_refused,
+                     what + ": " + natsStatus_GetText(status));
+}
+
+void check(natsStatus status, const std::string& what) {
+  if (status != NATS_OK) fail(status, what);
+}
+
+const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+/// Without the user and password that a URL may have.
+std::string without_secret(const std::string& url) {
+  const std::size_t at = url.rfind('@');
+  const std::size_t scheme = url.find("://");
+  if (at == url.npos) return url;
+  return (scheme == url.npos ? std::string() : url.substr(0, scheme + 3)) + url.substr(at + 1);
+}
+
+Message to_library(const BrokerMessage& message) {
+  natsMsg* made = nullptr;
+  check(natsMsg_Create(&made, message.subject.c_str(), text_or_null(message.reply),
+                       message.body.data(), static_cast<int>(message.body.size())),
+        "a message for " + quote(message.subject));
+  Message result(made);
+  for (const auto& [key, value] : message.headers)
+    check(natsMsgHeader_Set(made, key.c_str(), value.c_str()), "header " + quote(key));
+  return result;
+}
+
+BrokerMessage from_library(natsMsg* message) {
+  BrokerMessage result;
+  result.subject = natsMsg_GetSubject(message);
+  if (const char* const reply = natsMsg_GetReply(message)) result.reply = reply;
+  result.body.assign(natsMsg_GetData(message),
+                     static_cast<std::size_t>(natsMsg_GetDataLength(message)));
+  const char** keys = nullptr;
+  int count = 0;
+  if (natsMsgHeader_Keys(message, &keys, &count) != NATS_OK) return result;
+  for (int i = 0; i < count; ++i) {
+    const char* value = nullptr;
+    if (natsMsgHeader_Get(message, keys[i], &value) == NATS_OK)
+      result.headers.emplace_back(keys[i], value);
+  }
+  std::free(keys);
+  return result;
+}
+
+/// A subscription with a handler. The library's thread may still be in the handler when the
+/// subscription ends, so the state is shared with it.
+class NatsSubscription final : public BrokerSubscription {
+ public:
+  NatsSubscription(natsConnection* connection, const std::string& subject, Broker::Handler handler)
+      : state_(std::make_shared<State>(std::move(handler))) {
+    auto* const shared = new std::shared_ptr<State>(state_);
+    natsSubscription* made = nullptr;
+    const natsStatus status = natsConnection_Subscribe(
+        &made, connection, subject.c_str(),
+        [](natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
+          const Message owner(message);
+          (*static_cast<std::shared_ptr<State>*>(closure))->handle(message);
+        },
+        shared);
+    if (status != NATS_OK) {
+      delete shared;
+      fail(status, "the subscription to " + quote(subject));
+    }
+    subscription_.reset(made);
+    // Called once, after the last message.
+    natsSubscription_SetOnCompleteCB(
+        made, [](void* closure) { delete static_cast<std::shared_ptr<State>*>(closure); }, shared);
+    natsSubscription_SetPendingLimits(made, -1, 256 << 20);
+  }
+  ~NatsSubscription() override {
+    state_->end();
+    natsSubscription_Unsubscribe(subscription_.get());
+  }
+
+ private:
+  class State {
+   public:
+    explicit State(Broker::Handler handler) : handler_(std::move(handler)) {}
+    void handle(natsMsg* message) {
+      const MutexLock lock(mutex_);
+      if (ended_) return;
+      in_handler_ = std::this_thread::get_id();
+      handler_(from_library(message));
+      in_handler_ = std::thread::id();
+    }
+    void end() VCAP_NO_THREAD_SAFETY_ANALYSIS {  // the handler's own thread has the lock already
+      if (in_handler_ == std::this_thread::get_id()) {
+        ended_ = true;
+        return;
+      }
+      const MutexLock lock(mutex_);
+      ended_ = true;
+    }
+
+   private:
+    const Broker::Handler handler_;
+    Mutex mutex_;  ///< held while the handler runs
+    std::atomic<std::thread::id> in_handler_{};
+    bool ended_ VCAP_GUARDED_BY(mutex_) = false;
+  };
+
+  const std::shared_ptr<State> state_;
+  Subscription subscription_;
+};
+
+class NatsBroker final : public Broker {
+ public:
+  NatsBroker(const ClusterSettings& settings, Observer observer)
+      : observer_(std::make_shared<SharedObserver>(std::move(observer))) {
+    const Options options = make_options(settings);
+    auto* const cell = new std::shared_ptr<SharedObserver>(observer_);
+    set_callbacks(options.get(), cell);
+    natsConnection* made = nullptr;
+    const natsStatus status = natsConnection_Connect(&made, options.get());
+    if (status != NATS_OK) {
+      delete cell;  // without a connection there is no last callback
+      const char* const detail = nats_GetLastError(nullptr);
+      throw ClusterError(
+          is_passing(status) ? ErrorCode::broker_unreachable : ErrorCode::broker_refused,
+          "no connection to the broker " + quote(without_secret(settings.url)) + ": " +
+              natsStatus_GetText(status) +
+              (detail != nullptr && *detail != '\0' ? " (" + printable(detail) + ")" : "") +
+              "; check the URL, that the server runs, and the login");
+    }
+    connection_.reset(made);
+  }
+  ~NatsBroker() override {
+    observer_->end();
+    close();
+  }
+
+  void publish(const BrokerMessage& message) override {
+    const Message made = to_library(message);
+    check(natsConnection_PublishMsg(connection_.get(), made.get()),
+          "sending to " + quote(message.subject));
+  }
+
+  BrokerMessage request(const BrokerMessage& message, milliseconds timeout) override {
+    const Message made = to_library(message);
+    natsMsg* answer = nullptr;
+    check(natsConnection_RequestMsg(&answer, connection_.get(), made.get(), timeout.count()),
+          "a request to " + quote(message.subject));
+    const Message owner(answer);
+    return from_library(answer);
+  }
+
+  std::vector<BrokerMessage> gather(const BrokerMessage& message, std::size_t most,
+                                    milliseconds timeout) override {
+    const std::string what = "a request to " + quote(message.subject);
+    BrokerMessage request = message;
+    request.reply = new_inbox();
+    natsSubscription* made = nullptr;
+    check(natsConnection_SubscribeSync(&made, connection_.get(), request.reply.c_str()), what);
+    const Subscription subscription(made);
+    publish(request);
+    std::vector<BrokerMessage> answers;
+    while (answers.size() < most) {
+      natsMsg* answer = nullptr;
+      check(natsSubscription_NextMsg(&answer, made, timeout.count()), what);
+      const Message owner(answer);
+      if (natsMsg_IsNoResponders(answer)) fail(NATS_NO_RESPONDERS, what);
+      answers.push_back(from_library(answer));
+      if (!answers.back().status().empty()) break;
+    }
+    return answers;
+  }
+
+  std::unique_ptr<BrokerSubscription> subscribe(const std::string& subject,
+                                                Handler handler) override {
+    return std::make_unique<NatsSubscription>(connection_.get(), subject, std::move(handler));
+  }
+
+  std::string new_inbox() const override {
+    natsInbox* made = nullptr;
+    check(natsInbox_Create(&made), "an inbox");
+    const Inbox owner(made);
+    return made;
+  }
+
+  std::size_t max_payload() const override {
+    return static_cast<std::size_t>(natsConnection_GetMaxPayload(connection_.get()));
+  }
+  bool is_connected() const override {
+    return natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED;
+  }
+  void close() noexcept override {
+    if (connection_) natsConnection_Close(connection_.get());
+  }
+
+ private:
+  Options make_options(const ClusterSettings& settings) const {
+    natsOptions* made = nullptr;
+    check(natsOptions_Create(&made), "options");
+    Options options(made);
+    std::vector<std::string> urls;
+    for (std::size_t at = 0; at <= settings.url.size();) {
+      const std::size_t end = std::min(settings.url.find(',', at), settings.url.size());
+      if (end > at) urls.push_back(settings.url.substr(at, end - at));
+      at = end + 1;
+    }
+    std::vector<const char*> servers;
+    for (const std::string& url : urls) servers.push_back(url.c_str());
+    check(natsOptions_SetServers(made, servers.data(), static_cast<int>(servers.size())),
+          "the URL " + quote(without_secret(settings.url)));
+    check(natsOptions_SetName(made, settings.name.c_str()), "the name " + quote(settings.name));
+    check(natsOptions_SetTimeout(made, settings.timeout.count()), "the timeout");
+    check(natsOptions_SetMaxReconnect(made, -1), "reconnections");
+    check(natsOptions_SetReconnectWait(made, 100), "reconnections");
+    check(natsOptions_SetReconnectJitter(made, 200, 500), "reconnections");
+    // A server that is cut off is noticed after three intervals.
+    check(natsOptions_SetPingInterval(made, 2'000), "pings");
+    check(natsOptions_SetMaxPingsOut(made, 2), "pings");
+    check(natsOptions_SetFailRequestsOnDisconnect(made, true), "requests");
+    set_login(made, settings);
+    return options;
+  }
+
+  static void set_login(natsOptions* options, const ClusterSettings& settings) {
+    if (!settings.credentials.empty())
+      check(natsOptions_SetUserCredentialsFromFiles(options, settings.credentials.c_str(), nullptr),
+            "the credentials in " + quote(settings.credentials));
+    if (settings.url.find("tls://") != std::string::npos || !settings.certificates.empty() ||
+        !settings.certificate.empty())
+      check(natsOptions_SetSecure(options, true), "TLS");
+    if (!settings.certificates.empty())
+      check(natsOptions_LoadCATrustedCertificates(options, settings.certificates.c_str()),
+            "the certificates in " + quote(settings.certificates));
+    if (!settings.certificate.empty())
+      check(natsOptions_LoadCertificatesChain(options, settings.certificate.c_str(),
+                                              settings.key.c_str()),
+            "the certificate in " + quote(settings.certificate) + " with the key in " +
+                quote(settings.key));
+  }
+
+  /// The library's threads may call it after the connection is closed.
+  class SharedObserver {
+   public:
+    explicit SharedObserver(Observer observer) : observer_(std::move(observer)) {}
+    void note(const std::string& loss) {
+      const MutexLock lock(mutex_);
+      if (observer_) observer_(loss);
+    }
+    void end() {
+      const MutexLock lock(mutex_);
+      observer_ = nullptr;
+    }
+
+   private:
+    Mutex mutex_;  ///< held while the observer runs
+    Observer observer_ VCAP_GUARDED_BY(mutex_);
+  };
+  using Cell = std::shared_ptr<SharedObserver>;
+
+  static void set_callbacks(natsOptions* options, Cell* cell) {
+    check(natsOptions_SetReconnectedCB(
+              options,
+              [](natsConnection*, void* closure) { (*static_cast<Cell*>(closure))->note({}); },
+              cell),
+          "callbacks");
+    check(natsOptions_SetDisconnectedCB(
+              options,
+              [](natsConnection*, void* closure) {
+                (*static_cast<Cell*>(closure))->note("the connection was lost");
+              },
+              cell),
+          "callbacks");
+    check(natsOptions_SetErrorHandler(
+              options,
+              [](natsConnection*, natsSubscription*, natsStatus status, void* closure) {
+                (*static_cast<Cell*>(closure))->note(natsStatus_GetText(status));
+              },
+              cell),
+          "callbacks");
+    // The last callback of a connection.
+    check(natsOptions_SetClosedCB(
+              options, [](natsConnection*, void* closure) { delete static_cast<Cell*>(closure); },
+              cell),
+          "callbacks");
+  }
+
+  const Cell observer_;
+  Connection connection_;
+};
+
+std::unique_ptr<Broker> connect(const ClusterSettings& settings, Broker::Observer observer) {
+  return std::make_unique<NatsBroker>(settings, std::move(observer));
+}
+
+}  // namespace
+}  // namespace vcap
+
+extern "C" VCAP_EXPORT vcap::ConnectBroker vcap_nats_1();
+vcap::ConnectBroker vcap_nats_1() { return &vcap::connect; }
