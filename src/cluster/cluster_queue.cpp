@@ -28,6 +28,8 @@ constexpr const char* kSettled = "vcap.settled/1";
 constexpr std::size_t kLongestQueueName = 64;
 /// A task that was delivered, but not leased for so long, is delivered to another worker.
 constexpr seconds kDeliveryWait{10};
+/// How long try_lease() waits for the broker to say that there is no task.
+constexpr std::chrono::milliseconds kBriefly{2};
 /// A request for a task is open for so long at the server, then it is made again.
 constexpr seconds kRequestTime{30};
 /// How often a worker that waits checks that the consumer still delivers.
@@ -224,7 +226,7 @@ std::optional<DeliveredMessage> ClusterQueue::next_fresh(bool may_ask) {
   }
   if (!may_ask) return std::nullopt;
   std::vector<DeliveredMessage> messages =
-      jet_stream_.fetch(site_.stream(Site::Kind::task), consumer_, 1);
+      jet_stream_.fetch(site_.stream(Site::Kind::task), consumer_, 1, kBriefly);
   if (messages.empty()) return std::nullopt;
   return std::move(messages.front());
 }
@@ -344,7 +346,9 @@ bool ClusterQueue::renew(const Lease& lease, Clock::duration time) {
 bool ClusterQueue::complete(const Lease& lease, json result) {
   check_task_result(lease.task, result);
   end_run_out();
-  if (read(lease.task).sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
+  const Known known = read(lease.task);
+  if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
+  if (known.record.state == State::giving_up) give_up(lease.task, known);
   const json message = {{"schema", kSettled}, {"outcome", "done"}, {"result", std::move(result)}};
   if (!jet_stream_.store(settled_subject(lease.task), message.dump(), 0)) return false;
   clear_lease(lease.task);
@@ -377,25 +381,32 @@ bool ClusterQueue::attempt_failed(const std::string& task, Known known, std::str
   next.state = State::giving_up;
   next.until = end_of_lease(clock_->now(), kGivingUpTime);
   if (!replace(task, known.sequence, next)) return false;
-  give_up(task, read(task));
-  return true;
+  return give_up(task, read(task));
 }
 
-/// Settles a task whose record says that it is given up.
-void ClusterQueue::give_up(const std::string& task, const Known& known) const {
-  if (known.record.state != State::giving_up) return;  // another process has done it
+/// Settles a task whose record says that it is given up. False if a result came first; then the
+/// last attempt has not failed.
+bool ClusterQueue::give_up(const std::string& task, const Known& known) const {
+  if (known.record.state != State::giving_up)  // another process has done it
+    return known.record.state == State::given_up;
   const json message = {
       {"schema", kSettled}, {"outcome", "given_up"}, {"reasons", known.record.reasons}};
   LeaseRecord next = known.record;
   next.state = State::given_up;
   if (!jet_stream_.store(settled_subject(task), message.dump(), 0)) {
-    // A late result came first, unless another process has settled it in the same way.
     const auto settled = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(task));
-    if (settled && parse_message(settled->body, kSettled).value("outcome", "") == "done")
-      next.state = State::done;
+    if (settled && parse_message(settled->body, kSettled).value("outcome", "") == "done") {
+      next.state = State::waiting;
+      next.reasons.pop_back();
+      replace(task, known.sequence, next);
+      clear_lease(task);
+      changed();
+      return false;
+    }
   }
   replace(task, known.sequence, next);
   changed();
+  return true;
 }
 
 /// Ends the leases that have run out, as far as they are known.

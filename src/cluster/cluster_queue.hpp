@@ -67,7 +67,7 @@ class ClusterQueue final : public TaskQueue {
   bool replace(const std::string& task, std::uint64_t sequence, const LeaseRecord& record) const;
   void clear_lease(const std::string& task) const;
   bool attempt_failed(const std::string& task, Known known, std::string reason) const;
-  void give_up(const std::string& task, const Known& known) const;
+  bool give_up(const std::string& task, const Known& known) const;
   void end_run_out() const VCAP_EXCLUDES(mutex_);
   void end_if_run_out(const std::string& task) const;
 

@@ -33,6 +33,8 @@ constexpr int kNoMessageToDelete = 10057;
 constexpr std::size_t kWindow = 4'000;
 /// Messages that one request of all() gives.
 constexpr std::size_t kPage = 500;
+/// They are there already; unless some were removed meanwhile.
+constexpr milliseconds kPageWait{500};
 constexpr milliseconds kPause{100};
 
 /// Whether the server means that a repetition may succeed: it is busy, or has no leader.
@@ -252,7 +254,7 @@ std::vector<StoredMessage> JetStream::read_all(const std::string& stream,
   std::vector<StoredMessage> messages;
   std::uint64_t pending = info.at("num_pending");
   while (pending > 0) {
-    std::vector<DeliveredMessage> page = fetch(stream, reader, std::min<std::uint64_t>(kPage, pending));
+    std::vector<DeliveredMessage> page = fetch(stream, reader, std::min<std::uint64_t>(kPage, pending), kPageWait);
     if (page.empty()) break;  // the rest was removed meanwhile
     pending = page.back().pending;
     for (DeliveredMessage& message : page)
@@ -293,13 +295,15 @@ void JetStream::purge(const std::string& stream, const std::string& filter) {
 }
 
 std::vector<DeliveredMessage> JetStream::fetch(const std::string& stream,
-                                               const std::string& consumer, std::size_t most) {
-  const json request = {{"batch", most}, {"no_wait", true}};
+                                               const std::string& consumer, std::size_t most,
+                                               milliseconds wait) {
+  // Not "no_wait": if another request takes the last message, the server (2.9) never answers.
+  const json request = {{"batch", most}, {"expires", std::chrono::nanoseconds(wait).count()}};
   std::vector<DeliveredMessage> messages;
   for (BrokerMessage& answer :
        broker_.gather({.subject = kApi + ("CONSUMER.MSG.NEXT." + stream + '.') + consumer,
                        .body = request.dump()},
-                      most, timeout_)) {
+                      most, timeout_ + wait)) {
     if (!answer.status().empty()) break;
     messages.push_back(delivered(std::move(answer)));
   }

@@ -76,9 +76,9 @@ class JetStream {
   /// The same; throws ClusterError (broker_refused) for an error.
   nlohmann::json demand(const std::string& operation, const nlohmann::json& request);
 
-  /// What a consumer delivers now, at most `most`. Does not wait for messages.
+  /// What a consumer delivers within `wait`, at most `most`.
   std::vector<DeliveredMessage> fetch(const std::string& stream, const std::string& consumer,
-                                      std::size_t most);
+                                      std::size_t most, std::chrono::milliseconds wait);
   /// Sends `+ACK`, `-NAK`, `+WPI` or `+TERM` for a delivered message; does not wait.
   void answer(const DeliveredMessage& message, const std::string& answer);
 
