@@ -63,8 +63,9 @@ class VCAP_EXPORT Broker {
   /// Sends, and waits for the answer.
   virtual BrokerMessage request(const BrokerMessage& message,
                                 std::chrono::milliseconds timeout) = 0;
-  /// Sends, and waits for answers, which may have any subject: until there are `most`, or one is a
-  /// status, which is the last one then.
+  /// Sends, and waits for answers, which may have any subject: until there are `most`, one is a
+  /// status, which is the last one then, or none comes within the timeout after the one before.
+  /// Throws if there is none at all.
   virtual std::vector<BrokerMessage> gather(const BrokerMessage& message, std::size_t most,
                                             std::chrono::milliseconds timeout) = 0;
   virtual std::unique_ptr<BrokerSubscription> subscribe(const std::string& subject,

@@ -238,7 +238,7 @@ std::optional<TaskQueue::Lease> ClusterQueue::claim(const std::string& task,
   const Known known = read(task);
   const Clock::time_point now = clock_->now();
   if (is_settled(task)) {
-    clear_lease(task);
+    tidy(task);
     return std::nullopt;
   }
   if (known.sequence > 0 && known.record.state != State::waiting) {
@@ -255,7 +255,7 @@ std::optional<TaskQueue::Lease> ClusterQueue::claim(const std::string& task,
     return std::nullopt;
   }
   if (is_settled(task)) {  // between the two
-    clear_lease(task);
+    tidy(task);
     return std::nullopt;
   }
   std::string body = fresh != nullptr ? fresh->body : std::string();
@@ -305,22 +305,34 @@ bool ClusterQueue::replace(const std::string& task, std::uint64_t sequence,
   return true;
 }
 
-/// Removes the record of a settled task, except that its failed attempts stay known.
-void ClusterQueue::clear_lease(const std::string& task) const {
+/// Lets the record say what became of a settled task; without failed attempts, there is none any
+/// more. Returns whether the task is given up.
+bool ClusterQueue::tidy(const std::string& task) const {
+  const auto message = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(task));
+  if (!message) return false;
+  const json settled = parse_message(message->body, kSettled);
+  const bool is_given_up = settled.value("outcome", "") == "given_up";
   for (;;) {
     Known known = read(task);
-    if (known.sequence == 0 || known.record.state == State::done ||
-        known.record.state == State::given_up)
-      return;
-    if (known.record.reasons.empty()) {
-      jet_stream_.erase(site_.stream(Site::Kind::lease), known.sequence);
-      const MutexLock lock(mutex_);
-      view_.remove(task);
-    } else {
-      known.record.state = State::done;
-      replace(task, known.sequence, known.record);
+    LeaseRecord& record = known.record;
+    if (known.sequence == 0 || record.state == State::done || record.state == State::given_up)
+      break;
+    if (is_given_up) {
+      record.reasons = read_message(kSettled, [&] {
+        return settled.at("reasons").get<std::vector<std::string>>();
+      });
+    } else if (record.state == State::giving_up) {
+      record.reasons.pop_back();  // the result came before the task was given up
     }
+    if (record.reasons.empty()) {
+      jet_stream_.erase(site_.stream(Site::Kind::lease), known.sequence);
+      continue;
+    }
+    record.state = is_given_up ? State::given_up : State::done;
+    replace(task, known.sequence, record);
   }
+  changed();
+  return is_given_up;
 }
 
 /// The lease, if it is still valid. Throws InvalidArgument for a task that does not exist.
@@ -348,11 +360,10 @@ bool ClusterQueue::complete(const Lease& lease, json result) {
   end_run_out();
   const Known known = read(lease.task);
   if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
-  if (known.record.state == State::giving_up) give_up(lease.task, known);
+  if (known.record.state == State::giving_up) give_up(lease.task, known.record);
   const json message = {{"schema", kSettled}, {"outcome", "done"}, {"result", std::move(result)}};
   if (!jet_stream_.store(settled_subject(lease.task), message.dump(), 0)) return false;
-  clear_lease(lease.task);
-  changed();
+  tidy(lease.task);
   return true;
 }
 
@@ -381,32 +392,16 @@ bool ClusterQueue::attempt_failed(const std::string& task, Known known, std::str
   next.state = State::giving_up;
   next.until = end_of_lease(clock_->now(), kGivingUpTime);
   if (!replace(task, known.sequence, next)) return false;
-  return give_up(task, read(task));
+  return give_up(task, next);
 }
 
 /// Settles a task whose record says that it is given up. False if a result came first; then the
 /// last attempt has not failed.
-bool ClusterQueue::give_up(const std::string& task, const Known& known) const {
-  if (known.record.state != State::giving_up)  // another process has done it
-    return known.record.state == State::given_up;
+bool ClusterQueue::give_up(const std::string& task, const LeaseRecord& record) const {
   const json message = {
-      {"schema", kSettled}, {"outcome", "given_up"}, {"reasons", known.record.reasons}};
-  LeaseRecord next = known.record;
-  next.state = State::given_up;
-  if (!jet_stream_.store(settled_subject(task), message.dump(), 0)) {
-    const auto settled = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(task));
-    if (settled && parse_message(settled->body, kSettled).value("outcome", "") == "done") {
-      next.state = State::waiting;
-      next.reasons.pop_back();
-      replace(task, known.sequence, next);
-      clear_lease(task);
-      changed();
-      return false;
-    }
-  }
-  replace(task, known.sequence, next);
-  changed();
-  return true;
+      {"schema", kSettled}, {"outcome", "given_up"}, {"reasons", record.reasons}};
+  jet_stream_.store(settled_subject(task), message.dump(), 0);
+  return tidy(task);
 }
 
 /// Ends the leases that have run out, as far as they are known.
@@ -424,7 +419,7 @@ void ClusterQueue::end_if_run_out(const std::string& task) const {
   const Known known = read(task);
   if (known.sequence == 0) return;
   if (known.record.state == State::giving_up && clock_->now() >= known.record.until)
-    give_up(task, known);
+    give_up(task, known.record);
   else if (known.record.has_run_out(clock_->now()))
     attempt_failed(task, known, kLeaseRanOut);
 }

@@ -28,13 +28,15 @@ constexpr const char* kApi = "$JS.API.";
 constexpr int kWrongLastSequence = 10071;
 constexpr int kWrongLastSequenceOfReplicas = 10164;
 constexpr int kNoMessage = 10037;
-constexpr int kNoMessageToDelete = 10057;
+constexpr int kNoSequence = 10043;
 /// Messages that store_new() has in flight at a time.
 constexpr std::size_t kWindow = 4'000;
 /// Messages that one request of all() gives.
 constexpr std::size_t kPage = 500;
 /// They are there already; unless some were removed meanwhile.
 constexpr milliseconds kPageWait{500};
+/// How much later than it should an answer of fetch() may come.
+constexpr milliseconds kLate{250};
 constexpr milliseconds kPause{100};
 
 /// Whether the server means that a repetition may succeed: it is busy, or has no leader.
@@ -255,8 +257,11 @@ std::vector<StoredMessage> JetStream::read_all(const std::string& stream,
   std::uint64_t pending = info.at("num_pending");
   while (pending > 0) {
     std::vector<DeliveredMessage> page = fetch(stream, reader, std::min<std::uint64_t>(kPage, pending), kPageWait);
-    if (page.empty()) break;  // the rest was removed meanwhile
-    pending = page.back().pending;
+    // If there is no page, the rest was removed meanwhile, or the server has lost the request.
+    pending = page.empty() ? demand("CONSUMER.INFO." + stream + '.' + reader, nullptr)
+                                 .at("num_pending")
+                                 .get<std::uint64_t>()
+                           : page.back().pending;
     for (DeliveredMessage& message : page)
       messages.push_back({std::move(message.subject), std::move(message.body), message.sequence});
   }
@@ -286,7 +291,7 @@ void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
   const json answer =
       ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
-  if (code != 0 && code != kNoMessage && code != kNoMessageToDelete)
+  if (code != 0 && code != kNoMessage && code != kNoSequence)
     refuse("removing a message of " + stream, answer);
 }
 
@@ -299,14 +304,19 @@ std::vector<DeliveredMessage> JetStream::fetch(const std::string& stream,
                                                milliseconds wait) {
   // Not "no_wait": if another request takes the last message, the server (2.9) never answers.
   const json request = {{"batch", most}, {"expires", std::chrono::nanoseconds(wait).count()}};
-  std::vector<DeliveredMessage> messages;
-  for (BrokerMessage& answer :
-       broker_.gather({.subject = kApi + ("CONSUMER.MSG.NEXT." + stream + '.') + consumer,
-                       .body = request.dump()},
-                      most, timeout_ + wait)) {
-    if (!answer.status().empty()) break;
-    messages.push_back(delivered(std::move(answer)));
+  std::vector<BrokerMessage> answers;
+  try {
+    answers = broker_.gather({.subject = kApi + ("CONSUMER.MSG.NEXT." + stream + '.') + consumer,
+                              .body = request.dump()},
+                             most, wait + kLate);
+  } catch (const ClusterError& error) {
+    if (error.code() != ErrorCode::broker_unreachable) throw;
+    // The server (2.9) sometimes answers nothing at all. So see whether it answers anything.
+    demand("CONSUMER.INFO." + stream + '.' + consumer, nullptr);
   }
+  std::vector<DeliveredMessage> messages;
+  for (BrokerMessage& answer : answers)
+    if (answer.status().empty()) messages.push_back(delivered(std::move(answer)));
   return messages;
 }
 

@@ -50,7 +50,7 @@ std::string to_message(const LeaseRecord& record) {
 
 LeaseRecord read_lease(const std::string& message) {
   const json parsed = parse_message(message, kSchema);
-  return read_message(kSchema, [&] {
+  LeaseRecord record = read_message(kSchema, [&] {
     return LeaseRecord{
         .state = read_state(parsed.at("state")),
         .number = parsed.at("number"),
@@ -58,6 +58,9 @@ LeaseRecord read_lease(const std::string& message) {
         .place = parsed.at("place"),
         .reasons = parsed.value("reasons", std::vector<std::string>())};
   });
+  if (record.reasons.empty() && record.state != State::leased && record.state != State::waiting)
+    refuse_message(kSchema, "no attempt has failed, but its state says so");
+  return record;
 }
 
 }  // namespace vcap

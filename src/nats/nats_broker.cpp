@@ -213,7 +213,9 @@ class NatsBroker final : public Broker {
     std::vector<BrokerMessage> answers;
     while (answers.size() < most) {
       natsMsg* answer = nullptr;
-      check(natsSubscription_NextMsg(&answer, made, timeout.count()), what);
+      const natsStatus status = natsSubscription_NextMsg(&answer, made, timeout.count());
+      if (status == NATS_TIMEOUT && !answers.empty()) break;
+      check(status, what);
       const Message owner(answer);
       if (natsMsg_IsNoResponders(answer)) fail(NATS_NO_RESPONDERS, what);
       answers.push_back(from_library(answer));

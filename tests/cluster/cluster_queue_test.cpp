@@ -24,6 +24,6 @@ std::unique_ptr<TaskQueue> make_queue(TaskQueue::Settings settings) {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Cluster, TaskQueueConformance,
-                         testing::Values(QueueKind{"cluster", &make_queue, 2000}));
+                         testing::Values(QueueKind{"cluster", &make_queue, 150}));
 
 }  // namespace vcap::test
