@@ -4,8 +4,8 @@
 #include "capsule/host_stencil.hpp"
 #include "jobs/bulk_run.hpp"
 #include "jobs/job_check.hpp"
+#include "jobs/job_outputs.hpp"
 #include "jobs/job_stamp.hpp"
-#include "jobs/job_video.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -43,7 +43,7 @@ JobReport run_job(const Job& job, const JobSettings& settings, std::stop_token s
   check_job(job, infos);
   JobFolder::Claims claims;
   for (const Job::Video& video : job.videos)
-    claims.emplace(video.id, JobVideo::outputs(job.outputs, video.id));
+    claims.emplace(video.id, output_names(job.outputs, video.id));
   JobFolder folder(job.outputs.folder, job_stamp(job, manifests), claims);
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (const Job::CapsuleFile& capsule : job.capsules) {

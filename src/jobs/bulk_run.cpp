@@ -21,28 +21,6 @@ std::size_t workers_of(const Job& job) {
   return cores();
 }
 
-/// If there are few videos, two slices for each worker, so that no worker waits long for the last
-/// slice.
-std::size_t parts_wanted(const Job& job, std::size_t workers) {
-  if (workers < 2 || job.videos.empty()) return 1;
-  return (2 * workers + job.videos.size() - 1) / job.videos.size();
-}
-
-/// If videos already keep the cores busy, more threads for each cost only time and memory.
-int decoder_threads(const Job& job, std::size_t workers) {
-  const std::size_t at_once = std::max<std::size_t>(std::min(workers, job.videos.size()), 1);
-  return static_cast<int>(std::max<std::size_t>(cores() / at_once, 1));
-}
-
-Slots slots_of(const std::vector<std::shared_ptr<Capsule>>& capsules,
-               const std::shared_ptr<Clock>& clock) {
-  Slots slots;
-  for (const std::shared_ptr<Capsule>& capsule : capsules)
-    slots.push_back(
-        std::make_shared<CapsuleSlot>(capsule, QuarantinePolicy(), clock, 0, [](bool) {}));
-  return slots;
-}
-
 std::string task_of(const std::string& video, std::size_t slice) {
   return video + "/" + std::to_string(slice);
 }
@@ -52,20 +30,19 @@ std::string task_of(const std::string& video, std::size_t slice) {
 BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules, JobFolder& folder,
                  JobSettings settings)
     : job_(job),
+      folder_(folder),
       capsules_(std::move(capsules)),
       settings_(std::move(settings)),
       workers_(workers_of(job)),
       clock_(settings_.clock ? settings_.clock : std::make_shared<detail::SteadyClock>()),
       queue_(settings_.queue ? settings_.queue : make_in_process_queue({job.attempts, clock_})),
-      capsule_set_(slots_of(capsules_, clock_), UnfitPolicy::refuse),
-      setting_{.job = job_,
-               .capsule_set = capsule_set_,
-               .folder = folder,
-               .parts_wanted = parts_wanted(job, workers_),
-               .decoder_threads = decoder_threads(job, workers_),
-               .capsule_deadline = settings_.capsule_deadline,
-               .first_call_deadline = settings_.first_call_deadline,
-               .on_record = settings_.on_record},
+      work_(job_, capsules_, folder_,
+            {.clock = clock_,
+             .workers = workers_,
+             .videos = job_.videos.size(),
+             .capsule_deadline = settings_.capsule_deadline,
+             .first_call_deadline = settings_.first_call_deadline,
+             .on_record = settings_.on_record}),
       renewer_(*queue_, *clock_, settings_.lease) {
   for (const Job::Video& video : job_.videos) by_id_.emplace(video.id, &video);
 }
@@ -104,11 +81,11 @@ JobReport BulkRun::run(const std::stop_token& stop) {
 JobKept BulkRun::kept() const {
   JobKept kept;
   for (const Job::Video& video : job_.videos) {
-    if (setting_.folder.finished(video.id)) {
+    if (folder_.finished(video.id)) {
       kept.videos.push_back(video.id);
-    } else if (const auto plan = setting_.folder.plan(video.id)) {
+    } else if (const auto plan = folder_.plan(video.id)) {
       for (std::size_t slice = 0; slice < plan->size(); ++slice)
-        if (const auto result = setting_.folder.result(video.id, slice)) {
+        if (const auto result = folder_.result(video.id, slice)) {
           ++kept.slices;
           kept.frames += result->get<RecordCounts>().frames;
         }
@@ -166,7 +143,7 @@ bool BulkRun::put_next_video() {
 
 /// False if the video was done before. Without the lock: queue and callback may be the host's.
 bool BulkRun::put_or_report(const std::string& video) {
-  const auto note = setting_.folder.finished(video);
+  const auto note = folder_.finished(video);
   if (note)
     report(JobVideoReport::Outcome::done_before, video, note->get<RecordCounts>());
   else
@@ -189,7 +166,7 @@ std::shared_ptr<JobVideo> BulkRun::video_of(const std::string& id) {
   std::erase_if(videos_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<JobVideo>& known = videos_[id];
   std::shared_ptr<JobVideo> video = known.lock();
-  if (!video) known = video = std::make_shared<JobVideo>(*by_id_.at(id), setting_);
+  if (!video) known = video = work_.open(*by_id_.at(id));
   return video;
 }
 
@@ -222,7 +199,7 @@ bool BulkRun::carry_out(const Lease& lease, JobVideo& video, Pipeline& pipeline,
     for (const std::size_t other : video.missing())
       if (other > 0) put(id, other);
   if (!video.run(slice, pipeline, stop)) return false;
-  if (const auto counts = video.finish()) report(JobVideoReport::Outcome::done, id, *counts);
+  if (const auto counts = video.finish(folder_)) report(JobVideoReport::Outcome::done, id, *counts);
   return true;
 }
 
@@ -251,7 +228,7 @@ void BulkRun::report_failures(const std::vector<TaskQueue::Failure>& failures) {
   }
   for (const Job::Video& video : job_.videos) {
     const auto found = reasons.find(video.id);
-    if (found == reasons.end() || setting_.folder.finished(video.id)) continue;
+    if (found == reasons.end() || folder_.finished(video.id)) continue;
     report_.failed.push_back({.id = video.id,
                               .outcome = JobVideoReport::Outcome::failed,
                               .reasons = std::move(found->second)});

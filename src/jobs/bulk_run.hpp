@@ -11,7 +11,7 @@
 
 #include "base/thread_annotations.hpp"
 #include "jobs/job_folder.hpp"
-#include "jobs/job_video.hpp"
+#include "jobs/job_work.hpp"
 #include "jobs/lease_renewer.hpp"
 #include "vcap/jobs/bulk.hpp"
 
@@ -55,13 +55,13 @@ class BulkRun {
       VCAP_REQUIRES(report_mutex_);
 
   const Job& job_;
+  JobFolder& folder_;
   const std::vector<std::shared_ptr<Capsule>> capsules_;
   const JobSettings settings_;
   const std::size_t workers_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<TaskQueue> queue_;
-  const CapsuleSet capsule_set_;
-  const JobSetting setting_;
+  const JobWork work_;
   LeaseRenewer renewer_;
   std::map<std::string, const Job::Video*> by_id_;
   std::stop_source ending_;  ///< ends the workers

@@ -132,21 +132,31 @@ FileDescriptor locked(const fs::path& path) {
 
 }  // namespace
 
-JobFolder::StagedResult::StagedResult(fs::path path, fs::path target)
-    : path_(std::move(path)), target_(std::move(target)) {
-  make_folder(path_);
-}
+JobStore::Staged::~Staged() = default;
+JobStore::~JobStore() = default;
 
-JobFolder::StagedResult::~StagedResult() {
-  std::error_code ignored;  // removed with the rest of work/ at the latest
-  fs::remove_all(path_, ignored);
-}
+class JobFolder::StagedFolder final : public JobStore::Staged {
+ public:
+  StagedFolder(fs::path path, fs::path target)
+      : path_(std::move(path)), target_(std::move(target)) {
+    make_folder(path_);
+  }
+  ~StagedFolder() override {
+    std::error_code ignored;  // removed with the rest of work/ at the latest
+    fs::remove_all(path_, ignored);
+  }
 
-bool JobFolder::StagedResult::commit(const nlohmann::json& result) {
-  write_new(path_ / kResultFile, result.dump());
-  // ENOENT: the video's folder is gone, since the video was finished with another result.
-  return publish_folder(path_, target_, {ENOTEMPTY, EEXIST, ENOENT});
-}
+  const fs::path& path() const noexcept override { return path_; }
+  bool commit(const nlohmann::json& result) override {
+    write_new(path_ / kResultFile, result.dump());
+    // ENOENT: the video's folder is gone, since the video was finished with another result.
+    return publish_folder(path_, target_, {ENOTEMPTY, EEXIST, ENOENT});
+  }
+
+ private:
+  const fs::path path_;
+  const fs::path target_;
+};
 
 JobFolder::JobFolder(const fs::path& outputs, const nlohmann::json& stamp, const Claims& claims)
     : outputs_(from_root(outputs)), folder_(outputs_ / kJobFolder) {
@@ -272,7 +282,7 @@ std::optional<nlohmann::json> JobFolder::result(const std::string& video, std::s
 }
 
 bool JobFolder::begin(const std::string& video, const nlohmann::json& plan) {
-  const StagedResult staged(new_place(), of_video(video));
+  const StagedFolder staged(new_place(), of_video(video));
   write_new(staged.path() / "plan.json", plan.dump());
   return publish_folder(staged.path(), of_video(video), {ENOTEMPTY, EEXIST});
 }
@@ -284,8 +294,8 @@ void JobFolder::forget(const std::string& video) {
   fs::remove_all(away, ignored);
 }
 
-JobFolder::StagedResult JobFolder::stage(const std::string& video, std::size_t slice) {
-  return {new_place(), of_slice(video, slice)};
+std::unique_ptr<JobStore::Staged> JobFolder::stage(const std::string& video, std::size_t slice) {
+  return std::make_unique<StagedFolder>(new_place(), of_slice(video, slice));
 }
 
 void JobFolder::join(const std::string& video, const std::string& file, const std::string& output) {

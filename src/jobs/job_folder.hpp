@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "base/thread_annotations.hpp"
 #include "files/file_descriptor.hpp"
+#include "jobs/job_store.hpp"
 
 namespace vcap {
 
@@ -39,30 +41,8 @@ namespace vcap {
 /// with the same bytes. A finished video stays finished as long as its outputs and its file do not
 /// change. Functions throw OutputError. Thread safety: thread-safe, if only one thread at a time
 /// begins, joins or finishes the same video.
-class JobFolder {
+class VCAP_EXPORT JobFolder final : public JobStore {
  public:
-  /// The folder in which the result of one slice is written; removed unless committed.
-  /// Thread-compatible.
-  class StagedResult {
-   public:
-    StagedResult(const StagedResult&) = delete;
-    StagedResult& operator=(const StagedResult&) = delete;
-    ~StagedResult();
-
-    /// A folder for the result's files, empty at first.
-    const std::filesystem::path& path() const noexcept { return path_; }
-    /// Stores the files, which must be closed, and the result. False if the slice already has a
-    /// result, or its video is finished. The stored result then stays, and this one is dropped.
-    bool commit(const nlohmann::json& result);
-
-   private:
-    friend class JobFolder;
-    StagedResult(std::filesystem::path path, std::filesystem::path target);
-
-    const std::filesystem::path path_;
-    const std::filesystem::path target_;
-  };
-
   /// Names of the outputs to make, by video.
   using Claims = std::map<std::string, std::vector<std::string>>;
 
@@ -76,22 +56,14 @@ class JobFolder {
   /// - OutputError (output_write) if the folder cannot be read or written
   JobFolder(const std::filesystem::path& outputs, const nlohmann::json& stamp,
             const Claims& claims = {});
-  JobFolder(const JobFolder&) = delete;
-  JobFolder& operator=(const JobFolder&) = delete;
 
-  /// The note of a finished video.
-  std::optional<nlohmann::json> finished(const std::string& video) const;
-  /// The plan of a video that is begun: an array with an element for each slice.
-  std::optional<nlohmann::json> plan(const std::string& video) const;
-  /// The stored result of a slice.
-  std::optional<nlohmann::json> result(const std::string& video, std::size_t slice) const;
+  std::optional<nlohmann::json> finished(const std::string& video) const override;
+  std::optional<nlohmann::json> plan(const std::string& video) const override;
+  std::optional<nlohmann::json> result(const std::string& video, std::size_t slice) const override;
+  bool begin(const std::string& video, const nlohmann::json& plan) override;
+  void forget(const std::string& video) override;
+  std::unique_ptr<Staged> stage(const std::string& video, std::size_t slice) override;
 
-  /// Stores the plan. False if the video already has one, which then stays.
-  bool begin(const std::string& video, const nlohmann::json& plan);
-  /// Drops the plan of a video that is not finished, and all results of that plan.
-  void forget(const std::string& video);
-  /// For a video that is begun.
-  StagedResult stage(const std::string& video, std::size_t slice);
   /// Makes an output: joins the files of that name of all slices, in order.
   void join(const std::string& video, const std::string& file, const std::string& output);
   /// Makes an output from a text.
@@ -100,6 +72,8 @@ class JobFolder {
   void finish(const std::string& video, const nlohmann::json& note);
 
  private:
+  class StagedFolder;
+
   std::filesystem::path of_video(const std::string& video) const;
   std::filesystem::path of_slice(const std::string& video, std::size_t slice) const;
   std::filesystem::path note_of(const std::string& video) const;

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "vcap/base/export.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -17,7 +18,7 @@ namespace vcap {
 /// work is done are left out too. "videos" holds, by id, what each video's outputs depend on.
 /// `manifests` are those of the capsules, in their order. Throws SourceError (source_open).
 /// Thread-safe.
-nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
+VCAP_EXPORT nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
 
 /// The first difference between two stamps, or between two stamps of one video, with its JSON
 /// pointer: `/outputs/video was false, but is now true`. If a video's file differs, only says so.

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <exception>
-#include <sstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "jobs/job_outputs.hpp"
 #include "streams/slice_plan.hpp"
 #include "streams/slicing.hpp"
 #include "vcap/base/error.hpp"
@@ -18,12 +18,6 @@
 namespace vcap {
 namespace {
 
-constexpr const char* kRecords = "records.jsonl";
-constexpr const char* kClip = "clip.mp4";
-// Endings of outputs, after the video's id.
-constexpr const char* kRecordsName = ".jsonl";
-constexpr const char* kClipName = ".mp4";
-constexpr const char* kSummaryName = ".txt";
 /// In a plan, in place of a slice's rows: the video is run in one go.
 constexpr const char* kAll = "all";
 /// The most frames of an automatic slice. An interrupted slice has to be run again.
@@ -81,7 +75,7 @@ JobVideo::JobVideo(const Job::Video& video, const JobSetting& setting)
     : video_(video), setting_(setting) {}
 
 std::vector<std::size_t> JobVideo::missing() {
-  if (setting_.folder.finished(video_.id)) return {};
+  if (setting_.store.finished(video_.id)) return {};
   const std::shared_ptr<Cut> now = cut();
   std::vector<std::size_t> slices;
   for (std::size_t slice = 0; slice < now->parts.size(); ++slice)
@@ -99,10 +93,10 @@ std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
 std::shared_ptr<JobVideo::Cut> JobVideo::cut(std::string& news) {
   const MutexLock lock(mutex_);
   if (cut_) return cut_;
-  auto known = setting_.folder.plan(video_.id);
+  auto known = setting_.store.plan(video_.id);
   if (!known) {
     known = plan(news);
-    setting_.folder.begin(video_.id, *known);
+    setting_.store.begin(video_.id, *known);
   }
   read_cut(*known);
   return cut_;
@@ -146,7 +140,7 @@ void JobVideo::read_cut(const nlohmann::json& plan) {
   for (const nlohmann::json& slice : plan) {
     const bool is_all = slice == kAll;
     cut->parts.push_back(is_all ? Part() : Part({slice.at(0), slice.at(1)}));
-    cut->stored.push_back(setting_.folder.result(video_.id, cut->stored.size()).has_value());
+    cut->stored.push_back(setting_.store.result(video_.id, cut->stored.size()).has_value());
   }
   cut_ = std::move(cut);
 }
@@ -157,7 +151,7 @@ bool JobVideo::is_stored(const Cut& cut, std::size_t slice) {
 }
 
 bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {
-  if (setting_.folder.finished(video_.id)) return true;
+  if (setting_.store.finished(video_.id)) return true;
   try {
     return run_part(slice, pipeline, stop);
   } catch (const SourceError& error) {
@@ -179,8 +173,8 @@ bool JobVideo::plan_in_one() {
   const MutexLock lock(mutex_);
   if (cut_->parts.size() == 1) return false;
   const nlohmann::json in_one = nlohmann::json::array({kAll});
-  setting_.folder.forget(video_.id);
-  setting_.folder.begin(video_.id, in_one);
+  setting_.store.forget(video_.id);
+  setting_.store.begin(video_.id, in_one);
   read_cut(in_one);
   return true;
 }
@@ -192,13 +186,13 @@ bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_t
   std::optional<MutexLock> in_one;
   if (now->parts.size() == 1) in_one.emplace(in_one_);
   if (is_stored(*now, slice)) return true;
-  JobFolder::StagedResult staged = setting_.folder.stage(video_.id, slice);
+  const std::unique_ptr<JobStore::Staged> staged = setting_.store.stage(video_.id, slice);
   const RecordCounts counts =
-      run_stream(stream_of(now->parts[slice]), staged.path(), pipeline, stop);
+      run_stream(stream_of(now->parts[slice]), staged->path(), pipeline, stop);
   if (stop.stop_requested()) return false;
   const MutexLock lock(mutex_);
   if (now != cut_) return true;  // it belongs to the plan before
-  staged.commit(counts);
+  staged->commit(counts);
   now->stored[slice] = true;
   return true;
 }
@@ -242,12 +236,12 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
   RecordCounts counts;
   const Job::Outputs& outputs = setting_.job.outputs;
   std::vector<std::shared_ptr<Sink>>& sinks = config.sinks;
-  if (outputs.jsonl) sinks.push_back(make_json_lines_sink(folder / kRecords));
+  if (outputs.jsonl) sinks.push_back(make_json_lines_sink(folder / kSliceRecords));
   if (outputs.video) {
     const double rate = config.source->info().frames_per_second;
     sinks.push_back(outputs.picture.empty()
-                        ? make_annotated_video_sink(folder / kClip, rate, {}, annotator_of(outputs))
-                        : make_picture_video_sink(folder / kClip, outputs.picture, rate));
+                        ? make_annotated_video_sink(folder / kSliceClip, rate, {}, annotator_of(outputs))
+                        : make_picture_video_sink(folder / kSliceClip, outputs.picture, rate));
   }
   sinks.push_back(make_callback_sink(
       [&](const FrameRecord& record) {
@@ -268,36 +262,10 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
   return counts;
 }
 
-std::optional<RecordCounts> JobVideo::finish() {
+std::optional<RecordCounts> JobVideo::finish(JobFolder& folder) {
   const MutexLock lock(finishing_);
-  if (!missing().empty() || setting_.folder.finished(video_.id)) return std::nullopt;
-  RecordCounts counts;
-  for (std::size_t slice = 0; slice < cut()->parts.size(); ++slice)
-    counts.add(setting_.folder.result(video_.id, slice).value().get<RecordCounts>());
-  write_outputs(counts);
-  setting_.folder.finish(video_.id, counts);
-  return counts;
-}
-
-std::vector<std::string> JobVideo::outputs(const Job::Outputs& wanted, const std::string& id) {
-  std::vector<std::string> names;
-  if (wanted.jsonl) names.push_back(id + kRecordsName);
-  if (wanted.video) names.push_back(id + kClipName);
-  if (wanted.summary) names.push_back(id + kSummaryName);
-  return names;
-}
-
-void JobVideo::write_outputs(const RecordCounts& counts) {
-  const Job::Outputs& outputs = setting_.job.outputs;
-  if (outputs.jsonl) setting_.folder.join(video_.id, kRecords, video_.id + kRecordsName);
-  if (outputs.video) setting_.folder.join(video_.id, kClip, video_.id + kClipName);
-  if (!outputs.summary) return;
-  std::ostringstream text;
-  text << "video " << video_.id << '\n';
-  print_label(text, "frames") << counts.frames << '\n';
-  counts.print_objects(text);
-  counts.print_details(text);
-  setting_.folder.write(video_.id, video_.id + kSummaryName, text.str());
+  if (!missing().empty() || folder.finished(video_.id)) return std::nullopt;
+  return finish_outputs(folder, setting_.job.outputs, video_.id);
 }
 
 }  // namespace vcap

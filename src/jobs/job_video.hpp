@@ -15,6 +15,7 @@
 #include "jobs/job_folder.hpp"
 #include "records/record_counts.hpp"
 #include "streams/capsule_set.hpp"
+#include "vcap/base/export.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 #include "vcap/sources/random_access.hpp"
@@ -26,7 +27,7 @@ namespace vcap {
 struct JobSetting {
   const Job& job;
   const CapsuleSet& capsule_set;
-  JobFolder& folder;
+  JobStore& store;
   std::size_t parts_wanted = 1;                  ///< of a video that is cut; enough for all workers
   int decoder_threads = 0;                       ///< for one video (SourceOptions::decoder_threads)
   std::chrono::nanoseconds capsule_deadline{0};  ///< StreamConfig
@@ -35,14 +36,11 @@ struct JobSetting {
 };
 
 /// One video of a job: its plan, the results of its slices, and its outputs. All that is known of
-/// the video is in the job's folder. So the object may be destroyed and made again at any time, but
+/// the video is in the job's store. So the object may be destroyed and made again at any time, but
 /// only one may exist at a time. Borrows the video and the setting. Thread safety: thread-safe.
-class JobVideo {
+class VCAP_EXPORT JobVideo {
  public:
   JobVideo(const Job::Video& video, const JobSetting& setting);
-
-  /// The names of a video's outputs.
-  static std::vector<std::string> outputs(const Job::Outputs& wanted, const std::string& id);
 
   /// The slices that have no result yet. Makes a plan if the video has none, which may look through
   /// the whole file. Throws SourceError, OutputError.
@@ -50,9 +48,9 @@ class JobVideo {
   /// Runs a slice and stores its result, unless it has one. False if `stop` was requested before
   /// that. Throws what made the stream fail.
   bool run(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop);
-  /// Makes the outputs if all results exist. Returns their total counts if this call made them.
-  /// Throws OutputError.
-  std::optional<RecordCounts> finish();
+  /// Makes the outputs if all results exist; `folder`: the store. Returns their total counts if
+  /// this call made them. Throws OutputError.
+  std::optional<RecordCounts> finish(JobFolder& folder);
 
  private:
   using Part = std::optional<RowRange>;  ///< absent: the whole video
@@ -76,7 +74,6 @@ class JobVideo {
   StreamConfig stream_of(const Part& part);
   RecordCounts run_stream(StreamConfig config, const std::filesystem::path& folder,
                           Pipeline& pipeline, const std::stop_token& stop);
-  void write_outputs(const RecordCounts& counts);
 
   const Job::Video& video_;
   const JobSetting& setting_;

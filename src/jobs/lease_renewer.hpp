@@ -6,13 +6,14 @@
 
 #include "base/thread_annotations.hpp"
 #include "vcap/base/clock.hpp"
+#include "vcap/base/export.hpp"
 #include "vcap/jobs/task_queue.hpp"
 
 namespace vcap {
 
 /// Renews the leases of active workers, at the latest a third of their duration after they were
 /// taken or renewed. Borrows the queue and the clock. Thread safety: thread-safe.
-class LeaseRenewer {
+class VCAP_EXPORT LeaseRenewer {
  public:
   /// Keeps one lease renewed for as long as the object lives. Thread-compatible.
   class Hold {

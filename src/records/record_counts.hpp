@@ -46,7 +46,7 @@ struct VCAP_EXPORT RecordCounts {
 };
 
 VCAP_EXPORT void to_json(nlohmann::json& json, const RecordCounts& counts);
-void from_json(const nlohmann::json& json, RecordCounts& counts);
+VCAP_EXPORT void from_json(const nlohmann::json& json, RecordCounts& counts);
 
 /// Prints the label of a summary line, padded to the column of its value.
 VCAP_EXPORT std::ostream& print_label(std::ostream& out, const std::string& text);

@@ -58,9 +58,9 @@ std::vector<std::string> paths_in(const fs::path& folder) {
 /// False if there is a result already.
 bool store(JobFolder& folder, const std::string& video, std::size_t slice,
            const std::string& records) {
-  JobFolder::StagedResult staged = folder.stage(video, slice);
-  std::ofstream(staged.path() / "records.jsonl") << records;
-  return staged.commit({{"bytes", records.size()}});
+  const std::unique_ptr<JobStore::Staged> staged = folder.stage(video, slice);
+  std::ofstream(staged->path() / "records.jsonl") << records;
+  return staged->commit({{"bytes", records.size()}});
 }
 
 /// Runs a small job, or the rest of one; gives the slices that it has made.
@@ -155,17 +155,17 @@ TEST_F(JobFolderTest, KeepsTheFirstOfTwoPlansAndOfTwoResults) {
 TEST_F(JobFolderTest, StoresNoResultForAFinishedVideo) {
   JobFolder folder(outputs_, kStamp);
   folder.begin("gate", {"a"});
-  JobFolder::StagedResult late = folder.stage("gate", 0);
+  const std::unique_ptr<JobStore::Staged> late = folder.stage("gate", 0);
   store(folder, "gate", 0, "first");
   folder.finish("gate", 1);
-  EXPECT_FALSE(late.commit(2));
+  EXPECT_FALSE(late->commit(2));
   EXPECT_THAT(paths_in(outputs_ / ".vcap-job" / "videos"), IsEmpty());
 }
 
 TEST_F(JobFolderTest, DiscardsAResultThatIsNotCommitted) {
   JobFolder folder(outputs_, kStamp);
   folder.begin("gate", {"a"});
-  { std::ofstream(folder.stage("gate", 0).path() / "records.jsonl") << "half"; }
+  { std::ofstream(folder.stage("gate", 0)->path() / "records.jsonl") << "half"; }
   EXPECT_FALSE(folder.result("gate", 0));
   EXPECT_THAT(paths_in(outputs_ / ".vcap-job" / "work"), IsEmpty());
 }
