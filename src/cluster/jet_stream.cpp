@@ -169,6 +169,21 @@ std::optional<std::uint64_t> JetStream::store(const std::string& subject, const 
 }
 
 std::vector<bool> JetStream::store_new(std::span<const NewMessage> messages) {
+  return store_many(messages, 0);
+}
+
+void JetStream::store_all(std::span<const NewMessage> messages) {
+  store_many(messages, std::nullopt);
+}
+
+void JetStream::store_last(const std::string& subject, const std::string& body) {
+  BrokerMessage message = publication(subject, body, std::nullopt);
+  message.headers.emplace_back("Nats-Rollup", "sub");
+  stored_as(subject, parse(subject, request(message).body));
+}
+
+std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
+                                        std::optional<std::uint64_t> last) {
   struct Answers {
     Mutex mutex;
     CondVar changed;
@@ -190,7 +205,7 @@ std::vector<bool> JetStream::store_new(std::span<const NewMessage> messages) {
     const std::size_t end = std::min(begin + kWindow, messages.size());
     std::vector<BrokerMessage> sent;
     for (std::size_t i = begin; i < end; ++i) {
-      sent.push_back(publication(messages[i].subject, messages[i].body, 0));
+      sent.push_back(publication(messages[i].subject, messages[i].body, last));
       sent.back().reply = inbox + '.' + std::to_string(i);
       broker_.publish(sent.back());
     }
@@ -229,58 +244,30 @@ std::optional<StoredMessage> JetStream::last(const std::string& stream,
                        .sequence = message.at("seq")};
 }
 
-/// Creates a consumer that reads what is there, and gives its name.
-std::string JetStream::create_reader(const std::string& stream, const std::string& filter,
-                                     json& info) {
-  info = demand("CONSUMER.CREATE." + stream,
-                {{"stream_name", stream},
-                 {"config",
-                  {{"filter_subject", filter},
-                   {"deliver_policy", "all"},
-                   {"ack_policy", "none"},
-                   {"mem_storage", true},
-                   {"num_replicas", 1},
-                   // It is deleted at once after use; this is for a client that dies.
-                   {"inactive_threshold", 30'000'000'000}}}});
-  return info.at("name");
-}
-
 std::vector<StoredMessage> JetStream::all(const std::string& stream, const std::string& filter) {
-  return with_patience([&] { return read_all(stream, filter); });
-}
-
-std::vector<StoredMessage> JetStream::read_all(const std::string& stream,
-                                               const std::string& filter) {
-  json info;
-  const std::string reader = create_reader(stream, filter, info);
   std::vector<StoredMessage> messages;
-  std::uint64_t pending = info.at("num_pending");
-  while (pending > 0) {
-    std::vector<DeliveredMessage> page = fetch(stream, reader, std::min<std::uint64_t>(kPage, pending), kPageWait);
-    // If there is no page, the rest was removed meanwhile, or the server has lost the request.
-    pending = page.empty() ? demand("CONSUMER.INFO." + stream + '.' + reader, nullptr)
-                                 .at("num_pending")
-                                 .get<std::uint64_t>()
-                           : page.back().pending;
-    for (DeliveredMessage& message : page)
-      messages.push_back({std::move(message.subject), std::move(message.body), message.sequence});
-  }
-  ask("CONSUMER.DELETE." + stream + '.' + reader, nullptr);
+  each(stream, filter, [&](const StoredMessage& message) { messages.push_back(message); });
   return messages;
 }
 
+void JetStream::each(const std::string& stream, const std::string& filter,
+                     const std::function<void(const StoredMessage&)>& visit) {
+  StreamReader reader(*this, stream, filter);
+  while (reader.pending() > 0) {
+    const std::vector<StoredMessage> page =
+        reader.next(std::min<std::uint64_t>(kPage, reader.pending()), kPageWait);
+    for (const StoredMessage& message : page) visit(message);
+    // The rest was removed meanwhile, or the server has lost the request.
+    if (page.empty()) reader.update_pending();
+  }
+}
+
 std::uint64_t JetStream::count(const std::string& stream, const std::string& filter) {
-  json info;
-  const std::string reader = create_reader(stream, filter, info);
-  ask("CONSUMER.DELETE." + stream + '.' + reader, nullptr);
-  return info.at("num_pending");
+  return StreamReader(*this, stream, filter).pending();
 }
 
 std::chrono::nanoseconds JetStream::time(const std::string& stream) {
-  json info;
-  const std::string reader = create_reader(stream, stream, info);
-  ask("CONSUMER.DELETE." + stream + '.' + reader, nullptr);
-  return parse_time(info.at("created"));
+  return StreamReader(*this, stream, stream).created();
 }
 
 std::uint64_t JetStream::last_sequence(const std::string& stream) {
@@ -324,6 +311,73 @@ void JetStream::answer(const DeliveredMessage& message, const std::string& answe
   broker_.publish({.subject = message.acknowledge, .body = answer});
 }
 
+StreamReader::StreamReader(JetStream& jet_stream, std::string stream, std::string filter,
+                           std::uint64_t after)
+    : jet_stream_(jet_stream),
+      stream_(std::move(stream)),
+      filter_(std::move(filter)),
+      last_(after) {
+  create();
+}
+
+StreamReader::~StreamReader() {
+  try {
+    jet_stream_.ask("CONSUMER.DELETE." + stream_ + '.' + consumer_, nullptr);
+  } catch (const ClusterError&) {  // the server deletes it later
+  }
+}
+
+void StreamReader::create() {
+  json config = {{"filter_subject", filter_},
+                 {"deliver_policy", "all"},
+                 {"ack_policy", "none"},
+                 {"mem_storage", true},
+                 {"num_replicas", 1},
+                 // For a process that dies.
+                 {"inactive_threshold", 30'000'000'000}};
+  if (last_ > 0) {
+    config["deliver_policy"] = "by_start_sequence";
+    config["opt_start_seq"] = last_ + 1;
+  }
+  const json info = jet_stream_.demand("CONSUMER.CREATE." + stream_,
+                                       {{"stream_name", stream_}, {"config", config}});
+  consumer_ = info.at("name");
+  pending_ = info.at("num_pending");
+  created_ = parse_time(info.at("created"));
+  read_ = 0;
+}
+
+void StreamReader::update_pending() {
+  const json info = jet_stream_.ask("CONSUMER.INFO." + stream_ + '.' + consumer_, nullptr);
+  if (info.contains("error"))
+    create();
+  else
+    pending_ = info.at("num_pending");
+}
+
+std::vector<StoredMessage> StreamReader::next(std::size_t most, milliseconds wait) {
+  std::vector<StoredMessage> messages;
+  std::vector<DeliveredMessage> page;
+  try {
+    page = jet_stream_.fetch(stream_, consumer_, most, wait);
+  } catch (const ClusterError&) {
+    // The server may have lost what was delivered, or the consumer. Throws if it is away.
+    create();
+    return messages;
+  }
+  for (DeliveredMessage& message : page) {
+    // After a gap, something that was delivered did not arrive.
+    if (message.consumer_sequence != ++read_) {
+      create();
+      break;
+    }
+    last_ = message.sequence;
+    pending_ = message.pending;
+    messages.push_back({std::move(message.subject), std::move(message.body), message.sequence});
+  }
+  return messages;
+}
+
 DeliveredMessage delivered(BrokerMessage message) {
   // $JS.ACK.STREAM.CONSUMER.DELIVERIES.SEQUENCE.CONSUMER-SEQUENCE.TIME.PENDING; later servers may
   // put a domain and an account before STREAM, and more at the end.
@@ -341,7 +395,8 @@ DeliveredMessage delivered(BrokerMessage message) {
     return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
   };
   if (!message.reply.starts_with("$JS.ACK.") || !number(first, result.deliveries) ||
-      !number(first + 1, result.sequence) || !number(first + 4, result.pending))
+      !number(first + 1, result.sequence) || !number(first + 2, result.consumer_sequence) ||
+      !number(first + 4, result.pending))
     throw ClusterError(ErrorCode::invalid_message,
                        "a message on " + quote(result.subject) +
                            " was not delivered by a consumer: its reply is " +

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,7 +27,8 @@ struct DeliveredMessage {
   std::string subject{};
   std::string body{};
   std::uint64_t sequence = 0;   ///< in the stream
-  std::uint64_t deliveries = 0; ///< of this message, with this one
+  std::uint64_t consumer_sequence = 0;  ///< of this delivery, from 1
+  std::uint64_t deliveries = 0;         ///< of this message, with this one
   std::uint64_t pending = 0;    ///< messages that the consumer has not delivered yet
   std::string acknowledge{};    ///< the subject for its acknowledgement
 };
@@ -55,11 +57,19 @@ class JetStream {
   /// The same for many, without waiting for each. Returns for each whether it was stored; false if
   /// there was a message with its subject.
   std::vector<bool> store_new(std::span<const NewMessage> messages);
+  /// The same, whatever the subjects have.
+  void store_all(std::span<const NewMessage> messages);
+  /// Stores a message in place of all others of its subject; the stream must allow that.
+  void store_last(const std::string& subject, const std::string& body);
 
   /// The last message of a subject, as the stream's leader has it.
   std::optional<StoredMessage> last(const std::string& stream, const std::string& subject);
   /// All messages whose subject matches, in their order.
   std::vector<StoredMessage> all(const std::string& stream, const std::string& filter);
+  /// The same one after the other, without keeping them. If the server does not answer within
+  /// ClusterSettings::patience, some may have been visited.
+  void each(const std::string& stream, const std::string& filter,
+            const std::function<void(const StoredMessage&)>& visit);
   /// How many they are.
   std::uint64_t count(const std::string& stream, const std::string& filter);
   /// The sequence of the stream's last message.
@@ -88,13 +98,46 @@ class JetStream {
   template <class Operation>
   auto with_patience(const Operation& operation);
   BrokerMessage request(const BrokerMessage& message);
-  std::vector<StoredMessage> read_all(const std::string& stream, const std::string& filter);
-  std::string create_reader(const std::string& stream, const std::string& filter,
-                            nlohmann::json& info);
+  std::vector<bool> store_many(std::span<const NewMessage> messages,
+                               std::optional<std::uint64_t> last);
 
   Broker& broker_;
   const std::chrono::milliseconds timeout_;
   const std::chrono::milliseconds patience_;
+};
+
+/// Reads the messages of a stream whose subjects match, from the first one, in their order, each
+/// once; also over the loss of a server. Borrows JetStream. Thread safety: thread-compatible.
+class StreamReader {
+ public:
+  /// `after`: begins after this sequence. Throws ClusterError.
+  StreamReader(JetStream& jet_stream, std::string stream, std::string filter,
+               std::uint64_t after = 0);
+  ~StreamReader();
+  StreamReader(const StreamReader&) = delete;
+  StreamReader& operator=(const StreamReader&) = delete;
+
+  /// The next messages: returns when there are `most`, or with fewer after `wait`. Throws
+  /// ClusterError.
+  std::vector<StoredMessage> next(std::size_t most, std::chrono::milliseconds wait);
+  /// How many there were after those that were read, when the last one of them was delivered.
+  std::uint64_t pending() const noexcept { return pending_; }
+  /// Asks the server again.
+  void update_pending();
+  /// When the server began to read, in its time since 1970.
+  std::chrono::nanoseconds created() const noexcept { return created_; }
+
+ private:
+  void create();
+
+  JetStream& jet_stream_;
+  const std::string stream_;
+  const std::string filter_;
+  std::uint64_t last_;
+  std::uint64_t read_ = 0;  ///< from this consumer
+  std::uint64_t pending_ = 0;
+  std::chrono::nanoseconds created_{0};
+  std::string consumer_;
 };
 
 /// Reads what a consumer has delivered. Throws ClusterError (invalid_message) for another message.

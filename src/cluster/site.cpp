@@ -17,7 +17,15 @@ using nlohmann::json;
 constexpr std::size_t kLongestName = 32;
 /// Not '%': a server that formats a consumer's name loses its connection (2.9.10).
 constexpr char kEscape = '=';
-constexpr std::array kKinds{Site::Kind::task, Site::Kind::lease, Site::Kind::settled};
+constexpr std::array kKinds{Site::Kind::task, Site::Kind::lease, Site::Kind::settled,
+                            Site::Kind::job, Site::Kind::plan};
+
+/// Whether the first message of a subject stays, and not the last one.
+bool is_fixed(Site::Kind kind) { return kind == Site::Kind::task || kind == Site::Kind::settled; }
+/// Whether processes want to know at once what was stored.
+bool is_announced(Site::Kind kind) {
+  return kind == Site::Kind::lease || kind == Site::Kind::settled || kind == Site::Kind::job;
+}
 
 bool is_plain(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -32,6 +40,10 @@ std::string_view text_of(Site::Kind kind) {
       return "lease";
     case Site::Kind::settled:
       return "settled";
+    case Site::Kind::job:
+      return "job";
+    case Site::Kind::plan:
+      return "plan";
   }
   return {};
 }
@@ -79,18 +91,25 @@ std::vector<json> Site::streams(int replicas) const {
                        {"subjects", {subjects}},
                        {"storage", "file"},
                        {"retention", "limits"},
-                       {"discard", "new"},
+                       {"discard", is_fixed(kind) ? "new" : "old"},
                        {"max_msgs_per_subject", 1},
                        {"num_replicas", replicas},
                        {"duplicate_window", 120'000'000'000}});
     json& config = streams.back();
-    if (kind == Kind::lease) config["discard"] = "old";
-    if (kind != Kind::lease) config["discard_new_per_subject"] = true;
-    if (kind != Kind::task)
+    if (is_fixed(kind)) config["discard_new_per_subject"] = true;
+    if (is_announced(kind))
       config["republish"] = {
           {"src", subjects},
           {"dest", "vcap." + name_ + ".note." + std::string(text_of(kind)) + ".>"}};
   }
+  streams.push_back({{"name", "OBJ_" + bucket()},
+                     {"subjects", {"$O." + bucket() + ".C.>", "$O." + bucket() + ".M.>"}},
+                     {"storage", "file"},
+                     {"retention", "limits"},
+                     {"discard", "new"},
+                     {"allow_rollup_hdrs", true},
+                     {"num_replicas", replicas},
+                     {"duplicate_window", 120'000'000'000}});
   return streams;
 }
 

@@ -20,6 +20,8 @@ class Site {
     task,     ///< the tasks of queues: one message for each, which never changes
     lease,    ///< leases on tasks, and the failed attempts at them: the last state of each
     settled,  ///< how a task ended: the first message of each counts
+    job,      ///< jobs: the last state of each
+    plan,     ///< how the videos of jobs are cut: the last plan of each
   };
 
   /// Throws InvalidArgument if the name is not 1 to 32 of `A-Za-z0-9_-`.
@@ -33,6 +35,9 @@ class Site {
   std::string all(Kind kind, std::initializer_list<std::string_view> parts) const;
   /// Where a stream announces what it has stored; under it as all().
   std::string notes(Kind kind, std::initializer_list<std::string_view> parts) const;
+
+  /// The name of the object store.
+  std::string bucket() const { return "vcap_" + name_; }
 
   /// The configuration of each stream, as JetStream's API has it.
   std::vector<nlohmann::json> streams(int replicas) const;
