@@ -121,15 +121,13 @@ class BrokerStore final : public ObjectStore {
     output.commit();
   }
 
+  void erase(const std::string& name) override {
+    if (const auto message = jet_stream_.last(stream_, infos_ + to_base64(name))) erase(*message);
+  }
+
   void remove(const std::string& prefix) override {
-    for (const StoredMessage& message : jet_stream_.all(stream_, infos_ + '*')) {
-      const json info = parse(message.body);
-      const std::string name = info.value("name", "");
-      if (!name.starts_with(prefix)) continue;
-      const std::string id = info.value("nuid", "");
-      jet_stream_.erase(stream_, message.sequence);
-      if (!id.empty()) jet_stream_.purge(stream_, chunks_ + id);
-    }
+    for (const StoredMessage& message : jet_stream_.all(stream_, infos_ + '*'))
+      if (parse(message.body).value("name", "").starts_with(prefix)) erase(message);
   }
 
  private:
@@ -141,6 +139,13 @@ class BrokerStore final : public ObjectStore {
     }
     throw ClusterError(ErrorCode::invalid_message,
                        "an object's description is not an object of JSON: " + quote(text));
+  }
+
+  /// Removes an object with this description.
+  void erase(const StoredMessage& message) {
+    const std::string id = parse(message.body).value("nuid", "");
+    jet_stream_.erase(stream_, message.sequence);
+    if (!id.empty()) jet_stream_.purge(stream_, chunks_ + id);
   }
 
   /// Null if there is no such object.

@@ -48,9 +48,15 @@ Cluster::Impl::Impl(const ClusterSettings& given)
       broker(connect_broker(settings, [this](const std::string& loss) { changed(loss); })),
       jet_stream(*broker, settings) {}
 
-Cluster::Impl::~Impl() { broker->close(); }
+Cluster::Impl::~Impl() = default;
+
+void Cluster::Impl::close() noexcept {
+  is_closing_ = true;
+  broker->close();
+}
 
 void Cluster::Impl::changed(const std::string& loss) {
+  if (is_closing_) return;
   log(loss.empty() ? LogLevel::info : LogLevel::warning,
       "cluster: " + (loss.empty() ? "connected to the broker again" : "the broker: " + loss));
   const MutexLock lock(mutex_);
@@ -68,6 +74,6 @@ Cluster::~Cluster() = default;
 
 const std::string& Cluster::site() const noexcept { return impl_->site.name(); }
 bool Cluster::is_connected() const { return impl_->broker->is_connected(); }
-void Cluster::close() noexcept { impl_->broker->close(); }
+void Cluster::close() noexcept { impl_->close(); }
 
 }  // namespace vcap

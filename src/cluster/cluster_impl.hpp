@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <memory>
@@ -32,6 +33,7 @@ struct Cluster::Impl {
   /// Throws ClusterError, InvalidArgument.
   explicit Impl(const ClusterSettings& given);
   ~Impl();
+  void close() noexcept;
 
   const ClusterSettings settings;
   const Site site;
@@ -39,6 +41,7 @@ struct Cluster::Impl {
  private:
   void changed(const std::string& loss) VCAP_EXCLUDES(mutex_);
 
+  std::atomic<bool> is_closing_ = false;
   Mutex mutex_;  ///< held while watchers run
   std::list<std::function<void()>> watchers_ VCAP_GUARDED_BY(mutex_);
 

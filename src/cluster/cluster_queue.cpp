@@ -24,7 +24,6 @@ using State = LeaseRecord::State;
 using std::chrono::seconds;
 
 constexpr const char* kTask = "vcap.task/1";
-constexpr const char* kSettled = "vcap.settled/1";
 constexpr std::size_t kLongestQueueName = 64;
 /// A task that was delivered, but not leased for so long, is delivered to another worker.
 constexpr seconds kDeliveryWait{10};
@@ -72,7 +71,7 @@ json task_message(json payload) {
 }  // namespace
 
 ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name,
-                           Settings settings)
+                           Settings settings, std::function<void()> on_change)
     : cluster_(std::move(cluster)),
       jet_stream_(cluster_->impl().jet_stream),
       site_(cluster_->impl().site),
@@ -82,7 +81,8 @@ ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& 
       clock_(settings.clock ? std::move(settings.clock)
                             : std::make_shared<ClusterClock>(jet_stream_,
                                                              site_.stream(Site::Kind::lease))),
-      inbox_(jet_stream_.broker().new_inbox()) {
+      inbox_(jet_stream_.broker().new_inbox()),
+      on_change_(std::move(on_change)) {
   create_consumer();
   Broker& broker = jet_stream_.broker();
   subscriptions_.push_back(
@@ -172,21 +172,18 @@ std::optional<TaskQueue::Lease> ClusterQueue::lease(Clock::duration time, std::s
   if (stop.stop_requested()) return std::nullopt;
   if (std::optional<Lease> lease = take(time, true)) return lease;
   const std::stop_callback wake(stop, [this] { changed(); });
-  begin_waiting();
-  std::optional<Lease> lease;
-  try {
-    while (!stop.stop_requested()) {
-      const std::uint64_t seen = changes();
-      lease = take(time, false);
-      if (lease) break;
-      ask_for_fresh();
-      wait(seen, stop);
-    }
-  } catch (...) {
-    end_waiting();
-    throw;
+  Waiting waiting(*this);
+  while (!stop.stop_requested()) {
+    const std::uint64_t seen = changes();
+    if (std::optional<Lease> lease = waiting.lease_delivered(time)) return lease;
+    wait(seen, stop);
   }
-  end_waiting();
+  return std::nullopt;
+}
+
+std::optional<TaskQueue::Lease> ClusterQueue::Waiting::lease_delivered(Clock::duration time) {
+  auto lease = queue_.take(time, false);
+  if (!lease) queue_.ask_for_fresh();
   return lease;
 }
 
@@ -310,7 +307,7 @@ bool ClusterQueue::replace(const std::string& task, std::uint64_t sequence,
 bool ClusterQueue::tidy(const std::string& task) const {
   const auto message = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(task));
   if (!message) return false;
-  const json settled = parse_message(message->body, kSettled);
+  const json settled = parse_message(message->body, kSettledSchema);
   const bool is_given_up = settled.value("outcome", "") == "given_up";
   for (;;) {
     Known known = read(task);
@@ -318,7 +315,7 @@ bool ClusterQueue::tidy(const std::string& task) const {
     if (known.sequence == 0 || record.state == State::done || record.state == State::given_up)
       break;
     if (is_given_up) {
-      record.reasons = read_message(kSettled, [&] {
+      record.reasons = read_message(kSettledSchema, [&] {
         return settled.at("reasons").get<std::vector<std::string>>();
       });
     } else if (record.state == State::giving_up) {
@@ -361,7 +358,7 @@ bool ClusterQueue::complete(const Lease& lease, json result) {
   const Known known = read(lease.task);
   if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
   if (known.record.state == State::giving_up) give_up(lease.task, known.record);
-  const json message = {{"schema", kSettled}, {"outcome", "done"}, {"result", std::move(result)}};
+  const json message = {{"schema", kSettledSchema}, {"outcome", "done"}, {"result", std::move(result)}};
   if (!jet_stream_.store(settled_subject(lease.task), message.dump(), 0)) return false;
   tidy(lease.task);
   return true;
@@ -399,7 +396,7 @@ bool ClusterQueue::attempt_failed(const std::string& task, Known known, std::str
 /// last attempt has not failed.
 bool ClusterQueue::give_up(const std::string& task, const LeaseRecord& record) const {
   const json message = {
-      {"schema", kSettled}, {"outcome", "given_up"}, {"reasons", record.reasons}};
+      {"schema", kSettledSchema}, {"outcome", "given_up"}, {"reasons", record.reasons}};
   jet_stream_.store(settled_subject(task), message.dump(), 0);
   return tidy(task);
 }
@@ -459,7 +456,7 @@ std::optional<json> ClusterQueue::result(const std::string& id) const {
   end_run_out();
   const auto settled = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(id));
   if (!settled) return std::nullopt;
-  json message = parse_message(settled->body, kSettled);
+  json message = parse_message(settled->body, kSettledSchema);
   if (message.value("outcome", "") != "done") return std::nullopt;
   return std::move(message["result"]);
 }
@@ -535,9 +532,17 @@ void ClusterQueue::note_fresh(BrokerMessage message) {
 }
 
 void ClusterQueue::changed() const {
+  {
+    const MutexLock lock(mutex_);
+    ++changes_;
+    changed_.notify_all();
+  }
+  if (on_change_) on_change_();
+}
+
+Clock::time_point ClusterQueue::first_end() const {
   const MutexLock lock(mutex_);
-  ++changes_;
-  changed_.notify_all();
+  return view_.first_end();
 }
 
 std::uint64_t ClusterQueue::changes() const {

@@ -18,6 +18,9 @@
 
 namespace vcap {
 
+/// The schema of messages that settle a task.
+inline constexpr const char* kSettledSchema = "vcap.settled/1";
+
 /// A queue whose state is in three streams of the site (docs/adr/0022).
 ///
 /// A task is a message that never changes; its sequence is its place in the queue. A durable
@@ -30,7 +33,9 @@ namespace vcap {
 /// Thread safety: thread-safe.
 class ClusterQueue final : public TaskQueue {
  public:
-  ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name, Settings settings);
+  /// `on_change`: called when a task may have become available. [any thread]
+  ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name, Settings settings,
+               std::function<void()> on_change = {});
   ~ClusterQueue() override;
 
   bool put(std::string id, nlohmann::json payload) override;
@@ -47,6 +52,26 @@ class ClusterQueue final : public TaskQueue {
   std::vector<Failure> failures() const override;
 
   static void remove(Cluster::Impl& cluster, const std::string& name);
+
+  /// Lets the broker deliver a task as soon as there is one, for a process that waits for several
+  /// queues. Such a task is leased with lease_delivered(), or else given back at the end.
+  /// Thread-compatible.
+  class Waiting {
+   public:
+    explicit Waiting(ClusterQueue& queue) : queue_(queue) { queue_.begin_waiting(); }
+    ~Waiting() { queue_.end_waiting(); }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+    std::optional<Lease> lease_delivered(Clock::duration time);
+
+   private:
+    ClusterQueue& queue_;
+  };
+
+  /// When a lease runs out, so that its task becomes available; time_point::max() if there is none.
+  Clock::time_point first_end() const VCAP_EXCLUDES(mutex_);
+  Clock& clock() const noexcept { return *clock_; }
 
  private:
   /// A record as it was read; sequence 0: there is none.
@@ -97,6 +122,7 @@ class ClusterQueue final : public TaskQueue {
   const int max_attempts_;
   const std::shared_ptr<Clock> clock_;
   const std::string inbox_;  ///< for tasks that are waited for
+  const std::function<void()> on_change_;
 
   mutable Mutex mutex_;
   mutable CondVar changed_;

@@ -52,6 +52,11 @@ class FolderStore final : public ObjectStore {
     output.commit();
   }
 
+  void erase(const std::string& name) override {
+    std::error_code ignored;
+    fs::remove(path_of(name), ignored);
+  }
+
   void remove(const std::string& prefix) override {
     const std::string beginning = to_token(prefix);
     std::error_code ignored;

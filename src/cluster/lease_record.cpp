@@ -17,7 +17,7 @@ using nlohmann::json;
 using State = LeaseRecord::State;
 
 constexpr const char* kSchema = "vcap.lease/1";
-constexpr std::array<std::pair<State, std::string_view>, 5> kStates{
+constexpr std::array<std::pair<State, std::string_view>, 5> kLeaseStates{
     {{State::leased, "leased"},
      {State::waiting, "waiting"},
      {State::giving_up, "giving_up"},
@@ -25,13 +25,13 @@ constexpr std::array<std::pair<State, std::string_view>, 5> kStates{
      {State::given_up, "given_up"}}};
 
 std::string_view text_of(State state) {
-  for (const auto& [known, text] : kStates)
+  for (const auto& [known, text] : kLeaseStates)
     if (known == state) return text;
   return {};
 }
 
 State read_state(const std::string& text) {
-  for (const auto& [state, known] : kStates)
+  for (const auto& [state, known] : kLeaseStates)
     if (known == text) return state;
   refuse_message(kSchema, "there is no state " + quote(text));
 }

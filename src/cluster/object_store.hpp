@@ -39,6 +39,8 @@ class ObjectStore {
   /// Writes an object into a new file. Throws ClusterError: object_missing if it does not exist or
   /// is not what the reference says; OutputError if the file cannot be written.
   virtual void get(const ObjectReference& reference, const std::filesystem::path& file) = 0;
+  /// Removes an object, if it exists.
+  virtual void erase(const std::string& name) = 0;
   /// Removes all objects whose names begin with this.
   virtual void remove(const std::string& prefix) = 0;
 };

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/jobs/bulk.hpp"
 
-#include "capsule/host_stencil.hpp"
 #include "jobs/bulk_run.hpp"
-#include "jobs/job_check.hpp"
-#include "jobs/job_outputs.hpp"
-#include "jobs/job_stamp.hpp"
+#include "jobs/prepared_job.hpp"
 #include "vcap/base/error.hpp"
-#include "vcap/loading/manifest.hpp"
 
 namespace vcap {
 
@@ -32,19 +28,8 @@ void check(const JobSettings& settings) {
 
 JobReport run_job(const Job& job, const JobSettings& settings, std::stop_token stop) {
   check(settings);
-  // Checks what the manifests say before any code of a capsule runs.
-  std::vector<Manifest> manifests;
-  std::vector<CapsuleInfo> infos;
-  for (const Job::CapsuleFile& capsule : job.capsules) {
-    manifests.push_back(read_manifest(capsule.path, settings.load));
-    const CapsuleInfo& info = manifests.back().info;
-    infos.push_back(capsule.stencil ? with_stencil(info, *capsule.stencil) : info);
-  }
-  check_job(job, infos);
-  JobFolder::Claims claims;
-  for (const Job::Video& video : job.videos)
-    claims.emplace(video.id, output_names(job.outputs, video.id));
-  JobFolder folder(job.outputs.folder, job_stamp(job, manifests), claims);
+  const PreparedJob prepared = prepare_job(job, settings.load);
+  JobFolder folder(job.outputs.folder, prepared.stamp, prepared.claims);
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (const Job::CapsuleFile& capsule : job.capsules) {
     LoadOptions load = settings.load;

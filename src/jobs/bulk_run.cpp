@@ -10,6 +10,7 @@
 #include "base/cores.hpp"
 #include "base/steady_clock.hpp"
 #include "base/text.hpp"
+#include "jobs/prepared_job.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -48,7 +49,7 @@ BulkRun::BulkRun(const Job& job, std::vector<std::shared_ptr<Capsule>> capsules,
 }
 
 JobReport BulkRun::run(const std::stop_token& stop) {
-  if (settings_.on_resume) settings_.on_resume(kept());
+  if (settings_.on_resume) settings_.on_resume(stored_before(job_, folder_));
   {
     const std::stop_callback stopping(stop, [this] { ending_.request_stop(); });
     std::vector<std::jthread> workers;
@@ -76,22 +77,6 @@ JobReport BulkRun::run(const std::stop_token& stop) {
     for (const BackendStatistics& backend : capsule->backends())
       report_.calls_left += backend.running;
   return report_;
-}
-
-JobKept BulkRun::kept() const {
-  JobKept kept;
-  for (const Job::Video& video : job_.videos) {
-    if (folder_.finished(video.id)) {
-      kept.videos.push_back(video.id);
-    } else if (const auto plan = folder_.plan(video.id)) {
-      for (std::size_t slice = 0; slice < plan->size(); ++slice)
-        if (const auto result = folder_.result(video.id, slice)) {
-          ++kept.slices;
-          kept.frames += result->get<RecordCounts>().frames;
-        }
-    }
-  }
-  return kept;
 }
 
 void BulkRun::wait_until_settled(const std::stop_token& stop) {

@@ -37,8 +37,6 @@ class BulkRun {
 
   void work(const std::stop_token& stop);
   std::optional<Lease> next_task(const std::stop_token& stop);
-  /// What is stored for the job's videos.
-  JobKept kept() const;
   bool put_next_video() VCAP_EXCLUDES(mutex_);
   bool put_or_report(const std::string& video) VCAP_EXCLUDES(mutex_);
   const Job::Video* take_video() VCAP_EXCLUDES(mutex_);

@@ -31,16 +31,9 @@ nlohmann::json capsule_stamp(const Job::CapsuleFile& capsule, const Manifest& ma
 }
 
 nlohmann::json video_stamp(const Job::Video& video) {
-  struct stat status {};
-  if (::stat(video.source.c_str(), &status) != 0)
-    throw SourceError(ErrorCode::source_open, "file " + video.source + " cannot be read: " +
-                                                  std::generic_category().message(errno) +
-                                                  "; check the path");
-  nlohmann::json stamp = {
-      {"size", status.st_size},
-      {"modified_ns", std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec},
-      {"options", video.options},
-      {"config", video.config}};
+  nlohmann::json stamp = file_stamp(video.source);
+  stamp["options"] = video.options;
+  stamp["config"] = video.config;
   if (video.capsules) stamp["capsules"] = *video.capsules;
   return stamp;
 }
@@ -50,6 +43,17 @@ std::string value_at(const nlohmann::json& stamp, const nlohmann::json::json_poi
 }
 
 }  // namespace
+
+nlohmann::json file_stamp(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw SourceError(ErrorCode::source_open, "file " + path + " cannot be read: " +
+                                                  std::generic_category().message(errno) +
+                                                  "; check the path");
+  return {{"size", status.st_size},
+          {"modified_ns",
+           std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec}};
+}
 
 nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests) {
   assert(manifests.size() == job.capsules.size());

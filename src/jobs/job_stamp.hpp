@@ -20,6 +20,10 @@ namespace vcap {
 /// Thread-safe.
 VCAP_EXPORT nlohmann::json job_stamp(const Job& job, const std::vector<Manifest>& manifests);
 
+/// The size and the time of change of a video's file. Throws SourceError (source_open).
+/// Thread-safe.
+VCAP_EXPORT nlohmann::json file_stamp(const std::string& path);
+
 /// The first difference between two stamps, or between two stamps of one video, with its JSON
 /// pointer: `/outputs/video was false, but is now true`. If a video's file differs, only says so.
 /// Empty if the stamps are equal. Thread-safe.

@@ -96,9 +96,9 @@ std::shared_ptr<JobVideo::Cut> JobVideo::cut(std::string& news) {
   auto known = setting_.store.plan(video_.id);
   if (!known) {
     known = plan(news);
-    setting_.store.begin(video_.id, *known);
+    if (!setting_.store.begin(video_.id, *known)) known = setting_.store.plan(video_.id);
   }
-  read_cut(*known);
+  read_cut(known.value());
   return cut_;
 }
 
@@ -174,8 +174,8 @@ bool JobVideo::plan_in_one() {
   if (cut_->parts.size() == 1) return false;
   const nlohmann::json in_one = nlohmann::json::array({kAll});
   setting_.store.forget(video_.id);
-  setting_.store.begin(video_.id, in_one);
-  read_cut(in_one);
+  read_cut(setting_.store.begin(video_.id, in_one) ? in_one
+                                                   : setting_.store.plan(video_.id).value());
   return true;
 }
 

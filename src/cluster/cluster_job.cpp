@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/cluster/cluster_job.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "cluster/capsule_cache.hpp"
+#include "cluster/cluster_impl.hpp"
+#include "cluster/cluster_queue.hpp"
+#include "cluster/job_message.hpp"
+#include "cluster/message_json.hpp"
+#include "cluster/slice_store.hpp"
+#include "files/digest.hpp"
+#include "files/mapped_file.hpp"
+#include "jobs/job_outputs.hpp"
+#include "jobs/job_stamp.hpp"
+#include "jobs/prepared_job.hpp"
+#include "records/record_counts.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr int kMostPriority = 100;
+/// How long a request for the next result is open; so long it takes to notice a stop.
+constexpr milliseconds kResultWait{500};
+
+void check(const Job& job, const ClusterJobSettings& settings) {
+  const auto refuse = [](const std::string& words) {
+    throw InvalidArgument(ErrorCode::invalid_argument, "cluster job: " + words);
+  };
+  if (settings.priority < -kMostPriority || settings.priority > kMostPriority)
+    refuse("priority must be -100 to 100, got " + std::to_string(settings.priority));
+  if (job.outputs.video && settings.shared.empty())
+    refuse(
+        "annotated clips do not go through the broker; give a folder that this machine and all "
+        "workers see (\"shared\")");
+}
+
+std::string host_name() {
+  char name[256]{};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// The same for the same job with the same folder of outputs.
+std::string job_id(const Job& job, json stamp) {
+  stamp.erase("videos");
+  const std::string text =
+      json{stamp, host_name(), fs::absolute(job.outputs.folder).lexically_normal().native()}
+          .dump();
+  return sha256(std::as_bytes(std::span(text))).substr(0, 24);
+}
+
+/// One run of a job on a cluster. Thread safety: thread-compatible.
+class ClusterJob {
+ public:
+  ClusterJob(std::shared_ptr<Cluster> cluster, const Job& job, const ClusterJobSettings& settings,
+             const PreparedJob& prepared)
+      : cluster_(std::move(cluster)),
+        jet_stream_(cluster_->impl().jet_stream),
+        site_(cluster_->impl().site),
+        job_(job),
+        settings_(settings),
+        id_(job_id(job, prepared.stamp)),
+        folder_(job.outputs.folder, prepared.stamp, prepared.claims),
+        queue_(cluster_, id_, {.max_attempts = job.attempts}),
+        broker_objects_(make_broker_store(jet_stream_, site_)),
+        shared_objects_(settings.shared.empty() ? nullptr : make_folder_store(settings.shared)) {
+    for (const Job::Video& video : job_.videos)
+      videos_.emplace(video.id,
+                      Video{.video = &video, .stamp = prepared.stamp["videos"][video.id]});
+    for (auto& [id, video] : videos_) {
+      video.task = task_of(video).video_id();
+      by_task_.emplace(video.task, &video);
+    }
+  }
+
+  JobReport run(const std::stop_token& stop) {
+    if (settings_.on_resume) settings_.on_resume(stored_before(job_, folder_));
+    submit();
+    const auto notes = cluster_->impl().broker->subscribe(
+        site_.notes(Site::Kind::job, {}), [this](const BrokerMessage& note) { note_state(note); });
+    StreamReader results(jet_stream_, site_.stream(Site::Kind::settled),
+                         site_.all(Site::Kind::settled, {id_}));
+    while (!stop.stop_requested() && !is_cancelled_ && settled_ < videos_.size())
+      for (const StoredMessage& message : results.next(1, kResultWait)) take(message);
+    if (settled_ == videos_.size() || is_cancelled_)
+      remove();
+    else
+      set_state(JobMessage::State::paused);
+    report_.left = static_cast<std::int64_t>(videos_.size() - settled_);
+    const auto place = [this](const JobVideoReport& video) {
+      return std::ranges::find(job_.videos, video.id, &Job::Video::id) - job_.videos.begin();
+    };
+    std::ranges::sort(report_.failed, {}, place);
+    return std::move(report_);
+  }
+
+ private:
+  struct Video {
+    const Job::Video* video = nullptr;
+    json stamp{};
+    bool is_settled = false;
+    int plan = 0;  ///< the number of the plan in the folder; 0: none
+    std::set<std::size_t> missing{};
+    std::string task{};  ///< SliceTask::video_id()
+  };
+
+  SliceTask task_of(const Video& video) const {
+    return {.video = *video.video,
+            .stamp = {{"size", video.stamp.at("size")},
+                      {"modified_ns", video.stamp.at("modified_ns")}}};
+  }
+
+  ObjectStore& objects() { return shared_objects_ ? *shared_objects_ : *broker_objects_; }
+
+  void submit() {
+    JobMessage message{.priority = settings_.priority,
+                       .submitted = jet_stream_.time(site_.stream(Site::Kind::job)),
+                       .videos = videos_.size(),
+                       .shared = settings_.shared,
+                       .job = job_,
+                       .capsule_deadline = settings_.capsule_deadline,
+                       .first_call_deadline = settings_.first_call_deadline};
+    for (const Job::CapsuleFile& capsule : job_.capsules)
+      message.capsules.push_back({send(capsule.path), capsule.config, capsule.stencil});
+    std::vector<TaskQueue::NewTask> tasks;
+    for (auto& [id, video] : videos_) {
+      if (const auto note = folder_.finished(id)) {
+        settle(video, JobVideoReport::Outcome::done_before, note->get<RecordCounts>());
+      } else {
+        const SliceTask task = task_of(video);
+        tasks.push_back({task.id(), to_payload(task)});
+      }
+    }
+    queue_.put_all(std::move(tasks));
+    store(message);
+  }
+
+  /// Sends a capsule's file, unless the cluster has it.
+  ObjectReference send(const std::string& path) {
+    const auto content = MappedFile::open(path);
+    const ObjectReference reference{capsule_object(sha256(content->bytes())),
+                                    content->bytes().size(), sha256(content->bytes())};
+    if (!broker_objects_->contains(reference.name)) broker_objects_->put(reference.name, path);
+    return reference;
+  }
+
+  /// The last state counts, whoever stored it.
+  void store(const JobMessage& message) {
+    jet_stream_.store(site_.subject(Site::Kind::job, {id_}), to_message(message));
+    message_ = message;
+  }
+
+  void set_state(JobMessage::State state) {
+    JobMessage message = message_;
+    message.state = state;
+    store(message);
+  }
+
+  /// Removes what the cluster has of the job. Workers first learn that it has ended.
+  void remove() {
+    set_state(JobMessage::State::ended);
+    remove_cluster_queue(*cluster_, id_);
+    jet_stream_.purge(site_.stream(Site::Kind::plan), site_.all(Site::Kind::plan, {id_}));
+    objects().remove("job/" + id_ + '/');
+    jet_stream_.purge(site_.stream(Site::Kind::job), site_.subject(Site::Kind::job, {id_}));
+  }
+
+  /// Somebody else may have ended the job.
+  void note_state(const BrokerMessage& note) {
+    try {
+      if (last_token(note.subject) == id_ &&
+          read_job_message(note.body).state == JobMessage::State::ended)
+        is_cancelled_ = true;
+    } catch (const ClusterError&) {  // workers report it
+    }
+  }
+
+  /// A task was settled.
+  void take(const StoredMessage& message) {
+    try {
+      const json settled = parse_message(message.body, kSettledSchema);
+      if (settled.value("outcome", "") == "done")
+        take(read_slice_result(settled.at("result")));
+      else
+        give_up(last_token(message.subject),
+                settled.value("reasons", std::vector<std::string>()));
+    } catch (const json::exception& error) {
+      log(LogLevel::warning, "cluster: a result is refused: " + std::string(error.what()));
+    } catch (const ClusterError& error) {
+      if (error.code() != ErrorCode::invalid_message) throw;
+      log(LogLevel::warning, "cluster: a result is refused: " + std::string(error.what()));
+    }
+  }
+
+  void take(const SliceResult& result) {
+    const auto found = videos_.find(result.video);
+    if (result.is_superseded || found == videos_.end() || found->second.is_settled) return;
+    Video& video = found->second;
+    if (result.plan > video.plan) read_plan(video);
+    if (result.plan != video.plan || result.slice >= folder_.plan(result.video).value().size())
+      return;
+    if (video.missing.contains(result.slice)) {
+      fetch(result);
+      video.missing.erase(result.slice);
+      if (settings_.on_slice) settings_.on_slice(result.counts.get<RecordCounts>().frames);
+    }
+    if (video.missing.empty())
+      settle(video, JobVideoReport::Outcome::done,
+             finish_outputs(folder_, job_.outputs, result.video));
+  }
+
+  /// Brings the folder's plan of a video up to the cluster's.
+  void read_plan(Video& video) {
+    const std::string& id = video.video->id;
+    const auto plan =
+        SharedPlan(jet_stream_, site_, id_, video.task).read();
+    if (!plan) return;
+    if (folder_.plan(id) != plan->slices) {
+      folder_.forget(id);
+      folder_.begin(id, plan->slices);
+    }
+    video.plan = plan->number;
+    video.missing.clear();
+    for (std::size_t slice = 0; slice < plan->slices.size(); ++slice)
+      if (!folder_.result(id, slice)) video.missing.insert(slice);
+  }
+
+  void fetch(const SliceResult& result) {
+    const auto staged = folder_.stage(result.video, result.slice);
+    for (const SliceResult::File& file : result.files)
+      objects().get(file.object, staged->path() / file.name);
+    staged->commit(result.counts);
+  }
+
+  void settle(Video& video, JobVideoReport::Outcome outcome, const RecordCounts& counts) {
+    video.is_settled = true;
+    ++settled_;
+    ++(outcome == JobVideoReport::Outcome::done ? report_.done : report_.done_before);
+    if (settings_.on_video)
+      settings_.on_video({.id = video.video->id,
+                          .outcome = outcome,
+                          .frames = counts.frames,
+                          .broken_pictures = counts.broken_pictures,
+                          .failed_frames = counts.failed_frames,
+                          .first_error = counts.first_error});
+  }
+
+  /// The video has failed, if the slice is one of its present plan.
+  void give_up(const std::string& task, const std::vector<std::string>& reasons) {
+    const std::size_t slice = task.rfind('/');
+    const std::size_t plan = slice == 0 || slice == task.npos ? task.npos : task.rfind('/', slice - 1);
+    if (plan == task.npos) return;
+    const auto found = by_task_.find(task.substr(0, plan));
+    if (found == by_task_.end() || found->second->is_settled) return;
+    Video& video = *found->second;
+    read_plan(video);
+    if (task.substr(plan + 1, slice - plan - 1) != std::to_string(std::max(video.plan, 1))) return;
+    JobVideoReport report{.id = video.video->id, .outcome = JobVideoReport::Outcome::failed};
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+      report.reasons.push_back("slice " + task.substr(slice + 1) + ", attempt " +
+                               std::to_string(i + 1) + ": " + reasons[i]);
+    video.is_settled = true;
+    ++settled_;
+    if (settings_.on_video) settings_.on_video(report);
+    report_.failed.push_back(std::move(report));
+  }
+
+  const std::shared_ptr<Cluster> cluster_;
+  JetStream& jet_stream_;
+  const Site& site_;
+  const Job& job_;
+  const ClusterJobSettings& settings_;
+  const std::string id_;
+  JobFolder folder_;
+  ClusterQueue queue_;
+  const std::unique_ptr<ObjectStore> broker_objects_;
+  const std::unique_ptr<ObjectStore> shared_objects_;  ///< null: results go through the broker
+  std::map<std::string, Video> videos_;
+  std::map<std::string, Video*> by_task_;
+  std::atomic<bool> is_cancelled_ = false;
+  std::size_t settled_ = 0;
+  JobMessage message_{};
+  JobReport report_{};
+};
+
+}  // namespace
+
+JobReport run_cluster_job(std::shared_ptr<Cluster> cluster, const Job& job,
+                          const ClusterJobSettings& settings, std::stop_token stop) {
+  check(job, settings);
+  const PreparedJob prepared = prepare_job(job, settings.load);
+  return ClusterJob(std::move(cluster), job, settings, prepared).run(stop);
+}
+
+}  // namespace vcap

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/slice_store.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/model/uuid.hpp"
+
+namespace vcap {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+}  // namespace
+
+SharedPlan::SharedPlan(JetStream& jet_stream, const Site& site, std::string job, std::string video)
+    : jet_stream_(jet_stream),
+      stream_(site.stream(Site::Kind::plan)),
+      subject_(site.subject(Site::Kind::plan, {job, video})) {}
+
+std::optional<PlanMessage> SharedPlan::read() {
+  const auto message = jet_stream_.last(stream_, subject_);
+  if (!message) {
+    sequence_ = 0;
+    number_ = 0;
+    return std::nullopt;
+  }
+  PlanMessage plan = read_plan(message->body);
+  sequence_ = message->sequence;
+  number_ = plan.number;
+  return plan;
+}
+
+bool SharedPlan::replace(const json& slices) {
+  const auto stored =
+      jet_stream_.store(subject_, to_message({number_ + 1, slices}), sequence_);
+  if (!stored) return false;
+  sequence_ = *stored;
+  ++number_;
+  return true;
+}
+
+/// Files of a slice that are being written.
+class SliceStore::StagedSlice final : public JobStore::Staged {
+ public:
+  StagedSlice(SliceStore& store, SliceResult result)
+      : store_(store),
+        result_(std::move(result)),
+        path_(store.work_ / Uuid::random().to_string()) {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error)
+      throw OutputError(ErrorCode::output_write,
+                        quote(path_.native()) + " cannot be created: " + error.message());
+  }
+  ~StagedSlice() override {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const noexcept override { return path_; }
+  bool commit(const json& result) override {
+    result_.counts = result;
+    for (const auto& entry : fs::directory_iterator(path_)) {
+      const std::string name = entry.path().filename();
+      // Each attempt has names of its own: a late worker replaces nothing.
+      result_.files.push_back(
+          {name, store_.objects_.put("job/" + store_.job_ + '/' + path_.filename().native() + '/' +
+                                         name,
+                                     entry.path())});
+    }
+    std::ranges::sort(result_.files, {}, &SliceResult::File::name);
+    store_.add(std::move(result_));
+    return true;
+  }
+
+ private:
+  SliceStore& store_;
+  SliceResult result_;
+  const fs::path path_;
+};
+
+SliceStore::SliceStore(SharedPlan plan, SliceTask task, std::string job, TaskQueue& queue,
+                       ObjectStore& objects, fs::path work)
+    : task_(std::move(task)),
+      job_(std::move(job)),
+      queue_(queue),
+      objects_(objects),
+      work_(std::move(work)),
+      plan_(std::move(plan)) {}
+
+/// Only the process that collects the results knows.
+std::optional<json> SliceStore::finished(const std::string&) const { return std::nullopt; }
+
+std::optional<PlanMessage> SliceStore::present_plan() const {
+  const MutexLock lock(mutex_);
+  auto plan = plan_.read();
+  if (plan) number_ = plan->number;
+  return plan;
+}
+
+std::optional<json> SliceStore::plan(const std::string&) const {
+  auto plan = present_plan();
+  if (!plan) return std::nullopt;
+  return std::move(plan->slices);
+}
+
+std::optional<json> SliceStore::result(const std::string&, std::size_t slice) const {
+  SliceTask task = task_;
+  task.slice = slice;
+  {
+    const MutexLock lock(mutex_);
+    task.plan = number_;
+    for (const SliceResult& result : results_)
+      if (result.plan == task.plan && result.slice == slice) return result.counts;
+  }
+  const auto stored = queue_.result(task.id());
+  if (!stored) return std::nullopt;
+  return read_slice_result(*stored).counts;
+}
+
+bool SliceStore::begin(const std::string&, const json& plan) {
+  const MutexLock lock(mutex_);
+  if (!plan_.replace(plan)) {
+    // Another worker was faster; its plan stays.
+    if (const auto present = plan_.read()) number_ = present->number;
+    return false;
+  }
+  if (const auto present = plan_.read()) number_ = present->number;
+  return true;
+}
+
+/// The next begin() replaces the plan.
+void SliceStore::forget(const std::string&) {}
+
+std::unique_ptr<JobStore::Staged> SliceStore::stage(const std::string& video, std::size_t slice) {
+  const MutexLock lock(mutex_);
+  return std::make_unique<StagedSlice>(
+      *this, SliceResult{.video = video, .plan = number_, .slice = slice});
+}
+
+void SliceStore::add(SliceResult result) {
+  const MutexLock lock(mutex_);
+  results_.push_back(std::move(result));
+}
+
+std::vector<SliceResult> SliceStore::take_results() {
+  const MutexLock lock(mutex_);
+  return std::exchange(results_, {});
+}
+
+}  // namespace vcap

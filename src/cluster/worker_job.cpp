@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/worker_job.hpp"
+
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "jobs/job_stamp.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+
+struct WorkerJob::OpenVideo {
+  OpenVideo(WorkerJob& worker_job, const SliceTask& task)
+      : video(task.video),
+        store(SharedPlan(worker_job.context_.cluster->impl().jet_stream,
+                         worker_job.context_.cluster->impl().site, worker_job.id_,
+                         task.video_id()),
+              task, worker_job.id_, *worker_job.queue_, *worker_job.objects_,
+              worker_job.context_.work),
+        work(worker_job.message_.job, worker_job.capsules(), store,
+             {.clock = std::make_shared<detail::SteadyClock>(),
+              .workers = worker_job.context_.slots,
+              .videos = worker_job.message_.videos,
+              .capsule_deadline = worker_job.message_.capsule_deadline,
+              .first_call_deadline = worker_job.message_.first_call_deadline}),
+        slices(work.open(video)) {}
+
+  const Job::Video video;
+  SliceStore store;
+  const JobWork work;
+  const std::shared_ptr<JobVideo> slices;
+};
+
+namespace {
+
+std::unique_ptr<ObjectStore> objects_of(const JobMessage& message, Cluster::Impl& cluster) {
+  return message.shared.empty() ? make_broker_store(cluster.jet_stream, cluster.site)
+                                : make_folder_store(message.shared);
+}
+
+}  // namespace
+
+WorkerJob::WorkerJob(std::string id, JobMessage message, Context context)
+    : id_(std::move(id)),
+      message_(std::move(message)),
+      context_(std::move(context)),
+      queue_(std::make_unique<ClusterQueue>(
+          context_.cluster, id_,
+          TaskQueue::Settings{.max_attempts = message_.job.attempts}, context_.on_change)),
+      objects_(objects_of(message_, context_.cluster->impl())),
+      renewer_(*queue_, queue_->clock(), context_.lease) {}
+
+WorkerJob::~WorkerJob() = default;
+
+const std::vector<std::shared_ptr<Capsule>>& WorkerJob::capsules() {
+  const MutexLock lock(mutex_);
+  if (!capsules_) {
+    std::vector<std::shared_ptr<Capsule>> loaded;
+    const auto objects = make_broker_store(context_.cluster->impl().jet_stream,
+                                           context_.cluster->impl().site);
+    for (const JobMessage::CapsuleObject& capsule : message_.capsules)
+      loaded.push_back(
+          context_.capsules.load(capsule, message_.job.invalid_output, *objects));
+    capsules_ = std::move(loaded);
+  }
+  return *capsules_;
+}
+
+std::shared_ptr<WorkerJob::OpenVideo> WorkerJob::open(const SliceTask& task) {
+  const std::pair key(task.video_id(), task.plan);
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(videos_, [](const auto& entry) { return entry.second.expired(); });
+    if (const auto known = videos_.find(key); known != videos_.end())
+      if (auto video = known->second.lock()) return video;
+  }
+  auto video = std::make_shared<OpenVideo>(*this, task);
+  const MutexLock lock(mutex_);
+  std::weak_ptr<OpenVideo>& known = videos_[key];
+  if (auto other = known.lock()) return other;
+  known = video;
+  return video;
+}
+
+WorkerJob::Outcome WorkerJob::attempt(const TaskQueue::Lease& lease, Pipeline& pipeline,
+                                      const std::stop_token& stop) {
+  std::stop_source either;
+  const std::stop_callback by_worker(stop, [&] { either.request_stop(); });
+  const std::stop_callback by_job(stopping_.get_token(), [&] { either.request_stop(); });
+  std::string reason;
+  {
+    const LeaseRenewer::Hold hold(renewer_, lease);
+    try {
+      if (carry_out(lease, read_slice_task(*lease.payload), pipeline, either.get_token()))
+        return Outcome::done;
+      queue_->release(lease);
+      return Outcome::released;
+    } catch (const ClusterError& error) {
+      // The broker's failure is not the task's.
+      if (error.code() == ErrorCode::broker_unreachable) throw;
+      reason = error.what();
+    } catch (...) {
+      reason = exception_text(std::current_exception());
+    }
+  }
+  log(LogLevel::warning, "slice " + quote(lease.task) + " of job " + id_ + ": attempt " +
+                             std::to_string(lease.attempt) + " failed: " + reason);
+  queue_->fail(lease, reason);
+  return Outcome::failed;
+}
+
+/// False if `stop` was requested before the slice was done.
+bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task,
+                          Pipeline& pipeline, const std::stop_token& stop) {
+  if (file_stamp(task.video.source) != task.stamp)
+    throw SourceError(ErrorCode::source_open,
+                      "the file " + task.video.source +
+                          " has another size or time of change on this machine than where the "
+                          "job was submitted; share the folder, or keep its times when copying");
+  const std::shared_ptr<OpenVideo> video = open(task);
+  const auto plan = video->store.present_plan();
+  if (plan && plan->number > task.plan) {
+    supersede(lease, task, *plan);
+    return true;
+  }
+  const std::vector<std::size_t> missing = video->slices->missing();
+  if (task.slice == 0) put_slices(task, task.plan, missing);
+  if (!video->slices->run(task.slice, pipeline, stop)) return false;
+  publish(lease, task, *video);
+  return true;
+}
+
+/// The task belongs to a plan that was replaced. The one who replaced it may have died before it
+/// put the tasks of the new one.
+void WorkerJob::supersede(const TaskQueue::Lease& lease, const SliceTask& task,
+                          const PlanMessage& plan) {
+  std::vector<std::size_t> slices(plan.slices.size());
+  std::iota(slices.begin(), slices.end(), std::size_t{0});
+  put_slices(task, plan.number, slices);
+  queue_->complete(lease, to_result({.video = task.video.id,
+                                     .plan = task.plan,
+                                     .slice = task.slice,
+                                     .is_superseded = true}));
+}
+
+void WorkerJob::put_slices(const SliceTask& task, int plan,
+                           const std::vector<std::size_t>& slices) {
+  std::vector<TaskQueue::NewTask> tasks;
+  for (const std::size_t slice : slices) {
+    SliceTask other = task;
+    other.plan = plan;
+    other.slice = slice;
+    if (other.id() != task.id()) tasks.push_back({other.id(), to_payload(other)});
+  }
+  queue_->put_all(std::move(tasks));
+}
+
+/// Settles the task, and what its attempt has stored for others: the only slice of a new plan.
+void WorkerJob::publish(const TaskQueue::Lease& lease, const SliceTask& task, OpenVideo& video) {
+  bool is_settled = false;
+  for (const SliceResult& result : video.store.take_results()) {
+    SliceTask other = task;
+    other.plan = result.plan;
+    other.slice = result.slice;
+    if (other.id() == task.id()) {
+      settle(lease, result);
+      is_settled = true;
+    } else {
+      queue_->put(other.id(), to_payload(other));
+      settle({.task = other.id()}, result);
+    }
+  }
+  if (is_settled) return;
+  if (const auto plan = video.store.present_plan(); plan && plan->number > task.plan)
+    supersede(lease, task, *plan);
+}
+
+/// The first result counts; the files of another one are removed.
+void WorkerJob::settle(const TaskQueue::Lease& lease, const SliceResult& result) {
+  if (queue_->complete(lease, to_result(result))) return;
+  for (const SliceResult::File& file : result.files) objects_->erase(file.object.name);
+}
+
+}  // namespace vcap
