@@ -14,6 +14,8 @@ using Action = std::function<int()>;
 // starts only after the whole line has been read.
 void add_run(CLI::App& app, Action& chosen);
 void add_check_state(CLI::App& app, Action& chosen);
+void add_worker(CLI::App& app, Action& chosen);
+void add_cluster(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
 void add_eval(CLI::App& app, Action& chosen);

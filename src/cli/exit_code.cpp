@@ -8,7 +8,8 @@ namespace vcap::cli {
 const char* const kExitCodesHelp =
     "Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 invalid capsule, 4 incompatible "
     "capsule, 5 no device, 6 source, 7 output, 8 resource, 9 a capsule did not return in time when "
-    "vcap run ended, 10 a capsule ended the process, 130 vcap run stopped by a third Ctrl-C or "
+    "vcap run ended, 10 a capsule ended the process, 11 the broker of a "
+    "cluster, 130 vcap run stopped by a third Ctrl-C or "
     "SIGTERM.";
 
 int exit_code_of(const std::exception& error) noexcept {
@@ -17,6 +18,7 @@ int exit_code_of(const std::exception& error) noexcept {
   if (dynamic_cast<const SourceError*>(&error)) return kSource;
   if (dynamic_cast<const OutputError*>(&error)) return kOutput;
   if (dynamic_cast<const ResourceError*>(&error)) return kResource;
+  if (dynamic_cast<const ClusterError*>(&error)) return kCluster;
   if (dynamic_cast<const IncompatibleCapsuleError*>(&error)) return kIncompatibleCapsule;
   // A capsule whose own code fails during loading is as invalid as one whose file is broken.
   if (dynamic_cast<const CapsuleLoadError*>(&error)) return kInvalidCapsule;

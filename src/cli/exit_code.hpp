@@ -19,6 +19,7 @@ enum ExitCode : int {
   kResource = 8,
   kHung = 9,          ///< something did not return in time at the end, and the process left it
   kForeignExit = 10,  ///< other code than the command's ended the process, such as a capsule's
+  kCluster = 11,      ///< the broker of a cluster
   /// Ended by a third Ctrl-C without finishing its files: 128 + SIGINT, as in shells.
   kKilled = 130,
 };

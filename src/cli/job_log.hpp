@@ -21,7 +21,9 @@ class JobLog {
 
   /// Says how much earlier runs have stored.
   void resume(const JobKept& kept) VCAP_EXCLUDES(mutex_);
-  void add_frame() noexcept { frames_.fetch_add(1, std::memory_order_relaxed); }
+  void add_frames(std::int64_t count) noexcept {
+    frames_.fetch_add(count, std::memory_order_relaxed);
+  }
   void add(const JobVideoReport& video) VCAP_EXCLUDES(mutex_);
   /// The first video of which every frame failed; empty if there is none.
   std::string every_frame_failed() const VCAP_EXCLUDES(mutex_);

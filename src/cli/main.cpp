@@ -49,6 +49,9 @@ int run(int argument_count, const char* const* arguments) {
   add_sources(app, chosen);
   add_devices(app, chosen);
   group_new_commands(app, "Running");
+  add_worker(app, chosen);
+  add_cluster(app, chosen);
+  group_new_commands(app, "Clusters");
   add_inspect(app, chosen);
   add_check_state(app, chosen);
   add_fetch(app, chosen);

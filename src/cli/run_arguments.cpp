@@ -218,6 +218,15 @@ void RunArguments::add_to(CLI::App& command) {
 
 void RunArguments::finish(const CLI::App& command) {
   sort_positionals(positionals, capsules, sources);
+  // `vcap run --cluster URL JOB.json`
+  if (bulk.cluster.given() && bulk.job.empty() && capsules.empty() && sources.size() == 1 &&
+      sources.front().ends_with(".json")) {
+    bulk.job = std::move(sources.front());
+    sources.clear();
+    bulk.is_positional = true;
+  }
+  if (bulk.cluster.given() && !bulk.given())
+    throw CLI::RequiredError("with --cluster, a job (JOB.json, --job or --out)");
   if (bulk.given()) bulk.check(command);
   if (!bulk.job.empty()) return;
   if (capsules.empty()) throw CLI::RequiredError("a capsule (CAPSULE.cap or --capsule PATH)");

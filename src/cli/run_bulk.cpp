@@ -28,6 +28,7 @@
 #include "cli/loaded_capsules.hpp"
 #include "cli/watch.hpp"
 #include "records/record_counts.hpp"
+#include "vcap/cluster/cluster_job.hpp"
 #include "vcap/jobs/bulk.hpp"
 #include "vcap/loading/manifest.hpp"
 
@@ -37,7 +38,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The options about trust, keys, resources and this run, which a job file does not contain.
-constexpr std::array<std::string_view, 12> kWithJob{
+constexpr std::array<std::string_view, 20> kWithJob{
+    "--cluster",         "--site",           "--credentials", "--ca",
+    "--certificate",     "--private-key",    "--shared",      "--priority",
     "--report",          "--deadline",       "--grace",       "--key-file",
     "--passphrase-file", "--trusted-key",    "--revoked-key", "--require-signature",
     "--minimum-version", "--resource-cache", "--mirror",      "--offline"};
@@ -136,6 +139,21 @@ class KeptCapsules {
   leave_now(has_foreign_exit() ? kForeignExit : kHung);
 }
 
+/// On a cluster, where it is.
+JobReport run_on_cluster(const BulkArguments& arguments, const Job& job,
+                         const JobSettings& settings, JobLog& log, const std::stop_token& stop) {
+  return run_cluster_job(arguments.cluster.connect(), job,
+                         {.load = settings.load,
+                          .shared = arguments.shared,
+                          .priority = arguments.priority,
+                          .capsule_deadline = settings.capsule_deadline,
+                          .first_call_deadline = settings.first_call_deadline,
+                          .on_video = settings.on_video,
+                          .on_resume = settings.on_resume,
+                          .on_slice = [&log](std::int64_t frames) { log.add_frames(frames); }},
+                         stop);
+}
+
 void print(const JobReport& report, std::ostream& out) {
   print_label(out, "videos done") << report.done << '\n';
   print_label(out, "done before") << report.done_before << '\n';
@@ -163,6 +181,18 @@ void BulkArguments::add_to(CLI::App& command) {
                   "Makes a job of the sources, which are videos, folders of videos or globs of "
                   "videos, and writes NAME.jsonl and NAME.txt for each video into this folder")
       ->type_name("FOLDER");
+  cluster.add_to(command, "--cluster");
+  command
+      .add_option("--shared", shared,
+                  "With --cluster: results go through this folder, which this machine and all "
+                  "workers see under this path, and not through the broker; needed for clips")
+      ->type_name("FOLDER")
+      ->needs("--cluster");
+  command
+      .add_option("--priority", priority,
+                  "With --cluster: jobs of a higher priority come first, from -100 to 100")
+      ->check(CLI::Range(-100, 100).description(""))
+      ->needs("--cluster");
 }
 
 void BulkArguments::check(const CLI::App& command) const {
@@ -171,6 +201,7 @@ void BulkArguments::check(const CLI::App& command) const {
     const std::string name = option->get_name();
     if (option->count() == 0 || name == chosen || is_among(kWithJob, name)) continue;
     if (job.empty() && is_among(kWithOut, name)) continue;
+    if (is_positional && name == "INPUT") continue;
     throw CLI::ValidationError(
         chosen, name + " cannot be combined with it; " +
                     (!is_among(kInJobFile, name) ? "leave it out, jobs do not have it"
@@ -192,7 +223,7 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
       .load = access,
       .capsule_deadline = deadlines.call,
       .first_call_deadline = deadlines.first_call,
-      .on_record = [&log](const FrameRecord&) { log.add_frame(); },
+      .on_record = [&log](const FrameRecord&) { log.add_frames(1); },
       .on_video =
           [&log, &page](const auto& video) {
             log.add(video);
@@ -206,16 +237,22 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
           }};
   JobReport report;
   const auto leave = [&kept] { leave_job(kept.running()); };
-  watch_over([&] { report = run_job(job, settings, stopping.get_token()); }, stop,
-             {.on_stop =
-                  [&stopping] {
-                    stopping.request_stop();
-                    Console::shared().line("vcap: stopping; stored results are kept");
-                  },
-              .on_overdue = [&leave](auto) { leave(); },
-              .on_leave = leave,
-              .progress = [&log](auto elapsed) { return log.progress(elapsed); },
-              .grace = grace});
+  watch_over(
+      [&] {
+        report = arguments.cluster.given()
+                     ? run_on_cluster(arguments, job, settings, log, stopping.get_token())
+                     : run_job(job, settings, stopping.get_token());
+      },
+      stop,
+      {.on_stop =
+           [&stopping] {
+             stopping.request_stop();
+             Console::shared().line("vcap: stopping; stored results are kept");
+           },
+       .on_overdue = [&leave](auto) { leave(); },
+       .on_leave = leave,
+       .progress = [&log](auto elapsed) { return log.progress(elapsed); },
+       .grace = grace});
   if (has_foreign_exit()) leave_now(kForeignExit);
   lost_calls = report.calls_left > 0;
   print(report, std::cout);

@@ -8,6 +8,7 @@
 
 #include <CLI/App.hpp>
 
+#include "cli/cluster_arguments.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
 namespace vcap::cli {
@@ -15,10 +16,14 @@ namespace vcap::cli {
 /// The command line's arguments about a job: a file that describes it, or the parts of one.
 struct BulkArguments {
   std::string job{};
-  std::string out{};  ///< the folder of outputs, for a job without a file
+  bool is_positional = false;  ///< the job is given without --job
+  std::string out{};           ///< the folder of outputs, for a job without a file
+  ClusterArguments cluster{};
+  std::string shared{};  ///< ClusterJobSettings::shared
+  int priority = 0;      ///< ClusterJobSettings::priority
 
   bool given() const noexcept { return !job.empty() || !out.empty(); }
-  /// Declares --job and --out.
+  /// Declares --job and --out, and on which cluster they run.
   void add_to(CLI::App& command);
   /// Checks that no other given option would have no effect on a job. Throws CLI::ParseError.
   void check(const CLI::App& command) const;

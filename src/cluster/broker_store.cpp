@@ -78,10 +78,9 @@ class BrokerStore final : public ObjectStore {
     const std::size_t chunks = (bytes.size() + kChunk - 1) / kChunk;
     std::vector<JetStream::NewMessage> window;
     for (std::size_t i = 0; i < chunks; ++i) {
-      const auto chunk =
-          bytes.subspan(i * kChunk, std::min(kChunk, bytes.size() - i * kChunk));
-      window.push_back({chunks_ + id,
-                        std::string(reinterpret_cast<const char*>(chunk.data()), chunk.size())});
+      const auto chunk = bytes.subspan(i * kChunk, std::min(kChunk, bytes.size() - i * kChunk));
+      window.push_back(
+          {chunks_ + id, std::string(reinterpret_cast<const char*>(chunk.data()), chunk.size())});
       if (window.size() < kChunksAtATime && i + 1 < chunks) continue;
       jet_stream_.store_all(window);
       window.clear();
@@ -174,8 +173,8 @@ class BrokerStore final : public ObjectStore {
   }
 
   [[noreturn]] void fail(const ObjectReference& reference, const std::string& why) const {
-    throw ClusterError(ErrorCode::object_missing, "object " + quote(reference.name) +
-                                                      " of bucket " + bucket_ + ": " + why);
+    throw ClusterError(ErrorCode::object_missing,
+                       "object " + quote(reference.name) + " of bucket " + bucket_ + ": " + why);
   }
 
   JetStream& jet_stream_;

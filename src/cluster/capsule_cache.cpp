@@ -46,8 +46,7 @@ CapsuleCache::CapsuleCache(fs::path folder, LoadOptions load)
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error)
-    throw OutputError(ErrorCode::output_open, "the folder for capsules " +
-                                                  quote(folder_.native()) +
+    throw OutputError(ErrorCode::output_open, "the folder for capsules " + quote(folder_.native()) +
                                                   " cannot be created: " + error.message());
 }
 

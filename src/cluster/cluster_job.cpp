@@ -64,8 +64,7 @@ std::string host_name() {
 std::string job_id(const Job& job, json stamp) {
   stamp.erase("videos");
   const std::string text =
-      json{stamp, host_name(), fs::absolute(job.outputs.folder).lexically_normal().native()}
-          .dump();
+      json{stamp, host_name(), fs::absolute(job.outputs.folder).lexically_normal().native()}.dump();
   return sha256(std::as_bytes(std::span(text))).substr(0, 24);
 }
 
@@ -202,8 +201,7 @@ class ClusterJob {
       if (settled.value("outcome", "") == "done")
         take(read_slice_result(settled.at("result")));
       else
-        give_up(last_token(message.subject),
-                settled.value("reasons", std::vector<std::string>()));
+        give_up(last_token(message.subject), settled.value("reasons", std::vector<std::string>()));
     } catch (const json::exception& error) {
       log(LogLevel::warning, "cluster: a result is refused: " + std::string(error.what()));
     } catch (const ClusterError& error) {
@@ -232,8 +230,7 @@ class ClusterJob {
   /// Brings the folder's plan of a video up to the cluster's.
   void read_plan(Video& video) {
     const std::string& id = video.video->id;
-    const auto plan =
-        SharedPlan(jet_stream_, site_, id_, video.task).read();
+    const auto plan = SharedPlan(jet_stream_, site_, id_, video.task).read();
     if (!plan) return;
     if (folder_.plan(id) != plan->slices) {
       folder_.forget(id);
@@ -268,7 +265,8 @@ class ClusterJob {
   /// The video has failed, if the slice is one of its present plan.
   void give_up(const std::string& task, const std::vector<std::string>& reasons) {
     const std::size_t slice = task.rfind('/');
-    const std::size_t plan = slice == 0 || slice == task.npos ? task.npos : task.rfind('/', slice - 1);
+    const std::size_t plan =
+        slice == 0 || slice == task.npos ? task.npos : task.rfind('/', slice - 1);
     if (plan == task.npos) return;
     const auto found = by_task_.find(task.substr(0, plan));
     if (found == by_task_.end() || found->second->is_settled) return;

@@ -64,9 +64,7 @@ std::uint64_t sequence_of(const BrokerMessage& message) {
   return sequence;
 }
 
-json task_message(json payload) {
-  return {{"schema", kTask}, {"payload", std::move(payload)}};
-}
+json task_message(json payload) { return {{"schema", kTask}, {"payload", std::move(payload)}}; }
 
 }  // namespace
 
@@ -78,9 +76,9 @@ ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& 
       name_(name),
       consumer_(consumer_of(name)),
       max_attempts_(checked(settings.max_attempts)),
-      clock_(settings.clock ? std::move(settings.clock)
-                            : std::make_shared<ClusterClock>(jet_stream_,
-                                                             site_.stream(Site::Kind::lease))),
+      clock_(settings.clock
+                 ? std::move(settings.clock)
+                 : std::make_shared<ClusterClock>(jet_stream_, site_.stream(Site::Kind::lease))),
       inbox_(jet_stream_.broker().new_inbox()),
       on_change_(std::move(on_change)) {
   create_consumer();
@@ -315,9 +313,8 @@ bool ClusterQueue::tidy(const std::string& task) const {
     if (known.sequence == 0 || record.state == State::done || record.state == State::given_up)
       break;
     if (is_given_up) {
-      record.reasons = read_message(kSettledSchema, [&] {
-        return settled.at("reasons").get<std::vector<std::string>>();
-      });
+      record.reasons = read_message(
+          kSettledSchema, [&] { return settled.at("reasons").get<std::vector<std::string>>(); });
     } else if (record.state == State::giving_up) {
       record.reasons.pop_back();  // the result came before the task was given up
     }
@@ -358,7 +355,8 @@ bool ClusterQueue::complete(const Lease& lease, json result) {
   const Known known = read(lease.task);
   if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
   if (known.record.state == State::giving_up) give_up(lease.task, known.record);
-  const json message = {{"schema", kSettledSchema}, {"outcome", "done"}, {"result", std::move(result)}};
+  const json message = {
+      {"schema", kSettledSchema}, {"outcome", "done"}, {"result", std::move(result)}};
   if (!jet_stream_.store(settled_subject(lease.task), message.dump(), 0)) return false;
   tidy(lease.task);
   return true;
@@ -423,18 +421,24 @@ void ClusterQueue::end_if_run_out(const std::string& task) const {
 
 TaskQueue::Counts ClusterQueue::counts() const {
   end_run_out();
+  return counts_of(cluster_->impl(), name_);
+}
+
+TaskQueue::Counts ClusterQueue::counts_of(Cluster::Impl& cluster, const std::string& name) {
+  using Kind = Site::Kind;
+  const Site& site = cluster.site;
+  JetStream& jet_stream = cluster.jet_stream;
   Counts counts;
   // In this order: what is settled has been put before.
   const std::uint64_t settled =
-      jet_stream_.count(site_.stream(Site::Kind::settled), site_.all(Site::Kind::settled, {name_}));
-  const std::uint64_t put =
-      jet_stream_.count(site_.stream(Site::Kind::task), site_.all(Site::Kind::task, {name_}));
-  for (const StoredMessage& message :
-       jet_stream_.all(site_.stream(Site::Kind::lease), site_.all(Site::Kind::lease, {name_}))) {
-    const State state = read_lease(message.body).state;
-    counts.leased += state == State::leased || state == State::giving_up;
-    counts.given_up += state == State::given_up;
-  }
+      jet_stream.count(site.stream(Kind::settled), site.all(Kind::settled, {name}));
+  const std::uint64_t put = jet_stream.count(site.stream(Kind::task), site.all(Kind::task, {name}));
+  jet_stream.each(site.stream(Kind::lease), site.all(Kind::lease, {name}),
+                  [&](const StoredMessage& message) {
+                    const State state = read_lease(message.body).state;
+                    counts.leased += state == State::leased || state == State::giving_up;
+                    counts.given_up += state == State::given_up;
+                  });
   counts.done = settled - std::min<std::uint64_t>(settled, counts.given_up);
   counts.leased = std::min<std::uint64_t>(counts.leased, put - settled);
   counts.waiting = put - settled - counts.leased;
@@ -557,11 +561,9 @@ void ClusterQueue::ask_for_fresh() {
     if (is_asking_ || waiters_ == 0) return;
     is_asking_ = true;
   }
-  const json request = {{"batch", 1},
-                        {"expires", std::chrono::nanoseconds(kRequestTime).count()}};
+  const json request = {{"batch", 1}, {"expires", std::chrono::nanoseconds(kRequestTime).count()}};
   jet_stream_.broker().publish(
-      {.subject =
-           "$JS.API.CONSUMER.MSG.NEXT." + site_.stream(Site::Kind::task) + '.' + consumer_,
+      {.subject = "$JS.API.CONSUMER.MSG.NEXT." + site_.stream(Site::Kind::task) + '.' + consumer_,
        .body = request.dump(),
        .reply = inbox_});
 }
@@ -617,8 +619,8 @@ void ClusterQueue::keep_up(const std::stop_token& stop) {
       if (stalls > 1) {
         log(LogLevel::warning, "cluster: the tasks of queue " + quote(name_) +
                                    " were not delivered any more; its consumer is made anew");
-        jet_stream_.ask(
-            "CONSUMER.DELETE." + site_.stream(Site::Kind::task) + '.' + consumer_, nullptr);
+        jet_stream_.ask("CONSUMER.DELETE." + site_.stream(Site::Kind::task) + '.' + consumer_,
+                        nullptr);
         create_consumer();
         stalls = 0;
         const MutexLock lock(mutex_);

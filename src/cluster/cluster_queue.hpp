@@ -52,6 +52,8 @@ class ClusterQueue final : public TaskQueue {
   std::vector<Failure> failures() const override;
 
   static void remove(Cluster::Impl& cluster, const std::string& name);
+  /// counts() as the broker has it, without ending leases that have run out.
+  static Counts counts_of(Cluster::Impl& cluster, const std::string& name);
 
   /// Lets the broker deliver a task as soon as there is one, for a process that waits for several
   /// queues. Such a task is leased with lease_delivered(), or else given back at the end.

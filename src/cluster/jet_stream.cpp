@@ -87,8 +87,7 @@ std::string from_base64(const std::string& text) {
   std::string bytes(text.size(), '\0');
   std::size_t size = 0;
   if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
-                        text.size(), nullptr, &size, nullptr,
-                        sodium_base64_VARIANT_ORIGINAL) != 0)
+                        text.size(), nullptr, &size, nullptr, sodium_base64_VARIANT_ORIGINAL) != 0)
     throw ClusterError(ErrorCode::invalid_message, "the broker's answer has invalid Base64");
   bytes.resize(size);
   return bytes;
@@ -212,10 +211,9 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
     std::map<std::size_t, std::string> bodies;
     {
       const MutexLock lock(answers->mutex);
-      answers->changed.wait_for(answers->mutex, timeout_,
-                                [&]() VCAP_REQUIRES(answers->mutex) {
-                                  return answers->bodies.size() == end - begin;
-                                });
+      answers->changed.wait_for(answers->mutex, timeout_, [&]() VCAP_REQUIRES(answers->mutex) {
+        return answers->bodies.size() == end - begin;
+      });
       bodies = std::exchange(answers->bodies, {});
     }
     for (std::size_t i = begin; i < end; ++i) {
@@ -267,7 +265,7 @@ std::uint64_t JetStream::count(const std::string& stream, const std::string& fil
 }
 
 std::chrono::nanoseconds JetStream::time(const std::string& stream) {
-  return StreamReader(*this, stream, stream).created();
+  return StreamReader(*this, stream, {}).created();
 }
 
 std::uint64_t JetStream::last_sequence(const std::string& stream) {
@@ -275,8 +273,7 @@ std::uint64_t JetStream::last_sequence(const std::string& stream) {
 }
 
 void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
-  const json answer =
-      ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
+  const json answer = ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
   if (code != 0 && code != kNoMessage && code != kNoSequence)
     refuse("removing a message of " + stream, answer);
@@ -328,13 +325,13 @@ StreamReader::~StreamReader() {
 }
 
 void StreamReader::create() {
-  json config = {{"filter_subject", filter_},
-                 {"deliver_policy", "all"},
+  json config = {{"deliver_policy", "all"},
                  {"ack_policy", "none"},
                  {"mem_storage", true},
                  {"num_replicas", 1},
                  // For a process that dies.
                  {"inactive_threshold", 30'000'000'000}};
+  if (!filter_.empty()) config["filter_subject"] = filter_;
   if (last_ > 0) {
     config["deliver_policy"] = "by_start_sequence";
     config["opt_start_seq"] = last_ + 1;

@@ -26,11 +26,11 @@ struct StoredMessage {
 struct DeliveredMessage {
   std::string subject{};
   std::string body{};
-  std::uint64_t sequence = 0;   ///< in the stream
+  std::uint64_t sequence = 0;           ///< in the stream
   std::uint64_t consumer_sequence = 0;  ///< of this delivery, from 1
   std::uint64_t deliveries = 0;         ///< of this message, with this one
-  std::uint64_t pending = 0;    ///< messages that the consumer has not delivered yet
-  std::string acknowledge{};    ///< the subject for its acknowledgement
+  std::uint64_t pending = 0;            ///< messages that the consumer has not delivered yet
+  std::string acknowledge{};            ///< the subject for its acknowledgement
 };
 
 /// JetStream's operations, as requests to its API subjects
@@ -110,7 +110,8 @@ class JetStream {
 /// once; also over the loss of a server. Borrows JetStream. Thread safety: thread-compatible.
 class StreamReader {
  public:
-  /// `after`: begins after this sequence. Throws ClusterError.
+  /// `filter`: subjects, with wildcards; empty: all. `after`: begins after this sequence. Throws
+  /// ClusterError.
   StreamReader(JetStream& jet_stream, std::string stream, std::string filter,
                std::uint64_t after = 0);
   ~StreamReader();

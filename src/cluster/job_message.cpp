@@ -32,8 +32,7 @@ constexpr std::array<std::pair<JobMessage::State, std::string_view>, 3> kJobStat
      {JobMessage::State::paused, "paused"},
      {JobMessage::State::ended, "ended"}}};
 
-constexpr std::array kInvalidOutputs{InvalidOutput::error, InvalidOutput::warn,
-                                     InvalidOutput::off};
+constexpr std::array kInvalidOutputs{InvalidOutput::error, InvalidOutput::warn, InvalidOutput::off};
 
 template <class Value>
 Value among(const auto& values, const std::string& text, const auto& text_of) {
@@ -73,9 +72,16 @@ std::map<std::string, JsonValue> read_values(const json& values) {
 
 }  // namespace
 
+std::string_view to_string(JobMessage::State state) noexcept {
+  for (const auto& [known, text] : kJobStates)
+    if (known == state) return text;
+  return {};
+}
+
 std::string to_message(const JobMessage& message) {
   const Job& job = message.job;
   json result = {{"schema", kJob},
+                 {"state", to_string(message.state)},
                  {"priority", message.priority},
                  {"submitted_ns", message.submitted.count()},
                  {"videos", message.videos},
@@ -93,8 +99,6 @@ std::string to_message(const JobMessage& message) {
                  {"max_pixels", job.max_pixels},
                  {"capsule_deadline_ns", message.capsule_deadline.count()},
                  {"first_call_deadline_ns", message.first_call_deadline.count()}};
-  for (const auto& [state, text] : kJobStates)
-    if (state == message.state) result["state"] = text;
   if (job.max_frames) result["max_frames"] = *job.max_frames;
   for (const JobMessage::CapsuleObject& capsule : message.capsules) {
     json& added = result["capsules"].emplace_back(
@@ -136,7 +140,8 @@ JobMessage read_job_message(const std::string& message) {
         among<InvalidOutput>(kInvalidOutputs, parsed.at("invalid_output"),
                              [](InvalidOutput choice) { return to_string(choice); });
     result.job.max_pixels = parsed.at("max_pixels");
-    if (parsed.contains("max_frames")) result.job.max_frames = parsed["max_frames"].get<std::int64_t>();
+    if (parsed.contains("max_frames"))
+      result.job.max_frames = parsed["max_frames"].get<std::int64_t>();
     if (result.job.slices < 0 || result.job.attempts < 1 || result.job.max_pixels < 1 ||
         result.job.max_frames.value_or(1) < 1 || result.capsule_deadline.count() < 0 ||
         result.first_call_deadline.count() < 0 || result.capsules.empty())
@@ -146,8 +151,7 @@ JobMessage read_job_message(const std::string& message) {
 }
 
 std::string SliceTask::video_id() const {
-  const std::string name =
-      video.id.size() <= kLongestVideo ? video.id : short_digest(video.id);
+  const std::string name = video.id.size() <= kLongestVideo ? video.id : short_digest(video.id);
   return name + '@' + short_digest(json{stamp, video_json(video)}.dump());
 }
 
@@ -224,9 +228,8 @@ PlanMessage read_plan(const std::string& message) {
     const bool is_valid = plan.slices.is_array() && !plan.slices.empty() && plan.number >= 1;
     if (!is_valid) refuse_message(kPlan, "it has no slices, or its number is below 1");
     for (const json& slice : plan.slices) {
-      const bool is_range = slice.is_array() && slice.size() == 2 &&
-                            slice[0].is_number_integer() && slice[1].is_number_integer() &&
-                            slice[0] >= 0 && slice[0] < slice[1];
+      const bool is_range = slice.is_array() && slice.size() == 2 && slice[0].is_number_integer() &&
+                            slice[1].is_number_integer() && slice[0] >= 0 && slice[0] < slice[1];
       if (slice != "all" && !is_range) refuse_message(kPlan, "a slice is " + slice.dump());
     }
     return plan;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -38,6 +39,8 @@ struct JobMessage {
   std::chrono::nanoseconds capsule_deadline{0};
   std::chrono::nanoseconds first_call_deadline{0};
 };
+
+std::string_view to_string(JobMessage::State state) noexcept;
 
 /// As JSON, "vcap.cluster-job/1".
 std::string to_message(const JobMessage& job);

@@ -13,16 +13,16 @@ namespace vcap {
 struct LeaseRecord {
   enum class State {
     leased,
-    waiting,   ///< released, or the attempt failed
+    waiting,    ///< released, or the attempt failed
     giving_up,  ///< all attempts failed; becomes given_up when the task is settled
-    done,      ///< kept because an attempt had failed before
-    given_up,  ///< all attempts failed
+    done,       ///< kept because an attempt had failed before
+    given_up,   ///< all attempts failed
   };
 
   State state = State::waiting;
-  std::uint64_t number = 0;      ///< of the last lease
-  Clock::time_point until{};     ///< when that lease runs out
-  std::uint64_t place = 0;       ///< tasks are leased in the order of places
+  std::uint64_t number = 0;            ///< of the last lease
+  Clock::time_point until{};           ///< when that lease runs out
+  std::uint64_t place = 0;             ///< tasks are leased in the order of places
   std::vector<std::string> reasons{};  ///< one for each failed attempt
 
   bool is_leased(Clock::time_point now) const { return state == State::leased && now < until; }

@@ -156,10 +156,10 @@ void prepare_streams(JetStream& jet_stream, const Site& site) {
     if (answer.contains("error") && answer["error"].value("code", 0) == 404)
       answer = jet_stream.demand("STREAM.CREATE." + name, wanted);
     if (answer.contains("error"))
-      throw ClusterError(ErrorCode::broker_refused,
-                         "stream " + name + " of the site " + quote(site.name()) +
-                             " cannot be looked up: " +
-                             printable(answer["error"].value("description", "")));
+      throw ClusterError(
+          ErrorCode::broker_refused,
+          "stream " + name + " of the site " + quote(site.name()) +
+              " cannot be looked up: " + printable(answer["error"].value("description", "")));
     for (const auto& [key, value] : wanted.items()) {
       if (key == "num_replicas" || key == "duplicate_window") continue;
       const json& found = answer.at("config").value(key, json());

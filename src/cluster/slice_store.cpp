@@ -36,8 +36,7 @@ std::optional<PlanMessage> SharedPlan::read() {
 }
 
 bool SharedPlan::replace(const json& slices) {
-  const auto stored =
-      jet_stream_.store(subject_, to_message({number_ + 1, slices}), sequence_);
+  const auto stored = jet_stream_.store(subject_, to_message({number_ + 1, slices}), sequence_);
   if (!stored) return false;
   sequence_ = *stored;
   ++number_;
@@ -48,9 +47,7 @@ bool SharedPlan::replace(const json& slices) {
 class SliceStore::StagedSlice final : public JobStore::Staged {
  public:
   StagedSlice(SliceStore& store, SliceResult result)
-      : store_(store),
-        result_(std::move(result)),
-        path_(store.work_ / Uuid::random().to_string()) {
+      : store_(store), result_(std::move(result)), path_(store.work_ / Uuid::random().to_string()) {
     std::error_code error;
     fs::create_directories(path_, error);
     if (error)
@@ -68,10 +65,9 @@ class SliceStore::StagedSlice final : public JobStore::Staged {
     for (const auto& entry : fs::directory_iterator(path_)) {
       const std::string name = entry.path().filename();
       // Each attempt has names of its own: a late worker replaces nothing.
-      result_.files.push_back(
-          {name, store_.objects_.put("job/" + store_.job_ + '/' + path_.filename().native() + '/' +
-                                         name,
-                                     entry.path())});
+      result_.files.push_back({name, store_.objects_.put("job/" + store_.job_ + '/' +
+                                                             path_.filename().native() + '/' + name,
+                                                         entry.path())});
     }
     std::ranges::sort(result_.files, {}, &SliceResult::File::name);
     store_.add(std::move(result_));

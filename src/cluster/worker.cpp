@@ -62,8 +62,7 @@ class ClusterWorker::Impl {
     const Cluster::Impl::Watch watch(cluster_->impl(), [this] { jobs_changed(); });
     const std::stop_callback wake(stop, [this] { jobs_changed(); });
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < slots_; ++i)
-      threads.emplace_back([this, &stop] { work(stop); });
+    for (std::size_t i = 0; i < slots_; ++i) threads.emplace_back([this, &stop] { work(stop); });
     keep_jobs(stop);
     threads.clear();
     const MutexLock lock(mutex_);
@@ -76,7 +75,7 @@ class ClusterWorker::Impl {
 
  private:
   struct Known {
-    std::uint64_t sequence = 0;  ///< of its message
+    std::uint64_t sequence = 0;        ///< of its message
     std::shared_ptr<WorkerJob> job{};  ///< null: not to be worked on
     std::size_t running = 0;           ///< slices here
     std::uint64_t served = 0;          ///< slices that were begun here, or would have been
@@ -122,8 +121,8 @@ class ClusterWorker::Impl {
   void read_jobs() {
     const Site& site = cluster_->impl().site;
     std::map<std::string, StoredMessage> messages;
-    for (StoredMessage& message : cluster_->impl().jet_stream.all(
-             site.stream(Site::Kind::job), site.all(Site::Kind::job, {})))
+    for (StoredMessage& message : cluster_->impl().jet_stream.all(site.stream(Site::Kind::job),
+                                                                  site.all(Site::Kind::job, {})))
       messages.insert_or_assign(last_token(message.subject), std::move(message));
     std::vector<std::shared_ptr<WorkerJob>> ended;
     std::vector<std::string> changed;
@@ -284,9 +283,9 @@ class ClusterWorker::Impl {
   }
 
   void refuse(const WorkerJob& job, const std::string& why) {
-    log(LogLevel::error, "worker: job " + quote(job.id()) +
-                             " is not worked on here, because its capsules cannot be loaded: " +
-                             bounded_text(why));
+    log(LogLevel::error,
+        "worker: job " + quote(job.id()) +
+            " is not worked on here, because its capsules cannot be loaded: " + bounded_text(why));
     const MutexLock lock(mutex_);
     unusable_[job.id()] = std::chrono::steady_clock::now() + kRereadTime;
   }

@@ -16,8 +16,7 @@ struct WorkerJob::OpenVideo {
   OpenVideo(WorkerJob& worker_job, const SliceTask& task)
       : video(task.video),
         store(SharedPlan(worker_job.context_.cluster->impl().jet_stream,
-                         worker_job.context_.cluster->impl().site, worker_job.id_,
-                         task.video_id()),
+                         worker_job.context_.cluster->impl().site, worker_job.id_, task.video_id()),
               task, worker_job.id_, *worker_job.queue_, *worker_job.objects_,
               worker_job.context_.work),
         work(worker_job.message_.job, worker_job.capsules(), store,
@@ -48,8 +47,8 @@ WorkerJob::WorkerJob(std::string id, JobMessage message, Context context)
       message_(std::move(message)),
       context_(std::move(context)),
       queue_(std::make_unique<ClusterQueue>(
-          context_.cluster, id_,
-          TaskQueue::Settings{.max_attempts = message_.job.attempts}, context_.on_change)),
+          context_.cluster, id_, TaskQueue::Settings{.max_attempts = message_.job.attempts},
+          context_.on_change)),
       objects_(objects_of(message_, context_.cluster->impl())),
       renewer_(*queue_, queue_->clock(), context_.lease) {}
 
@@ -59,11 +58,10 @@ const std::vector<std::shared_ptr<Capsule>>& WorkerJob::capsules() {
   const MutexLock lock(mutex_);
   if (!capsules_) {
     std::vector<std::shared_ptr<Capsule>> loaded;
-    const auto objects = make_broker_store(context_.cluster->impl().jet_stream,
-                                           context_.cluster->impl().site);
+    const auto objects =
+        make_broker_store(context_.cluster->impl().jet_stream, context_.cluster->impl().site);
     for (const JobMessage::CapsuleObject& capsule : message_.capsules)
-      loaded.push_back(
-          context_.capsules.load(capsule, message_.job.invalid_output, *objects));
+      loaded.push_back(context_.capsules.load(capsule, message_.job.invalid_output, *objects));
     capsules_ = std::move(loaded);
   }
   return *capsules_;
@@ -113,8 +111,8 @@ WorkerJob::Outcome WorkerJob::attempt(const TaskQueue::Lease& lease, Pipeline& p
 }
 
 /// False if `stop` was requested before the slice was done.
-bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task,
-                          Pipeline& pipeline, const std::stop_token& stop) {
+bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
+                          const std::stop_token& stop) {
   if (file_stamp(task.video.source) != task.stamp)
     throw SourceError(ErrorCode::source_open,
                       "the file " + task.video.source +
@@ -140,10 +138,10 @@ void WorkerJob::supersede(const TaskQueue::Lease& lease, const SliceTask& task,
   std::vector<std::size_t> slices(plan.slices.size());
   std::iota(slices.begin(), slices.end(), std::size_t{0});
   put_slices(task, plan.number, slices);
-  queue_->complete(lease, to_result({.video = task.video.id,
-                                     .plan = task.plan,
-                                     .slice = task.slice,
-                                     .is_superseded = true}));
+  queue_->complete(
+      lease,
+      to_result(
+          {.video = task.video.id, .plan = task.plan, .slice = task.slice, .is_superseded = true}));
 }
 
 void WorkerJob::put_slices(const SliceTask& task, int plan,

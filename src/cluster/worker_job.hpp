@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/steady_clock.hpp"
 #include "base/thread_annotations.hpp"
 #include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
@@ -20,7 +21,6 @@
 #include "cluster/slice_store.hpp"
 #include "jobs/job_work.hpp"
 #include "jobs/lease_renewer.hpp"
-#include "base/steady_clock.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 
 namespace vcap {

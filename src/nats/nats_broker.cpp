@@ -311,11 +311,11 @@ class NatsBroker final : public Broker {
   using Cell = std::shared_ptr<SharedObserver>;
 
   static void set_callbacks(natsOptions* options, Cell* cell) {
-    check(natsOptions_SetReconnectedCB(
-              options,
-              [](natsConnection*, void* closure) { (*static_cast<Cell*>(closure))->note({}); },
-              cell),
-          "callbacks");
+    check(
+        natsOptions_SetReconnectedCB(
+            options,
+            [](natsConnection*, void* closure) { (*static_cast<Cell*>(closure))->note({}); }, cell),
+        "callbacks");
     check(natsOptions_SetDisconnectedCB(
               options,
               [](natsConnection*, void* closure) {

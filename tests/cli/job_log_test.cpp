@@ -22,7 +22,7 @@ class JobLogTest : public testing::Test {
         {.id = id, .source = folder_.write(id + ".mp4", std::string(bytes, ' ')).string()});
   }
   static void add_frames(JobLog& log, int frames) {
-    for (int i = 0; i < frames; ++i) log.add_frame();
+    log.add_frames(frames);
   }
 
   const test::TemporaryFolder folder_;

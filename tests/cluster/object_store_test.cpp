@@ -71,7 +71,8 @@ TEST_P(ObjectStoreTest, RefusesAnObjectThatIsMissingOrAnotherOne) {
   put("a", "other");
   EXPECT_THAT([&] { get(reference); }, refused("another"));
   reference.size = 4;
-  EXPECT_THAT([&] { get(reference); }, ThrowsError<ClusterError>(ErrorCode::object_missing, HasSubstr("object")));
+  EXPECT_THAT([&] { get(reference); },
+              ThrowsError<ClusterError>(ErrorCode::object_missing, HasSubstr("object")));
 }
 
 TEST_P(ObjectStoreTest, RemovesByTheBeginningOfNames) {

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster_arguments.hpp"
+
+namespace vcap::cli {
+
+void ClusterArguments::add_to(CLI::App& command, const std::string& url_name) {
+  CLI::Option* const url =
+      command
+          .add_option(url_name, settings.url,
+                      "The cluster's broker, a NATS server with JetStream: nats://HOST:PORT or "
+                      "tls://HOST:PORT; several of one cluster with commas")
+          ->type_name("URL");
+  command
+      .add_option("--site", settings.site,
+                  "The cluster's site; jobs and workers of different sites do not see each other")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->needs(url);
+  command
+      .add_option("--credentials", settings.credentials,
+                  "The file of credentials for the broker")
+      ->type_name("PATH")
+      ->needs(url);
+  command.add_option("--ca", settings.certificates, "The PEM file of the authorities to trust")
+      ->type_name("PATH")
+      ->needs(url);
+  CLI::Option* const certificate =
+      command
+          .add_option("--certificate", settings.certificate,
+                      "The PEM file of this process's certificate for the broker")
+          ->type_name("PATH");
+  CLI::Option* const key =
+      command.add_option("--private-key", settings.key, "The PEM file of its private key")
+          ->type_name("PATH");
+  certificate->needs(key)->needs(url);
+  key->needs(certificate);
+}
+
+std::shared_ptr<Cluster> ClusterArguments::connect() const { return Cluster::connect(settings); }
+
+}  // namespace vcap::cli

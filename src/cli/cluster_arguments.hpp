@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "vcap/cluster/cluster.hpp"
+
+namespace vcap::cli {
+
+/// The command line's arguments about a cluster.
+struct ClusterArguments {
+  ClusterSettings settings{};
+
+  bool given() const noexcept { return !settings.url.empty(); }
+  /// Declares where the cluster is; `url_name` is the name of the option for its URL. This object
+  /// must live as long as the command.
+  void add_to(CLI::App& command, const std::string& url_name);
+  std::shared_ptr<Cluster> connect() const;
+};
+
+}  // namespace vcap::cli
