@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/cluster/cluster_job.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/cluster_impl.hpp"
+#include "cluster/site_fixture.hpp"
+#include "vcap/cluster/job_list.hpp"
+
+namespace vcap::test {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class ClusterJobTest : public SiteTest {
+ protected:
+  const Json kPlain = Json::object();
+};
+
+TEST_F(ClusterJobTest, GivesTheOutputsOfOneProcess) {
+  clip("a.mp4", 90);
+  clip("b.mkv", 200);
+  const auto first = worker(1);
+  const auto second = worker(2);
+  const Json sliced = {{"slices", 5}};
+  const Result result = vcap(on_cluster({"run", job("out", kPlain, sliced)}));
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_THAT(result.out, HasSubstr("videos done      2"));
+  const Outputs expected = outputs_of_one_process(kPlain, sliced);
+  EXPECT_EQ(expected.size(), 4u);
+  EXPECT_EQ(outputs_in(folder_ / "out"), expected);
+}
+
+TEST_F(ClusterJobTest, LeavesNothingOfADoneJobInTheBroker) {
+  clip("a.mp4", 40);
+  const auto one = worker(1);
+  ASSERT_EQ(vcap(on_cluster({"run", job("out")})).exit_code, 0);
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  EXPECT_THAT(cluster_jobs(*cluster), IsEmpty());
+  Cluster::Impl& impl = cluster->impl();
+  for (const auto kind : {Site::Kind::task, Site::Kind::lease, Site::Kind::settled, Site::Kind::job,
+                          Site::Kind::plan})
+    EXPECT_EQ(impl.jet_stream.count(impl.site.stream(kind), {}), 0u) << impl.site.stream(kind);
+}
+
+TEST_F(ClusterJobTest, SendsClipsThroughASharedFolderOnly) {
+  clip("a.mp4", 60);
+  const Json with_clips = {{"outputs", {{"folder", "out"}, {"video", true}}}};
+  Result result = vcap(on_cluster({"run", job("out", kPlain, with_clips)}));
+  EXPECT_EQ(result.exit_code, 2) << result;
+  EXPECT_THAT(result.err, HasSubstr("shared"));
+  const auto one = worker(1);
+  result = vcap(
+      on_cluster({"run", job("out", kPlain, with_clips), "--shared", (folder_ / "shared").string()}));
+  EXPECT_EQ(result.exit_code, 0) << result;
+  const Outputs expected =
+      outputs_of_one_process(kPlain, {{"outputs", {{"folder", "alone"}, {"video", true}}}});
+  EXPECT_EQ(expected.size(), 2u);
+  EXPECT_TRUE(outputs_in(folder_ / "out") == expected);
+}
+
+TEST_F(ClusterJobTest, GoesOnAfterEitherSideWasKilled) {
+  for (const char* const name : {"a.mp4", "b.mp4", "c.mp4"}) clip(name, 120);
+  const Json slow = {{"delay_us", 4'000}};
+  const Json sliced = {{"slices", 6}};
+  const std::vector<std::string> run = on_cluster({"run", job("out", slow, sliced)});
+  std::vector<std::unique_ptr<Command>> workers;
+  for (int i = 0; i < 2; ++i) workers.push_back(worker(i, {"--lease", "1"}));
+  auto client = std::make_unique<Command>(run);
+  std::mt19937 dice(7);
+  for (int round = 0; round < 8; ++round) {
+    std::this_thread::sleep_for(milliseconds(100 + dice() % 200));
+    const std::size_t victim = dice() % 4;
+    if (victim < 2) {
+      workers[victim]->send(SIGKILL);
+      workers[victim] = worker(static_cast<int>(victim), {"--lease", "1"});
+    } else if (victim == 2) {
+      client->send(SIGKILL);
+      client = std::make_unique<Command>(run);
+    } else {
+      server_.kill();
+      server_.start();
+    }
+  }
+  const Result result = client->wait();
+  EXPECT_EQ(result.exit_code, 0) << result << workers[0]->err() << workers[1]->err();
+  EXPECT_EQ(outputs_in(folder_ / "out"), outputs_of_one_process(slow, sliced));
+}
+
+TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
+  clip("a.mp4", 200);
+  const Json slow = {{"delay_us", 10'000}};
+  const Json sliced = {{"slices", 8}};
+  const auto one = worker(1);
+  const std::vector<std::string> run = on_cluster({"run", job("out", slow, sliced)});
+  Command first(run);
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("a slice to be done", [&] {
+    const auto jobs = cluster_jobs(*cluster);
+    return !jobs.empty() && jobs.front().tasks.done > 0;
+  });
+  first.send(SIGINT);
+  const Result stopped = first.wait();
+  EXPECT_EQ(stopped.exit_code, 1) << stopped;
+  EXPECT_THAT(stopped.out, HasSubstr("left             1"));
+  EXPECT_EQ(cluster_jobs(*cluster).at(0).state, "paused");
+  const Result result = vcap(run);
+  EXPECT_EQ(result.exit_code, 0) << result;
+  EXPECT_EQ(outputs_in(folder_ / "out"), outputs_of_one_process(slow, sliced));
+}
+
+TEST_F(ClusterJobTest, SetsASliceAsideThatEndsItsWorkers) {
+  clip("bad.mp4", 60);
+  const Json ends = {{"abort_at", 30}};
+  Command client(on_cluster({"run", job("out", ends, {{"attempts", 2}})}));
+  for (int attempt = 0; attempt < 2; ++attempt)
+    EXPECT_EQ(worker(1, {"--lease", "1"})->wait().exit_code, 10);
+  const auto other = worker(2, {"--lease", "1"});  // it notices that the lease has run out
+  const Result result = client.wait();
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.out, HasSubstr("failed           1"));
+  EXPECT_THAT(result.out, HasSubstr("attempt 2: the lease ran out"));
+}
+
+TEST_F(ClusterJobTest, EndsForEveryoneWhenItIsCancelled) {
+  clip("a.mp4", 60);
+  Command client(on_cluster({"run", job("out")}));
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("a job", [&] { return !cluster_jobs(*cluster).empty(); });
+  const std::string id = cluster_jobs(*cluster).front().id;
+  EXPECT_EQ(vcap({"cluster", "cancel", id, "--nats", server_.url()}).exit_code, 0);
+  const Result result = client.wait();
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(cluster_jobs(*cluster), IsEmpty());
+  const Result again = vcap({"cluster", "cancel", id, "--nats", server_.url()});
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.err, HasSubstr(id));
+}
+
+TEST_F(ClusterJobTest, DoesAJobOfHigherPriorityFirst) {
+  clip("a.mp4", 60);
+  const Json sliced = {{"slices", 4}};
+  const Json slow = {{"delay_us", 10'000}};
+  Command low(on_cluster({"run", job("low", slow, sliced)}));
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("one job", [&] { return cluster_jobs(*cluster).size() == 1; });
+  Command high(on_cluster({"run", job("high", slow, sliced), "--priority", "5"}));
+  yield_until("two jobs", [&] { return cluster_jobs(*cluster).size() == 2; });
+  const auto one = worker(1);
+  EXPECT_EQ(high.wait().exit_code, 0);
+  // Perhaps one while the outputs of the first were put together.
+  for (const ClusterJobStatus& left : cluster_jobs(*cluster)) EXPECT_LE(left.tasks.done, 1u);
+  EXPECT_EQ(low.wait().exit_code, 0);
+}
+
+TEST_F(ClusterJobTest, TellsAWorkerThatHasAnotherFile) {
+  clip("a.mp4", 60);
+  Command client(on_cluster({"run", job("out", kPlain, {{"attempts", 1}})}));
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("a job", [&] { return !cluster_jobs(*cluster).empty(); });
+  clip("a.mp4", 61);
+  const auto one = worker(1);
+  const Result result = client.wait();
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.out, HasSubstr("another size or time of change"));
+}
+
+}  // namespace
+}  // namespace vcap::test
