@@ -72,7 +72,7 @@ std::shared_ptr<Cluster> Cluster::connect(const ClusterSettings& settings) {
 Cluster::Cluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Cluster::~Cluster() = default;
 
-const std::string& Cluster::site() const noexcept { return impl_->site.name(); }
+std::string Cluster::site() const { return impl_->site.name(); }
 bool Cluster::is_connected() const { return impl_->broker->is_connected(); }
 void Cluster::close() noexcept { impl_->close(); }
 

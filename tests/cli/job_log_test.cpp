@@ -21,9 +21,7 @@ class JobLogTest : public testing::Test {
     job_.videos.push_back(
         {.id = id, .source = folder_.write(id + ".mp4", std::string(bytes, ' ')).string()});
   }
-  static void add_frames(JobLog& log, int frames) {
-    log.add_frames(frames);
-  }
+  static void add_frames(JobLog& log, int frames) { log.add_frames(frames); }
 
   const test::TemporaryFolder folder_;
   Job job_;

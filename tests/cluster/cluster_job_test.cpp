@@ -60,8 +60,8 @@ TEST_F(ClusterJobTest, SendsClipsThroughASharedFolderOnly) {
   EXPECT_EQ(result.exit_code, 2) << result;
   EXPECT_THAT(result.err, HasSubstr("shared"));
   const auto one = worker(1);
-  result = vcap(
-      on_cluster({"run", job("out", kPlain, with_clips), "--shared", (folder_ / "shared").string()}));
+  result = vcap(on_cluster(
+      {"run", job("out", kPlain, with_clips), "--shared", (folder_ / "shared").string()}));
   EXPECT_EQ(result.exit_code, 0) << result;
   const Outputs expected =
       outputs_of_one_process(kPlain, {{"outputs", {{"folder", "alone"}, {"video", true}}}});

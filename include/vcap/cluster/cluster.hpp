@@ -45,7 +45,7 @@ class VCAP_EXPORT Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  const std::string& site() const noexcept;
+  std::string site() const;
   /// Whether there is a connection now.
   bool is_connected() const;
   /// Ends the connection. Calls that wait for an answer fail with ClusterError, and later calls do,
@@ -54,7 +54,7 @@ class VCAP_EXPORT Cluster {
 
   /// For vcap's own code.
   struct Impl;
-  Impl& impl() const noexcept { return *impl_; }
+  Impl& impl() const& noexcept { return *impl_; }
   explicit Cluster(std::unique_ptr<Impl> impl);
 
  private:
