@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "base/text.hpp"
 #include "cli/cluster_arguments.hpp"
@@ -20,6 +21,7 @@
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/stop_signal.hpp"
+#include "files/file_descriptor.hpp"
 #include "files/output_file.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/cluster/job_list.hpp"
@@ -29,10 +31,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kHost = "127.0.0.1";
+
 struct UpArguments {
   std::string folder;
-  std::string host{"127.0.0.1"};
-  std::uint16_t port = 4222;
+  int port = 4222;
 };
 
 /// As the server's configuration has it.
@@ -45,29 +48,65 @@ std::string as_nats_text(const std::string& text) {
   return result + '"';
 }
 
-/// Runs nats-server until it ends or the process is asked to stop. Returns its exit status.
-int run_server(const fs::path& configuration) {
-  const std::string path = configuration.string();
-  const char* const words[] = {"nats-server", "-c", path.c_str(), nullptr};
-  pid_t process = -1;
-  const int failed = ::posix_spawnp(&process, "nats-server", nullptr, nullptr,
-                                    const_cast<char* const*>(words), environ);
-  if (failed != 0)
-    throw ClusterError(ErrorCode::broker_unreachable,
-                       "nats-server cannot be started: " + std::generic_category().message(failed) +
-                           "; apt-get install nats-server");
-  StopSignal stop;
-  int status = 0;
-  bool is_asked = false;
-  for (;;) {
-    const pid_t ended = ::waitpid(process, &status, WNOHANG);
-    if (ended == process || (ended < 0 && errno != EINTR)) return status;
-    if (stop.raised() && !is_asked) {
-      ::kill(process, SIGTERM);
-      is_asked = true;
-    }
-    stop.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(200));
+/// A process of nats-server. It ends with this one, however that ends.
+class ServerProcess {
+ public:
+  explicit ServerProcess(const fs::path& configuration) {
+    const std::string path = configuration.string();
+    const pid_t parent = ::getpid();
+    process_ = ::fork();
+    if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (process_ > 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() == parent)
+      ::execlp("nats-server", "nats-server", "-c", path.c_str(), static_cast<char*>(nullptr));
+    ::_exit(kNotFound);
   }
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+  ~ServerProcess() {
+    if (!status_) ::kill(process_, SIGKILL);
+    while (!status_ && !has_ended()) ::usleep(1'000);
+  }
+
+  void stop() const { ::kill(process_, SIGTERM); }
+  bool has_ended() {
+    int status = 0;
+    if (!status_ && ::waitpid(process_, &status, WNOHANG) == process_) status_ = status;
+    return status_.has_value();
+  }
+  bool was_found() const {
+    return !status_ || !WIFEXITED(*status_) || WEXITSTATUS(*status_) != kNotFound;
+  }
+
+ private:
+  static constexpr int kNotFound = 127;
+
+  pid_t process_ = -1;
+  std::optional<int> status_;
+};
+
+/// Whether a broker answers.
+bool answers(const std::string& url) {
+  try {
+    Cluster::connect({.url = url,
+                      .create_site = false,
+                      .timeout = std::chrono::milliseconds(500),
+                      .patience = std::chrono::milliseconds(0)});
+  } catch (const ClusterError& error) {
+    return error.code() == ErrorCode::broker_unfit;  // there is no site yet
+  }
+  return true;
+}
+
+/// Held as long as the object lives.
+FileDescriptor lock_folder(const fs::path& folder) {
+  FileDescriptor lock(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  throw OutputError(ErrorCode::output_open,
+                    "the folder " + quote(folder.native()) + " cannot be used: " +
+                        (errno == EWOULDBLOCK ? "another vcap cluster up uses it"
+                                              : std::generic_category().message(errno)));
 }
 
 int up(const UpArguments& arguments) {
@@ -77,24 +116,44 @@ int up(const UpArguments& arguments) {
     throw OutputError(ErrorCode::output_open, "the folder " + quote(arguments.folder) +
                                                   " cannot be created: " + error.message());
   const fs::path folder = fs::canonical(arguments.folder);
+  const FileDescriptor lock = lock_folder(folder);
+  const std::string url = "nats://" + std::string(kHost) + ':' + std::to_string(arguments.port);
+  if (answers(url))
+    throw UsageError("a server answers at " + url + " already; give another --port");
   OutputFile file(folder / "nats-server.conf", OutputFile::Target::regular_file);
-  file.write("# Written by vcap cluster up.\nserver_name: vcap\nhost: " + as_nats_text(arguments.host) +
+  file.write("# Written by vcap cluster up.\nserver_name: vcap\nhost: " + std::string(kHost) +
              "\nport: " + std::to_string(arguments.port) +
              "\nmax_payload: 1MB\njetstream {\n  store_dir: " +
              as_nats_text((folder / "jetstream").string()) + "\n}\n");
   file.commit();
-  std::cout << "nats://" << arguments.host << ':' << arguments.port << '\n' << std::flush;
-  const int status = run_server(folder / "nats-server.conf");
-  // It ends with 1 after a signal.
-  return WIFEXITED(status) && WEXITSTATUS(status) <= 1 ? kDone : kFailed;
+  StopSignal stop;
+  ServerProcess server(folder / "nats-server.conf");
+  bool is_up = false;
+  while (!server.has_ended() && !stop.raised()) {
+    if (!is_up && answers(url)) {
+      is_up = true;
+      std::cout << url << '\n' << std::flush;
+    }
+    stop.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(is_up ? 200 : 20));
+  }
+  if (!server.was_found())
+    throw ClusterError(ErrorCode::broker_unreachable,
+                       "nats-server cannot be started; apt-get install nats-server");
+  if (server.has_ended())
+    throw ClusterError(ErrorCode::broker_unreachable,
+                       "nats-server has ended; its messages above say why");
+  server.stop();
+  while (!server.has_ended())
+    stop.wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
+  return kDone;
 }
 
 int show_status(const ClusterArguments& arguments) {
-  for (const ClusterJobStatus& job : cluster_jobs(*arguments.connect()))
-    std::cout << job.id << "  " << job.state << "  priority " << job.priority << "  videos "
-              << job.videos << "  slices: " << job.tasks.waiting << " waiting, " << job.tasks.leased
-              << " in progress, " << job.tasks.done << " done, " << job.tasks.given_up
-              << " given up\n";
+  for (const ClusterJobStatus& job : cluster_jobs(*arguments.connect_to_existing()))
+    std::cout << job.id << "  " << printable(job.name) << "  " << job.state << "  priority "
+              << job.priority << "  videos " << job.videos << "  slices: " << job.tasks.waiting
+              << " waiting, " << job.tasks.leased << " in progress, " << job.tasks.done << " done, "
+              << job.tasks.given_up << " given up\n";
   return kDone;
 }
 
@@ -114,7 +173,9 @@ void add_cluster(CLI::App& app, Action& chosen) {
       ->add_option("--dir", up_arguments->folder, "The folder for its configuration and its state")
       ->type_name("FOLDER")
       ->required();
-  up_command->add_option("--port", up_arguments->port, "The port")->capture_default_str();
+  up_command->add_option("--port", up_arguments->port, "The port")
+      ->check(CLI::Range(1, 65'535).description(""))
+      ->capture_default_str();
   up_command->footer(kExitCodesHelp);
   up_command->callback(
       [up_arguments, &chosen] { chosen = [up_arguments] { return up(*up_arguments); }; });
@@ -133,7 +194,7 @@ void add_cluster(CLI::App& app, Action& chosen) {
   cancel->footer(kExitCodesHelp);
   cancel->callback([cancel_arguments, &chosen] {
     chosen = [cancel_arguments] {
-      cancel_cluster_job(*cancel_arguments->cluster.connect(), cancel_arguments->job);
+      cancel_cluster_job(*cancel_arguments->cluster.connect_to_existing(), cancel_arguments->job);
       return kDone;
     };
   });

@@ -38,4 +38,10 @@ void ClusterArguments::add_to(CLI::App& command, const std::string& url_name) {
 
 std::shared_ptr<Cluster> ClusterArguments::connect() const { return Cluster::connect(settings); }
 
+std::shared_ptr<Cluster> ClusterArguments::connect_to_existing() const {
+  ClusterSettings existing = settings;
+  existing.create_site = false;
+  return Cluster::connect(existing);
+}
+
 }  // namespace vcap::cli

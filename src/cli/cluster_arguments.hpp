@@ -19,6 +19,8 @@ struct ClusterArguments {
   /// must live as long as the command.
   void add_to(CLI::App& command, const std::string& url_name);
   std::shared_ptr<Cluster> connect() const;
+  /// The same for a site that must exist.
+  std::shared_ptr<Cluster> connect_to_existing() const;
 };
 
 }  // namespace vcap::cli

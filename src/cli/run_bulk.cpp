@@ -139,10 +139,20 @@ class KeptCapsules {
   leave_now(has_foreign_exit() ? kForeignExit : kHung);
 }
 
+void report_idle(const TaskQueue::Counts& slices) {
+  Console::shared().line(
+      "vcap: no result has come from the cluster for a while: " + counted(slices.waiting, "slice") +
+      " wait" + (slices.waiting == 1 ? "s" : "") + ", " + std::to_string(slices.leased) +
+      " in progress" +
+      (slices.leased == 0 ? "; check that workers run for this site, and what their logs say"
+                          : ""));
+}
+
 /// On a cluster, where it is.
-JobReport run_on_cluster(const BulkArguments& arguments, const Job& job,
-                         const JobSettings& settings, JobLog& log, const std::stop_token& stop) {
-  return run_cluster_job(arguments.cluster.connect(), job,
+JobReport run_on_cluster(const std::shared_ptr<Cluster>& cluster, const BulkArguments& arguments,
+                         const Job& job, const JobSettings& settings, JobLog& log,
+                         const std::stop_token& stop) {
+  return run_cluster_job(cluster, job,
                          {.load = settings.load,
                           .shared = arguments.shared,
                           .priority = arguments.priority,
@@ -150,7 +160,8 @@ JobReport run_on_cluster(const BulkArguments& arguments, const Job& job,
                           .first_call_deadline = settings.first_call_deadline,
                           .on_video = settings.on_video,
                           .on_resume = settings.on_resume,
-                          .on_slice = [&log](std::int64_t frames) { log.add_frames(frames); }},
+                          .on_slice = [&log](std::int64_t frames) { log.add_frames(frames); },
+                          .on_idle = report_idle},
                          stop);
 }
 
@@ -235,18 +246,21 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
             kept.set(loaded);
             renew_exit_watch();
           }};
+  const std::shared_ptr<Cluster> cluster =
+      arguments.cluster.given() ? arguments.cluster.connect() : nullptr;
   JobReport report;
   const auto leave = [&kept] { leave_job(kept.running()); };
   watch_over(
       [&] {
         report = arguments.cluster.given()
-                     ? run_on_cluster(arguments, job, settings, log, stopping.get_token())
+                     ? run_on_cluster(cluster, arguments, job, settings, log, stopping.get_token())
                      : run_job(job, settings, stopping.get_token());
       },
       stop,
       {.on_stop =
-           [&stopping] {
+           [&stopping, &cluster] {
              stopping.request_stop();
+             if (cluster && !cluster->is_connected()) cluster->close();  // nothing waits for it
              Console::shared().line("vcap: stopping; stored results are kept");
            },
        .on_overdue = [&leave](auto) { leave(); },

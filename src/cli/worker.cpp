@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <stop_token>
@@ -45,9 +46,20 @@ int work(const WorkerArguments& arguments) {
   StopSignal stop;
   std::stop_source stopping;
   // What is in progress is leased, and another worker takes it over.
-  const auto leave = [] { leave_now(has_foreign_exit() ? kForeignExit : kHung); };
+  const auto leave = [&arguments] {
+    if (!has_foreign_exit())
+      Console::shared().line(
+          "vcap: the worker is left, because something does not return: a frame in progress, or "
+          "the broker. Other workers take its slices over when their leases have run out, after " +
+          std::to_string(std::lround(arguments.lease)) + " s at most");
+    leave_now(has_foreign_exit() ? kForeignExit : kHung);
+  };
   watch_over([&] { worker.run(stopping.get_token()); }, stop,
-             {.on_stop = [&stopping] { stopping.request_stop(); },
+             {.on_stop =
+                  [&stopping, &cluster] {
+                    stopping.request_stop();
+                    if (!cluster->is_connected()) cluster->close();  // nothing waits for it
+                  },
               .on_overdue = [&leave](auto) { leave(); },
               .on_leave = leave,
               .progress =

@@ -43,7 +43,8 @@ class VCAP_EXPORT BrokerSubscription {
 /// disturb messages.
 ///
 /// All functions throw ClusterError: broker_unreachable if there is no connection, no answer in
-/// time or no responder, so that a repetition may succeed; broker_refused otherwise. Thread safety:
+/// time or no responder, so that a repetition may succeed; closed after close(); broker_refused
+/// otherwise. Thread safety:
 /// thread-safe.
 class VCAP_EXPORT Broker {
  public:

@@ -52,6 +52,7 @@ CapsuleCache::CapsuleCache(fs::path folder, LoadOptions load)
 
 fs::path CapsuleCache::fetched(const ObjectReference& object, ObjectStore& objects) const {
   check_digest(object.sha256);
+  fs::create_directories(folder_);  // somebody may have removed it
   fs::path file = folder_ / (object.sha256 + ".cap");
   if (!is_intact(file, object)) objects.get(object, file);
   return file;

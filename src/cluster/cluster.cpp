@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/cluster/cluster.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
+#include "base/text.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -20,6 +26,19 @@ ClusterSettings checked(ClusterSettings settings) {
   if (settings.url.empty()) refuse("there is no URL; give one such as nats://127.0.0.1:4222");
   if (settings.url.find('@') != std::string::npos)
     refuse("the URL has a user, password or token; put them into a file of credentials");
+  for (std::size_t at = 0; at <= settings.url.size();) {
+    const std::size_t end = std::min(settings.url.find(',', at), settings.url.size());
+    const std::string one = settings.url.substr(at, end - at);
+    if (!one.starts_with("nats://") && !one.starts_with("tls://"))
+      refuse("the URL " + quote(one) + " begins with neither nats:// nor tls://");
+    at = end + 1;
+  }
+  for (const std::string* const file :
+       {&settings.credentials, &settings.nkey, &settings.certificates, &settings.certificate,
+        &settings.key})
+    if (!file->empty() && ::access(file->c_str(), R_OK) != 0)
+      refuse("the file " + quote(*file) +
+             " cannot be read: " + std::generic_category().message(errno));
   if (settings.timeout < milliseconds(1) || settings.timeout > std::chrono::hours(1))
     refuse("timeout must be 1 ms to 1 hour, got " + std::to_string(settings.timeout.count()) +
            " ms");
@@ -65,7 +84,7 @@ void Cluster::Impl::changed(const std::string& loss) {
 
 std::shared_ptr<Cluster> Cluster::connect(const ClusterSettings& settings) {
   auto impl = std::make_unique<Impl>(settings);
-  prepare_streams(impl->jet_stream, impl->site);
+  prepare_streams(impl->jet_stream, impl->site, settings.create_site);
   return std::make_shared<Cluster>(std::move(impl));
 }
 

@@ -7,9 +7,11 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,8 @@
 #include "cluster/cluster_impl.hpp"
 #include "cluster/cluster_queue.hpp"
 #include "cluster/job_message.hpp"
-#include "cluster/message_json.hpp"
+#include "cluster/remove_job.hpp"
+#include "cluster/settled_message.hpp"
 #include "cluster/slice_store.hpp"
 #include "files/digest.hpp"
 #include "files/mapped_file.hpp"
@@ -41,6 +44,10 @@ using std::chrono::milliseconds;
 constexpr int kMostPriority = 100;
 /// How long a request for the next result is open; so long it takes to notice a stop.
 constexpr milliseconds kResultWait{500};
+/// How often the state of the job is looked up without a notice.
+constexpr std::chrono::seconds kLookTime{5};
+/// Without a result for so long, on_idle is called.
+constexpr std::chrono::seconds kIdleTime{30};
 
 void check(const Job& job, const ClusterJobSettings& settings) {
   const auto refuse = [](const std::string& words) {
@@ -60,11 +67,12 @@ std::string host_name() {
   return name;
 }
 
-/// The same for the same job with the same folder of outputs.
-std::string job_id(const Job& job, json stamp) {
+/// The same for the same job with the same folders.
+std::string job_id(const Job& job, const std::string& shared, json stamp) {
   stamp.erase("videos");
   const std::string text =
-      json{stamp, host_name(), fs::absolute(job.outputs.folder).lexically_normal().native()}.dump();
+      json{stamp, shared, host_name(), fs::absolute(job.outputs.folder).lexically_normal().native()}
+          .dump();
   return sha256(std::as_bytes(std::span(text))).substr(0, 24);
 }
 
@@ -78,7 +86,7 @@ class ClusterJob {
         site_(cluster_->impl().site),
         job_(job),
         settings_(settings),
-        id_(job_id(job, prepared.stamp)),
+        id_(job_id(job, settings.shared, prepared.stamp)),
         folder_(job.outputs.folder, prepared.stamp, prepared.claims),
         queue_(cluster_, id_, {.max_attempts = job.attempts}),
         broker_objects_(make_broker_store(jet_stream_, site_)),
@@ -94,17 +102,16 @@ class ClusterJob {
 
   JobReport run(const std::stop_token& stop) {
     if (settings_.on_resume) settings_.on_resume(stored_before(job_, folder_));
-    submit();
     const auto notes = cluster_->impl().broker->subscribe(
-        site_.notes(Site::Kind::job, {}), [this](const BrokerMessage& note) { note_state(note); });
-    StreamReader results(jet_stream_, site_.stream(Site::Kind::settled),
-                         site_.all(Site::Kind::settled, {id_}));
-    while (!stop.stop_requested() && !is_cancelled_ && settled_ < videos_.size())
-      for (const StoredMessage& message : results.next(1, kResultWait)) take(message);
+        site_.note(Site::Kind::job, {id_}), [this](const BrokerMessage&) { must_look_ = true; });
+    submit();
+    collect(stop);
     if (settled_ == videos_.size() || is_cancelled_)
-      remove();
-    else
-      set_state(JobMessage::State::paused);
+      remove_job(*cluster_, id_);
+    else if (!pause())
+      log(LogLevel::warning,
+          "cluster: the broker does not answer, so the job is not paused, and workers go on with "
+          "it; run it again to collect what they have done");
     report_.left = static_cast<std::int64_t>(videos_.size() - settled_);
     const auto place = [this](const JobVideoReport& video) {
       return std::ranges::find(job_.videos, video.id, &Job::Video::id) - job_.videos.begin();
@@ -129,10 +136,75 @@ class ClusterJob {
                       {"modified_ns", video.stamp.at("modified_ns")}}};
   }
 
+  /// Takes results until all videos are settled, the job is cancelled, or `stop` is requested. A
+  /// broker that is away is waited for.
+  void collect(const std::stop_token& stop) {
+    std::optional<StreamReader> results;
+    Clock::time_point last = Clock::time_point::min();
+    bool is_away = false;
+    idle_since_ = now();
+    while (!stop.stop_requested() && !is_cancelled_ && settled_ < videos_.size()) {
+      try {
+        if (!results)
+          results.emplace(jet_stream_, site_.stream(Site::Kind::settled),
+                          site_.all(Site::Kind::settled, {id_}));
+        if (now() - last >= kLookTime || must_look_.exchange(false)) {
+          if (look()) results.reset();
+          last = now();
+          if (!results) continue;
+        }
+        for (const StoredMessage& message : results->next(1, kResultWait)) {
+          take(message);
+          idle_since_ = now();
+        }
+        report_idle();
+        if (is_away) log(LogLevel::warning, "cluster: the broker answers again");
+        is_away = false;
+      } catch (const ClusterError& error) {
+        if (stop.stop_requested()) return;
+        if (error.code() == ErrorCode::closed) throw;
+        if (!is_away)
+          log(LogLevel::warning,
+              "cluster: the job waits for the broker, which does not answer as it should: " +
+                  std::string(error.what()));
+        is_away = true;
+        results.reset();
+        last = Clock::time_point::min();
+        std::this_thread::sleep_for(kResultWait);
+      }
+    }
+  }
+
+  static Clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+  /// Somebody else may have ended the job. Returns whether the broker had lost it, and it was
+  /// submitted again.
+  bool look() {
+    prepare_streams(jet_stream_, site_);
+    const auto message =
+        jet_stream_.last(site_.stream(Site::Kind::job), site_.subject(Site::Kind::job, {id_}));
+    if (!message) {
+      log(LogLevel::warning, "cluster: the broker has lost the job, which is submitted again");
+      queue_.create_consumer();
+      submit();
+      return true;
+    }
+    if (read_job_message(message->body).state == JobMessage::State::ended) is_cancelled_ = true;
+    return false;
+  }
+
+  /// Says so if no result has come for long.
+  void report_idle() {
+    if (now() - idle_since_ < kIdleTime) return;
+    idle_since_ = now();
+    if (settings_.on_idle) settings_.on_idle(queue_.counts());
+  }
+
   ObjectStore& objects() { return shared_objects_ ? *shared_objects_ : *broker_objects_; }
 
   void submit() {
-    JobMessage message{.priority = settings_.priority,
+    JobMessage message{.name = host_name() + ':' + fs::absolute(job_.outputs.folder).native(),
+                       .priority = settings_.priority,
                        .submitted = jet_stream_.time(site_.stream(Site::Kind::job)),
                        .videos = videos_.size(),
                        .shared = settings_.shared,
@@ -144,12 +216,14 @@ class ClusterJob {
     std::vector<TaskQueue::NewTask> tasks;
     for (auto& [id, video] : videos_) {
       if (const auto note = folder_.finished(id)) {
+        if (video.is_settled) continue;
         settle(video, JobVideoReport::Outcome::done_before, note->get<RecordCounts>());
       } else {
         const SliceTask task = task_of(video);
         tasks.push_back({task.id(), to_payload(task)});
       }
     }
+    queue_.revive();
     queue_.put_all(std::move(tasks));
     store(message);
   }
@@ -163,50 +237,43 @@ class ClusterJob {
     return reference;
   }
 
-  /// The last state counts, whoever stored it.
   void store(const JobMessage& message) {
-    jet_stream_.store(site_.subject(Site::Kind::job, {id_}), to_message(message));
+    const auto stored =
+        jet_stream_.store(site_.subject(Site::Kind::job, {id_}), to_message(message));
     message_ = message;
+    sequence_ = stored.value();
   }
 
-  void set_state(JobMessage::State state) {
-    JobMessage message = message_;
-    message.state = state;
-    store(message);
-  }
-
-  /// Removes what the cluster has of the job. Workers first learn that it has ended.
-  void remove() {
-    set_state(JobMessage::State::ended);
-    remove_cluster_queue(*cluster_, id_);
-    jet_stream_.purge(site_.stream(Site::Kind::plan), site_.all(Site::Kind::plan, {id_}));
-    objects().remove("job/" + id_ + '/');
-    jet_stream_.purge(site_.stream(Site::Kind::job), site_.subject(Site::Kind::job, {id_}));
-  }
-
-  /// Somebody else may have ended the job.
-  void note_state(const BrokerMessage& note) {
+  /// Unless somebody has changed its state meanwhile. False if the broker does not answer.
+  bool pause() {
+    message_.state = JobMessage::State::paused;
     try {
-      if (last_token(note.subject) == id_ &&
-          read_job_message(note.body).state == JobMessage::State::ended)
-        is_cancelled_ = true;
-    } catch (const ClusterError&) {  // workers report it
+      if (!cluster_->is_connected()) return false;
+      jet_stream_.store(site_.subject(Site::Kind::job, {id_}), to_message(message_), sequence_);
+      return true;
+    } catch (const ClusterError&) {
+      return false;
     }
   }
 
-  /// A task was settled.
+  /// A task was settled. A result that cannot be used is taken back, so that the slice is done
+  /// again.
   void take(const StoredMessage& message) {
+    std::string task;
     try {
-      const json settled = parse_message(message.body, kSettledSchema);
-      if (settled.value("outcome", "") == "done")
-        take(read_slice_result(settled.at("result")));
+      task = last_token(message.subject);
+      const SettledMessage settled = read_settled(message.body);
+      if (!settled.is_done)
+        give_up(task, settled.reasons);
       else
-        give_up(last_token(message.subject), settled.value("reasons", std::vector<std::string>()));
-    } catch (const json::exception& error) {
-      log(LogLevel::warning, "cluster: a result is refused: " + std::string(error.what()));
+        take(read_slice_result(settled.result));
     } catch (const ClusterError& error) {
-      if (error.code() != ErrorCode::invalid_message) throw;
-      log(LogLevel::warning, "cluster: a result is refused: " + std::string(error.what()));
+      if (error.code() != ErrorCode::invalid_message && error.code() != ErrorCode::object_missing)
+        throw;
+      log(LogLevel::warning, "cluster: the result of task " + quote(task) +
+                                 " is refused, and the slice is done again: " + error.what());
+      if (!task.empty())
+        queue_.refuse_result(task, "its result was refused: " + std::string(error.what()));
     }
   }
 
@@ -215,8 +282,8 @@ class ClusterJob {
     if (result.is_superseded || found == videos_.end() || found->second.is_settled) return;
     Video& video = found->second;
     if (result.plan > video.plan) read_plan(video);
-    if (result.plan != video.plan || result.slice >= folder_.plan(result.video).value().size())
-      return;
+    const auto plan = folder_.plan(result.video);
+    if (result.plan != video.plan || !plan || result.slice >= plan->size()) return;
     if (video.missing.contains(result.slice)) {
       fetch(result);
       video.missing.erase(result.slice);
@@ -243,6 +310,11 @@ class ClusterJob {
   }
 
   void fetch(const SliceResult& result) {
+    const auto has = [&result](const char* name) {
+      return std::ranges::find(result.files, name, &SliceResult::File::name) != result.files.end();
+    };
+    if ((job_.outputs.jsonl && !has(kSliceRecords)) || (job_.outputs.video && !has(kSliceClip)))
+      throw ClusterError(ErrorCode::invalid_message, "it lacks a file");
     const auto staged = folder_.stage(result.video, result.slice);
     for (const SliceResult::File& file : result.files)
       objects().get(file.object, staged->path() / file.name);
@@ -295,9 +367,12 @@ class ClusterJob {
   const std::unique_ptr<ObjectStore> shared_objects_;  ///< null: results go through the broker
   std::map<std::string, Video> videos_;
   std::map<std::string, Video*> by_task_;
-  std::atomic<bool> is_cancelled_ = false;
+  bool is_cancelled_ = false;
   std::size_t settled_ = 0;
   JobMessage message_{};
+  std::uint64_t sequence_ = 0;  ///< of that message
+  std::atomic<bool> must_look_ = false;
+  Clock::time_point idle_since_{};
   JobReport report_{};
 };
 

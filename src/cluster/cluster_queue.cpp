@@ -64,6 +64,17 @@ std::uint64_t sequence_of(const BrokerMessage& message) {
   return sequence;
 }
 
+/// The task and its record; `nullopt` for a message that is not valid.
+std::optional<std::pair<std::string, LeaseRecord>> valid_lease(const StoredMessage& message) {
+  try {
+    return std::pair(last_token(message.subject), read_lease(message.body));
+  } catch (const ClusterError& error) {
+    log(LogLevel::warning,
+        "cluster: the message on " + quote(message.subject) + " is ignored: " + error.what());
+    return std::nullopt;
+  }
+}
+
 json task_message(json payload) { return {{"schema", kTask}, {"payload", std::move(payload)}}; }
 
 }  // namespace
@@ -194,7 +205,9 @@ std::optional<TaskQueue::Lease> ClusterQueue::take(Clock::duration time, bool ma
     std::optional<LeaseView::Waiting> waiting;
     {
       const MutexLock lock(mutex_);
-      waiting = view_.first_waiting();
+      const Clock::time_point now = clock_->now();
+      std::erase_if(avoided_, [&](const auto& entry) { return entry.second <= now; });
+      waiting = view_.first_waiting(avoided_);
     }
     if (waiting && (!fresh || waiting->place < fresh->sequence)) {
       if (fresh) jet_stream_.answer(*fresh, "-NAK");  // so that it is delivered again at once
@@ -270,7 +283,11 @@ ClusterQueue::Known ClusterQueue::read(const std::string& task) const {
   const auto message = jet_stream_.last(site_.stream(Site::Kind::lease), lease_subject(task));
   bool has_changed = false;
   Known known;
-  if (message) known = {read_lease(message->body), message->sequence};
+  if (message) {
+    // An invalid record is replaced as if there were none.
+    const auto valid = valid_lease(*message);
+    known = {valid ? valid->second : LeaseRecord(), message->sequence};
+  }
   {
     const MutexLock lock(mutex_);
     has_changed = message ? view_.set(task, known.sequence, known.record) : view_.remove(task);
@@ -279,8 +296,17 @@ ClusterQueue::Known ClusterQueue::read(const std::string& task) const {
   return known;
 }
 
-bool ClusterQueue::is_settled(const std::string& task) const {
-  return jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(task)).has_value();
+std::optional<SettledMessage> ClusterQueue::settled(const std::string& task) const {
+  const std::string stream = site_.stream(Site::Kind::settled);
+  const auto message = jet_stream_.last(stream, settled_subject(task));
+  if (!message) return std::nullopt;
+  try {
+    return read_settled(message->body);
+  } catch (const ClusterError& error) {
+    log(LogLevel::warning, "cluster: task " + quote(task) + ": " + error.what());
+  }
+  jet_stream_.erase(stream, message->sequence);
+  return std::nullopt;
 }
 
 bool ClusterQueue::exists(const std::string& task) const {
@@ -303,18 +329,16 @@ bool ClusterQueue::replace(const std::string& task, std::uint64_t sequence,
 /// Lets the record say what became of a settled task; without failed attempts, there is none any
 /// more. Returns whether the task is given up.
 bool ClusterQueue::tidy(const std::string& task) const {
-  const auto message = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(task));
-  if (!message) return false;
-  const json settled = parse_message(message->body, kSettledSchema);
-  const bool is_given_up = settled.value("outcome", "") == "given_up";
+  const std::optional<SettledMessage> settled = this->settled(task);
+  if (!settled) return false;
+  const bool is_given_up = !settled->is_done;
   for (;;) {
     Known known = read(task);
     LeaseRecord& record = known.record;
     if (known.sequence == 0 || record.state == State::done || record.state == State::given_up)
       break;
     if (is_given_up) {
-      record.reasons = read_message(
-          kSettledSchema, [&] { return settled.at("reasons").get<std::vector<std::string>>(); });
+      record.reasons = settled->reasons;
     } else if (record.state == State::giving_up) {
       record.reasons.pop_back();  // the result came before the task was given up
     }
@@ -355,9 +379,8 @@ bool ClusterQueue::complete(const Lease& lease, json result) {
   const Known known = read(lease.task);
   if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
   if (known.record.state == State::giving_up) give_up(lease.task, known.record);
-  const json message = {
-      {"schema", kSettledSchema}, {"outcome", "done"}, {"result", std::move(result)}};
-  if (!jet_stream_.store(settled_subject(lease.task), message.dump(), 0)) return false;
+  const std::string message = to_message(SettledMessage{true, std::move(result), {}});
+  if (!jet_stream_.store(settled_subject(lease.task), message, 0)) return false;
   tidy(lease.task);
   return true;
 }
@@ -393,9 +416,8 @@ bool ClusterQueue::attempt_failed(const std::string& task, Known known, std::str
 /// Settles a task whose record says that it is given up. False if a result came first; then the
 /// last attempt has not failed.
 bool ClusterQueue::give_up(const std::string& task, const LeaseRecord& record) const {
-  const json message = {
-      {"schema", kSettledSchema}, {"outcome", "given_up"}, {"reasons", record.reasons}};
-  jet_stream_.store(settled_subject(task), message.dump(), 0);
+  const std::string message = to_message(SettledMessage{false, {}, record.reasons});
+  jet_stream_.store(settled_subject(task), message, 0);
   return tidy(task);
 }
 
@@ -419,6 +441,30 @@ void ClusterQueue::end_if_run_out(const std::string& task) const {
     attempt_failed(task, known, kLeaseRanOut);
 }
 
+void ClusterQueue::refuse_result(const std::string& task, const std::string& reason) {
+  const std::string stream = site_.stream(Site::Kind::settled);
+  const auto message = jet_stream_.last(stream, settled_subject(task));
+  if (!message) return;
+  jet_stream_.erase(stream, message->sequence);
+  attempt_failed(task, read(task), reason);
+}
+
+void ClusterQueue::revive() {
+  for (const Failure& failure : failures()) {
+    if (!failure.given_up) continue;
+    const std::string stream = site_.stream(Site::Kind::settled);
+    const auto message = jet_stream_.last(stream, settled_subject(failure.task));
+    if (message) jet_stream_.erase(stream, message->sequence);
+    const std::uint64_t place = jet_stream_.last_sequence(site_.stream(Site::Kind::task));
+    replace(failure.task, read(failure.task).sequence, {.state = State::waiting, .place = place});
+  }
+}
+
+void ClusterQueue::avoid(const std::string& task, Clock::time_point until) {
+  const MutexLock lock(mutex_);
+  avoided_[task] = until;
+}
+
 TaskQueue::Counts ClusterQueue::counts() const {
   end_run_out();
   return counts_of(cluster_->impl(), name_);
@@ -435,13 +481,17 @@ TaskQueue::Counts ClusterQueue::counts_of(Cluster::Impl& cluster, const std::str
   const std::uint64_t put = jet_stream.count(site.stream(Kind::task), site.all(Kind::task, {name}));
   jet_stream.each(site.stream(Kind::lease), site.all(Kind::lease, {name}),
                   [&](const StoredMessage& message) {
-                    const State state = read_lease(message.body).state;
+                    const auto known = valid_lease(message);
+                    if (!known) return;
+                    const State state = known->second.state;
                     counts.leased += state == State::leased || state == State::giving_up;
                     counts.given_up += state == State::given_up;
                   });
+  // They were not read at one moment.
+  const std::uint64_t open = put - std::min(put, settled);
   counts.done = settled - std::min<std::uint64_t>(settled, counts.given_up);
-  counts.leased = std::min<std::uint64_t>(counts.leased, put - settled);
-  counts.waiting = put - settled - counts.leased;
+  counts.leased = std::min<std::uint64_t>(counts.leased, open);
+  counts.waiting = open - counts.leased;
   return counts;
 }
 
@@ -458,11 +508,9 @@ bool ClusterQueue::wait_until_settled(std::stop_token stop) const {
 
 std::optional<json> ClusterQueue::result(const std::string& id) const {
   end_run_out();
-  const auto settled = jet_stream_.last(site_.stream(Site::Kind::settled), settled_subject(id));
-  if (!settled) return std::nullopt;
-  json message = parse_message(settled->body, kSettledSchema);
-  if (message.value("outcome", "") != "done") return std::nullopt;
-  return std::move(message["result"]);
+  std::optional<SettledMessage> settled = this->settled(id);
+  if (!settled || !settled->is_done) return std::nullopt;
+  return std::move(settled->result);
 }
 
 std::vector<TaskQueue::Failure> ClusterQueue::failures() const {
@@ -470,11 +518,11 @@ std::vector<TaskQueue::Failure> ClusterQueue::failures() const {
   std::vector<Failure> failures;
   for (const StoredMessage& message :
        jet_stream_.all(site_.stream(Site::Kind::lease), site_.all(Site::Kind::lease, {name_}))) {
-    LeaseRecord record = read_lease(message.body);
-    if (!record.reasons.empty())
-      failures.push_back({.task = last_token(message.subject),
-                          .reasons = std::move(record.reasons),
-                          .given_up = record.state == State::given_up});
+    auto known = valid_lease(message);
+    if (known && !known->second.reasons.empty())
+      failures.push_back({.task = std::move(known->first),
+                          .reasons = std::move(known->second.reasons),
+                          .given_up = known->second.state == State::given_up});
   }
   std::ranges::sort(failures, {}, &Failure::task);
   return failures;
@@ -487,7 +535,8 @@ void ClusterQueue::load_view() {
     const MutexLock lock(mutex_);
     view_.clear();
     for (const StoredMessage& message : messages)
-      view_.set(last_token(message.subject), message.sequence, read_lease(message.body));
+      if (const auto known = valid_lease(message))
+        view_.set(known->first, message.sequence, known->second);
   }
   changed();
 }
@@ -639,7 +688,7 @@ void ClusterQueue::keep_up(const std::stop_token& stop) {
 bool ClusterQueue::is_stalled() const {
   {
     const MutexLock lock(mutex_);
-    if (view_.first_waiting()) return false;
+    if (view_.first_waiting({})) return false;
   }
   return counts().waiting > 0;
 }

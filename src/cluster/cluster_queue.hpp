@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -14,12 +15,10 @@
 #include "base/thread_annotations.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/lease_view.hpp"
+#include "cluster/settled_message.hpp"
 #include "vcap/cluster/cluster_queue.hpp"
 
 namespace vcap {
-
-/// The schema of messages that settle a task.
-inline constexpr const char* kSettledSchema = "vcap.settled/1";
 
 /// A queue whose state is in three streams of the site (docs/adr/0022).
 ///
@@ -71,6 +70,15 @@ class ClusterQueue final : public TaskQueue {
     ClusterQueue& queue_;
   };
 
+  /// Creates the consumer, unless it exists. Throws ClusterError.
+  void create_consumer();
+  /// Takes the result of a task back, because it cannot be used; that counts as a failed attempt.
+  void refuse_result(const std::string& task, const std::string& reason);
+  /// Lets tasks that were given up wait again, without failed attempts.
+  void revive();
+  /// This process does not lease another attempt of the task before then, so that others do.
+  void avoid(const std::string& task, Clock::time_point until) VCAP_EXCLUDES(mutex_);
+
   /// When a lease runs out, so that its task becomes available; time_point::max() if there is none.
   Clock::time_point first_end() const VCAP_EXCLUDES(mutex_);
   Clock& clock() const noexcept { return *clock_; }
@@ -82,12 +90,13 @@ class ClusterQueue final : public TaskQueue {
     std::uint64_t sequence = 0;
   };
 
-  void create_consumer();
   std::string task_subject(const std::string& id) const;
   std::string lease_subject(const std::string& id) const;
   std::string settled_subject(const std::string& id) const;
   Known read(const std::string& task) const;
-  bool is_settled(const std::string& task) const;
+  /// An invalid message is removed: it settles nothing.
+  std::optional<SettledMessage> settled(const std::string& task) const;
+  bool is_settled(const std::string& task) const { return settled(task).has_value(); }
   bool exists(const std::string& task) const;
   std::optional<Known> held(const Lease& lease) const;
   /// Replaces the record; false if it is not the one that was read any more.
@@ -130,6 +139,7 @@ class ClusterQueue final : public TaskQueue {
   mutable CondVar changed_;
   mutable LeaseView view_ VCAP_GUARDED_BY(mutex_);
   mutable std::uint64_t changes_ VCAP_GUARDED_BY(mutex_) = 0;  ///< what waiters wake for
+  std::map<std::string, Clock::time_point> avoided_ VCAP_GUARDED_BY(mutex_);
   std::deque<DeliveredMessage> fresh_ VCAP_GUARDED_BY(mutex_);
   std::size_t waiters_ VCAP_GUARDED_BY(mutex_) = 0;
   bool is_asking_ VCAP_GUARDED_BY(mutex_) = false;  ///< a request for a task is open

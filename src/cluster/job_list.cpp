@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/text.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/cluster_queue.hpp"
 #include "cluster/job_message.hpp"
+#include "cluster/remove_job.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 
@@ -17,13 +20,21 @@ std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster) {
   std::vector<ClusterJobStatus> jobs;
   for (const StoredMessage& message :
        cluster.impl().jet_stream.all(site.stream(Site::Kind::job), site.all(Site::Kind::job, {}))) {
-    const JobMessage job = read_job_message(message.body);
-    const std::string id = last_token(message.subject);
-    jobs.push_back({.id = id,
-                    .state = std::string(to_string(job.state)),
-                    .priority = job.priority,
-                    .videos = job.videos,
-                    .tasks = ClusterQueue::counts_of(cluster.impl(), id)});
+    ClusterJobStatus status{.id = message.subject, .state = "invalid"};
+    try {
+      status.id = last_token(message.subject);
+      const JobMessage job = read_job_message(message.body);
+      status.state = to_string(job.state);
+      status.name = job.name;
+      status.submitted = job.submitted;
+      status.priority = job.priority;
+      status.videos = job.videos;
+      status.tasks = ClusterQueue::counts_of(cluster.impl(), status.id);
+    } catch (const ClusterError& error) {
+      if (error.code() != ErrorCode::invalid_message) throw;
+      log(LogLevel::warning, "cluster: job " + quote(status.id) + ": " + error.what());
+    }
+    jobs.push_back(std::move(status));
   }
   std::ranges::sort(jobs, {}, &ClusterJobStatus::id);
   return jobs;
@@ -31,16 +42,11 @@ std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster) {
 
 void cancel_cluster_job(Cluster& cluster, const std::string& id) {
   const Site& site = cluster.impl().site;
-  const std::string subject = site.subject(Site::Kind::job, {id});
-  for (;;) {
-    const auto message = cluster.impl().jet_stream.last(site.stream(Site::Kind::job), subject);
-    if (!message)
-      throw InvalidArgument(ErrorCode::invalid_argument,
-                            "no job of site " + site.name() + " has the id " + quote(id));
-    JobMessage job = read_job_message(message->body);
-    job.state = JobMessage::State::ended;
-    if (cluster.impl().jet_stream.store(subject, to_message(job), message->sequence)) return;
-  }
+  if (!cluster.impl().jet_stream.last(site.stream(Site::Kind::job),
+                                      site.subject(Site::Kind::job, {id})))
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "no job of site " + site.name() + " has the id " + quote(id));
+  remove_job(cluster, id);
 }
 
 }  // namespace vcap

@@ -12,6 +12,7 @@
 #include "cluster/message_json.hpp"
 #include "files/digest.hpp"
 #include "model/json_view.hpp"
+#include "records/record_counts.hpp"
 #include "vcap/base/error.hpp"
 
 namespace vcap {
@@ -82,6 +83,7 @@ std::string to_message(const JobMessage& message) {
   const Job& job = message.job;
   json result = {{"schema", kJob},
                  {"state", to_string(message.state)},
+                 {"name", message.name},
                  {"priority", message.priority},
                  {"submitted_ns", message.submitted.count()},
                  {"videos", message.videos},
@@ -115,6 +117,7 @@ JobMessage read_job_message(const std::string& message) {
         .state = among<std::pair<JobMessage::State, std::string_view>>(
                      kJobStates, parsed.at("state"), [](const auto& state) { return state.second; })
                      .first,
+        .name = parsed.at("name"),
         .priority = parsed.at("priority"),
         .submitted = nanoseconds(parsed.at("submitted_ns").get<std::int64_t>()),
         .videos = parsed.at("videos"),
@@ -208,6 +211,7 @@ SliceResult read_slice_result(const json& result) {
                      .slice = result.at("slice"),
                      .is_superseded = result.at("superseded"),
                      .counts = result.at("counts")};
+    if (!read.is_superseded) read.counts.get<RecordCounts>();  // throws if they are none
     for (const json& file : result.at("files"))
       read.files.push_back({file.at("name"), file.at("object")});
     for (const SliceResult::File& file : read.files)

@@ -30,6 +30,7 @@ struct JobMessage {
   };
 
   State state = State::running;
+  std::string name{};                    ///< for people: the host and the folder of its outputs
   int priority = 0;                      ///< jobs of a higher one come first
   std::chrono::nanoseconds submitted{};  ///< since 1970, by the broker's time
   std::size_t videos = 0;

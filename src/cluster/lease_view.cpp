@@ -34,10 +34,12 @@ std::vector<std::string> LeaseView::run_out(Clock::time_point now) const {
   return tasks;
 }
 
-std::optional<LeaseView::Waiting> LeaseView::first_waiting() const {
+std::optional<LeaseView::Waiting> LeaseView::first_waiting(
+    const std::map<std::string, Clock::time_point>& avoided) const {
   const std::pair<const std::string, Entry>* first = nullptr;
   for (const auto& entry : entries_) {
-    if (entry.second.state != LeaseRecord::State::waiting) continue;
+    if (entry.second.state != LeaseRecord::State::waiting || avoided.contains(entry.first))
+      continue;
     if (first == nullptr || std::tie(entry.second.place, entry.second.sequence) <
                                 std::tie(first->second.place, first->second.sequence))
       first = &entry;

@@ -32,8 +32,9 @@ class LeaseView {
     std::string task{};
     std::uint64_t place = 0;
   };
-  /// The one with the lowest place.
-  std::optional<Waiting> first_waiting() const;
+  /// The one with the lowest place, except those in `avoided`.
+  std::optional<Waiting> first_waiting(
+      const std::map<std::string, Clock::time_point>& avoided) const;
 
  private:
   struct Entry {

@@ -60,6 +60,18 @@ std::string joined(std::string subject, std::initializer_list<std::string_view> 
   return subject;
 }
 
+/// With what would lose messages, or refuse them, if it were set.
+json with_defaults(json config) {
+  for (const char* const key : {"max_msgs", "max_bytes", "max_msg_size", "max_consumers"})
+    config[key] = -1;
+  for (const char* const key : {"sealed", "no_ack", "deny_delete", "deny_purge"})
+    config[key] = false;
+  config["max_age"] = 0;
+  config["mirror"] = nullptr;
+  config["sources"] = nullptr;
+  return config;
+}
+
 }  // namespace
 
 Site::Site(std::string name) : name_(std::move(name)) {
@@ -79,8 +91,12 @@ std::string Site::all(Kind kind, std::initializer_list<std::string_view> parts) 
   return subject(kind, parts) + ".*";
 }
 
+std::string Site::note(Kind kind, std::initializer_list<std::string_view> parts) const {
+  return joined("vcap." + name_ + ".note." + std::string(text_of(kind)), parts);
+}
+
 std::string Site::notes(Kind kind, std::initializer_list<std::string_view> parts) const {
-  return joined("vcap." + name_ + ".note." + std::string(text_of(kind)), parts) + ".*";
+  return note(kind, parts) + ".*";
 }
 
 std::vector<json> Site::streams(int replicas) const {
@@ -149,21 +165,27 @@ std::string last_token(std::string_view subject) {
   return text;
 }
 
-void prepare_streams(JetStream& jet_stream, const Site& site) {
+void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create) {
   for (const json& wanted : site.streams(1)) {
     const std::string name = wanted.at("name");
     json answer = jet_stream.ask("STREAM.INFO." + name, nullptr);
-    if (answer.contains("error") && answer["error"].value("code", 0) == 404)
-      answer = jet_stream.demand("STREAM.CREATE." + name, wanted);
+    const bool is_missing = answer.contains("error") && answer["error"].value("code", 0) == 404;
+    if (is_missing && !may_create)
+      throw ClusterError(ErrorCode::broker_unfit,
+                         "the broker has no site " + quote(site.name()) +
+                             ": a worker or a job creates it; check the name");
+    if (is_missing) answer = jet_stream.demand("STREAM.CREATE." + name, wanted);
     if (answer.contains("error"))
       throw ClusterError(
           ErrorCode::broker_refused,
           "stream " + name + " of the site " + quote(site.name()) +
               " cannot be looked up: " + printable(answer["error"].value("description", "")));
-    for (const auto& [key, value] : wanted.items()) {
+    const json expected = with_defaults(wanted);
+    for (const auto& [key, value] : expected.items()) {
       if (key == "num_replicas" || key == "duplicate_window") continue;
-      const json& found = answer.at("config").value(key, json());
-      if (found != value)
+      const json found = answer.at("config").value(key, json());
+      const bool is_equal = found == value || (found.is_null() && (value == 0 || value == false));
+      if (!is_equal)
         throw ClusterError(ErrorCode::broker_unfit, "stream " + name + ": \"" + key + "\" is " +
                                                         found.dump() + ", but must be " +
                                                         value.dump() +

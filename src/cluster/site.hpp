@@ -33,7 +33,9 @@ class Site {
   std::string subject(Kind kind, std::initializer_list<std::string_view> parts) const;
   /// The subject that matches all that begin with these parts and have one more.
   std::string all(Kind kind, std::initializer_list<std::string_view> parts) const;
-  /// Where a stream announces what it has stored; under it as all().
+  /// Where a stream announces a message that it has stored with such a subject.
+  std::string note(Kind kind, std::initializer_list<std::string_view> parts) const;
+  /// The same for all that have one more part.
   std::string notes(Kind kind, std::initializer_list<std::string_view> parts) const;
 
   /// The name of the object store.
@@ -53,8 +55,8 @@ std::string to_token(std::string_view text);
 /// (invalid_message).
 std::string last_token(std::string_view subject);
 
-/// Creates the site's streams that are missing, and checks the others. Throws ClusterError:
-/// broker_unfit with the line to change, broker_refused.
-void prepare_streams(JetStream& jet_stream, const Site& site);
+/// Creates the site's streams that are missing, if it may, and checks the others. Throws
+/// ClusterError: broker_unfit with the line to change, broker_refused.
+void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create = true);
 
 }  // namespace vcap

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 #include "vcap/model/uuid.hpp"
 
 namespace vcap {
@@ -29,14 +30,21 @@ std::optional<PlanMessage> SharedPlan::read() {
     number_ = 0;
     return std::nullopt;
   }
-  PlanMessage plan = read_plan(message->body);
   sequence_ = message->sequence;
-  number_ = plan.number;
-  return plan;
+  try {
+    PlanMessage plan = read_plan(message->body);
+    number_ = plan.number;
+    return plan;
+  } catch (const ClusterError& error) {
+    // It is replaced as if there were none.
+    log(LogLevel::warning, "cluster: the plan on " + quote(subject_) + ": " + error.what());
+    return std::nullopt;
+  }
 }
 
 bool SharedPlan::replace(const json& slices) {
-  const auto stored = jet_stream_.store(subject_, to_message({number_ + 1, slices}), sequence_);
+  const auto stored =
+      jet_stream_.store(subject_, to_message(PlanMessage{number_ + 1, slices}), sequence_);
   if (!stored) return false;
   sequence_ = *stored;
   ++number_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -98,7 +99,7 @@ class ClusterWorker::Impl {
     while (!stop.stop_requested()) {
       try {
         read_jobs();
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         log(LogLevel::warning, "worker: the jobs cannot be read: " + std::string(error.what()));
         const MutexLock lock(mutex_);
         stop_or_wait(stop, kRetryTime);
@@ -123,7 +124,8 @@ class ClusterWorker::Impl {
     std::map<std::string, StoredMessage> messages;
     for (StoredMessage& message : cluster_->impl().jet_stream.all(site.stream(Site::Kind::job),
                                                                   site.all(Site::Kind::job, {})))
-      messages.insert_or_assign(last_token(message.subject), std::move(message));
+      if (const auto id = valid_id(message.subject))
+        messages.insert_or_assign(*id, std::move(message));
     std::vector<std::shared_ptr<WorkerJob>> ended;
     std::vector<std::string> changed;
     {
@@ -142,6 +144,15 @@ class ClusterWorker::Impl {
     for (const std::shared_ptr<WorkerJob>& job : ended)
       if (job) job->stop();
     task_came();
+  }
+
+  static std::optional<std::string> valid_id(const std::string& subject) {
+    try {
+      return last_token(subject);
+    } catch (const ClusterError& error) {
+      log(LogLevel::warning, "worker: a job is ignored: " + std::string(error.what()));
+      return std::nullopt;
+    }
   }
 
   /// Returns what it replaces, or null.
@@ -212,7 +223,7 @@ class ClusterWorker::Impl {
     while (!stop.stop_requested()) {
       try {
         if (std::optional<Work> next = next_work(stop)) carry_out(*next, slot, stop);
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         log(LogLevel::warning, "worker: " + std::string(error.what()));
         const MutexLock lock(mutex_);
         stop_or_wait(stop, kRetryTime);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/worker_job.hpp"
 
+#include <unistd.h>
+
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -34,6 +36,9 @@ struct WorkerJob::OpenVideo {
 };
 
 namespace {
+
+/// How long a worker leaves another attempt to others, if it does not have the video.
+constexpr std::chrono::seconds kAvoidTime{30};
 
 std::unique_ptr<ObjectStore> objects_of(const JobMessage& message, Cluster::Impl& cluster) {
   return message.shared.empty() ? make_broker_store(cluster.jet_stream, cluster.site)
@@ -110,14 +115,28 @@ WorkerJob::Outcome WorkerJob::attempt(const TaskQueue::Lease& lease, Pipeline& p
   return Outcome::failed;
 }
 
+/// Throws SourceError if the video is not here, or is another one. Then other workers get the next
+/// attempt, if they want it soon.
+void WorkerJob::check_file(const SliceTask& task) {
+  std::string why;
+  try {
+    if (file_stamp(task.video.source) == task.stamp) return;
+    why = "the file " + task.video.source +
+          " has another size or time of change than where the job was submitted; share the "
+          "folder, or keep its times when copying";
+  } catch (const SourceError& error) {
+    why = error.what();
+  }
+  queue_->avoid(task.id(), queue_->clock().now() + kAvoidTime);
+  char host[256]{};
+  ::gethostname(host, sizeof host - 1);
+  throw SourceError(ErrorCode::source_open, "worker on " + std::string(host) + ": " + why);
+}
+
 /// False if `stop` was requested before the slice was done.
 bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
                           const std::stop_token& stop) {
-  if (file_stamp(task.video.source) != task.stamp)
-    throw SourceError(ErrorCode::source_open,
-                      "the file " + task.video.source +
-                          " has another size or time of change on this machine than where the "
-                          "job was submitted; share the folder, or keep its times when copying");
+  check_file(task);
   const std::shared_ptr<OpenVideo> video = open(task);
   const auto plan = video->store.present_plan();
   if (plan && plan->number > task.plan) {

@@ -63,6 +63,7 @@ class WorkerJob {
   struct OpenVideo;
 
   std::shared_ptr<OpenVideo> open(const SliceTask& task) VCAP_EXCLUDES(mutex_);
+  void check_file(const SliceTask& task);
   bool carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
                  const std::stop_token& stop);
   void supersede(const TaskQueue::Lease& lease, const SliceTask& task, const PlanMessage& plan);

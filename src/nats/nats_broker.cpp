@@ -15,6 +15,7 @@
 #include "base/thread_annotations.hpp"
 #include "cluster/broker.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -37,7 +38,6 @@ bool is_passing(natsStatus status) {
   switch (status) {
     case NATS_TIMEOUT:
     case NATS_NO_RESPONDERS:
-    case NATS_CONNECTION_CLOSED:
     case NATS_CONNECTION_DISCONNECTED:
     case NATS_STALE_CONNECTION:
     case NATS_NOT_YET_CONNECTED:
@@ -52,7 +52,9 @@ bool is_passing(natsStatus status) {
 }
 
 [[noreturn]] void fail(natsStatus status, const std::string& what) {
-  throw ClusterError(is_passing(status) ? ErrorCode::broker_unreachable : ErrorCode::broker_refused,
+  throw ClusterError(status == NATS_CONNECTION_CLOSED ? ErrorCode::closed
+                     : is_passing(status)             ? ErrorCode::broker_unreachable
+                                                      : ErrorCode::broker_refused,
                      what + ": " + natsStatus_GetText(status));
 }
 
@@ -137,7 +139,12 @@ class NatsSubscription final : public BrokerSubscription {
       const MutexLock lock(mutex_);
       if (ended_) return;
       in_handler_ = std::this_thread::get_id();
-      handler_(from_library(message));
+      try {
+        handler_(from_library(message));
+      } catch (const std::exception& error) {
+        log(LogLevel::warning, "cluster: a message on " + quote(natsMsg_GetSubject(message)) +
+                                   " is ignored: " + bounded_text(error.what()));
+      }
       in_handler_ = std::thread::id();
     }
     void end() VCAP_NO_THREAD_SAFETY_ANALYSIS {  // the handler's own thread has the lock already
@@ -171,12 +178,14 @@ class NatsBroker final : public Broker {
     const natsStatus status = natsConnection_Connect(&made, options.get());
     if (status != NATS_OK) {
       delete cell;  // without a connection there is no last callback
-      const char* const detail = nats_GetLastError(nullptr);
+      // After the place in the library's source: "(conn.c:2088): No server available".
+      std::string detail = nats_GetLastError(nullptr);
+      if (const std::size_t end = detail.find("): "); detail.starts_with('(') && end != detail.npos)
+        detail.erase(0, end + 3);
       throw ClusterError(
           is_passing(status) ? ErrorCode::broker_unreachable : ErrorCode::broker_refused,
           "no connection to the broker " + quote(without_secret(settings.url)) + ": " +
-              natsStatus_GetText(status) +
-              (detail != nullptr && *detail != '\0' ? " (" + printable(detail) + ")" : "") +
+              natsStatus_GetText(status) + (detail.empty() ? "" : " (" + printable(detail) + ")") +
               "; check the URL, that the server runs, and the login");
     }
     connection_.reset(made);

@@ -38,7 +38,7 @@ TEST_F(ClusterJobTest, GivesTheOutputsOfOneProcess) {
   EXPECT_THAT(result.out, HasSubstr("videos done      2"));
   const Outputs expected = outputs_of_one_process(kPlain, sliced);
   EXPECT_EQ(expected.size(), 4u);
-  EXPECT_EQ(outputs_in(folder_ / "out"), expected);
+  EXPECT_TRUE(outputs_in(folder_ / "out") == expected);
 }
 
 TEST_F(ClusterJobTest, LeavesNothingOfADoneJobInTheBroker) {
@@ -94,7 +94,7 @@ TEST_F(ClusterJobTest, GoesOnAfterEitherSideWasKilled) {
   }
   const Result result = client->wait();
   EXPECT_EQ(result.exit_code, 0) << result << workers[0]->err() << workers[1]->err();
-  EXPECT_EQ(outputs_in(folder_ / "out"), outputs_of_one_process(slow, sliced));
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_of_one_process(slow, sliced));
 }
 
 TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
@@ -116,7 +116,7 @@ TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
   EXPECT_EQ(cluster_jobs(*cluster).at(0).state, "paused");
   const Result result = vcap(run);
   EXPECT_EQ(result.exit_code, 0) << result;
-  EXPECT_EQ(outputs_in(folder_ / "out"), outputs_of_one_process(slow, sliced));
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_of_one_process(slow, sliced));
 }
 
 TEST_F(ClusterJobTest, SetsASliceAsideThatEndsItsWorkers) {

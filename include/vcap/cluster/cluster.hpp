@@ -23,6 +23,8 @@ struct ClusterSettings {
   std::string certificate{};   ///< PEM file of the client's own certificate; empty: none
   std::string key{};           ///< PEM file of its private key
   std::string name{"vcap"};    ///< of this client, in the server's list of connections
+  /// Whether a site that does not exist yet is created.
+  bool create_site = true;
   /// Without an answer for so long, a request has failed. From 1 ms to 1 hour.
   std::chrono::milliseconds timeout{2'000};
   /// A request that has failed is sent again until this time has passed since its beginning.
@@ -37,9 +39,10 @@ struct ClusterSettings {
 class VCAP_EXPORT Cluster {
  public:
   /// Connects, and checks the version of the server and the configuration of the site's streams.
-  /// Streams that are missing are created if the login allows it. Throws InvalidArgument for
-  /// settings that are not valid; ClusterError: broker_unreachable, broker_refused for a login that
-  /// is refused, broker_unfit with the line to change for a server or stream that does not fit.
+  /// Streams that are missing are created, if settings and login allow it. Throws InvalidArgument
+  /// for settings that are not valid; ClusterError: broker_unreachable, broker_refused for a login
+  /// that is refused, broker_unfit with the line to change for a server or stream that does not
+  /// fit.
   static std::shared_ptr<Cluster> connect(const ClusterSettings& settings);
   ~Cluster();
   Cluster(const Cluster&) = delete;

@@ -31,6 +31,8 @@ struct ClusterJobSettings {
   std::function<void(const JobKept&)> on_resume{};
   /// Gets the number of frames of each slice whose result has come in. [caller]
   std::function<void(std::int64_t)> on_slice{};
+  /// Called if no result has come in for 30 seconds, and so on. [caller]
+  std::function<void(const TaskQueue::Counts&)> on_idle{};
 };
 
 /// Runs a job on the workers of a cluster's site, or goes on with it. As run_job(): the same job,
@@ -40,8 +42,8 @@ struct ClusterJobSettings {
 ///
 /// Capsules are sent to the cluster. Videos are not: workers open them under the same paths. If
 /// `stop` is requested, the job is paused; with the same call it goes on, also after this process
-/// was killed, and meanwhile the workers go on. When all videos are done or have failed, the job is
-/// removed from the cluster.
+/// was killed, and meanwhile the workers go on. When all videos are done or have failed, or
+/// somebody cancels the job, it is removed from the cluster. A broker that is away is waited for.
 ///
 /// Throws as run_job(); InvalidArgument for settings that are not valid, and if annotated clips are
 /// wanted without a shared folder; ClusterError. Thread-safe.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ namespace vcap {
 /// A job of a cluster's site. Thread safety: value.
 struct ClusterJobStatus {
   std::string id{};
-  std::string state{};  ///< "running", "paused" or "ended"
+  std::string state{};                   ///< "running", "paused", "ended" or "invalid"
+  std::string name{};                    ///< the host and the folder of its outputs
+  std::chrono::nanoseconds submitted{};  ///< since 1970, by the broker's time
   int priority = 0;
   std::size_t videos = 0;
   /// Its slices, as far as its videos have been cut: a video is cut when it is begun.
@@ -24,9 +27,9 @@ struct ClusterJobStatus {
 /// The jobs of a site, by their ids. Throws ClusterError. Thread-safe.
 VCAP_EXPORT std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster);
 
-/// Ends a job: workers leave it, and whoever runs it returns. What it has stored so far in its
-/// folder of outputs stays. Throws InvalidArgument if there is no such job; ClusterError.
-/// Thread-safe.
+/// Ends a job and removes it: workers leave it, and whoever runs it returns. What it has stored so
+/// far in its folder of outputs stays. Throws InvalidArgument if there is no such job;
+/// ClusterError. Thread-safe.
 VCAP_EXPORT void cancel_cluster_job(Cluster& cluster, const std::string& id);
 
 }  // namespace vcap
