@@ -174,7 +174,11 @@ void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create) {
       throw ClusterError(ErrorCode::broker_unfit,
                          "the broker has no site " + quote(site.name()) +
                              ": a worker or a job creates it; check the name");
-    if (is_missing) answer = jet_stream.demand("STREAM.CREATE." + name, wanted);
+    if (is_missing) {
+      answer = jet_stream.ask("STREAM.CREATE." + name, wanted);
+      // Another process may have created it meanwhile.
+      if (answer.contains("error")) answer = jet_stream.ask("STREAM.INFO." + name, nullptr);
+    }
     if (answer.contains("error"))
       throw ClusterError(
           ErrorCode::broker_refused,
