@@ -29,10 +29,13 @@ constexpr std::size_t kLongestQueueName = 64;
 constexpr seconds kDeliveryWait{10};
 /// How long try_lease() waits for the broker to say that there is no task.
 constexpr std::chrono::milliseconds kBriefly{2};
+/// The same if the broker says that there is one.
+constexpr std::chrono::milliseconds kPatiently{500};
 /// A request for a task is open for so long at the server, then it is made again.
 constexpr seconds kRequestTime{30};
 /// How often a worker that waits checks that the consumer still delivers.
 constexpr seconds kCheckTime{10};
+constexpr seconds kRetryWait{1};
 /// How long a task is in the state `giving_up`, if the process that gives it up dies meanwhile.
 constexpr seconds kGivingUpTime{10};
 
@@ -233,10 +236,18 @@ std::optional<DeliveredMessage> ClusterQueue::next_fresh(bool may_ask) {
     }
   }
   if (!may_ask) return std::nullopt;
-  std::vector<DeliveredMessage> messages =
-      jet_stream_.fetch(site_.stream(Site::Kind::task), consumer_, 1, kBriefly);
-  if (messages.empty()) return std::nullopt;
-  return std::move(messages.front());
+  const std::string stream = site_.stream(Site::Kind::task);
+  try {
+    std::vector<DeliveredMessage> messages = jet_stream_.fetch(stream, consumer_, 1, kBriefly);
+    // A busy server may not deliver in that time.
+    if (messages.empty() && jet_stream_.pending(stream, consumer_) > 0)
+      messages = jet_stream_.fetch(stream, consumer_, 1, kPatiently);
+    if (!messages.empty()) return std::move(messages.front());
+  } catch (const ClusterError& error) {
+    if (error.code() != ErrorCode::object_missing) throw;
+    create_consumer();  // the server has lost it, or somebody has removed it
+  }
+  return std::nullopt;
 }
 
 /// `nullopt` if the task cannot be leased now; then the view is up to date.
@@ -570,8 +581,11 @@ void ClusterQueue::note_fresh(BrokerMessage message) {
     const MutexLock lock(mutex_);
     is_asking_ = false;
     if (!status.empty()) {
-      // 408: the time is over. After others, such as 503, keep_up() asks again.
+      // 408: the time is over. After others, such as 409 for a consumer that was deleted, keep_up()
+      // sees to it.
       ask = waiters_ > 0 && status == "408";
+      is_behind_ = is_behind_ || !ask;
+      behind_.notify_all();
     } else if (waiters_ > 0) {
       fresh_.push_back(delivered(std::move(message)));
       ++deliveries_;
@@ -662,7 +676,10 @@ void ClusterQueue::keep_up(const std::stop_token& stop) {
     }
     if (stop.stop_requested()) return;
     try {
-      if (was_behind) load_view();
+      if (was_behind) {
+        create_consumer();
+        load_view();
+      }
       // A stall must be seen twice: another worker may be about to lease the task.
       stalls = is_idle && is_stalled() ? stalls + 1 : 0;
       if (stalls > 1) {
@@ -679,6 +696,7 @@ void ClusterQueue::keep_up(const std::stop_token& stop) {
     } catch (const ClusterError& error) {
       log(LogLevel::warning, "cluster: queue " + quote(name_) + ": " + error.what());
       const MutexLock lock(mutex_);
+      behind_.wait_for(mutex_, stop, kRetryWait, [] { return false; });
       is_behind_ = is_behind_ || was_behind;
     }
   }

@@ -296,12 +296,20 @@ std::vector<DeliveredMessage> JetStream::fetch(const std::string& stream,
   } catch (const ClusterError& error) {
     if (error.code() != ErrorCode::broker_unreachable) throw;
     // The server (2.9) sometimes answers nothing at all. So see whether it answers anything.
-    demand("CONSUMER.INFO." + stream + '.' + consumer, nullptr);
+    pending(stream, consumer);
   }
   std::vector<DeliveredMessage> messages;
   for (BrokerMessage& answer : answers)
     if (answer.status().empty()) messages.push_back(delivered(std::move(answer)));
   return messages;
+}
+
+std::uint64_t JetStream::pending(const std::string& stream, const std::string& consumer) {
+  const json info = ask("CONSUMER.INFO." + stream + '.' + consumer, nullptr);
+  if (info.contains("error"))
+    throw ClusterError(ErrorCode::object_missing,
+                       "consumer " + consumer + " of stream " + stream + " does not exist");
+  return info.at("num_pending");
 }
 
 void JetStream::answer(const DeliveredMessage& message, const std::string& answer) {

@@ -86,9 +86,12 @@ class JetStream {
   /// The same; throws ClusterError (broker_refused) for an error.
   nlohmann::json demand(const std::string& operation, const nlohmann::json& request);
 
-  /// What a consumer delivers within `wait`, at most `most`.
+  /// What a consumer delivers within `wait`, at most `most`. Throws ClusterError (object_missing)
+  /// if there is no such consumer.
   std::vector<DeliveredMessage> fetch(const std::string& stream, const std::string& consumer,
                                       std::size_t most, std::chrono::milliseconds wait);
+  /// How many messages a consumer has not delivered yet. Throws as fetch().
+  std::uint64_t pending(const std::string& stream, const std::string& consumer);
   /// Sends `+ACK`, `-NAK`, `+WPI` or `+TERM` for a delivered message; does not wait.
   void answer(const DeliveredMessage& message, const std::string& answer);
 

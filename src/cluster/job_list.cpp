@@ -24,6 +24,7 @@ std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster) {
     try {
       status.id = last_token(message.subject);
       const JobMessage job = read_job_message(message.body);
+      if (job.state == JobMessage::State::ended) continue;
       status.state = to_string(job.state);
       status.name = job.name;
       status.submitted = job.submitted;
@@ -41,11 +42,10 @@ std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster) {
 }
 
 void cancel_cluster_job(Cluster& cluster, const std::string& id) {
-  const Site& site = cluster.impl().site;
-  if (!cluster.impl().jet_stream.last(site.stream(Site::Kind::job),
-                                      site.subject(Site::Kind::job, {id})))
+  const std::vector<ClusterJobStatus> jobs = cluster_jobs(cluster);
+  if (std::ranges::find(jobs, id, &ClusterJobStatus::id) == jobs.end())
     throw InvalidArgument(ErrorCode::invalid_argument,
-                          "no job of site " + site.name() + " has the id " + quote(id));
+                          "no job of site " + cluster.site() + " has the id " + quote(id));
   remove_job(cluster, id);
 }
 

@@ -86,6 +86,7 @@ std::string to_message(const JobMessage& message) {
                  {"name", message.name},
                  {"priority", message.priority},
                  {"submitted_ns", message.submitted.count()},
+                 {"ended_ns", message.ended.count()},
                  {"videos", message.videos},
                  {"shared", message.shared},
                  {"capsules", json::array()},
@@ -120,12 +121,14 @@ JobMessage read_job_message(const std::string& message) {
         .name = parsed.at("name"),
         .priority = parsed.at("priority"),
         .submitted = nanoseconds(parsed.at("submitted_ns").get<std::int64_t>()),
+        .ended = nanoseconds(parsed.at("ended_ns").get<std::int64_t>()),
         .videos = parsed.at("videos"),
         .shared = parsed.at("shared"),
         .capsule_deadline = nanoseconds(parsed.at("capsule_deadline_ns").get<std::int64_t>()),
         .first_call_deadline =
             nanoseconds(parsed.at("first_call_deadline_ns").get<std::int64_t>())};
-    for (const json& capsule : parsed.at("capsules")) {
+    if (!parsed.at("capsules").is_array()) refuse_message(kJob, "its capsules are no list");
+    for (const json& capsule : parsed["capsules"]) {
       JobMessage::CapsuleObject added{.object = capsule.at("object"),
                                       .config = capsule.at("config")};
       if (capsule.contains("stencil")) added.stencil = read_stencil(JsonView(capsule["stencil"]));
@@ -212,7 +215,8 @@ SliceResult read_slice_result(const json& result) {
                      .is_superseded = result.at("superseded"),
                      .counts = result.at("counts")};
     if (!read.is_superseded) read.counts.get<RecordCounts>();  // throws if they are none
-    for (const json& file : result.at("files"))
+    if (!result.at("files").is_array()) refuse_message(kResult, "its files are no list");
+    for (const json& file : result["files"])
       read.files.push_back({file.at("name"), file.at("object")});
     for (const SliceResult::File& file : read.files)
       if (file.name.find('/') != std::string::npos || file.name.starts_with('.'))

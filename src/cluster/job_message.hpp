@@ -33,6 +33,7 @@ struct JobMessage {
   std::string name{};                    ///< for people: the host and the folder of its outputs
   int priority = 0;                      ///< jobs of a higher one come first
   std::chrono::nanoseconds submitted{};  ///< since 1970, by the broker's time
+  std::chrono::nanoseconds ended{};      ///< the same, when its state became `ended`
   std::size_t videos = 0;
   std::string shared{};  ///< the folder for results; empty: they go through the broker
   std::vector<CapsuleObject> capsules{};

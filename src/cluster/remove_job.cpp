@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/remove_job.hpp"
 
+#include <chrono>
 #include <memory>
 
 #include "cluster/cluster_impl.hpp"
@@ -12,19 +13,45 @@
 
 namespace vcap {
 
+namespace {
+
+/// Processes that still know an ended job find its message for so long.
+constexpr std::chrono::hours kKept{1};
+
+/// Removes the messages of jobs that ended long ago.
+void forget_ended(JetStream& jet_stream, const Site& site, std::chrono::nanoseconds now) {
+  for (const StoredMessage& message :
+       jet_stream.all(site.stream(Site::Kind::job), site.all(Site::Kind::job, {}))) {
+    try {
+      const JobMessage job = read_job_message(message.body);
+      if (job.state != JobMessage::State::ended || now - job.ended < kKept) continue;
+    } catch (const ClusterError& error) {
+      if (error.code() != ErrorCode::invalid_message) throw;
+      continue;  // somebody should look at it
+    }
+    jet_stream.erase(site.stream(Site::Kind::job), message.sequence);
+  }
+}
+
+}  // namespace
+
 void remove_job(Cluster& cluster, const std::string& id) {
   JetStream& jet_stream = cluster.impl().jet_stream;
   const Site& site = cluster.impl().site;
+  const std::string stream = site.stream(Site::Kind::job);
   const std::string subject = site.subject(Site::Kind::job, {id});
+  const std::chrono::nanoseconds now = jet_stream.time(stream);
   std::string shared;
-  if (const auto message = jet_stream.last(site.stream(Site::Kind::job), subject)) {
+  if (const auto message = jet_stream.last(stream, subject)) {
     try {
       JobMessage job = read_job_message(message->body);
       shared = job.shared;
       job.state = JobMessage::State::ended;
+      job.ended = now;
       jet_stream.store(subject, to_message(job));
     } catch (const ClusterError& error) {
-      if (error.code() != ErrorCode::invalid_message) throw;  // it is only removed
+      if (error.code() != ErrorCode::invalid_message) throw;
+      jet_stream.erase(stream, message->sequence);
     }
   }
   ClusterQueue::remove(cluster.impl(), id);
@@ -36,7 +63,7 @@ void remove_job(Cluster& cluster, const std::string& id) {
   } catch (const OutputError& error) {  // this machine may not see the folder
     log(LogLevel::warning, "cluster: files of job " + id + " stay: " + error.what());
   }
-  jet_stream.purge(site.stream(Site::Kind::job), subject);
+  forget_ended(jet_stream, site, now);
 }
 
 }  // namespace vcap

@@ -7,8 +7,8 @@
 
 namespace vcap {
 
-/// Ends a job, and removes what the broker and the shared folder have of it. Workers learn that it
-/// has ended before its tasks are gone. Idempotent. Throws ClusterError.
+/// Ends a job, and removes what the broker and the shared folder have of it, except that its
+/// message says for an hour that it has ended. Idempotent. Throws ClusterError.
 void remove_job(Cluster& cluster, const std::string& id);
 
 }  // namespace vcap

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "vcap/capsule/capsule_info.hpp"
 #include "vcap/base/export.hpp"
+#include "vcap/capsule/capsule_info.hpp"
 #include "vcap/jobs/job.hpp"
 
 namespace vcap {

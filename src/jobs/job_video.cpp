@@ -239,9 +239,10 @@ RecordCounts JobVideo::run_stream(StreamConfig config, const std::filesystem::pa
   if (outputs.jsonl) sinks.push_back(make_json_lines_sink(folder / kSliceRecords));
   if (outputs.video) {
     const double rate = config.source->info().frames_per_second;
-    sinks.push_back(outputs.picture.empty()
-                        ? make_annotated_video_sink(folder / kSliceClip, rate, {}, annotator_of(outputs))
-                        : make_picture_video_sink(folder / kSliceClip, outputs.picture, rate));
+    sinks.push_back(
+        outputs.picture.empty()
+            ? make_annotated_video_sink(folder / kSliceClip, rate, {}, annotator_of(outputs))
+            : make_picture_video_sink(folder / kSliceClip, outputs.picture, rate));
   }
   sinks.push_back(make_callback_sink(
       [&](const FrameRecord& record) {

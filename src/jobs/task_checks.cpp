@@ -52,8 +52,7 @@ void check_lease_time(Clock::duration time) {
 }
 
 void check_max_attempts(int attempts) {
-  if (attempts < 1)
-    refuse_argument("max_attempts must be >= 1, got " + std::to_string(attempts));
+  if (attempts < 1) refuse_argument("max_attempts must be >= 1, got " + std::to_string(attempts));
 }
 
 void refuse_unknown_task(const std::string& id) {

@@ -113,9 +113,7 @@ class InProcessQueue final : public TaskQueue {
     const MutexLock lock_;
   };
 
-  Clock::time_point end_of(Clock::duration time) const {
-    return end_of_lease(clock_->now(), time);
-  }
+  Clock::time_point end_of(Clock::duration time) const { return end_of_lease(clock_->now(), time); }
 
   /// Lets those who wait look whether their stop was requested.
   void wake_waiters() const VCAP_EXCLUDES(mutex_) {

@@ -48,8 +48,8 @@ TEST_F(ClusterJobTest, LeavesNothingOfADoneJobInTheBroker) {
   const auto cluster = Cluster::connect({.url = server_.url()});
   EXPECT_THAT(cluster_jobs(*cluster), IsEmpty());
   Cluster::Impl& impl = cluster->impl();
-  for (const auto kind : {Site::Kind::task, Site::Kind::lease, Site::Kind::settled, Site::Kind::job,
-                          Site::Kind::plan})
+  for (const auto kind :
+       {Site::Kind::task, Site::Kind::lease, Site::Kind::settled, Site::Kind::plan})
     EXPECT_EQ(impl.jet_stream.count(impl.site.stream(kind), {}), 0u) << impl.site.stream(kind);
 }
 
@@ -99,16 +99,20 @@ TEST_F(ClusterJobTest, GoesOnAfterEitherSideWasKilled) {
 
 TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
   clip("a.mp4", 200);
-  const Json slow = {{"delay_us", 10'000}};
-  const Json sliced = {{"slices", 8}};
+  const Json slow = {{"delay_us", 30'000}};
+  const Json sliced = {{"slices", 20}};
   const auto one = worker(1);
   const std::vector<std::string> run = on_cluster({"run", job("out", slow, sliced)});
   Command first(run);
   const auto cluster = Cluster::connect({.url = server_.url()});
-  yield_until("a slice to be done", [&] {
-    const auto jobs = cluster_jobs(*cluster);
-    return !jobs.empty() && jobs.front().tasks.done > 0;
-  });
+  try {
+    yield_until("a slice to be done", [&] {
+      const auto jobs = cluster_jobs(*cluster);
+      return !jobs.empty() && jobs.front().tasks.done > 0;
+    });
+  } catch (const std::exception& error) {
+    FAIL() << error.what() << "\nclient: " << first.err() << "\nworker: " << one->err();
+  }
   first.send(SIGINT);
   const Result stopped = first.wait();
   EXPECT_EQ(stopped.exit_code, 1) << stopped;

@@ -15,7 +15,7 @@ namespace vcap {
 /// A job of a cluster's site. Thread safety: value.
 struct ClusterJobStatus {
   std::string id{};
-  std::string state{};                   ///< "running", "paused", "ended" or "invalid"
+  std::string state{};                   ///< "running", "paused" or "invalid"
   std::string name{};                    ///< the host and the folder of its outputs
   std::chrono::nanoseconds submitted{};  ///< since 1970, by the broker's time
   int priority = 0;
