@@ -85,7 +85,7 @@ class BrokerStore final : public ObjectStore {
       jet_stream_.store_all(window);
       window.clear();
     }
-    const ObjectReference reference{name, bytes.size(), sha256(bytes)};
+    ObjectReference reference{name, bytes.size(), sha256(bytes)};
     const json info = {{"name", name},
                        {"bucket", bucket_},
                        {"nuid", id},

@@ -231,8 +231,8 @@ class ClusterJob {
   /// Sends a capsule's file, unless the cluster has it.
   ObjectReference send(const std::string& path) {
     const auto content = MappedFile::open(path);
-    const ObjectReference reference{capsule_object(sha256(content->bytes())),
-                                    content->bytes().size(), sha256(content->bytes())};
+    ObjectReference reference{capsule_object(sha256(content->bytes())), content->bytes().size(),
+                              sha256(content->bytes())};
     if (!broker_objects_->contains(reference.name)) broker_objects_->put(reference.name, path);
     return reference;
   }

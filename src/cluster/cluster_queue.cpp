@@ -398,7 +398,7 @@ bool ClusterQueue::complete(const Lease& lease, json result) {
 
 bool ClusterQueue::fail(const Lease& lease, std::string reason) {
   const auto known = held(lease);
-  return known && attempt_failed(lease.task, *known, std::move(reason));
+  return known && attempt_failed(lease.task, *known, reason);
 }
 
 bool ClusterQueue::release(const Lease& lease) {
@@ -410,7 +410,8 @@ bool ClusterQueue::release(const Lease& lease) {
 }
 
 /// False if another process was faster.
-bool ClusterQueue::attempt_failed(const std::string& task, Known known, std::string reason) const {
+bool ClusterQueue::attempt_failed(const std::string& task, const Known& known,
+                                  const std::string& reason) const {
   LeaseRecord next = known.record;
   next.reasons.push_back(bounded_text(reason));
   if (next.reasons.size() < static_cast<std::size_t>(max_attempts_)) {

@@ -102,7 +102,7 @@ class ClusterQueue final : public TaskQueue {
   /// Replaces the record; false if it is not the one that was read any more.
   bool replace(const std::string& task, std::uint64_t sequence, const LeaseRecord& record) const;
   bool tidy(const std::string& task) const;
-  bool attempt_failed(const std::string& task, Known known, std::string reason) const;
+  bool attempt_failed(const std::string& task, const Known& known, const std::string& reason) const;
   bool give_up(const std::string& task, const LeaseRecord& record) const;
   void end_run_out() const VCAP_EXCLUDES(mutex_);
   void end_if_run_out(const std::string& task) const;

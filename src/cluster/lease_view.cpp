@@ -8,10 +8,10 @@
 namespace vcap {
 
 bool LeaseView::set(const std::string& task, std::uint64_t sequence, const LeaseRecord& record) {
-  using State = LeaseRecord::State;
   const auto known = entries_.find(task);
   if (known != entries_.end() && sequence <= known->second.sequence) return false;
-  if (record.state == State::done || record.state == State::given_up) return remove(task);
+  if (record.state == LeaseRecord::State::done || record.state == LeaseRecord::State::given_up)
+    return remove(task);
   entries_.insert_or_assign(task, Entry{sequence, record.state, record.until, record.place});
   return true;
 }
@@ -30,6 +30,7 @@ std::vector<std::string> LeaseView::run_out(Clock::time_point now) const {
       ends.emplace_back(entry.until, entry.sequence, task);
   std::ranges::sort(ends);
   std::vector<std::string> tasks;
+  tasks.reserve(ends.size());
   for (auto& end : ends) tasks.push_back(std::move(std::get<std::string>(end)));
   return tasks;
 }

@@ -188,7 +188,8 @@ void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create) {
     for (const auto& [key, value] : expected.items()) {
       if (key == "num_replicas" || key == "duplicate_window") continue;
       const json found = answer.at("config").value(key, json());
-      const bool is_equal = found == value || (found.is_null() && (value == 0 || value == false));
+      const bool is_equal =
+          found == value || (found.is_null() && (value == json(0) || value == json(false)));
       if (!is_equal)
         throw ClusterError(ErrorCode::broker_unfit, "stream " + name + ": \"" + key + "\" is " +
                                                         found.dump() + ", but must be " +

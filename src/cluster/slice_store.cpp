@@ -18,7 +18,8 @@ using nlohmann::json;
 
 }  // namespace
 
-SharedPlan::SharedPlan(JetStream& jet_stream, const Site& site, std::string job, std::string video)
+SharedPlan::SharedPlan(JetStream& jet_stream, const Site& site, const std::string& job,
+                       const std::string& video)
     : jet_stream_(jet_stream),
       stream_(site.stream(Site::Kind::plan)),
       subject_(site.subject(Site::Kind::plan, {job, video})) {}

@@ -21,7 +21,8 @@ namespace vcap {
 /// that was read. Borrows both. Thread safety: thread-compatible.
 class SharedPlan {
  public:
-  SharedPlan(JetStream& jet_stream, const Site& site, std::string job, std::string video);
+  SharedPlan(JetStream& jet_stream, const Site& site, const std::string& job,
+             const std::string& video);
 
   /// Asks the broker. `nullopt` if there is none.
   std::optional<PlanMessage> read();

@@ -204,6 +204,7 @@ class ClusterWorker::Impl {
              std::tuple(-b->job->priority(), b->running, b->served);
     });
     std::vector<std::shared_ptr<WorkerJob>> jobs;
+    jobs.reserve(order.size());
     for (const Known* const known : order) jobs.push_back(known->job);
     return jobs;
   }

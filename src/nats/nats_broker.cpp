@@ -267,6 +267,7 @@ class NatsBroker final : public Broker {
       at = end + 1;
     }
     std::vector<const char*> servers;
+    servers.reserve(urls.size());
     for (const std::string& url : urls) servers.push_back(url.c_str());
     check(natsOptions_SetServers(made, servers.data(), static_cast<int>(servers.size())),
           "the URL " + quote(without_secret(settings.url)));
