@@ -17,8 +17,7 @@ void ClusterArguments::add_to(CLI::App& command, const std::string& url_name) {
       ->capture_default_str()
       ->needs(url);
   command
-      .add_option("--credentials", settings.credentials,
-                  "The file of credentials for the broker")
+      .add_option("--credentials", settings.credentials, "The file of credentials for the broker")
       ->type_name("PATH")
       ->needs(url);
   command.add_option("--ca", settings.certificates, "The PEM file of the authorities to trust")

@@ -29,7 +29,8 @@ std::unique_ptr<TaskQueue> make_queue(TaskQueue::Settings settings) {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Cluster, TaskQueueConformance,
-                         testing::Values(QueueKind{"cluster", &make_queue, 150}));
+                         testing::Values(QueueKind{"cluster", &make_queue,
+                                                   kUnderSanitizer ? 30 : 150}));
 
 namespace {
 

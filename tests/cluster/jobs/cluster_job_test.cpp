@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster/cluster_impl.hpp"
-#include "cluster/site_fixture.hpp"
+#include "cluster/jobs/site_fixture.hpp"
 #include "vcap/cluster/job_list.hpp"
 
 namespace vcap::test {
