@@ -58,6 +58,7 @@ class VCAP_EXPORT Cluster {
   /// For vcap's own code.
   struct Impl;
   Impl& impl() const& noexcept { return *impl_; }
+  Impl& impl() const&& = delete;
   explicit Cluster(std::unique_ptr<Impl> impl);
 
  private:
