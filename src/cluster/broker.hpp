@@ -73,8 +73,6 @@ class VCAP_EXPORT Broker {
                                                         Handler handler) = 0;
   /// A new subject for answers.
   virtual std::string new_inbox() const = 0;
-  /// The largest body, in bytes.
-  virtual std::size_t max_payload() const = 0;
   virtual bool is_connected() const = 0;
   /// All waiting calls fail; later calls do, too.
   virtual void close() noexcept = 0;

@@ -72,7 +72,7 @@ class BrokerStore final : public ObjectStore {
         infos_("$O." + bucket_ + ".M.") {}
 
   ObjectReference put(const std::string& name, const fs::path& file) override {
-    const auto content = open(file);
+    const auto content = open_object_file(file);
     const std::span<const std::byte> bytes = content->bytes();
     const std::string id = Uuid::random().to_string();
     const std::size_t chunks = (bytes.size() + kChunk - 1) / kChunk;
@@ -161,15 +161,6 @@ class BrokerStore final : public ObjectStore {
     const json before = info_of(name);
     jet_stream_.store_last(subject, info.dump());
     if (!before.is_null()) jet_stream_.purge(stream_, chunks_ + before.value("nuid", ""));
-  }
-
-  static std::shared_ptr<const MappedFile> open(const fs::path& file) {
-    try {
-      return MappedFile::open(file);
-    } catch (const std::system_error& error) {
-      throw OutputError(ErrorCode::output_open,
-                        quote(file.native()) + " cannot be read: " + error.code().message());
-    }
   }
 
   [[noreturn]] void fail(const ObjectReference& reference, const std::string& why) const {

@@ -34,8 +34,7 @@ ClusterSettings checked(ClusterSettings settings) {
     at = end + 1;
   }
   for (const std::string* const file :
-       {&settings.credentials, &settings.nkey, &settings.certificates, &settings.certificate,
-        &settings.key})
+       {&settings.credentials, &settings.certificates, &settings.certificate, &settings.key})
     if (!file->empty() && ::access(file->c_str(), R_OK) != 0)
       refuse("the file " + quote(*file) +
              " cannot be read: " + std::generic_category().message(errno));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcap/cluster/cluster_job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -21,6 +19,7 @@
 #include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/cluster_queue.hpp"
+#include "cluster/host_name.hpp"
 #include "cluster/job_message.hpp"
 #include "cluster/remove_job.hpp"
 #include "cluster/settled_message.hpp"
@@ -59,12 +58,6 @@ void check(const Job& job, const ClusterJobSettings& settings) {
     refuse(
         "annotated clips do not go through the broker; give a folder that this machine and all "
         "workers see (\"shared\")");
-}
-
-std::string host_name() {
-  char name[256]{};
-  ::gethostname(name, sizeof name - 1);
-  return name;
 }
 
 /// The same for the same job with the same folders.
@@ -273,7 +266,8 @@ class ClusterJob {
       log(LogLevel::warning, "cluster: the result of task " + quote(task) +
                                  " is refused, and the slice is done again: " + error.what());
       if (!task.empty())
-        queue_.refuse_result(task, "its result was refused: " + std::string(error.what()));
+        queue_.refuse_result(task, message.sequence,
+                             "its result was refused: " + std::string(error.what()));
     }
   }
 

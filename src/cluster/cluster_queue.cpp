@@ -453,11 +453,12 @@ void ClusterQueue::end_if_run_out(const std::string& task) const {
     attempt_failed(task, known, kLeaseRanOut);
 }
 
-void ClusterQueue::refuse_result(const std::string& task, const std::string& reason) {
+void ClusterQueue::refuse_result(const std::string& task, std::uint64_t sequence,
+                                 const std::string& reason) {
   const std::string stream = site_.stream(Site::Kind::settled);
   const auto message = jet_stream_.last(stream, settled_subject(task));
-  if (!message) return;
-  jet_stream_.erase(stream, message->sequence);
+  if (!message || message->sequence != sequence) return;  // there is another one since
+  jet_stream_.erase(stream, sequence);
   attempt_failed(task, read(task), reason);
 }
 
@@ -585,7 +586,7 @@ void ClusterQueue::note_fresh(BrokerMessage message) {
       // 408: the time is over. After others, such as 409 for a consumer that was deleted, keep_up()
       // sees to it.
       ask = waiters_ > 0 && status == "408";
-      is_behind_ = is_behind_ || !ask;
+      is_behind_ = is_behind_ || status != "408";
       behind_.notify_all();
     } else if (waiters_ > 0) {
       fresh_.push_back(delivered(std::move(message)));
@@ -694,7 +695,7 @@ void ClusterQueue::keep_up(const std::stop_token& stop) {
         is_asking_ = false;
       }
       ask_for_fresh();
-    } catch (const ClusterError& error) {
+    } catch (const std::exception& error) {  // also for answers of another form
       log(LogLevel::warning, "cluster: queue " + quote(name_) + ": " + error.what());
       const MutexLock lock(mutex_);
       behind_.wait_for(mutex_, stop, kRetryWait, [] { return false; });

@@ -73,7 +73,8 @@ class ClusterQueue final : public TaskQueue {
   /// Creates the consumer, unless it exists. Throws ClusterError.
   void create_consumer();
   /// Takes the result of a task back, because it cannot be used; that counts as a failed attempt.
-  void refuse_result(const std::string& task, const std::string& reason);
+  /// `sequence`: of the message that settled the task; nothing changes if there is another one.
+  void refuse_result(const std::string& task, std::uint64_t sequence, const std::string& reason);
   /// Lets tasks that were given up wait again, without failed attempts.
   void revive();
   /// This process does not lease another attempt of the task before then, so that others do.

@@ -30,7 +30,7 @@ class FolderStore final : public ObjectStore {
   }
 
   ObjectReference put(const std::string& name, const fs::path& file) override {
-    const auto content = open(file);
+    const auto content = open_object_file(file);
     OutputFile output(path_of(name), OutputFile::Target::regular_file);
     output.write(content->bytes());
     output.commit();
@@ -44,7 +44,7 @@ class FolderStore final : public ObjectStore {
 
   void get(const ObjectReference& reference, const fs::path& file) override {
     if (!contains(reference.name)) fail(reference, "it does not exist");
-    const auto content = open(path_of(reference.name));
+    const auto content = open_object_file(path_of(reference.name));
     if (content->bytes().size() != reference.size || sha256(content->bytes()) != reference.sha256)
       fail(reference, "its content is another one");
     OutputFile output(file, OutputFile::Target::regular_file);
@@ -66,15 +66,6 @@ class FolderStore final : public ObjectStore {
 
  private:
   fs::path path_of(const std::string& name) const { return folder_ / to_token(name); }
-
-  static std::shared_ptr<const MappedFile> open(const fs::path& file) {
-    try {
-      return MappedFile::open(file);
-    } catch (const std::system_error& error) {
-      throw OutputError(ErrorCode::output_open,
-                        quote(file.native()) + " cannot be read: " + error.code().message());
-    }
-  }
 
   [[noreturn]] void fail(const ObjectReference& reference, const std::string& why) const {
     throw ClusterError(ErrorCode::object_missing, "object " + quote(reference.name) + " in " +

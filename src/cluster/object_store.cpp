@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/object_store.hpp"
 
+#include <system_error>
+
 #include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "vcap/base/error.hpp"
 
 namespace vcap {
 
 ObjectStore::~ObjectStore() = default;
+
+std::shared_ptr<const MappedFile> open_object_file(const std::filesystem::path& file) {
+  try {
+    return MappedFile::open(file);
+  } catch (const std::system_error& error) {
+    throw OutputError(ErrorCode::output_open,
+                      quote(file.native()) + " cannot be read: " + error.code().message());
+  }
+}
 
 void to_json(nlohmann::json& json, const ObjectReference& reference) {
   json = {{"name", reference.name}, {"size", reference.size}, {"sha256", reference.sha256}};

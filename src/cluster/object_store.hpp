@@ -10,6 +10,7 @@
 
 #include "cluster/jet_stream.hpp"
 #include "cluster/site.hpp"
+#include "files/mapped_file.hpp"
 
 namespace vcap {
 
@@ -44,6 +45,9 @@ class ObjectStore {
   /// Removes all objects whose names begin with this.
   virtual void remove(const std::string& prefix) = 0;
 };
+
+/// For stores. Throws OutputError if the file cannot be read.
+std::shared_ptr<const MappedFile> open_object_file(const std::filesystem::path& file);
 
 /// In JetStream, in the form of NATS' own object stores (ADR-20 of NATS), in the bucket
 /// `vcap_SITE`: other clients can read it. For files up to some hundred MB: the broker keeps them

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/worker_job.hpp"
 
-#include <unistd.h>
-
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "cluster/host_name.hpp"
 #include "jobs/job_stamp.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -128,9 +127,7 @@ void WorkerJob::check_file(const SliceTask& task) {
     why = error.what();
   }
   queue_->avoid(task.id(), queue_->clock().now() + kAvoidTime);
-  char host[256]{};
-  ::gethostname(host, sizeof host - 1);
-  throw SourceError(ErrorCode::source_open, "worker on " + std::string(host) + ": " + why);
+  throw SourceError(ErrorCode::source_open, "worker on " + host_name() + ": " + why);
 }
 
 /// False if `stop` was requested before the slice was done.

@@ -245,9 +245,6 @@ class NatsBroker final : public Broker {
     return made;
   }
 
-  std::size_t max_payload() const override {
-    return static_cast<std::size_t>(natsConnection_GetMaxPayload(connection_.get()));
-  }
   bool is_connected() const override {
     return natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED;
   }

@@ -120,13 +120,18 @@ TEST_F(ClusterQueueTest, MakesAConsumerThatIsGoneAnew) {
 }
 
 TEST_F(ClusterQueueTest, TakesAResultBack) {
-  const auto queue = open(connect(), 2);
+  const auto cluster = connect();
+  const auto queue = open(cluster, 2);
   ASSERT_TRUE(queue->put("a", 1));
   for (int attempt = 1; attempt <= 2; ++attempt) {
     const auto lease = queue->try_lease(seconds(10));
     EXPECT_EQ(lease->attempt, attempt);
     EXPECT_TRUE(queue->complete(*lease, "unusable"));
-    queue->refuse_result("a", "cannot be used");
+    const auto message = cluster->impl().jet_stream.last(
+        cluster->impl().site.stream(Site::Kind::settled),
+        cluster->impl().site.subject(Site::Kind::settled, {"q", "a"}));
+    queue->refuse_result("a", message->sequence + 1, "another one");  // changes nothing
+    queue->refuse_result("a", message->sequence, "cannot be used");
   }
   EXPECT_EQ(queue->counts(), TaskQueue::Counts{.given_up = 1});
   EXPECT_THAT(queue->failures().at(0).reasons, ElementsAre("cannot be used", "cannot be used"));

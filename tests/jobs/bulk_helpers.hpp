@@ -13,11 +13,11 @@
 #include "jobs/bulk_run.hpp"
 #include "support/clip_writer.hpp"
 #include "support/operation_helpers.hpp"
+#include "support/outputs_in.hpp"
 
 namespace vcap::test {
 
 using Capsules = std::vector<std::shared_ptr<Capsule>>;
-using Outputs = std::map<std::string, std::string>;
 
 /// Notes how many frames it has seen: at most `warmup` and this one, or all without a warm-up.
 inline std::shared_ptr<Capsule> make_counter(std::string name, std::optional<std::int64_t> warmup) {
@@ -44,16 +44,6 @@ inline std::shared_ptr<Capsule> make_failing(std::int64_t of, std::int64_t remai
                         if (frame.index % of == remainder) throw std::runtime_error("not this one");
                         return DetectionNodes::all();
                       });
-}
-
-/// The files of the folder by name, without hidden ones; empty if the folder does not exist.
-inline Outputs outputs_in(const std::filesystem::path& folder) {
-  Outputs outputs;
-  if (!std::filesystem::exists(folder)) return outputs;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().filename().native().front() != '.')
-      outputs.emplace(entry.path().filename(), read_file(entry.path()));
-  return outputs;
 }
 
 /// What a run of each video alone writes when it runs in one go.

@@ -18,7 +18,6 @@ struct ClusterSettings {
   /// `A-Za-z0-9_-`.
   std::string site{"site"};
   std::string credentials{};   ///< file of credentials (a JWT with its NKey); empty: none
-  std::string nkey{};          ///< file of an NKey's seed; empty: none
   std::string certificates{};  ///< PEM file of the authorities to trust, with TLS; empty: system's
   std::string certificate{};   ///< PEM file of the client's own certificate; empty: none
   std::string key{};           ///< PEM file of its private key

@@ -14,21 +14,10 @@
 #include "cli/command.hpp"
 #include "cluster/nats_server.hpp"
 #include "support/clip_writer.hpp"
+#include "support/outputs_in.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vcap::test {
-
-using Outputs = std::map<std::string, std::string>;
-
-/// The files of a folder by name, without hidden ones.
-inline Outputs outputs_in(const std::filesystem::path& folder) {
-  Outputs outputs;
-  if (!std::filesystem::exists(folder)) return outputs;
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().filename().native().front() != '.')
-      outputs.emplace(entry.path().filename(), read_file(entry.path()));
-  return outputs;
-}
 
 /// A broker, workers as processes, and jobs of the capsule "steady" over clips of this test.
 class SiteTest : public testing::Test {
