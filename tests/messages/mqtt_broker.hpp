@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fcntl.h>
 #include <mosquitto.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <stdexcept>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "support/bounded_wait.hpp"
-#include "support/http_get.hpp"
 #include "support/loopback_port.hpp"
+#include "support/server_process.hpp"
 #include "support/temporary_folder.hpp"
-
-extern char** environ;
 
 namespace vcap::test {
 
@@ -38,46 +28,21 @@ class MqttBroker {
                                         more);
     start();
   }
-  MqttBroker(const MqttBroker&) = delete;
-  MqttBroker& operator=(const MqttBroker&) = delete;
-  ~MqttBroker() { kill(); }
 
   std::uint16_t port() const { return port_; }
 
   void start() {
-    std::array<std::string, 3> words{"mosquitto", "-c", (folder_ / "mosquitto.conf").string()};
-    std::array<char*, 4> arguments{words[0].data(), words[1].data(), words[2].data(), nullptr};
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int failed = ::posix_spawn(&process_, "/usr/sbin/mosquitto", &actions, nullptr,
-                                     arguments.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) throw std::system_error(failed, std::generic_category(), "mosquitto");
-    yield_until("mosquitto to listen", [this] {
-      try {
-        const LoopbackConnection connection(port_);
-        return true;
-      } catch (const std::system_error&) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        return false;
-      }
-    });
+    process_.start({"/usr/sbin/mosquitto", "-c", (folder_ / "mosquitto.conf").string()}, port_,
+                   "/dev/null");
   }
-  void kill() {
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    process_ = -1;
-  }
+  void kill() { process_.kill(); }
   /// It neither reads nor answers until it is killed.
-  void hang() const { ::kill(process_, SIGSTOP); }
+  void hang() const { process_.hang(); }
 
  private:
   const TemporaryFolder folder_;
   const std::uint16_t port_;
-  pid_t process_ = -1;
+  ServerProcess process_;
 };
 
 /// Reads all messages of a broker. Thread-safe.
