@@ -149,6 +149,7 @@ StreamRules rules_of(const StreamConfig& config, const CompiledPlan& compiled_pl
                               : detail::seed_of(config.id),
           .recorded = config.recorded,
           .config = config.config,
+          .saved = config.saved,
           .capsules = config.capsules};
 }
 
@@ -239,6 +240,7 @@ Pipeline::Impl::Draft Pipeline::Impl::draft(const StreamConfig& config,
   const CompiledPlan& compiled_plan = *draft.compiled_plan;
   for (const auto& [capsule, values] : config.options) place_of(set.slots, capsule, "options");
   for (const auto& [capsule, json] : config.config) place_of(set.slots, capsule, "configuration");
+  for (const auto& [capsule, state] : config.saved) place_of(set.slots, capsule, "saved state");
   for (const StreamGroup& group : config.groups)
     for (const auto& [capsule, json] : group.config)
       place_of(set.slots, capsule, "a group's configuration");

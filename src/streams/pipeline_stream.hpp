@@ -50,6 +50,7 @@ struct StreamRules {
   std::uint64_t seed = 0;    ///< for the states
   std::shared_ptr<RecordedFrames> recorded{};          ///< StreamConfig::recorded
   std::map<std::string, JsonValue> config{};           ///< for the states, by capsule
+  std::map<std::string, SavedState> saved{};           ///< from which the first states continue
   std::optional<std::vector<std::string>> capsules{};  ///< absent: all
   /// Why the stream was not cut, if slices were to be chosen automatically.
   std::string not_sliced{};

@@ -21,6 +21,10 @@ bool StateKeeper::is_open_in(const Capsule& capsule) const noexcept {
 StreamInfo StateKeeper::info_of(const Place& place) const {
   StreamInfo info = info_;
   if (place.config) info.config = *place.config;
+  if (next_ > 0) {  // what the stream began with is long past
+    info.saved = nullptr;
+    info.saved_by = 0;
+  }
   return info;
 }
 

@@ -65,7 +65,7 @@ class StateKeeper {
   };
   nlohmann::json saved_state_of(const Place& place, Aftermath& after) const noexcept
       VCAP_REQUIRES(mutex_);
-  StreamInfo info_of(const Place& place) const;
+  StreamInfo info_of(const Place& place) const VCAP_REQUIRES(mutex_);
   StreamHandle open_in(Capsule& capsule, StreamInfo info) const VCAP_REQUIRES(mutex_);
   void reopen(const Place& place, StreamInfo info, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);
   void reopen_next(const Capsule& capsule, Aftermath& after) noexcept VCAP_REQUIRES(mutex_);

@@ -115,7 +115,7 @@ std::shared_ptr<const Route> Stream::repeat_changes(const RecordedFrame& recorde
   return changed;
 }
 
-/// `config`: null for the one that the stream began with.
+/// `config`: null for the one that the stream began with, with the saved state.
 StreamInfo Stream::info_for(const CapsuleSlot& slot, const JsonValue* config) const {
   StreamInfo info{.id = id_, .seed = rules_.seed};
   const auto own = rules_.config.find(slot.name());
@@ -123,6 +123,11 @@ StreamInfo Stream::info_for(const CapsuleSlot& slot, const JsonValue* config) co
     info.config = *config;
   else if (own != rules_.config.end())
     info.config = own->second;
+  const auto saved = rules_.saved.find(slot.name());
+  if (!config && saved != rules_.saved.end()) {
+    info.saved = saved->second.state;
+    info.saved_by = saved->second.version;
+  }
   return info;
 }
 

@@ -530,5 +530,55 @@ TEST(ReplaceCapsule, NeverGoesBackWhileFramesStream) {
   }
 }
 
+/// The counts of three frames; the first one has this discontinuity and index 1000.
+std::vector<int> counts_after(Discontinuity first, std::vector<Discontinuity> keeps_state_at) {
+  Pipeline pipeline({counter(2, std::move(keeps_state_at))});
+  std::vector<int> counts;
+  StreamConfig config{.id = "gate"};
+  config.source = std::make_unique<MemorySource>(
+      MemorySource::Plan{.frames = 3, .before = [first](Frame& frame) {
+                           if (frame.index == 0) frame.discontinuity = first;
+                           frame.index += 1000;
+                         }});
+  config.saved = {{"counter", {.state = {{"frames", 40}}, .version = 1}}};
+  config.sinks = {make_callback_sink([&](const FrameRecord& record) {
+    EXPECT_EQ(record.frame.index, 1000 + static_cast<std::int64_t>(counts.size()));
+    counts.push_back(count_in(record));
+  })};
+  pipeline.open_stream(std::move(config));
+  EXPECT_EQ(pipeline.wait("gate").frames, 3);
+  return counts;
+}
+
+TEST(SavedState, GoesOnInAnotherProcessIfTheCapsuleKeepsItsStateAtAReconnection) {
+  EXPECT_THAT(counts_after(Discontinuity::reconnect, {Discontinuity::reconnect}),
+              ElementsAre(41, 42, 43));
+  EXPECT_THAT(counts_after(Discontinuity::reconnect, {}), ElementsAre(1, 2, 3));
+  EXPECT_THAT(counts_after(Discontinuity::start, {Discontinuity::reconnect}),
+              ElementsAre(1, 2, 3));
+}
+
+TEST(SavedState, IsNotUsedAgainIfTheCapsuleComesBack) {
+  const std::shared_ptr<Capsule> first = counter(1, {Discontinuity::reconnect});
+  Pipeline pipeline({first});
+  StreamConfig config;
+  config.saved = {{"counter", {.state = {{"frames", 40}}, .version = 1}}};
+  Hand gate(pipeline, "gate", std::move(config));
+  gate.play();
+  pipeline.replace_capsule(counter(2), {.keep_state = false});
+  EXPECT_EQ(count_in(gate.play()), 1);
+  pipeline.replace_capsule(first, {.keep_state = false});
+  EXPECT_EQ(count_in(gate.play()), 1);
+}
+
+TEST(SavedState, OfACapsuleThatIsNotThereIsRefused) {
+  Pipeline pipeline({counter(1)});
+  StreamConfig config{.id = "gate"};
+  config.source = std::make_unique<MemorySource>(MemorySource::Plan{.frames = 1});
+  config.saved = {{"other", {.state = {{"frames", 40}}, .version = 1}}};
+  EXPECT_THAT([&] { pipeline.open_stream(std::move(config)); },
+              ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("other")));
+}
+
 }  // namespace
 }  // namespace vcap::test

@@ -45,6 +45,13 @@ struct StreamGroup {
   std::map<std::string, JsonValue> config{};  ///< by capsule; replaces the stream's config
 };
 
+/// What a capsule's state of a stream has saved, such as in a process that ran the stream before
+/// (Capsule::save_state). Thread safety: value.
+struct SavedState {
+  JsonValue state{};
+  int version = 0;  ///< of the capsule that saved it
+};
+
 /// How one stream runs. Moved into Pipeline::open_stream().
 struct StreamConfig {
   /// Unique among the pipeline's streams that are not yet forgotten (wait(), close_stream()). Also
@@ -58,6 +65,9 @@ struct StreamConfig {
   /// By capsule name; from which the stream's state or parameters are made, see
   /// CapsuleInfo::stream_config_schema.
   std::map<std::string, JsonValue> config{};
+  /// By capsule name; the stream's first state in it continues from that (StreamInfo::saved), if
+  /// the capsule keeps its state at the first frame's discontinuity (CapsuleInfo::keeps_state_at).
+  std::map<std::string, SavedState> saved{};
   OverflowPolicy overflow = OverflowPolicy::automatic;
   /// The most frames that are read and not yet recorded; 0: enough to keep the machine busy. With
   /// `drop_oldest`, this number of frames may be begun, and one more, the newest, waits.
