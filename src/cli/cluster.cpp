@@ -14,9 +14,13 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "cli/cluster_arguments.hpp"
+#include "cli/cluster_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
@@ -24,7 +28,9 @@
 #include "files/file_descriptor.hpp"
 #include "files/output_file.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/cluster/cluster_stream.hpp"
 #include "vcap/cluster/job_list.hpp"
+#include "vcap/cluster/site_status.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -148,13 +154,92 @@ int up(const UpArguments& arguments) {
   return kDone;
 }
 
-int show_status(const ClusterArguments& arguments) {
-  for (const ClusterJobStatus& job : cluster_jobs(*arguments.connect_to_existing()))
-    std::cout << job.id << "  " << printable(job.name) << "  " << job.state << "  priority "
-              << job.priority << "  videos " << job.videos << "  slices: " << job.tasks.waiting
-              << " waiting, " << job.tasks.leased << " in progress, " << job.tasks.done << " done, "
-              << job.tasks.given_up << " given up\n";
+int show_status(const ClusterArguments& arguments, bool json) {
+  const std::shared_ptr<Cluster> cluster = arguments.connect_to_existing();
+  const std::vector<ClusterWorkerStatus> workers = cluster_workers(*cluster);
+  const std::vector<ClusterStreamStatus> streams = cluster_streams(*cluster);
+  const std::vector<ClusterJobStatus> jobs = cluster_jobs(*cluster);
+  if (json) {
+    std::cout << nlohmann::json{{"site", cluster->site()},
+                                {"workers", as_json(workers)},
+                                {"streams", as_json(streams)},
+                                {"jobs", as_json(jobs)},
+                                {"totals", sum_statistics(workers)}}
+                     .dump(2)
+              << '\n';
+    return kDone;
+  }
+  std::cout << "site " << cluster->site() << "\nworkers: " << workers.size() << '\n';
+  write_text(std::cout, workers);
+  std::cout << "streams: " << streams.size() << '\n';
+  write_text(std::cout, streams);
+  std::cout << "jobs: " << jobs.size() << '\n';
+  write_text(std::cout, jobs);
+  std::cout << "totals:";
+  for (const auto& [name, value] : sum_statistics(workers))
+    std::cout << "  " << name << ' ' << value;
+  std::cout << '\n';
   return kDone;
+}
+
+struct EventArguments {
+  ClusterArguments cluster;
+  bool follow = false;
+  bool json = false;
+};
+
+int show_events(const EventArguments& arguments) {
+  ClusterEventReader reader(arguments.cluster.connect_to_existing());
+  StopSignal stop;
+  while (!stop.raised()) {
+    const std::vector<ClusterEvent> events = reader.next(std::chrono::milliseconds(200));
+    for (const ClusterEvent& event : events) {
+      if (arguments.json)
+        std::cout << as_json(event).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << '\n';
+      else
+        write_text(std::cout, event);
+    }
+    std::cout.flush();
+    if (!std::cout) break;  // nobody reads on
+    if (events.empty() && !arguments.follow) break;
+  }
+  return kDone;
+}
+
+/// Declares `name WORKER`.
+void declare_for_worker(CLI::App& parent, Action& chosen, const char* name, const char* help,
+                        void (*action)(Cluster&, const std::string&)) {
+  struct WorkerArguments {
+    ClusterArguments cluster;
+    std::string worker;
+  };
+  auto arguments = std::make_shared<WorkerArguments>();
+  CLI::App* const command = parent.add_subcommand(name, help);
+  command->add_option("worker", arguments->worker, "The worker's name, as status shows it")
+      ->required();
+  arguments->cluster.add_to(*command, "--nats");
+  command->get_option("--nats")->required();
+  command->footer(kExitCodesHelp);
+  command->callback([arguments, action, &chosen] {
+    chosen = [arguments, action] {
+      action(*arguments->cluster.connect_to_existing(), arguments->worker);
+      return kDone;
+    };
+  });
+}
+
+void declare_events(CLI::App& parent, Action& chosen) {
+  auto arguments = std::make_shared<EventArguments>();
+  CLI::App* const command = parent.add_subcommand(
+      "events", "Shows what has happened in a site: claims, takeovers, failures, changes");
+  arguments->cluster.add_to(*command, "--nats");
+  command->get_option("--nats")->required();
+  command->add_flag("--follow", arguments->follow, "Shows also what comes, until Ctrl-C");
+  command->add_flag("--json", arguments->json, "One JSON object a line");
+  command->footer(kExitCodesHelp);
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return show_events(*arguments); }; });
 }
 
 }  // namespace
@@ -199,14 +284,32 @@ void add_cluster(CLI::App& app, Action& chosen) {
     };
   });
 
-  auto status_arguments = std::make_shared<ClusterArguments>();
-  CLI::App* const status = cluster->add_subcommand("status", "Shows the jobs of a cluster's site");
-  status_arguments->add_to(*status, "--nats");
+  struct StatusArguments {
+    ClusterArguments cluster;
+    bool json = false;
+  };
+  auto status_arguments = std::make_shared<StatusArguments>();
+  CLI::App* const status = cluster->add_subcommand(
+      "status", "Shows the workers, streams and jobs of a cluster's site, and their counters");
+  status_arguments->cluster.add_to(*status, "--nats");
   status->get_option("--nats")->required();
+  status->add_flag("--json", status_arguments->json, "As JSON");
   status->footer(kExitCodesHelp);
   status->callback([status_arguments, &chosen] {
-    chosen = [status_arguments] { return show_status(*status_arguments); };
+    chosen = [status_arguments] {
+      return show_status(status_arguments->cluster, status_arguments->json);
+    };
   });
+
+  declare_events(*cluster, chosen);
+  declare_for_worker(
+      *cluster, chosen, "drain", "Makes a worker give its streams to others, and take no more work",
+      [](Cluster& site, const std::string& name) { drain_cluster_worker(site, name); });
+  declare_for_worker(
+      *cluster, chosen, "undrain", "Makes a drained worker work again",
+      [](Cluster& site, const std::string& name) { drain_cluster_worker(site, name, false); });
+  declare_for_worker(*cluster, chosen, "forget", "Forgets a worker that has ended or died",
+                     forget_cluster_worker);
 }
 
 }  // namespace vcap::cli

@@ -16,6 +16,7 @@ void add_run(CLI::App& app, Action& chosen);
 void add_check_state(CLI::App& app, Action& chosen);
 void add_worker(CLI::App& app, Action& chosen);
 void add_cluster(CLI::App& app, Action& chosen);
+void add_stream(CLI::App& app, Action& chosen);
 void add_replay(CLI::App& app, Action& chosen);
 void add_plan(CLI::App& app, Action& chosen);
 void add_eval(CLI::App& app, Action& chosen);

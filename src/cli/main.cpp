@@ -51,6 +51,7 @@ int run(int argument_count, const char* const* arguments) {
   group_new_commands(app, "Running");
   add_worker(app, chosen);
   add_cluster(app, chosen);
+  add_stream(app, chosen);
   group_new_commands(app, "Clusters");
   add_inspect(app, chosen);
   add_check_state(app, chosen);

@@ -5,9 +5,12 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "base/text.hpp"
 #include "cli/access_options.hpp"
 #include "cli/cluster_arguments.hpp"
+#include "cli/cluster_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
@@ -25,24 +28,36 @@ struct WorkerArguments {
   int slots = 0;
   double lease = 30;
   double grace = 1;
+  std::string name;
+  std::vector<std::string> labels;
+  double capacity = -1;
+  double stream_lease = 4;
+  double record_time = 1;
+  double checkpoint_time = 10;
+  double spool_megabytes = 1024;
   AccessArguments access;
   ResourceArguments resources;
 };
-
-std::chrono::nanoseconds seconds_of(double seconds) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(seconds));
-}
 
 int work(const WorkerArguments& arguments) {
   LoadOptions load = read_access(arguments.access);
   load.resources = arguments.resources.options();
   const std::shared_ptr<Cluster> cluster = arguments.cluster.connect();
-  ClusterWorker worker(cluster, {.folder = arguments.folder,
-                                 .load = load,
-                                 .slots = arguments.slots,
-                                 .lease = seconds_of(arguments.lease)});
-  Console::shared().line("vcap: works for site " + cluster->site());
+  WorkerSettings settings{
+      .folder = arguments.folder,
+      .load = load,
+      .slots = arguments.slots,
+      .lease = seconds_of(arguments.lease),
+      .name = arguments.name,
+      .labels = {arguments.labels.begin(), arguments.labels.end()},
+      .stream_lease = seconds_of(arguments.stream_lease),
+      .record_time = seconds_of(arguments.record_time),
+      .checkpoint_time = seconds_of(arguments.checkpoint_time),
+      .spool_bytes = static_cast<std::uint64_t>(arguments.spool_megabytes * 1e6)};
+  if (arguments.capacity >= 0) settings.capacity = arguments.capacity;
+  ClusterWorker worker(cluster, settings);
+  Console::shared().line("vcap: worker " + printable(worker.name()) + " works for site " +
+                         cluster->site());
   StopSignal stop;
   std::stop_source stopping;
   // What is in progress is leased, and another worker takes it over.
@@ -65,8 +80,8 @@ int work(const WorkerArguments& arguments) {
               .progress =
                   [&worker](auto) {
                     const WorkerStatistics now = worker.statistics();
-                    return std::to_string(now.done) + " slices done, " +
-                           std::to_string(now.failed) + " attempts failed";
+                    return std::to_string(now.streams) + " streams, " + std::to_string(now.done) +
+                           " slices done, " + std::to_string(now.failed) + " attempts failed";
                   },
               .grace = seconds_of(arguments.grace)});
   if (has_foreign_exit()) leave_now(kForeignExit);
@@ -77,12 +92,48 @@ int work(const WorkerArguments& arguments) {
   return kDone;
 }
 
+void add_stream_options(CLI::App& command, WorkerArguments& arguments) {
+  command
+      .add_option("--name", arguments.name,
+                  "The worker's name, unique in the site (default: made of the host's name and "
+                  "the folder)")
+      ->type_name("NAME");
+  command
+      .add_option("--label", arguments.labels, "A label that streams may ask for; may be repeated")
+      ->type_name("LABEL")
+      ->allow_extra_args(false);
+  command
+      .add_option("--capacity", arguments.capacity,
+                  "How much streams may take together; 0: no streams (default: all cores)")
+      ->type_name("CORES")
+      ->check(CLI::Range(0.0, 1e6).description(""));
+  const auto seconds = [&command](const char* name, double& value, double least, double most,
+                                  const char* help) {
+    command.add_option(name, value, help)
+        ->type_name("SECONDS")
+        ->check(CLI::Range(least, most).description(""))
+        ->capture_default_str();
+  };
+  seconds("--stream-lease", arguments.stream_lease, 1, 3'600,
+          "After so many seconds without this worker, other workers take its streams over");
+  seconds("--record-time", arguments.record_time, 0.001, 60,
+          "Records of a stream wait for so long for others, to go to the broker in one message");
+  seconds("--checkpoint-time", arguments.checkpoint_time, 1, 86'400,
+          "How often what capsules know of a stream is saved, for the worker that takes it over");
+  command
+      .add_option("--spool-size", arguments.spool_megabytes,
+                  "The most megabytes of records that wait on the disk for a broker that is away")
+      ->type_name("MB")
+      ->check(CLI::Range(1.0, 1e9).description(""))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_worker(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<WorkerArguments>();
-  CLI::App* command =
-      app.add_subcommand("worker", "Works on the jobs of a cluster, until Ctrl-C or SIGTERM");
+  CLI::App* command = app.add_subcommand(
+      "worker", "Works on the jobs and streams of a cluster, until Ctrl-C or SIGTERM");
   arguments->cluster.add_to(*command, "--nats");
   command->get_option("--nats")->required();
   command
@@ -108,6 +159,7 @@ void add_worker(CLI::App& app, Action& chosen) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 86'400.0).description(""))
       ->capture_default_str();
+  add_stream_options(*command, *arguments);
   add_access_options(*command, arguments->access);
   arguments->resources.add_to(*command, "--resource-cache");
   command->footer(kExitCodesHelp);

@@ -41,6 +41,16 @@ void check_digest(const std::string& digest) {
 
 std::string capsule_object(const std::string& sha256) { return "capsule/" + sha256; }
 
+ObjectReference send_capsule(ObjectStore& objects, const std::string& path) {
+  const auto content = open_object_file(path);
+  ObjectReference reference;
+  reference.sha256 = sha256(content->bytes());
+  reference.name = capsule_object(reference.sha256);
+  reference.size = content->bytes().size();
+  if (!objects.contains(reference.name)) objects.put(reference.name, path);
+  return reference;
+}
+
 CapsuleCache::CapsuleCache(fs::path folder, LoadOptions load)
     : folder_(std::move(folder)), load_(std::move(load)) {
   std::error_code error;

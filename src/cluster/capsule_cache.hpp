@@ -17,6 +17,10 @@ namespace vcap {
 /// The name of the object that holds a capsule's file. Thread-safe.
 std::string capsule_object(const std::string& sha256);
 
+/// Sends a capsule's file to the site, unless the site has it. Throws OutputError if it cannot be
+/// read; ClusterError. Thread-safe.
+ObjectReference send_capsule(ObjectStore& objects, const std::string& path);
+
 /// The capsules of a worker: their files, fetched once into a folder, and the loaded ones, which
 /// jobs with the same settings share. Thread safety: thread-safe.
 class CapsuleCache {

@@ -25,7 +25,6 @@
 #include "cluster/settled_message.hpp"
 #include "cluster/slice_store.hpp"
 #include "files/digest.hpp"
-#include "files/mapped_file.hpp"
 #include "jobs/job_outputs.hpp"
 #include "jobs/job_stamp.hpp"
 #include "jobs/prepared_job.hpp"
@@ -205,7 +204,8 @@ class ClusterJob {
                        .capsule_deadline = settings_.capsule_deadline,
                        .first_call_deadline = settings_.first_call_deadline};
     for (const Job::CapsuleFile& capsule : job_.capsules)
-      message.capsules.push_back({send(capsule.path), capsule.config, capsule.stencil});
+      message.capsules.push_back(
+          {send_capsule(*broker_objects_, capsule.path), capsule.config, capsule.stencil});
     std::vector<TaskQueue::NewTask> tasks;
     for (auto& [id, video] : videos_) {
       if (const auto note = folder_.finished(id)) {
@@ -219,15 +219,6 @@ class ClusterJob {
     queue_.revive();
     queue_.put_all(std::move(tasks));
     store(message);
-  }
-
-  /// Sends a capsule's file, unless the cluster has it.
-  ObjectReference send(const std::string& path) {
-    const auto content = MappedFile::open(path);
-    ObjectReference reference{capsule_object(sha256(content->bytes())), content->bytes().size(),
-                              sha256(content->bytes())};
-    if (!broker_objects_->contains(reference.name)) broker_objects_->put(reference.name, path);
-    return reference;
   }
 
   void store(const JobMessage& message) {

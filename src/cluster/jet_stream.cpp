@@ -239,7 +239,8 @@ std::optional<StoredMessage> JetStream::last(const std::string& stream,
   const json& message = answer.at("message");
   return StoredMessage{.subject = subject,
                        .body = from_base64(message.value("data", "")),
-                       .sequence = message.at("seq")};
+                       .sequence = message.at("seq"),
+                       .time = parse_time(message.at("time"))};
 }
 
 std::vector<StoredMessage> JetStream::all(const std::string& stream, const std::string& filter) {
@@ -378,7 +379,8 @@ std::vector<StoredMessage> StreamReader::next(std::size_t most, milliseconds wai
     }
     last_ = message.sequence;
     pending_ = message.pending;
-    messages.push_back({std::move(message.subject), std::move(message.body), message.sequence});
+    messages.push_back({std::move(message.subject), std::move(message.body), message.sequence,
+                        std::chrono::nanoseconds(message.time)});
   }
   return messages;
 }
@@ -394,14 +396,14 @@ DeliveredMessage delivered(BrokerMessage message) {
   }
   const std::size_t first = parts.size() >= 11 ? 6 : 4;
   DeliveredMessage result{.subject = std::move(message.subject), .body = std::move(message.body)};
-  const auto number = [&](std::size_t place, std::uint64_t& value) {
+  const auto number = [&](std::size_t place, auto& value) {
     if (place >= parts.size()) return false;
     const std::string_view text = parts[place];
     return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
   };
   if (!message.reply.starts_with("$JS.ACK.") || !number(first, result.deliveries) ||
       !number(first + 1, result.sequence) || !number(first + 2, result.consumer_sequence) ||
-      !number(first + 4, result.pending))
+      !number(first + 3, result.time) || !number(first + 4, result.pending))
     throw ClusterError(ErrorCode::invalid_message,
                        "a message on " + quote(result.subject) +
                            " was not delivered by a consumer: its reply is " +

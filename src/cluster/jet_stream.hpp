@@ -20,6 +20,7 @@ struct StoredMessage {
   std::string subject{};
   std::string body{};
   std::uint64_t sequence = 0;
+  std::chrono::nanoseconds time{0};  ///< when it was stored, by the server's time since 1970
 };
 
 /// A message that a consumer has delivered. Thread safety: value.
@@ -30,6 +31,7 @@ struct DeliveredMessage {
   std::uint64_t consumer_sequence = 0;  ///< of this delivery, from 1
   std::uint64_t deliveries = 0;         ///< of this message, with this one
   std::uint64_t pending = 0;            ///< messages that the consumer has not delivered yet
+  std::int64_t time = 0;                ///< when it was stored, in ns since 1970
   std::string acknowledge{};            ///< the subject for its acknowledgement
 };
 

@@ -17,15 +17,29 @@ using nlohmann::json;
 constexpr std::size_t kLongestName = 32;
 /// Not '%': a server that formats a consumer's name loses its connection (2.9.10).
 constexpr char kEscape = '=';
-constexpr std::array kKinds{Site::Kind::task, Site::Kind::lease, Site::Kind::settled,
-                            Site::Kind::job, Site::Kind::plan};
+constexpr std::array kKinds{Site::Kind::task,   Site::Kind::lease,  Site::Kind::settled,
+                            Site::Kind::job,    Site::Kind::plan,   Site::Kind::stream,
+                            Site::Kind::owner,  Site::Kind::worker, Site::Kind::order,
+                            Site::Kind::record, Site::Kind::event};
+constexpr std::int64_t kDay = 86'400'000'000'000;
+constexpr std::int64_t kGiga = 1'000'000'000;
 
 /// Whether the first message of a subject stays, and not the last one.
 bool is_fixed(Site::Kind kind) { return kind == Site::Kind::task || kind == Site::Kind::settled; }
 /// Whether processes want to know at once what was stored.
 bool is_announced(Site::Kind kind) {
-  return kind == Site::Kind::lease || kind == Site::Kind::settled || kind == Site::Kind::job;
+  switch (kind) {
+    case Site::Kind::task:
+    case Site::Kind::plan:
+    case Site::Kind::record:
+    case Site::Kind::event:
+      return false;
+    default:
+      return true;
+  }
 }
+/// Whether all messages are kept, for a time and up to a size that the site may change.
+bool is_log(Site::Kind kind) { return kind == Site::Kind::record || kind == Site::Kind::event; }
 
 bool is_plain(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -44,6 +58,18 @@ std::string_view text_of(Site::Kind kind) {
       return "job";
     case Site::Kind::plan:
       return "plan";
+    case Site::Kind::stream:
+      return "stream";
+    case Site::Kind::owner:
+      return "owner";
+    case Site::Kind::worker:
+      return "worker";
+    case Site::Kind::order:
+      return "order";
+    case Site::Kind::record:
+      return "record";
+    case Site::Kind::event:
+      return "event";
   }
   return {};
 }
@@ -62,11 +88,13 @@ std::string joined(std::string subject, std::initializer_list<std::string_view> 
 
 /// With what would lose messages, or refuse them, if it were set.
 json with_defaults(json config) {
-  for (const char* const key : {"max_msgs", "max_bytes", "max_msg_size", "max_consumers"})
-    config[key] = -1;
+  for (const char* const key : {"max_msgs", "max_msg_size", "max_consumers"}) config[key] = -1;
   for (const char* const key : {"sealed", "no_ack", "deny_delete", "deny_purge"})
     config[key] = false;
-  config["max_age"] = 0;
+  if (!config.contains("max_age")) {
+    config["max_age"] = 0;
+    config["max_bytes"] = -1;
+  }
   config["mirror"] = nullptr;
   config["sources"] = nullptr;
   return config;
@@ -108,11 +136,16 @@ std::vector<json> Site::streams(int replicas) const {
                        {"storage", "file"},
                        {"retention", "limits"},
                        {"discard", is_fixed(kind) ? "new" : "old"},
-                       {"max_msgs_per_subject", 1},
+                       {"max_msgs_per_subject", is_log(kind) ? -1 : 1},
                        {"num_replicas", replicas},
                        {"duplicate_window", 120'000'000'000}});
     json& config = streams.back();
     if (is_fixed(kind)) config["discard_new_per_subject"] = true;
+    if (is_log(kind)) {
+      const bool has_records = kind == Kind::record;
+      config["max_age"] = has_records ? kDay : 7 * kDay;
+      config["max_bytes"] = has_records ? kGiga : kGiga / 10;
+    }
     if (is_announced(kind))
       config["republish"] = {
           {"src", subjects},
@@ -187,6 +220,8 @@ void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create) {
     const json expected = with_defaults(wanted);
     for (const auto& [key, value] : expected.items()) {
       if (key == "num_replicas" || key == "duplicate_window") continue;
+      const bool is_size = key == "max_age" || key == "max_bytes";
+      if (is_size && wanted.contains(key)) continue;  // the site's own choice
       const json found = answer.at("config").value(key, json());
       const bool is_equal =
           found == value || (found.is_null() && (value == json(0) || value == json(false)));

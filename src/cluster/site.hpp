@@ -22,6 +22,12 @@ class Site {
     settled,  ///< how a task ended: the first message of each counts
     job,      ///< jobs: the last state of each
     plan,     ///< how the videos of jobs are cut: the last plan of each
+    stream,   ///< streams as they are to be: the last state of each
+    owner,    ///< who runs a stream: the last state of each
+    worker,   ///< workers: the last heartbeat of each
+    order,    ///< what an operator wants of workers: the last order for each
+    record,   ///< the records of streams, in batches: for a day
+    event,    ///< what has happened in the site: for a week
   };
 
   /// Throws InvalidArgument if the name is not 1 to 32 of `A-Za-z0-9_-`.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <exception>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -12,12 +14,17 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/cores.hpp"
 #include "base/text.hpp"
 #include "base/thread_annotations.hpp"
 #include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
+#include "cluster/host_name.hpp"
+#include "cluster/stream_worker.hpp"
 #include "cluster/worker_job.hpp"
+#include "cluster/worker_place.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -25,7 +32,10 @@ namespace vcap {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::nanoseconds;
 using std::chrono::seconds;
+
+constexpr std::size_t kLongestWorkerName = 128;
 
 /// After a failure that may pass, such as a broker that is away.
 constexpr seconds kRetryTime{1};
@@ -43,6 +53,24 @@ WorkerSettings checked(WorkerSettings settings) {
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "worker: the lease must be 1 s to 1 day, got " +
                               std::to_string(settings.lease.count()) + " ns");
+  const auto require = [](const char* what, nanoseconds value, nanoseconds least,
+                          nanoseconds most) {
+    if (value >= least && value <= most) return;
+    throw InvalidArgument(
+        ErrorCode::invalid_argument,
+        "worker: " + std::string(what) + " must be " + std::to_string(least.count()) + " to " +
+            std::to_string(most.count()) + " ns, got " + std::to_string(value.count()) + " ns");
+  };
+  require("the lease of streams", settings.stream_lease, seconds(1), std::chrono::hours(1));
+  require("the time of records", settings.record_time, std::chrono::milliseconds(1), seconds(60));
+  require("the time of checkpoints", settings.checkpoint_time, seconds(1), std::chrono::hours(24));
+  if (settings.capacity && (!std::isfinite(*settings.capacity) || *settings.capacity < 0))
+    throw InvalidArgument(ErrorCode::invalid_argument, "worker: the capacity must be >= 0, got " +
+                                                           number_text(*settings.capacity));
+  if (settings.name.size() > kLongestWorkerName)
+    throw InvalidArgument(ErrorCode::invalid_argument,
+                          "worker: the name must have at most 128 bytes, got " +
+                              std::to_string(settings.name.size()));
   return settings;
 }
 
@@ -54,9 +82,40 @@ class ClusterWorker::Impl {
       : cluster_(std::move(cluster)),
         settings_(checked(std::move(settings))),
         slots_(settings_.slots > 0 ? static_cast<std::size_t>(settings_.slots) : cores()),
-        capsules_(fs::path(settings_.folder) / "capsules", settings_.load) {}
+        capsules_(fs::path(settings_.folder) / "capsules", settings_.load),
+        place_(settings_.folder),
+        name_(settings_.name.empty() ? place_.name() : settings_.name),
+        streams_(cluster_, capsules_, stream_settings()) {}
+
+  const std::string& name() const noexcept { return name_; }
 
   void run(const std::stop_token& stop) {
+    std::stop_source ending;
+    const std::stop_callback forward(stop, [&ending] { ending.request_stop(); });
+    std::exception_ptr failure;
+    std::thread streams([&] {
+      try {
+        streams_.run(ending.get_token());
+      } catch (...) {
+        failure = std::current_exception();
+        ending.request_stop();
+      }
+    });
+    work_on_jobs(ending.get_token());
+    streams.join();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  WorkerStatistics statistics() const {
+    return {.done = done_,
+            .failed = failed_,
+            .released = released_,
+            .refused = refused_,
+            .streams = streams_.stream_count()};
+  }
+
+ private:
+  void work_on_jobs(const std::stop_token& stop) {
     const Site& site = cluster_->impl().site;
     const auto notes = cluster_->impl().broker->subscribe(
         site.notes(Site::Kind::job, {}), [this](const BrokerMessage&) { jobs_changed(); });
@@ -70,11 +129,31 @@ class ClusterWorker::Impl {
     jobs_.clear();
   }
 
-  WorkerStatistics statistics() const {
-    return {.done = done_, .failed = failed_, .released = released_, .refused = refused_};
+  StreamWorker::Settings stream_settings() {
+    std::set<std::string> labels = settings_.labels;
+    labels.insert(name_);
+    labels.insert("host=" + host_name());
+    return {.name = name_,
+            .folder = place_.folder().native(),
+            .lease = settings_.stream_lease,
+            .capacity = settings_.capacity.value_or(static_cast<double>(cores())),
+            .labels = std::move(labels),
+            .batch_time = settings_.record_time,
+            .checkpoint_time = settings_.checkpoint_time,
+            .spool_bytes = settings_.spool_bytes,
+            .statistics = [this]() -> nlohmann::json {
+              return {{"slices_done", done_.load()},
+                      {"slice_attempts_failed", failed_.load()},
+                      {"slices_given_back", released_.load()},
+                      {"invalid_job_messages", refused_.load()}};
+            },
+            .on_drain =
+                [this](bool drain) {
+                  is_draining_ = drain;
+                  jobs_changed();
+                }};
   }
 
- private:
   struct Known {
     std::uint64_t sequence = 0;        ///< of its message
     std::shared_ptr<WorkerJob> job{};  ///< null: not to be worked on
@@ -196,6 +275,7 @@ class ClusterWorker::Impl {
   /// In the order in which they get this slot.
   std::vector<std::shared_ptr<WorkerJob>> jobs() const {
     std::vector<const Known*> order;
+    if (is_draining_) return {};
     const MutexLock lock(mutex_);
     for (const auto& [id, known] : jobs_)
       if (known.job) order.push_back(&known);
@@ -351,6 +431,9 @@ class ClusterWorker::Impl {
   std::atomic<std::uint64_t> failed_ = 0;
   std::atomic<std::uint64_t> released_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<bool> is_draining_ = false;
+  const WorkerPlace place_;
+  const std::string name_;
 
   mutable Mutex mutex_;
   CondVar changed_;
@@ -359,6 +442,8 @@ class ClusterWorker::Impl {
   std::map<std::string, Known> jobs_ VCAP_GUARDED_BY(mutex_);
   /// Until when jobs are not tried again.
   std::map<std::string, Clock::time_point> unusable_ VCAP_GUARDED_BY(mutex_);
+
+  StreamWorker streams_;  ///< the last one, since it calls this
 };
 
 ClusterWorker::ClusterWorker(std::shared_ptr<Cluster> cluster, WorkerSettings settings)
@@ -366,5 +451,6 @@ ClusterWorker::ClusterWorker(std::shared_ptr<Cluster> cluster, WorkerSettings se
 ClusterWorker::~ClusterWorker() = default;
 void ClusterWorker::run(const std::stop_token& stop) { impl_->run(stop); }
 WorkerStatistics ClusterWorker::statistics() const { return impl_->statistics(); }
+std::string ClusterWorker::name() const { return impl_->name(); }
 
 }  // namespace vcap

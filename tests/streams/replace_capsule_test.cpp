@@ -554,8 +554,7 @@ TEST(SavedState, GoesOnInAnotherProcessIfTheCapsuleKeepsItsStateAtAReconnection)
   EXPECT_THAT(counts_after(Discontinuity::reconnect, {Discontinuity::reconnect}),
               ElementsAre(41, 42, 43));
   EXPECT_THAT(counts_after(Discontinuity::reconnect, {}), ElementsAre(1, 2, 3));
-  EXPECT_THAT(counts_after(Discontinuity::start, {Discontinuity::reconnect}),
-              ElementsAre(1, 2, 3));
+  EXPECT_THAT(counts_after(Discontinuity::start, {Discontinuity::reconnect}), ElementsAre(1, 2, 3));
 }
 
 TEST(SavedState, IsNotUsedAgainIfTheCapsuleComesBack) {

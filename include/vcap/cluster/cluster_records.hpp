@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vcap/base/export.hpp"
+#include "vcap/cluster/cluster.hpp"
+
+namespace vcap {
+
+/// A record of a site's stream. Thread safety: value.
+struct ClusterRecord {
+  std::string stream_id{};
+  std::string line{};       ///< the record, as JSON on one line (docs/records.md)
+  std::string worker{};     ///< that gave it
+  std::uint64_t epoch = 0;  ///< of the stream; the next owner has the next one
+  std::uint64_t place = 0;  ///< of its message in the site: ClusterRecordReader::Settings::after
+};
+
+/// Reads the records of a site's streams, in the order of each stream, each once. The site keeps
+/// them for a day, or as its configuration says. Thread safety: thread-compatible.
+class VCAP_EXPORT ClusterRecordReader {
+ public:
+  struct Settings {
+    std::string stream{};  ///< only of this one; empty: of all
+    /// Begins after this place. 0: with the oldest record. Absent: with those that come from now
+    /// on.
+    std::optional<std::uint64_t> after{};
+  };
+
+  /// Throws ClusterError.
+  ClusterRecordReader(std::shared_ptr<Cluster> cluster, const Settings& settings);
+  ~ClusterRecordReader();
+  ClusterRecordReader(const ClusterRecordReader&) = delete;
+  ClusterRecordReader& operator=(const ClusterRecordReader&) = delete;
+
+  /// The next records; none if none has come within `wait`. Throws ClusterError: after a failure
+  /// (broker_unreachable), the next call goes on.
+  std::vector<ClusterRecord> next(std::chrono::milliseconds wait);
+  /// Messages that were not valid, and were left out.
+  std::uint64_t refused() const noexcept;
+
+ private:
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vcap

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/cluster/cluster_records.hpp"
+
+#include <map>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cluster/cluster_impl.hpp"
+#include "cluster/record_batch.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+
+namespace vcap {
+namespace {
+
+/// Messages that are read at a time.
+constexpr std::size_t kMostMessages = 64;
+
+std::uint64_t first_place(Cluster& cluster, const ClusterRecordReader::Settings& settings) {
+  if (settings.after) return *settings.after;
+  Cluster::Impl& impl = cluster.impl();
+  return impl.jet_stream.last_sequence(impl.site.stream(Site::Kind::record));
+}
+
+std::string filter_of(const Site& site, const std::string& stream) {
+  return stream.empty() ? site.all(Site::Kind::record, {})
+                        : site.subject(Site::Kind::record, {stream});
+}
+
+}  // namespace
+
+class ClusterRecordReader::Impl {
+ public:
+  Impl(std::shared_ptr<Cluster> cluster, const Settings& settings)
+      : cluster_(std::move(cluster)),
+        reader_(cluster_->impl().jet_stream, cluster_->impl().site.stream(Site::Kind::record),
+                filter_of(cluster_->impl().site, settings.stream),
+                first_place(*cluster_, settings)) {}
+
+  std::vector<ClusterRecord> next(std::chrono::milliseconds wait) {
+    std::vector<ClusterRecord> records;
+    for (const StoredMessage& message : reader_.next(kMostMessages, wait)) {
+      try {
+        take(message, records);
+      } catch (const ClusterError& error) {
+        ++refused_;
+        log(LogLevel::warning,
+            "cluster: records on " + quote(message.subject) + " are left out: " + error.what());
+      }
+    }
+    return records;
+  }
+
+  std::uint64_t refused() const noexcept { return refused_; }
+
+ private:
+  void take(const StoredMessage& message, std::vector<ClusterRecord>& records) {
+    const std::string stream = last_token(message.subject);
+    RecordBatchHead head = read_head(message.body);
+    // Workers store each message once; other ways to the site may not.
+    std::uint64_t& seen = seen_[{stream, head.spool}];
+    if (!head.spool.empty() && head.sequence <= seen) return;
+    seen = head.sequence;
+    for (std::string& line : read_records(message.body))
+      records.push_back({.stream_id = stream,
+                         .line = std::move(line),
+                         .worker = head.worker,
+                         .epoch = head.epoch,
+                         .place = message.sequence});
+  }
+
+  const std::shared_ptr<Cluster> cluster_;
+  StreamReader reader_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> seen_;
+  std::uint64_t refused_ = 0;
+};
+
+ClusterRecordReader::ClusterRecordReader(std::shared_ptr<Cluster> cluster, const Settings& settings)
+    : impl_(std::make_unique<Impl>(std::move(cluster), settings)) {}
+ClusterRecordReader::~ClusterRecordReader() = default;
+std::vector<ClusterRecord> ClusterRecordReader::next(std::chrono::milliseconds wait) {
+  return impl_->next(wait);
+}
+std::uint64_t ClusterRecordReader::refused() const noexcept { return impl_->refused(); }
+
+}  // namespace vcap

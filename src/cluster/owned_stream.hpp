@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/thread_annotations.hpp"
+#include "cluster/continued_source.hpp"
+#include "cluster/object_store.hpp"
+#include "cluster/record_outlet.hpp"
+#include "cluster/site_events.hpp"
+#include "cluster/stream_message.hpp"
+#include "cluster/stream_pipelines.hpp"
+
+namespace vcap {
+
+/// A stream that this worker has claimed: its frames, records and checkpoints, in a thread of its
+/// own, until it is told to end or fails. Thread safety: thread-safe.
+class OwnedStream {
+ public:
+  struct Context {
+    std::shared_ptr<Cluster> cluster{};
+    StreamPipelines& pipelines;
+    RecordOutlet& outlet;
+    ObjectStore& objects;
+    SiteEvents& events;
+    std::string folder{};  ///< for checkpoints that are being written
+    std::chrono::nanoseconds checkpoint_time{0};
+    /// How long the end waits for the broker to take the last records.
+    std::chrono::nanoseconds end_wait{0};
+    std::function<void()> on_end{};  ///< [thread of the stream]
+  };
+  /// The claim, as the broker has it.
+  struct Claim {
+    OwnerMessage owner{};
+    std::uint64_t sequence = 0;
+  };
+  enum class End {
+    none,      ///< it runs
+    released,  ///< as it was told
+    lost,      ///< another worker has it
+    ended,     ///< its source has ended
+    failed,    ///< see reason()
+  };
+
+  OwnedStream(std::string id, StreamMessage message, Claim claim, Context context);
+  /// Ends it at once, and waits.
+  ~OwnedStream();
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+
+  const std::string& id() const noexcept { return id_; }
+  std::uint64_t epoch() const noexcept { return epoch_.epoch; }
+  const StreamMessage& message() const& noexcept { return message_; }
+  const StreamMessage& message() const&& = delete;
+
+  /// Ends it soon, after the frames in progress. `why`: for the owner's record. Idempotent.
+  void stop(const std::string& why) VCAP_EXCLUDES(mutex_);
+  /// Another worker has the stream: its record is left alone.
+  void lose() VCAP_EXCLUDES(mutex_);
+
+  End end() const VCAP_EXCLUDES(mutex_);
+  std::string reason() const VCAP_EXCLUDES(mutex_);
+
+ private:
+  void live() VCAP_EXCLUDES(mutex_);
+  void run() VCAP_EXCLUDES(mutex_);
+  EpochBegin begin(std::map<std::string, SavedState>& saved);
+  std::uint64_t store_begin(EpochBegin& begin);
+  std::map<std::string, SavedState> read_checkpoint();
+  StreamConfig config(const EpochBegin& begin, std::map<std::string, SavedState> saved);
+  void deliver();
+  bool save_checkpoint(std::int64_t frame_index);
+  bool update(const std::function<void(OwnerMessage&)>& change);
+  void finish(End end, const std::string& reason);
+  bool is_stopping() const VCAP_EXCLUDES(mutex_);
+
+  const std::string id_;
+  const StreamMessage message_;
+  const StreamEpoch epoch_;
+  const Context context_;
+  // Of its thread.
+  Claim claim_;
+  std::shared_ptr<StreamPipeline> pipeline_;
+  std::shared_ptr<RecordLane> lane_;
+
+  const std::shared_ptr<SourceEnd> source_end_ = std::make_shared<SourceEnd>();
+  mutable Mutex mutex_;
+  End end_ VCAP_GUARDED_BY(mutex_) = End::none;
+  std::string reason_ VCAP_GUARDED_BY(mutex_);
+  bool stopping_ VCAP_GUARDED_BY(mutex_) = false;
+  bool lost_ VCAP_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace vcap

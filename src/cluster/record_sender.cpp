@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/record_sender.hpp"
+
+#include <utility>
+
+#include "base/text.hpp"
+#include "cluster/stream_message.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+namespace {
+
+ClusterSettings without_patience(ClusterSettings settings) {
+  settings.patience = std::chrono::milliseconds(0);
+  return settings;
+}
+
+/// "<spool>-<sequence>", see OutgoingMessage::id.
+std::string id_of(const RecordBatchHead& head) {
+  return head.spool + '-' + std::to_string(head.sequence);
+}
+
+}  // namespace
+
+RecordSender::RecordSender(std::shared_ptr<Cluster> cluster, OnSettled on_settled)
+    : cluster_(std::move(cluster)),
+      jet_stream_(*cluster_->impl().broker, without_patience(cluster_->impl().settings)),
+      on_settled_(std::move(on_settled)) {}
+
+void RecordSender::begin(const StreamEpoch& epoch, std::uint64_t sequence) {
+  const MutexLock lock(mutex_);
+  last_[epoch] = sequence;
+}
+
+void RecordSender::forget(const StreamEpoch& epoch) {
+  const MutexLock lock(mutex_);
+  last_.erase(epoch);
+}
+
+MessageSender::Result RecordSender::send(std::span<const OutgoingMessage> messages) {
+  Result result;
+  for (const OutgoingMessage& message : messages) {
+    if (stopped_) {
+      result.failure = "it was stopped";
+      return result;
+    }
+    StreamEpoch epoch;
+    std::string refusal;
+    try {
+      epoch = read_key(message.stream_id);
+      refusal = deliver(epoch, message);
+    } catch (const ClusterError& error) {
+      if (error.code() != ErrorCode::invalid_message && error.code() != ErrorCode::broker_refused) {
+        result.failure = error.what();
+        return result;
+      }
+      refusal = error.what();
+    }
+    if (!refusal.empty()) result.refused.push_back({result.settled, refusal});
+    ++result.settled;
+    on_settled_(epoch, refusal.empty());
+  }
+  return result;
+}
+
+std::string RecordSender::deliver(const StreamEpoch& epoch, const OutgoingMessage& message) {
+  const std::string subject = cluster_->impl().site.subject(Site::Kind::record, {epoch.stream});
+  std::optional<std::uint64_t> last;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto known = last_.find(epoch); known != last_.end()) last = known->second;
+  }
+  // Without a known place, or if another message is the last one, look up what is there.
+  for (int attempt = 0;; ++attempt) {
+    if (last)
+      if (const auto sequence = jet_stream_.store(subject, message.body, *last)) {
+        const MutexLock lock(mutex_);
+        last_[epoch] = *sequence;
+        return {};
+      }
+    const Found found = find_place(epoch, message);
+    if (found.is_delivered) {
+      const MutexLock lock(mutex_);
+      last_[epoch] = *found.last;
+      return {};
+    }
+    if (!found.refusal.empty()) return found.refusal;
+    if (attempt > 1)
+      throw ClusterError(ErrorCode::broker_unreachable,
+                         "the last record of stream " + quote(epoch.stream) + " keeps changing");
+    last = found.last;
+  }
+}
+
+RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
+                                             const OutgoingMessage& message) {
+  const Site& site = cluster_->impl().site;
+  const auto another = [&epoch](std::uint64_t owner) {
+    return Found{.refusal = "stream " + quote(epoch.stream) + " has another owner since (epoch " +
+                            std::to_string(owner) + "; this is epoch " +
+                            std::to_string(epoch.epoch) + ')'};
+  };
+  const auto last = jet_stream_.last(site.stream(Site::Kind::record),
+                                     site.subject(Site::Kind::record, {epoch.stream}));
+  if (last) {
+    const RecordBatchHead head = read_head(last->body);
+    if (head.epoch > epoch.epoch) return another(head.epoch);
+    if (head.epoch == epoch.epoch)
+      return {.last = last->sequence, .is_delivered = id_of(head) == message.id};
+  }
+  // The last records are too old and were removed, or this process had not begun.
+  const auto owner = jet_stream_.last(site.stream(Site::Kind::owner),
+                                      site.subject(Site::Kind::owner, {epoch.stream}));
+  if (!owner) return {.refusal = "stream " + quote(epoch.stream) + " was removed"};
+  const std::uint64_t current = read_owner_message(owner->body).epoch;
+  if (current > epoch.epoch) return another(current);
+  return {.last = last ? last->sequence : 0};
+}
+
+}  // namespace vcap

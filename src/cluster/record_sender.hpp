@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/thread_annotations.hpp"
+#include "cluster/cluster_impl.hpp"
+#include "cluster/record_batch.hpp"
+#include "records/message_sender.hpp"
+
+namespace vcap {
+
+/// Stores batches of records in JetStream, each once and in order, as long as their owner owns
+/// their stream.
+///
+/// Each message says which message must be the last one of the stream's subject. The next owner
+/// begins with a message of its own, so from then on all messages of the owner before are refused:
+/// the publisher sets them aside. Thread safety: thread-safe.
+class RecordSender final : public MessageSender {
+ public:
+  /// Called after a message was settled: delivered, or refused because there is another owner.
+  /// [pump thread]
+  using OnSettled = std::function<void(const StreamEpoch&, bool delivered)>;
+
+  RecordSender(std::shared_ptr<Cluster> cluster, OnSettled on_settled);
+
+  /// The owner has begun with the message of this sequence.
+  void begin(const StreamEpoch& epoch, std::uint64_t sequence) VCAP_EXCLUDES(mutex_);
+  void forget(const StreamEpoch& epoch) VCAP_EXCLUDES(mutex_);
+
+  Result send(std::span<const OutgoingMessage> messages) override;
+  void stop() noexcept override { stopped_ = true; }
+
+ private:
+  /// Empty if it is delivered, else why it never will be.
+  std::string deliver(const StreamEpoch& epoch, const OutgoingMessage& message)
+      VCAP_EXCLUDES(mutex_);
+  struct Found {
+    std::optional<std::uint64_t> last{};  ///< what must be the last message's sequence
+    bool is_delivered = false;
+    std::string refusal{};
+  };
+  Found find_place(const StreamEpoch& epoch, const OutgoingMessage& message);
+
+  const std::shared_ptr<Cluster> cluster_;
+  JetStream jet_stream_;  ///< the pump repeats, so this does not
+  const OnSettled on_settled_;
+  std::atomic<bool> stopped_ = false;
+  Mutex mutex_;
+  std::map<StreamEpoch, std::uint64_t> last_ VCAP_GUARDED_BY(mutex_);
+};
+
+}  // namespace vcap

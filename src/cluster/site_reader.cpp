@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/site_reader.hpp"
+
+#include "cluster/cluster_impl.hpp"
+#include "vcap/base/error.hpp"
+
+namespace vcap {
+
+SiteReading read_site(Cluster& cluster) {
+  Cluster::Impl& impl = cluster.impl();
+  SiteReading site{
+      .now = Clock::time_point(impl.jet_stream.time(impl.site.stream(Site::Kind::worker)))};
+  for (const Site::Kind kind :
+       {Site::Kind::worker, Site::Kind::order, Site::Kind::owner, Site::Kind::stream})
+    for (const StoredMessage& message :
+         impl.jet_stream.all(impl.site.stream(kind), impl.site.all(kind, {}))) {
+      std::string id;
+      try {
+        id = last_token(message.subject);
+        // A worker was seen when its heartbeat was stored.
+        site.view.apply(kind, id, message.sequence, message.body, Clock::time_point(message.time));
+      } catch (const ClusterError& error) {
+        if (kind == Site::Kind::stream) site.invalid_streams[id] = error.what();
+      }
+    }
+  return site;
+}
+
+}  // namespace vcap

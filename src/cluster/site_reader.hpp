@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cluster/site_view.hpp"
+#include "vcap/base/clock.hpp"
+#include "vcap/cluster/cluster.hpp"
+
+namespace vcap {
+
+/// A site as a client sees it at one time. Thread safety: value.
+struct SiteReading {
+  SiteView view{};
+  /// A worker whose last heartbeat is older than its lease, by the broker's time, is dead now.
+  Clock::time_point now{};
+  std::map<std::string, std::string> invalid_streams{};  ///< with the reasons
+};
+
+/// Throws ClusterError. Thread-safe.
+SiteReading read_site(Cluster& cluster);
+
+}  // namespace vcap

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/stream_pipelines.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace vcap {
+namespace {
+
+std::string key_of(const std::vector<StreamMessage::CapsuleObject>& capsules) {
+  nlohmann::json key = nlohmann::json::array();
+  for (const StreamMessage::CapsuleObject& capsule : capsules)
+    key.push_back({capsule.object.sha256, capsule.config});
+  return key.dump();
+}
+
+}  // namespace
+
+StreamPipeline::StreamPipeline(const std::vector<std::shared_ptr<Capsule>>& given)
+    : capsules(given), pipeline(given, {.can_give_up_calls = true}) {}
+
+std::optional<double> StreamPipeline::load_of(const std::string& stream) const {
+  const PipelineStats stats = pipeline.stats();
+  double cores = 0;
+  for (const CapsuleStats& capsule : stats.capsules)
+    cores += capsule.calls_per_second * capsule.call_ns.mean() * 1e-9;
+  double all = 0;
+  double own = 0;
+  for (const StreamStats& one : stats.streams) {
+    all += one.frames_per_second;
+    if (one.id == stream) own = one.frames_per_second;
+  }
+  if (own <= 0) return std::nullopt;
+  return cores * own / all;
+}
+
+std::shared_ptr<StreamPipeline> StreamPipelines::get(
+    const std::vector<StreamMessage::CapsuleObject>& capsules, ObjectStore& objects) {
+  const MutexLock lock(mutex_);
+  std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<StreamPipeline>& known = pipelines_[key_of(capsules)];
+  if (auto pipeline = known.lock()) return pipeline;
+  std::vector<std::shared_ptr<Capsule>> loaded;
+  loaded.reserve(capsules.size());
+  for (const StreamMessage::CapsuleObject& capsule : capsules)
+    loaded.push_back(capsules_.load({.object = capsule.object, .config = capsule.config},
+                                    OutputPolicy{}.invalid, objects));
+  auto pipeline = std::make_shared<StreamPipeline>(loaded);
+  known = pipeline;
+  return pipeline;
+}
+
+}  // namespace vcap

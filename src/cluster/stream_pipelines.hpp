@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.hpp"
+#include "cluster/capsule_cache.hpp"
+#include "cluster/object_store.hpp"
+#include "cluster/stream_message.hpp"
+#include "vcap/capsule/capsule.hpp"
+#include "vcap/pipeline/pipeline.hpp"
+
+namespace vcap {
+
+/// A pipeline that streams with the same capsules share, so that their frames meet in batches.
+struct StreamPipeline {
+  explicit StreamPipeline(const std::vector<std::shared_ptr<Capsule>>& given);
+
+  const std::vector<std::shared_ptr<Capsule>> capsules;
+  Pipeline pipeline;
+
+  /// How many cores the calls of a stream's frames take, waits for batches included; `nullopt` as
+  /// long as it is not known.
+  std::optional<double> load_of(const std::string& stream) const;
+};
+
+/// The pipelines of a worker. Thread safety: thread-safe.
+class StreamPipelines {
+ public:
+  explicit StreamPipelines(CapsuleCache& capsules) : capsules_(capsules) {}
+
+  /// The pipeline with these capsules; it exists as long as a stream holds it. Throws ClusterError
+  /// if a file cannot be fetched, and what load_capsule() and Pipeline throw.
+  std::shared_ptr<StreamPipeline> get(const std::vector<StreamMessage::CapsuleObject>& capsules,
+                                      ObjectStore& objects) VCAP_EXCLUDES(mutex_);
+
+ private:
+  CapsuleCache& capsules_;
+  Mutex mutex_;  ///< held while capsules are loaded
+  std::map<std::string, std::weak_ptr<StreamPipeline>> pipelines_ VCAP_GUARDED_BY(mutex_);
+};
+
+}  // namespace vcap

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/stream_worker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cluster/host_name.hpp"
+#include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
+#include "vcap/base/version.hpp"
+#include "vcap/model/uuid.hpp"
+
+namespace vcap {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr std::array kHeard{Site::Kind::worker, Site::Kind::order, Site::Kind::owner,
+                            Site::Kind::stream};
+/// Heartbeats in the time of a lease.
+constexpr int kBeats = 4;
+/// How often the site is read without a reason: a notice may have been lost.
+constexpr seconds kSiteRereadTime{60};
+/// After a failure that may pass.
+constexpr std::chrono::milliseconds kRetryPause{300};
+/// A stream that has failed here is not tried again for so long.
+constexpr seconds kUnfitTime{30};
+/// A worker gives a stream away for balance at most so often.
+constexpr seconds kMovePause{10};
+/// How long an earlier process's records may take before streams are claimed: the next owner of a
+/// stream may be this worker, which would shut them out.
+constexpr seconds kLeftoversTime{10};
+constexpr std::chrono::milliseconds kEndWait{500};
+
+ClusterSettings impatient(ClusterSettings settings) {
+  settings.patience = std::chrono::milliseconds(0);
+  return settings;
+}
+
+Clock::time_point now() { return std::chrono::steady_clock::now(); }
+
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+StreamWorker::StreamWorker(std::shared_ptr<Cluster> cluster, CapsuleCache& capsules,
+                           Settings settings)
+    : cluster_(std::move(cluster)),
+      settings_(std::move(settings)),
+      session_(Uuid::random().to_string()),
+      jet_stream_(*cluster_->impl().broker, impatient(cluster_->impl().settings)),
+      objects_(make_broker_store(cluster_->impl().jet_stream, cluster_->impl().site)),
+      events_(cluster_, settings_.name),
+      pipelines_(capsules),
+      outlet_(cluster_,
+              {.worker = settings_.name,
+               .spool = {.folder = settings_.folder + "/spool", .max_bytes = settings_.spool_bytes},
+               .batch_time = settings_.batch_time,
+               .on_superseded = [this] { wake(); }}) {}
+
+StreamWorker::~StreamWorker() = default;
+
+void StreamWorker::run(const std::stop_token& stop) {
+  outlet_.drain(kLeftoversTime, stop);
+  const Site& site = cluster_->impl().site;
+  std::vector<std::unique_ptr<BrokerSubscription>> subscriptions;
+  for (const Site::Kind kind : kHeard)
+    subscriptions.push_back(cluster_->impl().broker->subscribe(
+        site.notes(kind, {}), [this, kind](const BrokerMessage& note) { hear(kind, note); }));
+  const Cluster::Impl::Watch watch(cluster_->impl(), [this] {
+    const MutexLock lock(mutex_);
+    is_stale_ = true;
+    changed_.notify_all();
+  });
+  const std::stop_callback wake_at_stop(stop, [this] { wake(); });
+  keep_working(stop);
+  end_all();
+}
+
+void StreamWorker::keep_working(const std::stop_token& stop) {
+  Clock::time_point last = now();
+  while (!stop.stop_requested()) {
+    const Clock::time_point time = now();
+    bool is_stale = false;
+    {
+      const MutexLock lock(mutex_);
+      // This process was suspended, so others may have been alive all the time.
+      if (time - last > settings_.lease / 2) view_.restart_leases(time);
+      is_stale = std::exchange(is_stale_, false) || time >= read_at_;
+    }
+    last = time;
+    try {
+      if (time >= beat_at_) beat();
+      if (is_stale) read_site();
+      if (!is_cut_off_) act();
+    } catch (const ClusterError& error) {
+      if (error.code() == ErrorCode::closed) throw;
+      log(is_cut_off_ ? LogLevel::debug : LogLevel::warning,
+          "worker: the broker does not answer, so streams go on without it: " +
+              std::string(error.what()));
+      is_cut_off_ = true;
+      beat_at_ = now() + kRetryPause;
+      const MutexLock lock(mutex_);
+      is_stale_ = true;
+    }
+    const MutexLock lock(mutex_);
+    const Clock::time_point end = next_time();
+    while (!stop.stop_requested() && !has_changed_ && now() < end && (!is_stale_ || is_cut_off_))
+      changed_.wait_until(mutex_, end);
+    has_changed_ = false;
+  }
+}
+
+/// When something is to be done without a notice.
+Clock::time_point StreamWorker::next_time() {
+  Clock::time_point next = std::min(beat_at_, read_at_);
+  if (is_cut_off_) return beat_at_;
+  for (const auto& [stream, unfit] : unfit_) next = std::min(next, unfit.until);
+  return std::min(next, view_.first_end(now()));
+}
+
+WorkerMessage StreamWorker::message(bool has_ended) {
+  WorkerMessage message{.session = session_,
+                        .has_ended = has_ended,
+                        .host = host_name(),
+                        .version = std::string(version()),
+                        .lease = settings_.lease,
+                        .capacity = settings_.capacity,
+                        .labels = settings_.labels};
+  for (const auto& [stream, unfit] : unfit_) message.unfit.emplace(stream, unfit.reason);
+  if (settings_.statistics) message.statistics = settings_.statistics();
+  const RecordCountsOfOutlet counts = outlet_.counts();
+  std::uint64_t lost = 0;
+  for (const auto& [reason, number] : counts.published.lost) lost += number;
+  message.statistics["streams"] = owned_.size();
+  message.statistics["claims"] = claims_;
+  message.statistics["takeovers"] = takeovers_;
+  message.statistics["losses"] = losses_;
+  message.statistics["records"] = counts.records;
+  message.statistics["record_messages"] = counts.messages;
+  message.statistics["record_messages_delivered"] = counts.published.delivered;
+  message.statistics["record_messages_set_aside"] = counts.published.refused;
+  message.statistics["record_messages_waiting"] = counts.published.waiting;
+  message.statistics["record_messages_lost"] = lost;
+  const MutexLock lock(mutex_);
+  message.statistics["invalid_messages"] = refused_notes_;
+  return message;
+}
+
+void StreamWorker::beat(bool has_ended) {
+  const Site& site = cluster_->impl().site;
+  const std::string subject = site.subject(Site::Kind::worker, {settings_.name});
+  const std::string body = to_message(message(has_ended));
+  // The first heartbeat takes the name, whoever has it.
+  std::optional<std::uint64_t> expected;
+  if (beat_sequence_ > 0) expected = beat_sequence_;
+  auto sequence = jet_stream_.store(subject, body, expected);
+  if (!sequence) {
+    const auto last = jet_stream_.last(site.stream(Site::Kind::worker), subject);
+    if (last && read_worker_message(last->body).session != session_)
+      throw ClusterError(ErrorCode::closed, "another process works under the name " +
+                                                quote(settings_.name) +
+                                                "; give each worker a name of its own");
+    sequence = jet_stream_.store(subject, body, last ? last->sequence : 0);
+    if (!sequence)
+      throw ClusterError(ErrorCode::broker_unreachable, "the heartbeat was not accepted");
+  }
+  beat_sequence_ = *sequence;
+  const Clock::time_point time = now();
+  beat_at_ = time + settings_.lease / kBeats;
+  {
+    const MutexLock lock(mutex_);
+    view_.apply(Site::Kind::worker, settings_.name, *sequence, body, time);
+    // Others could not be heard either.
+    if (is_cut_off_) {
+      view_.restart_leases(time);
+      is_stale_ = true;
+    }
+  }
+  is_cut_off_ = false;
+}
+
+void StreamWorker::read_site() {
+  const Site& site = cluster_->impl().site;
+  for (const Site::Kind kind : kHeard) {
+    const std::uint64_t sequence = jet_stream_.last_sequence(site.stream(kind));
+    std::set<std::string> ids;
+    for (const StoredMessage& message : jet_stream_.all(site.stream(kind), site.all(kind, {}))) {
+      apply(kind, message.subject, message.sequence, message.body);
+      ids.insert(last_token(message.subject));
+    }
+    const MutexLock lock(mutex_);
+    view_.keep(kind, ids, sequence);
+  }
+  read_at_ = now() + kSiteRereadTime;
+}
+
+void StreamWorker::hear(Site::Kind kind, const BrokerMessage& note) {
+  apply(kind, note.subject, number_of(note.header("Nats-Sequence")), note.body);
+}
+
+void StreamWorker::apply(Site::Kind kind, const std::string& subject, std::uint64_t sequence,
+                         const std::string& body) {
+  try {
+    const std::string id = last_token(subject);
+    const MutexLock lock(mutex_);
+    if (!view_.apply(kind, id, sequence, body, now())) return;
+    has_changed_ = true;
+    changed_.notify_all();
+  } catch (const ClusterError& error) {
+    log(LogLevel::warning, "worker: " + quote(subject) + " is ignored: " + error.what());
+    const MutexLock lock(mutex_);
+    ++refused_notes_;
+  }
+}
+
+void StreamWorker::wake() {
+  const MutexLock lock(mutex_);
+  has_changed_ = true;
+  changed_.notify_all();
+}
+
+void StreamWorker::act() {
+  if (collect_ended()) beat();
+  obey_orders();
+  std::vector<Vacancy> vacant;
+  std::vector<Vacancy> abandoned;
+  std::vector<std::string> removed;
+  {
+    const MutexLock lock(mutex_);
+    view_.restart_lease(settings_.name, now());
+    const Placement placement = view_.placement(now());
+    end_streams(placement);
+    vacant = vacancies(placement);
+    abandoned = this->abandoned(placement);
+    removed = this->removed();
+  }
+  for (const Vacancy& vacancy : abandoned) release(vacancy);
+  for (Vacancy& vacancy : vacant) claim(std::move(vacancy));
+  for (const std::string& stream : removed) remove(stream);
+}
+
+void StreamWorker::obey_orders() {
+  bool drain = false;
+  {
+    const MutexLock lock(mutex_);
+    drain = view_.is_draining(settings_.name);
+  }
+  if (drain == is_draining_) return;
+  is_draining_ = drain;
+  log(LogLevel::info, std::string("worker: ") +
+                          (drain ? "is drained: it gives its streams away and takes no more work"
+                                 : "is no longer drained"));
+  if (settings_.on_drain) settings_.on_drain(drain);
+}
+
+/// Returns whether the others must know, because a stream failed here.
+bool StreamWorker::collect_ended() {
+  bool is_news = false;
+  const Clock::time_point time = now();
+  is_news =
+      std::erase_if(unfit_, [time](const auto& unfit) { return unfit.second.until <= time; }) > 0;
+  for (auto entry = owned_.begin(); entry != owned_.end();) {
+    const OwnedStream::End end = entry->second->end();
+    if (end == OwnedStream::End::none) {
+      ++entry;
+      continue;
+    }
+    if (end == OwnedStream::End::lost) ++losses_;
+    if (end == OwnedStream::End::failed) {
+      const std::string reason = bounded_text(entry->second->reason());
+      log(LogLevel::error, "worker: stream " + quote(entry->first) + " has failed: " + reason);
+      unfit_[entry->first] = {time + kUnfitTime, reason};
+      is_news = true;
+    }
+    entry = owned_.erase(entry);
+  }
+  stream_count_ = owned_.size();
+  return is_news;
+}
+
+void StreamWorker::end_streams(const Placement& placement) {
+  for (const auto& [id, own] : owned_) {
+    const auto stream = view_.streams().find(id);
+    const auto owner = view_.owner(id);
+    if (owner && owner->message.epoch > own->epoch()) {
+      own->lose();
+      continue;
+    }
+    if (stream == view_.streams().end() || stream->second.message.is_removed) {
+      own->stop("it was removed");
+      continue;
+    }
+    if (owner && owner->message.epoch == own->epoch() &&
+        owner->message.stream != stream->second.sequence) {
+      own->stop("it has changed");
+      continue;
+    }
+    const auto placed = placement.workers.find(id);
+    if (placed == placement.workers.end() || placed->second == settings_.name) continue;
+    // Only to a worker that can take it at once.
+    if (!is_draining_ && now() - moved_at_ < kMovePause) continue;
+    moved_at_ = now();
+    own->stop("it moves to worker " + placed->second);
+  }
+}
+
+std::vector<StreamWorker::Vacancy> StreamWorker::vacancies(const Placement& placement) const {
+  std::vector<Vacancy> result;
+  for (const auto& [id, worker] : placement.workers)
+    if (worker == settings_.name && !owned_.contains(id) && is_vacant(id))
+      result.push_back({id, view_.streams().at(id), view_.owner(id)});
+  return result;
+}
+
+/// Also if this worker has claimed it or given it back, and the answer was lost.
+bool StreamWorker::is_vacant(const std::string& stream) const {
+  const auto owner = view_.owner(stream);
+  return view_.living_owner(stream, now()).empty() || (owner && owner->message.session == session_);
+}
+
+/// Streams that this worker has according to the site, but does not run, and that are placed
+/// elsewhere.
+std::vector<StreamWorker::Vacancy> StreamWorker::abandoned(const Placement& placement) const {
+  std::vector<Vacancy> result;
+  for (const auto& [id, stream] : view_.streams()) {
+    const auto owner = view_.owner(id);
+    if (!owner || owner->message.session != session_ || owned_.contains(id) ||
+        owner->message.state != OwnerMessage::State::running)
+      continue;
+    const auto placed = placement.workers.find(id);
+    if (placed == placement.workers.end() || placed->second != settings_.name)
+      result.push_back({id, stream, owner});
+  }
+  return result;
+}
+
+/// Streams that are to be forgotten, if this worker is the one that does so.
+std::vector<std::string> StreamWorker::removed() const {
+  std::vector<std::string> result;
+  for (const auto& [name, worker] : view_.workers()) {
+    if (!view_.is_alive(name, worker.message.session, now())) continue;
+    if (name != settings_.name) return result;
+    break;
+  }
+  for (const auto& [id, stream] : view_.streams())
+    if (stream.message.is_removed && is_vacant(id) && !owned_.contains(id)) result.push_back(id);
+  return result;
+}
+
+void StreamWorker::claim(Vacancy vacancy) {
+  const Site& site = cluster_->impl().site;
+  OwnerMessage owner{.state = OwnerMessage::State::running,
+                     .worker = settings_.name,
+                     .session = session_,
+                     .epoch = 1,
+                     .stream = vacancy.stream.sequence};
+  if (vacancy.owner) {
+    owner.epoch = vacancy.owner->message.epoch + 1;
+    owner.load = vacancy.owner->message.load;
+    owner.checkpoint = vacancy.owner->message.checkpoint;
+  }
+  const std::string body = to_message(owner);
+  const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,
+                                          vacancy.owner ? vacancy.owner->sequence : 0);
+  if (!sequence) {  // another worker was first, or the view is old
+    const MutexLock lock(mutex_);
+    is_stale_ = true;
+    return;
+  }
+  ++claims_;
+  const bool is_takeover =
+      vacancy.owner && vacancy.owner->message.state == OwnerMessage::State::running;
+  if (is_takeover) ++takeovers_;
+  {
+    const MutexLock lock(mutex_);
+    view_.apply(Site::Kind::owner, vacancy.id, *sequence, body, now());
+  }
+  events_.tell(is_takeover ? "stream taken over" : "stream claimed",
+               {{"stream", vacancy.id},
+                {"epoch", owner.epoch},
+                {"from", vacancy.owner ? vacancy.owner->message.worker : std::string()}});
+  owned_.emplace(vacancy.id, std::make_unique<OwnedStream>(
+                                 vacancy.id, std::move(vacancy.stream.message),
+                                 OwnedStream::Claim{std::move(owner), *sequence},
+                                 OwnedStream::Context{.cluster = cluster_,
+                                                      .pipelines = pipelines_,
+                                                      .outlet = outlet_,
+                                                      .objects = *objects_,
+                                                      .events = events_,
+                                                      .folder = settings_.folder + "/states",
+                                                      .checkpoint_time = settings_.checkpoint_time,
+                                                      .end_wait = kEndWait,
+                                                      .on_end = [this] { wake(); }}));
+  stream_count_ = owned_.size();
+}
+
+void StreamWorker::release(const Vacancy& vacancy) {
+  OwnerMessage owner = vacancy.owner->message;
+  owner.state = OwnerMessage::State::released;
+  if (jet_stream_.store(cluster_->impl().site.subject(Site::Kind::owner, {vacancy.id}),
+                        to_message(owner), vacancy.owner->sequence))
+    return;
+  const MutexLock lock(mutex_);
+  is_stale_ = true;
+}
+
+void StreamWorker::remove(const std::string& stream) {
+  const Site& site = cluster_->impl().site;
+  objects_->remove("state/" + to_token(stream) + '/');
+  jet_stream_.purge(site.stream(Site::Kind::owner), site.subject(Site::Kind::owner, {stream}));
+  jet_stream_.purge(site.stream(Site::Kind::stream), site.subject(Site::Kind::stream, {stream}));
+  events_.tell("stream removed", {{"stream", stream}});
+  const MutexLock lock(mutex_);
+  is_stale_ = true;
+}
+
+void StreamWorker::end_all() {
+  for (const auto& [id, own] : owned_) own->stop("its worker has ended");
+  owned_.clear();
+  try {
+    beat(true);
+  } catch (const ClusterError& error) {
+    log(LogLevel::warning, "worker: its end is not told to the site: " + std::string(error.what()));
+  }
+}
+
+}  // namespace vcap

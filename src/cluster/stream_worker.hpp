@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.hpp"
+#include "cluster/capsule_cache.hpp"
+#include "cluster/cluster_impl.hpp"
+#include "cluster/owned_stream.hpp"
+#include "cluster/record_outlet.hpp"
+#include "cluster/site_events.hpp"
+#include "cluster/site_view.hpp"
+#include "cluster/stream_pipelines.hpp"
+
+namespace vcap {
+
+/// The part of a worker that runs the site's streams: it tells the others that it lives, claims the
+/// streams that are placed here, and gives others away. Thread safety: thread-safe.
+class StreamWorker {
+ public:
+  struct Settings {
+    std::string name{};    ///< unique in the site
+    std::string folder{};  ///< for this worker alone: the spool, and checkpoints
+    std::chrono::nanoseconds lease{0};
+    double capacity = 0;  ///< in cores; 0: no streams
+    std::set<std::string> labels{};
+    std::chrono::nanoseconds batch_time{0};
+    std::chrono::nanoseconds checkpoint_time{0};
+    std::uint64_t spool_bytes = 0;
+    /// Numbers for the heartbeat, beside those of the streams. [worker's thread]
+    std::function<nlohmann::json()> statistics{};
+    /// An operator's order for this worker has changed. [worker's thread]
+    std::function<void(bool drain)> on_drain{};
+  };
+
+  /// Throws OutputError if the folder cannot be used, or another process uses it.
+  StreamWorker(std::shared_ptr<Cluster> cluster, CapsuleCache& capsules, Settings settings);
+  ~StreamWorker();
+  StreamWorker(const StreamWorker&) = delete;
+  StreamWorker& operator=(const StreamWorker&) = delete;
+
+  /// Works until `stop` is requested. Throws ClusterError (closed) if another process has taken
+  /// this worker's name. Call once.
+  void run(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
+  /// Those that it runs now.
+  std::size_t stream_count() const noexcept { return stream_count_; }
+
+ private:
+  /// A stream that is placed here and has no living owner.
+  struct Vacancy {
+    std::string id{};
+    SiteView::Entry<StreamMessage> stream{};
+    std::optional<SiteView::Entry<OwnerMessage>> owner{};
+  };
+
+  void keep_working(const std::stop_token& stop);
+  void beat(bool has_ended = false);
+  WorkerMessage message(bool has_ended);
+  void read_site() VCAP_EXCLUDES(mutex_);
+  void hear(Site::Kind kind, const BrokerMessage& note) VCAP_EXCLUDES(mutex_);
+  void apply(Site::Kind kind, const std::string& subject, std::uint64_t sequence,
+             const std::string& body) VCAP_EXCLUDES(mutex_);
+  void act() VCAP_EXCLUDES(mutex_);
+  void end_streams(const Placement& placement) VCAP_REQUIRES(mutex_);
+  std::vector<Vacancy> vacancies(const Placement& placement) const VCAP_REQUIRES(mutex_);
+  bool is_vacant(const std::string& stream) const VCAP_REQUIRES(mutex_);
+  std::vector<std::string> removed() const VCAP_REQUIRES(mutex_);
+  std::vector<Vacancy> abandoned(const Placement& placement) const VCAP_REQUIRES(mutex_);
+  bool collect_ended();
+  void claim(Vacancy vacancy);
+  void release(const Vacancy& vacancy);
+  void remove(const std::string& stream);
+  void obey_orders() VCAP_EXCLUDES(mutex_);
+  void end_all();
+  void wake() VCAP_EXCLUDES(mutex_);
+  Clock::time_point next_time() VCAP_REQUIRES(mutex_);
+
+  const std::shared_ptr<Cluster> cluster_;
+  const Settings settings_;
+  const std::string session_;
+  JetStream jet_stream_;  ///< without patience, so that heartbeats do not wait
+  const std::unique_ptr<ObjectStore> objects_;
+  SiteEvents events_;
+  StreamPipelines pipelines_;
+  RecordOutlet outlet_;
+
+  // Of the worker's thread.
+  std::map<std::string, std::unique_ptr<OwnedStream>> owned_;
+  /// Streams that failed here, until when they are not tried again, and why.
+  struct Unfit {
+    Clock::time_point until{};
+    std::string reason{};
+  };
+  std::map<std::string, Unfit> unfit_;
+  std::atomic<std::size_t> stream_count_ = 0;
+  std::uint64_t beat_sequence_ = 0;
+  std::uint64_t claims_ = 0;
+  std::uint64_t takeovers_ = 0;  ///< claims of streams whose owners had died
+  std::uint64_t losses_ = 0;     ///< streams that other workers have taken over
+  bool is_draining_ = false;
+  bool is_cut_off_ = false;  ///< the last heartbeat failed
+  Clock::time_point beat_at_ = Clock::time_point::min();
+  Clock::time_point read_at_ = Clock::time_point::min();
+  Clock::time_point moved_at_ = Clock::time_point::min();  ///< when a stream was last given away
+
+  Mutex mutex_;
+  CondVar changed_;
+  SiteView view_ VCAP_GUARDED_BY(mutex_);
+  bool is_stale_ VCAP_GUARDED_BY(mutex_) = true;     ///< the site must be read again
+  bool has_changed_ VCAP_GUARDED_BY(mutex_) = true;  ///< placements may have changed
+  std::uint64_t refused_notes_ VCAP_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace vcap
