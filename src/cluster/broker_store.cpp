@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -71,9 +72,7 @@ class BrokerStore final : public ObjectStore {
         chunks_("$O." + bucket_ + ".C."),
         infos_("$O." + bucket_ + ".M.") {}
 
-  ObjectReference put(const std::string& name, const fs::path& file) override {
-    const auto content = open_object_file(file);
-    const std::span<const std::byte> bytes = content->bytes();
+  ObjectReference put_bytes(const std::string& name, std::span<const std::byte> bytes) override {
     const std::string id = Uuid::random().to_string();
     const std::size_t chunks = (bytes.size() + kChunk - 1) / kChunk;
     std::vector<JetStream::NewMessage> window;
@@ -101,23 +100,15 @@ class BrokerStore final : public ObjectStore {
   bool contains(const std::string& name) override { return !info_of(name).is_null(); }
 
   void get(const ObjectReference& reference, const fs::path& file) override {
-    const json info = info_of(reference.name);
-    if (info.is_null()) fail(reference, "it does not exist");
-    const std::string id = info.value("nuid", "");
-    if (id.find_first_of(".*> \t\r\n") != std::string::npos || id.empty())
-      fail(reference, "its description is invalid");
     OutputFile output(file, OutputFile::Target::regular_file);
-    Sha256 digest;
-    std::uint64_t size = 0;
-    jet_stream_.each(stream_, chunks_ + id, [&](const StoredMessage& chunk) {
-      size += chunk.body.size();
-      if (size > reference.size) fail(reference, "it is larger than it should be");
-      output.write(chunk.body);
-      digest.update(std::as_bytes(std::span(chunk.body)));
-    });
-    if (size != reference.size || digest.hexadecimal() != reference.sha256)
-      fail(reference, "its content is another one");
+    visit(reference, [&output](const std::string& chunk) { output.write(chunk); });
     output.commit();
+  }
+
+  std::string get_text(const ObjectReference& reference) override {
+    std::string text;
+    visit(reference, [&text](const std::string& chunk) { text += chunk; });
+    return text;
   }
 
   void erase(const std::string& name) override {
@@ -130,6 +121,26 @@ class BrokerStore final : public ObjectStore {
   }
 
  private:
+  /// Calls `take` with each part. Throws after the last one if the content is another one.
+  void visit(const ObjectReference& reference,
+             const std::function<void(const std::string& chunk)>& take) {
+    const json info = info_of(reference.name);
+    if (info.is_null()) fail(reference, "it does not exist");
+    const std::string id = info.value("nuid", "");
+    if (id.find_first_of(".*> \t\r\n") != std::string::npos || id.empty())
+      fail(reference, "its description is invalid");
+    Sha256 digest;
+    std::uint64_t size = 0;
+    jet_stream_.each(stream_, chunks_ + id, [&](const StoredMessage& chunk) {
+      size += chunk.body.size();
+      if (size > reference.size) fail(reference, "it is larger than it should be");
+      take(chunk.body);
+      digest.update(std::as_bytes(std::span(chunk.body)));
+    });
+    if (size != reference.size || digest.hexadecimal() != reference.sha256)
+      fail(reference, "its content is another one");
+  }
+
   static json parse(const std::string& text) {
     try {
       json info = parse_strictly(text);

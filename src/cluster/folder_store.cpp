@@ -29,12 +29,11 @@ class FolderStore final : public ObjectStore {
                             "; give a folder that this machine and all workers can write");
   }
 
-  ObjectReference put(const std::string& name, const fs::path& file) override {
-    const auto content = open_object_file(file);
+  ObjectReference put_bytes(const std::string& name, std::span<const std::byte> bytes) override {
     OutputFile output(path_of(name), OutputFile::Target::regular_file);
-    output.write(content->bytes());
+    output.write(bytes);
     output.commit();
-    return {name, content->bytes().size(), sha256(content->bytes())};
+    return {name, bytes.size(), sha256(bytes)};
   }
 
   bool contains(const std::string& name) override {
@@ -43,13 +42,16 @@ class FolderStore final : public ObjectStore {
   }
 
   void get(const ObjectReference& reference, const fs::path& file) override {
-    if (!contains(reference.name)) fail(reference, "it does not exist");
-    const auto content = open_object_file(path_of(reference.name));
-    if (content->bytes().size() != reference.size || sha256(content->bytes()) != reference.sha256)
-      fail(reference, "its content is another one");
+    const auto content = intact(reference);
     OutputFile output(file, OutputFile::Target::regular_file);
     output.write(content->bytes());
     output.commit();
+  }
+
+  std::string get_text(const ObjectReference& reference) override {
+    const auto content = intact(reference);
+    const std::span<const std::byte> bytes = content->bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
   void erase(const std::string& name) override {
@@ -65,6 +67,14 @@ class FolderStore final : public ObjectStore {
   }
 
  private:
+  std::shared_ptr<const MappedFile> intact(const ObjectReference& reference) {
+    if (!contains(reference.name)) fail(reference, "it does not exist");
+    auto content = open_object_file(path_of(reference.name));
+    if (content->bytes().size() != reference.size || sha256(content->bytes()) != reference.sha256)
+      fail(reference, "its content is another one");
+    return content;
+  }
+
   fs::path path_of(const std::string& name) const { return folder_ / to_token(name); }
 
   [[noreturn]] void fail(const ObjectReference& reference, const std::string& why) const {

@@ -35,6 +35,8 @@ constexpr std::size_t kWindow = 4'000;
 constexpr std::size_t kPage = 500;
 /// They are there already; unless some were removed meanwhile.
 constexpr milliseconds kPageWait{500};
+/// How often all() reads what has come meanwhile.
+constexpr int kMostRounds = 100;
 /// How much later than it should an answer of fetch() may come.
 constexpr milliseconds kLate{250};
 constexpr milliseconds kPause{100};
@@ -252,12 +254,19 @@ std::vector<StoredMessage> JetStream::all(const std::string& stream, const std::
 void JetStream::each(const std::string& stream, const std::string& filter,
                      const std::function<void(const StoredMessage&)>& visit) {
   StreamReader reader(*this, stream, filter);
-  while (reader.pending() > 0) {
-    const std::vector<StoredMessage> page =
-        reader.next(std::min<std::uint64_t>(kPage, reader.pending()), kPageWait);
-    for (const StoredMessage& message : page) visit(message);
-    // The rest was removed meanwhile, or the server has lost the request.
-    if (page.empty()) reader.update_pending();
+  // A message that is replaced while others are read comes again at the end; so this goes on until
+  // it has read the last one. The server's number of pending messages (2.9) stays too high if
+  // messages are replaced, so it alone would never end.
+  for (int round = 0; round < kMostRounds && reader.pending() > 0; ++round) {
+    const std::uint64_t end = last_sequence(stream);
+    if (reader.last() >= end) return;
+    while (reader.last() < end && reader.pending() > 0) {
+      const std::vector<StoredMessage> page =
+          reader.next(std::min<std::uint64_t>(kPage, reader.pending()), kPageWait);
+      for (const StoredMessage& message : page) visit(message);
+      // The rest was removed meanwhile, or the server has lost the request.
+      if (page.empty()) reader.update_pending();
+    }
   }
 }
 

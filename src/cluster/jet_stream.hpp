@@ -66,7 +66,8 @@ class JetStream {
 
   /// The last message of a subject, as the stream's leader has it.
   std::optional<StoredMessage> last(const std::string& stream, const std::string& subject);
-  /// All messages whose subject matches, in their order.
+  /// All messages whose subject matches, in their order. A subject whose message is replaced
+  /// meanwhile may come twice.
   std::vector<StoredMessage> all(const std::string& stream, const std::string& filter);
   /// The same one after the other, without keeping them. If the server does not answer within
   /// ClusterSettings::patience, some may have been visited.
@@ -128,6 +129,8 @@ class StreamReader {
   std::vector<StoredMessage> next(std::size_t most, std::chrono::milliseconds wait);
   /// How many there were after those that were read, when the last one of them was delivered.
   std::uint64_t pending() const noexcept { return pending_; }
+  /// The sequence of the last message that was read.
+  std::uint64_t last() const noexcept { return last_; }
   /// Asks the server again.
   void update_pending();
   /// When the server began to read, in its time since 1970.

@@ -12,6 +12,10 @@ namespace vcap {
 
 ObjectStore::~ObjectStore() = default;
 
+ObjectReference ObjectStore::put(const std::string& name, const std::filesystem::path& file) {
+  return put_bytes(name, open_object_file(file)->bytes());
+}
+
 std::shared_ptr<const MappedFile> open_object_file(const std::filesystem::path& file) {
   try {
     return MappedFile::open(file);

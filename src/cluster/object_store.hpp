@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -34,12 +36,16 @@ class ObjectStore {
 
   /// Stores a file, which must not change meanwhile. Throws OutputError if it cannot be read or
   /// stored; ClusterError.
-  virtual ObjectReference put(const std::string& name, const std::filesystem::path& file) = 0;
+  ObjectReference put(const std::string& name, const std::filesystem::path& file);
+  /// Stores bytes. Throws likewise.
+  virtual ObjectReference put_bytes(const std::string& name, std::span<const std::byte> bytes) = 0;
   /// Whether there is an object of that name, complete.
   virtual bool contains(const std::string& name) = 0;
   /// Writes an object into a new file. Throws ClusterError: object_missing if it does not exist or
   /// is not what the reference says; OutputError if the file cannot be written.
   virtual void get(const ObjectReference& reference, const std::filesystem::path& file) = 0;
+  /// The same into memory; for small objects.
+  virtual std::string get_text(const ObjectReference& reference) = 0;
   /// Removes an object, if it exists.
   virtual void erase(const std::string& name) = 0;
   /// Removes all objects whose names begin with this.

@@ -2,25 +2,20 @@
 #include "cluster/owned_stream.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/text.hpp"
-#include "files/output_file.hpp"
 #include "files/strict_json.hpp"
-#include "records/record_line.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
-#include "vcap/model/uuid.hpp"
 
 namespace vcap {
 namespace {
 
-namespace fs = std::filesystem;
 using std::chrono::nanoseconds;
 
 /// A load is rounded up to this, so that small changes are not told to the site.
@@ -31,13 +26,41 @@ constexpr std::uint64_t kMostCheckpointBytes = std::uint64_t{64} << 20;
 
 double rounded_up(double load) { return std::ceil(load / kLoadStep) * kLoadStep; }
 
-/// Whether a state that is saved continues after a change of the worker.
-bool continues(const CapsuleInfo& info) {
-  return std::ranges::find(info.keeps_state_at, Discontinuity::reconnect) !=
-         info.keeps_state_at.end();
-}
-
 }  // namespace
+
+/// Sends records to the broker, and saves the states from time to time.
+class OwnedStream::Host final : public StreamBody::Host {
+ public:
+  Host(OwnedStream& stream, const StreamBody& body) : stream_(stream), body_(body) {}
+
+  void add(std::string_view record, std::int64_t frame_index, nanoseconds pts) override {
+    stream_.context_.outlet.add(*stream_.lane_, record, frame_index, pts);
+    last_index_ = frame_index;
+  }
+  void pause(std::int64_t frame_index) override {
+    if (std::chrono::steady_clock::now() < save_at_ || stream_.is_stopping()) return;
+    // A state that is in use now is saved after one of the next frames.
+    if (!stream_.begin_checkpoint(body_, frame_index) && ++tries_ < kCheckpointTries) return;
+    tries_ = 0;
+    save_at_ = next_time();
+  }
+  void finish() override {
+    if (last_index_ < 0 || !stream_.is_stopping()) return;
+    stream_.await_checkpoint();
+    stream_.begin_checkpoint(body_, last_index_);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_time() const {
+    return std::chrono::steady_clock::now() + stream_.context_.checkpoint_time;
+  }
+
+  OwnedStream& stream_;
+  const StreamBody& body_;
+  std::int64_t last_index_ = -1;
+  std::chrono::steady_clock::time_point save_at_ = next_time();
+  int tries_ = 0;  ///< for this checkpoint
+};
 
 OwnedStream::OwnedStream(std::string id, StreamMessage message, Claim claim, Context context)
     : id_(std::move(id)),
@@ -54,13 +77,11 @@ OwnedStream::~OwnedStream() {
 }
 
 void OwnedStream::stop(const std::string& why) {
-  {
-    const MutexLock lock(mutex_);
-    if (stopping_) return;
-    stopping_ = true;
-    reason_ = why;
-  }
-  source_end_->request();
+  const MutexLock lock(mutex_);
+  if (stopping_) return;
+  stopping_ = true;
+  reason_ = why;
+  if (body_) body_->end();
 }
 
 void OwnedStream::lose() {
@@ -102,29 +123,24 @@ void OwnedStream::live() {
 
 void OwnedStream::run() {
   std::map<std::string, SavedState> saved = read_checkpoint();
-  pipeline_ = context_.pipelines.get(message_.capsules, context_.objects);
-  if (is_stopping()) return;
-  EpochBegin begin;
-  for (const std::shared_ptr<Capsule>& capsule : pipeline_->capsules) {
-    if (!capsule->info().stream_state) continue;
-    const bool is_restored = saved.contains(capsule->name()) && continues(capsule->info());
-    (is_restored ? begin.restored : begin.renewed).push_back(capsule->name());
+  std::unique_ptr<StreamBody> made = context_.make_body(id_, message_);
+  StreamBody& body = *made;
+  {
+    const MutexLock lock(mutex_);
+    body_ = std::move(made);
+    if (stopping_) return;
   }
+  EpochBegin begin;
+  for (const auto& [capsule, continues] : body.states())
+    (continues && saved.contains(capsule) ? begin.restored : begin.renewed).push_back(capsule);
   lane_ = context_.outlet.begin(epoch_, store_begin(begin));
-  pipeline_->pipeline.open_stream(config(begin, std::move(saved)));
   context_.events.tell("stream begun", {{"stream", id_},
                                         {"epoch", epoch_.epoch},
                                         {"frame_index", begin.frame_index},
                                         {"restored", begin.restored},
                                         {"renewed", begin.renewed}});
-  try {
-    deliver();
-  } catch (...) {
-    pipeline_->pipeline.close_stream(id_);
-    throw;
-  }
-  const StreamReport report = pipeline_->pipeline.wait(id_);
-  if (report.failure_cause && !is_stopping()) std::rethrow_exception(report.failure_cause);
+  Host host(*this, body);
+  body.run(begin, std::move(saved), host);
 }
 
 /// Sets where the frames begin, and returns the sequence of the message.
@@ -158,143 +174,109 @@ std::uint64_t OwnedStream::store_begin(EpochBegin& begin) {
   }
 }
 
-StreamConfig OwnedStream::config(const EpochBegin& begin, std::map<std::string, SavedState> saved) {
-  StreamConfig config{.id = id_};
-  SourceOptions options{.silence_limit = message_.silence_limit,
-                        .connect_later = message_.source.find("://") != std::string::npos,
-                        .max_pixels = message_.max_pixels};
-  config.source = std::make_unique<ContinuedSource>(
-      open_source(message_.source, options),
-      ContinuedSource::Begin{
-          .frame_index = begin.frame_index, .pts = begin.pts, .is_first = begin.is_first},
-      source_end_);
-  config.saved = std::move(saved);
-  for (const StreamMessage::CapsuleObject& capsule : message_.capsules) {
-    if (!capsule.stream_config.empty()) config.config.emplace(capsule.name, capsule.stream_config);
-    const auto loaded = std::ranges::find(pipeline_->capsules, capsule.name,
-                                          [](const auto& one) { return one->name(); });
-    if (capsule.options.empty() || loaded == pipeline_->capsules.end()) continue;
-    OptionValues values((*loaded)->info().options, "capsule " + capsule.name);
-    values.merge(capsule.options);
-    config.options.emplace(capsule.name, std::move(values));
-  }
-  config.keep_every = message_.keep_every;
-  config.pull = true;
-  config.capsule_deadline = message_.capsule_deadline;
-  // The first call may compile a network.
-  config.first_call_deadline = message_.capsule_deadline * 10;
-  return config;
-}
-
-void OwnedStream::deliver() {
-  auto checkpoint_at = std::chrono::steady_clock::now() + context_.checkpoint_time;
-  std::int64_t index = -1;
-  int tries = 0;
-  while (const std::optional<FrameRecord> record = pipeline_->pipeline.next(id_)) {
-    const std::string line = record_line(*record);
-    index = record->frame.index;
-    context_.outlet.add(*lane_, std::string_view(line).substr(0, line.size() - 1), index,
-                        record->frame.pts);
-    if (std::chrono::steady_clock::now() < checkpoint_at || is_stopping()) continue;
-    // A state that is in use now is saved after one of the next records.
-    if (!save_checkpoint(index) && ++tries < kCheckpointTries) continue;
-    tries = 0;
-    checkpoint_at = std::chrono::steady_clock::now() + context_.checkpoint_time;
-  }
-  if (index >= 0 && is_stopping()) save_checkpoint(index);
-}
-
 /// States that cannot be read begin anew.
 std::map<std::string, SavedState> OwnedStream::read_checkpoint() {
   std::map<std::string, SavedState> saved;
   if (!claim_.owner.checkpoint) return saved;
   const ObjectReference& object = claim_.owner.checkpoint->object;
-  const fs::path file = fs::path(context_.folder) / Uuid::random().to_string();
   try {
     if (object.size > kMostCheckpointBytes)
       throw ClusterError(ErrorCode::invalid_message,
                          "it has " + std::to_string(object.size) + " bytes");
-    fs::create_directories(context_.folder);
-    context_.objects.get(object, file);
-    std::ifstream input(file, std::ios::binary);
-    std::ostringstream text;
-    text << input.rdbuf();
-    const nlohmann::json states = parse_strictly(text.str());
+    const nlohmann::json states = parse_strictly(context_.objects.get_text(object));
     for (const auto& [capsule, state] : states.items())
-      if (std::ranges::find(message_.capsules, capsule, &StreamMessage::CapsuleObject::name) !=
-          message_.capsules.end())
-        saved[capsule] = {.state = state.at("state"), .version = state.at("version")};
+      saved[capsule] = {.state = state.at("state"), .version = state.at("version")};
   } catch (const std::exception& error) {
     log(LogLevel::warning, "cluster: stream " + quote(id_) +
                                ": the states of its capsules cannot be read, so they begin anew: " +
                                bounded_text(error.what()));
     saved.clear();
   }
-  std::error_code ignored;
-  fs::remove(file, ignored);
   return saved;
 }
 
-/// Keeps the old checkpoint if there is nothing new, or it cannot be stored. Returns false if a
-/// state was in use.
-bool OwnedStream::save_checkpoint(std::int64_t frame_index) {
-  bool is_complete = true;
+/// Takes the states now, and stores them in the background: a broker that is away must not hold up
+/// the frames. Returns false if a state was in use.
+bool OwnedStream::begin_checkpoint(const StreamBody& body, std::int64_t frame_index) {
+  {
+    const MutexLock lock(mutex_);
+    if (is_saving_) return true;  // the broker is slow; the next one may be faster
+  }
+  std::optional<std::map<std::string, SavedState>> states;
   try {
-    nlohmann::json states = nlohmann::json::object();
-    for (const std::shared_ptr<Capsule>& capsule : pipeline_->capsules) {
-      if (!capsule->info().stream_state || !continues(capsule->info())) continue;
-      nlohmann::json state = capsule->save_state(id_);
-      if (state.is_null())
-        is_complete = false;
-      else
-        states[capsule->name()] = {{"state", std::move(state)},
-                                   {"version", capsule->info().version}};
-    }
-    std::optional<double> load = pipeline_->load_of(id_);
-    if (load) load = rounded_up(*load);
-    const bool has_new_load = load && load != claim_.owner.load;
-    if (!is_complete) states.clear();
-    if (states.empty() && !has_new_load) return is_complete;
-    std::optional<OwnerMessage::Checkpoint> checkpoint = claim_.owner.checkpoint;
-    if (!states.empty()) {
-      const fs::path file = fs::path(context_.folder) / Uuid::random().to_string();
-      fs::create_directories(context_.folder);
-      OutputFile output(file, OutputFile::Target::regular_file);
-      output.write(states.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-      output.commit();
-      const std::string name = "state/" + to_token(id_) + '/' + std::to_string(epoch_.epoch) + '-' +
-                               std::to_string(frame_index);
-      checkpoint = {context_.objects.put(name, file), frame_index};
-      fs::remove(file);
-    }
+    states = body.save();
+  } catch (const std::exception& error) {  // a capsule's own
+    log(LogLevel::warning,
+        "cluster: stream " + quote(id_) + ": a state is not saved: " + bounded_text(error.what()));
+    return true;
+  }
+  std::optional<double> load = body.load();
+  if (load) load = rounded_up(*load);
+  const bool has_states = states && !states->empty();
+  const MutexLock lock(mutex_);
+  if (has_states || (load && load != told_load_)) {
+    is_saving_ = true;
+    told_load_ = load;
+    context_.background.post([this, states = std::move(states), load, frame_index] {
+      save_checkpoint(states ? *states : std::map<std::string, SavedState>(), load, frame_index);
+      const MutexLock end(mutex_);
+      is_saving_ = false;
+      changed_.notify_all();
+    });
+  }
+  return states.has_value();
+}
+
+void OwnedStream::await_checkpoint() {
+  const MutexLock lock(mutex_);
+  while (is_saving_) changed_.wait(mutex_);
+}
+
+/// Keeps the old checkpoint if there are no states, or they cannot be stored.
+void OwnedStream::save_checkpoint(const std::map<std::string, SavedState>& states,
+                                  std::optional<double> load, std::int64_t frame_index) noexcept {
+  try {
     const auto old = claim_.owner.checkpoint;
-    if (update([&](OwnerMessage& owner) {
-          owner.checkpoint = checkpoint;
-          if (load) owner.load = load;
-        }) &&
-        old && checkpoint && old->object.name != checkpoint->object.name)
+    auto checkpoint = old;
+    if (!states.empty()) checkpoint = store_states(states, frame_index);
+    const bool is_updated = update([&](OwnerMessage& owner) {
+      owner.checkpoint = checkpoint;
+      if (load) owner.load = load;
+    });
+    if (is_updated && old && old->object.name != checkpoint->object.name)
       context_.objects.erase(old->object.name);
   } catch (const std::exception& error) {
     log(LogLevel::warning,
         "cluster: stream " + quote(id_) +
             ": the states of its capsules cannot be saved: " + bounded_text(error.what()));
   }
-  return is_complete;
+}
+
+OwnerMessage::Checkpoint OwnedStream::store_states(const std::map<std::string, SavedState>& states,
+                                                   std::int64_t frame_index) {
+  nlohmann::json content = nlohmann::json::object();
+  for (const auto& [capsule, saved] : states)
+    content[capsule] = {{"state", *saved.state}, {"version", saved.version}};
+  const std::string text = content.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string name = "state/" + to_token(id_) + '/' + std::to_string(epoch_.epoch) + '-' +
+                           std::to_string(frame_index);
+  return {context_.objects.put_bytes(name, std::as_bytes(std::span(text))), frame_index};
 }
 
 /// Changes the owner's record. Returns false, and ends the stream, if another worker has it.
 bool OwnedStream::update(const std::function<void(OwnerMessage&)>& change) {
   Cluster::Impl& impl = context_.cluster->impl();
+  JetStream& jet_stream = context_.jet_stream;
   const std::string subject = impl.site.subject(Site::Kind::owner, {id_});
   change(claim_.owner);
   for (;;) {
     if (const auto sequence =
-            impl.jet_stream.store(subject, to_message(claim_.owner), claim_.sequence)) {
+            jet_stream.store(subject, to_message(claim_.owner), claim_.sequence)) {
       claim_.sequence = *sequence;
       return true;
     }
     // It may be this owner's own message, whose answer was lost.
-    const auto last = impl.jet_stream.last(impl.site.stream(Site::Kind::owner), subject);
+    const auto last = jet_stream.last(impl.site.stream(Site::Kind::owner), subject);
     const bool is_own = [&] {
       if (!last) return false;
       const OwnerMessage owner = read_owner_message(last->body);
@@ -308,6 +290,7 @@ bool OwnedStream::update(const std::function<void(OwnerMessage&)>& change) {
 }
 
 void OwnedStream::finish(End end, const std::string& reason) {
+  await_checkpoint();
   bool is_lost = false;
   {
     const MutexLock lock(mutex_);
@@ -335,8 +318,9 @@ void OwnedStream::finish(End end, const std::string& reason) {
                                                          : end == End::failed ? "failed"
                                                                               : "released"),
                        {{"stream", id_}, {"epoch", epoch_.epoch}, {"reason", reason}});
-  pipeline_.reset();
+  std::unique_ptr<StreamBody> body;  // destroyed without the mutex
   const MutexLock lock(mutex_);
+  body = std::move(body_);
   end_ = is_lost ? End::lost : end;
   reason_ = reason;
 }

@@ -4,18 +4,20 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/thread_annotations.hpp"
-#include "cluster/continued_source.hpp"
+#include "cluster/background_thread.hpp"
+#include "cluster/jet_stream.hpp"
 #include "cluster/object_store.hpp"
 #include "cluster/record_outlet.hpp"
 #include "cluster/site_events.hpp"
+#include "cluster/stream_body.hpp"
 #include "cluster/stream_message.hpp"
-#include "cluster/stream_pipelines.hpp"
 
 namespace vcap {
 
@@ -25,11 +27,12 @@ class OwnedStream {
  public:
   struct Context {
     std::shared_ptr<Cluster> cluster{};
-    StreamPipelines& pipelines;
+    MakeBody make_body{};
     RecordOutlet& outlet;
+    JetStream& jet_stream;  ///< without patience, as that of the objects
     ObjectStore& objects;
+    BackgroundThread& background;  ///< for checkpoints
     SiteEvents& events;
-    std::string folder{};  ///< for checkpoints that are being written
     std::chrono::nanoseconds checkpoint_time{0};
     /// How long the end waits for the broker to take the last records.
     std::chrono::nanoseconds end_wait{0};
@@ -68,14 +71,18 @@ class OwnedStream {
   std::string reason() const VCAP_EXCLUDES(mutex_);
 
  private:
+  class Host;
+
   void live() VCAP_EXCLUDES(mutex_);
   void run() VCAP_EXCLUDES(mutex_);
-  EpochBegin begin(std::map<std::string, SavedState>& saved);
   std::uint64_t store_begin(EpochBegin& begin);
   std::map<std::string, SavedState> read_checkpoint();
-  StreamConfig config(const EpochBegin& begin, std::map<std::string, SavedState> saved);
-  void deliver();
-  bool save_checkpoint(std::int64_t frame_index);
+  bool begin_checkpoint(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
+  void await_checkpoint() VCAP_EXCLUDES(mutex_);
+  void save_checkpoint(const std::map<std::string, SavedState>& states, std::optional<double> load,
+                       std::int64_t frame_index) noexcept;
+  OwnerMessage::Checkpoint store_states(const std::map<std::string, SavedState>& states,
+                                        std::int64_t frame_index);
   bool update(const std::function<void(OwnerMessage&)>& change);
   void finish(End end, const std::string& reason);
   bool is_stopping() const VCAP_EXCLUDES(mutex_);
@@ -84,17 +91,18 @@ class OwnedStream {
   const StreamMessage message_;
   const StreamEpoch epoch_;
   const Context context_;
-  // Of its thread.
-  Claim claim_;
-  std::shared_ptr<StreamPipeline> pipeline_;
+  Claim claim_;  ///< of its thread, except while a checkpoint is being saved
   std::shared_ptr<RecordLane> lane_;
 
-  const std::shared_ptr<SourceEnd> source_end_ = std::make_shared<SourceEnd>();
   mutable Mutex mutex_;
+  std::unique_ptr<StreamBody> body_ VCAP_GUARDED_BY(mutex_);  ///< null before and after it runs
   End end_ VCAP_GUARDED_BY(mutex_) = End::none;
   std::string reason_ VCAP_GUARDED_BY(mutex_);
   bool stopping_ VCAP_GUARDED_BY(mutex_) = false;
   bool lost_ VCAP_GUARDED_BY(mutex_) = false;
+  bool is_saving_ VCAP_GUARDED_BY(mutex_) = false;           ///< a checkpoint, in the background
+  std::optional<double> told_load_ VCAP_GUARDED_BY(mutex_);  ///< to the site, or being told
+  CondVar changed_;
   std::thread thread_;
 };
 

@@ -58,19 +58,20 @@ void move_one(const std::vector<const StreamToPlace*>& streams,
     if (place.worker->capacity > 0 && (!fullest || place.filled_with(0) > fullest->filled_with(0)))
       fullest = &place;
   if (!fullest) return;
+  const double before = fullest->filled_with(0);
   const StreamToPlace* moved = nullptr;
   Place* to = nullptr;
-  double least = fullest->filled_with(0) - kLeastDifference;
+  double least = before;
   for (const StreamToPlace* const stream : streams) {
     if (placement.workers.at(stream->id) != fullest->worker->name) continue;
     for (auto& [name, place] : places) {
-      if (&place == fullest || !is_fit(*place.worker, *stream) || !place.has_room_for(stream->load))
+      if (&place == fullest || !is_fit(*place.worker, *stream) ||
+          !place.has_room_for(stream->load) || place.filled_with(0) > before - kLeastDifference)
         continue;
       // How full the fuller one of the two is afterwards.
       const double after =
           std::max(place.filled_with(stream->load), fullest->filled_with(-stream->load));
-      if (place.filled_with(0) > fullest->filled_with(0) - kLeastDifference || after >= least)
-        continue;
+      if (after + kEpsilon >= least) continue;
       least = after;
       moved = stream;
       to = &place;

@@ -51,15 +51,13 @@ std::uint64_t number_of(std::string_view text) {
 
 }  // namespace
 
-StreamWorker::StreamWorker(std::shared_ptr<Cluster> cluster, CapsuleCache& capsules,
-                           Settings settings)
+StreamWorker::StreamWorker(std::shared_ptr<Cluster> cluster, Settings settings)
     : cluster_(std::move(cluster)),
       settings_(std::move(settings)),
       session_(Uuid::random().to_string()),
       jet_stream_(*cluster_->impl().broker, impatient(cluster_->impl().settings)),
-      objects_(make_broker_store(cluster_->impl().jet_stream, cluster_->impl().site)),
+      objects_(make_broker_store(jet_stream_, cluster_->impl().site)),
       events_(cluster_, settings_.name),
-      pipelines_(capsules),
       outlet_(cluster_,
               {.worker = settings_.name,
                .spool = {.folder = settings_.folder + "/spool", .max_bytes = settings_.spool_bytes},
@@ -307,7 +305,7 @@ void StreamWorker::end_streams(const Placement& placement) {
     const auto placed = placement.workers.find(id);
     if (placed == placement.workers.end() || placed->second == settings_.name) continue;
     // Only to a worker that can take it at once.
-    if (!is_draining_ && now() - moved_at_ < kMovePause) continue;
+    if (!is_draining_ && moved_at_ && now() - *moved_at_ < kMovePause) continue;
     moved_at_ = now();
     own->stop("it moves to worker " + placed->second);
   }
@@ -392,11 +390,12 @@ void StreamWorker::claim(Vacancy vacancy) {
                                  vacancy.id, std::move(vacancy.stream.message),
                                  OwnedStream::Claim{std::move(owner), *sequence},
                                  OwnedStream::Context{.cluster = cluster_,
-                                                      .pipelines = pipelines_,
+                                                      .make_body = settings_.make_body,
                                                       .outlet = outlet_,
+                                                      .jet_stream = jet_stream_,
                                                       .objects = *objects_,
+                                                      .background = background_,
                                                       .events = events_,
-                                                      .folder = settings_.folder + "/states",
                                                       .checkpoint_time = settings_.checkpoint_time,
                                                       .end_wait = kEndWait,
                                                       .on_end = [this] { wake(); }}));

@@ -14,13 +14,12 @@
 #include <vector>
 
 #include "base/thread_annotations.hpp"
-#include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/owned_stream.hpp"
 #include "cluster/record_outlet.hpp"
 #include "cluster/site_events.hpp"
 #include "cluster/site_view.hpp"
-#include "cluster/stream_pipelines.hpp"
+#include "cluster/stream_body.hpp"
 
 namespace vcap {
 
@@ -30,13 +29,14 @@ class StreamWorker {
  public:
   struct Settings {
     std::string name{};    ///< unique in the site
-    std::string folder{};  ///< for this worker alone: the spool, and checkpoints
+    std::string folder{};  ///< for this worker alone: the spool
     std::chrono::nanoseconds lease{0};
     double capacity = 0;  ///< in cores; 0: no streams
     std::set<std::string> labels{};
     std::chrono::nanoseconds batch_time{0};
     std::chrono::nanoseconds checkpoint_time{0};
     std::uint64_t spool_bytes = 0;
+    MakeBody make_body{};  ///< [threads of streams, concurrent]
     /// Numbers for the heartbeat, beside those of the streams. [worker's thread]
     std::function<nlohmann::json()> statistics{};
     /// An operator's order for this worker has changed. [worker's thread]
@@ -44,7 +44,7 @@ class StreamWorker {
   };
 
   /// Throws OutputError if the folder cannot be used, or another process uses it.
-  StreamWorker(std::shared_ptr<Cluster> cluster, CapsuleCache& capsules, Settings settings);
+  StreamWorker(std::shared_ptr<Cluster> cluster, Settings settings);
   ~StreamWorker();
   StreamWorker(const StreamWorker&) = delete;
   StreamWorker& operator=(const StreamWorker&) = delete;
@@ -91,8 +91,8 @@ class StreamWorker {
   JetStream jet_stream_;  ///< without patience, so that heartbeats do not wait
   const std::unique_ptr<ObjectStore> objects_;
   SiteEvents events_;
-  StreamPipelines pipelines_;
   RecordOutlet outlet_;
+  BackgroundThread background_;
 
   // Of the worker's thread.
   std::map<std::string, std::unique_ptr<OwnedStream>> owned_;
@@ -111,7 +111,7 @@ class StreamWorker {
   bool is_cut_off_ = false;  ///< the last heartbeat failed
   Clock::time_point beat_at_ = Clock::time_point::min();
   Clock::time_point read_at_ = Clock::time_point::min();
-  Clock::time_point moved_at_ = Clock::time_point::min();  ///< when a stream was last given away
+  std::optional<Clock::time_point> moved_at_{};  ///< when a stream was last given away
 
   Mutex mutex_;
   CondVar changed_;

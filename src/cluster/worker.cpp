@@ -22,6 +22,9 @@
 #include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
 #include "cluster/host_name.hpp"
+#include "cluster/object_store.hpp"
+#include "cluster/pipeline_body.hpp"
+#include "cluster/stream_pipelines.hpp"
 #include "cluster/stream_worker.hpp"
 #include "cluster/worker_job.hpp"
 #include "cluster/worker_place.hpp"
@@ -85,7 +88,9 @@ class ClusterWorker::Impl {
         capsules_(fs::path(settings_.folder) / "capsules", settings_.load),
         place_(settings_.folder),
         name_(settings_.name.empty() ? place_.name() : settings_.name),
-        streams_(cluster_, capsules_, stream_settings()) {}
+        pipelines_(capsules_),
+        objects_(make_broker_store(cluster_->impl().jet_stream, cluster_->impl().site)),
+        streams_(cluster_, stream_settings()) {}
 
   const std::string& name() const noexcept { return name_; }
 
@@ -141,6 +146,10 @@ class ClusterWorker::Impl {
             .batch_time = settings_.record_time,
             .checkpoint_time = settings_.checkpoint_time,
             .spool_bytes = settings_.spool_bytes,
+            .make_body =
+                [this](const std::string& id, const StreamMessage& message) {
+                  return std::make_unique<PipelineBody>(id, message, pipelines_, *objects_);
+                },
             .statistics = [this]() -> nlohmann::json {
               return {{"slices_done", done_.load()},
                       {"slice_attempts_failed", failed_.load()},
@@ -443,6 +452,8 @@ class ClusterWorker::Impl {
   /// Until when jobs are not tried again.
   std::map<std::string, Clock::time_point> unusable_ VCAP_GUARDED_BY(mutex_);
 
+  StreamPipelines pipelines_;
+  const std::unique_ptr<ObjectStore> objects_;
   StreamWorker streams_;  ///< the last one, since it calls this
 };
 

@@ -20,6 +20,7 @@ class NatsServer {
     start();
   }
 
+  std::uint16_t port() const { return port_; }
   std::string url() const { return "nats://127.0.0.1:" + std::to_string(port_); }
   ClusterSettings settings() const { return {.url = url(), .site = "test"}; }
 

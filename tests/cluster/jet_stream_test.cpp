@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/jet_stream.hpp"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "cluster/cluster_impl.hpp"
+#include "cluster/nats_server.hpp"
+
+namespace vcap::test {
+namespace {
+
+TEST(JetStreamTest, ReadsTheLastMessageOfEachSubjectWhileTheyAreReplaced) {
+  const NatsServer server;
+  const auto cluster = Cluster::connect(server.settings());
+  JetStream& jet_stream = cluster->impl().jet_stream;
+  const Site& site = cluster->impl().site;
+  constexpr int kSubjects = 20;
+  const auto subject = [&site](int i) {
+    return site.subject(Site::Kind::owner, {"s" + std::to_string(i)});
+  };
+  for (int i = 0; i < kSubjects; ++i) jet_stream.store(subject(i), "0");
+  std::atomic<bool> ending = false;
+  std::thread writer([&] {
+    for (int n = 1; !ending; ++n) jet_stream.store(subject(n % 3), std::to_string(n));
+  });
+  for (int round = 0; round < 30; ++round) {
+    std::map<std::string, std::string> seen;
+    for (const StoredMessage& message :
+         jet_stream.all(site.stream(Site::Kind::owner), site.all(Site::Kind::owner, {})))
+      seen[message.subject] = message.body;
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(kSubjects));
+  }
+  ending = true;
+  writer.join();
+}
+
+}  // namespace
+}  // namespace vcap::test
