@@ -354,6 +354,18 @@ std::vector<std::string> StreamWorker::removed() const {
   return result;
 }
 
+/// The stream may have had owners before it was removed.
+std::uint64_t StreamWorker::next_epoch(const std::string& stream) {
+  const Site& site = cluster_->impl().site;
+  const auto last = jet_stream_.last(site.stream(Site::Kind::record),
+                                     site.subject(Site::Kind::record, {stream}));
+  try {
+    return last ? read_head(last->body).epoch + 1 : 1;
+  } catch (const ClusterError&) {  // the stream's own begin says so
+    return 1;
+  }
+}
+
 void StreamWorker::claim(Vacancy vacancy) {
   const Site& site = cluster_->impl().site;
   OwnerMessage owner{.state = OwnerMessage::State::running,
@@ -365,6 +377,8 @@ void StreamWorker::claim(Vacancy vacancy) {
     owner.epoch = vacancy.owner->message.epoch + 1;
     owner.load = vacancy.owner->message.load;
     owner.checkpoint = vacancy.owner->message.checkpoint;
+  } else {
+    owner.epoch = next_epoch(vacancy.id);
   }
   const std::string body = to_message(owner);
   const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,

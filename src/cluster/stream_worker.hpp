@@ -78,6 +78,7 @@ class StreamWorker {
   std::vector<Vacancy> abandoned(const Placement& placement) const VCAP_REQUIRES(mutex_);
   bool collect_ended();
   void claim(Vacancy vacancy);
+  std::uint64_t next_epoch(const std::string& stream);
   void release(const Vacancy& vacancy);
   void remove(const std::string& stream);
   void obey_orders() VCAP_EXCLUDES(mutex_);

@@ -89,9 +89,13 @@ TEST_F(StreamWorkerTest, EndsAStreamThatIsRemovedAndForgetsIt) {
   remove_cluster_stream(*client_, "gate");
   await("the end of the stream", [&] { return status("gate").reason == "no such stream"; });
   await("the worker", [&] { return worker->streams() == 0; });
+  const std::size_t before = records("gate").size();
   expect_once(records("gate"));
   EXPECT_THAT([&] { remove_cluster_stream(*client_, "gate"); },
               ThrowsError<InvalidArgument>(ErrorCode::invalid_argument, HasSubstr("gate")));
+  add("gate");  // again
+  await_records("gate", before + 10);
+  expect_once(records("gate"));
 }
 
 TEST_F(StreamWorkerTest, RunsAStreamAnewIfItHasChanged) {

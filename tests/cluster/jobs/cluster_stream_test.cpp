@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcap/cluster/cluster_stream.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/jobs/site_fixture.hpp"
+#include "support/bounded_wait.hpp"
+#include "support/rtsp_server.hpp"
+#include "vcap/cluster/cluster_records.hpp"
+#include "vcap/cluster/site_status.hpp"
+
+namespace vcap::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A camera by RTSP, and workers as processes.
+class ClusterStreamTest : public SiteTest {
+ protected:
+  std::unique_ptr<Command> stream_worker(const std::string& name,
+                                         const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"--name",        name,  "--stream-lease",    "1",
+                                   "--record-time", "0.1", "--checkpoint-time", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return worker(name == "one" ? 1 : 2, words);
+  }
+  Result add(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"stream",   "add",         "--id",       "gate",
+                                   "--source", camera_.url(), "--capsules", capsule("visits")};
+    words.insert(words.end(), more.begin(), more.end());
+    return vcap(on_cluster(words));
+  }
+  ClusterStreamStatus gate() const {
+    for (const ClusterStreamStatus& stream : cluster_streams(*client_)) return stream;
+    return {.reason = "no such stream"};
+  }
+  void await(const std::string& what, const std::function<bool()>& condition) const {
+    yield_until(what, [&] {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return false;
+    });
+  }
+  std::vector<ClusterRecord> records() const {
+    std::vector<ClusterRecord> all;
+    ClusterRecordReader reader(client_, {.stream = "gate", .after = 0});
+    for (;;) {
+      std::vector<ClusterRecord> page = reader.next(std::chrono::milliseconds(30));
+      if (page.empty()) return all;
+      for (ClusterRecord& record : page) all.push_back(std::move(record));
+    }
+  }
+  void await_frames_of_epoch(std::uint64_t epoch) const {
+    await("records of epoch " + std::to_string(epoch), [&] {
+      const auto all = records();
+      return std::ranges::count(all, epoch, &ClusterRecord::epoch) > 10;
+    });
+  }
+  /// Frames and times rise, no frame comes twice; the first frame of an owner has `reconnect`.
+  void expect_continued() const {
+    std::int64_t index = -1;
+    std::int64_t pts = -1;
+    std::uint64_t epoch = 0;
+    for (const ClusterRecord& record : records()) {
+      const Json frame = Json::parse(record.line);
+      EXPECT_GT(frame["frame_index"], index);
+      EXPECT_GT(frame["pts_ns"], pts);
+      if (record.epoch != epoch) {
+        EXPECT_EQ(frame["discontinuity"], epoch == 0 ? "start" : "reconnect");
+      }
+      index = frame["frame_index"];
+      pts = frame["pts_ns"];
+      epoch = record.epoch;
+    }
+  }
+  static std::int64_t visits(const ClusterRecord& record) {
+    return Json::parse(record.line)["objects"][0]["extra_data"]["frames"];
+  }
+
+  const RtspServer camera_;
+  const std::shared_ptr<Cluster> client_ = Cluster::connect({.url = server_.url()});
+};
+
+TEST_F(ClusterStreamTest, ACameraGoesOnElsewhereWhenItsWorkerIsKilled) {
+  const auto one = stream_worker("one");
+  const Result added = add();
+  ASSERT_EQ(added.exit_code, 0) << added;
+  await("an owner", [&] { return gate().worker == "one"; });
+  const auto two = stream_worker("two");
+  await("the second worker", [&] { return cluster_workers(*client_).size() == 2; });
+  await("a checkpoint", [&] { return records().size() > 40; });
+  one->send(SIGKILL);
+  await_frames_of_epoch(2);
+  EXPECT_EQ(gate().worker, "two");
+  expect_continued();
+  // The capsule counts on, from its last checkpoint.
+  const auto all = records();
+  const auto first = std::ranges::find(all, 2u, &ClusterRecord::epoch);
+  EXPECT_GT(visits(*first), 20);
+  EXPECT_LE(visits(*first), visits(*std::prev(first)) + 1);
+}
+
+TEST_F(ClusterStreamTest, AWorkerThatWasSuspendedGivesUpWhatWasTakenOver) {
+  const auto one = stream_worker("one");
+  ASSERT_EQ(add().exit_code, 0);
+  await_frames_of_epoch(1);
+  const auto two = stream_worker("two");
+  await("the second worker", [&] { return cluster_workers(*client_).size() == 2; });
+  one->send(SIGSTOP);
+  await_frames_of_epoch(2);
+  one->send(SIGCONT);
+  await("the first one to notice", [&] {
+    const auto workers = cluster_workers(*client_);
+    return workers[0].statistics["losses"] == 1 && workers[0].statistics["streams"] == 0;
+  });
+  EXPECT_EQ(gate().epoch, 2) << "it must not take it back";
+  expect_continued();
+}
+
+TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
+  const auto one = stream_worker("one");
+  ASSERT_EQ(add().exit_code, 0);
+  await_frames_of_epoch(1);
+  const auto two = stream_worker("two");
+  await("the second worker", [&] { return cluster_workers(*client_).size() == 2; });
+  one->send(SIGTERM);
+  const Result ended = one->wait();
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  await_frames_of_epoch(2);
+  // Nothing is lost of what the first one has read, so the capsule has counted each frame.
+  const auto all = records();
+  const auto first = std::ranges::find(all, 2u, &ClusterRecord::epoch);
+  EXPECT_EQ(visits(*first), visits(*std::prev(first)) + 1);
+  expect_continued();
+}
+
+TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
+  const auto one = stream_worker("one", {"--label", "hall"});
+  ASSERT_EQ(add({"--label", "hall", "--option", "visits.exit_at=-2"}).exit_code, 0);
+  await_frames_of_epoch(1);
+  const Result again = add();
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.err, HasSubstr("\"gate\": the site has such a stream"));
+  const auto of_site = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--nats", server_.url()});
+    return vcap(words);
+  };
+  const Result status = of_site({"cluster", "status"});
+  EXPECT_THAT(status.out, HasSubstr("gate  running on one  epoch 1"));
+  EXPECT_THAT(status.out, Not(HasSubstr("secret")));
+  const Json json = Json::parse(of_site({"cluster", "status", "--json"}).out);
+  EXPECT_EQ(json["streams"][0]["worker"], "one");
+  EXPECT_EQ(json["workers"][0]["labels"],
+            Json::parse(R"(["hall","host=)" + json["workers"][0]["host"].get<std::string>() +
+                        R"(","one"])"));
+  EXPECT_GT(json["totals"]["records"], 0);
+  EXPECT_THAT(of_site({"cluster", "events"}).out, HasSubstr("stream claimed  by one"));
+  EXPECT_EQ(of_site({"cluster", "drain", "one"}).exit_code, 0);
+  await("the order",
+        [&] { return cluster_workers(*client_)[0].state == ClusterWorkerStatus::State::draining; });
+  EXPECT_EQ(of_site({"cluster", "drain", "nobody"}).exit_code, 2);
+  EXPECT_EQ(of_site({"cluster", "undrain", "one"}).exit_code, 0);
+  const Result lines = vcap(on_cluster({"stream", "records", "--id", "gate"}));
+  EXPECT_EQ(lines.exit_code, 0) << lines.err;
+  EXPECT_THAT(lines.out, HasSubstr(R"({"schema":"vcap.frame/1","stream_id":"gate")"));
+  EXPECT_EQ(vcap(on_cluster({"stream", "remove", "--id", "gate"})).exit_code, 0);
+  await("the end", [&] { return cluster_streams(*client_).empty(); });
+}
+
+}  // namespace
+}  // namespace vcap::test
