@@ -20,10 +20,12 @@
 
 #include "base/text.hpp"
 #include "cli/cluster_arguments.hpp"
+#include "cli/cluster_config.hpp"
 #include "cli/cluster_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/nats_text.hpp"
 #include "cli/stop_signal.hpp"
 #include "files/file_descriptor.hpp"
 #include "files/output_file.hpp"
@@ -43,16 +45,6 @@ struct UpArguments {
   std::string folder;
   int port = 4222;
 };
-
-/// As the server's configuration has it.
-std::string as_nats_text(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
 
 /// A process of nats-server. It ends with this one, however that ends.
 class ServerProcess {
@@ -245,8 +237,8 @@ void declare_events(CLI::App& parent, Action& chosen) {
 }  // namespace
 
 void add_cluster(CLI::App& app, Action& chosen) {
-  CLI::App* const cluster =
-      app.add_subcommand("cluster", "Runs a broker for a cluster, and shows what a cluster does");
+  CLI::App* const cluster = app.add_subcommand(
+      "cluster", "Sets up the broker of a cluster, and shows what a cluster does");
   cluster->require_subcommand(1);
 
   auto up_arguments = std::make_shared<UpArguments>();
@@ -264,6 +256,8 @@ void add_cluster(CLI::App& app, Action& chosen) {
   up_command->footer(kExitCodesHelp);
   up_command->callback(
       [up_arguments, &chosen] { chosen = [up_arguments] { return up(*up_arguments); }; });
+
+  add_cluster_config(*cluster, chosen);
 
   struct CancelArguments {
     ClusterArguments cluster;
