@@ -28,6 +28,7 @@ constexpr const char* kApi = "$JS.API.";
 constexpr int kWrongLastSequence = 10071;
 constexpr int kWrongLastSequenceOfReplicas = 10164;
 constexpr int kNoMessage = 10037;
+constexpr int kNotErased = 10057;
 constexpr int kNotEnabled = 10076;
 constexpr int kNotEnabledForAccount = 10039;
 constexpr int kNoSequence = 10043;
@@ -308,8 +309,12 @@ std::uint64_t JetStream::last_sequence(const std::string& stream) {
 void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
   const json answer = ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
-  if (code != 0 && code != kNoMessage && code != kNoSequence)
-    refuse("removing a message of " + stream, answer);
+  if (code == 0 || code == kNoMessage || code == kNoSequence) return;
+  // That has many reasons.
+  if (code == kNotErased &&
+      error_code(ask("STREAM.MSG.GET." + stream, {{"seq", sequence}})) == kNoMessage)
+    return;
+  refuse("removing a message of " + stream, answer);
 }
 
 void JetStream::purge(const std::string& stream, const std::string& filter) {
