@@ -5,11 +5,14 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -145,9 +148,20 @@ std::string server_text(const ConfigArguments& arguments, const std::vector<Serv
   return text + "accounts {\n  include " + as_nats_text(site_file(arguments.site)) + "\n}\n";
 }
 
+/// The password of the servers in the configuration that exists, so that those that have it can go
+/// on; else a new one.
+std::string route_password(const fs::path& routes) {
+  std::ifstream in(routes);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  constexpr std::string_view kBefore = "password: \"";
+  const std::size_t before = text.find(kBefore);
+  if (before == text.npos) return Uuid::random().to_string() + Uuid::random().to_string();
+  const std::size_t begin = before + kBefore.size();
+  return text.substr(begin, text.find_first_not_of("0123456789abcdef-", begin) - begin);
+}
+
 /// The same for all servers. A server that does not know the password cannot join.
-std::string routes_text(const std::vector<Server>& servers) {
-  const std::string password = Uuid::random().to_string() + Uuid::random().to_string();
+std::string routes_text(const std::vector<Server>& servers, const std::string& password) {
   std::string text =
       "# Written by vcap cluster config. Secret: who knows the password can join as a server.\n"
       "authorization {\n  user: route\n  password: " +
@@ -245,9 +259,10 @@ int write_configuration(const ConfigArguments& arguments) {
   for (const ClusterRole role : kRoles) names.push_back(key_file(role));
   for (const std::string& name : names)
     if (!arguments.overwrite && fs::exists(folder / name))
-      throw OutputError(ErrorCode::output_open,
-                        quote((folder / name).native()) +
-                            " exists; give another --dir, or --overwrite, which keeps the keys");
+      throw OutputError(
+          ErrorCode::output_open,
+          quote((folder / name).native()) +
+              " exists; give another --dir, or --overwrite, which keeps keys and passwords");
 
   std::map<ClusterRole, Nkey> keys;
   bool has_kept_keys = false;
@@ -260,7 +275,8 @@ int write_configuration(const ConfigArguments& arguments) {
     keys.emplace(role, std::move(key));
   }
   write_text(folder / site_file(arguments.site), site_text(arguments.site, keys));
-  if (servers.size() > 1) write_text(folder / kRoutesFile, routes_text(servers));
+  const fs::path routes = folder / kRoutesFile;
+  if (servers.size() > 1) write_text(routes, routes_text(servers, route_password(routes)));
   for (std::size_t i = 1; i <= servers.size(); ++i)
     write_text(folder / server_file(i), server_text(arguments, servers, i));
   say_what_to_copy(arguments, servers, replicas, has_kept_keys);
@@ -325,7 +341,7 @@ void add_cluster_config(CLI::App& cluster, Action& chosen) {
                  "Also demands a certificate of each client")
       ->needs(certificate);
   command->add_flag("--overwrite", arguments->overwrite,
-                    "Writes files that exist anew, except for the keys");
+                    "Writes files that exist anew, but keeps the keys and the password");
   command->footer(kExitCodesHelp);
   command->callback(
       [arguments, &chosen] { chosen = [arguments] { return write_configuration(*arguments); }; });

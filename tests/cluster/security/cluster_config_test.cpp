@@ -107,7 +107,9 @@ TEST_F(ConfigCommandTest, WritesFilesThatOnlyTheirOwnerReads) {
 }
 
 TEST_F(ConfigCommandTest, KeepsWhatExists) {
-  ASSERT_EQ(config().exit_code, 0);
+  const std::vector<std::string> servers{"--servers", "a:4222,b:4222,c:4222"};
+  ASSERT_EQ(config(servers).exit_code, 0);
+  const std::string routes = text_of("routes.conf");
   const std::string key = text_of("worker.nk");
   const std::string site = text_of("site-site.conf");
   const Result again = config({"--max-storage", "2TB"});
@@ -115,10 +117,12 @@ TEST_F(ConfigCommandTest, KeepsWhatExists) {
   EXPECT_THAT(again.err, AllOf(HasSubstr("exists"), HasSubstr("--overwrite")));
   EXPECT_THAT(text_of("server-1.conf"), Not(HasSubstr("2TB")));
   fs::remove(folder_ / "c/reader.nk");
-  const Result over = config({"--max-storage", "2TB", "--overwrite"});
+  const Result over =
+      config({"--max-storage", "2TB", "--overwrite", "--servers", "a:4222,b:4222,c:4222"});
   EXPECT_EQ(over.exit_code, 0) << over;
   EXPECT_THAT(text_of("server-1.conf"), HasSubstr("max_file: 2TB"));
   EXPECT_EQ(text_of("worker.nk"), key);
+  EXPECT_EQ(text_of("routes.conf"), routes);
   EXPECT_NE(text_of("site-site.conf"), site);  // another key of readers
 }
 
