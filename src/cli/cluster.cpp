@@ -46,17 +46,19 @@ struct UpArguments {
   int port = 4222;
 };
 
-/// A process of nats-server. It ends with this one, however that ends.
+/// A process of nats-server. It ends with this one, however that ends. It runs in the folder of its
+/// configuration, because it (2.9) sometimes leaves files of a deleted consumer where it runs.
 class ServerProcess {
  public:
   explicit ServerProcess(const fs::path& configuration) {
     const std::string path = configuration.string();
+    const std::string folder = configuration.parent_path().string();
     const pid_t parent = ::getpid();
     process_ = ::fork();
     if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (process_ > 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() == parent)
+    if (::getppid() == parent && ::chdir(folder.c_str()) == 0)
       ::execlp("nats-server", "nats-server", "-c", path.c_str(), static_cast<char*>(nullptr));
     ::_exit(kNotFound);
   }
