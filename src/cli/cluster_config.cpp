@@ -221,8 +221,9 @@ void say_what_to_copy(const ConfigArguments& arguments, const std::vector<Server
               << '\n';
   std::cout
       << "  worker.nk      for machines with vcap worker\n"
-         "  client.nk      for those who submit jobs: vcap run --cluster, vcap cluster cancel\n"
-         "  reader.nk      for those who only look: vcap cluster status\n"
+         "  client.nk      for those who submit jobs and add streams: vcap run --cluster, vcap "
+         "stream add\n"
+         "  reader.nk      for those who only look: vcap cluster status, vcap stream records\n"
          "The .nk files are secret; the servers need none of them."
       << (has_kept_keys ? " Those that existed were kept." : "") << '\n';
   if (servers.size() > 1) std::cout << kRoutesFile << " is secret, too; it is for servers only.\n";

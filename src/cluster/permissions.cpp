@@ -38,6 +38,13 @@ constexpr std::array kKindRights{
     KindRights{Site::Kind::settled, {kRead | kWrite | kErase, kEverything, kRead}},
     KindRights{Site::Kind::job, {kRead, kRead | kWrite | kErase, kRead}},
     KindRights{Site::Kind::plan, {kRead | kWrite, kRead | kPurge, kNothing}},
+    // The worker that has stopped a stream removes what is left of it.
+    KindRights{Site::Kind::stream, {kRead | kPurge, kRead | kWrite | kPurge, kRead}},
+    KindRights{Site::Kind::owner, {kRead | kWrite | kPurge, kRead, kRead}},
+    KindRights{Site::Kind::worker, {kRead | kWrite, kRead | kPurge, kRead}},
+    KindRights{Site::Kind::order, {kRead, kRead | kWrite | kPurge, kRead}},
+    KindRights{Site::Kind::record, {kRead | kWrite, kRead, kRead}},
+    KindRights{Site::Kind::event, {kRead | kWrite, kRead | kWrite, kRead}},
 };
 /// Capsules and results. A worker removes the results of an attempt that came too late.
 constexpr Rights kObjectRights{kEverything, kEverything, kNothing};

@@ -141,7 +141,8 @@ TEST_F(LoginTest, OfAReaderSeesEverythingAndChangesNothing) {
   const Site& site = reader->impl().site;
   EXPECT_EQ(jet_stream.count(site.stream(Kind::task), site.all(Kind::task, {"seen"})), 1u);
   EXPECT_NO_THROW(cluster_jobs(*reader));
-  for (const Kind kind : {Kind::task, Kind::lease, Kind::settled, Kind::job, Kind::plan}) {
+  for (const Kind kind :
+       {Kind::task, Kind::settled, Kind::job, Kind::owner, Kind::order, Kind::record}) {
     const std::string subject = site.subject(kind, {"seen", "b"});
     EXPECT_THAT([&] { jet_stream.store(subject, "{}"); }, refused("not permitted")) << subject;
   }
