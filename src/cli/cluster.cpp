@@ -20,10 +20,12 @@
 
 #include "base/text.hpp"
 #include "cli/cluster_arguments.hpp"
+#include "cli/cluster_config.hpp"
 #include "cli/cluster_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/nats_text.hpp"
 #include "cli/stop_signal.hpp"
 #include "files/file_descriptor.hpp"
 #include "files/output_file.hpp"
@@ -44,27 +46,19 @@ struct UpArguments {
   int port = 4222;
 };
 
-/// As the server's configuration has it.
-std::string as_nats_text(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
-/// A process of nats-server. It ends with this one, however that ends.
+/// A process of nats-server. It ends with this one, however that ends. It runs in the folder of its
+/// configuration, because it (2.9) sometimes leaves files of a deleted consumer where it runs.
 class ServerProcess {
  public:
   explicit ServerProcess(const fs::path& configuration) {
     const std::string path = configuration.string();
+    const std::string folder = configuration.parent_path().string();
     const pid_t parent = ::getpid();
     process_ = ::fork();
     if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (process_ > 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() == parent)
+    if (::getppid() == parent && ::chdir(folder.c_str()) == 0)
       ::execlp("nats-server", "nats-server", "-c", path.c_str(), static_cast<char*>(nullptr));
     ::_exit(kNotFound);
   }
@@ -245,8 +239,8 @@ void declare_events(CLI::App& parent, Action& chosen) {
 }  // namespace
 
 void add_cluster(CLI::App& app, Action& chosen) {
-  CLI::App* const cluster =
-      app.add_subcommand("cluster", "Runs a broker for a cluster, and shows what a cluster does");
+  CLI::App* const cluster = app.add_subcommand(
+      "cluster", "Sets up the broker of a cluster, and shows what a cluster does");
   cluster->require_subcommand(1);
 
   auto up_arguments = std::make_shared<UpArguments>();
@@ -264,6 +258,8 @@ void add_cluster(CLI::App& app, Action& chosen) {
   up_command->footer(kExitCodesHelp);
   up_command->callback(
       [up_arguments, &chosen] { chosen = [up_arguments] { return up(*up_arguments); }; });
+
+  add_cluster_config(*cluster, chosen);
 
   struct CancelArguments {
     ClusterArguments cluster;

@@ -16,9 +16,23 @@ void ClusterArguments::add_to(CLI::App& command, const std::string& url_name) {
       ->type_name("NAME")
       ->capture_default_str()
       ->needs(url);
+  CLI::Option* const credentials = command
+                                       .add_option("--credentials", settings.credentials,
+                                                   "The file of credentials for the broker")
+                                       ->type_name("PATH")
+                                       ->needs(url);
   command
-      .add_option("--credentials", settings.credentials, "The file of credentials for the broker")
+      .add_option("--nkey", settings.nkey,
+                  "The file of the NKey for the broker, as vcap cluster config writes it")
       ->type_name("PATH")
+      ->excludes(credentials)
+      ->needs(url);
+  command
+      .add_option("--replicas", settings.replicas,
+                  "How many of the cluster's servers keep each message; 0: a new site gets 3 if "
+                  "there are as many servers, else 1")
+      ->check(CLI::Range(0, 5).description(""))
+      ->capture_default_str()
       ->needs(url);
   command.add_option("--ca", settings.certificates, "The PEM file of the authorities to trust")
       ->type_name("PATH")

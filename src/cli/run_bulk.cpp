@@ -38,12 +38,17 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The options about trust, keys, resources and this run, which a job file does not contain.
-constexpr std::array<std::string_view, 20> kWithJob{
-    "--cluster",         "--site",           "--credentials", "--ca",
-    "--certificate",     "--private-key",    "--shared",      "--priority",
-    "--report",          "--deadline",       "--grace",       "--key-file",
-    "--passphrase-file", "--trusted-key",    "--revoked-key", "--require-signature",
-    "--minimum-version", "--resource-cache", "--mirror",      "--offline"};
+constexpr std::array<std::string_view, 22> kWithJob{"--cluster",         "--site",
+                                                    "--credentials",     "--nkey",
+                                                    "--replicas",        "--ca",
+                                                    "--certificate",     "--private-key",
+                                                    "--shared",          "--priority",
+                                                    "--report",          "--deadline",
+                                                    "--grace",           "--key-file",
+                                                    "--passphrase-file", "--trusted-key",
+                                                    "--revoked-key",     "--require-signature",
+                                                    "--minimum-version", "--resource-cache",
+                                                    "--mirror",          "--offline"};
 /// The options from which --out makes a job.
 constexpr std::array<std::string_view, 12> kWithOut{
     "--video",  "--picture", "--draw",           "--max-frames",

@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +28,13 @@ struct VCAP_EXPORT BrokerMessage {
   std::string_view header(std::string_view name) const noexcept;
   /// The status in place of a message, such as "404" for no message; empty if this is a message.
   std::string_view status() const noexcept { return header("Status"); }
+};
+
+/// What a server says about itself to whoever connects. Thread safety: value.
+struct BrokerServer {
+  std::string version{};
+  bool has_jet_stream = false;        ///< another server of its cluster may have it all the same
+  std::uint64_t largest_message = 0;  ///< in bytes
 };
 
 /// A subscription; its destructor ends it and waits for a handler in progress, unless it runs in
@@ -74,6 +83,8 @@ class VCAP_EXPORT Broker {
   /// A new subject for answers.
   virtual std::string new_inbox() const = 0;
   virtual bool is_connected() const = 0;
+  /// The server of the connection; `nullopt` if it does not say what it is.
+  virtual std::optional<BrokerServer> server() const = 0;
   /// All waiting calls fail; later calls do, too.
   virtual void close() noexcept = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "cluster/cluster_impl.hpp"
+#include "cluster/server_check.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -17,6 +18,8 @@ namespace vcap {
 namespace {
 
 using std::chrono::milliseconds;
+
+constexpr int kMostReplicas = 5;  // of JetStream
 
 [[noreturn]] void refuse(const std::string& words) {
   throw InvalidArgument(ErrorCode::invalid_argument, "cluster: " + words);
@@ -34,7 +37,8 @@ ClusterSettings checked(ClusterSettings settings) {
     at = end + 1;
   }
   for (const std::string* const file :
-       {&settings.credentials, &settings.certificates, &settings.certificate, &settings.key})
+       {&settings.credentials, &settings.nkey, &settings.certificates, &settings.certificate,
+        &settings.key})
     if (!file->empty() && ::access(file->c_str(), R_OK) != 0)
       refuse("the file " + quote(*file) +
              " cannot be read: " + std::generic_category().message(errno));
@@ -45,6 +49,11 @@ ClusterSettings checked(ClusterSettings settings) {
     refuse("patience must be >= 0, got " + std::to_string(settings.patience.count()) + " ms");
   if (settings.certificate.empty() != settings.key.empty())
     refuse("a certificate and its key must be given together");
+  if (!settings.credentials.empty() && !settings.nkey.empty())
+    refuse("there are credentials and an NKey; give one of them");
+  if (settings.replicas < 0 || settings.replicas > kMostReplicas)
+    refuse("replicas must be 0 to " + std::to_string(kMostReplicas) + ", got " +
+           std::to_string(settings.replicas));
   return settings;
 }
 
@@ -83,7 +92,8 @@ void Cluster::Impl::changed(const std::string& loss) {
 
 std::shared_ptr<Cluster> Cluster::connect(const ClusterSettings& settings) {
   auto impl = std::make_unique<Impl>(settings);
-  prepare_streams(impl->jet_stream, impl->site, settings.create_site);
+  check_server(impl->jet_stream);
+  prepare_streams(impl->jet_stream, impl->site, settings.create_site, settings.replicas);
   return std::make_shared<Cluster>(std::move(impl));
 }
 

@@ -172,7 +172,7 @@ class ClusterJob {
   /// Somebody else may have ended the job. Returns whether the broker had lost it, and it was
   /// submitted again.
   bool look() {
-    prepare_streams(jet_stream_, site_);
+    prepare_streams(jet_stream_, site_, true, cluster_->impl().settings.replicas);
     const auto message =
         jet_stream_.last(site_.stream(Site::Kind::job), site_.subject(Site::Kind::job, {id_}));
     if (!message) {

@@ -28,6 +28,9 @@ constexpr const char* kApi = "$JS.API.";
 constexpr int kWrongLastSequence = 10071;
 constexpr int kWrongLastSequenceOfReplicas = 10164;
 constexpr int kNoMessage = 10037;
+constexpr int kNotErased = 10057;
+constexpr int kNotEnabled = 10076;
+constexpr int kNotEnabledForAccount = 10039;
 constexpr int kNoSequence = 10043;
 /// Messages that store_new() has in flight at a time.
 constexpr std::size_t kWindow = 4'000;
@@ -149,6 +152,27 @@ BrokerMessage JetStream::request(const BrokerMessage& message) {
                              ": the broker has no leader now, or is too busy");
     return answer;
   });
+}
+
+bool JetStream::is_enabled(bool is_expected) {
+  const auto ask = [this] {
+    const std::string operation = "INFO";
+    const json answer =
+        parse(operation, broker_.request({.subject = kApi + operation}, timeout_).body);
+    const int code = error_code(answer);
+    if (code == kNotEnabled || code == kNotEnabledForAccount) return false;
+    if (is_passing(answer))
+      throw ClusterError(ErrorCode::broker_unreachable, "JetStream has no leader now");
+    if (code != 0) refuse(operation, answer);
+    return true;
+  };
+  if (is_expected) return with_patience(ask);
+  try {
+    return ask();
+  } catch (const ClusterError& error) {
+    if (error.code() != ErrorCode::broker_unreachable) throw;
+    return false;
+  }
 }
 
 json JetStream::ask(const std::string& operation, const json& request) {
@@ -285,8 +309,12 @@ std::uint64_t JetStream::last_sequence(const std::string& stream) {
 void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
   const json answer = ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
-  if (code != 0 && code != kNoMessage && code != kNoSequence)
-    refuse("removing a message of " + stream, answer);
+  if (code == 0 || code == kNoMessage || code == kNoSequence) return;
+  // That has many reasons.
+  if (code == kNotErased &&
+      error_code(ask("STREAM.MSG.GET." + stream, {{"seq", sequence}})) == kNoMessage)
+    return;
+  refuse("removing a message of " + stream, answer);
 }
 
 void JetStream::purge(const std::string& stream, const std::string& filter) {

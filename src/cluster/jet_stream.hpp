@@ -84,6 +84,9 @@ class JetStream {
   /// The server's time, since 1970, now or at most a round trip ago.
   std::chrono::nanoseconds time(const std::string& stream);
 
+  /// Whether JetStream is enabled for this login. `is_expected`: whether to wait for an answer as
+  /// for others, although none may come.
+  bool is_enabled(bool is_expected);
   /// A request to the API; `what`: for errors. Returns the answer, which may have an "error".
   nlohmann::json ask(const std::string& operation, const nlohmann::json& request);
   /// The same; throws ClusterError (broker_refused) for an error.

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/text.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 namespace {
@@ -15,6 +19,18 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLongestName = 32;
+/// How many servers keep a message if nobody says it.
+constexpr int kUsualReplicas = 3;
+/// The server's error codes, which its documentation lists.
+constexpr int kNoCluster = 10074;
+constexpr int kTooFewServers = 10005;
+/// A cluster that has just begun may not know all its servers yet.
+constexpr std::chrono::seconds kClusterBegins{5};
+constexpr std::chrono::milliseconds kCreationPause{200};
+/// What `nats stream edit` can change.
+constexpr std::array kEditable{"discard",      "max_age",  "max_bytes",
+                               "max_msg_size", "max_msgs", "max_msgs_per_subject",
+                               "num_replicas"};
 /// Not '%': a server that formats a consumer's name loses its connection (2.9.10).
 constexpr char kEscape = '=';
 constexpr std::array kKinds{Site::Kind::task,   Site::Kind::lease,  Site::Kind::settled,
@@ -98,6 +114,51 @@ json with_defaults(json config) {
   config["mirror"] = nullptr;
   config["sources"] = nullptr;
   return config;
+}
+
+/// What to do about a setting of a stream.
+std::string remedy(const std::string& stream, const std::string& key, const json& value) {
+  if (std::ranges::find(kEditable, key) == kEditable.end())
+    return "it cannot be changed, so remove the stream when no job runs: nats stream rm " + stream;
+  std::string option = key == "num_replicas" ? "replicas" : key;
+  std::ranges::replace(option, '_', '-');
+  return "change it: nats stream edit " + stream + " --" + option + '=' +
+         (value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+int error_of(const json& answer) {
+  return answer.contains("error") ? answer["error"].value("err_code", -1) : 0;
+}
+
+/// The server's answer. `replicas`: how many to demand; if absent, becomes what the servers allow.
+json create_stream(JetStream& jet_stream, json config, std::optional<int>& replicas) {
+  const std::string operation = "STREAM.CREATE." + config.at("name").get<std::string>();
+  const auto end = std::chrono::steady_clock::now() + kClusterBegins;
+  for (;;) {
+    config["num_replicas"] = replicas.value_or(kUsualReplicas);
+    json answer = jet_stream.ask(operation, config);
+    const int error = error_of(answer);
+    const bool has_few_servers = error == kTooFewServers || error == kNoCluster;
+    if (replicas || !has_few_servers) {
+      if (error == 0) replicas = config["num_replicas"].get<int>();
+      return answer;
+    }
+    if (error == kTooFewServers && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(kCreationPause);
+      continue;
+    }
+    if (error == kTooFewServers)
+      log(LogLevel::warning, "cluster: fewer than " + std::to_string(kUsualReplicas) +
+                                 " servers are there, so one keeps each message of a new site");
+    replicas = 1;
+  }
+}
+
+[[noreturn]] void refuse_stream(const Site& site, const std::string& name, const std::string& what,
+                                const json& answer) {
+  throw ClusterError(ErrorCode::broker_refused,
+                     "stream " + name + " of the site " + quote(site.name()) + " cannot be " +
+                         what + ": " + printable(answer["error"].value("description", "")));
 }
 
 }  // namespace
@@ -198,8 +259,11 @@ std::string last_token(std::string_view subject) {
   return text;
 }
 
-void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create) {
-  for (const json& wanted : site.streams(1)) {
+void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create, int replicas) {
+  // Of new streams: as many as the servers allow, once that is known.
+  std::optional<int> allowed;
+  if (replicas > 0) allowed = replicas;
+  for (const json& wanted : site.streams(std::max(replicas, 1))) {
     const std::string name = wanted.at("name");
     json answer = jet_stream.ask("STREAM.INFO." + name, nullptr);
     const bool is_missing = answer.contains("error") && answer["error"].value("code", 0) == 404;
@@ -208,28 +272,29 @@ void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create) {
                          "the broker has no site " + quote(site.name()) +
                              ": a worker or a job creates it; check the name");
     if (is_missing) {
-      answer = jet_stream.ask("STREAM.CREATE." + name, wanted);
+      const json created = create_stream(jet_stream, wanted, allowed);
       // Another process may have created it meanwhile.
-      if (answer.contains("error")) answer = jet_stream.ask("STREAM.INFO." + name, nullptr);
+      answer = created.contains("error") ? jet_stream.ask("STREAM.INFO." + name, nullptr) : created;
+      if (answer.contains("error")) refuse_stream(site, name, "created", created);
     }
-    if (answer.contains("error"))
-      throw ClusterError(
-          ErrorCode::broker_refused,
-          "stream " + name + " of the site " + quote(site.name()) +
-              " cannot be looked up: " + printable(answer["error"].value("description", "")));
+    if (answer.contains("error")) refuse_stream(site, name, "looked up", answer);
+    if (replicas == 0 && !is_missing && answer.contains("cluster") &&
+        answer.at("config").value("num_replicas", 1) == 1)
+      log(LogLevel::warning, "cluster: only one server keeps stream " + name + "; " +
+                                 remedy(name, "num_replicas", kUsualReplicas) +
+                                 " if there are as many servers");
     const json expected = with_defaults(wanted);
     for (const auto& [key, value] : expected.items()) {
-      if (key == "num_replicas" || key == "duplicate_window") continue;
+      if ((key == "num_replicas" && replicas == 0) || key == "duplicate_window") continue;
       const bool is_size = key == "max_age" || key == "max_bytes";
       if (is_size && wanted.contains(key)) continue;  // the site's own choice
       const json found = answer.at("config").value(key, json());
       const bool is_equal =
           found == value || (found.is_null() && (value == json(0) || value == json(false)));
       if (!is_equal)
-        throw ClusterError(ErrorCode::broker_unfit, "stream " + name + ": \"" + key + "\" is " +
-                                                        found.dump() + ", but must be " +
-                                                        value.dump() +
-                                                        "; change it, or remove the stream");
+        throw ClusterError(ErrorCode::broker_unfit,
+                           "stream " + name + ": \"" + key + "\" is " + found.dump() +
+                               ", but must be " + value.dump() + "; " + remedy(name, key, value));
     }
   }
 }

@@ -61,8 +61,9 @@ std::string to_token(std::string_view text);
 /// (invalid_message).
 std::string last_token(std::string_view subject);
 
-/// Creates the site's streams that are missing, if it may, and checks the others. Throws
-/// ClusterError: broker_unfit with the line to change, broker_refused.
-void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create = true);
+/// Creates the site's streams that are missing, if it may, and checks the others. `replicas`: as
+/// ClusterSettings has it. Throws ClusterError: broker_unfit with the line to change,
+/// broker_refused.
+void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create, int replicas);
 
 }  // namespace vcap

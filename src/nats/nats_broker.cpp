@@ -2,11 +2,16 @@
 #include <nats/nats.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,6 +19,8 @@
 #include "base/text.hpp"
 #include "base/thread_annotations.hpp"
 #include "cluster/broker.hpp"
+#include "cluster/nkey.hpp"
+#include "nats/server_info.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -170,9 +177,10 @@ class NatsSubscription final : public BrokerSubscription {
 class NatsBroker final : public Broker {
  public:
   NatsBroker(const ClusterSettings& settings, Observer observer)
-      : observer_(std::make_shared<SharedObserver>(std::move(observer))) {
+      : timeout_(settings.timeout),
+        shared_(std::make_shared<Shared>(std::move(observer), settings.nkey)) {
     const Options options = make_options(settings);
-    auto* const cell = new std::shared_ptr<SharedObserver>(observer_);
+    auto* const cell = new std::shared_ptr<Shared>(shared_);
     set_callbacks(options.get(), cell);
     natsConnection* made = nullptr;
     const natsStatus status = natsConnection_Connect(&made, options.get());
@@ -191,7 +199,7 @@ class NatsBroker final : public Broker {
     connection_.reset(made);
   }
   ~NatsBroker() override {
-    observer_->end();
+    shared_->end();
     close();
   }
 
@@ -204,8 +212,9 @@ class NatsBroker final : public Broker {
   BrokerMessage request(const BrokerMessage& message, milliseconds timeout) override {
     const Message made = to_library(message);
     natsMsg* answer = nullptr;
-    check(natsConnection_RequestMsg(&answer, connection_.get(), made.get(), timeout.count()),
-          "a request to " + quote(message.subject));
+    const natsStatus status =
+        natsConnection_RequestMsg(&answer, connection_.get(), made.get(), timeout.count());
+    check_request(status, message.subject);
     const Message owner(answer);
     return from_library(answer);
   }
@@ -224,7 +233,7 @@ class NatsBroker final : public Broker {
       natsMsg* answer = nullptr;
       const natsStatus status = natsSubscription_NextMsg(&answer, made, timeout.count());
       if (status == NATS_TIMEOUT && !answers.empty()) break;
-      check(status, what);
+      check_request(status, message.subject);
       const Message owner(answer);
       if (natsMsg_IsNoResponders(answer)) fail(NATS_NO_RESPONDERS, what);
       answers.push_back(from_library(answer));
@@ -242,11 +251,18 @@ class NatsBroker final : public Broker {
     natsInbox* made = nullptr;
     check(natsInbox_Create(&made), "an inbox");
     const Inbox owner(made);
-    return made;
+    const std::string inbox = made;
+    return shared_->nkey ? shared_->nkey->inbox() + inbox.substr(inbox.find('.')) : inbox;
   }
 
   bool is_connected() const override {
     return natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED;
+  }
+  std::optional<BrokerServer> server() const override {
+    std::array<char, 1024> url{};
+    if (natsConnection_GetConnectedUrl(connection_.get(), url.data(), url.size()) != NATS_OK)
+      return std::nullopt;
+    return read_server_info(url.data(), timeout_);
   }
   void close() noexcept override {
     if (connection_) natsConnection_Close(connection_.get());
@@ -281,7 +297,22 @@ class NatsBroker final : public Broker {
     return options;
   }
 
-  static void set_login(natsOptions* options, const ClusterSettings& settings) {
+  /// The server says nothing to whoever sends what it does not permit, but reports it to the
+  /// connection.
+  void check_request(natsStatus status, const std::string& subject) const {
+    if (status == NATS_TIMEOUT && shared_->was_denied(subject))
+      throw ClusterError(ErrorCode::broker_refused,
+                         "a request to " + quote(subject) +
+                             " is not permitted to this login; give the login of another role");
+    check(status, "a request to " + quote(subject));
+  }
+
+  void set_login(natsOptions* options, const ClusterSettings& settings) const {
+    if (const auto& nkey = shared_->nkey) {
+      check(natsOptions_SetNKey(options, nkey->public_key().c_str(), &sign, shared_.get()),
+            "the NKey in " + quote(settings.nkey));
+      check(natsOptions_SetCustomInboxPrefix(options, nkey->inbox().c_str()), "the inbox");
+    }
     if (!settings.credentials.empty())
       check(natsOptions_SetUserCredentialsFromFiles(options, settings.credentials.c_str(), nullptr),
             "the credentials in " + quote(settings.credentials));
@@ -298,10 +329,13 @@ class NatsBroker final : public Broker {
                 quote(settings.key));
   }
 
-  /// The library's threads may call it after the connection is closed.
-  class SharedObserver {
+  /// The library's threads may use it after the connection is closed.
+  class Shared {
    public:
-    explicit SharedObserver(Observer observer) : observer_(std::move(observer)) {}
+    /// `seed`: the file of an NKey; empty: none.
+    Shared(Observer observer, const std::string& seed) : observer_(std::move(observer)) {
+      if (!seed.empty()) nkey.emplace(Nkey::from_file(seed));
+    }
     void note(const std::string& loss) {
       const MutexLock lock(mutex_);
       if (observer_) observer_(loss);
@@ -310,12 +344,45 @@ class NatsBroker final : public Broker {
       const MutexLock lock(mutex_);
       observer_ = nullptr;
     }
+    /// `report`: the server's, such as: Permissions Violation for Publish to "SUBJECT".
+    void note_denied(const std::string& report) {
+      log(LogLevel::warning, "cluster: the broker: " + bounded_text(report) +
+                                 "; the login may be that of another role or site");
+      const std::size_t begin = report.find('"');
+      const std::size_t end = report.rfind('"');
+      if (begin == end || report.find("Publish") == report.npos) return;
+      const MutexLock lock(denied_mutex_);
+      if (denied_.size() >= kMostDenied) denied_.clear();
+      denied_.insert(report.substr(begin + 1, end - begin - 1));
+    }
+    /// Whether something on this subject was denied since the last call.
+    bool was_denied(const std::string& subject) {
+      const MutexLock lock(denied_mutex_);
+      return denied_.erase(subject) > 0;
+    }
+
+    std::optional<Nkey> nkey{};
 
    private:
+    static constexpr std::size_t kMostDenied = 1'000;
+
     Mutex mutex_;  ///< held while the observer runs
     Observer observer_ VCAP_GUARDED_BY(mutex_);
+    Mutex denied_mutex_;
+    std::set<std::string> denied_ VCAP_GUARDED_BY(denied_mutex_);
   };
-  using Cell = std::shared_ptr<SharedObserver>;
+  using Cell = std::shared_ptr<Shared>;
+
+  static natsStatus sign(char**, unsigned char** signature, int* size, const char* nonce,
+                         void* closure) {
+    const auto signed_nonce = static_cast<const Shared*>(closure)->nkey->sign(nonce);
+    // The library frees it.
+    *signature = static_cast<unsigned char*>(std::malloc(signed_nonce.size()));
+    if (*signature == nullptr) return NATS_NO_MEMORY;
+    std::memcpy(*signature, signed_nonce.data(), signed_nonce.size());
+    *size = static_cast<int>(signed_nonce.size());
+    return NATS_OK;
+  }
 
   static void set_callbacks(natsOptions* options, Cell* cell) {
     check(
@@ -333,7 +400,12 @@ class NatsBroker final : public Broker {
     check(natsOptions_SetErrorHandler(
               options,
               [](natsConnection*, natsSubscription*, natsStatus status, void* closure) {
-                (*static_cast<Cell*>(closure))->note(natsStatus_GetText(status));
+                Shared& shared = **static_cast<Cell*>(closure);
+                const char* const report = nats_GetLastError(nullptr);
+                if (status == NATS_NOT_PERMITTED && report != nullptr)
+                  shared.note_denied(report);
+                else
+                  shared.note(natsStatus_GetText(status));
               },
               cell),
           "callbacks");
@@ -344,7 +416,8 @@ class NatsBroker final : public Broker {
           "callbacks");
   }
 
-  const Cell observer_;
+  const milliseconds timeout_;
+  const Cell shared_;
   Connection connection_;
 };
 

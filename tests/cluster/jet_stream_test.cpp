@@ -10,6 +10,8 @@
 
 #include "cluster/cluster_impl.hpp"
 #include "cluster/nats_server.hpp"
+#include "support/throws_error.hpp"
+#include "vcap/base/error.hpp"
 
 namespace vcap::test {
 namespace {
@@ -37,6 +39,20 @@ TEST(JetStreamTest, ReadsTheLastMessageOfEachSubjectWhileTheyAreReplaced) {
   }
   ending = true;
   writer.join();
+}
+
+TEST(JetStreamTest, ErasesAMessageThatSomebodyElseHasErased) {
+  const NatsServer server;
+  const auto cluster = Cluster::connect(server.settings());
+  JetStream& jet_stream = cluster->impl().jet_stream;
+  const std::string stream = cluster->impl().site.stream(Site::Kind::task);
+  const std::string subject = cluster->impl().site.subject(Site::Kind::task, {"q", "a"});
+  const auto sequence = jet_stream.store(subject, "x");
+  for (int i = 0; i < 2; ++i) EXPECT_NO_THROW(jet_stream.erase(stream, sequence.value()));
+  EXPECT_NO_THROW(jet_stream.erase(stream, 1'000));
+  EXPECT_FALSE(jet_stream.last(stream, subject));
+  EXPECT_THAT([&] { jet_stream.erase("NONE", 1); },
+              ThrowsError<ClusterError>(ErrorCode::broker_refused, testing::HasSubstr("NONE")));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ class ServerProcess {
   ~ServerProcess() { kill(); }
 
   /// Runs the program (the first word, a path), and returns when it listens. Its output is appended
-  /// to the file `log`.
+  /// to the file `log`, in whose folder it runs: nats-server (2.9) sometimes leaves files of a
+  /// deleted consumer in its working folder.
   void start(std::vector<std::string> words, std::uint16_t port, const std::string& log) {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -41,6 +42,8 @@ class ServerProcess {
     for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO})
       ::posix_spawn_file_actions_addopen(&actions, descriptor, log.c_str(),
                                          O_WRONLY | O_CREAT | O_APPEND, 0600);
+    const std::string folder = log.substr(0, log.rfind('/') + 1);
+    if (!folder.empty()) ::posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
     const int failed = ::posix_spawn(&process_, words.front().c_str(), &actions, nullptr,
                                      arguments.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);

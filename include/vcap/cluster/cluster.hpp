@@ -17,13 +17,20 @@ struct ClusterSettings {
   /// Names what belongs together: its streams, jobs and workers see no other site's. 1 to 32 of
   /// `A-Za-z0-9_-`.
   std::string site{"site"};
-  std::string credentials{};   ///< file of credentials (a JWT with its NKey); empty: none
+  std::string credentials{};  ///< file of credentials (a JWT with its NKey); empty: none
+  /// File of the seed of an NKey, as `vcap cluster config` writes it; empty: none. Not with
+  /// `credentials`.
+  std::string nkey{};
   std::string certificates{};  ///< PEM file of the authorities to trust, with TLS; empty: system's
   std::string certificate{};   ///< PEM file of the client's own certificate; empty: none
   std::string key{};           ///< PEM file of its private key
   std::string name{"vcap"};    ///< of this client, in the server's list of connections
   /// Whether a site that does not exist yet is created.
   bool create_site = true;
+  /// How many servers keep each message of the site: 1 to 5. Streams that have another number are
+  /// refused. 0: a new site gets 3 if there are as many servers, else 1; an existing one may have
+  /// any number.
+  int replicas = 0;
   /// Without an answer for so long, a request has failed. From 1 ms to 1 hour.
   std::chrono::milliseconds timeout{2'000};
   /// A request that has failed is sent again until this time has passed since its beginning.
@@ -37,11 +44,12 @@ struct ClusterSettings {
 /// brings the library libnats, is loaded by the first one. Thread safety: thread-safe.
 class VCAP_EXPORT Cluster {
  public:
-  /// Connects, and checks the version of the server and the configuration of the site's streams.
+  /// Connects, and checks the server (version 2.9 or later, JetStream enabled, messages of 1 MiB
+  /// allowed) and the configuration of the site's streams.
   /// Streams that are missing are created, if settings and login allow it. Throws InvalidArgument
-  /// for settings that are not valid; ClusterError: broker_unreachable, broker_refused for a login
-  /// that is refused, broker_unfit with the line to change for a server or stream that does not
-  /// fit.
+  /// for settings that are not valid, also for an NKey file (invalid_key); ClusterError:
+  /// broker_unreachable, broker_refused for a login that is refused, broker_unfit with the line to
+  /// change for a server or stream that does not fit.
   static std::shared_ptr<Cluster> connect(const ClusterSettings& settings);
   ~Cluster();
   Cluster(const Cluster&) = delete;

@@ -7,15 +7,17 @@
 #include <span>
 #include <string>
 
+#include "vcap/base/export.hpp"
+
 namespace vcap {
 
 /// Initialises libsodium; must be called before its other functions. Throws std::runtime_error if
 /// the system has no source of randomness. Thread-safe.
-void init_sodium();
+VCAP_EXPORT void init_sodium();
 
 /// Bytes between guard pages, excluded from core dumps and, if the process may lock memory, from
 /// swap. Zeroed when destroyed. Thread safety: thread-compatible; moved, not copied.
-class SecretBytes {
+class VCAP_EXPORT SecretBytes {
  public:
   /// Zeros. Throws std::bad_alloc.
   explicit SecretBytes(std::size_t size);
@@ -42,11 +44,12 @@ enum class KeyFile { shown, secret };
 
 /// The content of a key file, which is short. `what` appears in messages, such as "public key
 /// file". Throws InvalidArgument (invalid_key) if it cannot be read or is too large for a key file.
-SecretBytes read_key_file(const std::filesystem::path& path, const std::string& what, KeyFile kind);
+VCAP_EXPORT SecretBytes read_key_file(const std::filesystem::path& path, const std::string& what,
+                                      KeyFile kind);
 
 /// Writes a new key file; a secret one is accessible only to its owner. Throws OutputError, and
 /// then leaves no file.
-void write_key_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
-                    KeyFile kind);
+VCAP_EXPORT void write_key_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                                KeyFile kind);
 
 }  // namespace vcap
