@@ -26,6 +26,7 @@
 #include "cluster/slice_store.hpp"
 #include "files/digest.hpp"
 #include "files/mapped_file.hpp"
+#include "files/output_file.hpp"
 #include "jobs/job_outputs.hpp"
 #include "jobs/job_stamp.hpp"
 #include "jobs/prepared_job.hpp"
@@ -43,6 +44,8 @@ using std::chrono::milliseconds;
 constexpr int kMostPriority = 100;
 /// How long a request for the next result is open; so long it takes to notice a stop.
 constexpr milliseconds kResultWait{500};
+/// Results that are taken with one request, if they are there.
+constexpr std::uint64_t kMostResults = 100;
 /// How often the state of the job is looked up without a notice.
 constexpr std::chrono::seconds kLookTime{5};
 /// Without a result for so long, on_idle is called.
@@ -146,7 +149,9 @@ class ClusterJob {
           last = now();
           if (!results) continue;
         }
-        for (const StoredMessage& message : results->next(1, kResultWait)) {
+        const std::uint64_t there = std::clamp<std::uint64_t>(results->pending(), 1, kMostResults);
+        for (const StoredMessage& message : results->next(there, kResultWait)) {
+          if (stop.stop_requested()) return;
           take(message);
           idle_since_ = now();
         }
@@ -311,8 +316,17 @@ class ClusterJob {
       throw ClusterError(ErrorCode::invalid_message, "it lacks a file");
     const auto staged = folder_.stage(result.video, result.slice);
     for (const SliceResult::File& file : result.files)
-      objects().get(file.object, staged->path() / file.name);
+      if (file.text)
+        write(staged->path() / file.name, *file.text);
+      else
+        objects().get(file.object, staged->path() / file.name);
     staged->commit(result.counts);
+  }
+
+  static void write(const fs::path& path, std::string_view text) {
+    OutputFile file(path, OutputFile::Target::regular_file);
+    file.write(text);
+    file.commit();
   }
 
   void settle(Video& video, JobVideoReport::Outcome outcome, const RecordCounts& counts) {

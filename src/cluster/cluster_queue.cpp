@@ -134,7 +134,8 @@ std::optional<TaskQueue::Lease> ClusterQueue::take(Clock::duration time, bool ma
 std::optional<TaskQueue::Lease> ClusterQueue::claim(const std::string& task,
                                                     const DeliveredMessage* fresh,
                                                     Clock::duration time) {
-  const auto record = records_->claim(task, fresh != nullptr ? fresh->sequence : 0, time);
+  const auto record =
+      records_->claim(task, fresh != nullptr ? std::optional(fresh->sequence) : std::nullopt, time);
   if (!record) return std::nullopt;
   std::string body = fresh != nullptr ? fresh->body : std::string();
   if (fresh == nullptr)

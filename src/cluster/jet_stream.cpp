@@ -183,6 +183,7 @@ void JetStream::store_last(const std::string& subject, const std::string& body) 
 
 std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
                                         std::optional<std::uint64_t> last) {
+  if (messages.empty()) return {};
   struct Answers {
     Mutex mutex;
     CondVar changed;
@@ -272,11 +273,12 @@ std::uint64_t JetStream::last_sequence(const std::string& stream) {
   return demand("STREAM.INFO." + stream, nullptr).at("state").at("last_seq");
 }
 
-void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
+bool JetStream::erase(const std::string& stream, std::uint64_t sequence) {
   const json answer = ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
-  if (code != 0 && code != kNoMessage && code != kNoSequence)
-    refuse("removing a message of " + stream, answer);
+  if (code == kNoMessage || code == kNoSequence) return false;
+  if (code != 0) refuse("removing a message of " + stream, answer);
+  return true;
 }
 
 void JetStream::purge(const std::string& stream, const std::string& filter) {
@@ -327,8 +329,10 @@ StreamReader::StreamReader(JetStream& jet_stream, std::string stream, std::strin
 
 StreamReader::~StreamReader() {
   try {
-    jet_stream_.ask("CONSUMER.DELETE." + stream_ + '.' + consumer_, nullptr);
-  } catch (const ClusterError&) {  // the server deletes it later
+    // Without an answer. If it is lost, the server deletes the consumer later.
+    jet_stream_.broker().publish(
+        {.subject = kApi + ("CONSUMER.DELETE." + stream_ + '.') + consumer_});
+  } catch (const ClusterError&) {
   }
 }
 

@@ -74,8 +74,8 @@ class JetStream {
   std::uint64_t count(const std::string& stream, const std::string& filter);
   /// The sequence of the stream's last message.
   std::uint64_t last_sequence(const std::string& stream);
-  /// Removes a message, if it exists.
-  void erase(const std::string& stream, std::uint64_t sequence);
+  /// Removes a message. False if it does not exist.
+  bool erase(const std::string& stream, std::uint64_t sequence);
   /// Removes all messages whose subject matches.
   void purge(const std::string& stream, const std::string& filter);
   /// The server's time, since 1970, now or at most a round trip ago.

@@ -86,32 +86,32 @@ std::string TaskRecords::settled_subject(const std::string& id) const {
   return site_.subject(Site::Kind::settled, {queue_, id});
 }
 
-std::optional<LeaseRecord> TaskRecords::claim(const std::string& task, std::uint64_t place,
+std::optional<LeaseRecord> TaskRecords::claim(const std::string& task,
+                                              std::optional<std::uint64_t> place,
                                               Clock::duration time) {
-  const Known known = read(task);
-  const Clock::time_point now = clock_->now();
-  if (is_settled(task)) {
-    tidy(task);
-    return std::nullopt;
+  if (place) {
+    const LeaseRecord first{.state = State::leased,
+                            .number = new_number(),
+                            .until = end_of_lease(clock_->now(), time),
+                            .place = *place};
+    if (replace(task, 0, first))
+      return is_settled_already(task) ? std::nullopt : std::optional(first);
   }
-  if (known.sequence > 0 && known.record.state != State::waiting) {
+  const Known known = read(task);
+  if (known.record.state != State::waiting) {
     end_if_run_out(task);
     return std::nullopt;
   }
   LeaseRecord next = known.record;
   next.state = State::leased;
   next.number = new_number();
-  next.until = end_of_lease(now, time);
-  if (known.sequence == 0) next.place = place;
+  next.until = end_of_lease(clock_->now(), time);
+  if (known.sequence == 0) next.place = place.value_or(0);
   if (!replace(task, known.sequence, next)) {
     read(task);
     return std::nullopt;
   }
-  if (is_settled(task)) {  // between the two
-    tidy(task);
-    return std::nullopt;
-  }
-  return next;
+  return is_settled_already(task) ? std::nullopt : std::optional(next);
 }
 
 /// Also tells the view.
@@ -181,7 +181,7 @@ bool TaskRecords::tidy(const std::string& task) {
       record.reasons.pop_back();  // the result came before the task was given up
     }
     if (record.reasons.empty()) {
-      jet_stream_.erase(site_.stream(Site::Kind::lease), known.sequence);
+      if (erase(task, known.sequence)) break;
       continue;
     }
     record.state = is_given_up ? State::given_up : State::done;
@@ -189,6 +189,20 @@ bool TaskRecords::tidy(const std::string& task) {
   }
   on_change_();
   return is_given_up;
+}
+
+bool TaskRecords::erase(const std::string& task, std::uint64_t sequence) {
+  if (!jet_stream_.erase(site_.stream(Site::Kind::lease), sequence)) return false;
+  const MutexLock lock(mutex_);
+  view_.remove(task);
+  return true;
+}
+
+/// For a record that was just stored: the task may have been settled before that.
+bool TaskRecords::is_settled_already(const std::string& task) {
+  if (!settled(task)) return false;
+  tidy(task);
+  return true;
 }
 
 /// The lease, if it is still valid. Throws InvalidArgument for a task that does not exist.
@@ -207,18 +221,29 @@ bool TaskRecords::renew(const TaskQueue::Lease& lease, Clock::duration time) {
   if (!known) return false;
   LeaseRecord next = known->record;
   next.until = end_of_lease(clock_->now(), time);
-  return replace(lease.task, known->sequence, next) && !is_settled(lease.task);
+  return replace(lease.task, known->sequence, next) && !is_settled_already(lease.task);
 }
 
 bool TaskRecords::complete(const TaskQueue::Lease& lease, json result) {
   end_run_out();
-  const Known known = read(lease.task);
-  if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
-  if (known.record.state == State::giving_up) give_up(lease.task, known.record);
+  std::optional<std::uint64_t> own;
+  {
+    const MutexLock lock(mutex_);
+    own = view_.first_attempt(lease.task, lease.number);
+  }
+  if (!own) {
+    const Known known = read(lease.task);
+    if (known.sequence == 0 && !exists(lease.task)) refuse_unknown_task(lease.task);
+    if (known.record.state == State::giving_up) give_up(lease.task, known.record);
+  }
   const std::string message = to_message(SettledMessage{true, std::move(result), {}});
-  if (!jet_stream_.store(settled_subject(lease.task), message, 0)) return false;
-  tidy(lease.task);
-  return true;
+  const bool is_first = jet_stream_.store(settled_subject(lease.task), message, 0).has_value();
+  // Most often there is nothing to say about a task that is done, except that it is.
+  if (is_first && own && erase(lease.task, *own))
+    on_change_();
+  else if (is_first || own)
+    tidy(lease.task);
+  return is_first;
 }
 
 bool TaskRecords::fail(const TaskQueue::Lease& lease, std::string reason) {
@@ -272,6 +297,10 @@ void TaskRecords::end_run_out() {
 void TaskRecords::end_if_run_out(const std::string& task) {
   const Known known = read(task);
   if (known.sequence == 0) return;
+  if (settled(task)) {
+    tidy(task);
+    return;
+  }
   if (known.record.state == State::giving_up && clock_->now() >= known.record.until)
     give_up(task, known.record);
   else if (known.record.has_run_out(clock_->now()))

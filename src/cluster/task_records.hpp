@@ -31,9 +31,9 @@ class TaskRecords {
               std::shared_ptr<Clock> clock, std::function<void()> on_change);
   static void remove(Cluster::Impl& cluster, const std::string& queue);
 
-  /// Leases a task for `time` from now. `place`: of a task that was never leased. `nullopt` if it
-  /// cannot be leased now; then the view is up to date.
-  std::optional<LeaseRecord> claim(const std::string& task, std::uint64_t place,
+  /// Leases a task for `time` from now. `place`: of one that was delivered, so that it was probably
+  /// never leased. `nullopt` if it cannot be leased now; then the view is up to date.
+  std::optional<LeaseRecord> claim(const std::string& task, std::optional<std::uint64_t> place,
                                    Clock::duration time);
   // As those of TaskQueue.
   bool renew(const TaskQueue::Lease& lease, Clock::duration time);
@@ -72,13 +72,15 @@ class TaskRecords {
   Known read(const std::string& task) VCAP_EXCLUDES(mutex_);
   /// An invalid message is removed: it settles nothing.
   std::optional<SettledMessage> settled(const std::string& task);
-  bool is_settled(const std::string& task) { return settled(task).has_value(); }
+  bool is_settled_already(const std::string& task);
   bool exists(const std::string& task);
   std::optional<Known> held(const TaskQueue::Lease& lease);
   /// Replaces the record; false if it is not the one that was read any more.
   bool replace(const std::string& task, std::uint64_t sequence, const LeaseRecord& record)
       VCAP_EXCLUDES(mutex_);
   bool tidy(const std::string& task);
+  /// Removes the record that was read. False if there is another one, or none.
+  bool erase(const std::string& task, std::uint64_t sequence) VCAP_EXCLUDES(mutex_);
   bool attempt_failed(const std::string& task, const Known& known, const std::string& reason);
   bool give_up(const std::string& task, const LeaseRecord& record);
   void end_if_run_out(const std::string& task);
