@@ -41,7 +41,8 @@ int work(const WorkerArguments& arguments) {
   ClusterWorker worker(cluster, {.folder = arguments.folder,
                                  .load = load,
                                  .slots = arguments.slots,
-                                 .lease = seconds_of(arguments.lease)});
+                                 .lease = seconds_of(arguments.lease),
+                                 .on_load = renew_exit_watch});
   Console::shared().line("vcap: works for site " + cluster->site());
   StopSignal stop;
   std::stop_source stopping;
@@ -58,7 +59,7 @@ int work(const WorkerArguments& arguments) {
              {.on_stop =
                   [&stopping, &cluster] {
                     stopping.request_stop();
-                    if (!cluster->is_connected()) cluster->close();  // nothing waits for it
+                    close_if_silent(*cluster);
                   },
               .on_overdue = [&leave](auto) { leave(); },
               .on_leave = leave,

@@ -76,9 +76,9 @@ std::string job_id(const Job& job, const std::string& shared, json stamp) {
 class ClusterJob {
  public:
   ClusterJob(std::shared_ptr<Cluster> cluster, const Job& job, const ClusterJobSettings& settings,
-             const PreparedJob& prepared)
+             const PreparedJob& prepared, const std::stop_token& stop)
       : cluster_(std::move(cluster)),
-        jet_stream_(cluster_->impl().jet_stream),
+        jet_stream_(*cluster_->impl().broker, cluster_->impl().settings, stop),
         site_(cluster_->impl().site),
         job_(job),
         settings_(settings),
@@ -188,6 +188,9 @@ class ClusterJob {
       return true;
     }
     if (read_job_message(message->body).state == JobMessage::State::ended) is_cancelled_ = true;
+    // Who removes another job may not have seen that this one has the same capsule.
+    for (std::size_t i = 0; !is_cancelled_ && i < message_.capsules.size(); ++i)
+      if (!broker_objects_->contains(message_.capsules[i].object.name)) send(job_.capsules[i].path);
     return false;
   }
 
@@ -222,8 +225,28 @@ class ClusterJob {
       }
     }
     queue_.revive();
+    drop_old_tasks();
     queue_.put_all(std::move(tasks));
     store(message);
+  }
+
+  /// Settles the tasks of videos that have changed, or have left the job, since an earlier run.
+  void drop_old_tasks() {
+    std::vector<std::pair<std::string, SliceTask>> old;
+    jet_stream_.each(site_.stream(Site::Kind::task), site_.all(Site::Kind::task, {id_}),
+                     [&](const StoredMessage& message) {
+                       try {
+                         SliceTask task = read_slice_task(ClusterQueue::payload_of(message.body));
+                         if (!by_task_.contains(task.video_id()))
+                           old.emplace_back(last_token(message.subject), std::move(task));
+                       } catch (const ClusterError&) {  // the worker that gets it says so
+                       }
+                     });
+    for (const auto& [id, task] : old)
+      queue_.complete({.task = id}, to_result({.video = task.video.id,
+                                               .plan = task.plan,
+                                               .slice = task.slice,
+                                               .is_superseded = true}));
   }
 
   /// Sends a capsule's file, unless the cluster has it.
@@ -364,7 +387,7 @@ class ClusterJob {
   }
 
   const std::shared_ptr<Cluster> cluster_;
-  JetStream& jet_stream_;
+  JetStream jet_stream_;  ///< after a stop, nothing waits for a broker that does not answer
   const Site& site_;
   const Job& job_;
   const ClusterJobSettings& settings_;
@@ -390,7 +413,7 @@ JobReport run_cluster_job(std::shared_ptr<Cluster> cluster, const Job& job,
                           const ClusterJobSettings& settings, std::stop_token stop) {
   check(job, settings);
   const PreparedJob prepared = prepare_job(job, settings.load);
-  return ClusterJob(std::move(cluster), job, settings, prepared).run(stop);
+  return ClusterJob(std::move(cluster), job, settings, prepared, stop).run(stop);
 }
 
 }  // namespace vcap

@@ -26,40 +26,40 @@ constexpr seconds kRetryWait{1};
 
 json task_message(json payload) { return {{"schema", kTask}, {"payload", std::move(payload)}}; }
 
-json read_payload(const std::string& body) {
-  json message = parse_message(body, kTask);
-  if (!message.contains("payload")) refuse_message(kTask, "it has no payload");
-  return std::move(message["payload"]);
-}
-
 }  // namespace
 
 ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& name,
                            Settings settings, std::function<void()> on_change)
     : cluster_(std::move(cluster)),
-      jet_stream_(cluster_->impl().jet_stream),
+      jet_stream_(*cluster_->impl().broker, cluster_->impl().settings, ending_.get_token()),
       site_(cluster_->impl().site),
       name_(name),
       clock_(settings.clock
                  ? std::move(settings.clock)
                  : std::make_shared<ClusterClock>(jet_stream_, site_.stream(Site::Kind::lease))),
       on_change_(std::move(on_change)),
-      records_(std::make_unique<TaskRecords>(cluster_->impl(), name_, settings.max_attempts, clock_,
-                                             [this] { changed(); })),
+      records_(std::make_unique<TaskRecords>(jet_stream_, site_, name_, settings.max_attempts,
+                                             clock_, [this] { changed(); })),
       consumer_(std::make_unique<TaskConsumer>(
           jet_stream_, site_, name_,
           TaskConsumer::Callbacks{.on_delivery = [this] { changed(); },
-                                  .on_refusal = [this] { fall_behind(); }})),
-      watch_(std::in_place, cluster_->impl(), [this] { fall_behind(); }),
+                                  .on_refusal = [this] { fall_behind(kRetryWait); }})),
+      watch_(std::in_place, cluster_->impl(), [this] { fall_behind(Clock::duration(0)); }),
       keeper_([this](const std::stop_token& stop) { keep_up(stop); }) {}
 
-ClusterQueue::~ClusterQueue() = default;
+ClusterQueue::~ClusterQueue() { ending_.request_stop(); }
 
 void ClusterQueue::remove(Cluster::Impl& cluster, const std::string& name) {
   TaskConsumer::remove(cluster.jet_stream, cluster.site, name);
   cluster.jet_stream.purge(cluster.site.stream(Site::Kind::task),
                            cluster.site.all(Site::Kind::task, {name}));
   TaskRecords::remove(cluster, name);
+}
+
+json ClusterQueue::payload_of(const std::string& message) {
+  json parsed = parse_message(message, kTask);
+  if (!parsed.contains("payload")) refuse_message(kTask, "it has no payload");
+  return std::move(parsed["payload"]);
 }
 
 std::string ClusterQueue::task_subject(const std::string& id) const {
@@ -142,7 +142,7 @@ std::optional<TaskQueue::Lease> ClusterQueue::claim(const std::string& task,
     if (auto message = jet_stream_.last(site_.stream(Site::Kind::task), task_subject(task)))
       body = std::move(message->body);
   return Lease{.task = task,
-               .payload = read_payload(body),
+               .payload = payload_of(body),
                .number = record->number,
                .attempt = static_cast<int>(record->reasons.size()) + 1};
 }
@@ -224,10 +224,12 @@ void ClusterQueue::wait(std::uint64_t seen, const std::stop_token& stop) const {
   }
 }
 
-/// Messages of the broker may have been lost.
-void ClusterQueue::fall_behind() {
+/// Messages of the broker may have been lost. Before it catches up, it waits for `time`: a consumer
+/// may be gone because its job has ended, and then this queue ends, too.
+void ClusterQueue::fall_behind(Clock::duration time) {
   const MutexLock lock(mutex_);
   is_behind_ = true;
+  rest_ = time;
   behind_.notify_all();
 }
 
@@ -240,6 +242,7 @@ void ClusterQueue::keep_up(const std::stop_token& stop) {
       const MutexLock lock(mutex_);
       behind_.wait_for(mutex_, stop, kCheckTime,
                        [this]() VCAP_REQUIRES(mutex_) { return is_behind_; });
+      if (is_behind_) behind_.wait_for(mutex_, stop, rest_, [] { return false; });
       was_behind = std::exchange(is_behind_, false);
     }
     if (stop.stop_requested()) return;

@@ -55,6 +55,9 @@ class ClusterQueue final : public TaskQueue {
     return TaskRecords::counts_of(cluster, name);
   }
 
+  /// The payload in the message of a task. Throws ClusterError (invalid_message).
+  static nlohmann::json payload_of(const std::string& message);
+
   /// Lets the broker deliver a task as soon as there is one, for a process that waits for several
   /// queues. Such a task is leased with lease_delivered(), or else given back at the end.
   /// Thread-compatible.
@@ -96,12 +99,13 @@ class ClusterQueue final : public TaskQueue {
   void changed() const VCAP_EXCLUDES(mutex_);
   std::uint64_t changes() const VCAP_EXCLUDES(mutex_);
   void wait(std::uint64_t seen, const std::stop_token& stop) const VCAP_EXCLUDES(mutex_);
-  void fall_behind() VCAP_EXCLUDES(mutex_);
+  void fall_behind(Clock::duration time) VCAP_EXCLUDES(mutex_);
   void keep_up(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   bool is_stalled() const;
 
   const std::shared_ptr<Cluster> cluster_;
-  JetStream& jet_stream_;
+  std::stop_source ending_;
+  JetStream jet_stream_;  ///< the end does not wait for a broker that does not answer
   const Site& site_;
   const std::string name_;
   const std::shared_ptr<Clock> clock_;
@@ -112,6 +116,7 @@ class ClusterQueue final : public TaskQueue {
   mutable std::uint64_t changes_ VCAP_GUARDED_BY(mutex_) = 0;  ///< what waiters wake for
   std::map<std::string, Clock::time_point> avoided_ VCAP_GUARDED_BY(mutex_);
   bool is_behind_ VCAP_GUARDED_BY(mutex_) = false;  ///< messages may have been lost
+  Clock::duration rest_ VCAP_GUARDED_BY(mutex_){};  ///< before something is done about that
   StoppableCondVar behind_;
 
   // Their threads use the members above.

@@ -38,6 +38,8 @@ constexpr milliseconds kPageWait{500};
 /// How much later than it should an answer of fetch() may come.
 constexpr milliseconds kLate{250};
 constexpr milliseconds kPause{100};
+/// How long a request after a stop waits for its answer.
+constexpr milliseconds kLastWait{500};
 
 /// Whether the server means that a repetition may succeed: it is busy, or has no leader.
 bool is_passing(const json& answer) {
@@ -117,8 +119,11 @@ std::optional<std::uint64_t> stored_as(const std::string& subject, const json& a
 
 }  // namespace
 
-JetStream::JetStream(Broker& broker, const ClusterSettings& settings)
-    : broker_(broker), timeout_(settings.timeout), patience_(settings.patience) {}
+JetStream::JetStream(Broker& broker, const ClusterSettings& settings, std::stop_token stop)
+    : broker_(broker),
+      timeout_(settings.timeout),
+      patience_(settings.patience),
+      stop_(std::move(stop)) {}
 
 /// Repeats an operation that throws ClusterError (broker_unreachable).
 template <class Operation>
@@ -128,7 +133,7 @@ auto JetStream::with_patience(const Operation& operation) {
     try {
       return operation();
     } catch (const ClusterError& error) {
-      if (error.code() != ErrorCode::broker_unreachable ||
+      if (error.code() != ErrorCode::broker_unreachable || stop_.stop_requested() ||
           std::chrono::steady_clock::now() + kPause >= end)
         throw;
     }
@@ -138,7 +143,8 @@ auto JetStream::with_patience(const Operation& operation) {
 
 BrokerMessage JetStream::request(const BrokerMessage& message) {
   return with_patience([&] {
-    BrokerMessage answer = broker_.request(message, timeout_);
+    BrokerMessage answer =
+        broker_.request(message, stop_.stop_requested() ? std::min(timeout_, kLastWait) : timeout_);
     // Only few answers are parsed twice: an error is short.
     if (answer.body.find("\"error\"") != std::string::npos &&
         is_passing(parse(message.subject, answer.body)))

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct DeliveredMessage {
 /// Borrows the broker. Thread safety: thread-safe.
 class JetStream {
  public:
-  JetStream(Broker& broker, const ClusterSettings& settings);
+  /// After a request of `stop`, no operation is repeated, and requests wait only briefly.
+  JetStream(Broker& broker, const ClusterSettings& settings, std::stop_token stop = {});
 
   /// Stores a message. `last`: the sequence that the subject's last message must have, 0 if there
   /// must be none; absent: any. Returns its sequence; `nullopt` if the last message is another one,
@@ -107,6 +109,7 @@ class JetStream {
   Broker& broker_;
   const std::chrono::milliseconds timeout_;
   const std::chrono::milliseconds patience_;
+  const std::stop_token stop_;
 };
 
 /// Reads the messages of a stream whose subjects match, from the first one, in their order, each

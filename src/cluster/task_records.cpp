@@ -56,15 +56,16 @@ int checked(int max_attempts) {
 
 }  // namespace
 
-TaskRecords::TaskRecords(Cluster::Impl& cluster, std::string queue, int max_attempts,
-                         std::shared_ptr<Clock> clock, std::function<void()> on_change)
-    : jet_stream_(cluster.jet_stream),
-      site_(cluster.site),
+TaskRecords::TaskRecords(JetStream& jet_stream, const Site& site, std::string queue,
+                         int max_attempts, std::shared_ptr<Clock> clock,
+                         std::function<void()> on_change)
+    : jet_stream_(jet_stream),
+      site_(site),
       queue_(std::move(queue)),
       max_attempts_(checked(max_attempts)),
       clock_(std::move(clock)),
       on_change_(std::move(on_change)) {
-  Broker& broker = *cluster.broker;
+  Broker& broker = jet_stream_.broker();
   subscriptions_.push_back(
       broker.subscribe(site_.notes(Site::Kind::lease, {queue_}),
                        [this](const BrokerMessage& message) { note_lease(message); }));

@@ -22,12 +22,12 @@ namespace vcap {
 ///
 /// A record is only replaced if it is still the one that was read. So of two processes that want to
 /// change it, one fails. A task is settled by the first message with its subject in another stream,
-/// whatever its record says. Functions throw ClusterError. Borrows the cluster. Thread safety:
+/// whatever its record says. Functions throw ClusterError. Borrows both. Thread safety:
 /// thread-safe.
 class TaskRecords {
  public:
   /// `on_change`: called when something has changed that others may wait for. [any thread]
-  TaskRecords(Cluster::Impl& cluster, std::string queue, int max_attempts,
+  TaskRecords(JetStream& jet_stream, const Site& site, std::string queue, int max_attempts,
               std::shared_ptr<Clock> clock, std::function<void()> on_change);
   static void remove(Cluster::Impl& cluster, const std::string& queue);
 

@@ -17,6 +17,7 @@
 #include "base/thread_annotations.hpp"
 #include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
+#include "cluster/work_folder.hpp"
 #include "cluster/worker_job.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -54,6 +55,7 @@ class ClusterWorker::Impl {
       : cluster_(std::move(cluster)),
         settings_(checked(std::move(settings))),
         slots_(settings_.slots > 0 ? static_cast<std::size_t>(settings_.slots) : cores()),
+        work_(fs::path(settings_.folder) / "work"),
         capsules_(fs::path(settings_.folder) / "capsules", settings_.load) {}
 
   void run(const std::stop_token& stop) {
@@ -187,9 +189,10 @@ class ClusterWorker::Impl {
   WorkerJob::Context context() {
     return {.cluster = cluster_,
             .capsules = capsules_,
-            .work = fs::path(settings_.folder) / "work",
+            .work = work_.path(),
             .lease = settings_.lease,
             .slots = slots_,
+            .on_load = settings_.on_load,
             .on_change = [this] { task_came(); }};
   }
 
@@ -346,6 +349,7 @@ class ClusterWorker::Impl {
   const std::shared_ptr<Cluster> cluster_;
   const WorkerSettings settings_;
   const std::size_t slots_;
+  const WorkFolder work_;
   CapsuleCache capsules_;
   std::atomic<std::uint64_t> done_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;

@@ -72,6 +72,7 @@ const std::vector<std::shared_ptr<Capsule>>& WorkerJob::capsules() {
     for (const JobMessage::CapsuleObject& capsule : message_.capsules)
       loaded.push_back(context_.capsules.load(capsule, message_.job.invalid_output, *objects));
     capsules_ = std::move(loaded);
+    if (context_.on_load) context_.on_load();
   }
   return *capsules_;
 }

@@ -34,6 +34,7 @@ class WorkerJob {
     std::filesystem::path work{};  ///< for files that are being written
     std::chrono::nanoseconds lease{0};
     std::size_t slots = 1;
+    std::function<void()> on_load{};    ///< as that of WorkerSettings
     std::function<void()> on_change{};  ///< as that of ClusterQueue
   };
   enum class Outcome { done, failed, released };

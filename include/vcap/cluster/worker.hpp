@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -25,6 +26,7 @@ struct WorkerSettings {
   /// Duration of a lease on a slice. It is renewed while the worker lives; another worker takes the
   /// slice over when it has run out. From 1 s to 1 day.
   std::chrono::nanoseconds lease = std::chrono::seconds(30);
+  std::function<void()> on_load{};  ///< after the capsules of a job were loaded [worker's thread]
 };
 
 /// What a worker has done. Thread safety: value.
