@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +27,6 @@
 #include "cluster/slice_store.hpp"
 #include "files/digest.hpp"
 #include "files/mapped_file.hpp"
-#include "files/output_file.hpp"
 #include "jobs/job_outputs.hpp"
 #include "jobs/job_stamp.hpp"
 #include "jobs/prepared_job.hpp"
@@ -347,9 +347,13 @@ class ClusterJob {
   }
 
   static void write(const fs::path& path, std::string_view text) {
-    OutputFile file(path, OutputFile::Target::regular_file);
-    file.write(text);
-    file.commit();
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();  // it reaches the disk when the slice is committed
+    if (!file)
+      throw OutputError(ErrorCode::output_write, quote(path.native()) +
+                                                     " cannot be written: check the disk's space "
+                                                     "and the folder's permissions");
   }
 
   void settle(Video& video, JobVideoReport::Outcome outcome, const RecordCounts& counts) {

@@ -29,6 +29,7 @@ constexpr int kWrongLastSequence = 10071;
 constexpr int kWrongLastSequenceOfReplicas = 10164;
 constexpr int kNoMessage = 10037;
 constexpr int kNoSequence = 10043;
+constexpr int kNotDeleted = 10057;
 /// Messages that store_new() has in flight at a time.
 constexpr std::size_t kWindow = 4'000;
 /// Messages that one request of all() gives.
@@ -49,6 +50,12 @@ bool is_passing(const json& answer) {
 int error_code(const json& answer) {
   const auto error = answer.find("error");
   return error == answer.end() ? 0 : error->value("err_code", error->value("code", -1));
+}
+
+/// Whether a message was not removed because another request has removed it.
+bool is_gone(const json& answer) {
+  const std::string why = answer["error"].value("description", "");
+  return why == "no message found" || why == "deleted message" || why == "stream store EOF";
 }
 
 [[noreturn]] void refuse(const std::string& what, const json& answer) {
@@ -194,6 +201,7 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
     Mutex mutex;
     CondVar changed;
     std::map<std::size_t, std::string> bodies VCAP_GUARDED_BY(mutex);
+    std::size_t expected VCAP_GUARDED_BY(mutex) = 0;
   };
   const auto answers = std::make_shared<Answers>();
   const std::string inbox = broker_.new_inbox();
@@ -204,12 +212,16 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
         std::from_chars(text + prefix, text + message.subject.size(), number);
         const MutexLock lock(answers->mutex);
         answers->bodies.emplace(number, std::move(message.body));
-        answers->changed.notify_all();
+        if (answers->bodies.size() == answers->expected) answers->changed.notify_all();
       });
   std::vector<bool> stored(messages.size());
   for (std::size_t begin = 0; begin < messages.size(); begin += kWindow) {
     const std::size_t end = std::min(begin + kWindow, messages.size());
     std::vector<BrokerMessage> sent;
+    {
+      const MutexLock lock(answers->mutex);
+      answers->expected = end - begin;
+    }
     for (std::size_t i = begin; i < end; ++i) {
       sent.push_back(publication(messages[i].subject, messages[i].body, last));
       sent.back().reply = inbox + '.' + std::to_string(i);
@@ -283,6 +295,7 @@ bool JetStream::erase(const std::string& stream, std::uint64_t sequence) {
   const json answer = ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
   if (code == kNoMessage || code == kNoSequence) return false;
+  if (code == kNotDeleted && is_gone(answer)) return false;
   if (code != 0) refuse("removing a message of " + stream, answer);
   return true;
 }
