@@ -19,7 +19,8 @@ struct State final : vcap::BaseStreamState {
 class Backend final : public vcap::Backend {
  public:
   explicit Backend(const vcap::JsonValue& config)
-      : delay_(config.at("delay_us").get<std::int64_t>()), abort_at_(config.at("abort_at")),
+      : delay_(config.at("delay_us").get<std::int64_t>()),
+        abort_at_(config.at("abort_at")),
         exit_at_(config.at("exit_at")) {}
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes,
                                      const vcap::OptionValues&,
