@@ -196,7 +196,7 @@ int show_events(const EventArguments& arguments) {
     }
     std::cout.flush();
     if (!std::cout) break;  // nobody reads on
-    if (events.empty() && !arguments.follow) break;
+    if (!reader.has_more() && !arguments.follow) break;
   }
   return kDone;
 }

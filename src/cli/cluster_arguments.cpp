@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/cluster_arguments.hpp"
 
+#include <chrono>
+
 namespace vcap::cli {
 
 void ClusterArguments::add_to(CLI::App& command, const std::string& url_name) {
@@ -55,6 +57,10 @@ std::shared_ptr<Cluster> ClusterArguments::connect_to_existing() const {
   ClusterSettings existing = settings;
   existing.create_site = false;
   return Cluster::connect(existing);
+}
+
+void close_if_silent(Cluster& cluster) {
+  if (!cluster.answers(std::chrono::milliseconds(500))) cluster.close();
 }
 
 }  // namespace vcap::cli

@@ -23,4 +23,8 @@ struct ClusterArguments {
   std::shared_ptr<Cluster> connect_to_existing() const;
 };
 
+/// At a stop: ends the connection if the broker does not answer within half a second, so that
+/// nothing waits for it.
+void close_if_silent(Cluster& cluster);
+
 }  // namespace vcap::cli

@@ -265,7 +265,7 @@ int run_bulk(const BulkArguments& arguments, const BulkSources& sources, const L
       {.on_stop =
            [&stopping, &cluster] {
              stopping.request_stop();
-             if (cluster && !cluster->is_connected()) cluster->close();  // nothing waits for it
+             if (cluster) close_if_silent(*cluster);
              Console::shared().line("vcap: stopping; stored results are kept");
            },
        .on_overdue = [&leave](auto) { leave(); },

@@ -118,7 +118,7 @@ int show_records(const RecordArguments& arguments) {
     for (const ClusterRecord& record : records) std::cout << record.line << '\n';
     std::cout.flush();
     if (!std::cout) break;  // nobody reads on
-    if (records.empty() && !arguments.follow) break;
+    if (!reader.has_more() && !arguments.follow) break;
   }
   return kDone;
 }

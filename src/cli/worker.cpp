@@ -48,6 +48,7 @@ int work(const WorkerArguments& arguments) {
       .load = load,
       .slots = arguments.slots,
       .lease = seconds_of(arguments.lease),
+      .on_load = renew_exit_watch,
       .name = arguments.name,
       .labels = {arguments.labels.begin(), arguments.labels.end()},
       .stream_lease = seconds_of(arguments.stream_lease),
@@ -73,7 +74,7 @@ int work(const WorkerArguments& arguments) {
              {.on_stop =
                   [&stopping, &cluster] {
                     stopping.request_stop();
-                    if (!cluster->is_connected()) cluster->close();  // nothing waits for it
+                    close_if_silent(*cluster);
                   },
               .on_overdue = [&leave](auto) { leave(); },
               .on_leave = leave,

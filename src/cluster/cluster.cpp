@@ -104,4 +104,14 @@ std::string Cluster::site() const { return impl_->site.name(); }
 bool Cluster::is_connected() const { return impl_->broker->is_connected(); }
 void Cluster::close() noexcept { impl_->close(); }
 
+bool Cluster::answers(milliseconds within) const noexcept {
+  try {
+    const std::string stream = impl_->site.stream(Site::Kind::job);
+    impl_->broker->request({.subject = "$JS.API.STREAM.INFO." + stream}, within);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace vcap

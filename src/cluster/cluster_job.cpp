@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -42,6 +43,8 @@ using std::chrono::milliseconds;
 constexpr int kMostPriority = 100;
 /// How long a request for the next result is open; so long it takes to notice a stop.
 constexpr milliseconds kResultWait{500};
+/// Results that are taken with one request, if they are there.
+constexpr std::uint64_t kMostResults = 100;
 /// How often the state of the job is looked up without a notice.
 constexpr std::chrono::seconds kLookTime{5};
 /// Without a result for so long, on_idle is called.
@@ -72,9 +75,9 @@ std::string job_id(const Job& job, const std::string& shared, json stamp) {
 class ClusterJob {
  public:
   ClusterJob(std::shared_ptr<Cluster> cluster, const Job& job, const ClusterJobSettings& settings,
-             const PreparedJob& prepared)
+             const PreparedJob& prepared, const std::stop_token& stop)
       : cluster_(std::move(cluster)),
-        jet_stream_(cluster_->impl().jet_stream),
+        jet_stream_(*cluster_->impl().broker, cluster_->impl().settings, stop),
         site_(cluster_->impl().site),
         job_(job),
         settings_(settings),
@@ -145,7 +148,9 @@ class ClusterJob {
           last = now();
           if (!results) continue;
         }
-        for (const StoredMessage& message : results->next(1, kResultWait)) {
+        const std::uint64_t there = std::clamp<std::uint64_t>(results->pending(), 1, kMostResults);
+        for (const StoredMessage& message : results->next(there, kResultWait)) {
+          if (stop.stop_requested()) return;
           take(message);
           idle_since_ = now();
         }
@@ -182,6 +187,10 @@ class ClusterJob {
       return true;
     }
     if (read_job_message(message->body).state == JobMessage::State::ended) is_cancelled_ = true;
+    // Who removes another job may not have seen that this one has the same capsule.
+    for (std::size_t i = 0; !is_cancelled_ && i < message_.capsules.size(); ++i)
+      if (!broker_objects_->contains(message_.capsules[i].object.name))
+        send_capsule(*broker_objects_, job_.capsules[i].path);
     return false;
   }
 
@@ -217,8 +226,28 @@ class ClusterJob {
       }
     }
     queue_.revive();
+    drop_old_tasks();
     queue_.put_all(std::move(tasks));
     store(message);
+  }
+
+  /// Settles the tasks of videos that have changed, or have left the job, since an earlier run.
+  void drop_old_tasks() {
+    std::vector<std::pair<std::string, SliceTask>> old;
+    jet_stream_.each(site_.stream(Site::Kind::task), site_.all(Site::Kind::task, {id_}),
+                     [&](const StoredMessage& message) {
+                       try {
+                         SliceTask task = read_slice_task(ClusterQueue::payload_of(message.body));
+                         if (!by_task_.contains(task.video_id()))
+                           old.emplace_back(last_token(message.subject), std::move(task));
+                       } catch (const ClusterError&) {  // the worker that gets it says so
+                       }
+                     });
+    for (const auto& [id, task] : old)
+      queue_.complete({.task = id}, to_result({.video = task.video.id,
+                                               .plan = task.plan,
+                                               .slice = task.slice,
+                                               .is_superseded = true}));
   }
 
   void store(const JobMessage& message) {
@@ -302,8 +331,21 @@ class ClusterJob {
       throw ClusterError(ErrorCode::invalid_message, "it lacks a file");
     const auto staged = folder_.stage(result.video, result.slice);
     for (const SliceResult::File& file : result.files)
-      objects().get(file.object, staged->path() / file.name);
+      if (file.text)
+        write(staged->path() / file.name, *file.text);
+      else
+        objects().get(file.object, staged->path() / file.name);
     staged->commit(result.counts);
+  }
+
+  static void write(const fs::path& path, std::string_view text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();  // it reaches the disk when the slice is committed
+    if (!file)
+      throw OutputError(ErrorCode::output_write, quote(path.native()) +
+                                                     " cannot be written: check the disk's space "
+                                                     "and the folder's permissions");
   }
 
   void settle(Video& video, JobVideoReport::Outcome outcome, const RecordCounts& counts) {
@@ -341,7 +383,7 @@ class ClusterJob {
   }
 
   const std::shared_ptr<Cluster> cluster_;
-  JetStream& jet_stream_;
+  JetStream jet_stream_;  ///< after a stop, nothing waits for a broker that does not answer
   const Site& site_;
   const Job& job_;
   const ClusterJobSettings& settings_;
@@ -367,7 +409,7 @@ JobReport run_cluster_job(std::shared_ptr<Cluster> cluster, const Job& job,
                           const ClusterJobSettings& settings, std::stop_token stop) {
   check(job, settings);
   const PreparedJob prepared = prepare_job(job, settings.load);
-  return ClusterJob(std::move(cluster), job, settings, prepared).run(stop);
+  return ClusterJob(std::move(cluster), job, settings, prepared, stop).run(stop);
 }
 
 }  // namespace vcap

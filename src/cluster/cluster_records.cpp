@@ -39,7 +39,9 @@ class ClusterRecordReader::Impl {
 
   std::vector<ClusterRecord> next(std::chrono::milliseconds wait) {
     std::vector<ClusterRecord> records;
-    for (const StoredMessage& message : reader_.next(kMostMessages, wait)) {
+    const std::vector<StoredMessage> messages = reader_.next(kMostMessages, wait);
+    has_more_ = messages.size() == kMostMessages;
+    for (const StoredMessage& message : messages) {
       try {
         take(message, records);
       } catch (const ClusterError& error) {
@@ -51,6 +53,7 @@ class ClusterRecordReader::Impl {
     return records;
   }
 
+  bool has_more() const noexcept { return has_more_; }
   std::uint64_t refused() const noexcept { return refused_; }
 
  private:
@@ -73,6 +76,7 @@ class ClusterRecordReader::Impl {
   StreamReader reader_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> seen_;
   std::uint64_t refused_ = 0;
+  bool has_more_ = true;
 };
 
 ClusterRecordReader::ClusterRecordReader(std::shared_ptr<Cluster> cluster, const Settings& settings)
@@ -81,6 +85,7 @@ ClusterRecordReader::~ClusterRecordReader() = default;
 std::vector<ClusterRecord> ClusterRecordReader::next(std::chrono::milliseconds wait) {
   return impl_->next(wait);
 }
+bool ClusterRecordReader::has_more() const noexcept { return impl_->has_more(); }
 std::uint64_t ClusterRecordReader::refused() const noexcept { return impl_->refused(); }
 
 }  // namespace vcap

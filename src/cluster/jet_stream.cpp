@@ -43,6 +43,8 @@ constexpr int kMostRounds = 100;
 /// How much later than it should an answer of fetch() may come.
 constexpr milliseconds kLate{250};
 constexpr milliseconds kPause{100};
+/// How long a request after a stop waits for its answer.
+constexpr milliseconds kLastWait{500};
 
 /// Whether the server means that a repetition may succeed: it is busy, or has no leader.
 bool is_passing(const json& answer) {
@@ -122,8 +124,11 @@ std::optional<std::uint64_t> stored_as(const std::string& subject, const json& a
 
 }  // namespace
 
-JetStream::JetStream(Broker& broker, const ClusterSettings& settings)
-    : broker_(broker), timeout_(settings.timeout), patience_(settings.patience) {}
+JetStream::JetStream(Broker& broker, const ClusterSettings& settings, std::stop_token stop)
+    : broker_(broker),
+      timeout_(settings.timeout),
+      patience_(settings.patience),
+      stop_(std::move(stop)) {}
 
 /// Repeats an operation that throws ClusterError (broker_unreachable).
 template <class Operation>
@@ -133,7 +138,7 @@ auto JetStream::with_patience(const Operation& operation) {
     try {
       return operation();
     } catch (const ClusterError& error) {
-      if (error.code() != ErrorCode::broker_unreachable ||
+      if (error.code() != ErrorCode::broker_unreachable || stop_.stop_requested() ||
           std::chrono::steady_clock::now() + kPause >= end)
         throw;
     }
@@ -143,7 +148,8 @@ auto JetStream::with_patience(const Operation& operation) {
 
 BrokerMessage JetStream::request(const BrokerMessage& message) {
   return with_patience([&] {
-    BrokerMessage answer = broker_.request(message, timeout_);
+    BrokerMessage answer =
+        broker_.request(message, stop_.stop_requested() ? std::min(timeout_, kLastWait) : timeout_);
     // Only few answers are parsed twice: an error is short.
     if (answer.body.find("\"error\"") != std::string::npos &&
         is_passing(parse(message.subject, answer.body)))
@@ -209,10 +215,12 @@ void JetStream::store_last(const std::string& subject, const std::string& body) 
 
 std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
                                         std::optional<std::uint64_t> last) {
+  if (messages.empty()) return {};
   struct Answers {
     Mutex mutex;
     CondVar changed;
     std::map<std::size_t, std::string> bodies VCAP_GUARDED_BY(mutex);
+    std::size_t expected VCAP_GUARDED_BY(mutex) = 0;
   };
   const auto answers = std::make_shared<Answers>();
   const std::string inbox = broker_.new_inbox();
@@ -223,12 +231,16 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
         std::from_chars(text + prefix, text + message.subject.size(), number);
         const MutexLock lock(answers->mutex);
         answers->bodies.emplace(number, std::move(message.body));
-        answers->changed.notify_all();
+        if (answers->bodies.size() == answers->expected) answers->changed.notify_all();
       });
   std::vector<bool> stored(messages.size());
   for (std::size_t begin = 0; begin < messages.size(); begin += kWindow) {
     const std::size_t end = std::min(begin + kWindow, messages.size());
     std::vector<BrokerMessage> sent;
+    {
+      const MutexLock lock(answers->mutex);
+      answers->expected = end - begin;
+    }
     for (std::size_t i = begin; i < end; ++i) {
       sent.push_back(publication(messages[i].subject, messages[i].body, last));
       sent.back().reply = inbox + '.' + std::to_string(i);
@@ -306,15 +318,16 @@ std::uint64_t JetStream::last_sequence(const std::string& stream) {
   return demand("STREAM.INFO." + stream, nullptr).at("state").at("last_seq");
 }
 
-void JetStream::erase(const std::string& stream, std::uint64_t sequence) {
+bool JetStream::erase(const std::string& stream, std::uint64_t sequence) {
   const json answer = ask("STREAM.MSG.DELETE." + stream, {{"seq", sequence}, {"no_erase", true}});
   const int code = error_code(answer);
-  if (code == 0 || code == kNoMessage || code == kNoSequence) return;
+  if (code == kNoMessage || code == kNoSequence) return false;
   // That has many reasons.
   if (code == kNotErased &&
       error_code(ask("STREAM.MSG.GET." + stream, {{"seq", sequence}})) == kNoMessage)
-    return;
-  refuse("removing a message of " + stream, answer);
+    return false;
+  if (code != 0) refuse("removing a message of " + stream, answer);
+  return true;
 }
 
 void JetStream::purge(const std::string& stream, const std::string& filter) {
@@ -365,8 +378,10 @@ StreamReader::StreamReader(JetStream& jet_stream, std::string stream, std::strin
 
 StreamReader::~StreamReader() {
   try {
-    jet_stream_.ask("CONSUMER.DELETE." + stream_ + '.' + consumer_, nullptr);
-  } catch (const ClusterError&) {  // the server deletes it later
+    // Without an answer. If it is lost, the server deletes the consumer later.
+    jet_stream_.broker().publish(
+        {.subject = kApi + ("CONSUMER.DELETE." + stream_ + '.') + consumer_});
+  } catch (const ClusterError&) {
   }
 }
 

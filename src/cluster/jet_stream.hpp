@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct DeliveredMessage {
 /// Borrows the broker. Thread safety: thread-safe.
 class JetStream {
  public:
-  JetStream(Broker& broker, const ClusterSettings& settings);
+  /// After a request of `stop`, no operation is repeated, and requests wait only briefly.
+  JetStream(Broker& broker, const ClusterSettings& settings, std::stop_token stop = {});
 
   /// Stores a message. `last`: the sequence that the subject's last message must have, 0 if there
   /// must be none; absent: any. Returns its sequence; `nullopt` if the last message is another one,
@@ -77,8 +79,8 @@ class JetStream {
   std::uint64_t count(const std::string& stream, const std::string& filter);
   /// The sequence of the stream's last message.
   std::uint64_t last_sequence(const std::string& stream);
-  /// Removes a message, if it exists.
-  void erase(const std::string& stream, std::uint64_t sequence);
+  /// Removes a message. False if it does not exist.
+  bool erase(const std::string& stream, std::uint64_t sequence);
   /// Removes all messages whose subject matches.
   void purge(const std::string& stream, const std::string& filter);
   /// The server's time, since 1970, now or at most a round trip ago.
@@ -113,6 +115,7 @@ class JetStream {
   Broker& broker_;
   const std::chrono::milliseconds timeout_;
   const std::chrono::milliseconds patience_;
+  const std::stop_token stop_;
 };
 
 /// Reads the messages of a stream whose subjects match, from the first one, in their order, each

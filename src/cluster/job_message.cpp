@@ -195,7 +195,8 @@ SliceTask read_slice_task(const json& payload) {
 json to_result(const SliceResult& result) {
   json files = json::array();
   for (const SliceResult::File& file : result.files)
-    files.push_back({{"name", file.name}, {"object", file.object}});
+    files.push_back(file.text ? json{{"name", file.name}, {"text", *file.text}}
+                              : json{{"name", file.name}, {"object", file.object}});
   return {{"schema", kResult},
           {"video", result.video},
           {"plan", result.plan},
@@ -216,8 +217,13 @@ SliceResult read_slice_result(const json& result) {
                      .counts = result.at("counts")};
     if (!read.is_superseded) read.counts.get<RecordCounts>();  // throws if they are none
     if (!result.at("files").is_array()) refuse_message(kResult, "its files are no list");
-    for (const json& file : result["files"])
-      read.files.push_back({file.at("name"), file.at("object")});
+    for (const json& file : result["files"]) {
+      SliceResult::File& added = read.files.emplace_back(SliceResult::File{file.at("name")});
+      if (file.contains("text"))
+        added.text = file["text"].get<std::string>();
+      else
+        added.object = file.at("object");
+    }
     for (const SliceResult::File& file : read.files)
       if (file.name.find('/') != std::string::npos || file.name.starts_with('.'))
         refuse_message(kResult, "the name of a file is " + quote(file.name));

@@ -70,6 +70,8 @@ SliceTask read_slice_task(const nlohmann::json& payload);
 struct SliceResult {
   struct File {
     std::string name{};  ///< in the folder of the slice
+    /// A small file of text is in the result itself, and has no object.
+    std::optional<std::string> text{};
     ObjectReference object{};
   };
 

@@ -12,8 +12,18 @@ bool LeaseView::set(const std::string& task, std::uint64_t sequence, const Lease
   if (known != entries_.end() && sequence <= known->second.sequence) return false;
   if (record.state == LeaseRecord::State::done || record.state == LeaseRecord::State::given_up)
     return remove(task);
-  entries_.insert_or_assign(task, Entry{sequence, record.state, record.until, record.place});
+  entries_.insert_or_assign(task, Entry{sequence, record.state, record.until, record.place,
+                                        record.number, !record.reasons.empty()});
   return true;
+}
+
+std::optional<std::uint64_t> LeaseView::first_attempt(const std::string& task,
+                                                      std::uint64_t number) const {
+  const auto known = entries_.find(task);
+  if (known == entries_.end()) return std::nullopt;
+  const Entry& entry = known->second;
+  const bool is_it = entry.state == LeaseRecord::State::leased && entry.number == number;
+  return is_it && !entry.has_failed ? std::optional(entry.sequence) : std::nullopt;
 }
 
 Clock::time_point LeaseView::first_end() const {

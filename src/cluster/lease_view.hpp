@@ -19,6 +19,8 @@ class LeaseView {
   /// A record with its sequence in the stream. Returns whether something has changed: an older
   /// record than the known one is ignored.
   bool set(const std::string& task, std::uint64_t sequence, const LeaseRecord& record);
+  /// The record's sequence, if it is that of this lease, and no attempt at the task has failed.
+  std::optional<std::uint64_t> first_attempt(const std::string& task, std::uint64_t number) const;
   /// The task is settled.
   bool remove(const std::string& task) { return entries_.erase(task) > 0; }
   void clear() { entries_.clear(); }
@@ -42,6 +44,8 @@ class LeaseView {
     LeaseRecord::State state = LeaseRecord::State::waiting;
     Clock::time_point until{};
     std::uint64_t place = 0;
+    std::uint64_t number = 0;
+    bool has_failed = false;
   };
 
   std::map<std::string, Entry> entries_;

@@ -35,9 +35,9 @@ class OwnedStream::Host final : public StreamBody::Host {
 
   void add(std::string_view record, std::int64_t frame_index, nanoseconds pts) override {
     stream_.context_.outlet.add(*stream_.lane_, record, frame_index, pts);
-    last_index_ = frame_index;
   }
   void pause(std::int64_t frame_index) override {
+    last_index_ = frame_index;
     if (std::chrono::steady_clock::now() < save_at_ || stream_.is_stopping()) return;
     // A state that is in use now is saved after one of the next frames.
     if (!stream_.begin_checkpoint(body_, frame_index) && ++tries_ < kCheckpointTries) return;
@@ -45,9 +45,7 @@ class OwnedStream::Host final : public StreamBody::Host {
     save_at_ = next_time();
   }
   void finish() override {
-    if (last_index_ < 0 || !stream_.is_stopping()) return;
-    stream_.await_checkpoint();
-    stream_.begin_checkpoint(body_, last_index_);
+    if (last_index_ >= 0) stream_.take_states(body_, last_index_);
   }
 
  private:
@@ -114,6 +112,10 @@ void OwnedStream::live() {
     run();
     end = is_stopping() ? End::released : End::ended;
     reason = is_stopping() ? this->reason() : "its source has ended";
+  } catch (const ClusterError& error) {
+    // Without the broker, no worker could do better.
+    if (error.code() != ErrorCode::object_missing) end = End::released;
+    reason = error.what();
   } catch (...) {
     reason = exception_text(std::current_exception());
   }
@@ -202,29 +204,36 @@ bool OwnedStream::begin_checkpoint(const StreamBody& body, std::int64_t frame_in
     const MutexLock lock(mutex_);
     if (is_saving_) return true;  // the broker is slow; the next one may be faster
   }
-  std::optional<std::map<std::string, SavedState>> states;
+  if (!take_states(body, frame_index)) return false;
+  const MutexLock lock(mutex_);
+  if (taken_->states.empty() && taken_->load == told_load_) return true;
+  is_saving_ = true;
+  told_load_ = taken_->load;
+  context_.background.post([this, taken = *taken_] {
+    save_checkpoint(taken);
+    const MutexLock end(mutex_);
+    is_saving_ = false;
+    changed_.notify_all();
+  });
+  taken_.reset();
+  return true;
+}
+
+/// Returns false if a state was in use.
+bool OwnedStream::take_states(const StreamBody& body, std::int64_t frame_index) {
+  States taken{.frame_index = frame_index, .load = body.load()};
+  if (taken.load) taken.load = rounded_up(*taken.load);
   try {
-    states = body.save();
+    auto states = body.save();
+    if (!states) return false;
+    taken.states = std::move(*states);
   } catch (const std::exception& error) {  // a capsule's own
     log(LogLevel::warning,
         "cluster: stream " + quote(id_) + ": a state is not saved: " + bounded_text(error.what()));
-    return true;
   }
-  std::optional<double> load = body.load();
-  if (load) load = rounded_up(*load);
-  const bool has_states = states && !states->empty();
   const MutexLock lock(mutex_);
-  if (has_states || (load && load != told_load_)) {
-    is_saving_ = true;
-    told_load_ = load;
-    context_.background.post([this, states = std::move(states), load, frame_index] {
-      save_checkpoint(states ? *states : std::map<std::string, SavedState>(), load, frame_index);
-      const MutexLock end(mutex_);
-      is_saving_ = false;
-      changed_.notify_all();
-    });
-  }
-  return states.has_value();
+  taken_ = std::move(taken);
+  return true;
 }
 
 void OwnedStream::await_checkpoint() {
@@ -233,15 +242,14 @@ void OwnedStream::await_checkpoint() {
 }
 
 /// Keeps the old checkpoint if there are no states, or they cannot be stored.
-void OwnedStream::save_checkpoint(const std::map<std::string, SavedState>& states,
-                                  std::optional<double> load, std::int64_t frame_index) noexcept {
+void OwnedStream::save_checkpoint(const States& states) noexcept {
   try {
     const auto old = claim_.owner.checkpoint;
     auto checkpoint = old;
-    if (!states.empty()) checkpoint = store_states(states, frame_index);
+    if (!states.states.empty()) checkpoint = store_states(states);
     const bool is_updated = update([&](OwnerMessage& owner) {
       owner.checkpoint = checkpoint;
-      if (load) owner.load = load;
+      if (states.load) owner.load = states.load;
     });
     if (is_updated && old && old->object.name != checkpoint->object.name)
       context_.objects.erase(old->object.name);
@@ -252,15 +260,14 @@ void OwnedStream::save_checkpoint(const std::map<std::string, SavedState>& state
   }
 }
 
-OwnerMessage::Checkpoint OwnedStream::store_states(const std::map<std::string, SavedState>& states,
-                                                   std::int64_t frame_index) {
+OwnerMessage::Checkpoint OwnedStream::store_states(const States& states) {
   nlohmann::json content = nlohmann::json::object();
-  for (const auto& [capsule, saved] : states)
+  for (const auto& [capsule, saved] : states.states)
     content[capsule] = {{"state", *saved.state}, {"version", saved.version}};
   const std::string text = content.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::string name = "state/" + to_token(id_) + '/' + std::to_string(epoch_.epoch) + '-' +
-                           std::to_string(frame_index);
-  return {context_.objects.put_bytes(name, std::as_bytes(std::span(text))), frame_index};
+                           std::to_string(states.frame_index);
+  return {context_.objects.put_bytes(name, std::as_bytes(std::span(text))), states.frame_index};
 }
 
 /// Changes the owner's record. Returns false, and ends the stream, if another worker has it.
@@ -292,10 +299,13 @@ bool OwnedStream::update(const std::function<void(OwnerMessage&)>& change) {
 void OwnedStream::finish(End end, const std::string& reason) {
   await_checkpoint();
   bool is_lost = false;
+  std::optional<States> last;
   {
     const MutexLock lock(mutex_);
     is_lost = lost_;
+    last = std::move(taken_);
   }
+  if (last && end == End::released && !is_lost) save_checkpoint(*last);
   try {
     const bool is_settled = !lane_ || context_.outlet.end(*lane_, context_.end_wait);
     if (lane_ && context_.outlet.is_superseded(*lane_)) is_lost = true;

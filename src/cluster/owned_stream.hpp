@@ -77,12 +77,17 @@ class OwnedStream {
   void run() VCAP_EXCLUDES(mutex_);
   std::uint64_t store_begin(EpochBegin& begin);
   std::map<std::string, SavedState> read_checkpoint();
+  /// What a checkpoint stores.
+  struct States {
+    std::int64_t frame_index = 0;
+    std::map<std::string, SavedState> states{};
+    std::optional<double> load{};
+  };
   bool begin_checkpoint(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
+  bool take_states(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
   void await_checkpoint() VCAP_EXCLUDES(mutex_);
-  void save_checkpoint(const std::map<std::string, SavedState>& states, std::optional<double> load,
-                       std::int64_t frame_index) noexcept;
-  OwnerMessage::Checkpoint store_states(const std::map<std::string, SavedState>& states,
-                                        std::int64_t frame_index);
+  void save_checkpoint(const States& states) noexcept;
+  OwnerMessage::Checkpoint store_states(const States& states);
   bool update(const std::function<void(OwnerMessage&)>& change);
   void finish(End end, const std::string& reason);
   bool is_stopping() const VCAP_EXCLUDES(mutex_);
@@ -101,6 +106,7 @@ class OwnedStream {
   bool stopping_ VCAP_GUARDED_BY(mutex_) = false;
   bool lost_ VCAP_GUARDED_BY(mutex_) = false;
   bool is_saving_ VCAP_GUARDED_BY(mutex_) = false;           ///< a checkpoint, in the background
+  std::optional<States> taken_ VCAP_GUARDED_BY(mutex_);      ///< and not stored yet
   std::optional<double> told_load_ VCAP_GUARDED_BY(mutex_);  ///< to the site, or being told
   CondVar changed_;
   std::thread thread_;

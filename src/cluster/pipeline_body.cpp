@@ -36,6 +36,11 @@ std::map<std::string, bool> PipelineBody::states() const {
 void PipelineBody::run(const EpochBegin& begin, std::map<std::string, SavedState> saved,
                        Host& host) {
   Pipeline& pipeline = pipeline_->pipeline;
+  source_end_->set_save([this] {
+    auto states = saved_states();
+    const MutexLock lock(mutex_);
+    last_states_ = std::move(states);
+  });
   pipeline.open_stream(config(begin, std::move(saved)));
   try {
     while (const std::optional<FrameRecord> record = pipeline.next(id_)) {
@@ -43,6 +48,7 @@ void PipelineBody::run(const EpochBegin& begin, std::map<std::string, SavedState
       host.add(std::string_view(line).substr(0, line.size() - 1), record->frame.index,
                record->frame.pts);
       host.pause(record->frame.index);
+      source_end_->passed(record->frame.index);
     }
     host.finish();
   } catch (...) {
@@ -54,6 +60,14 @@ void PipelineBody::run(const EpochBegin& begin, std::map<std::string, SavedState
 }
 
 std::optional<std::map<std::string, SavedState>> PipelineBody::save() const {
+  {
+    const MutexLock lock(mutex_);
+    if (last_states_) return last_states_;  // the stream has ended
+  }
+  return saved_states();
+}
+
+std::optional<std::map<std::string, SavedState>> PipelineBody::saved_states() const {
   std::map<std::string, SavedState> states;
   for (const std::shared_ptr<Capsule>& capsule : pipeline_->capsules) {
     if (!capsule->info().stream_state || !continues(capsule->info())) continue;
@@ -70,11 +84,13 @@ StreamConfig PipelineBody::config(const EpochBegin& begin,
   const SourceOptions options{.silence_limit = message_.silence_limit,
                               .connect_later = message_.source.find("://") != std::string::npos,
                               .max_pixels = message_.max_pixels};
-  config.source = std::make_unique<ContinuedSource>(
-      open_source(message_.source, options),
-      ContinuedSource::Begin{
-          .frame_index = begin.frame_index, .pts = begin.pts, .is_first = begin.is_first},
-      source_end_);
+  config.source =
+      std::make_unique<ContinuedSource>(open_source(message_.source, options),
+                                        ContinuedSource::Begin{.frame_index = begin.frame_index,
+                                                               .pts = begin.pts,
+                                                               .is_first = begin.is_first,
+                                                               .keep_every = message_.keep_every},
+                                        source_end_);
   for (const StreamMessage::CapsuleObject& capsule : message_.capsules) {
     if (!capsule.stream_config.empty()) config.config.emplace(capsule.name, capsule.stream_config);
     const auto loaded = std::ranges::find(pipeline_->capsules, capsule.name,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/thread_annotations.hpp"
 #include "cluster/continued_source.hpp"
 #include "cluster/stream_body.hpp"
 #include "cluster/stream_pipelines.hpp"
@@ -26,12 +27,15 @@ class PipelineBody final : public StreamBody {
   std::optional<double> load() const override { return pipeline_->load_of(id_); }
 
  private:
+  std::optional<std::map<std::string, SavedState>> saved_states() const;
   StreamConfig config(const EpochBegin& begin, std::map<std::string, SavedState> saved) const;
 
   const std::string id_;
   const StreamMessage message_;
   const std::shared_ptr<StreamPipeline> pipeline_;
   const std::shared_ptr<SourceEnd> source_end_ = std::make_shared<SourceEnd>();
+  mutable Mutex mutex_;
+  std::optional<std::map<std::string, SavedState>> last_states_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

@@ -3,11 +3,15 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "cluster/cluster_impl.hpp"
 #include "cluster/cluster_queue.hpp"
 #include "cluster/job_message.hpp"
 #include "cluster/object_store.hpp"
+#include "cluster/task_consumer.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -18,19 +22,27 @@ namespace {
 /// Processes that still know an ended job find its message for so long.
 constexpr std::chrono::hours kKept{1};
 
-/// Removes the messages of jobs that ended long ago.
-void forget_ended(JetStream& jet_stream, const Site& site, std::chrono::nanoseconds now) {
+/// Removes the messages of jobs that ended long ago, and those of `capsules` that no job needs.
+void forget(JetStream& jet_stream, const Site& site, std::chrono::nanoseconds now,
+            std::set<std::string> capsules) {
   for (const StoredMessage& message :
        jet_stream.all(site.stream(Site::Kind::job), site.all(Site::Kind::job, {}))) {
     try {
       const JobMessage job = read_job_message(message.body);
+      if (job.state != JobMessage::State::ended)
+        for (const JobMessage::CapsuleObject& capsule : job.capsules)
+          capsules.erase(capsule.object.name);
       if (job.state != JobMessage::State::ended || now - job.ended < kKept) continue;
+      // A worker that noticed the end late may have made the consumer anew.
+      TaskConsumer::remove(jet_stream, site, last_token(message.subject));
     } catch (const ClusterError& error) {
       if (error.code() != ErrorCode::invalid_message) throw;
       continue;  // somebody should look at it
     }
     jet_stream.erase(site.stream(Site::Kind::job), message.sequence);
   }
+  const auto objects = make_broker_store(jet_stream, site);
+  for (const std::string& capsule : capsules) objects->erase(capsule);
 }
 
 }  // namespace
@@ -42,10 +54,13 @@ void remove_job(Cluster& cluster, const std::string& id) {
   const std::string subject = site.subject(Site::Kind::job, {id});
   const std::chrono::nanoseconds now = jet_stream.time(stream);
   std::string shared;
+  std::set<std::string> capsules;
   if (const auto message = jet_stream.last(stream, subject)) {
     try {
       JobMessage job = read_job_message(message->body);
       shared = job.shared;
+      for (const JobMessage::CapsuleObject& capsule : job.capsules)
+        capsules.insert(capsule.object.name);
       job.state = JobMessage::State::ended;
       job.ended = now;
       jet_stream.store(subject, to_message(job));
@@ -63,7 +78,7 @@ void remove_job(Cluster& cluster, const std::string& id) {
   } catch (const OutputError& error) {  // this machine may not see the folder
     log(LogLevel::warning, "cluster: files of job " + id + " stay: " + error.what());
   }
-  forget_ended(jet_stream, site, now);
+  forget(jet_stream, site, now, std::move(capsules));
 }
 
 }  // namespace vcap

@@ -211,6 +211,8 @@ std::vector<json> Site::streams(int replicas) const {
       config["republish"] = {
           {"src", subjects},
           {"dest", "vcap." + name_ + ".note." + std::string(text_of(kind)) + ".>"}};
+    // Who waits for results reads them from the stream.
+    if (kind == Site::Kind::settled) config["republish"]["headers_only"] = true;
   }
   streams.push_back({{"name", "OBJ_" + bucket()},
                      {"subjects", {"$O." + bucket() + ".C.>", "$O." + bucket() + ".M.>"}},

@@ -129,7 +129,9 @@ class ClusterEventReader::Impl {
 
   std::vector<ClusterEvent> next(std::chrono::milliseconds wait) {
     std::vector<ClusterEvent> events;
-    for (const StoredMessage& message : reader_.next(kMostEvents, wait)) {
+    const std::vector<StoredMessage> messages = reader_.next(kMostEvents, wait);
+    has_more_ = messages.size() == kMostEvents;
+    for (const StoredMessage& message : messages) {
       try {
         events.push_back(read_event(message));
       } catch (const ClusterError& error) {
@@ -138,10 +140,12 @@ class ClusterEventReader::Impl {
     }
     return events;
   }
+  bool has_more() const noexcept { return has_more_; }
 
  private:
   const std::shared_ptr<Cluster> cluster_;
   StreamReader reader_;
+  bool has_more_ = true;
 };
 
 ClusterEventReader::ClusterEventReader(std::shared_ptr<Cluster> cluster, bool all)
@@ -150,5 +154,7 @@ ClusterEventReader::~ClusterEventReader() = default;
 std::vector<ClusterEvent> ClusterEventReader::next(std::chrono::milliseconds wait) {
   return impl_->next(wait);
 }
+
+bool ClusterEventReader::has_more() const noexcept { return impl_->has_more(); }
 
 }  // namespace vcap

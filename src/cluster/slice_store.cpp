@@ -2,10 +2,12 @@
 #include "cluster/slice_store.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/text.hpp"
+#include "jobs/job_outputs.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/model/uuid.hpp"
@@ -15,6 +17,19 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+/// A result has at most 64 KiB.
+constexpr std::size_t kMostText = 48 << 10;
+
+/// The records of a small slice, which then need no object. `nullopt` for other files.
+std::optional<std::string> small_text(const fs::path& file) {
+  if (file.filename() != kSliceRecords) return std::nullopt;
+  const auto content = open_object_file(file);
+  const std::string_view text(reinterpret_cast<const char*>(content->bytes().data()),
+                              content->bytes().size());
+  if (text.size() > kMostText || json(text).dump().size() > kMostText) return std::nullopt;
+  return std::string(text);
+}
 
 }  // namespace
 
@@ -43,13 +58,12 @@ std::optional<PlanMessage> SharedPlan::read() {
   }
 }
 
-bool SharedPlan::replace(const json& slices) {
+std::optional<int> SharedPlan::replace(const json& slices) {
   const auto stored =
       jet_stream_.store(subject_, to_message(PlanMessage{number_ + 1, slices}), sequence_);
-  if (!stored) return false;
+  if (!stored) return std::nullopt;
   sequence_ = *stored;
-  ++number_;
-  return true;
+  return ++number_;
 }
 
 /// Files of a slice that are being written.
@@ -72,11 +86,12 @@ class SliceStore::StagedSlice final : public JobStore::Staged {
   bool commit(const json& result) override {
     result_.counts = result;
     for (const auto& entry : fs::directory_iterator(path_)) {
-      const std::string name = entry.path().filename();
+      SliceResult::File file{.name = entry.path().filename(), .text = small_text(entry.path())};
       // Each attempt has names of its own: a late worker replaces nothing.
-      result_.files.push_back({name, store_.objects_.put("job/" + store_.job_ + '/' +
-                                                             path_.filename().native() + '/' + name,
-                                                         entry.path())});
+      if (!file.text)
+        file.object = store_.objects_.put(
+            "job/" + store_.job_ + '/' + path_.filename().native() + '/' + file.name, entry.path());
+      result_.files.push_back(std::move(file));
     }
     std::ranges::sort(result_.files, {}, &SliceResult::File::name);
     store_.add(std::move(result_));
@@ -103,9 +118,12 @@ std::optional<json> SliceStore::finished(const std::string&) const { return std:
 
 std::optional<PlanMessage> SliceStore::present_plan() const {
   const MutexLock lock(mutex_);
-  auto plan = plan_.read();
-  if (plan) number_ = plan->number;
-  return plan;
+  return known_ = plan_.read();
+}
+
+std::optional<PlanMessage> SliceStore::known_plan() const {
+  const MutexLock lock(mutex_);
+  return known_;
 }
 
 std::optional<json> SliceStore::plan(const std::string&) const {
@@ -119,10 +137,12 @@ std::optional<json> SliceStore::result(const std::string&, std::size_t slice) co
   task.slice = slice;
   {
     const MutexLock lock(mutex_);
-    task.plan = number_;
+    task.plan = plan_number();
     for (const SliceResult& result : results_)
       if (result.plan == task.plan && result.slice == slice) return result.counts;
   }
+  // The queue leases no slice that has a result. Only a later plan is not known from there.
+  if (task.plan <= task_.plan) return std::nullopt;
   const auto stored = queue_.result(task.id());
   if (!stored) return std::nullopt;
   return read_slice_result(*stored).counts;
@@ -130,13 +150,10 @@ std::optional<json> SliceStore::result(const std::string&, std::size_t slice) co
 
 bool SliceStore::begin(const std::string&, const json& plan) {
   const MutexLock lock(mutex_);
-  if (!plan_.replace(plan)) {
-    // Another worker was faster; its plan stays.
-    if (const auto present = plan_.read()) number_ = present->number;
-    return false;
-  }
-  if (const auto present = plan_.read()) number_ = present->number;
-  return true;
+  const auto number = plan_.replace(plan);
+  // If another worker was faster, its plan stays.
+  known_ = number ? PlanMessage{*number, plan} : plan_.read();
+  return number.has_value();
 }
 
 /// The next begin() replaces the plan.
@@ -145,7 +162,7 @@ void SliceStore::forget(const std::string&) {}
 std::unique_ptr<JobStore::Staged> SliceStore::stage(const std::string& video, std::size_t slice) {
   const MutexLock lock(mutex_);
   return std::make_unique<StagedSlice>(
-      *this, SliceResult{.video = video, .plan = number_, .slice = slice});
+      *this, SliceResult{.video = video, .plan = plan_number(), .slice = slice});
 }
 
 void SliceStore::add(SliceResult result) {

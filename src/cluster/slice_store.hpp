@@ -26,9 +26,9 @@ class SharedPlan {
 
   /// Asks the broker. `nullopt` if there is none.
   std::optional<PlanMessage> read();
-  /// Stores a plan in place of the one that was read last, with the next number. False if it is not
-  /// that one any more.
-  bool replace(const nlohmann::json& slices);
+  /// Stores a plan in place of the one that was read last, and returns its number, the next one.
+  /// `nullopt` if it is not that one any more.
+  std::optional<int> replace(const nlohmann::json& slices);
 
  private:
   JetStream& jet_stream_;
@@ -58,6 +58,8 @@ class SliceStore final : public JobStore {
 
   /// The present plan; asks the broker.
   std::optional<PlanMessage> present_plan() const;
+  /// The plan that was read or stored last.
+  std::optional<PlanMessage> known_plan() const;
   /// The results that were committed since the last call.
   std::vector<SliceResult> take_results();
 
@@ -65,6 +67,7 @@ class SliceStore final : public JobStore {
   class StagedSlice;
 
   void add(SliceResult result);
+  int plan_number() const VCAP_REQUIRES(mutex_) { return known_ ? known_->number : 1; }
 
   const SliceTask task_;
   const std::string job_;
@@ -73,7 +76,7 @@ class SliceStore final : public JobStore {
   const std::filesystem::path work_;
   mutable Mutex mutex_;
   mutable SharedPlan plan_ VCAP_GUARDED_BY(mutex_);
-  mutable int number_ VCAP_GUARDED_BY(mutex_) = 1;  ///< of the plan that was read last
+  mutable std::optional<PlanMessage> known_ VCAP_GUARDED_BY(mutex_);
   std::vector<SliceResult> results_ VCAP_GUARDED_BY(mutex_);
 };
 

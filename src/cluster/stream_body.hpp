@@ -32,9 +32,9 @@ class StreamBody {
 
     virtual void add(std::string_view record, std::int64_t frame_index,
                      std::chrono::nanoseconds pts) = 0;
-    /// Called after each record, while nothing else is to do: may save the states.
+    /// Called after each record: may save the states.
     virtual void pause(std::int64_t frame_index) = 0;
-    /// Called after the last record, as long as the states are still there.
+    /// Called after the last record: save() gives the states after it.
     virtual void finish() = 0;
   };
 

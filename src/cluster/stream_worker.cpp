@@ -357,8 +357,8 @@ std::vector<std::string> StreamWorker::removed() const {
 /// The stream may have had owners before it was removed.
 std::uint64_t StreamWorker::next_epoch(const std::string& stream) {
   const Site& site = cluster_->impl().site;
-  const auto last = jet_stream_.last(site.stream(Site::Kind::record),
-                                     site.subject(Site::Kind::record, {stream}));
+  const auto last =
+      jet_stream_.last(site.stream(Site::Kind::record), site.subject(Site::Kind::record, {stream}));
   try {
     return last ? read_head(last->body).epoch + 1 : 1;
   } catch (const ClusterError&) {  // the stream's own begin says so

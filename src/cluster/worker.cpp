@@ -85,8 +85,8 @@ class ClusterWorker::Impl {
       : cluster_(std::move(cluster)),
         settings_(checked(std::move(settings))),
         slots_(settings_.slots > 0 ? static_cast<std::size_t>(settings_.slots) : cores()),
-        capsules_(fs::path(settings_.folder) / "capsules", settings_.load),
         place_(settings_.folder),
+        capsules_(fs::path(settings_.folder) / "capsules", settings_.load),
         name_(settings_.name.empty() ? place_.name() : settings_.name),
         pipelines_(capsules_),
         objects_(make_broker_store(cluster_->impl().jet_stream, cluster_->impl().site)),
@@ -275,9 +275,10 @@ class ClusterWorker::Impl {
   WorkerJob::Context context() {
     return {.cluster = cluster_,
             .capsules = capsules_,
-            .work = fs::path(settings_.folder) / "work",
+            .work = place_.work(),
             .lease = settings_.lease,
             .slots = slots_,
+            .on_load = settings_.on_load,
             .on_change = [this] { task_came(); }};
   }
 
@@ -435,13 +436,13 @@ class ClusterWorker::Impl {
   const std::shared_ptr<Cluster> cluster_;
   const WorkerSettings settings_;
   const std::size_t slots_;
+  const WorkerPlace place_;
   CapsuleCache capsules_;
   std::atomic<std::uint64_t> done_ = 0;
   std::atomic<std::uint64_t> failed_ = 0;
   std::atomic<std::uint64_t> released_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<bool> is_draining_ = false;
-  const WorkerPlace place_;
   const std::string name_;
 
   mutable Mutex mutex_;

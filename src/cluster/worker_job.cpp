@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/worker_job.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -15,9 +16,11 @@ namespace vcap {
 
 struct WorkerJob::OpenVideo {
   OpenVideo(WorkerJob& worker_job, const SliceTask& task)
-      : video(task.video),
+      : id(task.video_id()),
+        plan(task.plan),
+        video(task.video),
         store(SharedPlan(worker_job.context_.cluster->impl().jet_stream,
-                         worker_job.context_.cluster->impl().site, worker_job.id_, task.video_id()),
+                         worker_job.context_.cluster->impl().site, worker_job.id_, id),
               task, worker_job.id_, *worker_job.queue_, *worker_job.objects_,
               worker_job.context_.work),
         work(worker_job.message_.job, worker_job.capsules(), store,
@@ -28,6 +31,8 @@ struct WorkerJob::OpenVideo {
               .first_call_deadline = worker_job.message_.first_call_deadline}),
         slices(work.open(video)) {}
 
+  const std::string id;
+  const int plan;
   const Job::Video video;
   SliceStore store;
   const JobWork work;
@@ -67,23 +72,27 @@ const std::vector<std::shared_ptr<Capsule>>& WorkerJob::capsules() {
     for (const JobMessage::CapsuleObject& capsule : message_.capsules)
       loaded.push_back(context_.capsules.load(capsule, message_.job.invalid_output, *objects));
     capsules_ = std::move(loaded);
+    if (context_.on_load) context_.on_load();
   }
   return *capsules_;
 }
 
+/// Null if there is none. It knows the plan and where the frames are, so that not every slice looks
+/// through the whole file.
+std::shared_ptr<WorkerJob::OpenVideo> WorkerJob::find(const SliceTask& task) {
+  const std::string id = task.video_id();
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find_if(videos_, [&](const std::shared_ptr<OpenVideo>& video) {
+    return video->id == id && video->plan == task.plan;
+  });
+  return found == videos_.end() ? nullptr : *found;
+}
+
 std::shared_ptr<WorkerJob::OpenVideo> WorkerJob::open(const SliceTask& task) {
-  const std::pair key(task.video_id(), task.plan);
-  {
-    const MutexLock lock(mutex_);
-    std::erase_if(videos_, [](const auto& entry) { return entry.second.expired(); });
-    if (const auto known = videos_.find(key); known != videos_.end())
-      if (auto video = known->second.lock()) return video;
-  }
   auto video = std::make_shared<OpenVideo>(*this, task);
   const MutexLock lock(mutex_);
-  std::weak_ptr<OpenVideo>& known = videos_[key];
-  if (auto other = known.lock()) return other;
-  known = video;
+  videos_.push_back(video);
+  if (videos_.size() > context_.slots) videos_.pop_front();
   return video;
 }
 
@@ -134,13 +143,17 @@ void WorkerJob::check_file(const SliceTask& task) {
 bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
                           const std::stop_token& stop) {
   check_file(task);
-  const std::shared_ptr<OpenVideo> video = open(task);
-  const auto plan = video->store.present_plan();
-  if (plan && plan->number > task.plan) {
+  // If an attempt has failed, what is known of the slice may be wrong.
+  std::shared_ptr<OpenVideo> video = lease.attempt == 1 ? find(task) : nullptr;
+  if (video)
+    video->store.present_plan();  // another worker may have replaced it
+  else
+    video = open(task);
+  const std::vector<std::size_t> missing = video->slices->missing();
+  if (const auto plan = video->store.known_plan(); plan && plan->number > task.plan) {
     supersede(lease, task, *plan);
     return true;
   }
-  const std::vector<std::size_t> missing = video->slices->missing();
   if (task.slice == 0) put_slices(task, task.plan, missing);
   if (!video->slices->run(task.slice, pipeline, stop)) return false;
   publish(lease, task, *video);
@@ -195,7 +208,8 @@ void WorkerJob::publish(const TaskQueue::Lease& lease, const SliceTask& task, Op
 /// The first result counts; the files of another one are removed.
 void WorkerJob::settle(const TaskQueue::Lease& lease, const SliceResult& result) {
   if (queue_->complete(lease, to_result(result))) return;
-  for (const SliceResult::File& file : result.files) objects_->erase(file.object.name);
+  for (const SliceResult::File& file : result.files)
+    if (!file.text) objects_->erase(file.object.name);
 }
 
 }  // namespace vcap

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/steady_clock.hpp"
@@ -35,6 +34,7 @@ class WorkerJob {
     std::filesystem::path work{};  ///< for files that are being written
     std::chrono::nanoseconds lease{0};
     std::size_t slots = 1;
+    std::function<void()> on_load{};    ///< as that of WorkerSettings
     std::function<void()> on_change{};  ///< as that of ClusterQueue
   };
   enum class Outcome { done, failed, released };
@@ -59,9 +59,10 @@ class WorkerJob {
   void stop() { stopping_.request_stop(); }
 
  private:
-  /// A video that slots have now.
+  /// A video some of whose slices are done here.
   struct OpenVideo;
 
+  std::shared_ptr<OpenVideo> find(const SliceTask& task) VCAP_EXCLUDES(mutex_);
   std::shared_ptr<OpenVideo> open(const SliceTask& task) VCAP_EXCLUDES(mutex_);
   void check_file(const SliceTask& task);
   bool carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
@@ -81,8 +82,8 @@ class WorkerJob {
 
   Mutex mutex_;
   std::optional<std::vector<std::shared_ptr<Capsule>>> capsules_ VCAP_GUARDED_BY(mutex_);
-  /// By id and number of the plan.
-  std::map<std::pair<std::string, int>, std::weak_ptr<OpenVideo>> videos_ VCAP_GUARDED_BY(mutex_);
+  /// Those whose slices were begun last, the latest one at the end.
+  std::deque<std::shared_ptr<OpenVideo>> videos_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

@@ -26,6 +26,18 @@ constexpr int kMostPlaces = 10'000;
                     "the folder of a worker " + quote(folder.native()) + " cannot be used: " + why);
 }
 
+/// Creates the folder; empty if another process has it.
+FileDescriptor try_lock(const fs::path& place) {
+  std::error_code error;
+  fs::create_directories(place, error);
+  if (error) fail(place, error.message());
+  FileDescriptor lock(::open((place / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock) fail(place, std::generic_category().message(errno));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) fail(place, std::generic_category().message(errno));
+  return FileDescriptor();
+}
+
 }  // namespace
 
 WorkerPlace::WorkerPlace(const fs::path& folder) {
@@ -35,16 +47,19 @@ WorkerPlace::WorkerPlace(const fs::path& folder) {
   const std::string path = fs::canonical(folder).native();
   const std::string digest = sha256(std::as_bytes(std::span(path))).substr(0, 4);
   for (int number = 0; number < kMostPlaces; ++number) {
-    folder_ = folder / ("worker-" + std::to_string(number));
-    fs::create_directories(folder_, error);
-    if (error) fail(folder_, error.message());
-    lock_ = FileDescriptor(::open((folder_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!lock_) fail(folder_, std::generic_category().message(errno));
+    const fs::path place = folder / ("worker-" + std::to_string(number));
+    if (lock_ && !fs::exists(place, error)) return;
+    FileDescriptor lock = try_lock(place);
+    if (!lock) continue;
+    fs::remove_all(place / "work", error);  // of a worker that has died
+    if (lock_) continue;
+    lock_ = std::move(lock);
+    folder_ = place;
     name_ = host_name() + '-' + digest + '-' + std::to_string(number);
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return;
-    if (errno != EWOULDBLOCK) fail(folder_, std::generic_category().message(errno));
+    fs::create_directories(work(), error);
+    if (error) fail(work(), error.message());
   }
-  fail(folder, "too many workers use it");
+  if (!lock_) fail(folder, "too many workers use it");
 }
 
 }  // namespace vcap

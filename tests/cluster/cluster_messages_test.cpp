@@ -75,7 +75,8 @@ SliceResult slice_result() {
           .plan = 2,
           .slice = 3,
           .counts = Json(RecordCounts{.frames = 4}),
-          .files = {{"records.jsonl", {"job/1/x/records.jsonl", 5, std::string(64, 'b')}}}};
+          .files = {{.name = "clip.mp4", .object = {"job/1/x/clip.mp4", 5, std::string(64, 'b')}},
+                    {.name = "records.jsonl", .text = "{}\n"}}};
 }
 
 TEST(ClusterMessages, ReadBackAsTheyWereWritten) {

@@ -174,6 +174,20 @@ TEST_F(ClusterQueueTest, IgnoresMessagesThatAreNotValid) {
   EXPECT_THAT(queue->failures(), IsEmpty());
 }
 
+TEST_F(ClusterQueueTest, RemovesALeaseOnlyOnce) {
+  const auto cluster = connect();
+  JetStream& jet_stream = cluster->impl().jet_stream;
+  const Site& site = cluster->impl().site;
+  const std::string subject = site.subject(Site::Kind::lease, {"q", "a"});
+  const auto first = jet_stream.store(subject, "1");
+  const auto second = jet_stream.store(subject, "2");  // in place of the first
+  const std::string stream = site.stream(Site::Kind::lease);
+  EXPECT_FALSE(jet_stream.erase(stream, *first));
+  EXPECT_TRUE(jet_stream.erase(stream, *second));
+  EXPECT_FALSE(jet_stream.erase(stream, *second));
+  EXPECT_FALSE(jet_stream.erase(stream, *second + 7));
+}
+
 TEST_F(ClusterQueueTest, SaysThatTheBrokerDoesNotAnswer) {
   ClusterSettings settings = server_.settings();
   settings.timeout = std::chrono::milliseconds(100);

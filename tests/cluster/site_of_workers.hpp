@@ -190,14 +190,11 @@ class SiteOfWorkers : public testing::Test {
   /// The records that the site has of a stream now, in order.
   std::vector<ClusterRecord> records(const std::string& id) const {
     ClusterRecordReader reader(client_, {.stream = id, .after = 0});
-    const std::uint64_t end =
-        impl().jet_stream.last_sequence(impl().site.stream(Site::Kind::record));
     std::vector<ClusterRecord> all;
-    for (;;) {
-      std::vector<ClusterRecord> page = reader.next(std::chrono::milliseconds(100));
-      for (ClusterRecord& record : page) all.push_back(std::move(record));
-      if (page.empty() || all.back().place >= end) return all;
-    }
+    while (reader.has_more())
+      for (ClusterRecord& record : reader.next(std::chrono::milliseconds(30)))
+        all.push_back(std::move(record));
+    return all;
   }
   void await_records(const std::string& id, std::size_t count) const {
     await(std::to_string(count) + " records of " + id, [&] { return records(id).size() >= count; });

@@ -21,11 +21,10 @@ using StreamWorkerTest = SiteOfWorkers;
 std::vector<std::string> events_of(const std::shared_ptr<Cluster>& cluster) {
   ClusterEventReader reader(cluster);
   std::vector<std::string> names;
-  for (;;) {
-    const std::vector<ClusterEvent> events = reader.next(std::chrono::milliseconds(100));
-    if (events.empty()) return names;
-    for (const ClusterEvent& event : events) names.push_back(event.event);
-  }
+  while (reader.has_more())
+    for (const ClusterEvent& event : reader.next(std::chrono::milliseconds(50)))
+      names.push_back(event.event);
+  return names;
 }
 
 TEST_F(StreamWorkerTest, RunsAStreamAndGivesItsRecordsInOrder) {

@@ -58,6 +58,8 @@ class VCAP_EXPORT Cluster {
   std::string site() const;
   /// Whether there is a connection now.
   bool is_connected() const;
+  /// Whether the broker answers a request within this time.
+  bool answers(std::chrono::milliseconds within) const noexcept;
   /// Ends the connection. Calls that wait for an answer fail with ClusterError, and later calls do,
   /// too. Idempotent.
   void close() noexcept;

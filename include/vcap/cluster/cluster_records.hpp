@@ -42,6 +42,8 @@ class VCAP_EXPORT ClusterRecordReader {
   /// The next records; none if none has come within `wait`. Throws ClusterError: after a failure
   /// (broker_unreachable), the next call goes on.
   std::vector<ClusterRecord> next(std::chrono::milliseconds wait);
+  /// Whether there may be more that the site had before the last call.
+  bool has_more() const noexcept;
   /// Messages that were not valid, and were left out.
   std::uint64_t refused() const noexcept;
 

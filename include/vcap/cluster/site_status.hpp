@@ -78,6 +78,8 @@ class VCAP_EXPORT ClusterEventReader {
 
   /// The next events; none if none has come within `wait`. Throws ClusterError.
   std::vector<ClusterEvent> next(std::chrono::milliseconds wait);
+  /// Whether there may be more that the site had before the last call.
+  bool has_more() const noexcept;
 
  private:
   class Impl;

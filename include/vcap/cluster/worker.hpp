@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,6 +28,7 @@ struct WorkerSettings {
   /// Duration of a lease on a slice. It is renewed while the worker lives; another worker takes the
   /// slice over when it has run out. From 1 s to 1 day.
   std::chrono::nanoseconds lease = std::chrono::seconds(30);
+  std::function<void()> on_load{};  ///< after the capsules of a job were loaded [worker's thread]
 
   // Streams.
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -44,13 +45,15 @@ TEST_F(ClusterJobTest, GivesTheOutputsOfOneProcess) {
 TEST_F(ClusterJobTest, LeavesNothingOfADoneJobInTheBroker) {
   clip("a.mp4", 40);
   const auto one = worker(1);
-  ASSERT_EQ(vcap(on_cluster({"run", job("out")})).exit_code, 0);
+  const Result result = vcap(on_cluster({"run", job("out")}));
+  ASSERT_EQ(result.exit_code, 0) << result;
   const auto cluster = Cluster::connect({.url = server_.url()});
   EXPECT_THAT(cluster_jobs(*cluster), IsEmpty());
   Cluster::Impl& impl = cluster->impl();
   for (const auto kind :
        {Site::Kind::task, Site::Kind::lease, Site::Kind::settled, Site::Kind::plan})
     EXPECT_EQ(impl.jet_stream.count(impl.site.stream(kind), {}), 0u) << impl.site.stream(kind);
+  EXPECT_EQ(impl.jet_stream.count("OBJ_" + impl.site.bucket(), {}), 0u);
 }
 
 TEST_F(ClusterJobTest, SendsClipsThroughASharedFolderOnly) {
@@ -127,13 +130,52 @@ TEST_F(ClusterJobTest, SetsASliceAsideThatEndsItsWorkers) {
   clip("bad.mp4", 60);
   const Json ends = {{"abort_at", 30}};
   Command client(on_cluster({"run", job("out", ends, {{"attempts", 2}})}));
-  for (int attempt = 0; attempt < 2; ++attempt)
-    EXPECT_EQ(worker(1, {"--lease", "1"})->wait().exit_code, 10);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Result ended = worker(1, {"--lease", "1"})->wait();
+    EXPECT_EQ(ended.exit_code, 10);
+    EXPECT_THAT(ended.err, HasSubstr("capsule steady ended the process"));
+  }
   const auto other = worker(2, {"--lease", "1"});  // it notices that the lease has run out
   const Result result = client.wait();
   EXPECT_EQ(result.exit_code, 1) << result;
   EXPECT_THAT(result.out, HasSubstr("failed           1"));
   EXPECT_THAT(result.out, HasSubstr("attempt 2: the lease ran out"));
+}
+
+TEST_F(ClusterJobTest, RemovesWhatAKilledWorkerWasWriting) {
+  clip("a.mp4", 60);
+  const Command client(on_cluster({"run", job("out", {{"delay_us", 100'000}})}));
+  const auto work = folder_ / "worker1" / "worker-0" / "work";
+  const auto files = [&] {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (std::filesystem::recursive_directory_iterator at(work, ignored), end; at != end;
+         at.increment(ignored))
+      count += at->path().filename().native().find("records") != std::string::npos;
+    return count;
+  };
+  auto killed = worker(1);
+  yield_until("a slice to be begun", [&] { return files() == 1; });
+  killed->send(SIGKILL);
+  killed->wait();
+  EXPECT_EQ(files(), 1u);
+  const auto next = worker(1);
+  yield_until("the files to be removed", [&] { return files() == 0; });
+}
+
+TEST_F(ClusterJobTest, EndsSoonAfterCtrlCIfTheBrokerHangs) {
+  clip("a.mp4", 60);
+  Command client(on_cluster({"run", job("out"), "--grace", "60"}));
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("a job", [&] { return !cluster_jobs(*cluster).empty(); });
+  server_.hang();
+  client.send(SIGINT);
+  const auto begin = std::chrono::steady_clock::now();
+  const Result result = client.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_EQ(result.exit_code, 1) << result;
+  EXPECT_THAT(result.out, HasSubstr("left             1"));
+  server_.resume();
 }
 
 TEST_F(ClusterJobTest, EndsForEveryoneWhenItIsCancelled) {

@@ -52,11 +52,10 @@ class ClusterStreamTest : public SiteTest {
   std::vector<ClusterRecord> records() const {
     std::vector<ClusterRecord> all;
     ClusterRecordReader reader(client_, {.stream = "gate", .after = 0});
-    for (;;) {
-      std::vector<ClusterRecord> page = reader.next(std::chrono::milliseconds(30));
-      if (page.empty()) return all;
-      for (ClusterRecord& record : page) all.push_back(std::move(record));
-    }
+    while (reader.has_more())
+      for (ClusterRecord& record : reader.next(std::chrono::milliseconds(30)))
+        all.push_back(std::move(record));
+    return all;
   }
   void await_frames_of_epoch(std::uint64_t epoch) const {
     await("records of epoch " + std::to_string(epoch), [&] {

@@ -19,11 +19,14 @@ struct State final : vcap::BaseStreamState {
 class Backend final : public vcap::Backend {
  public:
   explicit Backend(const vcap::JsonValue& config)
-      : delay_(config.at("delay_us").get<std::int64_t>()), abort_at_(config.at("abort_at")) {}
+      : delay_(config.at("delay_us").get<std::int64_t>()),
+        abort_at_(config.at("abort_at")),
+        exit_at_(config.at("exit_at")) {}
   vcap::DetectionNodes process_frame(const vcap::Frame& frame, vcap::DetectionNodes,
                                      const vcap::OptionValues&,
                                      vcap::BaseStreamState& state) override {
     if (frame.index == abort_at_) std::_Exit(1);
+    if (frame.index == exit_at_) std::exit(0);
     std::this_thread::sleep_for(delay_);
     std::int64_t& seen = static_cast<State&>(state).seen;
     vcap::DetectionNodes nodes = vcap::DetectionNodes::all();
@@ -37,6 +40,7 @@ class Backend final : public vcap::Backend {
  private:
   const std::chrono::microseconds delay_;
   const std::int64_t abort_at_;
+  const std::int64_t exit_at_;
 };
 
 class Capsule final : public vcap::BaseCapsule {
@@ -51,7 +55,8 @@ class Capsule final : public vcap::BaseCapsule {
             .config_schema = {{"type", "object"},
                               {"properties",
                                {{"delay_us", {{"type", "integer"}, {"default", 0}}},
-                                {"abort_at", {{"type", "integer"}, {"default", -1}}}}},
+                                {"abort_at", {{"type", "integer"}, {"default", -1}}},
+                                {"exit_at", {{"type", "integer"}, {"default", -1}}}}},
                               {"additionalProperties", false}},
             .stream_state = vcap::make_stream_state<State>(),
             .warmup = kWarmup};

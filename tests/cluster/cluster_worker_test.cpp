@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers and jobs in this process, so that the sanitizers see their threads.
+#include "vcap/cluster/worker.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cluster/capsule_cache.hpp"
+#include "cluster/cluster_impl.hpp"
+#include "cluster/nats_server.hpp"
+#include "cluster/object_store.hpp"
+#include "cluster/worker_place.hpp"
+#include "files/digest.hpp"
+#include "support/bounded_wait.hpp"
+#include "support/clip_writer.hpp"
+#include "support/outputs_in.hpp"
+#include "vcap/cluster/cluster_job.hpp"
+#include "vcap/cluster/job_list.hpp"
+#include "vcap/jobs/bulk.hpp"
+
+namespace vcap::test {
+namespace {
+
+/// A worker in threads of this process.
+class RunningWorker {
+ public:
+  RunningWorker(const NatsServer& server, const std::filesystem::path& folder, int slots)
+      : worker_(Cluster::connect(server.settings()), {.folder = folder, .slots = slots}),
+        thread_([this](const std::stop_token& stop) { worker_.run(stop); }) {}
+  WorkerStatistics end() {
+    thread_ = {};
+    return worker_.statistics();
+  }
+
+ private:
+  ClusterWorker worker_;
+  std::jthread thread_;
+};
+
+class ClusterWorkerTest : public testing::Test {
+ protected:
+  ClusterWorkerTest() { av_log_set_level(AV_LOG_ERROR); }
+
+  std::string clip(const std::string& name, int frames) const {
+    std::filesystem::create_directories(folder_ / "clips");
+    const auto path = folder_ / "clips" / name;
+    write_clip(path, {.size = {64, 48}, .frames = frames, .options = b_frames(false)});
+    return path;
+  }
+  /// A job over these clips, which this process has in its folder `out`.
+  Job job(const std::vector<std::string>& clips, const std::string& out, int slices = 0) const {
+    Job job{.capsules = {{.path = VCAP_STEADY}},
+            .outputs = {.folder = folder_ / out, .summary = true},
+            .slices = slices};
+    for (const std::string& path : clips)
+      job.videos.push_back({.id = std::filesystem::path(path).stem(), .source = path});
+    return job;
+  }
+  std::shared_ptr<Cluster> connect() const { return Cluster::connect(server_.settings()); }
+  bool has_capsule(const Job& job) const {
+    const auto cluster = connect();
+    const auto content = open_object_file(job.capsules.front().path);
+    return make_broker_store(cluster->impl().jet_stream, cluster->impl().site)
+        ->contains(capsule_object(sha256(content->bytes())));
+  }
+
+  const TemporaryFolder folder_;
+  NatsServer server_;
+};
+
+TEST_F(ClusterWorkerTest, GivesTheOutputsOfOneProcess) {
+  std::vector<std::string> clips;
+  for (int i = 0; i < 6; ++i) clips.push_back(clip("small" + std::to_string(i) + ".mp4", 3 + i));
+  clips.push_back(clip("large.mp4", 400));  // its records do not fit into results
+  RunningWorker first(server_, folder_ / "w1", 2);
+  RunningWorker second(server_, folder_ / "w2", 1);
+  for (const int slices : {1, 2}) {
+    const std::string name = std::to_string(slices);
+    const JobReport report = run_cluster_job(connect(), job(clips, "out" + name, slices));
+    EXPECT_EQ(report.done, 7);
+    EXPECT_EQ(run_job(job(clips, "alone" + name, slices)).done, 7);
+    EXPECT_TRUE(outputs_in(folder_ / ("out" + name)) == outputs_in(folder_ / ("alone" + name)));
+  }
+  const WorkerStatistics one = first.end();
+  const WorkerStatistics other = second.end();
+  EXPECT_EQ(one.failed + other.failed + one.refused + other.refused, 0u);
+  EXPECT_EQ(one.done + other.done, 7u + 14u);
+}
+
+TEST_F(ClusterWorkerTest, GoesOnWithAJobThatWasStopped) {
+  std::vector<std::string> clips;
+  for (int i = 0; i < 4; ++i) clips.push_back(clip("c" + std::to_string(i) + ".mp4", 40));
+  RunningWorker worker(server_, folder_ / "w", 2);
+  std::stop_source stop;
+  const JobReport first = run_cluster_job(
+      connect(), job(clips, "out", 5), {.on_slice = [&stop](std::int64_t) { stop.request_stop(); }},
+      stop.get_token());
+  EXPECT_GT(first.left, 0);
+  const JobReport second = run_cluster_job(connect(), job(clips, "out", 5));
+  EXPECT_EQ(first.done + second.done, 4);
+  EXPECT_EQ(run_job(job(clips, "alone", 5)).done, 4);
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_in(folder_ / "alone"));
+}
+
+TEST_F(ClusterWorkerTest, DoesNothingForVideosThatHaveChangedSince) {
+  const std::string changed = clip("changed.mp4", 10);
+  const std::string gone = clip("gone.mp4", 10);
+  std::stop_source stop;
+  std::jthread first([&] {
+    run_cluster_job(connect(), job({changed, gone}, "out"), {}, stop.get_token());
+  });
+  yield_until("a job", [this] { return cluster_jobs(*connect()).size() == 1; });
+  stop.request_stop();
+  first.join();
+  clip("changed.mp4", 12);
+  RunningWorker worker(server_, folder_ / "w", 1);
+  const JobReport report = run_cluster_job(connect(), job({changed}, "out"));
+  EXPECT_EQ(report.done, 1);
+  const WorkerStatistics statistics = worker.end();
+  EXPECT_EQ(statistics.done, 1u);
+  EXPECT_EQ(statistics.failed, 0u);
+}
+
+TEST_F(ClusterWorkerTest, RemovesACapsuleWithTheLastJobThatNeedsIt) {
+  const std::string path = clip("a.mp4", 5);
+  std::jthread cancelled([&] { run_cluster_job(connect(), job({path}, "cancelled")); });
+  yield_until("a job", [this] { return cluster_jobs(*connect()).size() == 1; });
+  const std::string id = cluster_jobs(*connect()).front().id;
+  std::jthread done([&] { EXPECT_EQ(run_cluster_job(connect(), job({path}, "done")).done, 1); });
+  yield_until("another job", [this] { return cluster_jobs(*connect()).size() == 2; });
+  cancel_cluster_job(*connect(), id);
+  cancelled.join();
+  EXPECT_TRUE(has_capsule(job({path}, "done")));
+  RunningWorker worker(server_, folder_ / "w", 1);
+  done.join();
+  EXPECT_FALSE(has_capsule(job({path}, "done")));
+}
+
+TEST_F(ClusterWorkerTest, DoesNotWaitForABrokerThatHangsWhenItIsStopped) {
+  ClusterSettings settings = server_.settings();
+  settings.timeout = std::chrono::milliseconds(300);
+  settings.patience = std::chrono::hours(1);
+  const std::string path = clip("a.mp4", 5);
+  std::stop_source stop;
+  JobReport report;
+  std::jthread client([&] {
+    report = run_cluster_job(Cluster::connect(settings), job({path}, "out"), {}, stop.get_token());
+  });
+  yield_until("a job", [this] { return cluster_jobs(*connect()).size() == 1; });
+  server_.hang();
+  stop.request_stop();
+  client.join();  // soon; the test has its own limit of time
+  EXPECT_EQ(report.left, 1);
+  server_.resume();
+}
+
+TEST_F(ClusterWorkerTest, SaysWhetherItsBrokerAnswers) {
+  const auto cluster = connect();
+  EXPECT_TRUE(cluster->answers(std::chrono::seconds(5)));
+  server_.hang();
+  yield_until("no answer", [&] { return !cluster->answers(std::chrono::milliseconds(20)); });
+  server_.resume();
+}
+
+TEST(WorkerPlaceTest, IsOneWorkersAloneAndKeptForTheNext) {
+  const TemporaryFolder shared;
+  shared.write("worker-0/spool/spool", "kept");
+  shared.write("worker-1/work/records.jsonl", "of a worker that has died");
+  const WorkerPlace first(shared.path());
+  EXPECT_EQ(first.folder(), shared / "worker-0");
+  EXPECT_FALSE(std::filesystem::exists(shared / "worker-1/work"));
+  std::string name;
+  {
+    const WorkerPlace second(shared.path());
+    EXPECT_EQ(second.folder(), shared / "worker-1");
+    EXPECT_NE(second.name(), first.name());
+    name = second.name();
+  }
+  const WorkerPlace next(shared.path());
+  EXPECT_EQ(next.name(), name);
+  EXPECT_TRUE(std::filesystem::exists(shared / "worker-0/spool/spool"));
+}
+
+}  // namespace
+}  // namespace vcap::test
