@@ -24,6 +24,7 @@ declare -A unit=(
   [elf-mutants]='mutated libraries'
   [kills]='kills of vcap run at random moments'
   [schedules]='scenarios of batching under every schedule with two preemptions'
+  [cluster-streams]='disturbances of the streams of a cluster'
 )
 declare -A needed=(
   [suite]=20
@@ -33,6 +34,7 @@ declare -A needed=(
   [elf-mutants]=50000
   [kills]=200
   [schedules]=2
+  [cluster-streams]=500
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -45,6 +47,7 @@ declare -A proven=(
     tests/support/unfit_tables.hpp tests/support/dying_child.hpp'
   [kills]='src/files src/media src/records src/cli tests/cli'
   [schedules]='src/batching include/vcap/batching tests/batching/model'
+  [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp tests/cluster'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -105,6 +108,15 @@ run_kills() {
   (cd "build/$preset/tests/cli" &&
     VCAP_TEST_KILLS=$piece with_ticks "running" ./vcap_cli_tests --gtest_brief=1 \
       '--gtest_filter=*HasAPrefixOfTheUndisturbedRun*') >&2
+  echo "$piece"
+}
+
+run_cluster-streams() {
+  local piece=100
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/cluster" &&
+    VCAP_TEST_CLUSTER_ROUNDS=$piece with_ticks "running" ./vcap_cluster_tests --gtest_brief=1 \
+      '--gtest_filter=StreamRounds.*') >&2
   echo "$piece"
 }
 

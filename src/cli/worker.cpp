@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/foreign_exit.hpp"
 #include "cli/resource_arguments.hpp"
+#include "cli/view_arguments.hpp"
 #include "cli/watch.hpp"
+#include "vcap/cluster/cluster_metrics.hpp"
 #include "vcap/cluster/worker.hpp"
 
 namespace vcap::cli {
@@ -35,6 +38,7 @@ struct WorkerArguments {
   double record_time = 1;
   double checkpoint_time = 10;
   double spool_megabytes = 1024;
+  std::string metrics;
   AccessArguments access;
   ResourceArguments resources;
 };
@@ -59,6 +63,12 @@ int work(const WorkerArguments& arguments) {
   ClusterWorker worker(cluster, settings);
   Console::shared().line("vcap: worker " + printable(worker.name()) + " works for site " +
                          cluster->site());
+  std::optional<ClusterMetricsServer> metrics;
+  if (!arguments.metrics.empty()) {
+    metrics.emplace(cluster, with_host(arguments.metrics));
+    Console::shared().line("vcap: metrics of the site are at port " +
+                           std::to_string(metrics->port()));
+  }
   StopSignal stop;
   std::stop_source stopping;
   // What is in progress is leased, and another worker takes it over.
@@ -94,6 +104,11 @@ int work(const WorkerArguments& arguments) {
 }
 
 void add_stream_options(CLI::App& command, WorkerArguments& arguments) {
+  command
+      .add_option("--metrics", arguments.metrics,
+                  "Serves metrics of the whole site for Prometheus, at http://HOST:PORT/metrics, "
+                  "without a password; default HOST: 127.0.0.1; port 0: any free port")
+      ->type_name("HOST:PORT");
   command
       .add_option("--name", arguments.name,
                   "The worker's name, unique in the site (default: made of the host's name and "

@@ -158,7 +158,7 @@ bool ClusterQueue::complete(const Lease& lease, json result) {
 }
 
 bool ClusterQueue::fail(const Lease& lease, std::string reason) {
-  return records_->fail(lease, std::move(reason));
+  return records_->fail(lease, reason);
 }
 
 bool ClusterQueue::release(const Lease& lease) { return records_->release(lease); }

@@ -54,7 +54,7 @@ void check_values(const ClusterStream& stream) {
 CapsuleInfo check_capsule(const ClusterStream& stream, const ClusterStream::CapsuleFile& file,
                           LoadOptions load) {
   load.inference_mode = false;
-  const CapsuleInfo info = load_capsule(file.path, load)->info();
+  CapsuleInfo info = load_capsule(file.path, load)->info();
   static_cast<void>(detail::completed_config(info, file.config));
   static_cast<void>(detail::completed_stream_config(info, file.stream_config, stream.id));
   OptionValues(info.options, "capsule " + info.name).merge(*file.options);
@@ -142,6 +142,9 @@ void add_cluster_stream(Cluster& cluster, const ClusterStream& stream, const Loa
                                 .stream_config = *stream.capsules[i].stream_config});
   if (!impl.jet_stream.store(subject, to_message(message), last ? last->sequence : 0))
     refuse_stream(stream.id, "somebody else has changed it meanwhile; look at it, and try again");
+  // Who removes a job or a stream may not have seen that this one has the same capsule.
+  for (const ClusterStream::CapsuleFile& file : stream.capsules)
+    static_cast<void>(send_capsule(*objects, file.path));
   tell_site(cluster, host_name(), last ? "stream changed" : "stream added",
             {{"stream", stream.id}});
 }

@@ -35,7 +35,7 @@ struct RecordCountsOfOutlet {
 /// RecordOutlet::begin(). Thread safety: thread-safe.
 class RecordLane {
  public:
-  RecordLane(StreamEpoch epoch, std::string worker)
+  RecordLane(const StreamEpoch& epoch, std::string worker)
       : batch_(epoch, std::move(worker)), epoch_(epoch) {}
 
  private:

@@ -12,6 +12,7 @@
 #include "cluster/job_message.hpp"
 #include "cluster/object_store.hpp"
 #include "cluster/task_consumer.hpp"
+#include "cluster/unused_capsules.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -22,16 +23,12 @@ namespace {
 /// Processes that still know an ended job find its message for so long.
 constexpr std::chrono::hours kKept{1};
 
-/// Removes the messages of jobs that ended long ago, and those of `capsules` that no job needs.
-void forget(JetStream& jet_stream, const Site& site, std::chrono::nanoseconds now,
-            std::set<std::string> capsules) {
+/// Removes the messages of jobs that ended long ago.
+void forget_old_jobs(JetStream& jet_stream, const Site& site, std::chrono::nanoseconds now) {
   for (const StoredMessage& message :
        jet_stream.all(site.stream(Site::Kind::job), site.all(Site::Kind::job, {}))) {
     try {
       const JobMessage job = read_job_message(message.body);
-      if (job.state != JobMessage::State::ended)
-        for (const JobMessage::CapsuleObject& capsule : job.capsules)
-          capsules.erase(capsule.object.name);
       if (job.state != JobMessage::State::ended || now - job.ended < kKept) continue;
       // A worker that noticed the end late may have made the consumer anew.
       TaskConsumer::remove(jet_stream, site, last_token(message.subject));
@@ -41,8 +38,6 @@ void forget(JetStream& jet_stream, const Site& site, std::chrono::nanoseconds no
     }
     jet_stream.erase(site.stream(Site::Kind::job), message.sequence);
   }
-  const auto objects = make_broker_store(jet_stream, site);
-  for (const std::string& capsule : capsules) objects->erase(capsule);
 }
 
 }  // namespace
@@ -78,7 +73,8 @@ void remove_job(Cluster& cluster, const std::string& id) {
   } catch (const OutputError& error) {  // this machine may not see the folder
     log(LogLevel::warning, "cluster: files of job " + id + " stay: " + error.what());
   }
-  forget(jet_stream, site, now, std::move(capsules));
+  remove_unused_capsules(jet_stream, site, std::move(capsules));
+  forget_old_jobs(jet_stream, site, now);
 }
 
 }  // namespace vcap

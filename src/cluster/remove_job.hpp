@@ -8,8 +8,8 @@
 namespace vcap {
 
 /// Ends a job, and removes what the broker and the shared folder have of it, except capsules that
-/// other jobs have, too, and that its message says for an hour that it has ended. Idempotent.
-/// Throws ClusterError.
+/// other jobs or streams have, too, and that its message says for an hour that it has ended.
+/// Idempotent. Throws ClusterError.
 void remove_job(Cluster& cluster, const std::string& id);
 
 }  // namespace vcap

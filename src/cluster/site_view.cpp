@@ -43,7 +43,12 @@ bool SiteView::apply(Site::Kind kind, const std::string& id, std::uint64_t seque
     case Site::Kind::stream:
       return replace_entry(streams_, id, sequence, [&] { return read_stream_message(body); });
     case Site::Kind::owner:
-      return replace_entry(owners_, id, sequence, [&] { return read_owner_message(body); });
+      try {
+        return replace_entry(owners_, id, sequence, [&] { return read_owner_message(body); });
+      } catch (const ClusterError&) {
+        owners_[id].sequence = sequence;  // nobody has it, and the next owner replaces the message
+        throw;
+      }
     case Site::Kind::order:
       return replace_entry(orders_, id, sequence, [&] { return read_order_message(body); });
     case Site::Kind::worker: {

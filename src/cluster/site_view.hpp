@@ -34,8 +34,9 @@ class SiteView {
   };
 
   /// A message of kind stream, owner, worker or order; other kinds are ignored. Older messages than
-  /// the known one are ignored. Returns whether placements may have changed. A message that is not
-  /// valid takes its entry away; then throws ClusterError (invalid_message).
+  /// the known one are ignored. Returns whether placements may have changed. Throws ClusterError
+  /// (invalid_message) for a message that is not valid: it takes its entry away, and a stream with
+  /// such an owner has none.
   bool apply(Site::Kind kind, const std::string& id, std::uint64_t sequence,
              const std::string& body, Clock::time_point now);
   /// Removes the entries of a kind that are not newer than `sequence`, except these.

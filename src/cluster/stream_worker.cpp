@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
+#include "cluster/unused_capsules.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/base/version.hpp"
@@ -70,6 +71,7 @@ void StreamWorker::run(const std::stop_token& stop) {
   outlet_.drain(kLeftoversTime, stop);
   const Site& site = cluster_->impl().site;
   std::vector<std::unique_ptr<BrokerSubscription>> subscriptions;
+  subscriptions.reserve(kHeard.size());
   for (const Site::Kind kind : kHeard)
     subscriptions.push_back(cluster_->impl().broker->subscribe(
         site.notes(kind, {}), [this, kind](const BrokerMessage& note) { hear(kind, note); }));
@@ -373,7 +375,7 @@ void StreamWorker::claim(Vacancy vacancy) {
                      .session = session_,
                      .epoch = 1,
                      .stream = vacancy.stream.sequence};
-  if (vacancy.owner) {
+  if (vacancy.owner && vacancy.owner->message.epoch > 0) {
     owner.epoch = vacancy.owner->message.epoch + 1;
     owner.load = vacancy.owner->message.load;
     owner.checkpoint = vacancy.owner->message.checkpoint;
@@ -384,8 +386,7 @@ void StreamWorker::claim(Vacancy vacancy) {
   const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,
                                           vacancy.owner ? vacancy.owner->sequence : 0);
   if (!sequence) {  // another worker was first, or the view is old
-    const MutexLock lock(mutex_);
-    is_stale_ = true;
+    read_at_ = std::min(read_at_, now() + kRetryPause);
     return;
   }
   ++claims_;
@@ -422,12 +423,20 @@ void StreamWorker::release(const Vacancy& vacancy) {
   if (jet_stream_.store(cluster_->impl().site.subject(Site::Kind::owner, {vacancy.id}),
                         to_message(owner), vacancy.owner->sequence))
     return;
-  const MutexLock lock(mutex_);
-  is_stale_ = true;
+  read_at_ = std::min(read_at_, now() + kRetryPause);
 }
 
 void StreamWorker::remove(const std::string& stream) {
   const Site& site = cluster_->impl().site;
+  std::set<std::string> capsules;
+  {
+    const MutexLock lock(mutex_);
+    const auto known = view_.streams().find(stream);
+    if (known == view_.streams().end()) return;
+    for (const StreamMessage::CapsuleObject& capsule : known->second.message.capsules)
+      capsules.insert(capsule.object.name);
+  }
+  remove_unused_capsules(jet_stream_, site, std::move(capsules));
   objects_->remove("state/" + to_token(stream) + '/');
   jet_stream_.purge(site.stream(Site::Kind::owner), site.subject(Site::Kind::owner, {stream}));
   jet_stream_.purge(site.stream(Site::Kind::stream), site.subject(Site::Kind::stream, {stream}));

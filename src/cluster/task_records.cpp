@@ -247,7 +247,7 @@ bool TaskRecords::complete(const TaskQueue::Lease& lease, json result) {
   return is_first;
 }
 
-bool TaskRecords::fail(const TaskQueue::Lease& lease, std::string reason) {
+bool TaskRecords::fail(const TaskQueue::Lease& lease, const std::string& reason) {
   const auto known = held(lease);
   return known && attempt_failed(lease.task, *known, reason);
 }

@@ -38,7 +38,7 @@ class TaskRecords {
   // As those of TaskQueue.
   bool renew(const TaskQueue::Lease& lease, Clock::duration time);
   bool complete(const TaskQueue::Lease& lease, nlohmann::json result);
-  bool fail(const TaskQueue::Lease& lease, std::string reason);
+  bool fail(const TaskQueue::Lease& lease, const std::string& reason);
   bool release(const TaskQueue::Lease& lease);
   std::optional<nlohmann::json> result(const std::string& id);
   std::vector<TaskQueue::Failure> failures();

@@ -240,6 +240,9 @@ TEST_F(StreamWorkerTest, IgnoresAndCountsMessagesThatAreNotValid) {
       if (one.name == "x") return one.statistics["invalid_messages"].get<int>() >= 3;
     return false;
   });
+  impl().jet_stream.store(impl().site.subject(Site::Kind::owner, {"door"}), "nobody");
+  add("door");
+  await_owner("door", "x");
   EXPECT_EQ(status("bad").state, ClusterStreamStatus::State::invalid);
   remove_cluster_stream(*client_, "bad");
   EXPECT_EQ(status("gate").worker, "x");

@@ -10,8 +10,11 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/cluster_impl.hpp"
 #include "cluster/jobs/site_fixture.hpp"
 #include "support/bounded_wait.hpp"
+#include "support/http_get.hpp"
+#include "support/loopback_port.hpp"
 #include "support/rtsp_server.hpp"
 #include "vcap/cluster/cluster_records.hpp"
 #include "vcap/cluster/site_status.hpp"
@@ -142,7 +145,8 @@ TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
 }
 
 TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
-  const auto one = stream_worker("one", {"--label", "hall"});
+  const std::uint16_t port = free_port();
+  const auto one = stream_worker("one", {"--label", "hall", "--metrics", std::to_string(port)});
   ASSERT_EQ(add({"--label", "hall", "--option", "visits.exit_at=-2"}).exit_code, 0);
   await_frames_of_epoch(1);
   const Result again = add();
@@ -161,6 +165,10 @@ TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
             Json::parse(R"(["hall","host=)" + json["workers"][0]["host"].get<std::string>() +
                         R"(","one"])"));
   EXPECT_GT(json["totals"]["records"], 0);
+  const std::string metrics = http_get(port, "/metrics").body;
+  EXPECT_THAT(metrics, HasSubstr("vcap_cluster_worker_up{worker=\"one\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("vcap_cluster_stream_running{stream=\"gate\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("vcap_cluster_records_total{worker=\"one\"}"));
   EXPECT_THAT(of_site({"cluster", "events"}).out, HasSubstr("stream claimed  by one"));
   EXPECT_EQ(of_site({"cluster", "drain", "one"}).exit_code, 0);
   await("the order",
@@ -172,6 +180,9 @@ TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
   EXPECT_THAT(lines.out, HasSubstr(R"({"schema":"vcap.frame/1","stream_id":"gate")"));
   EXPECT_EQ(vcap(on_cluster({"stream", "remove", "--id", "gate"})).exit_code, 0);
   await("the end", [&] { return cluster_streams(*client_).empty(); });
+  // With its capsule.
+  Cluster::Impl& impl = client_->impl();
+  EXPECT_EQ(impl.jet_stream.count("OBJ_" + impl.site.bucket(), {}), 0u);
 }
 
 }  // namespace
