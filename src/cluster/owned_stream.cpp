@@ -141,6 +141,11 @@ void OwnedStream::run() {
                                         {"frame_index", begin.frame_index},
                                         {"restored", begin.restored},
                                         {"renewed", begin.renewed}});
+  {
+    const MutexLock lock(mutex_);
+    begun_ = std::chrono::steady_clock::now();
+    has_deaths_ = claim_.owner.deaths > 0;
+  }
   Host host(*this, body);
   body.run(begin, std::move(saved), host);
 }
@@ -206,7 +211,10 @@ bool OwnedStream::begin_checkpoint(const StreamBody& body, std::int64_t frame_in
   }
   if (!take_states(body, frame_index)) return false;
   const MutexLock lock(mutex_);
-  if (taken_->states.empty() && taken_->load == told_load_) return true;
+  const bool has_news =
+      !taken_->states.empty() || taken_->load != told_load_ || (taken_->is_stable && has_deaths_);
+  if (!has_news) return true;
+  if (taken_->is_stable) has_deaths_ = false;
   is_saving_ = true;
   told_load_ = taken_->load;
   context_.background.post([this, taken = *taken_] {
@@ -232,6 +240,7 @@ bool OwnedStream::take_states(const StreamBody& body, std::int64_t frame_index) 
         "cluster: stream " + quote(id_) + ": a state is not saved: " + bounded_text(error.what()));
   }
   const MutexLock lock(mutex_);
+  taken.is_stable = std::chrono::steady_clock::now() - begun_ >= context_.stable_time;
   taken_ = std::move(taken);
   return true;
 }
@@ -250,6 +259,7 @@ void OwnedStream::save_checkpoint(const States& states) noexcept {
     const bool is_updated = update([&](OwnerMessage& owner) {
       owner.checkpoint = checkpoint;
       if (states.load) owner.load = states.load;
+      if (states.is_stable) owner.deaths = 0;
     });
     if (is_updated && old && old->object.name != checkpoint->object.name)
       context_.objects.erase(old->object.name);

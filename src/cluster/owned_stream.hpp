@@ -34,6 +34,8 @@ class OwnedStream {
     BackgroundThread& background;  ///< for checkpoints
     SiteEvents& events;
     std::chrono::nanoseconds checkpoint_time{0};
+    /// An owner that runs for so long does not die because of the stream.
+    std::chrono::nanoseconds stable_time{0};
     /// How long the end waits for the broker to take the last records.
     std::chrono::nanoseconds end_wait{0};
     std::function<void()> on_end{};  ///< [thread of the stream]
@@ -82,6 +84,7 @@ class OwnedStream {
     std::int64_t frame_index = 0;
     std::map<std::string, SavedState> states{};
     std::optional<double> load{};
+    bool is_stable = false;  ///< the stream has run for some time
   };
   bool begin_checkpoint(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
   bool take_states(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
@@ -105,8 +108,10 @@ class OwnedStream {
   std::string reason_ VCAP_GUARDED_BY(mutex_);
   bool stopping_ VCAP_GUARDED_BY(mutex_) = false;
   bool lost_ VCAP_GUARDED_BY(mutex_) = false;
-  bool is_saving_ VCAP_GUARDED_BY(mutex_) = false;           ///< a checkpoint, in the background
-  std::optional<States> taken_ VCAP_GUARDED_BY(mutex_);      ///< and not stored yet
+  bool is_saving_ VCAP_GUARDED_BY(mutex_) = false;       ///< a checkpoint, in the background
+  std::optional<States> taken_ VCAP_GUARDED_BY(mutex_);  ///< and not stored yet
+  std::chrono::steady_clock::time_point begun_ VCAP_GUARDED_BY(mutex_){};
+  bool has_deaths_ VCAP_GUARDED_BY(mutex_) = false;          ///< the claim counts deaths
   std::optional<double> told_load_ VCAP_GUARDED_BY(mutex_);  ///< to the site, or being told
   CondVar changed_;
   std::thread thread_;

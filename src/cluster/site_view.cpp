@@ -8,15 +8,18 @@
 namespace vcap {
 namespace {
 
+/// How long a stream whose owners died one after the other is left alone.
+constexpr std::chrono::minutes kQuarantine{5};
+
 /// Replaces an entry unless it is as new. Returns whether it did.
 template <class Entries, class Read>
 bool replace_entry(Entries& entries, const std::string& id, std::uint64_t sequence,
-                   const Read& read) {
+                   Clock::time_point now, const Read& read) {
   const auto known = entries.find(id);
   if (known != entries.end() && sequence <= known->second.sequence) return false;
   if (known != entries.end()) entries.erase(known);
   auto message = read();
-  entries[id] = {sequence, std::move(message)};
+  entries[id] = {sequence, std::move(message), now};
   return true;
 }
 
@@ -41,16 +44,16 @@ bool SiteView::apply(Site::Kind kind, const std::string& id, std::uint64_t seque
                      const std::string& body, Clock::time_point now) {
   switch (kind) {
     case Site::Kind::stream:
-      return replace_entry(streams_, id, sequence, [&] { return read_stream_message(body); });
+      return replace_entry(streams_, id, sequence, now, [&] { return read_stream_message(body); });
     case Site::Kind::owner:
       try {
-        return replace_entry(owners_, id, sequence, [&] { return read_owner_message(body); });
+        return replace_entry(owners_, id, sequence, now, [&] { return read_owner_message(body); });
       } catch (const ClusterError&) {
         owners_[id].sequence = sequence;  // nobody has it, and the next owner replaces the message
         throw;
       }
     case Site::Kind::order:
-      return replace_entry(orders_, id, sequence, [&] { return read_order_message(body); });
+      return replace_entry(orders_, id, sequence, now, [&] { return read_order_message(body); });
     case Site::Kind::worker: {
       const auto known = workers_.find(id);
       if (known != workers_.end() && sequence <= known->second.sequence) return false;
@@ -135,6 +138,7 @@ Placement SiteView::placement(Clock::time_point now) const {
     workers.push_back(std::move(added));
   }
   std::vector<StreamToPlace> streams;
+  std::map<std::string, std::string> quarantined;
   for (const auto& [id, entry] : streams_) {
     if (entry.message.is_removed) continue;
     const auto owner = owners_.find(id);
@@ -142,12 +146,20 @@ Placement SiteView::placement(Clock::time_point now) const {
     if (owner != owners_.end() && owner->second.message.state == OwnerMessage::State::ended &&
         owner->second.message.stream == entry.sequence)
       continue;
+    if (owner != owners_.end() && owner->second.message.stream == entry.sequence &&
+        owner->second.message.state == OwnerMessage::State::quarantined &&
+        now - owner->second.seen < kQuarantine) {
+      quarantined[id] = owner->second.message.reason;
+      continue;
+    }
     streams.push_back({.id = id,
                        .load = load_of(id),
                        .labels = entry.message.labels,
                        .owner = living_owner(id, now)});
   }
-  return place(streams, workers);
+  Placement placement = place(streams, workers);
+  placement.reasons.merge(quarantined);
+  return placement;
 }
 
 }  // namespace vcap

@@ -26,6 +26,7 @@ class SiteView {
   struct Entry {
     std::uint64_t sequence = 0;
     Message message{};
+    Clock::time_point seen{};
   };
   struct Worker {
     std::uint64_t sequence = 0;

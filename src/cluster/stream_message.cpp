@@ -22,10 +22,11 @@ constexpr const char* kOwner = "vcap.owner/1";
 constexpr const char* kWorker = "vcap.worker/1";
 constexpr const char* kOrder = "vcap.order/1";
 
-constexpr std::array<std::pair<OwnerMessage::State, std::string_view>, 3> kOwnerStates{
+constexpr std::array<std::pair<OwnerMessage::State, std::string_view>, 4> kOwnerStates{
     {{OwnerMessage::State::running, "running"},
      {OwnerMessage::State::released, "released"},
-     {OwnerMessage::State::ended, "ended"}}};
+     {OwnerMessage::State::ended, "ended"},
+     {OwnerMessage::State::quarantined, "quarantined"}}};
 
 /// A load or a capacity.
 double read_cores(const char* schema, const json& value) {
@@ -99,9 +100,9 @@ std::string to_message(const OwnerMessage& owner) {
   std::string_view state;
   for (const auto& [known, text] : kOwnerStates)
     if (known == owner.state) state = text;
-  json result = {{"schema", kOwner},         {"state", state},       {"worker", owner.worker},
-                 {"session", owner.session}, {"epoch", owner.epoch}, {"stream", owner.stream},
-                 {"reason", owner.reason}};
+  json result = {{"schema", kOwner},         {"state", state},        {"worker", owner.worker},
+                 {"session", owner.session}, {"epoch", owner.epoch},  {"stream", owner.stream},
+                 {"deaths", owner.deaths},   {"reason", owner.reason}};
   if (owner.load) result["load"] = *owner.load;
   if (owner.checkpoint)
     result["checkpoint"] = {{"object", owner.checkpoint->object},
@@ -116,6 +117,7 @@ OwnerMessage read_owner_message(const std::string& message) {
                        .session = parsed.at("session"),
                        .epoch = parsed.at("epoch"),
                        .stream = parsed.at("stream"),
+                       .deaths = parsed.at("deaths"),
                        .reason = parsed.at("reason")};
     bool is_known = false;
     for (const auto& [state, text] : kOwnerStates) {

@@ -48,7 +48,9 @@ struct OwnerMessage {
   enum class State {
     running,
     released,  ///< nobody has it; the next owner claims the next epoch
-    ended,     ///< its source has ended, or cannot be opened by anyone
+    ended,     ///< its source has ended
+    /// Its owners died one after the other, so nobody runs it for a while.
+    quarantined,
   };
   /// What the capsules' states have saved.
   struct Checkpoint {
@@ -61,6 +63,7 @@ struct OwnerMessage {
   std::string session{};         ///< of the worker's process
   std::uint64_t epoch = 0;       ///< counts the owners, from 1
   std::uint64_t stream = 0;      ///< the sequence of the StreamMessage that it runs
+  int deaths = 0;                ///< owners in a row that died soon after they had begun
   std::optional<double> load{};  ///< measured, in cores
   std::optional<Checkpoint> checkpoint{};
   std::string reason{};  ///< why it has ended or was released

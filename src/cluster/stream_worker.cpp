@@ -36,6 +36,10 @@ constexpr seconds kMovePause{10};
 /// stream may be this worker, which would shut them out.
 constexpr seconds kLeftoversTime{10};
 constexpr std::chrono::milliseconds kEndWait{500};
+/// Owners of a stream that died one after the other: from then on they are suspected to die of it,
+/// and after so many it is set aside.
+constexpr int kSuspectDeaths = 2;
+constexpr int kMostDeaths = 3;
 
 ClusterSettings impatient(ClusterSettings settings) {
   settings.patience = std::chrono::milliseconds(0);
@@ -368,6 +372,15 @@ std::uint64_t StreamWorker::next_epoch(const std::string& stream) {
   }
 }
 
+/// Two owners that died may have died because of the stream. Such streams are claimed one by one,
+/// so that if the next one dies, it is known why.
+bool StreamWorker::may_claim(const OwnerMessage& owner) {
+  if (owner.deaths < kSuspectDeaths || owner.state != OwnerMessage::State::running) return true;
+  if (now() < suspect_at_) return false;
+  suspect_at_ = now() + settings_.stable_time;
+  return true;
+}
+
 void StreamWorker::claim(Vacancy vacancy) {
   const Site& site = cluster_->impl().site;
   OwnerMessage owner{.state = OwnerMessage::State::running,
@@ -382,6 +395,20 @@ void StreamWorker::claim(Vacancy vacancy) {
   } else {
     owner.epoch = next_epoch(vacancy.id);
   }
+  const bool is_takeover = vacancy.owner &&
+                           vacancy.owner->message.state == OwnerMessage::State::running &&
+                           vacancy.owner->message.session != session_;
+  // What has changed since may be cured.
+  if (vacancy.owner && vacancy.owner->message.stream == vacancy.stream.sequence)
+    owner.deaths = vacancy.owner->message.deaths + (is_takeover ? 1 : 0);
+  if (is_takeover && owner.deaths >= kMostDeaths) {
+    owner.state = OwnerMessage::State::quarantined;
+    owner.deaths = kSuspectDeaths;
+    owner.reason = "it is set aside for 5 minutes, because " + std::to_string(kMostDeaths) +
+                   " workers in a row have died soon after they had begun it, the last one was " +
+                   vacancy.owner->message.worker;
+  }
+  if (!may_claim(owner)) return;
   const std::string body = to_message(owner);
   const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,
                                           vacancy.owner ? vacancy.owner->sequence : 0);
@@ -389,9 +416,14 @@ void StreamWorker::claim(Vacancy vacancy) {
     read_at_ = std::min(read_at_, now() + kRetryPause);
     return;
   }
+  if (owner.state == OwnerMessage::State::quarantined) {
+    log(LogLevel::error, "worker: stream " + quote(vacancy.id) + ": " + owner.reason);
+    events_.tell("stream set aside", {{"stream", vacancy.id}, {"reason", owner.reason}});
+    const MutexLock lock(mutex_);
+    view_.apply(Site::Kind::owner, vacancy.id, *sequence, body, now());
+    return;
+  }
   ++claims_;
-  const bool is_takeover =
-      vacancy.owner && vacancy.owner->message.state == OwnerMessage::State::running;
   if (is_takeover) ++takeovers_;
   {
     const MutexLock lock(mutex_);
@@ -412,6 +444,7 @@ void StreamWorker::claim(Vacancy vacancy) {
                                                       .background = background_,
                                                       .events = events_,
                                                       .checkpoint_time = settings_.checkpoint_time,
+                                                      .stable_time = settings_.stable_time,
                                                       .end_wait = kEndWait,
                                                       .on_end = [this] { wake(); }}));
   stream_count_ = owned_.size();

@@ -36,6 +36,8 @@ class StreamWorker {
     std::chrono::nanoseconds batch_time{0};
     std::chrono::nanoseconds checkpoint_time{0};
     std::uint64_t spool_bytes = 0;
+    /// A worker that runs a stream for so long does not die because of it.
+    std::chrono::nanoseconds stable_time = std::chrono::seconds(20);
     MakeBody make_body{};  ///< [threads of streams, concurrent]
     /// Numbers for the heartbeat, beside those of the streams. [worker's thread]
     std::function<nlohmann::json()> statistics{};
@@ -78,6 +80,7 @@ class StreamWorker {
   std::vector<Vacancy> abandoned(const Placement& placement) const VCAP_REQUIRES(mutex_);
   bool collect_ended();
   void claim(Vacancy vacancy);
+  bool may_claim(const OwnerMessage& owner);
   std::uint64_t next_epoch(const std::string& stream);
   void release(const Vacancy& vacancy);
   void remove(const std::string& stream);
@@ -112,7 +115,8 @@ class StreamWorker {
   bool is_cut_off_ = false;  ///< the last heartbeat failed
   Clock::time_point beat_at_ = Clock::time_point::min();
   Clock::time_point read_at_ = Clock::time_point::min();
-  std::optional<Clock::time_point> moved_at_{};  ///< when a stream was last given away
+  Clock::time_point suspect_at_ = Clock::time_point::min();  ///< when the next suspect may come
+  std::optional<Clock::time_point> moved_at_{};              ///< when a stream was last given away
 
   Mutex mutex_;
   CondVar changed_;

@@ -111,6 +111,7 @@ class TestWorker {
                       .batch_time = std::chrono::milliseconds(20),
                       .checkpoint_time = std::chrono::milliseconds(50),
                       .spool_bytes = 16 << 20,
+                      .stable_time = std::chrono::milliseconds(100),
                       .make_body = settings.make_body});
     thread_ = std::thread([this] {
       try {

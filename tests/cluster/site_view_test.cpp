@@ -129,6 +129,17 @@ TEST_F(SiteViewTest, PlacesNoStreamThatHasEndedUntilItIsAddedAgain) {
   EXPECT_THAT(view_.placement(kStart).workers, ElementsAre(Pair("gate", "x")));
 }
 
+TEST_F(SiteViewTest, LeavesAStreamInQuarantineAloneForFiveMinutes) {
+  beat("x", "1", kStart);
+  add("gate");
+  own("gate", "x", "1", OwnerMessage::State::quarantined);
+  EXPECT_THAT(view_.placement(kStart).workers, IsEmpty());
+  EXPECT_THAT(view_.placement(kStart).reasons, ElementsAre(Pair("gate", _)));
+  const Clock::time_point later = kStart + std::chrono::minutes(5);
+  beat("x", "1", later);
+  EXPECT_THAT(view_.placement(later).workers, ElementsAre(Pair("gate", "x")));
+}
+
 TEST_F(SiteViewTest, KeepsWhatIsNewerThanTheReading) {
   add("gate");
   const std::uint64_t read = sequence_;

@@ -214,6 +214,40 @@ TEST_F(StreamWorkerTest, SendsWhatAnEarlierProcessLeftBeforeItClaimsStreams) {
   EXPECT_GT(std::ranges::count(all, 1u, &ClusterRecord::epoch), static_cast<long>(sent));
 }
 
+TEST_F(StreamWorkerTest, SetsAStreamAsideWhoseOwnersDieOneAfterTheOther) {
+  const auto owner_died = [&](const std::string& id, int deaths) {
+    const auto stream = impl().jet_stream.last(impl().site.stream(Site::Kind::stream),
+                                               impl().site.subject(Site::Kind::stream, {id}));
+    impl().jet_stream.store(impl().site.subject(Site::Kind::owner, {id}),
+                            to_message(OwnerMessage{.state = OwnerMessage::State::running,
+                                                    .worker = "ghost",
+                                                    .session = "s",
+                                                    .epoch = 5,
+                                                    .stream = stream->sequence,
+                                                    .deaths = deaths}));
+  };
+  for (const char* const id : {"gate", "door", "hall"}) add(id);
+  owner_died("gate", 2);
+  owner_died("door", 1);
+  owner_died("hall", 0);
+  const auto worker = start({.name = "x"});
+  await_owner("hall", "x");
+  await_owner("door", "x");
+  await("the reason", [&] { return status("gate").reason.find("ghost") != std::string::npos; });
+  EXPECT_EQ(status("gate").state, ClusterStreamStatus::State::waiting);
+  EXPECT_THAT(status("gate").reason, HasSubstr("3 workers in a row have died"));
+  EXPECT_THAT(events_of(client_), Contains("stream set aside"));
+  const auto deaths = [&](const std::string& id) {
+    const auto owner = impl().jet_stream.last(impl().site.stream(Site::Kind::owner),
+                                              impl().site.subject(Site::Kind::owner, {id}));
+    return read_owner_message(owner->body).deaths;
+  };
+  await("what runs well to be trusted again",
+        [&] { return deaths("door") == 0 && deaths("hall") == 0; });
+  add("gate");  // cured
+  await_owner("gate", "x");
+}
+
 TEST_F(StreamWorkerTest, EndsIfAnotherProcessTakesItsName) {
   add("gate");
   const auto first = start({.name = "x"});
