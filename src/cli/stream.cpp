@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,15 @@
 #include "cli/cluster_arguments.hpp"
 #include "cli/cluster_text.hpp"
 #include "cli/commands.hpp"
+#include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/foreign_exit.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/watch.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/cluster/cluster_records.hpp"
 #include "vcap/cluster/cluster_stream.hpp"
+#include "vcap/cluster/rollout.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -237,6 +242,68 @@ void declare_records(CLI::App& parent, Action& chosen) {
       [arguments, &chosen] { chosen = [arguments] { return show_records(*arguments); }; });
 }
 
+struct RolloutArguments {
+  ClusterArguments cluster;
+  std::string capsule;
+  std::int64_t frames = 100;
+  double patience = 120;
+  AccessArguments access;
+};
+
+int roll_out(const RolloutArguments& arguments) {
+  const auto cluster = arguments.cluster.connect_to_existing();
+  StopSignal signal;
+  std::stop_source stopping;
+  RolloutReport report;
+  watch_over(
+      [&] {
+        report = roll_out_capsule(
+            cluster, capsule_path(arguments.capsule),
+            {.load = read_access(arguments.access),
+             .trial_frames = arguments.frames,
+             .patience = seconds_of(arguments.patience),
+             .on_stream = [](const std::string& id) { std::cout << printable(id) << '\n'; }},
+            stopping.get_token());
+      },
+      signal,
+      {.on_stop = [&stopping] { stopping.request_stop(); },
+       .on_overdue = [](auto) {},
+       .on_leave = [] { leave_now(kHung); },
+       .progress = [](auto) { return std::string("on trial"); }});
+  std::cout << "changed  " << report.changed.size() << "\nleft     " << report.left.size() << '\n';
+  if (report.failed.empty()) return kDone;
+  Console::shared().line("vcap: taken back, because of stream " + printable(report.failed) + ": " +
+                         printable(report.reason));
+  return kFailed;
+}
+
+void declare_rollout(CLI::App& parent, Action& chosen) {
+  auto arguments = std::make_shared<RolloutArguments>();
+  CLI::App* const command = parent.add_subcommand(
+      "rollout",
+      "Replaces a capsule in all streams of a site that have one of its name, one stream "
+      "after the other, on trial; takes all back if it fails");
+  arguments->cluster.add_to(*command, "--cluster");
+  command->get_option("--cluster")->required();
+  command->add_option("--capsule", arguments->capsule, "The new capsule")
+      ->type_name("PATH")
+      ->required();
+  command
+      ->add_option("--trial-frames", arguments->frames,
+                   "So many frames must each stream give without an error of the capsule")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}).description(""))
+      ->capture_default_str();
+  command->add_option("--patience", arguments->patience, "How long a stream may take for that")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 86'400.0).description(""))
+      ->capture_default_str();
+  add_access_options(*command, arguments->access);
+  command->footer(kExitCodesHelp);
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return roll_out(*arguments); }; });
+}
+
 }  // namespace
 
 void add_stream(CLI::App& app, Action& chosen) {
@@ -247,6 +314,7 @@ void add_stream(CLI::App& app, Action& chosen) {
   declare_remove(*stream, chosen);
   declare_list(*stream, chosen);
   declare_records(*stream, chosen);
+  declare_rollout(*stream, chosen);
 }
 
 }  // namespace vcap::cli

@@ -144,6 +144,30 @@ TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
   expect_continued();
 }
 
+TEST_F(ClusterStreamTest, GetsANewCapsuleOnTrialAndTheOldOneBackIfThatFails) {
+  const auto one = stream_worker("one");
+  ASSERT_EQ(add().exit_code, 0);
+  await_frames_of_epoch(1);
+  const auto roll_out = [&](const std::string& name) {
+    return vcap(
+        on_cluster({"stream", "rollout", "--capsule", capsule(name), "--trial-frames", "15"}));
+  };
+  const Result good = roll_out("visits_2");
+  EXPECT_EQ(good.exit_code, 0) << good;
+  EXPECT_THAT(good.out, HasSubstr("gate\nchanged  1\nleft     0"));
+  const std::string second = gate().capsules.front();
+  const Result bad = roll_out("visits_3");
+  EXPECT_EQ(bad.exit_code, 1) << bad;
+  EXPECT_THAT(bad.err, HasSubstr("because of stream gate"));
+  EXPECT_THAT(bad.err, HasSubstr("the tenth frame"));
+  await("the second version again",
+        [&] { return gate().epoch == 4 && gate().capsules.front() == second; });
+  await_frames_of_epoch(4);
+  const auto all = records();
+  EXPECT_GT(visits(all.back()), 30) << "its state went along all the time";
+  EXPECT_EQ(roll_out("steady").exit_code, 2) << "no stream has it";
+}
+
 TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
   const std::uint16_t port = free_port();
   const auto one = stream_worker("one", {"--label", "hall", "--metrics", std::to_string(port)});

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the frames of a stream, also over a change of its worker. At a frame given by its option
-// it ends the process.
+// it ends the process. Version 3 fails at each tenth frame.
 #include <cstdlib>
+#include <stdexcept>
 
 #include "vcap/capsule.hpp"
+
+#ifndef VISITS_VERSION
+#define VISITS_VERSION 1
+#endif
 
 namespace {
 
@@ -21,6 +26,10 @@ class Backend final : public vcap::Backend {
                                      vcap::BaseStreamState& state) override {
     std::int64_t& frames = vcap::state_of<State>(state).frames;
     if (frames == options.get<std::int64_t>("exit_at")) std::_Exit(1);
+    if (VISITS_VERSION == 3 && frames % 10 == 9) {
+      ++frames;
+      throw std::runtime_error("the tenth frame");
+    }
     vcap::DetectionNodes nodes = vcap::DetectionNodes::all();
     nodes.add({.name = "visit", .extra_data = {{"frames", ++frames}}});
     return nodes;
@@ -31,7 +40,7 @@ class Capsule final : public vcap::BaseCapsule {
  public:
   static vcap::CapsuleInfo info() {
     return {.name = "visits",
-            .version = 1,
+            .version = VISITS_VERSION,
             .input_type = {.size = vcap::NodeDescription::Size::none},
             .output_type = {.size = vcap::NodeDescription::Size::all,
                             .detections = {"visit"},
