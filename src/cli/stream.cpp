@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <stop_token>
@@ -42,7 +43,7 @@ struct AddArguments {
   std::vector<std::string> options;
   std::vector<std::string> configs;
   std::vector<std::string> stream_configs;
-  double load = -1;
+  std::optional<double> load;
   double deadline = 10;
   bool replace = false;
   AccessArguments access;
@@ -57,7 +58,9 @@ std::string capsule_path(const std::string& name) {
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line) || line.empty())
+  const bool has_line = static_cast<bool>(std::getline(file, line));
+  if (line.ends_with('\r')) line.pop_back();
+  if (!has_line || line.empty())
     throw UsageError("--source-file: the file " + quote(path) + " has no first line");
   return line;
 }
@@ -67,7 +70,7 @@ int add(const AddArguments& arguments) {
   if (!arguments.source_file.empty()) stream.source = first_line(arguments.source_file);
   if (stream.source.empty()) throw UsageError("give a --source, or a --source-file");
   stream.labels = {arguments.labels.begin(), arguments.labels.end()};
-  if (arguments.load >= 0) stream.load = arguments.load;
+  stream.load = arguments.load;
   stream.capsule_deadline = seconds_of(arguments.deadline);
   const LoadOptions load = read_access(arguments.access);
   LoadOptions describe = load;

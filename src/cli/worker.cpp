@@ -33,7 +33,7 @@ struct WorkerArguments {
   double grace = 1;
   std::string name;
   std::vector<std::string> labels;
-  double capacity = -1;
+  std::optional<double> capacity;
   double stream_lease = 4;
   double record_time = 1;
   double checkpoint_time = 10;
@@ -59,7 +59,7 @@ int work(const WorkerArguments& arguments) {
       .record_time = seconds_of(arguments.record_time),
       .checkpoint_time = seconds_of(arguments.checkpoint_time),
       .spool_bytes = static_cast<std::uint64_t>(arguments.spool_megabytes * 1e6)};
-  if (arguments.capacity >= 0) settings.capacity = arguments.capacity;
+  settings.capacity = arguments.capacity;
   ClusterWorker worker(cluster, settings);
   Console::shared().line("vcap: worker " + printable(worker.name()) + " works for site " +
                          cluster->site());

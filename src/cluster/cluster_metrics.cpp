@@ -82,6 +82,10 @@ void add_streams(SiteFamilies& families, Cluster& cluster) {
     const MetricLabels labels{{"stream", stream.id}};
     families.add("vcap_cluster_stream_running", "1 if a worker runs the stream", MetricType::Gauge,
                  labels, stream.state == ClusterStreamStatus::State::running ? 1 : 0);
+    families.add(
+        "vcap_cluster_stream_troubled", "1 if a worker runs the stream, but its camera is away",
+        MetricType::Gauge, labels,
+        stream.state == ClusterStreamStatus::State::running && !stream.reason.empty() ? 1 : 0);
     families.add("vcap_cluster_stream_epoch", "Counts the owners of the stream",
                  MetricType::Counter, labels, static_cast<double>(stream.epoch));
   }

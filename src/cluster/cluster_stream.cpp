@@ -37,6 +37,16 @@ void check_values(const ClusterStream& stream) {
   if (stream.id.empty() || stream.id.size() > kLongestId)
     refuse_stream(stream.id,
                   "the id must have 1 to 128 bytes, got " + std::to_string(stream.id.size()));
+  const auto require_utf8 = [&](const char* what, const std::string& text) {
+    if (find_invalid_utf8(text) < text.size())
+      refuse_stream(stream.id, std::string(what) + ' ' + quote(text) + " is not UTF-8");
+  };
+  require_utf8("the id", stream.id);
+  require_utf8("the source", stream.source);
+  for (const std::string& label : stream.labels) {
+    if (label.empty()) refuse_stream(stream.id, "a label is empty");
+    require_utf8("the label", label);
+  }
   if (stream.source.empty()) refuse_stream(stream.id, "there is no source");
   if (stream.capsules.empty()) refuse_stream(stream.id, "there are no capsules");
   if (stream.load && (!std::isfinite(*stream.load) || *stream.load < 0))
@@ -84,6 +94,9 @@ ClusterStreamStatus status_of(const SiteView& view, const Placement& placement,
   if (owner) status.epoch = static_cast<std::int64_t>(owner->message.epoch);
   status.worker = view.living_owner(id, now);
   if (!status.worker.empty()) {
+    const auto& troubles = view.workers().at(status.worker).message.troubles;
+    if (const auto trouble = troubles.find(id); trouble != troubles.end())
+      status.reason = trouble->second;
     status.state = entry.message.is_removed ? ClusterStreamStatus::State::removing
                                             : ClusterStreamStatus::State::running;
   } else if (owner && owner->message.state == OwnerMessage::State::ended &&

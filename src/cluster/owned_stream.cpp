@@ -90,6 +90,11 @@ void OwnedStream::lose() {
   stop("another worker has it");
 }
 
+std::string OwnedStream::trouble() const {
+  const MutexLock lock(mutex_);
+  return body_ ? body_->trouble() : std::string();
+}
+
 OwnedStream::End OwnedStream::end() const {
   const MutexLock lock(mutex_);
   return end_;

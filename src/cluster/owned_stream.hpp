@@ -69,6 +69,8 @@ class OwnedStream {
   /// Another worker has the stream: its record is left alone.
   void lose() VCAP_EXCLUDES(mutex_);
 
+  /// What an operator should know, such as that the camera is away; empty: nothing.
+  std::string trouble() const VCAP_EXCLUDES(mutex_);
   End end() const VCAP_EXCLUDES(mutex_);
   std::string reason() const VCAP_EXCLUDES(mutex_);
 

@@ -25,6 +25,7 @@ class PipelineBody final : public StreamBody {
   void end() noexcept override { source_end_->request(); }
   std::optional<std::map<std::string, SavedState>> save() const override;
   std::optional<double> load() const override { return pipeline_->load_of(id_); }
+  std::string trouble() const override;
 
  private:
   std::optional<std::map<std::string, SavedState>> saved_states() const;

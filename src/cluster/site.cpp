@@ -261,6 +261,14 @@ std::string last_token(std::string_view subject) {
   return text;
 }
 
+std::string last_name(std::string_view subject) {
+  std::string name = last_token(subject);
+  if (find_invalid_utf8(name) < name.size())
+    throw ClusterError(ErrorCode::invalid_message,
+                       "the subject " + quote(subject) + " has a name that is not UTF-8");
+  return name;
+}
+
 void prepare_streams(JetStream& jet_stream, const Site& site, bool may_create, int replicas) {
   // Of new streams: as many as the servers allow, once that is known.
   std::optional<int> allowed;

@@ -60,6 +60,8 @@ std::string to_token(std::string_view text);
 /// The last token of a subject, as the text that it stands for. Throws ClusterError
 /// (invalid_message).
 std::string last_token(std::string_view subject);
+/// The same for the name of a stream or a worker, which is UTF-8.
+std::string last_name(std::string_view subject);
 
 /// Creates the site's streams that are missing, if it may, and checks the others. `replicas`: as
 /// ClusterSettings has it. Throws ClusterError: broker_unfit with the line to change,

@@ -3,6 +3,7 @@
 
 #include "cluster/cluster_impl.hpp"
 #include "vcap/base/error.hpp"
+#include "vcap/base/log.hpp"
 
 namespace vcap {
 
@@ -16,7 +17,7 @@ SiteReading read_site(Cluster& cluster) {
          impl.jet_stream.all(impl.site.stream(kind), impl.site.all(kind, {}))) {
       std::string id;
       try {
-        id = last_token(message.subject);
+        id = last_name(message.subject);
         // A worker was seen when its heartbeat was stored.
         site.view.apply(kind, id, message.sequence, message.body, Clock::time_point(message.time));
       } catch (const ClusterError& error) {
@@ -24,6 +25,17 @@ SiteReading read_site(Cluster& cluster) {
       }
     }
   return site;
+}
+
+void restore_site(Cluster& cluster) noexcept {
+  try {
+    const Cluster::Impl& impl = cluster.impl();
+    if (cluster.is_connected())
+      prepare_streams(cluster.impl().jet_stream, impl.site, impl.settings.create_site,
+                      impl.settings.replicas);
+  } catch (const std::exception& error) {
+    log(LogLevel::debug, "cluster: the site is not made again: " + std::string(error.what()));
+  }
 }
 
 }  // namespace vcap

@@ -76,6 +76,14 @@ void SiteView::keep(Site::Kind kind, const std::set<std::string>& ids, std::uint
   if (kind == Site::Kind::worker) keep_only(workers_, ids, sequence);
 }
 
+void SiteView::drop_newer(Site::Kind kind, std::uint64_t sequence) {
+  const auto is_newer = [sequence](const auto& entry) { return entry.second.sequence > sequence; };
+  if (kind == Site::Kind::stream) std::erase_if(streams_, is_newer);
+  if (kind == Site::Kind::owner) std::erase_if(owners_, is_newer);
+  if (kind == Site::Kind::order) std::erase_if(orders_, is_newer);
+  if (kind == Site::Kind::worker) std::erase_if(workers_, is_newer);
+}
+
 void SiteView::restart_leases(Clock::time_point now) {
   for (auto& [name, worker] : workers_) worker.seen = now;
 }

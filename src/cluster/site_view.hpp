@@ -42,6 +42,9 @@ class SiteView {
              const std::string& body, Clock::time_point now);
   /// Removes the entries of a kind that are not newer than `sequence`, except these.
   void keep(Site::Kind kind, const std::set<std::string>& ids, std::uint64_t sequence);
+  /// Removes the entries of a kind that are newer than `sequence`: if that is the last one, the
+  /// broker has lost them.
+  void drop_newer(Site::Kind kind, std::uint64_t sequence);
   /// Nobody could be heard until `now`, so leases begin again.
   void restart_leases(Clock::time_point now);
   /// The same for one worker.

@@ -53,6 +53,8 @@ class StreamBody {
   virtual void end() noexcept = 0;
   /// What the states of the capsules save now; `nullopt` if one of them is in use.
   virtual std::optional<std::map<std::string, SavedState>> save() const = 0;
+  /// What an operator should know; empty: nothing. [any thread]
+  virtual std::string trouble() const { return {}; }
   /// How many cores it takes; `nullopt` as long as that is not known.
   virtual std::optional<double> load() const = 0;
 };

@@ -135,11 +135,17 @@ OwnerMessage read_owner_message(const std::string& message) {
 }
 
 std::string to_message(const WorkerMessage& worker) {
-  return json{{"schema", kWorker},           {"session", worker.session},
-              {"ended", worker.has_ended},   {"host", worker.host},
-              {"version", worker.version},   {"lease_ns", worker.lease.count()},
-              {"capacity", worker.capacity}, {"labels", worker.labels},
-              {"unfit", worker.unfit},       {"statistics", worker.statistics}}
+  return json{{"schema", kWorker},
+              {"session", worker.session},
+              {"ended", worker.has_ended},
+              {"host", worker.host},
+              {"version", worker.version},
+              {"lease_ns", worker.lease.count()},
+              {"capacity", worker.capacity},
+              {"labels", worker.labels},
+              {"unfit", worker.unfit},
+              {"troubles", worker.troubles},
+              {"statistics", worker.statistics}}
       .dump();
 }
 
@@ -154,6 +160,7 @@ WorkerMessage read_worker_message(const std::string& message) {
                          .capacity = read_cores(kWorker, parsed.at("capacity")),
                          .labels = parsed.at("labels"),
                          .unfit = parsed.at("unfit"),
+                         .troubles = parsed.at("troubles"),
                          .statistics = object_in(kWorker, parsed.at("statistics"))};
     if (worker.lease <= nanoseconds(0))
       refuse_message(kWorker, "its lease is " + std::to_string(worker.lease.count()) + " ns");

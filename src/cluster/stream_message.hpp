@@ -84,6 +84,7 @@ struct WorkerMessage {
   std::set<std::string> labels{};
   /// Streams that it cannot run now, with the reasons.
   std::map<std::string, std::string> unfit{};
+  std::map<std::string, std::string> troubles{};         ///< of streams that it runs
   nlohmann::json statistics = nlohmann::json::object();  ///< numbers, which status sums
 };
 /// As JSON, "vcap.worker/1".

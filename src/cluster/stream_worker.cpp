@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
+#include "cluster/site_reader.hpp"
 #include "cluster/unused_capsules.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -85,8 +86,38 @@ void StreamWorker::run(const std::stop_token& stop) {
     changed_.notify_all();
   });
   const std::stop_callback wake_at_stop(stop, [this] { wake(); });
+  take_name(stop);
   keep_working(stop);
   end_all();
+}
+
+/// Waits until it is certain that no other process works under the name.
+void StreamWorker::take_name(const std::stop_token& stop) {
+  if (settings_.has_name_alone) return;
+  const Site& site = cluster_->impl().site;
+  std::optional<std::uint64_t> seen;
+  auto end = Clock::time_point::max();
+  while (!stop.stop_requested() && now() < end) {
+    try {
+      const auto last = jet_stream_.last(site.stream(Site::Kind::worker),
+                                         site.subject(Site::Kind::worker, {settings_.name}));
+      if (!last) return;
+      const WorkerMessage other = read_worker_message(last->body);
+      if (other.has_ended) return;
+      if (seen && *seen != last->sequence)
+        throw ClusterError(ErrorCode::closed, "another process works under the name " +
+                                                  quote(settings_.name) + " on host " +
+                                                  quote(other.host) +
+                                                  "; give each worker a name of its own");
+      if (!seen) end = now() + other.lease;
+      seen = last->sequence;
+    } catch (const ClusterError& error) {
+      if (error.code() == ErrorCode::closed) throw;
+      if (error.code() == ErrorCode::invalid_message) return;
+    }
+    const MutexLock lock(mutex_);
+    changed_.wait_for(mutex_, kRetryPause, [&] { return stop.stop_requested(); });
+  }
 }
 
 void StreamWorker::keep_working(const std::stop_token& stop) {
@@ -111,6 +142,7 @@ void StreamWorker::keep_working(const std::stop_token& stop) {
           "worker: the broker does not answer, so streams go on without it: " +
               std::string(error.what()));
       is_cut_off_ = true;
+      restore_site(*cluster_);
       beat_at_ = now() + kRetryPause;
       const MutexLock lock(mutex_);
       is_stale_ = true;
@@ -140,6 +172,9 @@ WorkerMessage StreamWorker::message(bool has_ended) {
                         .capacity = settings_.capacity,
                         .labels = settings_.labels};
   for (const auto& [stream, unfit] : unfit_) message.unfit.emplace(stream, unfit.reason);
+  for (const auto& [stream, own] : owned_)
+    if (std::string trouble = own->trouble(); !trouble.empty())
+      message.troubles.emplace(stream, bounded_text(trouble));
   if (settings_.statistics) message.statistics = settings_.statistics();
   const RecordCountsOfOutlet counts = outlet_.counts();
   std::uint64_t lost = 0;
@@ -196,6 +231,10 @@ void StreamWorker::read_site() {
   const Site& site = cluster_->impl().site;
   for (const Site::Kind kind : kHeard) {
     const std::uint64_t sequence = jet_stream_.last_sequence(site.stream(kind));
+    {
+      const MutexLock lock(mutex_);
+      view_.drop_newer(kind, sequence);
+    }
     std::set<std::string> ids;
     for (const StoredMessage& message : jet_stream_.all(site.stream(kind), site.all(kind, {}))) {
       apply(kind, message.subject, message.sequence, message.body);
@@ -214,7 +253,7 @@ void StreamWorker::hear(Site::Kind kind, const BrokerMessage& note) {
 void StreamWorker::apply(Site::Kind kind, const std::string& subject, std::uint64_t sequence,
                          const std::string& body) {
   try {
-    const std::string id = last_token(subject);
+    const std::string id = last_name(subject);
     const MutexLock lock(mutex_);
     if (!view_.apply(kind, id, sequence, body, now())) return;
     has_changed_ = true;

@@ -38,6 +38,8 @@ class StreamWorker {
     std::uint64_t spool_bytes = 0;
     /// A worker that runs a stream for so long does not die because of it.
     std::chrono::nanoseconds stable_time = std::chrono::seconds(20);
+    /// No living process can have the name, so its last session is known to be over.
+    bool has_name_alone = false;
     MakeBody make_body{};  ///< [threads of streams, concurrent]
     /// Numbers for the heartbeat, beside those of the streams. [worker's thread]
     std::function<nlohmann::json()> statistics{};
@@ -65,6 +67,7 @@ class StreamWorker {
     std::optional<SiteView::Entry<OwnerMessage>> owner{};
   };
 
+  void take_name(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   void keep_working(const std::stop_token& stop);
   void beat(bool has_ended = false);
   WorkerMessage message(bool has_ended);

@@ -24,6 +24,7 @@
 #include "cluster/host_name.hpp"
 #include "cluster/object_store.hpp"
 #include "cluster/pipeline_body.hpp"
+#include "cluster/site_reader.hpp"
 #include "cluster/stream_pipelines.hpp"
 #include "cluster/stream_worker.hpp"
 #include "cluster/worker_job.hpp"
@@ -70,6 +71,17 @@ WorkerSettings checked(WorkerSettings settings) {
   if (settings.capacity && (!std::isfinite(*settings.capacity) || *settings.capacity < 0))
     throw InvalidArgument(ErrorCode::invalid_argument, "worker: the capacity must be >= 0, got " +
                                                            number_text(*settings.capacity));
+  const auto require_text = [](const char* what, const std::string& text) {
+    if (find_invalid_utf8(text) < text.size())
+      throw InvalidArgument(ErrorCode::invalid_argument, "worker: the " + std::string(what) + ' ' +
+                                                             quote(text) + " is not UTF-8");
+  };
+  require_text("name", settings.name);
+  for (const std::string& label : settings.labels) {
+    if (label.empty())
+      throw InvalidArgument(ErrorCode::invalid_argument, "worker: a label is empty");
+    require_text("label", label);
+  }
   if (settings.name.size() > kLongestWorkerName)
     throw InvalidArgument(ErrorCode::invalid_argument,
                           "worker: the name must have at most 128 bytes, got " +
@@ -146,6 +158,7 @@ class ClusterWorker::Impl {
             .batch_time = settings_.record_time,
             .checkpoint_time = settings_.checkpoint_time,
             .spool_bytes = settings_.spool_bytes,
+            .has_name_alone = settings_.name.empty(),
             .make_body =
                 [this](const std::string& id, const StreamMessage& message) {
                   return std::make_unique<PipelineBody>(id, message, pipelines_, *objects_);
@@ -189,6 +202,7 @@ class ClusterWorker::Impl {
         read_jobs();
       } catch (const std::exception& error) {
         log(LogLevel::warning, "worker: the jobs cannot be read: " + std::string(error.what()));
+        restore_site(*cluster_);
         const MutexLock lock(mutex_);
         stop_or_wait(stop, kRetryTime);
         is_stale_ = true;

@@ -248,16 +248,52 @@ TEST_F(StreamWorkerTest, SetsAStreamAsideWhoseOwnersDieOneAfterTheOther) {
   await_owner("gate", "x");
 }
 
-TEST_F(StreamWorkerTest, EndsIfAnotherProcessTakesItsName) {
+TEST_F(StreamWorkerTest, DoesNotTakeTheNameOfAWorkerThatLives) {
   add("gate");
   const auto first = start({.name = "x"});
   await_owner("gate", "x");
   const auto second = start({.name = "x"});
+  await("the end of the second", [&] { return second->has_ended(); });
+  EXPECT_THAT(second->failure(), HasSubstr("another process works under the name \"x\""));
+  EXPECT_FALSE(first->has_ended());
+  EXPECT_EQ(status("gate").epoch, 1);
+  first->end();
+  const auto third = start({.name = "x"});
+  await_owner("gate", "x");
+  EXPECT_EQ(third->failure(), "");
+}
+
+TEST_F(StreamWorkerTest, EndsIfAnotherProcessHasTakenItsName) {
+  Link link(server_.port());
+  add("gate");
+  const auto first = start({.name = "x", .url = link.url()});
+  await_owner("gate", "x");
+  link.cut();
+  const auto second = start({.name = "x"});  // it is silent for its lease
+  await("the second to run the stream", [&] { return second->streams() == 1; });
+  link.mend();
   await("the end of the first", [&] { return first->has_ended(); });
   EXPECT_THAT(first->failure(), HasSubstr("another process works under the name \"x\""));
-  await("the second to run the stream", [&] { return second->streams() == 1; });
   await_records("gate", records("gate").size() + 20);
   expect_once(records("gate"));
+}
+
+TEST_F(StreamWorkerTest, MakesTheSiteAgainIfTheBrokerHasLostIt) {
+  add("gate");
+  const auto worker = start({.name = "x"});
+  await_owner("gate", "x");
+  for (const Site::Kind kind : {Site::Kind::worker, Site::Kind::owner, Site::Kind::stream,
+                                Site::Kind::order, Site::Kind::record, Site::Kind::event})
+    impl().jet_stream.demand("STREAM.DELETE." + impl().site.stream(kind), nullptr);
+  await("the site", [&] {
+    try {
+      add("gate");
+      return true;
+    } catch (const ClusterError&) {
+      return false;
+    }
+  });
+  await_owner("gate", "x");
 }
 
 TEST_F(StreamWorkerTest, IgnoresAndCountsMessagesThatAreNotValid) {
@@ -274,6 +310,8 @@ TEST_F(StreamWorkerTest, IgnoresAndCountsMessagesThatAreNotValid) {
       if (one.name == "x") return one.statistics["invalid_messages"].get<int>() >= 3;
     return false;
   });
+  impl().jet_stream.store(impl().site.subject(Site::Kind::stream, {"\xff"}),
+                          to_message(StreamMessage{}));
   impl().jet_stream.store(impl().site.subject(Site::Kind::owner, {"door"}), "nobody");
   add("door");
   await_owner("door", "x");
