@@ -103,10 +103,13 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
   const auto last = jet_stream_.last(site.stream(Site::Kind::record),
                                      site.subject(Site::Kind::record, {epoch.stream}));
   if (last) {
-    const RecordBatchHead head = read_head(last->body);
-    if (head.epoch > epoch.epoch) return another(head.epoch);
-    if (head.epoch == epoch.epoch)
-      return {.last = last->sequence, .is_delivered = id_of(head) == message.id};
+    try {
+      const RecordBatchHead head = read_head(last->body);
+      if (head.epoch > epoch.epoch) return another(head.epoch);
+      if (head.epoch == epoch.epoch)
+        return {.last = last->sequence, .is_delivered = id_of(head) == message.id};
+    } catch (const ClusterError&) {  // not a worker's message; the owner's record decides
+    }
   }
   // The last records are too old and were removed, or this process had not begun.
   const auto owner = jet_stream_.last(site.stream(Site::Kind::owner),

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -153,7 +152,8 @@ class Rollout {
 
   /// All streams get what they had.
   void roll_back() {
-    for (auto& [id, stream] : streams_ | std::views::reverse) {
+    for (auto entry = streams_.rbegin(); entry != streams_.rend(); ++entry) {
+      const auto& [id, stream] = *entry;
       if (!stream.is_changed) continue;
       if (!jet_stream_.store(site_.subject(Site::Kind::stream, {id}), to_message(stream.message),
                              stream.sequence)) {
