@@ -102,7 +102,7 @@ TEST_F(ClusterJobTest, GoesOnAfterEitherSideWasKilled) {
 
 TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
   clip("a.mp4", 200);
-  const Json slow = {{"delay_us", 30'000}};
+  const Json slow = {{"delay_us", 15'000}};
   const Json sliced = {{"slices", 20}};
   const auto one = worker(1);
   const std::vector<std::string> run = on_cluster({"run", job("out", slow, sliced)});
