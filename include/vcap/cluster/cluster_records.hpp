@@ -26,6 +26,7 @@ struct ClusterRecord {
 /// them for a day, or as its configuration says. Thread safety: thread-compatible.
 class VCAP_EXPORT ClusterRecordReader {
  public:
+  /// Which records are read. Thread safety: value.
   struct Settings {
     std::string stream{};  ///< only of this one; empty: of all
     /// Begins after this place. 0: with the oldest record. Absent: with those that come from now
