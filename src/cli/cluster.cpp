@@ -212,8 +212,7 @@ void declare_for_worker(CLI::App& parent, Action& chosen, const char* name, cons
   CLI::App* const command = parent.add_subcommand(name, help);
   command->add_option("worker", arguments->worker, "The worker's name, as status shows it")
       ->required();
-  arguments->cluster.add_to(*command, "--nats");
-  command->get_option("--nats")->required();
+  arguments->cluster.require_in(*command, "--nats");
   command->footer(kExitCodesHelp);
   command->callback([arguments, action, &chosen] {
     chosen = [arguments, action] {
@@ -227,8 +226,7 @@ void declare_events(CLI::App& parent, Action& chosen) {
   auto arguments = std::make_shared<EventArguments>();
   CLI::App* const command = parent.add_subcommand(
       "events", "Shows what has happened in a site: claims, takeovers, failures, changes");
-  arguments->cluster.add_to(*command, "--nats");
-  command->get_option("--nats")->required();
+  arguments->cluster.require_in(*command, "--nats");
   command->add_flag("--follow", arguments->follow, "Shows also what comes, until Ctrl-C");
   command->add_flag("--json", arguments->json, "One JSON object a line");
   command->footer(kExitCodesHelp);
@@ -270,8 +268,7 @@ void add_cluster(CLI::App& app, Action& chosen) {
       "cancel", "Ends a job of a cluster; whoever runs it stops, and keeps what is stored");
   cancel->add_option("job", cancel_arguments->job, "The id of the job, as status shows it")
       ->required();
-  cancel_arguments->cluster.add_to(*cancel, "--nats");
-  cancel->get_option("--nats")->required();
+  cancel_arguments->cluster.require_in(*cancel, "--nats");
   cancel->footer(kExitCodesHelp);
   cancel->callback([cancel_arguments, &chosen] {
     chosen = [cancel_arguments] {
@@ -287,8 +284,7 @@ void add_cluster(CLI::App& app, Action& chosen) {
   auto status_arguments = std::make_shared<StatusArguments>();
   CLI::App* const status = cluster->add_subcommand(
       "status", "Shows the workers, streams and jobs of a cluster's site, and their counters");
-  status_arguments->cluster.add_to(*status, "--nats");
-  status->get_option("--nats")->required();
+  status_arguments->cluster.require_in(*status, "--nats");
   status->add_flag("--json", status_arguments->json, "As JSON");
   status->footer(kExitCodesHelp);
   status->callback([status_arguments, &chosen] {

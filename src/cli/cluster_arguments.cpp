@@ -51,6 +51,11 @@ void ClusterArguments::add_to(CLI::App& command, const std::string& url_name) {
   key->needs(certificate);
 }
 
+void ClusterArguments::require_in(CLI::App& command, const std::string& url_name) {
+  add_to(command, url_name);
+  command.get_option(url_name)->required();
+}
+
 std::shared_ptr<Cluster> ClusterArguments::connect() const { return Cluster::connect(settings); }
 
 std::shared_ptr<Cluster> ClusterArguments::connect_to_existing() const {

@@ -18,6 +18,8 @@ struct ClusterArguments {
   /// Declares where the cluster is; `url_name` is the name of the option for its URL. This object
   /// must live as long as the command.
   void add_to(CLI::App& command, const std::string& url_name);
+  /// The same for a command that needs one.
+  void require_in(CLI::App& command, const std::string& url_name);
   std::shared_ptr<Cluster> connect() const;
   /// The same for a site that must exist.
   std::shared_ptr<Cluster> connect_to_existing() const;

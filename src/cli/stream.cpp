@@ -135,8 +135,7 @@ void declare_add(CLI::App& parent, Action& chosen) {
   auto arguments = std::make_shared<AddArguments>();
   CLI::App* const command = parent.add_subcommand(
       "add", "Adds a camera to a cluster's site; one of the workers then watches it");
-  arguments->cluster.add_to(*command, "--cluster");
-  command->get_option("--cluster")->required();
+  arguments->cluster.require_in(*command, "--cluster");
   command->add_option("--id", arguments->stream.id, "The name of the stream in the site")
       ->type_name("ID")
       ->required();
@@ -200,8 +199,7 @@ void declare_remove(CLI::App& parent, Action& chosen) {
   auto arguments = std::make_shared<RemoveArguments>();
   CLI::App* const command =
       parent.add_subcommand("remove", "Removes a camera from a site; its records stay");
-  arguments->cluster.add_to(*command, "--cluster");
-  command->get_option("--cluster")->required();
+  arguments->cluster.require_in(*command, "--cluster");
   command->add_option("--id", arguments->id, "The name of the stream")->type_name("ID")->required();
   command->footer(kExitCodesHelp);
   command->callback([arguments, &chosen] {
@@ -220,8 +218,7 @@ void declare_list(CLI::App& parent, Action& chosen) {
   auto arguments = std::make_shared<ListArguments>();
   CLI::App* const command =
       parent.add_subcommand("list", "Shows the streams of a site, and who runs them");
-  arguments->cluster.add_to(*command, "--cluster");
-  command->get_option("--cluster")->required();
+  arguments->cluster.require_in(*command, "--cluster");
   command->add_flag("--json", arguments->json, "As JSON");
   command->footer(kExitCodesHelp);
   command->callback([arguments, &chosen] {
@@ -235,8 +232,7 @@ void declare_records(CLI::App& parent, Action& chosen) {
       "records",
       "Writes the records of a site's streams to standard output, one JSON object a "
       "line, each once");
-  arguments->cluster.add_to(*command, "--cluster");
-  command->get_option("--cluster")->required();
+  arguments->cluster.require_in(*command, "--cluster");
   command->add_option("--id", arguments->id, "Only of this stream")->type_name("ID");
   command->add_flag("--follow", arguments->follow, "Shows what comes from now on, until Ctrl-C");
   command->add_flag("--all", arguments->all, "With --follow, also what the site still has");
@@ -286,8 +282,7 @@ void declare_rollout(CLI::App& parent, Action& chosen) {
       "rollout",
       "Replaces a capsule in all streams of a site that have one of its name, one stream "
       "after the other, on trial; takes all back if it fails");
-  arguments->cluster.add_to(*command, "--cluster");
-  command->get_option("--cluster")->required();
+  arguments->cluster.require_in(*command, "--cluster");
   command->add_option("--capsule", arguments->capsule, "The new capsule")
       ->type_name("PATH")
       ->required();

@@ -150,8 +150,7 @@ void add_worker(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<WorkerArguments>();
   CLI::App* command = app.add_subcommand(
       "worker", "Works on the jobs and streams of a cluster, until Ctrl-C or SIGTERM");
-  arguments->cluster.add_to(*command, "--nats");
-  command->get_option("--nats")->required();
+  arguments->cluster.require_in(*command, "--nats");
   command
       ->add_option("--capsules", arguments->folder,
                    "A folder for the capsules that are fetched from the cluster, and for results "

@@ -367,6 +367,11 @@ void JetStream::answer(const DeliveredMessage& message, const std::string& answe
   broker_.publish({.subject = message.acknowledge, .body = answer});
 }
 
+ClusterSettings without_patience(ClusterSettings settings) {
+  settings.patience = milliseconds(0);
+  return settings;
+}
+
 StreamReader::StreamReader(JetStream& jet_stream, std::string stream, std::string filter,
                            std::uint64_t after)
     : jet_stream_(jet_stream),

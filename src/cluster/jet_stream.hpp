@@ -118,6 +118,9 @@ class JetStream {
   const std::stop_token stop_;
 };
 
+/// The same settings, with which an operation fails after its first try.
+ClusterSettings without_patience(ClusterSettings settings);
+
 /// Reads the messages of a stream whose subjects match, from the first one, in their order, each
 /// once; also over the loss of a server. Borrows JetStream. Thread safety: thread-compatible.
 class StreamReader {

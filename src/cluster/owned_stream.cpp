@@ -45,7 +45,7 @@ class OwnedStream::Host final : public StreamBody::Host {
     save_at_ = next_time();
   }
   void finish() override {
-    if (last_index_ >= 0) stream_.take_states(body_, last_index_);
+    if (last_index_ >= 0) stream_.last_states_ = stream_.states_of(body_, last_index_);
   }
 
  private:
@@ -146,11 +146,8 @@ void OwnedStream::run() {
                                         {"frame_index", begin.frame_index},
                                         {"restored", begin.restored},
                                         {"renewed", begin.renewed}});
-  {
-    const MutexLock lock(mutex_);
-    begun_ = std::chrono::steady_clock::now();
-    has_deaths_ = claim_.owner.deaths > 0;
-  }
+  begun_ = std::chrono::steady_clock::now();
+  has_deaths_ = claim_.owner.deaths > 0;
   Host host(*this, body);
   body.run(begin, std::move(saved), host);
 }
@@ -214,40 +211,42 @@ bool OwnedStream::begin_checkpoint(const StreamBody& body, std::int64_t frame_in
     const MutexLock lock(mutex_);
     if (is_saving_) return true;  // the broker is slow; the next one may be faster
   }
-  if (!take_states(body, frame_index)) return false;
-  const MutexLock lock(mutex_);
+  std::optional<States> states = states_of(body, frame_index);
+  if (!states) return false;
   const bool has_news =
-      !taken_->states.empty() || taken_->load != told_load_ || (taken_->is_stable && has_deaths_);
+      !states->states.empty() || states->load != told_load_ || (states->is_stable && has_deaths_);
   if (!has_news) return true;
-  if (taken_->is_stable) has_deaths_ = false;
-  is_saving_ = true;
-  told_load_ = taken_->load;
-  context_.background.post([this, taken = *taken_] {
-    save_checkpoint(taken);
-    const MutexLock end(mutex_);
+  if (states->is_stable) has_deaths_ = false;
+  told_load_ = states->load;
+  {
+    const MutexLock lock(mutex_);
+    is_saving_ = true;
+  }
+  context_.background.post([this, states = std::move(*states)] {
+    save_checkpoint(states);
+    const MutexLock lock(mutex_);
     is_saving_ = false;
     changed_.notify_all();
   });
-  taken_.reset();
   return true;
 }
 
-/// Returns false if a state was in use.
-bool OwnedStream::take_states(const StreamBody& body, std::int64_t frame_index) {
-  States taken{.frame_index = frame_index, .load = body.load()};
-  if (taken.load) taken.load = rounded_up(*taken.load);
+/// `nullopt` if a state is in use.
+std::optional<OwnedStream::States> OwnedStream::states_of(const StreamBody& body,
+                                                          std::int64_t frame_index) const {
+  States result{.frame_index = frame_index,
+                .load = body.load(),
+                .is_stable = std::chrono::steady_clock::now() - begun_ >= context_.stable_time};
+  if (result.load) result.load = rounded_up(*result.load);
   try {
     auto states = body.save();
-    if (!states) return false;
-    taken.states = std::move(*states);
+    if (!states) return std::nullopt;
+    result.states = std::move(*states);
   } catch (const std::exception& error) {  // a capsule's own
     log(LogLevel::warning,
         "cluster: stream " + quote(id_) + ": a state is not saved: " + bounded_text(error.what()));
   }
-  const MutexLock lock(mutex_);
-  taken.is_stable = std::chrono::steady_clock::now() - begun_ >= context_.stable_time;
-  taken_ = std::move(taken);
-  return true;
+  return result;
 }
 
 void OwnedStream::await_checkpoint() {
@@ -314,13 +313,11 @@ bool OwnedStream::update(const std::function<void(OwnerMessage&)>& change) {
 void OwnedStream::finish(End end, const std::string& reason) {
   await_checkpoint();
   bool is_lost = false;
-  std::optional<States> last;
   {
     const MutexLock lock(mutex_);
     is_lost = lost_;
-    last = std::move(taken_);
   }
-  if (last && end == End::released && !is_lost) save_checkpoint(*last);
+  if (last_states_ && end == End::released && !is_lost) save_checkpoint(*last_states_);
   try {
     const bool is_settled = !lane_ || context_.outlet.end(*lane_, context_.end_wait);
     if (lane_ && context_.outlet.is_superseded(*lane_)) is_lost = true;

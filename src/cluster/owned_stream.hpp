@@ -59,10 +59,7 @@ class OwnedStream {
   OwnedStream(const OwnedStream&) = delete;
   OwnedStream& operator=(const OwnedStream&) = delete;
 
-  const std::string& id() const noexcept { return id_; }
   std::uint64_t epoch() const noexcept { return epoch_.epoch; }
-  const StreamMessage& message() const& noexcept { return message_; }
-  const StreamMessage& message() const&& = delete;
 
   /// Ends it soon, after the frames in progress. `why`: for the owner's record. Idempotent.
   void stop(const std::string& why) VCAP_EXCLUDES(mutex_);
@@ -89,7 +86,7 @@ class OwnedStream {
     bool is_stable = false;  ///< the stream has run for some time
   };
   bool begin_checkpoint(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
-  bool take_states(const StreamBody& body, std::int64_t frame_index) VCAP_EXCLUDES(mutex_);
+  std::optional<States> states_of(const StreamBody& body, std::int64_t frame_index) const;
   void await_checkpoint() VCAP_EXCLUDES(mutex_);
   void save_checkpoint(const States& states) noexcept;
   OwnerMessage::Checkpoint store_states(const States& states);
@@ -101,8 +98,14 @@ class OwnedStream {
   const StreamMessage message_;
   const StreamEpoch epoch_;
   const Context context_;
-  Claim claim_;  ///< of its thread, except while a checkpoint is being saved
+  // Of its thread; but of that of `background` while is_saving_.
+  Claim claim_;
+  // Of its thread.
   std::shared_ptr<RecordLane> lane_;
+  std::optional<States> last_states_;  ///< after the last record
+  std::chrono::steady_clock::time_point begun_{};
+  bool has_deaths_ = false;          ///< the claim counts deaths
+  std::optional<double> told_load_;  ///< to the site, or being told
 
   mutable Mutex mutex_;
   std::unique_ptr<StreamBody> body_ VCAP_GUARDED_BY(mutex_);  ///< null before and after it runs
@@ -110,11 +113,7 @@ class OwnedStream {
   std::string reason_ VCAP_GUARDED_BY(mutex_);
   bool stopping_ VCAP_GUARDED_BY(mutex_) = false;
   bool lost_ VCAP_GUARDED_BY(mutex_) = false;
-  bool is_saving_ VCAP_GUARDED_BY(mutex_) = false;       ///< a checkpoint, in the background
-  std::optional<States> taken_ VCAP_GUARDED_BY(mutex_);  ///< and not stored yet
-  std::chrono::steady_clock::time_point begun_ VCAP_GUARDED_BY(mutex_){};
-  bool has_deaths_ VCAP_GUARDED_BY(mutex_) = false;          ///< the claim counts deaths
-  std::optional<double> told_load_ VCAP_GUARDED_BY(mutex_);  ///< to the site, or being told
+  bool is_saving_ VCAP_GUARDED_BY(mutex_) = false;  ///< a checkpoint, in the background
   CondVar changed_;
   std::thread thread_;
 };

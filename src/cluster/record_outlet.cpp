@@ -113,7 +113,7 @@ bool RecordOutlet::drain(std::chrono::nanoseconds wait, const std::stop_token& s
   return pump_->stats().waiting == 0;
 }
 
-RecordCountsOfOutlet RecordOutlet::counts() const {
+RecordOutlet::Counts RecordOutlet::counts() const {
   const PublisherStats published = pump_->stats();
   const MutexLock lock(mutex_);
   return {.records = records_, .messages = messages_, .published = published};

@@ -23,14 +23,6 @@
 
 namespace vcap {
 
-/// What became of a worker's records. Thread safety: value.
-struct RecordCountsOfOutlet {
-  std::uint64_t records = 0;   ///< that were added
-  std::uint64_t messages = 0;  ///< that they became so far
-  PublisherStats
-      published{};  ///< of messages; `refused`: they came from an owner that was replaced
-};
-
 /// The records of a stream in the hands of one owner, which are gathered to batches. Made by
 /// RecordOutlet::begin(). Thread safety: thread-safe.
 class RecordLane {
@@ -66,6 +58,14 @@ class RecordOutlet {
     std::function<void()> on_superseded{};
   };
 
+  /// What became of the records.
+  struct Counts {
+    std::uint64_t records = 0;   ///< that were added
+    std::uint64_t messages = 0;  ///< that they became so far
+    /// Of messages; `refused`: they came from an owner that was replaced.
+    PublisherStats published{};
+  };
+
   /// What an earlier process left in the spool is sent first. Throws OutputError, InvalidArgument.
   RecordOutlet(const std::shared_ptr<Cluster>& cluster, Settings settings);
   ~RecordOutlet();
@@ -86,7 +86,7 @@ class RecordOutlet {
   /// Waits until the spool is empty, at most that time. Returns whether it is.
   bool drain(std::chrono::nanoseconds wait, const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
 
-  RecordCountsOfOutlet counts() const VCAP_EXCLUDES(mutex_);
+  Counts counts() const VCAP_EXCLUDES(mutex_);
 
  private:
   /// The pump's thread may outlive the outlet, if the broker hangs.

@@ -10,11 +10,6 @@
 namespace vcap {
 namespace {
 
-ClusterSettings without_patience(ClusterSettings settings) {
-  settings.patience = std::chrono::milliseconds(0);
-  return settings;
-}
-
 /// "<spool>-<sequence>", see OutgoingMessage::id.
 std::string id_of(const RecordBatchHead& head) {
   return head.spool + '-' + std::to_string(head.sequence);

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/site_reader.hpp"
 
+#include <chrono>
+#include <exception>
+
 #include "cluster/cluster_impl.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 
 namespace vcap {
+namespace {
+
+/// A broker that does not answer within this time is away.
+constexpr std::chrono::milliseconds kAnswerWait{100};
+
+}  // namespace
 
 SiteReading read_site(Cluster& cluster) {
   Cluster::Impl& impl = cluster.impl();
@@ -29,10 +38,10 @@ SiteReading read_site(Cluster& cluster) {
 
 void restore_site(Cluster& cluster) noexcept {
   try {
-    const Cluster::Impl& impl = cluster.impl();
-    if (cluster.is_connected())
-      prepare_streams(cluster.impl().jet_stream, impl.site, impl.settings.create_site,
-                      impl.settings.replicas);
+    if (!cluster.answers(kAnswerWait)) return;
+    Cluster::Impl& impl = cluster.impl();
+    JetStream jet_stream(*impl.broker, without_patience(impl.settings));
+    prepare_streams(jet_stream, impl.site, impl.settings.create_site, impl.settings.replicas);
   } catch (const std::exception& error) {
     log(LogLevel::debug, "cluster: the site is not made again: " + std::string(error.what()));
   }

@@ -21,8 +21,8 @@ struct SiteReading {
 /// Throws ClusterError. Thread-safe.
 SiteReading read_site(Cluster& cluster);
 
-/// Makes the site's streams again if the broker has lost them, and the settings allow it. A failure
-/// is logged. Thread-safe.
+/// Makes the site's streams again if the broker has lost them, and the settings allow it. Does not
+/// wait for a broker that is away. A failure is logged. Thread-safe.
 void restore_site(Cluster& cluster) noexcept;
 
 }  // namespace vcap

@@ -58,7 +58,7 @@ class SiteView {
   std::optional<Entry<OwnerMessage>> owner(const std::string& stream) const;
   bool is_draining(const std::string& worker) const;
 
-  /// Whether the worker's process with this session lives.
+  /// Whether this process of the worker lives.
   bool is_alive(const std::string& worker, const std::string& session, Clock::time_point now) const;
   /// The living worker that runs the stream; empty: none.
   std::string living_owner(const std::string& stream, Clock::time_point now) const;

@@ -42,11 +42,6 @@ constexpr std::chrono::milliseconds kEndWait{500};
 constexpr int kSuspectDeaths = 2;
 constexpr int kMostDeaths = 3;
 
-ClusterSettings impatient(ClusterSettings settings) {
-  settings.patience = std::chrono::milliseconds(0);
-  return settings;
-}
-
 Clock::time_point now() { return std::chrono::steady_clock::now(); }
 
 std::uint64_t number_of(std::string_view text) {
@@ -61,7 +56,7 @@ StreamWorker::StreamWorker(std::shared_ptr<Cluster> cluster, Settings settings)
     : cluster_(std::move(cluster)),
       settings_(std::move(settings)),
       session_(Uuid::random().to_string()),
-      jet_stream_(*cluster_->impl().broker, impatient(cluster_->impl().settings)),
+      jet_stream_(*cluster_->impl().broker, without_patience(cluster_->impl().settings)),
       objects_(make_broker_store(jet_stream_, cluster_->impl().site)),
       events_(cluster_, settings_.name),
       outlet_(cluster_,
@@ -86,8 +81,13 @@ void StreamWorker::run(const std::stop_token& stop) {
     changed_.notify_all();
   });
   const std::stop_callback wake_at_stop(stop, [this] { wake(); });
-  take_name(stop);
-  keep_working(stop);
+  try {
+    take_name(stop);
+    keep_working(stop);
+  } catch (...) {
+    owned_.clear();
+    throw;
+  }
   end_all();
 }
 
@@ -176,7 +176,7 @@ WorkerMessage StreamWorker::message(bool has_ended) {
     if (std::string trouble = own->trouble(); !trouble.empty())
       message.troubles.emplace(stream, bounded_text(trouble));
   if (settings_.statistics) message.statistics = settings_.statistics();
-  const RecordCountsOfOutlet counts = outlet_.counts();
+  const RecordOutlet::Counts counts = outlet_.counts();
   std::uint64_t lost = 0;
   for (const auto& [reason, number] : counts.published.lost) lost += number;
   message.statistics["streams"] = owned_.size();
@@ -307,9 +307,8 @@ void StreamWorker::obey_orders() {
 
 /// Returns whether the others must know, because a stream failed here.
 bool StreamWorker::collect_ended() {
-  bool is_news = false;
   const Clock::time_point time = now();
-  is_news =
+  bool is_news =
       std::erase_if(unfit_, [time](const auto& unfit) { return unfit.second.until <= time; }) > 0;
   for (auto entry = owned_.begin(); entry != owned_.end();) {
     const OwnedStream::End end = entry->second->end();
@@ -349,7 +348,6 @@ void StreamWorker::end_streams(const Placement& placement) {
     }
     const auto placed = placement.workers.find(id);
     if (placed == placement.workers.end() || placed->second == settings_.name) continue;
-    // Only to a worker that can take it at once.
     if (!is_draining_ && moved_at_ && now() - *moved_at_ < kMovePause) continue;
     moved_at_ = now();
     own->stop("it moves to worker " + placed->second);
@@ -455,19 +453,17 @@ void StreamWorker::claim(Vacancy vacancy) {
     read_at_ = std::min(read_at_, now() + kRetryPause);
     return;
   }
-  if (owner.state == OwnerMessage::State::quarantined) {
-    log(LogLevel::error, "worker: stream " + quote(vacancy.id) + ": " + owner.reason);
-    events_.tell("stream set aside", {{"stream", vacancy.id}, {"reason", owner.reason}});
-    const MutexLock lock(mutex_);
-    view_.apply(Site::Kind::owner, vacancy.id, *sequence, body, now());
-    return;
-  }
-  ++claims_;
-  if (is_takeover) ++takeovers_;
   {
     const MutexLock lock(mutex_);
     view_.apply(Site::Kind::owner, vacancy.id, *sequence, body, now());
   }
+  if (owner.state == OwnerMessage::State::quarantined) {
+    log(LogLevel::error, "worker: stream " + quote(vacancy.id) + ": " + owner.reason);
+    events_.tell("stream set aside", {{"stream", vacancy.id}, {"reason", owner.reason}});
+    return;
+  }
+  ++claims_;
+  if (is_takeover) ++takeovers_;
   events_.tell(is_takeover ? "stream taken over" : "stream claimed",
                {{"stream", vacancy.id},
                 {"epoch", owner.epoch},

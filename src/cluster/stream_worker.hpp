@@ -98,11 +98,8 @@ class StreamWorker {
   JetStream jet_stream_;  ///< without patience, so that heartbeats do not wait
   const std::unique_ptr<ObjectStore> objects_;
   SiteEvents events_;
-  RecordOutlet outlet_;
-  BackgroundThread background_;
 
   // Of the worker's thread.
-  std::map<std::string, std::unique_ptr<OwnedStream>> owned_;
   /// Streams that failed here, until when they are not tried again, and why.
   struct Unfit {
     Clock::time_point until{};
@@ -127,6 +124,11 @@ class StreamWorker {
   bool is_stale_ VCAP_GUARDED_BY(mutex_) = true;     ///< the site must be read again
   bool has_changed_ VCAP_GUARDED_BY(mutex_) = true;  ///< placements may have changed
   std::uint64_t refused_notes_ VCAP_GUARDED_BY(mutex_) = 0;
+
+  // The last ones, since their threads use the others.
+  RecordOutlet outlet_;
+  BackgroundThread background_;
+  std::map<std::string, std::unique_ptr<OwnedStream>> owned_;  ///< of the worker's thread
 };
 
 }  // namespace vcap

@@ -109,18 +109,24 @@ class ClusterWorker::Impl {
   void run(const std::stop_token& stop) {
     std::stop_source ending;
     const std::stop_callback forward(stop, [&ending] { ending.request_stop(); });
-    std::exception_ptr failure;
-    std::thread streams([&] {
+    std::exception_ptr failure_of_streams;
+    std::exception_ptr failure_of_jobs;
+    // If one part fails, the other one ends, too.
+    const auto run_part = [&ending](const auto& part, std::exception_ptr& failure) {
       try {
-        streams_.run(ending.get_token());
+        part(ending.get_token());
       } catch (...) {
         failure = std::current_exception();
         ending.request_stop();
       }
+    };
+    std::thread streams([&] {
+      run_part([this](const std::stop_token& token) { streams_.run(token); }, failure_of_streams);
     });
-    work_on_jobs(ending.get_token());
+    run_part([this](const std::stop_token& token) { work_on_jobs(token); }, failure_of_jobs);
     streams.join();
-    if (failure) std::rethrow_exception(failure);
+    for (const std::exception_ptr& failure : {failure_of_streams, failure_of_jobs})
+      if (failure) std::rethrow_exception(failure);
   }
 
   WorkerStatistics statistics() const {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster/record_outlet.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <string>
+
+#include "cluster/site_of_workers.hpp"
+#include "support/manual_clock.hpp"
+
+namespace vcap::test {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+class RecordOutletTest : public SiteOfWorkers {
+ protected:
+  /// An outlet for an owner that has begun.
+  void begin(std::size_t batch_bytes = 256 << 10) {
+    outlet_.emplace(client_, RecordOutlet::Settings{.worker = "x",
+                                                    .spool = {.folder = folder_ / "spool"},
+                                                    .batch_bytes = batch_bytes,
+                                                    .clock = clock_});
+    const auto sequence = impl().jet_stream.store(impl().site.subject(Site::Kind::record, {"gate"}),
+                                                  begin_message(epoch_, "x", {}));
+    lane_ = outlet_->begin(epoch_, *sequence);
+  }
+  void add(std::int64_t index) {
+    outlet_->add(*lane_, R"({"frame_index":)" + std::to_string(index) + '}', index,
+                 nanoseconds(index));
+  }
+
+  const TemporaryFolder folder_;
+  const std::shared_ptr<ManualClock> clock_ = std::make_shared<ManualClock>();
+  const StreamEpoch epoch_{"gate", 1};
+  std::optional<RecordOutlet> outlet_;
+  std::shared_ptr<RecordLane> lane_;
+};
+
+TEST_F(RecordOutletTest, SendsTheRecordsOfASecondInOneMessage) {
+  begin();
+  for (std::int64_t index = 0; index < 30; ++index) add(index);
+  clock_->await_sleeper(clock_->now() + seconds(1));
+  EXPECT_EQ(outlet_->counts().messages, 0u);
+  clock_->advance(seconds(1));
+  await_records("gate", 30);
+  EXPECT_EQ(outlet_->counts().messages, 1u);
+  const auto found = records("gate");
+  expect_once(found);
+  EXPECT_EQ(found.front().place, found.back().place) << "they are in one message";
+}
+
+TEST_F(RecordOutletTest, SendsABatchThatIsLargeWithoutWaiting) {
+  begin(60);
+  for (std::int64_t index = 0; index < 9; ++index) add(index);
+  EXPECT_EQ(outlet_->counts().messages, 2u);  // four records of 17 bytes, with commas, are 71
+  EXPECT_TRUE(outlet_->end(*lane_, seconds(30)));
+  EXPECT_EQ(outlet_->counts().messages, 3u) << "the end sends the rest";
+  const auto found = records("gate");
+  EXPECT_EQ(found.size(), 9u);
+  expect_once(found);
+}
+
+}  // namespace
+}  // namespace vcap::test
