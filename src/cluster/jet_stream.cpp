@@ -216,6 +216,9 @@ void JetStream::store_last(const std::string& subject, const std::string& body) 
 std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
                                         std::optional<std::uint64_t> last) {
   if (messages.empty()) return {};
+  // A request fails at once if the connection is closed.
+  if (messages.size() == 1)
+    return {store(messages.front().subject, messages.front().body, last).has_value()};
   struct Answers {
     Mutex mutex;
     CondVar changed;

@@ -319,7 +319,8 @@ void OwnedStream::finish(End end, const std::string& reason) {
   }
   if (last_states_ && end == End::released && !is_lost) save_checkpoint(*last_states_);
   try {
-    const bool is_settled = !lane_ || context_.outlet.end(*lane_, context_.end_wait);
+    const nanoseconds wait = context_.cluster->is_connected() ? context_.end_wait : nanoseconds(0);
+    const bool is_settled = !lane_ || context_.outlet.end(*lane_, wait);
     if (lane_ && context_.outlet.is_superseded(*lane_)) is_lost = true;
     if (!is_settled)
       log(LogLevel::warning, "cluster: stream " + quote(id_) +

@@ -112,8 +112,8 @@ void StreamWorker::take_name(const std::stop_token& stop) {
       if (!seen) end = now() + other.lease;
       seen = last->sequence;
     } catch (const ClusterError& error) {
+      if (stop.stop_requested() || error.code() == ErrorCode::invalid_message) return;
       if (error.code() == ErrorCode::closed) throw;
-      if (error.code() == ErrorCode::invalid_message) return;
     }
     const MutexLock lock(mutex_);
     changed_.wait_for(mutex_, kRetryPause, [&] { return stop.stop_requested(); });
@@ -137,6 +137,7 @@ void StreamWorker::keep_working(const std::stop_token& stop) {
       if (is_stale) read_site();
       if (!is_cut_off_) act();
     } catch (const ClusterError& error) {
+      if (stop.stop_requested()) return;  // the connection may have been closed for that
       if (error.code() == ErrorCode::closed) throw;
       log(is_cut_off_ ? LogLevel::debug : LogLevel::warning,
           "worker: the broker does not answer, so streams go on without it: " +

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cluster/cluster_impl.hpp"
 #include "cluster/jobs/site_fixture.hpp"
+#include "cluster/stream_message.hpp"
 #include "support/bounded_wait.hpp"
 #include "support/http_get.hpp"
 #include "support/loopback_port.hpp"
@@ -83,6 +85,9 @@ class ClusterStreamTest : public SiteTest {
       epoch = record.epoch;
     }
   }
+  static std::int64_t frame_index(const ClusterRecord& record) {
+    return Json::parse(record.line)["frame_index"];
+  }
   static std::int64_t visits(const ClusterRecord& record) {
     return Json::parse(record.line)["objects"][0]["extra_data"]["frames"];
   }
@@ -98,7 +103,16 @@ TEST_F(ClusterStreamTest, ACameraGoesOnElsewhereWhenItsWorkerIsKilled) {
   await("an owner", [&] { return gate().worker == "one"; });
   const auto two = stream_worker("two");
   await("the second worker", [&] { return cluster_workers(*client_).size() == 2; });
-  await("a checkpoint", [&] { return records().size() > 40; });
+  std::optional<std::int64_t> saved;  // the last frame before a checkpoint
+  await("a checkpoint", [&] {
+    Cluster::Impl& impl = client_->impl();
+    const auto owner = impl.jet_stream.last(impl.site.stream(Site::Kind::owner),
+                                            impl.site.subject(Site::Kind::owner, {"gate"}));
+    if (const auto checkpoint = read_owner_message(owner->body).checkpoint)
+      saved = checkpoint->frame_index;
+    return saved.has_value();
+  });
+  await("records after it", [&] { return frame_index(records().back()) > *saved + 5; });
   one->send(SIGKILL);
   await_frames_of_epoch(2);
   EXPECT_EQ(gate().worker, "two");
@@ -106,7 +120,9 @@ TEST_F(ClusterStreamTest, ACameraGoesOnElsewhereWhenItsWorkerIsKilled) {
   // The capsule counts on, from its last checkpoint.
   const auto all = records();
   const auto first = std::ranges::find(all, 2u, &ClusterRecord::epoch);
-  EXPECT_GT(visits(*first), 20);
+  const auto before = std::ranges::find(all, *saved, frame_index);
+  ASSERT_NE(before, all.end());
+  EXPECT_GT(visits(*first), visits(*before));
   EXPECT_LE(visits(*first), visits(*std::prev(first)) + 1);
 }
 
@@ -142,6 +158,18 @@ TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
   const auto first = std::ranges::find(all, 2u, &ClusterRecord::epoch);
   EXPECT_EQ(visits(*first), visits(*std::prev(first)) + 1);
   expect_continued();
+}
+
+TEST_F(ClusterStreamTest, ItsWorkerEndsOnRequestAlsoIfTheBrokerHangs) {
+  const auto one = stream_worker("one");
+  ASSERT_EQ(add().exit_code, 0);
+  await_frames_of_epoch(1);
+  server_.hang();
+  one->send(SIGTERM);
+  const Result ended = one->wait();
+  server_.resume();
+  EXPECT_EQ(ended.exit_code, 0) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("is not given back"));
 }
 
 TEST_F(ClusterStreamTest, GetsANewCapsuleOnTrialAndTheOldOneBackIfThatFails) {
