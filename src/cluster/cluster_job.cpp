@@ -135,7 +135,7 @@ class ClusterJob {
   /// broker that is away is waited for.
   void collect(const std::stop_token& stop) {
     std::optional<StreamReader> results;
-    Clock::time_point last = Clock::time_point::min();
+    Clock::time_point look_at = Clock::time_point::min();
     bool is_away = false;
     idle_since_ = now();
     while (!stop.stop_requested() && !is_cancelled_ && settled_ < videos_.size()) {
@@ -143,9 +143,9 @@ class ClusterJob {
         if (!results)
           results.emplace(jet_stream_, site_.stream(Site::Kind::settled),
                           site_.all(Site::Kind::settled, {id_}));
-        if (now() - last >= kLookTime || must_look_.exchange(false)) {
+        if (must_look_.exchange(false) || now() >= look_at) {
           if (look()) results.reset();
-          last = now();
+          look_at = now() + kLookTime;
           if (!results) continue;
         }
         const std::uint64_t there = std::clamp<std::uint64_t>(results->pending(), 1, kMostResults);
@@ -166,7 +166,7 @@ class ClusterJob {
                   std::string(error.what()));
         is_away = true;
         results.reset();
-        last = Clock::time_point::min();
+        look_at = Clock::time_point::min();
         std::this_thread::sleep_for(kResultWait);
       }
     }
