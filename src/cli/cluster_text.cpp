@@ -70,7 +70,9 @@ void write_text(std::ostream& out, const std::vector<ClusterWorkerStatus>& worke
     out << printable(worker.name) << "  " << to_string(worker.state) << "  streams "
         << worker.streams.size() << "  load " << cores_text(worker.load) << " of "
         << cores_text(worker.capacity) << "  host " << printable(worker.host) << "  vcap "
-        << printable(worker.version) << "  labels " << list_of(worker.labels) << '\n';
+        << printable(worker.version) << "  labels " << list_of(worker.labels);
+    if (!worker.view.empty()) out << "  view " << printable(worker.view);
+    out << '\n';
     for (const auto& [stream, reason] : worker.unfit)
       out << "  cannot run " << printable(stream) << ": " << printable(reason) << '\n';
   }
@@ -120,7 +122,8 @@ nlohmann::json as_json(const std::vector<ClusterWorkerStatus>& workers) {
                       {"streams", worker.streams},
                       {"labels", worker.labels},
                       {"unfit", worker.unfit},
-                      {"statistics", *worker.statistics}});
+                      {"statistics", *worker.statistics},
+                      {"view", worker.view}});
   return result;
 }
 

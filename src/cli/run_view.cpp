@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "cli/console.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/stream_names.hpp"
+#include "cli/view_console.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/records/buffered_sink.hpp"
 
@@ -112,20 +112,8 @@ std::shared_ptr<LiveView> offer_view(const RunViewParts& parts) {
   if (arguments.address.empty()) return nullptr;
   LiveViewSettings settings = arguments.settings();
   allow_changes(parts, settings);
-  const std::string host = settings.address.substr(0, settings.address.rfind(':'));
-  const bool has_tls = settings.tls.has_value();
-  const bool is_plain = !settings.tokens.empty() && !has_tls;
-  auto view = std::make_shared<LiveView>(parts.pipeline, std::move(settings));
-  Console::shared().show_log(
-      [view = std::weak_ptr<LiveView>(view)](LogLevel level, std::string_view line) {
-        if (const auto shown = view.lock()) shown->log(level, line);
-      });
-  Console::shared().line("vcap: the live view is at http" + std::string(has_tls ? "s" : "") +
-                         "://" + host + ":" + std::to_string(view->port()) + "/");
-  if (is_plain && host != "127.0.0.1" && host != "localhost")
-    Console::shared().line(
-        "vcap: tokens and pictures of the live view go over the network as they are; use a proxy "
-        "with TLS, or --tls-cert and --tls-key");
+  auto view = std::make_shared<LiveView>(parts.pipeline, settings);
+  announce(view, settings);
   return view;
 }
 

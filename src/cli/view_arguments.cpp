@@ -48,21 +48,17 @@ std::string with_host(std::string address) {
   return address;
 }
 
-void ViewArguments::add_to(CLI::App& command) {
+void ViewArguments::add_access_to(CLI::App& command, const std::string& about_view,
+                                  const std::string& about_tokens) {
   CLI::Option* const view =
-      command
-          .add_option("--view", address,
-                      "Shows the streams in a browser, at http://HOST:PORT/; default HOST: "
-                      "127.0.0.1; port 0: any free port. Without --view-tokens, only a loopback "
-                      "address is allowed, and nothing can be changed")
-          ->type_name("[HOST:]PORT");
-  const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
+      command.add_option("--view", address, about_view)->type_name("[HOST:]PORT");
+  const auto add = [&](const char* name, auto& value, const char* type, const std::string& help) {
     return command.add_option(name, value, help)->type_name(type)->needs(view);
   };
-  CLI::Option* const token_file =
-      add("--view-tokens", tokens, "PATH",
-          "Who may look at the live view and change things, as a JSON file of tokens; if there is "
-          "none, it is made with a token for the role admin");
+  add("--view-tokens", tokens, "PATH",
+      about_tokens +
+          ", as a JSON file of tokens; if there is none, it is made with a token for the role "
+          "admin");
   CLI::Option* const certificate =
       add("--tls-cert", tls.certificate, "PATH",
           "Serves the live view over HTTPS with this certificate, a PEM file");
@@ -70,6 +66,19 @@ void ViewArguments::add_to(CLI::App& command) {
       add("--tls-key", tls.key, "PATH", "The private key of --tls-cert, a PEM file");
   certificate->needs(key);
   key->needs(certificate);
+}
+
+void ViewArguments::add_to(CLI::App& command) {
+  add_access_to(command,
+                "Shows the streams in a browser, at http://HOST:PORT/; default HOST: 127.0.0.1; "
+                "port 0: any free port. Without --view-tokens, only a loopback address is allowed, "
+                "and nothing can be changed",
+                "Who may look at the live view and change things");
+  CLI::Option* const view = command.get_option("--view");
+  CLI::Option* const token_file = command.get_option("--view-tokens");
+  const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
+    return command.add_option(name, value, help)->type_name(type)->needs(view);
+  };
   add("--view-sources", sources, "FOLDER|SCHEME",
       "Lets admins add streams from files below this folder, or from URLs of this scheme (rtsp, "
       "rtsps, http, https); may be repeated. The run then goes on until it is stopped")

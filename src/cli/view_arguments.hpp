@@ -20,6 +20,9 @@ struct ViewArguments {
   bool uploads = false;
 
   void add_to(CLI::App& command);
+  /// Only how the view is reached, and by whom: for a view that changes nothing.
+  void add_access_to(CLI::App& command, const std::string& about_view,
+                     const std::string& about_tokens);
   /// Whether streams may be added while others run.
   bool can_add_sources() const noexcept { return !sources.empty(); }
   /// The address, tokens, TLS and allowed sources. Makes the file of tokens if there is none.

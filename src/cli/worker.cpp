@@ -18,9 +18,11 @@
 #include "cli/foreign_exit.hpp"
 #include "cli/resource_arguments.hpp"
 #include "cli/view_arguments.hpp"
+#include "cli/view_console.hpp"
 #include "cli/watch.hpp"
 #include "vcap/cluster/cluster_metrics.hpp"
 #include "vcap/cluster/worker.hpp"
+#include "vcap/view/live_view.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -39,9 +41,22 @@ struct WorkerArguments {
   double checkpoint_time = 10;
   double spool_megabytes = 1024;
   std::string metrics;
+  ViewArguments view;
+  std::string view_url;
   AccessArguments access;
   ResourceArguments resources;
 };
+
+/// Shows the worker's streams for as long as the result lives; null without --view.
+std::shared_ptr<LiveView> offer_view(const WorkerArguments& arguments, ClusterWorker& worker) {
+  if (arguments.view.address.empty()) return nullptr;
+  const LiveViewSettings settings = arguments.view.settings();
+  auto view = std::make_shared<LiveView>(worker.viewed_streams(), settings);
+  worker.set_view(view->sink(), arguments.view_url.empty() ? url_for_others(settings, view->port())
+                                                           : arguments.view_url);
+  announce(view, settings);
+  return view;
+}
 
 int work(const WorkerArguments& arguments) {
   LoadOptions load = read_access(arguments.access);
@@ -63,6 +78,7 @@ int work(const WorkerArguments& arguments) {
   ClusterWorker worker(cluster, settings);
   Console::shared().line("vcap: worker " + printable(worker.name()) + " works for site " +
                          cluster->site());
+  const auto view = offer_view(arguments, worker);
   std::optional<ClusterMetricsServer> metrics;
   if (!arguments.metrics.empty()) {
     metrics.emplace(cluster, with_host(arguments.metrics));
@@ -101,6 +117,21 @@ int work(const WorkerArguments& arguments) {
             << "\ngiven back       " << done.released << '\n'
             << std::flush;
   return kDone;
+}
+
+void add_view_options(CLI::App& command, WorkerArguments& arguments) {
+  arguments.view.add_access_to(
+      command,
+      "Shows the streams that this worker runs in a browser, at http://HOST:PORT/, and lists the "
+      "other ones of the site; default HOST: 127.0.0.1; port 0: any free port. Without "
+      "--view-tokens, only a loopback address is allowed. Nothing can be changed there",
+      "Who may look at the live view");
+  command
+      .add_option("--view-url", arguments.view_url,
+                  "Where browsers reach the live view, if not at the address of --view, such as "
+                  "behind a proxy; the views of other workers link to it")
+      ->type_name("URL")
+      ->needs(command.get_option("--view"));
 }
 
 void add_stream_options(CLI::App& command, WorkerArguments& arguments) {
@@ -175,6 +206,7 @@ void add_worker(CLI::App& app, Action& chosen) {
       ->check(CLI::Range(0.0, 86'400.0).description(""))
       ->capture_default_str();
   add_stream_options(*command, *arguments);
+  add_view_options(*command, *arguments);
   add_access_options(*command, arguments->access);
   arguments->resources.add_to(*command, "--resource-cache");
   command->footer(kExitCodesHelp);

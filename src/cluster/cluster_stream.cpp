@@ -19,6 +19,7 @@
 #include "cluster/site_reader.hpp"
 #include "cluster/site_view.hpp"
 #include "cluster/stream_message.hpp"
+#include "cluster/stream_status.hpp"
 #include "files/url.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/plan/plan.hpp"
@@ -81,6 +82,8 @@ StreamMessage message_of(const ClusterStream& stream) {
           .max_pixels = stream.max_pixels};
 }
 
+}  // namespace
+
 ClusterStreamStatus status_of(const SiteView& view, const Placement& placement,
                               const std::string& id, Clock::time_point now) {
   const auto& entry = view.streams().at(id);
@@ -113,8 +116,6 @@ ClusterStreamStatus status_of(const SiteView& view, const Placement& placement,
   }
   return status;
 }
-
-}  // namespace
 
 std::string_view to_string(ClusterStreamStatus::State state) noexcept {
   switch (state) {

@@ -21,10 +21,11 @@ bool continues(const CapsuleInfo& info) {
 }  // namespace
 
 PipelineBody::PipelineBody(std::string id, StreamMessage message, StreamPipelines& pipelines,
-                           ObjectStore& objects)
+                           ObjectStore& objects, std::shared_ptr<Sink> sink)
     : id_(std::move(id)),
       message_(std::move(message)),
-      pipeline_(pipelines.get(message_.capsules, objects)) {}
+      pipeline_(pipelines.get(message_.capsules, objects)),
+      sink_(std::move(sink)) {}
 
 std::map<std::string, bool> PipelineBody::states() const {
   std::map<std::string, bool> result;
@@ -112,6 +113,7 @@ StreamConfig PipelineBody::config(const EpochBegin& begin,
     values.merge(capsule.options);
     config.options.emplace(capsule.name, std::move(values));
   }
+  if (sink_) config.sinks.push_back(sink_);
   config.keep_every = message_.keep_every;
   config.pull = true;
   config.capsule_deadline = message_.capsule_deadline;

@@ -16,9 +16,10 @@ namespace vcap {
 /// The frames of a camera, which go through capsules. Thread safety: as StreamBody.
 class PipelineBody final : public StreamBody {
  public:
-  /// Loads the capsules, unless streams use them already. Throws as StreamPipelines::get().
+  /// Loads the capsules, unless streams use them already. `sink` also gets the records; it may be
+  /// null. Throws as StreamPipelines::get().
   PipelineBody(std::string id, StreamMessage message, StreamPipelines& pipelines,
-               ObjectStore& objects);
+               ObjectStore& objects, std::shared_ptr<Sink> sink = nullptr);
 
   std::map<std::string, bool> states() const override;
   void run(const EpochBegin& begin, std::map<std::string, SavedState> saved, Host& host) override;
@@ -34,6 +35,7 @@ class PipelineBody final : public StreamBody {
   const std::string id_;
   const StreamMessage message_;
   const std::shared_ptr<StreamPipeline> pipeline_;
+  const std::shared_ptr<Sink> sink_;
   const std::shared_ptr<SourceEnd> source_end_ = std::make_shared<SourceEnd>();
   mutable Mutex mutex_;
   std::optional<std::map<std::string, SavedState>> last_states_ VCAP_GUARDED_BY(mutex_);

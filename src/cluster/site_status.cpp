@@ -80,6 +80,7 @@ std::vector<ClusterWorkerStatus> cluster_workers(Cluster& cluster) {
                                .labels = worker.message.labels,
                                .unfit = worker.message.unfit,
                                .statistics = worker.message.statistics};
+    if (status.state != ClusterWorkerStatus::State::dead) status.view = worker.message.view;
     for (const std::string& stream : status.streams) status.load += site.view.load_of(stream);
     result.push_back(std::move(status));
   }

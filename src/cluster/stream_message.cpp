@@ -135,18 +135,19 @@ OwnerMessage read_owner_message(const std::string& message) {
 }
 
 std::string to_message(const WorkerMessage& worker) {
-  return json{{"schema", kWorker},
-              {"session", worker.session},
-              {"ended", worker.has_ended},
-              {"host", worker.host},
-              {"version", worker.version},
-              {"lease_ns", worker.lease.count()},
-              {"capacity", worker.capacity},
-              {"labels", worker.labels},
-              {"unfit", worker.unfit},
-              {"troubles", worker.troubles},
-              {"statistics", worker.statistics}}
-      .dump();
+  json result = {{"schema", kWorker},
+                 {"session", worker.session},
+                 {"ended", worker.has_ended},
+                 {"host", worker.host},
+                 {"version", worker.version},
+                 {"lease_ns", worker.lease.count()},
+                 {"capacity", worker.capacity},
+                 {"labels", worker.labels},
+                 {"unfit", worker.unfit},
+                 {"troubles", worker.troubles},
+                 {"statistics", worker.statistics}};
+  if (!worker.view.empty()) result["view"] = worker.view;
+  return result.dump();
 }
 
 WorkerMessage read_worker_message(const std::string& message) {
@@ -162,6 +163,9 @@ WorkerMessage read_worker_message(const std::string& message) {
                          .unfit = parsed.at("unfit"),
                          .troubles = parsed.at("troubles"),
                          .statistics = object_in(kWorker, parsed.at("statistics"))};
+    // Nothing depends on it, so a value of a later version is no reason to take the worker for
+    // dead.
+    if (parsed.contains("view") && parsed["view"].is_string()) worker.view = parsed["view"];
     if (worker.lease <= nanoseconds(0))
       refuse_message(kWorker, "its lease is " + std::to_string(worker.lease.count()) + " ns");
     return worker;

@@ -39,18 +39,33 @@ std::optional<double> StreamPipeline::load_of(const std::string& stream) const {
 
 std::shared_ptr<StreamPipeline> StreamPipelines::get(
     const std::vector<StreamMessage::CapsuleObject>& capsules, ObjectStore& objects) {
-  const MutexLock lock(mutex_);
-  std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<StreamPipeline>& known = pipelines_[key_of(capsules)];
-  if (auto pipeline = known.lock()) return pipeline;
+  const std::string key = key_of(capsules);
+  const MutexLock loading(loading_);
+  if (auto known = find(key)) return known;
   std::vector<std::shared_ptr<Capsule>> loaded;
   loaded.reserve(capsules.size());
   for (const StreamMessage::CapsuleObject& capsule : capsules)
     loaded.push_back(capsules_.load({.object = capsule.object, .config = capsule.config},
                                     OutputPolicy{}.invalid, objects));
   auto pipeline = std::make_shared<StreamPipeline>(loaded);
-  known = pipeline;
+  const MutexLock lock(mutex_);
+  pipelines_[key] = pipeline;
   return pipeline;
+}
+
+std::shared_ptr<StreamPipeline> StreamPipelines::find(const std::string& key) {
+  const MutexLock lock(mutex_);
+  std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
+  const auto known = pipelines_.find(key);
+  return known == pipelines_.end() ? nullptr : known->second.lock();
+}
+
+std::vector<std::shared_ptr<StreamPipeline>> StreamPipelines::all() const {
+  std::vector<std::shared_ptr<StreamPipeline>> result;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, pipeline] : pipelines_)
+    if (auto used = pipeline.lock()) result.push_back(std::move(used));
+  return result;
 }
 
 }  // namespace vcap

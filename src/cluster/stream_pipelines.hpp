@@ -36,11 +36,16 @@ class StreamPipelines {
   /// The pipeline with these capsules; it exists as long as a stream holds it. Throws ClusterError
   /// if a file cannot be fetched, and what load_capsule() and Pipeline throw.
   std::shared_ptr<StreamPipeline> get(const std::vector<StreamMessage::CapsuleObject>& capsules,
-                                      ObjectStore& objects) VCAP_EXCLUDES(mutex_);
+                                      ObjectStore& objects) VCAP_EXCLUDES(loading_, mutex_);
+  /// Those that streams hold now. Does not wait for capsules that are being loaded.
+  std::vector<std::shared_ptr<StreamPipeline>> all() const VCAP_EXCLUDES(mutex_);
 
  private:
+  std::shared_ptr<StreamPipeline> find(const std::string& key) VCAP_EXCLUDES(mutex_);
+
   CapsuleCache& capsules_;
-  Mutex mutex_;  ///< held while capsules are loaded
+  Mutex loading_;  ///< held while capsules are loaded; before mutex_
+  mutable Mutex mutex_;
   std::map<std::string, std::weak_ptr<StreamPipeline>> pipelines_ VCAP_GUARDED_BY(mutex_);
 };
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
 #include "cluster/site_reader.hpp"
+#include "cluster/stream_status.hpp"
 #include "cluster/unused_capsules.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -48,6 +49,13 @@ std::uint64_t number_of(std::string_view text) {
   std::uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+/// Whether a URL leads each machine to itself.
+bool is_of_this_machine(const std::string& url) {
+  const std::size_t scheme = url.find("://");
+  const std::string rest = scheme == std::string::npos ? url : url.substr(scheme + 3);
+  return rest.starts_with("127.") || rest.starts_with("localhost") || rest.starts_with("[::1]");
 }
 
 }  // namespace
@@ -171,7 +179,8 @@ WorkerMessage StreamWorker::message(bool has_ended) {
                         .version = std::string(version()),
                         .lease = settings_.lease,
                         .capacity = settings_.capacity,
-                        .labels = settings_.labels};
+                        .labels = settings_.labels,
+                        .view = has_ended ? std::string() : view_url_};
   for (const auto& [stream, unfit] : unfit_) message.unfit.emplace(stream, unfit.reason);
   for (const auto& [stream, own] : owned_)
     if (std::string trouble = own->trouble(); !trouble.empty())
@@ -264,6 +273,32 @@ void StreamWorker::apply(Site::Kind kind, const std::string& subject, std::uint6
     const MutexLock lock(mutex_);
     ++refused_notes_;
   }
+}
+
+std::vector<ViewedStreams::Listed> StreamWorker::site_streams() {
+  std::vector<ViewedStreams::Listed> result;
+  const Clock::time_point time = now();
+  const MutexLock lock(mutex_);
+  const Placement placement = view_.placement(time);
+  for (const auto& [id, stream] : view_.streams()) {
+    if (is_cut_off_) {  // nothing is heard of the others, whatever they do
+      result.push_back(
+          {.id = id, .state = "unknown", .reason = "this worker does not reach the broker"});
+      continue;
+    }
+    const ClusterStreamStatus status = status_of(view_, placement, id, time);
+    ViewedStreams::Listed& listed =
+        result.emplace_back(ViewedStreams::Listed{.id = id,
+                                                  .state = std::string(to_string(status.state)),
+                                                  .worker = status.worker,
+                                                  .reason = status.reason});
+    const auto worker = view_.workers().find(status.worker);
+    if (worker == view_.workers().end() || status.worker == settings_.name) continue;
+    const WorkerMessage& message = worker->second.message;
+    if (message.host == host_name() || !is_of_this_machine(message.view))
+      listed.view = message.view;
+  }
+  return result;
 }
 
 void StreamWorker::wake() {

@@ -11,6 +11,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/thread_annotations.hpp"
@@ -20,6 +21,7 @@
 #include "cluster/site_events.hpp"
 #include "cluster/site_view.hpp"
 #include "cluster/stream_body.hpp"
+#include "vcap/pipeline/viewed_streams.hpp"
 
 namespace vcap {
 
@@ -58,6 +60,10 @@ class StreamWorker {
   void run(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   /// Those that it runs now.
   std::size_t stream_count() const noexcept { return stream_count_; }
+  /// All streams of the site, as far as this process knows.
+  std::vector<ViewedStreams::Listed> site_streams() VCAP_EXCLUDES(mutex_);
+  /// The site is told that a live view shows this worker's streams there. Before run().
+  void set_view(std::string url) { view_url_ = std::move(url); }
 
  private:
   /// A stream that is placed here and has no living owner.
@@ -98,6 +104,7 @@ class StreamWorker {
   JetStream jet_stream_;  ///< without patience, so that heartbeats do not wait
   const std::unique_ptr<ObjectStore> objects_;
   SiteEvents events_;
+  std::string view_url_{};
 
   // Of the worker's thread.
   /// Streams that failed here, until when they are not tried again, and why.
@@ -112,7 +119,7 @@ class StreamWorker {
   std::uint64_t takeovers_ = 0;  ///< claims of streams whose owners had died
   std::uint64_t losses_ = 0;     ///< streams that other workers have taken over
   bool is_draining_ = false;
-  bool is_cut_off_ = false;  ///< the last heartbeat failed
+  std::atomic<bool> is_cut_off_ = false;  ///< the last heartbeat failed
   Clock::time_point beat_at_ = Clock::time_point::min();
   Clock::time_point read_at_ = Clock::time_point::min();
   Clock::time_point suspect_at_ = Clock::time_point::min();  ///< when the next suspect may come

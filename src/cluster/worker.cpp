@@ -138,6 +138,34 @@ class ClusterWorker::Impl {
             .streams = streams_.stream_count()};
   }
 
+  ViewedStreams viewed_streams() {
+    return {.pipelines =
+                [this] {
+                  std::vector<std::shared_ptr<const Pipeline>> pipelines;
+                  for (const std::shared_ptr<StreamPipeline>& one : pipelines_.all())
+                    pipelines.emplace_back(one, &one->pipeline);
+                  return pipelines;
+                },
+            .all = [this] { return streams_.site_streams(); },
+            .refusal =
+                "the streams of a cluster are changed for all its workers, not in the view of one; "
+                "use vcap stream add --replace (source, options, configs), vcap stream rollout "
+                "(capsules) or vcap stream remove; vcap stream records has the records"};
+  }
+
+  void set_view(std::shared_ptr<Sink> sink, const std::string& url) {
+    constexpr std::size_t kLongestUrl = 1024;
+    const bool is_page = url.starts_with("http://") || url.starts_with("https://");
+    if (!url.empty() && (!is_page || url.size() > kLongestUrl ||
+                         !std::ranges::all_of(url, [](char c) { return c > ' ' && c < 127; })))
+      throw InvalidArgument(ErrorCode::invalid_argument,
+                            "worker: the URL of the view must begin with http:// or https://, and "
+                            "have at most 1024 characters of ASCII without spaces, got " +
+                                quote(url));
+    view_sink_ = std::move(sink);
+    streams_.set_view(url);
+  }
+
  private:
   void work_on_jobs(const std::stop_token& stop) {
     const Site& site = cluster_->impl().site;
@@ -168,7 +196,8 @@ class ClusterWorker::Impl {
             .has_name_alone = settings_.name.empty(),
             .make_body =
                 [this](const std::string& id, const StreamMessage& message) {
-                  return std::make_unique<PipelineBody>(id, message, pipelines_, *objects_);
+                  return std::make_unique<PipelineBody>(id, message, pipelines_, *objects_,
+                                                        view_sink_);
                 },
             .statistics = [this]() -> nlohmann::json {
               return {{"slices_done", done_.load()},
@@ -477,6 +506,7 @@ class ClusterWorker::Impl {
   /// Until when jobs are not tried again.
   std::map<std::string, Clock::time_point> unusable_ VCAP_GUARDED_BY(mutex_);
 
+  std::shared_ptr<Sink> view_sink_{};  ///< set before run()
   StreamPipelines pipelines_;
   const std::unique_ptr<ObjectStore> objects_;
   StreamWorker streams_;  ///< the last one, since it calls this
@@ -488,5 +518,9 @@ ClusterWorker::~ClusterWorker() = default;
 void ClusterWorker::run(const std::stop_token& stop) { impl_->run(stop); }
 WorkerStatistics ClusterWorker::statistics() const { return impl_->statistics(); }
 std::string ClusterWorker::name() const { return impl_->name(); }
+ViewedStreams ClusterWorker::viewed_streams() const { return impl_->viewed_streams(); }
+void ClusterWorker::set_view(std::shared_ptr<Sink> sink, const std::string& url) {
+  impl_->set_view(std::move(sink), url);
+}
 
 }  // namespace vcap

@@ -137,6 +137,7 @@ void LiveView::Impl::add_admin_changes() {
 }
 
 nlohmann::json LiveView::Impl::set_option(const LiveCall& call) {
+  Pipeline& pipeline = shown.changeable();
   const std::string capsule = call.argument("capsule");
   const std::string option = call.argument("option");
   const nlohmann::json body = call.body();
@@ -151,7 +152,7 @@ nlohmann::json LiveView::Impl::set_option(const LiveCall& call) {
     frames[stream] = pipeline.set_option(stream, capsule, option, value);
     return {{"frames", std::move(frames)}};
   }
-  for (const std::string& stream : streams()) {
+  for (const std::string& stream : shown.streams()) {
     try {
       frames[stream] = pipeline.set_option(stream, capsule, option, value);
     } catch (const SourceError&) {      // it has just ended
@@ -166,11 +167,12 @@ nlohmann::json LiveView::Impl::set_config(const LiveCall& call) {
   if (!config.is_object())
     throw LiveRefusal(422, "a config is a JSON object, such as {\"line\": [[0, 0.5], [1, 0.5]]}",
                       "invalid_json");
-  return {
-      {"frame", pipeline.set_config(call.argument("stream"), call.argument("capsule"), config)}};
+  return {{"frame", shown.changeable().set_config(call.argument("stream"), call.argument("capsule"),
+                                                  config)}};
 }
 
 nlohmann::json LiveView::Impl::add_stream(const LiveCall& call) {
+  Pipeline& pipeline = shown.changeable();
   const nlohmann::json json = call.body();
   check_new_stream(json);
   const std::string id = json["id"];
@@ -203,6 +205,7 @@ nlohmann::json LiveView::Impl::add_stream(const LiveCall& call) {
 }
 
 nlohmann::json LiveView::Impl::remove_stream(const LiveCall& call) {
+  Pipeline& pipeline = shown.changeable();
   const std::string stream = call.argument("stream");
   const StreamReport report =
       settings.close_stream ? settings.close_stream(stream) : pipeline.close_stream(stream);
@@ -224,6 +227,7 @@ LoadOptions LiveView::Impl::upload_options(const std::string& capsule) const {
 }
 
 nlohmann::json LiveView::Impl::replace_capsule(const LiveCall& call) {
+  Pipeline& pipeline = shown.changeable();
   // Before anything of the file is read, without the config of a capsule that is not known yet.
   const LoadOptions unnamed = upload_options({});
   constexpr double kLongestTrial = 1e9;

@@ -20,15 +20,29 @@ const LiveRoute::Parameter kPictureWidth{
 
 /// Removes what a client may not see.
 void remove_streams(nlohmann::json& state, const std::set<std::string>& allowed) {
-  nlohmann::json& streams = state["stats"]["streams"];
-  for (std::size_t i = streams.size(); i-- > 0;)
-    if (!allowed.contains(streams[i]["id"].get<std::string>())) streams.erase(i);
+  for (nlohmann::json* const list : {&state["stats"]["streams"], &state["elsewhere"]})
+    for (std::size_t i = list->size(); i-- > 0;)
+      if (!allowed.contains((*list)[i]["id"].get<std::string>())) list->erase(i);
+  for (nlohmann::json& plan : state["plans"])
+    for (std::size_t i = plan["streams"].size(); i-- > 0;)
+      if (!allowed.contains(plan["streams"][i].get<std::string>())) plan["streams"].erase(i);
   for (const char* const part : {"errors", "recordings"}) {
     const nlohmann::json before = state[part];
     for (const auto& [stream, value] : before.items())
       if (!allowed.contains(stream)) state[part].erase(stream);
   }
   state["log"]["lines"] = nlohmann::json::array();  // they may be about any stream
+}
+
+nlohmann::json elsewhere_json(const std::vector<ViewedStreams::Listed>& streams) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ViewedStreams::Listed& stream : streams)
+    list.push_back({{"id", stream.id},
+                    {"state", stream.state},
+                    {"worker", stream.worker},
+                    {"view", stream.view},
+                    {"reason", stream.reason}});
+  return list;
 }
 
 nlohmann::json settings_json(const StreamSettings& settings) {
@@ -47,7 +61,7 @@ nlohmann::json settings_json(const StreamSettings& settings) {
 }  // namespace
 
 void LiveView::Impl::check_stream_exists(const std::string& stream) const {
-  const std::set<std::string> known = streams();
+  const std::set<std::string> known = shown.streams();
   if (known.contains(stream)) return;
   broadcast->forget(stream);
   throw LiveRefusal(404, "there is no stream " + quote(stream), "unknown_stream");
@@ -85,7 +99,7 @@ void LiveView::Impl::add_queries() {
   add({.path = "/api/v1/me", .about = "Who asks, and what it may do", .gives = kJsonType},
       [this](const LiveCall& call) { return me(call); });
   add({.path = "/api/v1/state",
-       .about = "Statistics, plan, errors, recordings and log",
+       .about = "Statistics, plans, errors, recordings, log, and streams that others run",
        .parameters = {{.name = "log", .about = "Only log lines from this number on"}},
        .gives = kJsonType},
       [this](const LiveCall& call) {
@@ -103,7 +117,7 @@ void LiveView::Impl::add_queries() {
        .parameters = {kStreamParameter},
        .gives = kJsonType},
       [this](const LiveCall& call) {
-        return settings_json(pipeline.stream_settings(call.argument("stream")));
+        return settings_json(shown.stream_settings(call.argument("stream")));
       });
   add({.path = "/api/v1/picture",
        .streams = LiveRoute::Streams::one,
@@ -131,29 +145,29 @@ void LiveView::Impl::add_queries() {
 }
 
 nlohmann::json LiveView::Impl::me(const LiveCall& call) const {
-  const bool is_admin = call.client.role >= ViewRole::admin;
-  nlohmann::json json{
-      {"name", call.client.name},
-      {"role", to_string(call.client.role)},
-      {"login", access.needs_token()},
-      {"streams", nullptr},
-      {"can",
-       {{"add_sources", is_admin && !settings.sources.empty()},
-        {"upload", is_admin && settings.upload_options},
-        {"record", call.client.role >= ViewRole::operator_ && settings.make_recording}}}};
+  const bool is_operator = shown.can_change() && call.client.role >= ViewRole::operator_;
+  const bool is_admin = shown.can_change() && call.client.role >= ViewRole::admin;
+  nlohmann::json json{{"name", call.client.name},
+                      {"role", to_string(call.client.role)},
+                      {"login", access.needs_token()},
+                      {"streams", nullptr},
+                      {"can",
+                       {{"change", is_operator},
+                        {"add_sources", is_admin && !settings.sources.empty()},
+                        {"upload", is_admin && settings.upload_options},
+                        {"record", is_operator && settings.make_recording}}}};
   if (call.client.streams) json["streams"] = *call.client.streams;
   return json;
 }
 
 nlohmann::json LiveView::Impl::state(const std::optional<std::set<std::string>>& allowed,
                                      std::uint64_t log_from) const {
-  const PipelineStats stats = pipeline.stats();
-  const Plan plan = pipeline.plan();
-  inputs->errors.keep(streams());
+  const PipelineStats stats = shown.stats();
+  inputs->errors.keep(shown.streams());
   nlohmann::json state{{"uptime_s", std::chrono::duration<double>(stats.uptime).count()},
                        {"stats", stats},
-                       {"plan", plan},
-                       {"plan_text", plan.explain()},
+                       {"plans", shown.plans()},
+                       {"elsewhere", elsewhere_json(shown.elsewhere())},
                        {"viewers", broadcast->viewers()},
                        {"recordings", inputs->recordings.json()},
                        {"errors", inputs->errors.json()},
@@ -164,7 +178,7 @@ nlohmann::json LiveView::Impl::state(const std::optional<std::set<std::string>>&
 
 nlohmann::json LiveView::Impl::capsules() const {
   nlohmann::json list = nlohmann::json::array();
-  for (const CapsuleInfo& info : pipeline.capsules())
+  for (const CapsuleInfo& info : shown.capsules())
     list.push_back({{"name", info.name},
                     {"version", info.version},
                     {"description", info.description},

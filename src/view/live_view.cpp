@@ -53,11 +53,7 @@ LiveBroadcast::MakeAnnotator annotators_of(const LiveViewSettings& settings) {
 
 }  // namespace
 
-LiveView::Impl::Impl(Pipeline& shown, LiveViewSettings given)
-    : pipeline(shown),
-      settings(std::move(given)),
-      access(settings.tokens),
-      listener("the live view", settings.address) {
+void LiveView::Impl::start() {
   settings.limits.check();
   check(settings.tokens);
   if (!listener.is_loopback() && !access.needs_token())
@@ -72,7 +68,12 @@ LiveView::Impl::Impl(Pipeline& shown, LiveViewSettings given)
   broadcast = std::make_unique<LiveBroadcast>(
       inputs->records, annotators_of(settings),
       LiveBroadcast::Callbacks{
-          .streams = [this] { return streams(); },
+          .streams =
+              [this] {
+                std::set<std::string> streams = shown.streams();
+                inputs->errors.keep(streams);  // also if nobody asks for the state
+                return streams;
+              },
           .state = [this](const auto& allowed, std::uint64_t from) { return state(allowed, from); },
           .next_log_line = [this] { return log.next(); },
           .wake =
@@ -92,12 +93,6 @@ LiveView::Impl::~Impl() {
 }
 
 std::shared_ptr<Sink> LiveView::Impl::sink() const { return std::make_shared<LiveSink>(inputs); }
-
-std::set<std::string> LiveView::Impl::streams() const {
-  std::set<std::string> ids;
-  for (const StreamReport& report : pipeline.reports()) ids.insert(report.id);
-  return ids;
-}
 
 const LiveRoute& LiveView::Impl::find_route(const HttpRequest& request) const {
   std::string methods;
@@ -136,6 +131,7 @@ LiveClient LiveView::Impl::client_of(const HttpRequest& request, const LiveRoute
   if (!client)
     throw LiveRefusal(401, "a token is needed, in the header \"Authorization: Bearer TOKEN\"",
                       "token");
+  if (route.changes()) shown.check_can_change();
   if (client->role < *route.role)
     throw LiveRefusal(403,
                       access.needs_token()
@@ -205,6 +201,9 @@ void LiveView::Impl::respond(HttpRequest request, HttpReply reply) {
 
 LiveView::LiveView(Pipeline& pipeline, LiveViewSettings settings)
     : impl_(std::make_unique<Impl>(pipeline, std::move(settings))) {}
+
+LiveView::LiveView(ViewedStreams streams, LiveViewSettings settings)
+    : impl_(std::make_unique<Impl>(std::move(streams), std::move(settings))) {}
 
 LiveView::~LiveView() = default;
 

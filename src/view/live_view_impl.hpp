@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "view/live_recordings.hpp"
 #include "view/live_routes.hpp"
 #include "view/live_work.hpp"
+#include "view/shown_pipelines.hpp"
 
 namespace vcap {
 
@@ -33,10 +35,20 @@ struct LiveInputs {
 };
 
 struct LiveView::Impl final : HttpHandler {
-  Impl(Pipeline& shown, LiveViewSettings given);
+  /// `streams`: a Pipeline& or ViewedStreams.
+  template <class Streams>
+  Impl(Streams&& streams, LiveViewSettings given)
+      : shown(std::forward<Streams>(streams)),
+        settings(std::move(given)),
+        access(settings.tokens),
+        listener("the live view", settings.address) {
+    start();
+  }
   ~Impl() override;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
+
+  void start();
 
   // HttpHandler
   std::variant<BodyRule, HttpAnswer> admit(const HttpRequest& head) override;
@@ -74,11 +86,10 @@ struct LiveView::Impl final : HttpHandler {
   nlohmann::json stop_recording(const LiveCall& call);
 
   std::shared_ptr<Sink> sink() const;
-  std::set<std::string> streams() const;
   /// Throws LiveRefusal (404).
   void check_stream_exists(const std::string& stream) const;
 
-  Pipeline& pipeline;
+  const ShownPipelines shown;
   const LiveViewSettings settings;
   const LiveAccess access;
   const std::shared_ptr<LiveInputs> inputs = std::make_shared<LiveInputs>();

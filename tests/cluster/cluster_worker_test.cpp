@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -24,9 +25,12 @@
 #include "support/bounded_wait.hpp"
 #include "support/clip_writer.hpp"
 #include "support/outputs_in.hpp"
+#include "vcap/base/error.hpp"
 #include "vcap/cluster/cluster_job.hpp"
 #include "vcap/cluster/cluster_trace.hpp"
+#include "vcap/cluster/cluster_stream.hpp"
 #include "vcap/cluster/job_list.hpp"
+#include "vcap/cluster/site_status.hpp"
 #include "vcap/jobs/bulk.hpp"
 
 namespace vcap::test {
@@ -162,6 +166,57 @@ TEST_F(ClusterWorkerTest, DoesNothingForVideosThatHaveChangedSince) {
   const WorkerStatistics statistics = worker.end();
   EXPECT_EQ(statistics.done, 1u);
   EXPECT_EQ(statistics.failed, 0u);
+}
+
+/// Counts records, and keeps what the view of their worker would show at the first one.
+class LookingSink final : public Sink {
+ public:
+  explicit LookingSink(ViewedStreams viewed) : viewed_(std::move(viewed)) {}
+  void write(const FrameRecord& record) override {
+    if (records_++ > 0) return;
+    has_image_ = !record.frame.image.empty();
+    pipelines_ = viewed_.pipelines().size();
+    listed_ = viewed_.all();
+  }
+
+  const ViewedStreams viewed_;
+  std::atomic<int> records_ = 0;
+  // Of the thread of the stream, until it has ended.
+  bool has_image_ = false;
+  std::size_t pipelines_ = 0;
+  std::vector<ViewedStreams::Listed> listed_{};
+};
+
+TEST_F(ClusterWorkerTest, LetsAViewShowTheStreamsThatItRuns) {
+  const auto cluster = connect();
+  ClusterWorker worker(cluster, {.folder = folder_ / "w", .slots = 1, .name = "one"});
+  const ViewedStreams viewed = worker.viewed_streams();
+  EXPECT_TRUE(viewed.pipelines().empty());
+  EXPECT_THAT(viewed.refusal, testing::HasSubstr("vcap stream rollout"));
+  const auto sink = std::make_shared<LookingSink>(viewed);
+  for (const char* const wrong : {"javascript:alert(1)", "http://one/ two", "one:9465"})
+    EXPECT_THROW(worker.set_view(sink, wrong), InvalidArgument) << wrong;
+  worker.set_view(sink, "http://127.0.0.1:9465/");
+  {
+    const std::jthread thread([&](const std::stop_token& stop) { worker.run(stop); });
+    add_cluster_stream(
+        *cluster, {.id = "clip", .source = clip("a.mp4", 40), .capsules = {{.path = VCAP_STEADY}}});
+    yield_until("its end", [&] {
+      return cluster_streams(*cluster).front().state == ClusterStreamStatus::State::ended;
+    });
+    EXPECT_EQ(sink->records_, 40);
+    EXPECT_TRUE(sink->has_image_);
+    EXPECT_EQ(sink->pipelines_, 1u);
+    ASSERT_EQ(sink->listed_.size(), 1u);
+    EXPECT_EQ(sink->listed_[0].id, "clip");
+    EXPECT_EQ(sink->listed_[0].state, "running");
+    EXPECT_EQ(sink->listed_[0].worker, "one");
+    EXPECT_EQ(sink->listed_[0].view, "") << "its own";
+    EXPECT_EQ(cluster_workers(*cluster).front().view, "http://127.0.0.1:9465/");
+    yield_until("the end of the pipeline", [&] { return viewed.pipelines().empty(); });
+    yield_until("its notice", [&] { return viewed.all()[0].state == "ended"; });
+  }
+  EXPECT_EQ(cluster_workers(*cluster).front().view, "");
 }
 
 TEST_F(ClusterWorkerTest, RemovesACapsuleWithTheLastJobThatNeedsIt) {

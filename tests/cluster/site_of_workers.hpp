@@ -129,6 +129,7 @@ class TestWorker {
 
   const std::string& name() const { return name_; }
   std::size_t streams() const { return worker_->stream_count(); }
+  std::vector<ViewedStreams::Listed> site_streams() { return worker_->site_streams(); }
   bool has_ended() const { return has_ended_; }
   std::string failure() {
     const std::lock_guard lock(mutex_);

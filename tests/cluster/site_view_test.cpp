@@ -170,10 +170,19 @@ TEST(ClusterMessages, OfStreamsOwnersAndWorkersAreReadAsTheyWereWritten) {
                                                    .lease = seconds(4),
                                                    .capacity = 8,
                                                    .labels = {"gpu"},
-                                                   .unfit = {{"a", "b"}}}));
+                                                   .unfit = {{"a", "b"}},
+                                                   .view = "http://one:9465/"}));
   EXPECT_THAT(worker.labels, ElementsAre("gpu"));
   EXPECT_THAT(worker.unfit, ElementsAre(Pair("a", "b")));
+  EXPECT_EQ(worker.view, "http://one:9465/");
   EXPECT_TRUE(read_order_message(to_message(OrderMessage{.drain = true})).drain);
+}
+
+TEST(ClusterMessages, OfAWorkerNeedNoView) {
+  nlohmann::json message = nlohmann::json::parse(to_message(WorkerMessage{.lease = seconds(1)}));
+  EXPECT_FALSE(message.contains("view")) << "as versions before have it";
+  message["view"] = {{"of a later", "version"}};
+  EXPECT_EQ(read_worker_message(message.dump()).view, "");
 }
 
 TEST(ClusterMessages, ThatCannotBeAreRefused) {

@@ -147,6 +147,7 @@ TEST_F(StreamWorkerTest, TakesOverFromAWorkerThatIsCutOffAndSetsItsLaterRecordsA
   link.cut();
   await_owner("gate", "y");
   EXPECT_EQ(cut->streams(), 1u) << "it cannot know, and goes on";
+  EXPECT_EQ(cut->site_streams()[0].state, "unknown");
   await("records of the second owner", [&] { return records("gate").back().epoch == 2; });
   link.mend();
   await("the first owner to stop", [&] { return cut->streams() == 0; });

@@ -231,7 +231,8 @@ TEST_F(LiveChanges, WhatWasNotAllowedAtTheStartIsRefused) {
   EXPECT_EQ(ask("PUT", "/api/v1/capsule", "PK").status, 413);
   const json me = json::parse(ask("GET", "/api/v1/me").body);
   EXPECT_EQ(me["role"], "admin");
-  EXPECT_EQ(me["can"], json({{"add_sources", false}, {"upload", false}, {"record", false}}));
+  EXPECT_EQ(me["can"],
+            json({{"change", true}, {"add_sources", false}, {"upload", false}, {"record", false}}));
 }
 
 TEST_F(LiveChanges, AnUploadNeedsAPolicyOfSignatures) {

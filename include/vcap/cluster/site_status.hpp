@@ -39,6 +39,7 @@ struct ClusterWorkerStatus {
   std::set<std::string> labels{};
   std::map<std::string, std::string> unfit{};  ///< streams that it cannot run now, and why
   JsonValue statistics = JsonValue::object();  ///< its counters, by their names
+  std::string view{};  ///< the URL of the live view of its streams; empty: it has none
 };
 
 VCAP_EXPORT std::string_view to_string(ClusterWorkerStatus::State state) noexcept;

@@ -13,6 +13,8 @@
 #include "vcap/base/export.hpp"
 #include "vcap/cluster/cluster.hpp"
 #include "vcap/loading/load_capsule.hpp"
+#include "vcap/pipeline/viewed_streams.hpp"
+#include "vcap/records/sink.hpp"
 
 namespace vcap {
 
@@ -87,6 +89,19 @@ class VCAP_EXPORT ClusterWorker {
   void run(const std::stop_token& stop);
   WorkerStatistics statistics() const;
   std::string name() const;
+
+  /// For a LiveView of the streams that this worker runs, which also lists the others of the site.
+  /// The worker must outlive the view.
+  ///
+  ///     vcap::LiveView view(worker.viewed_streams(), {.address = "127.0.0.1:9465"});
+  ///     worker.set_view(view.sink(), "http://127.0.0.1:9465/");
+  ///     worker.run(stop);
+  ViewedStreams viewed_streams() const;
+  /// The records of all streams also go to `sink`, and the site is told that a live view shows them
+  /// at `url`: the views of other workers link to it. Empty: the site is told nothing. The sink
+  /// must not block. Call before run(). Throws InvalidArgument for a URL that is not http:// or
+  /// https://.
+  void set_view(std::shared_ptr<Sink> sink, const std::string& url);
 
  private:
   class Impl;

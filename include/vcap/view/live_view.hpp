@@ -9,6 +9,7 @@
 #include "vcap/base/export.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/pipeline/pipeline.hpp"
+#include "vcap/pipeline/viewed_streams.hpp"
 #include "vcap/records/sink.hpp"
 #include "vcap/view/live_view_settings.hpp"
 
@@ -35,6 +36,11 @@ class VCAP_EXPORT LiveView {
   /// - OutputError (output_open) if the server cannot listen there;
   /// - std::system_error if the system refuses a thread.
   LiveView(Pipeline& pipeline, LiveViewSettings settings);
+  /// Shows streams of pipelines that come and go, and changes nothing, whatever the settings allow:
+  /// clients of all roles may look. It also lists the streams that others run. What the functions
+  /// of `streams` refer to must outlive the view. Throws as above, and InvalidArgument if there is
+  /// no function for the pipelines.
+  LiveView(ViewedStreams streams, LiveViewSettings settings);
   ~LiveView();
   LiveView(const LiveView&) = delete;
   LiveView& operator=(const LiveView&) = delete;

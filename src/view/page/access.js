@@ -6,7 +6,8 @@ const kRanks = {viewer: 0, operator: 1, admin: 2};
 export class Access {
   constructor(me) { this.me = me; }
 
-  #has(role) { return (kRanks[this.me.role] ?? 0) >= kRanks[role]; }
+  // Some views change nothing, whoever looks.
+  #has(role) { return this.me.can?.change !== false && (kRanks[this.me.role] ?? 0) >= kRanks[role]; }
   #sees(stream) { return this.me.streams === null || this.me.streams === undefined || this.me.streams.includes(stream); }
 
   operates(stream) { return this.#has('operator') && this.#sees(stream); }

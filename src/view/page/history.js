@@ -4,6 +4,12 @@ import {sum} from './streams.js';
 
 export const kSpan = 120;  // seconds
 
+// Several pipelines may have the same capsule.
+function addBatches(all, name, {count, mean_size}) {
+  const known = all.get(name) ?? {count: 0, all: 0};
+  all.set(name, {count: known.count + count, all: known.all + count * mean_size});
+}
+
 export class History {
   #samples = [];  // oldest first
 
@@ -22,9 +28,7 @@ export class History {
       });
     for (const capsule of stats.capsules)
       for (const backend of capsule.backends ?? [])
-        if (backend.batches)
-          sample.batches.set(`${capsule.name} ${backend.device}`,
-            {count: backend.batches.count, all: backend.batches.count * backend.batches.mean_size});
+        if (backend.batches) addBatches(sample.batches, `${capsule.name} ${backend.device}`, backend.batches);
     this.#samples.push(sample);
     while (this.#samples[0].at < sample.at - kSpan) this.#samples.shift();
   }

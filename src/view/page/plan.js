@@ -107,25 +107,28 @@ function drawing(plan, quarantined) {
   ...boxes.map((box) => boxElement(box, quarantined.has(box.key))));
 }
 
+function partsOf({streams, plan, text}, quarantined, several) {
+  const problems = [...plan.conflicts.map((one) => make('li', {class: 'error', text: one.text})),
+    ...plan.left_out.map((one) => make('li', {text: `${one.capsule} is left out: ${one.reason}`}))];
+  return [make('section', {class: 'panel'}, make('h2', {text: several ? `Plan of ${streams.join(', ')}` : 'Plan'}),
+    make('div', {class: 'scroll'}, drawing(plan, quarantined)), make('ul', {class: 'messages'}, ...problems)),
+  make('details', {class: 'panel'}, make('summary', {text: 'In words'}),
+    make('pre', {tabindex: 0, 'aria-label': 'The plan as text', text}))];
+}
+
 export class PlanView {
-  #graph = make('div', {class: 'scroll'});
-  #conflicts = make('ul', {class: 'messages'});
-  #text = make('pre', {tabindex: 0, 'aria-label': 'The plan as text'});
+  #root;
   #shown = '';
 
-  constructor(root) {
-    root.append(make('section', {class: 'panel'}, make('h2', {text: 'Plan'}), this.#graph, this.#conflicts),
-      make('details', {class: 'panel'}, make('summary', {text: 'In words'}), this.#text));
-  }
+  constructor(root) { this.#root = root; }
 
-  update({plan, plan_text, stats}) {
+  update({plans, stats}) {
     const quarantined = new Set(stats.capsules.filter((one) => one.quarantined).map((one) => 'step ' + one.name));
-    const now = JSON.stringify([plan, [...quarantined]]);
+    const several = plans.length > 1;
+    const now = JSON.stringify([several ? plans : plans.map(({plan}) => plan), [...quarantined]]);
     if (now === this.#shown) return;
     this.#shown = now;
-    this.#graph.replaceChildren(drawing(plan, quarantined));
-    this.#conflicts.replaceChildren(...plan.conflicts.map((one) => make('li', {class: 'error', text: one.text})),
-      ...plan.left_out.map((one) => make('li', {text: `${one.capsule} is left out: ${one.reason}`})));
-    this.#text.textContent = plan_text ?? '';
+    this.#root.replaceChildren(...plans.flatMap((one) => partsOf(one, quarantined, several)));
+    if (plans.length === 0) this.#root.append(make('p', {class: 'empty', text: 'No streams run here.'}));
   }
 }

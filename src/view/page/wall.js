@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pictures of all streams.
 import {make, setText} from './dom.js';
+import {Elsewhere} from './elsewhere.js';
 import {Painter} from './painter.js';
 import {number, stateOf, sum} from './streams.js';
 
@@ -39,11 +40,12 @@ class Tile {
 export class Wall {
   #root;
   #tiles = new Map();
+  #elsewhere = new Elsewhere();
   #empty = make('p', {class: 'empty', text: 'No streams run.'});
 
   constructor(root) {
     this.#root = root;
-    root.append(this.#empty);
+    root.append(this.#empty, this.#elsewhere.root);
   }
 
   // How wide pictures are worth while, and how many a second.
@@ -51,7 +53,7 @@ export class Wall {
     return {width: streams.length <= 4 ? 640 : 320, rate: streams.length <= 9 ? 12 : 4};
   }
 
-  update({stats}) {
+  update({stats, elsewhere}) {
     const ids = new Set(stats.streams.map((stream) => stream.id));
     for (const [id, tile] of this.#tiles) {
       if (ids.has(id)) continue;
@@ -61,12 +63,13 @@ export class Wall {
     for (const stream of stats.streams) {
       if (!this.#tiles.has(stream.id)) {
         this.#tiles.set(stream.id, new Tile(stream.id));
-        this.#root.append(this.#tiles.get(stream.id).root);
+        this.#elsewhere.root.before(this.#tiles.get(stream.id).root);
       }
       this.#tiles.get(stream.id).update(stream);
     }
     this.#empty.hidden = ids.size > 0;
     this.#root.dataset.tiles = ids.size;
+    this.#elsewhere.update(elsewhere ?? []);
   }
 
   picture(head, jpeg) { this.#tiles.get(head.stream)?.painter.show(head, jpeg); }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@
 #include "support/http_get.hpp"
 #include "support/loopback_port.hpp"
 #include "support/rtsp_server.hpp"
+#include "support/view_client.hpp"
 #include "vcap/cluster/cluster_records.hpp"
 #include "vcap/cluster/site_status.hpp"
 
@@ -38,8 +41,8 @@ class ClusterStreamTest : public SiteTest {
     words.insert(words.end(), more.begin(), more.end());
     return worker(name == "one" ? 1 : 2, words, program);
   }
-  Result add(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words{"stream",   "add",         "--id",       "gate",
+  Result add(const std::vector<std::string>& more = {}, const std::string& id = "gate") const {
+    std::vector<std::string> words{"stream",   "add",         "--id",       id,
                                    "--source", camera_.url(), "--capsules", capsule("visits")};
     words.insert(words.end(), more.begin(), more.end());
     return vcap(on_cluster(words));
@@ -199,7 +202,9 @@ TEST_F(ClusterStreamTest, GetsANewCapsuleOnTrialAndTheOldOneBackIfThatFails) {
 
 TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
   const std::uint16_t port = free_port();
-  const auto one = stream_worker("one", {"--label", "hall", "--metrics", std::to_string(port)});
+  const auto one =
+      stream_worker("one", {"--label", "hall", "--metrics", std::to_string(port), "--view", "0",
+                            "--view-url", "https://proxy.example/one/"});
   ASSERT_EQ(add({"--label", "hall", "--option", "visits.exit_at=-2"}).exit_code, 0);
   await_frames_of_epoch(1);
   const Result again = add();
@@ -214,6 +219,7 @@ TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
   EXPECT_THAT(status.out, Not(HasSubstr("secret")));
   const Json json = Json::parse(of_site({"cluster", "status", "--json"}).out);
   EXPECT_EQ(json["streams"][0]["worker"], "one");
+  EXPECT_EQ(json["workers"][0]["view"], "https://proxy.example/one/");
   EXPECT_EQ(json["workers"][0]["labels"],
             Json::parse(R"(["hall","host=)" + json["workers"][0]["host"].get<std::string>() +
                         R"(","one"])"));
@@ -236,6 +242,72 @@ TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
   // With its capsule.
   Cluster::Impl& impl = client_->impl();
   EXPECT_EQ(impl.jet_stream.count("OBJ_" + impl.site.bucket(), {}), 0u);
+}
+
+/// Waits for a picture of a stream, and returns its first bytes.
+std::string picture_of(const std::string& stream, const ViewClient& client) {
+  return ask_until([&] { return client.get("/api/v1/picture?stream=" + stream); },
+                   [](const HttpAnswer& answer) { return answer.status == 200; })
+      .body.substr(0, 2);
+}
+
+TEST_F(ClusterStreamTest, IsShownByTheViewOfItsWorkerAndListedByTheOthers) {
+  const std::map<std::string, std::uint16_t> ports{{"one", free_port()}, {"two", free_port()}};
+  std::map<std::string, std::unique_ptr<Command>> workers;
+  for (const auto& [name, port] : ports)
+    workers[name] = stream_worker(name, {"--view", std::to_string(port), "--capacity", "4"});
+  await("both workers", [&] { return cluster_workers(*client_).size() == 2; });
+  for (const std::string id : {"gate", "yard"})
+    ASSERT_EQ(add({"--load", "1"}, id).exit_code, 0) << "so that each worker gets one";
+  await("their owners", [&] {
+    return std::ranges::all_of(cluster_streams(*client_),
+                               [](const auto& stream) { return !stream.worker.empty(); });
+  });
+  const auto streams = cluster_streams(*client_);
+  ASSERT_EQ(streams.size(), 2u);
+  ASSERT_NE(streams[0].worker, streams[1].worker);
+  const auto url_of = [&](const std::string& worker) {
+    return "http://127.0.0.1:" + std::to_string(ports.at(worker)) + "/";
+  };
+  for (const std::size_t i : {0, 1}) {
+    const std::string& id = streams[i].id;
+    const std::string& other = streams[1 - i].id;
+    const ViewClient client(ports.at(streams[i].worker));
+    EXPECT_EQ(picture_of(id, client), "\xff\xd8");
+    EXPECT_EQ(client.json("/api/v1/record?stream=" + id)["objects"][0]["name"], "visit");
+    const Json state = client.json("/api/v1/state");
+    ASSERT_EQ(state["stats"]["streams"].size(), 1u);
+    EXPECT_EQ(state["stats"]["streams"][0]["id"], id);
+    EXPECT_EQ(state["elsewhere"], Json({{{"id", other},
+                                         {"state", "running"},
+                                         {"worker", streams[1 - i].worker},
+                                         {"view", url_of(streams[1 - i].worker)},
+                                         {"reason", ""}}}));
+    EXPECT_EQ(code_of(client.get("/api/v1/picture?stream=" + other)), "unknown_stream");
+    const HttpAnswer change = client.ask("PUT", "/api/v1/config?capsule=visits&stream=" + id, "{}");
+    EXPECT_EQ(change.status, 403);
+    EXPECT_THAT(message_of(change), HasSubstr("use vcap stream add --replace"));
+  }
+  const Result status = vcap({"cluster", "status", "--nats", server_.url()});
+  EXPECT_THAT(status.out, HasSubstr("view " + url_of("one")));
+
+  workers.at(streams[0].worker)->send(SIGKILL);
+  const ViewClient survivor(ports.at(streams[1].worker));
+  EXPECT_EQ(picture_of(streams[0].id, survivor), "\xff\xd8") << "it has taken the stream over";
+  const Json state = survivor.json("/api/v1/state");
+  EXPECT_EQ(state["stats"]["streams"].size(), 2u);
+  EXPECT_EQ(state["elsewhere"], Json::array());
+}
+
+TEST_F(ClusterStreamTest, ItsWorkerTellsTheSiteTheNameOfItsMachineIfItsViewIsOpenToAll) {
+  const auto one =
+      stream_worker("one", {"--view", "0.0.0.0:0", "--view-tokens", folder_ / "tokens.json"});
+  await("its view", [&] {
+    const auto all = cluster_workers(*client_);
+    return !all.empty() && !all[0].view.empty();
+  });
+  EXPECT_THAT(cluster_workers(*client_)[0].view, testing::MatchesRegex("http://[^:]+:[0-9]+/"));
+  EXPECT_THAT(cluster_workers(*client_)[0].view, Not(HasSubstr("0.0.0.0")));
 }
 
 }  // namespace

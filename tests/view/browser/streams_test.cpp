@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/rtsp_server.hpp"
 #include "vcap/base/error.hpp"
@@ -47,6 +48,47 @@ TEST(LiveStreams, AStreamIsAddedByItsUrlAndRemoved) {
   browser.wait_for("[data-stream='gate']");
   browser.wait_until("!document.querySelector(\"#wall [data-stream='new <yard>']\")");
   EXPECT_EQ(viewed.pipeline().stats().streams.size(), 1U);
+}
+
+TEST(LiveStreams, OfAClustersWorkerAreOnlyShownAndThoseOfOthersListed) {
+  auto pipeline = std::make_shared<Pipeline>(std::vector{make_viewed_capsule()});
+  const ViewedStreams streams{
+      .pipelines = [&] { return std::vector<std::shared_ptr<const Pipeline>>{pipeline}; },
+      .all =
+          [] {
+            return std::vector<ViewedStreams::Listed>{
+                {.id = "gate", .state = "running", .worker = "one"},
+                {.id = "a <b>yard</b>",
+                 .state = "running",
+                 .worker = "two",
+                 .view = "http://two.example:9465/"},
+                {.id = "roof",
+                 .state = "waiting",
+                 .view = "javascript:alert(1)",
+                 .reason = "no room"}};
+          }};
+  const LiveView view(streams, settings_with_tokens());
+  MovingPictures pictures;
+  StreamConfig config{.id = "gate", .source = pictures.source()};
+  config.sinks.push_back(view.sink());
+  pipeline->open_stream(std::move(config));
+  const Browser browser;
+  browser.open("http://127.0.0.1:" + std::to_string(view.port()) + "/");
+  browser.type("#token", kAdminToken);
+  browser.click("#login-form button");
+  browser.wait_until("document.querySelector('[data-stream=gate] canvas')?.dataset.pictures > 0");
+  browser.wait_for("[data-elsewhere='roof']");
+  EXPECT_EQ(browser.count("[data-elsewhere]"), 2U);
+  EXPECT_EQ(browser.text("[data-elsewhere='a <b>yard</b>'] a"), "a <b>yard</b>");
+  EXPECT_EQ(browser.attribute("[data-elsewhere='a <b>yard</b>'] a", "href"),
+            "http://two.example:9465/#/stream/a%20%3Cb%3Eyard%3C%2Fb%3E");
+  EXPECT_EQ(browser.count("[data-elsewhere='roof'] a"), 0U);
+  EXPECT_THAT(browser.text("[data-elsewhere='roof']"), HasSubstr("no room"));
+  EXPECT_EQ(browser.run("return document.querySelector('#manage-link').hidden"), true);
+  browser.click("[data-stream=gate]");
+  browser.wait_until("document.querySelector('#stream table')?.innerText.includes('person')");
+  EXPECT_EQ(browser.count("#stream form, #stream button, #stream .controls"), 0U);
+  EXPECT_THAT(browser.errors(), testing::Each(HasSubstr("401"))) << "before the token";
 }
 
 TEST(LiveStreams, ASourceThatIsNotAllowedIsRefused) {
