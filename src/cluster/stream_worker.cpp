@@ -121,21 +121,16 @@ void StreamWorker::take_name(const std::stop_token& stop) {
 }
 
 void StreamWorker::keep_working(const std::stop_token& stop) {
-  Clock::time_point last = now();
   while (!stop.stop_requested()) {
-    const Clock::time_point time = now();
     bool is_stale = false;
     {
       const MutexLock lock(mutex_);
-      // This process was suspended, so others may have been alive all the time.
-      if (time - last > settings_.lease / 2) view_.restart_leases(time);
-      is_stale = std::exchange(is_stale_, false) || time >= read_at_;
+      is_stale = std::exchange(is_stale_, false) || now() >= read_at_;
     }
-    last = time;
     try {
-      if (time >= beat_at_) beat();
+      keep_alive();
       if (is_stale) read_site();
-      if (!is_cut_off_) act();
+      if (!is_cut_off_) act(stop);
     } catch (const ClusterError& error) {
       if (stop.stop_requested()) return;  // the connection may have been closed for that
       if (error.code() == ErrorCode::closed) throw;
@@ -154,6 +149,18 @@ void StreamWorker::keep_working(const std::stop_token& stop) {
       changed_.wait_until(mutex_, end);
     has_changed_ = false;
   }
+}
+
+/// Sends the heartbeat if it is time. Called often during what takes long in a large site.
+void StreamWorker::keep_alive() {
+  const Clock::time_point time = now();
+  if (time - std::min(awake_at_, time) > settings_.lease / 2) {
+    // This process was suspended, so others may have been alive all the time.
+    const MutexLock lock(mutex_);
+    view_.restart_leases(time);
+  }
+  awake_at_ = time;
+  if (time >= beat_at_) beat();
 }
 
 /// When something is to be done without a notice.
@@ -237,10 +244,11 @@ void StreamWorker::read_site() {
       view_.drop_newer(kind, sequence);
     }
     std::set<std::string> ids;
-    for (const StoredMessage& message : jet_stream_.all(site.stream(kind), site.all(kind, {}))) {
+    jet_stream_.each(site.stream(kind), site.all(kind, {}), [&](const StoredMessage& message) {
+      keep_alive();
       apply(kind, message.subject, message.sequence, message.body);
       ids.insert(last_token(message.subject));
-    }
+    });
     const MutexLock lock(mutex_);
     view_.keep(kind, ids, sequence);
   }
@@ -272,7 +280,7 @@ void StreamWorker::wake() {
   changed_.notify_all();
 }
 
-void StreamWorker::act() {
+void StreamWorker::act(const std::stop_token& stop) {
   if (collect_ended()) beat();
   obey_orders();
   std::vector<Vacancy> vacant;
@@ -287,9 +295,29 @@ void StreamWorker::act() {
     abandoned = this->abandoned(placement);
     removed = this->removed();
   }
-  for (const Vacancy& vacancy : abandoned) release(vacancy);
-  for (Vacancy& vacancy : vacant) claim(std::move(vacancy));
-  for (const std::string& stream : removed) remove(stream);
+  // Streams may be many, and other workers act meanwhile. So the rest waits for a new placement.
+  const Clock::time_point end = now() + settings_.lease / kBeats;
+  const auto may_go_on = [&] {
+    if (stop.stop_requested()) return false;
+    if (now() >= end) {
+      wake();
+      return false;
+    }
+    keep_alive();
+    return true;
+  };
+  for (const Vacancy& vacancy : abandoned) {
+    if (!may_go_on()) return;
+    release(vacancy);
+  }
+  for (Vacancy& vacancy : vacant) {
+    if (!may_go_on()) return;
+    claim(std::move(vacancy));
+  }
+  for (const std::string& stream : removed) {
+    if (!may_go_on()) return;
+    remove(stream);
+  }
 }
 
 void StreamWorker::obey_orders() {
