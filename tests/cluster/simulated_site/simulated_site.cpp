@@ -158,7 +158,7 @@ void SimulatedSite::add_cameras() const {
         .max_pixels = 67'108'864};
     messages.push_back({impl.site.subject(Site::Kind::stream, {id}), to_message(message)});
   }
-  impl.jet_stream.store_all(messages);
+  impl.jet_stream.store_each(messages);
 }
 
 bool SimulatedSite::await(const char* what, const std::function<bool()>& holds) const {
