@@ -37,6 +37,8 @@ constexpr seconds kMovePause{10};
 /// stream may be this worker, which would shut them out.
 constexpr seconds kLeftoversTime{10};
 constexpr std::chrono::milliseconds kEndWait{500};
+/// How often an ending worker looks whether its streams have ended.
+constexpr std::chrono::milliseconds kEndStep{50};
 /// Owners of a stream that died one after the other: from then on they are suspected to die of it,
 /// and after so many it is set aside.
 constexpr int kSuspectDeaths = 2;
@@ -177,7 +179,7 @@ WorkerMessage StreamWorker::message(bool has_ended) {
                         .host = host_name(),
                         .version = std::string(version()),
                         .lease = settings_.lease,
-                        .capacity = settings_.capacity,
+                        .capacity = is_ending_ ? 0 : settings_.capacity,
                         .labels = settings_.labels};
   for (const auto& [stream, unfit] : unfit_) message.unfit.emplace(stream, unfit.reason);
   for (const auto& [stream, own] : owned_)
@@ -479,7 +481,7 @@ void StreamWorker::claim(Vacancy vacancy) {
   const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,
                                           vacancy.owner ? vacancy.owner->sequence : 0);
   if (!sequence) {  // another worker was first, or the view is old
-    read_at_ = std::min(read_at_, now() + kRetryPause);
+    read_owner(vacancy.id);
     return;
   }
   {
@@ -520,7 +522,18 @@ void StreamWorker::release(const Vacancy& vacancy) {
   if (jet_stream_.store(cluster_->impl().site.subject(Site::Kind::owner, {vacancy.id}),
                         to_message(owner), vacancy.owner->sequence))
     return;
-  read_at_ = std::min(read_at_, now() + kRetryPause);
+  read_owner(vacancy.id);
+}
+
+/// The site knows more than the view, and a notice may be late or lost.
+void StreamWorker::read_owner(const std::string& stream) {
+  const Site& site = cluster_->impl().site;
+  const auto last =
+      jet_stream_.last(site.stream(Site::Kind::owner), site.subject(Site::Kind::owner, {stream}));
+  if (last)
+    apply(Site::Kind::owner, last->subject, last->sequence, last->body);
+  else  // it was removed
+    read_at_ = std::min(read_at_, now() + kRetryPause);
 }
 
 void StreamWorker::remove(const std::string& stream) {
@@ -542,9 +555,24 @@ void StreamWorker::remove(const std::string& stream) {
   is_stale_ = true;
 }
 
+/// Gives all streams away. Until they are, this worker lives, but has no room for others.
 void StreamWorker::end_all() {
+  is_ending_ = true;
+  beat_at_ = Clock::time_point::min();
   for (const auto& [id, own] : owned_) own->stop("its worker has ended");
-  owned_.clear();
+  while (!owned_.empty()) {
+    try {
+      if (!is_cut_off_) keep_alive();
+    } catch (const ClusterError&) {
+      is_cut_off_ = true;
+    }
+    std::erase_if(owned_,
+                  [](const auto& own) { return own.second->end() != OwnedStream::End::none; });
+    const MutexLock lock(mutex_);
+    if (!owned_.empty())
+      changed_.wait_for(mutex_, kEndStep, [&]() VCAP_REQUIRES(mutex_) { return has_changed_; });
+    has_changed_ = false;
+  }
   try {
     beat(true);
   } catch (const ClusterError& error) {

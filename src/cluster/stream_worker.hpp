@@ -87,6 +87,7 @@ class StreamWorker {
   bool may_claim(const OwnerMessage& owner);
   std::uint64_t next_epoch(const std::string& stream);
   void release(const Vacancy& vacancy);
+  void read_owner(const std::string& stream) VCAP_EXCLUDES(mutex_);
   void remove(const std::string& stream);
   void obey_orders() VCAP_EXCLUDES(mutex_);
   void end_all();
@@ -113,6 +114,7 @@ class StreamWorker {
   std::uint64_t takeovers_ = 0;  ///< claims of streams whose owners had died
   std::uint64_t losses_ = 0;     ///< streams that other workers have taken over
   bool is_draining_ = false;
+  bool is_ending_ = false;
   bool is_cut_off_ = false;                                ///< the last heartbeat failed
   Clock::time_point awake_at_ = Clock::time_point::max();  ///< when it was known to run last
   Clock::time_point beat_at_ = Clock::time_point::min();
