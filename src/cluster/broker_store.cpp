@@ -81,7 +81,7 @@ class BrokerStore final : public ObjectStore {
       window.push_back(
           {chunks_ + id, std::string(reinterpret_cast<const char*>(chunk.data()), chunk.size())});
       if (window.size() < kChunksAtATime && i + 1 < chunks) continue;
-      jet_stream_.store_all(window);
+      jet_stream_.store_each(window);
       window.clear();
     }
     ObjectReference reference{name, bytes.size(), sha256(bytes)};

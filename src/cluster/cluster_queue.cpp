@@ -87,10 +87,13 @@ std::size_t ClusterQueue::put_all(std::vector<NewTask> tasks) {
   for (NewTask& task : tasks) {
     check_task_id(task.id);
     check_task_payload(task.id, task.payload);
-    messages.push_back({task_subject(task.id), task_message(std::move(*task.payload)).dump()});
+    messages.push_back({.subject = task_subject(task.id),
+                        .body = task_message(std::move(*task.payload)).dump(),
+                        .last = 0});
   }
-  const std::vector<bool> stored = jet_stream_.store_new(messages);
-  return static_cast<std::size_t>(std::ranges::count(stored, true));
+  const auto stored = jet_stream_.store_each(messages);
+  return static_cast<std::size_t>(std::ranges::count_if(
+      stored, [](const std::optional<std::uint64_t>& sequence) { return sequence.has_value(); }));
 }
 
 std::optional<TaskQueue::Lease> ClusterQueue::try_lease(Clock::duration time) {

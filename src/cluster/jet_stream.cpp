@@ -32,7 +32,7 @@ constexpr int kNotErased = 10057;
 constexpr int kNotEnabled = 10076;
 constexpr int kNotEnabledForAccount = 10039;
 constexpr int kNoSequence = 10043;
-/// Messages that store_new() has in flight at a time.
+/// Messages that store_each() has in flight at a time.
 constexpr std::size_t kWindow = 4'000;
 /// Messages that one request of all() gives.
 constexpr std::size_t kPage = 500;
@@ -199,26 +199,18 @@ std::optional<std::uint64_t> JetStream::store(const std::string& subject, const 
   return stored_as(subject, parse(subject, answer.body));
 }
 
-std::vector<bool> JetStream::store_new(std::span<const NewMessage> messages) {
-  return store_many(messages, 0);
-}
-
-void JetStream::store_all(std::span<const NewMessage> messages) {
-  store_many(messages, std::nullopt);
-}
-
 void JetStream::store_last(const std::string& subject, const std::string& body) {
   BrokerMessage message = publication(subject, body, std::nullopt);
   message.headers.emplace_back("Nats-Rollup", "sub");
   stored_as(subject, parse(subject, request(message).body));
 }
 
-std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
-                                        std::optional<std::uint64_t> last) {
+std::vector<std::optional<std::uint64_t>> JetStream::store_each(
+    std::span<const NewMessage> messages) {
   if (messages.empty()) return {};
   // A request fails at once if the connection is closed.
   if (messages.size() == 1)
-    return {store(messages.front().subject, messages.front().body, last).has_value()};
+    return {store(messages.front().subject, messages.front().body, messages.front().last)};
   struct Answers {
     Mutex mutex;
     CondVar changed;
@@ -236,7 +228,7 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
         answers->bodies.emplace(number, std::move(message.body));
         if (answers->bodies.size() == answers->expected) answers->changed.notify_all();
       });
-  std::vector<bool> stored(messages.size());
+  std::vector<std::optional<std::uint64_t>> stored(messages.size());
   for (std::size_t begin = 0; begin < messages.size(); begin += kWindow) {
     const std::size_t end = std::min(begin + kWindow, messages.size());
     std::vector<BrokerMessage> sent;
@@ -245,16 +237,20 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
       answers->expected = end - begin;
     }
     for (std::size_t i = begin; i < end; ++i) {
-      sent.push_back(publication(messages[i].subject, messages[i].body, last));
+      sent.push_back(publication(messages[i].subject, messages[i].body, messages[i].last));
       sent.back().reply = inbox + '.' + std::to_string(i);
       broker_.publish(sent.back());
     }
     std::map<std::size_t, std::string> bodies;
     {
       const MutexLock lock(answers->mutex);
-      answers->changed.wait_for(answers->mutex, timeout_, [&]() VCAP_REQUIRES(answers->mutex) {
-        return answers->bodies.size() == end - begin;
-      });
+      // After the loss of a connection, no answers come.
+      for (auto waited = milliseconds(0);
+           answers->bodies.size() < end - begin && waited < timeout_ && broker_.is_connected();
+           waited += kPause)
+        answers->changed.wait_for(answers->mutex, kPause, [&]() VCAP_REQUIRES(answers->mutex) {
+          return answers->bodies.size() == end - begin;
+        });
       bodies = std::exchange(answers->bodies, {});
     }
     for (std::size_t i = begin; i < end; ++i) {
@@ -266,7 +262,7 @@ std::vector<bool> JetStream::store_many(std::span<const NewMessage> messages,
         sent[i - begin].reply.clear();
         answer = parse(messages[i].subject, request(sent[i - begin]).body);
       }
-      stored[i] = stored_as(messages[i].subject, answer).has_value();
+      stored[i] = stored_as(messages[i].subject, answer);
     }
   }
   return stored;

@@ -53,16 +53,14 @@ class JetStream {
   /// or if the stream keeps only the first message of each subject and has one.
   std::optional<std::uint64_t> store(const std::string& subject, const std::string& body,
                                      std::optional<std::uint64_t> last = std::nullopt);
-  /// A message to store by store_all().
+  /// A message to store with others.
   struct NewMessage {
     std::string subject{};
     std::string body{};
+    std::optional<std::uint64_t> last{};  ///< as for store()
   };
-  /// The same for many, without waiting for each. Returns for each whether it was stored; false if
-  /// there was a message with its subject.
-  std::vector<bool> store_new(std::span<const NewMessage> messages);
-  /// The same, whatever the subjects have.
-  void store_all(std::span<const NewMessage> messages);
+  /// The same for many, without waiting for each. Returns what store() gives for each.
+  std::vector<std::optional<std::uint64_t>> store_each(std::span<const NewMessage> messages);
   /// Stores a message in place of all others of its subject; the stream must allow that.
   void store_last(const std::string& subject, const std::string& body);
 
@@ -109,8 +107,6 @@ class JetStream {
   template <class Operation>
   auto with_patience(const Operation& operation);
   BrokerMessage request(const BrokerMessage& message);
-  std::vector<bool> store_many(std::span<const NewMessage> messages,
-                               std::optional<std::uint64_t> last);
 
   Broker& broker_;
   const std::chrono::milliseconds timeout_;

@@ -36,7 +36,7 @@ class OwnedStream {
     std::chrono::nanoseconds checkpoint_time{0};
     /// An owner that runs for so long does not die because of the stream.
     std::chrono::nanoseconds stable_time{0};
-    /// How long the end waits for the broker to take the last records.
+    /// How long the end waits for the broker to take the last records (RecordOutlet::end).
     std::chrono::nanoseconds end_wait{0};
     std::function<void()> on_end{};  ///< [thread of the stream]
   };

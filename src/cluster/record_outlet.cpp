@@ -11,6 +11,8 @@ RecordOutlet::Settings with_clock(RecordOutlet::Settings settings) {
   return settings;
 }
 
+/// Longest wait of end(), in its times without news.
+constexpr int kMostWaits = 10;
 /// How often drain() looks at the stop token and the spool.
 constexpr std::chrono::milliseconds kDrainStep{50};
 
@@ -88,8 +90,12 @@ bool RecordOutlet::end(RecordLane& lane, std::chrono::nanoseconds wait) {
   bool is_settled = false;
   {
     const MutexLock lock(mutex_);
-    is_settled = changed_.wait_for(
-        mutex_, wait, [&]() VCAP_REQUIRES(mutex_) { return lane.settled_ >= lane.sent_; });
+    const auto end = std::chrono::steady_clock::now() + kMostWaits * wait;
+    const auto all_settled = [&]() VCAP_REQUIRES(mutex_) { return lane.settled_ >= lane.sent_; };
+    for (std::uint64_t seen = settlements_;; seen = settlements_) {
+      is_settled = lane.changed_.wait_for(mutex_, wait, all_settled);
+      if (is_settled || settlements_ == seen || std::chrono::steady_clock::now() >= end) break;
+    }
     lanes_.erase(lane.epoch_);
   }
   if (is_settled) sender_->forget(lane.epoch_);
@@ -107,7 +113,7 @@ bool RecordOutlet::drain(std::chrono::nanoseconds wait, const std::stop_token& s
     const MutexLock lock(mutex_);
     if (pump_->stats().waiting == 0) return true;
     const std::uint64_t seen = settlements_;
-    changed_.wait_for(mutex_, kDrainStep,
+    settled_.wait_for(mutex_, kDrainStep,
                       [&]() VCAP_REQUIRES(mutex_) { return settlements_ != seen; });
   }
   return pump_->stats().waiting == 0;
@@ -127,8 +133,9 @@ void RecordOutlet::settled(const StreamEpoch& epoch, bool delivered) {
     if (const auto lane = lanes_.find(epoch); lane != lanes_.end()) {
       ++lane->second->settled_;
       is_new = !delivered && !std::exchange(lane->second->is_superseded_, !delivered);
+      if (lane->second->settled_ >= lane->second->sent_) lane->second->changed_.notify_all();
     }
-    changed_.notify_all();
+    settled_.notify_all();
   }
   if (is_new && settings_.on_superseded) settings_.on_superseded();
 }

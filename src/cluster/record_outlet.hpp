@@ -37,6 +37,7 @@ class RecordLane {
   RecordBatch batch_ VCAP_GUARDED_BY(mutex_);
   const StreamEpoch epoch_;
   // Guarded by the mutex of the outlet.
+  CondVar changed_;            ///< when all is settled
   std::uint64_t sent_ = 0;     ///< messages that are in the spool, or were
   std::uint64_t settled_ = 0;  ///< those that are delivered, refused or lost
   bool is_superseded_ = false;
@@ -78,8 +79,9 @@ class RecordOutlet {
   /// `record`: an object of JSON, without a newline.
   void add(RecordLane& lane, std::string_view record, std::int64_t frame_index,
            std::chrono::nanoseconds pts) VCAP_EXCLUDES(mutex_);
-  /// The owner ends: sends the rest, and waits for it for at most that time. Returns whether all is
-  /// settled; what is not stays in the spool.
+  /// The owner ends: sends the rest, and waits for it. Gives up if no message of any owner was
+  /// settled for that time, and after ten times as long. Returns whether all is settled; what is
+  /// not stays in the spool.
   bool end(RecordLane& lane, std::chrono::nanoseconds wait) VCAP_EXCLUDES(mutex_);
   /// Whether a message of the owner was refused, because the stream has another one.
   bool is_superseded(const RecordLane& lane) const VCAP_EXCLUDES(mutex_);
@@ -105,7 +107,8 @@ class RecordOutlet {
   RecordSender* sender_ = nullptr;  ///< the pump's
   std::shared_ptr<MessagePump> pump_;
   mutable Mutex mutex_;
-  CondVar changed_;
+  CondVar changed_;  ///< for the flusher
+  CondVar settled_;  ///< after each message, for drain()
   std::map<StreamEpoch, std::shared_ptr<RecordLane>> lanes_ VCAP_GUARDED_BY(mutex_);
   struct Due {
     Clock::time_point time{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/record_sender.hpp"
 
+#include <set>
 #include <utility>
 
 #include "base/text.hpp"
@@ -13,6 +14,11 @@ namespace {
 /// "<spool>-<sequence>", see OutgoingMessage::id.
 std::string id_of(const RecordBatchHead& head) {
   return head.spool + '-' + std::to_string(head.sequence);
+}
+
+/// Whether the same may succeed later.
+bool may_pass(const ClusterError& error) {
+  return error.code() != ErrorCode::invalid_message && error.code() != ErrorCode::broker_refused;
 }
 
 }  // namespace
@@ -34,32 +40,86 @@ void RecordSender::forget(const StreamEpoch& epoch) {
 
 MessageSender::Result RecordSender::send(std::span<const OutgoingMessage> messages) {
   Result result;
-  for (const OutgoingMessage& message : messages) {
-    if (stopped_) {
-      result.failure = "it was stopped";
-      return result;
-    }
-    StreamEpoch epoch;
-    std::string refusal;
-    try {
-      epoch = read_key(message.stream_id);
-      refusal = deliver(epoch, message);
-    } catch (const ClusterError& error) {
-      if (error.code() != ErrorCode::invalid_message && error.code() != ErrorCode::broker_refused) {
-        result.failure = error.what();
-        return result;
+  try {
+    while (result.settled < messages.size()) {
+      std::vector<Parcel> parcels = first_of_streams(messages.subspan(result.settled));
+      if (!stopped_) deliver_at_once(parcels);
+      for (Parcel& parcel : parcels) {
+        if (stopped_) throw ClusterError(ErrorCode::closed, "it was stopped");
+        if (!parcel.is_delivered && parcel.refusal.empty()) deliver(parcel);
+        if (!parcel.is_delivered) result.refused.push_back({result.settled, parcel.refusal});
+        ++result.settled;
+        on_settled_(parcel.epoch, parcel.is_delivered);
       }
-      refusal = error.what();
     }
-    if (!refusal.empty()) result.refused.push_back({result.settled, refusal});
-    ++result.settled;
-    on_settled_(epoch, refusal.empty());
+  } catch (const ClusterError& error) {
+    result.failure = error.what();
   }
   return result;
 }
 
-std::string RecordSender::deliver(const StreamEpoch& epoch, const OutgoingMessage& message) {
-  const std::string subject = cluster_->impl().site.subject(Site::Kind::record, {epoch.stream});
+/// The first messages, one of each stream at most: the next one of a stream needs the sequence that
+/// the broker gives to the one before.
+std::vector<RecordSender::Parcel> RecordSender::first_of_streams(
+    std::span<const OutgoingMessage> messages) {
+  std::vector<Parcel> parcels;
+  std::set<std::string> streams;
+  for (const OutgoingMessage& message : messages) {
+    Parcel parcel{.message = &message};
+    try {
+      parcel.epoch = read_key(message.stream_id);
+    } catch (const ClusterError& error) {
+      parcel.refusal = error.what();
+    }
+    if (!streams.insert(parcel.epoch.stream).second) break;
+    parcels.push_back(std::move(parcel));
+  }
+  return parcels;
+}
+
+void RecordSender::deliver_at_once(std::span<Parcel> parcels) {
+  std::vector<JetStream::NewMessage> sent;
+  std::vector<Parcel*> waiting;
+  {
+    const MutexLock lock(mutex_);
+    for (Parcel& parcel : parcels) {
+      const auto known = last_.find(parcel.epoch);
+      if (known == last_.end()) continue;
+      sent.push_back({.subject = subject_of(parcel.epoch),
+                      .body = parcel.message->body,
+                      .last = known->second});
+      waiting.push_back(&parcel);
+    }
+  }
+  try {
+    const auto sequences = jet_stream_.store_each(sent);
+    const MutexLock lock(mutex_);
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      if (!sequences[i]) continue;
+      last_[waiting[i]->epoch] = *sequences[i];
+      waiting[i]->is_delivered = true;
+    }
+  } catch (const ClusterError& error) {
+    if (may_pass(error)) throw;  // else the tries one by one show which message it is
+  }
+}
+
+void RecordSender::deliver(Parcel& parcel) {
+  try {
+    parcel.refusal = try_to_deliver(parcel.epoch, *parcel.message);
+    parcel.is_delivered = parcel.refusal.empty();
+  } catch (const ClusterError& error) {
+    if (may_pass(error)) throw;
+    parcel.refusal = error.what();
+  }
+}
+
+std::string RecordSender::subject_of(const StreamEpoch& epoch) const {
+  return cluster_->impl().site.subject(Site::Kind::record, {epoch.stream});
+}
+
+std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const OutgoingMessage& message) {
+  const std::string subject = subject_of(epoch);
   std::optional<std::uint64_t> last;
   {
     const MutexLock lock(mutex_);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/thread_annotations.hpp"
 #include "cluster/cluster_impl.hpp"
@@ -16,8 +17,8 @@
 
 namespace vcap {
 
-/// Stores batches of records in JetStream, each once and in order, as long as their owner owns
-/// their stream.
+/// Stores batches of records in JetStream, each once and in the order of its stream, as long as
+/// their owner owns their stream. Those of different streams do not wait for each other.
 ///
 /// Each message says which message must be the last one of the stream's subject. The next owner
 /// begins with a message of its own, so from then on all messages of the owner before are refused:
@@ -38,9 +39,21 @@ class RecordSender final : public MessageSender {
   void stop() noexcept override { stopped_ = true; }
 
  private:
+  struct Parcel {
+    const OutgoingMessage* message = nullptr;
+    StreamEpoch epoch{};
+    bool is_delivered = false;
+    std::string refusal{};  ///< why it never will be; empty: it may be
+  };
+  static std::vector<Parcel> first_of_streams(std::span<const OutgoingMessage> messages);
+  /// Sends parcels of different streams without waiting for each. Those that are not delivered then
+  /// need another try.
+  void deliver_at_once(std::span<Parcel> parcels) VCAP_EXCLUDES(mutex_);
+  void deliver(Parcel& parcel) VCAP_EXCLUDES(mutex_);
   /// Empty if it is delivered, else why it never will be.
-  std::string deliver(const StreamEpoch& epoch, const OutgoingMessage& message)
+  std::string try_to_deliver(const StreamEpoch& epoch, const OutgoingMessage& message)
       VCAP_EXCLUDES(mutex_);
+  std::string subject_of(const StreamEpoch& epoch) const;
   struct Found {
     std::optional<std::uint64_t> last{};  ///< what must be the last message's sequence
     bool is_delivered = false;

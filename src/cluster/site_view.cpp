@@ -38,6 +38,15 @@ bool places_equally(const WorkerMessage& a, const WorkerMessage& b) {
   return parts(a) == parts(b);
 }
 
+/// Whether nothing differs but what only the next owner needs, such as the checkpoint.
+bool places_equally(const OwnerMessage& a, const OwnerMessage& b) {
+  const auto parts = [](const OwnerMessage& owner) {
+    return std::tie(owner.state, owner.worker, owner.session, owner.epoch, owner.stream,
+                    owner.load);
+  };
+  return parts(a) == parts(b);
+}
+
 }  // namespace
 
 bool SiteView::apply(Site::Kind kind, const std::string& id, std::uint64_t sequence,
@@ -47,7 +56,10 @@ bool SiteView::apply(Site::Kind kind, const std::string& id, std::uint64_t seque
       return replace_entry(streams_, id, sequence, now, [&] { return read_stream_message(body); });
     case Site::Kind::owner:
       try {
-        return replace_entry(owners_, id, sequence, now, [&] { return read_owner_message(body); });
+        const auto known = owner(id);
+        return replace_entry(owners_, id, sequence, now,
+                             [&] { return read_owner_message(body); }) &&
+               !(known && places_equally(known->message, owners_.at(id).message));
       } catch (const ClusterError&) {
         owners_[id].sequence = sequence;  // nobody has it, and the next owner replaces the message
         throw;

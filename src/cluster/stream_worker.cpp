@@ -38,6 +38,8 @@ constexpr seconds kMovePause{10};
 /// stream may be this worker, which would shut them out.
 constexpr seconds kLeftoversTime{10};
 constexpr std::chrono::milliseconds kEndWait{500};
+/// How often an ending worker looks whether its streams have ended.
+constexpr std::chrono::milliseconds kEndStep{50};
 /// Owners of a stream that died one after the other: from then on they are suspected to die of it,
 /// and after so many it is set aside.
 constexpr int kSuspectDeaths = 2;
@@ -129,21 +131,16 @@ void StreamWorker::take_name(const std::stop_token& stop) {
 }
 
 void StreamWorker::keep_working(const std::stop_token& stop) {
-  Clock::time_point last = now();
   while (!stop.stop_requested()) {
-    const Clock::time_point time = now();
     bool is_stale = false;
     {
       const MutexLock lock(mutex_);
-      // This process was suspended, so others may have been alive all the time.
-      if (time - last > settings_.lease / 2) view_.restart_leases(time);
-      is_stale = std::exchange(is_stale_, false) || time >= read_at_;
+      is_stale = std::exchange(is_stale_, false) || now() >= read_at_;
     }
-    last = time;
     try {
-      if (time >= beat_at_) beat();
+      keep_alive();
       if (is_stale) read_site();
-      if (!is_cut_off_) act();
+      if (!is_cut_off_) act(stop);
     } catch (const ClusterError& error) {
       if (stop.stop_requested()) return;  // the connection may have been closed for that
       if (error.code() == ErrorCode::closed) throw;
@@ -164,6 +161,18 @@ void StreamWorker::keep_working(const std::stop_token& stop) {
   }
 }
 
+/// Sends the heartbeat if it is time. Called often during what takes long in a large site.
+void StreamWorker::keep_alive() {
+  const Clock::time_point time = now();
+  if (time - std::min(awake_at_, time) > settings_.lease / 2) {
+    // This process was suspended, so others may have been alive all the time.
+    const MutexLock lock(mutex_);
+    view_.restart_leases(time);
+  }
+  awake_at_ = time;
+  if (time >= beat_at_) beat();
+}
+
 /// When something is to be done without a notice.
 Clock::time_point StreamWorker::next_time() {
   Clock::time_point next = std::min(beat_at_, read_at_);
@@ -178,7 +187,7 @@ WorkerMessage StreamWorker::message(bool has_ended) {
                         .host = host_name(),
                         .version = std::string(version()),
                         .lease = settings_.lease,
-                        .capacity = settings_.capacity,
+                        .capacity = is_ending_ ? 0 : settings_.capacity,
                         .labels = settings_.labels,
                         .view = has_ended ? std::string() : view_url_};
   for (const auto& [stream, unfit] : unfit_) message.unfit.emplace(stream, unfit.reason);
@@ -246,10 +255,11 @@ void StreamWorker::read_site() {
       view_.drop_newer(kind, sequence);
     }
     std::set<std::string> ids;
-    for (const StoredMessage& message : jet_stream_.all(site.stream(kind), site.all(kind, {}))) {
+    jet_stream_.each(site.stream(kind), site.all(kind, {}), [&](const StoredMessage& message) {
+      keep_alive();
       apply(kind, message.subject, message.sequence, message.body);
       ids.insert(last_token(message.subject));
-    }
+    });
     const MutexLock lock(mutex_);
     view_.keep(kind, ids, sequence);
   }
@@ -307,7 +317,7 @@ void StreamWorker::wake() {
   changed_.notify_all();
 }
 
-void StreamWorker::act() {
+void StreamWorker::act(const std::stop_token& stop) {
   if (collect_ended()) beat();
   obey_orders();
   std::vector<Vacancy> vacant;
@@ -322,9 +332,29 @@ void StreamWorker::act() {
     abandoned = this->abandoned(placement);
     removed = this->removed();
   }
-  for (const Vacancy& vacancy : abandoned) release(vacancy);
-  for (Vacancy& vacancy : vacant) claim(std::move(vacancy));
-  for (const std::string& stream : removed) remove(stream);
+  // Streams may be many, and other workers act meanwhile. So the rest waits for a new placement.
+  const Clock::time_point end = now() + settings_.lease / kBeats;
+  const auto may_go_on = [&] {
+    if (stop.stop_requested()) return false;
+    if (now() >= end) {
+      wake();
+      return false;
+    }
+    keep_alive();
+    return true;
+  };
+  for (const Vacancy& vacancy : abandoned) {
+    if (!may_go_on()) return;
+    release(vacancy);
+  }
+  for (Vacancy& vacancy : vacant) {
+    if (!may_go_on()) return;
+    claim(std::move(vacancy));
+  }
+  for (const std::string& stream : removed) {
+    if (!may_go_on()) return;
+    remove(stream);
+  }
 }
 
 void StreamWorker::obey_orders() {
@@ -486,7 +516,7 @@ void StreamWorker::claim(Vacancy vacancy) {
   const auto sequence = jet_stream_.store(site.subject(Site::Kind::owner, {vacancy.id}), body,
                                           vacancy.owner ? vacancy.owner->sequence : 0);
   if (!sequence) {  // another worker was first, or the view is old
-    read_at_ = std::min(read_at_, now() + kRetryPause);
+    read_owner(vacancy.id);
     return;
   }
   {
@@ -527,7 +557,18 @@ void StreamWorker::release(const Vacancy& vacancy) {
   if (jet_stream_.store(cluster_->impl().site.subject(Site::Kind::owner, {vacancy.id}),
                         to_message(owner), vacancy.owner->sequence))
     return;
-  read_at_ = std::min(read_at_, now() + kRetryPause);
+  read_owner(vacancy.id);
+}
+
+/// The site knows more than the view, and a notice may be late or lost.
+void StreamWorker::read_owner(const std::string& stream) {
+  const Site& site = cluster_->impl().site;
+  const auto last =
+      jet_stream_.last(site.stream(Site::Kind::owner), site.subject(Site::Kind::owner, {stream}));
+  if (last)
+    apply(Site::Kind::owner, last->subject, last->sequence, last->body);
+  else  // it was removed
+    read_at_ = std::min(read_at_, now() + kRetryPause);
 }
 
 void StreamWorker::remove(const std::string& stream) {
@@ -549,9 +590,24 @@ void StreamWorker::remove(const std::string& stream) {
   is_stale_ = true;
 }
 
+/// Gives all streams away. Until they are, this worker lives, but has no room for others.
 void StreamWorker::end_all() {
+  is_ending_ = true;
+  beat_at_ = Clock::time_point::min();
   for (const auto& [id, own] : owned_) own->stop("its worker has ended");
-  owned_.clear();
+  while (!owned_.empty()) {
+    try {
+      if (!is_cut_off_) keep_alive();
+    } catch (const ClusterError&) {
+      is_cut_off_ = true;
+    }
+    std::erase_if(owned_,
+                  [](const auto& own) { return own.second->end() != OwnedStream::End::none; });
+    const MutexLock lock(mutex_);
+    if (!owned_.empty())
+      changed_.wait_for(mutex_, kEndStep, [&]() VCAP_REQUIRES(mutex_) { return has_changed_; });
+    has_changed_ = false;
+  }
   try {
     beat(true);
   } catch (const ClusterError& error) {

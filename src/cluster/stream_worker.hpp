@@ -75,13 +75,14 @@ class StreamWorker {
 
   void take_name(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   void keep_working(const std::stop_token& stop);
+  void keep_alive() VCAP_EXCLUDES(mutex_);
   void beat(bool has_ended = false);
   WorkerMessage message(bool has_ended);
   void read_site() VCAP_EXCLUDES(mutex_);
   void hear(Site::Kind kind, const BrokerMessage& note) VCAP_EXCLUDES(mutex_);
   void apply(Site::Kind kind, const std::string& subject, std::uint64_t sequence,
              const std::string& body) VCAP_EXCLUDES(mutex_);
-  void act() VCAP_EXCLUDES(mutex_);
+  void act(const std::stop_token& stop) VCAP_EXCLUDES(mutex_);
   void end_streams(const Placement& placement) VCAP_REQUIRES(mutex_);
   std::vector<Vacancy> vacancies(const Placement& placement) const VCAP_REQUIRES(mutex_);
   bool is_vacant(const std::string& stream) const VCAP_REQUIRES(mutex_);
@@ -92,6 +93,7 @@ class StreamWorker {
   bool may_claim(const OwnerMessage& owner);
   std::uint64_t next_epoch(const std::string& stream);
   void release(const Vacancy& vacancy);
+  void read_owner(const std::string& stream) VCAP_EXCLUDES(mutex_);
   void remove(const std::string& stream);
   void obey_orders() VCAP_EXCLUDES(mutex_);
   void end_all();
@@ -119,7 +121,9 @@ class StreamWorker {
   std::uint64_t takeovers_ = 0;  ///< claims of streams whose owners had died
   std::uint64_t losses_ = 0;     ///< streams that other workers have taken over
   bool is_draining_ = false;
-  std::atomic<bool> is_cut_off_ = false;  ///< the last heartbeat failed
+  bool is_ending_ = false;
+  std::atomic<bool> is_cut_off_ = false;                   ///< the last heartbeat failed
+  Clock::time_point awake_at_ = Clock::time_point::max();  ///< when it was known to run last
   Clock::time_point beat_at_ = Clock::time_point::min();
   Clock::time_point read_at_ = Clock::time_point::min();
   Clock::time_point suspect_at_ = Clock::time_point::min();  ///< when the next suspect may come

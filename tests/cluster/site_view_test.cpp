@@ -107,6 +107,25 @@ TEST_F(SiteViewTest, IgnoresMessagesThatAreOlderThanTheKnownOnes) {
   EXPECT_EQ(view_.owner("gate")->message.worker, "x");
 }
 
+TEST_F(SiteViewTest, ACheckpointChangesNoPlacement) {
+  OwnerMessage owner{.state = OwnerMessage::State::running,
+                     .worker = "x",
+                     .session = "1",
+                     .epoch = 1,
+                     .load = 0.5};
+  const auto apply = [&] {
+    return view_.apply(Site::Kind::owner, "gate", ++sequence_, to_message(owner), kStart);
+  };
+  EXPECT_TRUE(apply());
+  owner.checkpoint = OwnerMessage::Checkpoint{{"state/gate/1-7", 1, std::string(64, 'a')}, 7};
+  EXPECT_FALSE(apply());
+  EXPECT_EQ(view_.owner("gate")->message.checkpoint->frame_index, 7);
+  owner.load = 0.75;
+  EXPECT_TRUE(apply());
+  owner.epoch = 2;
+  EXPECT_TRUE(apply());
+}
+
 TEST_F(SiteViewTest, RefusesMessagesThatAreNotValid) {
   for (const Site::Kind kind :
        {Site::Kind::stream, Site::Kind::owner, Site::Kind::worker, Site::Kind::order})

@@ -25,6 +25,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t id() const noexcept { return id_; }
   void kill() const;
   End wait();
 
