@@ -25,6 +25,7 @@ declare -A unit=(
   [kills]='kills of vcap run at random moments'
   [schedules]='scenarios of batching under every schedule with two preemptions'
   [cluster-streams]='disturbances of the streams of a cluster'
+  [cluster-chaos]='disturbances of a cluster of processes'
 )
 declare -A needed=(
   [suite]=20
@@ -35,6 +36,7 @@ declare -A needed=(
   [kills]=200
   [schedules]=2
   [cluster-streams]=500
+  [cluster-chaos]=500
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -48,6 +50,7 @@ declare -A proven=(
   [kills]='src/files src/media src/records src/cli tests/cli'
   [schedules]='src/batching include/vcap/batching tests/batching/model'
   [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp tests/cluster'
+  [cluster-chaos]='src/cluster src/nats src/jobs src/records src/cli/worker.cpp tests/cluster/chaos'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -117,6 +120,15 @@ run_cluster-streams() {
   (cd "build/$preset/tests/cluster" &&
     VCAP_TEST_CLUSTER_ROUNDS=$piece with_ticks "running" ./vcap_cluster_tests --gtest_brief=1 \
       '--gtest_filter=StreamRounds.*') >&2
+  echo "$piece"
+}
+
+# Each piece begins with a new cluster.
+run_cluster-chaos() {
+  local piece=100
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/cluster/chaos" &&
+    VCAP_TEST_CHAOS_ROUNDS=$piece with_ticks "running" ./vcap_cluster_chaos_tests --gtest_brief=1) >&2
   echo "$piece"
 }
 
