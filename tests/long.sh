@@ -26,6 +26,7 @@ declare -A unit=(
   [schedules]='scenarios of batching under every schedule with two preemptions'
   [cluster-streams]='disturbances of the streams of a cluster'
   [cluster-upgrade]='replacements of the workers of an earlier version during a job and a stream'
+  [cluster-chaos]='disturbances of a cluster of processes'
 )
 declare -A needed=(
   [suite]=20
@@ -37,6 +38,7 @@ declare -A needed=(
   [schedules]=2
   [cluster-streams]=500
   [cluster-upgrade]=20
+  [cluster-chaos]=500
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -51,6 +53,7 @@ declare -A proven=(
   [schedules]='src/batching include/vcap/batching tests/batching/model'
   [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp tests/cluster'
   [cluster-upgrade]='src/cluster src/nats tests/cluster/jobs'
+  [cluster-chaos]='src/cluster src/nats src/jobs src/records src/cli/worker.cpp tests/cluster/chaos'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -137,6 +140,15 @@ run_cluster-upgrade() {
     VCAP_TEST_OLD_COMMAND=$root/build/upgrade/build/src/cli/vcap with_ticks "running" \
       ./vcap_cluster_jobs_tests --gtest_brief=1 --gtest_repeat="$piece" \
       '--gtest_filter=*ReplacedByThoseOfAnotherVersion:*IsGivenAwayInASecond*') >&2
+  echo "$piece"
+}
+
+# Each piece begins with a new cluster.
+run_cluster-chaos() {
+  local piece=100
+  tests/run.sh -N >&2  # builds, and runs nothing
+  (cd "build/$preset/tests/cluster/chaos" &&
+    VCAP_TEST_CHAOS_ROUNDS=$piece with_ticks "running" ./vcap_cluster_chaos_tests --gtest_brief=1) >&2
   echo "$piece"
 }
 

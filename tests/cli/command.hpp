@@ -115,17 +115,20 @@ class Command {
   /// Its standard error so far.
   std::string err() const { return err_.text(); }
   void send(int signal) const { ::kill(process_, signal); }
+  /// Whether it has ended; wait() then returns at once.
+  bool has_ended() const { return ends_within(std::chrono::milliseconds(0)); }
   /// From now on it cannot write a file beyond that size, as on a full disk.
-  void limit_file_size(std::size_t bytes) const {
-    const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
-    if (::prlimit(process_, RLIMIT_FSIZE, &limit, nullptr) != 0)
-      throw std::system_error(errno, std::generic_category(), "prlimit");
+  void limit_file_size(rlim_t bytes) const {
+    rlimit limit{};
+    checked(::prlimit(process_, RLIMIT_FSIZE, nullptr, &limit));
+    limit.rlim_cur = bytes;
+    checked(::prlimit(process_, RLIMIT_FSIZE, &limit, nullptr));
   }
 
   /// Waits for the command's end. If it does not end in time, kills it and throws
   /// std::runtime_error with its output, so that a test fails instead of hanging.
   Result wait() {
-    const bool in_time = ends_in_time();
+    const bool in_time = ends_within(kLongestRun);
     if (!in_time) send(SIGKILL);
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
@@ -154,12 +157,12 @@ class Command {
     if (result < 0) throw std::system_error(errno, std::generic_category());
     return result;
   }
-  bool ends_in_time() const {
+  bool ends_within(std::chrono::milliseconds time) const {
     // glibc 2.36 declares pidfd_open() for C only.
     pollfd end{checked(static_cast<int>(::syscall(SYS_pidfd_open, process_, 0))), POLLIN, 0};
     int ready = 0;
     do {
-      ready = ::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(kLongestRun).count()));
+      ready = ::poll(&end, 1, static_cast<int>(time.count()));
     } while (ready < 0 && errno == EINTR);
     ::close(end.fd);
     return ready > 0;

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cluster/chaos/chaos_worker.hpp"
+#include "cluster/chaos/record_watch.hpp"
+#include "cluster/chaos/three_servers.hpp"
+#include "support/clip_writer.hpp"
+#include "support/outputs_in.hpp"
+#include "support/rtsp_server.hpp"
+#include "support/temporary_folder.hpp"
+#include "vcap/cluster/cluster_stream.hpp"
+#include "vcap/cluster/site_status.hpp"
+
+namespace vcap::test {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::IsEmpty;
+
+/// What one round does, for some time.
+enum class Kind {
+  kill_worker,
+  suspend_worker,  ///< for longer than its lease
+  cut_worker,
+  slow_worker,
+  step_clock,
+  fill_worker,  ///< its disk
+  kill_server,
+  hang_leader,
+  cut_leader,
+  fill_server,
+};
+constexpr int kKinds = 10;
+
+int number_from(const char* variable, int otherwise) {
+  const char* const given = std::getenv(variable);
+  return given ? std::atoi(given) : otherwise;
+}
+
+/// A cluster of processes, with jobs and cameras all the time, that is disturbed at random.
+class Chaos : public testing::Test {
+ protected:
+  static constexpr int kWorkers = 6;
+  static constexpr int kStreams = 3;
+
+  Chaos() {
+    av_log_set_level(AV_LOG_ERROR);
+    std::filesystem::create_directories(folder_ / "clips");
+    for (const char* const name : {"a.mp4", "b.mkv", "c.mp4", "d.mp4"})
+      write_clip(folder_ / "clips" / name, {.frames = 100, .options = b_frames(false)});
+    const Result alone = vcap({"run", "--job", job("alone", 0)});
+    EXPECT_EQ(alone.exit_code, 0) << alone;
+    expected_ = outputs_in(folder_ / "alone");
+    EXPECT_EQ(expected_.size(), 8u);
+    for (int i = 0; i < kWorkers; ++i)
+      workers_.push_back(
+          std::make_unique<ChaosWorker>(folder_ / ("worker" + std::to_string(i)), servers_));
+    for (int i = 0; i < kStreams; ++i) add(stream(i), false);
+  }
+
+  static std::string stream(int i) { return "camera" + std::to_string(i); }
+  void add(const std::string& id, bool replace) const {
+    add_cluster_stream(
+        *client_, {.id = id, .source = camera_.url(), .capsules = {{.path = capsule("visits")}}},
+        {}, replace);
+  }
+
+  std::string job(const std::string& out, int delay_us) const {
+    const Json json = {
+        {"schema", "vcap.job/1"},
+        {"capsules", {{{"path", capsule("steady")}, {"config", {{"delay_us", delay_us}}}}}},
+        {"sources", {"clips/"}},
+        {"slices", 4},
+        {"attempts", 100},
+        {"outputs", {{"folder", out}, {"summary", true}}}};
+    return folder_.write(out + ".json", json.dump()).string();
+  }
+  void begin_job() {
+    out_ = "out" + std::to_string(jobs_++);
+    run_ = std::make_unique<Command>(std::vector<std::string>{"run", job(out_, 40'000), "--cluster",
+                                                              servers_.url(), "--replicas", "3"});
+  }
+  /// Waits for the job's end.
+  void check_job() {
+    const Result result = run_->wait();
+    run_.reset();
+    EXPECT_EQ(result.exit_code, 0) << result;
+    EXPECT_TRUE(outputs_in(folder_ / out_) == expected_) << out_;
+    std::filesystem::remove_all(folder_ / out_);
+  }
+
+  int number(int end) { return std::uniform_int_distribution<int>(0, end - 1)(random_); }
+  milliseconds some_time(milliseconds least, milliseconds most) {
+    return least + milliseconds(number(static_cast<int>((most - least).count()) + 1));
+  }
+  bool is_possible(Kind kind) const {
+    if (kind == Kind::step_clock) return ChaosWorker::kHasClock;
+    if (kind == Kind::fill_server) return servers_.disk(0).exists();
+    return true;
+  }
+  /// All kinds in a random order, again and again.
+  Kind next_kind() {
+    if (kinds_.empty())
+      for (int i = 0; i < kKinds; ++i)
+        if (is_possible(static_cast<Kind>(i))) kinds_.push_back(static_cast<Kind>(i));
+    std::swap(kinds_[static_cast<std::size_t>(number(static_cast<int>(kinds_.size())))],
+              kinds_.back());
+    const Kind kind = kinds_.back();
+    kinds_.pop_back();
+    return kind;
+  }
+  /// Of the cluster, or of the records.
+  std::size_t some_leader() {
+    const auto leader = servers_.leader(number(2) == 0 ? "" : "VCAP_SITE_RECORD");
+    return leader.value_or(static_cast<std::size_t>(number(ThreeServers::kServers)));
+  }
+
+  /// Begins a disturbance. Returns what ends it.
+  std::function<void()> disturb(Kind kind) {
+    ChaosWorker& worker = *workers_[static_cast<std::size_t>(number(kWorkers))];
+    const auto server = static_cast<std::size_t>(number(ThreeServers::kServers));
+    switch (kind) {
+      case Kind::kill_worker:
+        worker.kill();
+        return [&worker] { worker.begin(); };
+      case Kind::suspend_worker:
+        worker.send(SIGSTOP);
+        std::this_thread::sleep_for(ChaosWorker::kLease);
+        return [&worker] { worker.send(SIGCONT); };
+      case Kind::cut_worker:
+        worker.each_link([](Link& link) { link.cut(); });
+        return [&worker] { worker.each_link([](Link& link) { link.mend(); }); };
+      case Kind::slow_worker: {
+        const milliseconds delay = some_time(milliseconds(5), milliseconds(300));
+        worker.each_link([delay](Link& link) { link.set_delay(delay); });
+        return [&worker] { worker.each_link([](Link& link) { link.set_delay({}); }); };
+      }
+      case Kind::step_clock:
+        worker.step_clock(
+            seconds(std::array{-3'600, -5, 5, 3'600}[static_cast<std::size_t>(number(4))]));
+        return [] {};  // the clock stays so
+      case Kind::fill_worker:
+        worker.fill_disk(true);
+        return [&worker] { worker.fill_disk(false); };
+      case Kind::kill_server:
+        servers_.kill(server);
+        return [this, server] { servers_.start(server); };
+      case Kind::hang_leader: {
+        const std::size_t leader = some_leader();
+        servers_.hang(leader);
+        return [this, leader] { servers_.resume(leader); };
+      }
+      case Kind::cut_leader: {
+        const std::size_t leader = some_leader();
+        servers_.cut_off(leader);
+        return [this, leader] { servers_.rejoin(leader); };
+      }
+      case Kind::fill_server:
+        servers_.disk(server).fill();
+        // A server that has met its full disk does without JetStream until it is started again.
+        return [this, server] {
+          servers_.disk(server).free();
+          servers_.kill(server);
+          servers_.start(server);
+        };
+    }
+    return [] {};
+  }
+
+  /// What a service manager and an operator do.
+  void maintain() {
+    for (const auto& worker : workers_) restarts_ += worker->keep_running() ? 1 : 0;
+    try {
+      for (const ClusterStreamStatus& status : cluster_streams(*client_)) {
+        if (status.reason.find("workers in a row have died") == std::string::npos) continue;
+        add(status.id, true);
+        ++quarantines_;
+      }
+    } catch (const ClusterError&) {  // in the next round
+    }
+  }
+
+  void await(const std::string& what, const std::function<bool()>& condition) {
+    yield_until(what, [&] {
+      std::this_thread::sleep_for(milliseconds(50));
+      try {
+        return condition();
+      } catch (const ClusterError&) {
+        return false;
+      }
+    });
+  }
+  void expect_all_go_on() {
+    std::map<std::string, std::size_t> before;
+    for (int i = 0; i < kStreams; ++i)
+      before[stream(i)] = watch_.streams().at(stream(i)).epochs.size();
+    await("each stream to go on", [&] {
+      maintain();
+      watch_.read();
+      return std::ranges::all_of(before, [&](const auto& entry) {
+        return watch_.streams().at(entry.first).epochs.size() > entry.second + 30;
+      });
+    });
+    await("all records to arrive", [&] {
+      return sum_statistics(cluster_workers(*client_)).at("record_messages_waiting") == 0;
+    });
+    watch_.read();
+  }
+
+  void TearDown() override {
+    if (!HasFailure()) return;
+    for (const auto& worker : workers_)
+      std::cout << worker->folder().string() << '\n' << worker->log();
+    if (run_) std::cout << "the job\n" << run_->err();
+  }
+
+  const unsigned seed_ = static_cast<unsigned>(
+      number_from("VCAP_TEST_CHAOS_SEED", static_cast<int>(std::random_device()() >> 1)));
+  std::mt19937 random_{seed_};
+  std::vector<Kind> kinds_;
+  const TemporaryFolder folder_;
+  Outputs expected_;
+  const RtspServer camera_;
+  ThreeServers servers_;
+  const std::shared_ptr<Cluster> client_ = Cluster::connect(
+      {.url = servers_.url(), .replicas = 3, .timeout = seconds(1), .patience = seconds(1)});
+  RecordWatch watch_{client_};
+  std::vector<std::unique_ptr<ChaosWorker>> workers_;
+  std::unique_ptr<Command> run_;
+  std::string out_;
+  int jobs_ = 0;
+  int restarts_ = 0;
+  int quarantines_ = 0;
+};
+
+TEST_F(Chaos, LosesNothingAndDoesNothingTwice) {
+  SCOPED_TRACE("VCAP_TEST_CHAOS_SEED=" + std::to_string(seed_));
+  const int rounds = number_from("VCAP_TEST_CHAOS_ROUNDS", kUnderSanitizer ? 4 : kKinds);
+  await("records", [&] {
+    watch_.read();
+    return watch_.streams().size() == kStreams;
+  });
+  begin_job();
+  std::function<void()> pending = [] {};
+  for (int round = 0; round < rounds && !HasFailure(); ++round) {
+    const Kind kind = next_kind();
+    std::cout << "round " << round << ": kind " << static_cast<int>(kind) << std::endl;
+    const std::function<void()> end = disturb(kind);
+    std::this_thread::sleep_for(some_time(milliseconds(0), ChaosWorker::kLease));
+    pending();  // of the round before
+    pending = end;
+    if (number(2) == 0) std::exchange(pending, [] {})();
+    watch_.read();
+    EXPECT_THAT(watch_.faults(), IsEmpty());
+    maintain();
+    if (!run_->has_ended()) continue;
+    check_job();
+    begin_job();
+  }
+  pending();
+  await("the job", [&] {
+    maintain();
+    return run_->has_ended();
+  });
+  check_job();
+  expect_all_go_on();
+  for (const auto& worker : workers_) EXPECT_EQ(worker->end(), 0);
+  // A reader that comes later gets the same.
+  watch_.read();
+  RecordWatch again(client_);
+  again.read();
+  std::size_t set_aside = 0;
+  for (const auto& worker : workers_) set_aside += watch_.check_set_aside(worker->folder());
+  EXPECT_THAT(watch_.faults(), IsEmpty());
+  EXPECT_EQ(watch_.refused(), 0u);
+  std::size_t records = 0;
+  std::size_t gaps = 0;
+  std::uint64_t owners = 0;
+  for (const auto& [id, stream] : watch_.streams()) {
+    EXPECT_TRUE(again.streams().at(id).epochs == stream.epochs) << id;
+    records += stream.epochs.size();
+    gaps += stream.gaps;
+    owners += stream.epoch;
+  }
+  std::cout << rounds << " rounds: " << jobs_ << " jobs, " << records << " records of " << owners
+            << " owners of " << kStreams << " streams, " << gaps << " frames missing, " << set_aside
+            << " records set aside, " << restarts_ << " workers had found no broker, "
+            << quarantines_ << " streams were set aside\n";
+}
+
+}  // namespace
+}  // namespace vcap::test

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "cluster/chaos/small_disk.hpp"
+#include "cluster/link.hpp"
+#include "support/bounded_wait.hpp"
+#include "support/http_get.hpp"
+#include "support/server_process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace vcap::test {
+
+/// A port on which nothing listens, and that the system gives to no connection (it begins at
+/// 32768): it is still free when its server is started again.
+inline std::uint16_t lasting_port() {
+  static std::mt19937 random{std::random_device()()};
+  for (;;) {
+    const auto port = std::uniform_int_distribution<std::uint16_t>(10'000, 32'000)(random);
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const bool is_free =
+        ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(probe);
+    if (is_free) return port;
+  }
+}
+
+/// A cluster of three nats-servers. Each pair has a network of its own, which a test cuts, and each
+/// server a disk of its own, if this process may have one.
+class ThreeServers {
+ public:
+  static constexpr std::size_t kServers = 3;
+
+  ThreeServers() {
+    for (std::size_t i = 0; i < kServers; ++i) {
+      Server& server = servers_[i];
+      server.disk = std::make_unique<SmallDisk>(folder_ / name(i), "128m");
+      for (std::size_t j = 0; j < kServers; ++j)
+        if (j != i) server.routes_to[j] = std::make_unique<Link>(servers_[j].route_port);
+    }
+    for (std::size_t i = 0; i < kServers; ++i) start(i);
+    yield_until("a leader", [this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return leader().has_value();
+    });
+  }
+
+  std::uint16_t port(std::size_t server) const { return servers_.at(server).port; }
+  std::string url() const {
+    std::string url;
+    for (const Server& server : servers_)
+      url +=
+          (url.empty() ? "nats://127.0.0.1:" : ",nats://127.0.0.1:") + std::to_string(server.port);
+    return url;
+  }
+
+  void kill(std::size_t server) {
+    servers_.at(server).process.kill();
+    servers_.at(server).runs = false;
+  }
+  /// With what its disk has. Idempotent.
+  void start(std::size_t number) {
+    Server& server = servers_.at(number);
+    if (server.runs) return;
+    server.process.start({"/usr/sbin/nats-server", "-c",
+                          folder_.write(name(number) + ".conf", configuration(number))},
+                         server.port, folder_ / (name(number) + ".log"));
+    server.runs = true;
+  }
+  void hang(std::size_t server) const {
+    if (servers_.at(server).runs) servers_.at(server).process.hang();
+  }
+  void resume(std::size_t server) const {
+    if (servers_.at(server).runs) servers_.at(server).process.resume();
+  }
+  /// The others neither hear it nor are heard by it; clients are. Until rejoin().
+  void cut_off(std::size_t server) {
+    each_route_of(server, [](Link& link) { link.cut(); });
+  }
+  void rejoin(std::size_t server) {
+    each_route_of(server, [](Link& link) { link.mend(); });
+  }
+  const SmallDisk& disk(std::size_t server) const { return *servers_.at(server).disk; }
+
+  /// Who leads the stream, or, without a name, the cluster.
+  std::optional<std::size_t> leader(const std::string& stream = {}) const {
+    for (const Server& server : servers_) {
+      try {
+        const std::string leader =
+            leader_in(nlohmann::json::parse(
+                          http_get(server.monitor_port, "/jsz?accounts=true&streams=true", 1).body),
+                      stream);
+        for (std::size_t i = 0; i < kServers; ++i)
+          if (leader == name(i)) return i;
+      } catch (const std::system_error&) {          // this one does not run
+      } catch (const nlohmann::json::exception&) {  // it hangs, or has no leader now
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Server {
+    const std::uint16_t port = lasting_port();
+    const std::uint16_t route_port = lasting_port();
+    const std::uint16_t monitor_port = lasting_port();
+    std::array<std::unique_ptr<Link>, kServers> routes_to{};
+    std::unique_ptr<SmallDisk> disk{};
+    ServerProcess process{};
+    bool runs = false;
+  };
+
+  static std::string leader_in(const nlohmann::json& answer, const std::string& stream) {
+    if (stream.empty()) return answer.at("meta_cluster").at("leader");
+    for (const auto& account : answer.at("account_details"))
+      for (const auto& detail : account.at("stream_detail"))
+        if (detail.at("name") == stream) return detail.at("cluster").at("leader");
+    return {};
+  }
+  static std::string name(std::size_t server) { return "server" + std::to_string(server); }
+
+  void each_route_of(std::size_t server, const std::function<void(Link&)>& change) {
+    for (std::size_t other = 0; other < kServers; ++other) {
+      if (other == server) continue;
+      change(*servers_[server].routes_to[other]);
+      change(*servers_[other].routes_to[server]);
+    }
+  }
+
+  /// Clients and servers use the given addresses, and none that a server announces.
+  std::string configuration(std::size_t number) const {
+    const Server& server = servers_[number];
+    std::string routes;
+    for (const auto& link : server.routes_to)
+      if (link) routes += link->url() + ", ";
+    return "server_name: " + name(number) +
+           "\nhost: 127.0.0.1\nport: " + std::to_string(server.port) +
+           "\nhttp: \"127.0.0.1:" + std::to_string(server.monitor_port) +
+           "\"\njetstream { store_dir: \"" + server.disk->folder().string() +
+           "\", max_file_store: 8GB }\ncluster { name: chaos, host: 127.0.0.1, port: " +
+           std::to_string(server.route_port) +
+           ", no_advertise: true, advertise: \"127.0.0.1:1\", routes: [ " + routes + "] }\n";
+  }
+
+  const TemporaryFolder folder_;
+  std::array<Server, kServers> servers_{};
+};
+
+}  // namespace vcap::test
