@@ -25,6 +25,7 @@ declare -A unit=(
   [kills]='kills of vcap run at random moments'
   [schedules]='scenarios of batching under every schedule with two preemptions'
   [cluster-streams]='disturbances of the streams of a cluster'
+  [cluster-upgrade]='replacements of the workers of an earlier version during a job and a stream'
 )
 declare -A needed=(
   [suite]=20
@@ -35,6 +36,7 @@ declare -A needed=(
   [kills]=200
   [schedules]=2
   [cluster-streams]=500
+  [cluster-upgrade]=20
 )
 
 # The sources that each proof tests: if they change, the proof begins again.
@@ -48,6 +50,7 @@ declare -A proven=(
   [kills]='src/files src/media src/records src/cli tests/cli'
   [schedules]='src/batching include/vcap/batching tests/batching/model'
   [cluster-streams]='src/cluster src/nats src/records/message_pump.cpp src/records/message_spool.cpp tests/cluster'
+  [cluster-upgrade]='src/cluster src/nats tests/cluster/jobs'
 )
 
 # Runs a number of programs at a time beside four loops, so that threads of a test wait for processors at
@@ -117,6 +120,23 @@ run_cluster-streams() {
   (cd "build/$preset/tests/cluster" &&
     VCAP_TEST_CLUSTER_ROUNDS=$piece with_ticks "running" ./vcap_cluster_tests --gtest_brief=1 \
       '--gtest_filter=StreamRounds.*') >&2
+  echo "$piece"
+}
+
+# The commit that stands for the version before. Newer ones must work beside it.
+upgrade_from=${VCAP_UPGRADE_FROM:-be54a47}
+run_cluster-upgrade() {
+  local piece=20 source=build/upgrade/source
+  tests/run.sh -N >&2  # builds, and runs nothing
+  git worktree prune
+  [ -d "$source" ] || git worktree add --force --detach "$source" "$upgrade_from" >&2
+  git -C "$source" checkout --quiet --detach "$upgrade_from"
+  cmake -S "$source" -B build/upgrade/build -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
+  build_with_progress "building $upgrade_from" build/upgrade/build --target vcap_cli >&2
+  (cd "build/$preset/tests/cluster/jobs" &&
+    VCAP_TEST_OLD_COMMAND=$root/build/upgrade/build/src/cli/vcap with_ticks "running" \
+      ./vcap_cluster_jobs_tests --gtest_brief=1 --gtest_repeat="$piece" \
+      '--gtest_filter=*ReplacedByThoseOfAnotherVersion:*IsGivenAwayInASecond*') >&2
   echo "$piece"
 }
 

@@ -31,6 +31,7 @@
 #include "files/output_file.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/cluster/cluster_stream.hpp"
+#include "vcap/cluster/cluster_trace.hpp"
 #include "vcap/cluster/job_list.hpp"
 #include "vcap/cluster/site_status.hpp"
 
@@ -201,6 +202,36 @@ int show_events(const EventArguments& arguments) {
   return kDone;
 }
 
+struct TraceArguments {
+  ClusterArguments cluster;
+  std::string id;
+  std::string path;
+};
+
+int write_trace(const TraceArguments& arguments) {
+  OutputFile file(arguments.path, OutputFile::Target::any);
+  const JsonValue trace = cluster_trace(arguments.cluster.connect_to_existing(), arguments.id);
+  file.write(trace->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  file.commit();
+  return kDone;
+}
+
+void declare_trace(CLI::App& parent, Action& chosen) {
+  auto arguments = std::make_shared<TraceArguments>();
+  CLI::App* const command = parent.add_subcommand(
+      "trace",
+      "Writes where the time of a job or stream went on all machines, for https://ui.perfetto.dev");
+  command->add_option("id", arguments->id, "The id of the job or stream, as status shows it")
+      ->required();
+  command->add_option("--out", arguments->path, "The file; \"-\" is standard output")
+      ->type_name("PATH")
+      ->required();
+  arguments->cluster.require_in(*command, "--nats");
+  command->footer(kExitCodesHelp);
+  command->callback(
+      [arguments, &chosen] { chosen = [arguments] { return write_trace(*arguments); }; });
+}
+
 /// Declares `name WORKER`.
 void declare_for_worker(CLI::App& parent, Action& chosen, const char* name, const char* help,
                         void (*action)(Cluster&, const std::string&)) {
@@ -294,6 +325,7 @@ void add_cluster(CLI::App& app, Action& chosen) {
   });
 
   declare_events(*cluster, chosen);
+  declare_trace(*cluster, chosen);
   declare_for_worker(
       *cluster, chosen, "drain", "Makes a worker give its streams to others, and take no more work",
       [](Cluster& site, const std::string& name) { drain_cluster_worker(site, name); });

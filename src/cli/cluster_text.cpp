@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "cli/time_text.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -28,7 +29,7 @@ std::string cores_text(double cores) {
 }
 
 /// In UTC, as RFC 3339 has it, with milliseconds.
-std::string time_text(std::chrono::nanoseconds since_1970) {
+std::string utc_text(std::chrono::nanoseconds since_1970) {
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
   const std::time_t seconds = milliseconds / 1000;
@@ -38,6 +39,11 @@ std::string time_text(std::chrono::nanoseconds since_1970) {
   const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
   std::snprintf(text + size, sizeof text - size, ".%03dZ", static_cast<int>(milliseconds % 1000));
   return text;
+}
+
+std::string left_text(const ClusterJobStatus& job) {
+  if (!job.left) return {};
+  return "; about " + time_text(std::chrono::duration<double>(*job.left).count()) + " left";
 }
 
 }  // namespace
@@ -77,11 +83,11 @@ void write_text(std::ostream& out, const std::vector<ClusterJobStatus>& jobs) {
     out << job.id << "  " << printable(job.name) << "  " << job.state << "  priority "
         << job.priority << "  videos " << job.videos << "  slices: " << job.tasks.waiting
         << " waiting, " << job.tasks.leased << " in progress, " << job.tasks.done << " done, "
-        << job.tasks.given_up << " given up\n";
+        << job.tasks.given_up << " given up" << left_text(job) << '\n';
 }
 
 void write_text(std::ostream& out, const ClusterEvent& event) {
-  out << time_text(event.time) << "  " << printable(event.event) << "  by " << printable(event.by);
+  out << utc_text(event.time) << "  " << printable(event.event) << "  by " << printable(event.by);
   for (const auto& [name, value] : event.details->items())
     out << "  " << printable(name) << '='
         << (value.is_string() ? printable(value.get<std::string>()) : value.dump());
@@ -123,11 +129,11 @@ nlohmann::json as_json(const std::vector<ClusterWorkerStatus>& workers) {
 
 nlohmann::json as_json(const std::vector<ClusterJobStatus>& jobs) {
   nlohmann::json result = nlohmann::json::array();
-  for (const ClusterJobStatus& job : jobs)
+  for (const ClusterJobStatus& job : jobs) {
     result.push_back({{"id", job.id},
                       {"state", job.state},
                       {"name", job.name},
-                      {"submitted", time_text(job.submitted)},
+                      {"submitted", utc_text(job.submitted)},
                       {"priority", job.priority},
                       {"videos", job.videos},
                       {"slices",
@@ -135,12 +141,14 @@ nlohmann::json as_json(const std::vector<ClusterJobStatus>& jobs) {
                         {"in_progress", job.tasks.leased},
                         {"done", job.tasks.done},
                         {"given_up", job.tasks.given_up}}}});
+    if (job.left) result.back()["left_s"] = std::chrono::duration<double>(*job.left).count();
+  }
   return result;
 }
 
 nlohmann::json as_json(const ClusterEvent& event) {
   nlohmann::json result = *event.details;
-  result["time"] = time_text(event.time);
+  result["time"] = utc_text(event.time);
   result["event"] = event.event;
   result["by"] = event.by;
   return result;

@@ -24,7 +24,9 @@
 #include "cluster/job_message.hpp"
 #include "cluster/remove_job.hpp"
 #include "cluster/settled_message.hpp"
+#include "cluster/site_events.hpp"
 #include "cluster/slice_store.hpp"
+#include "cluster/timed_parts.hpp"
 #include "files/digest.hpp"
 #include "jobs/job_outputs.hpp"
 #include "jobs/job_stamp.hpp"
@@ -99,9 +101,18 @@ class ClusterJob {
     if (settings_.on_resume) settings_.on_resume(stored_before(job_, folder_));
     const auto notes = cluster_->impl().broker->subscribe(
         site_.note(Site::Kind::job, {id_}), [this](const BrokerMessage&) { must_look_ = true; });
+    TimedParts parts;
     submit();
+    parts.end("submit");
     collect(stop);
-    if (settled_ == videos_.size() || is_cancelled_)
+    parts.end("collect");
+    const bool is_over = settled_ == videos_.size() || is_cancelled_;
+    tell_site(*cluster_, host_name(),
+              is_cancelled_ ? "job cancelled"
+              : is_over     ? "job done"
+                            : "job paused",
+              {{"job", id_}, {"name", message_.name}, {"parts", parts.json()}});
+    if (is_over)
       remove_job(*cluster_, id_);
     else if (!pause())
       log(LogLevel::warning,
@@ -208,6 +219,8 @@ class ClusterJob {
                        .priority = settings_.priority,
                        .submitted = jet_stream_.time(site_.stream(Site::Kind::job)),
                        .videos = videos_.size(),
+                       .settled_before = jet_stream_.count(site_.stream(Site::Kind::settled),
+                                                           site_.all(Site::Kind::settled, {id_})),
                        .shared = settings_.shared,
                        .job = job_,
                        .capsule_deadline = settings_.capsule_deadline,
@@ -285,6 +298,8 @@ class ClusterJob {
         throw;
       log(LogLevel::warning, "cluster: the result of task " + quote(task) +
                                  " is refused, and the slice is done again: " + error.what());
+      tell_site(*cluster_, host_name(), "slice result refused",
+                {{"job", id_}, {"slice", task}, {"reason", error.what()}});
       if (!task.empty())
         queue_.refuse_result(task, message.sequence,
                              "its result was refused: " + std::string(error.what()));

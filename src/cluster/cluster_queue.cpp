@@ -8,7 +8,9 @@
 
 #include "base/text.hpp"
 #include "cluster/cluster_clock.hpp"
+#include "cluster/host_name.hpp"
 #include "cluster/message_json.hpp"
+#include "cluster/site_events.hpp"
 #include "jobs/task_checks.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -38,8 +40,14 @@ ClusterQueue::ClusterQueue(std::shared_ptr<Cluster> cluster, const std::string& 
                  ? std::move(settings.clock)
                  : std::make_shared<ClusterClock>(jet_stream_, site_.stream(Site::Kind::lease))),
       on_change_(std::move(on_change)),
-      records_(std::make_unique<TaskRecords>(jet_stream_, site_, name_, settings.max_attempts,
-                                             clock_, [this] { changed(); })),
+      records_(std::make_unique<TaskRecords>(
+          jet_stream_, site_, name_, settings.max_attempts, clock_,
+          TaskRecords::Callbacks{.on_change = [this] { changed(); },
+                                 .on_run_out =
+                                     [this](const std::string& task) {
+                                       tell_site(*cluster_, host_name(), "slice lease ran out",
+                                                 {{"job", name_}, {"slice", task}});
+                                     }})),
       consumer_(std::make_unique<TaskConsumer>(
           jet_stream_, site_, name_,
           TaskConsumer::Callbacks{.on_delivery = [this] { changed(); },

@@ -14,6 +14,21 @@
 #include "vcap/base/log.hpp"
 
 namespace vcap {
+namespace {
+
+std::optional<std::chrono::nanoseconds> time_left(const JobMessage& job,
+                                                  const TaskQueue::Counts& tasks,
+                                                  std::chrono::nanoseconds now) {
+  const std::uint64_t settled = tasks.done + tasks.given_up;
+  if (job.state != JobMessage::State::running || settled <= job.settled_before) return std::nullopt;
+  const auto each = std::chrono::duration<double>(now - job.submitted) /
+                    static_cast<double>(settled - job.settled_before);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::max(each, std::chrono::duration<double>(0)) *
+      static_cast<double>(tasks.waiting + tasks.leased));
+}
+
+}  // namespace
 
 std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster) {
   const Site& site = cluster.impl().site;
@@ -31,6 +46,8 @@ std::vector<ClusterJobStatus> cluster_jobs(Cluster& cluster) {
       status.priority = job.priority;
       status.videos = job.videos;
       status.tasks = ClusterQueue::counts_of(cluster.impl(), status.id);
+      status.left = time_left(job, status.tasks,
+                              cluster.impl().jet_stream.time(site.stream(Site::Kind::job)));
     } catch (const ClusterError& error) {
       if (error.code() != ErrorCode::invalid_message) throw;
       log(LogLevel::warning, "cluster: job " + quote(status.id) + ": " + error.what());

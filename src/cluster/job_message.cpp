@@ -88,6 +88,7 @@ std::string to_message(const JobMessage& message) {
                  {"submitted_ns", message.submitted.count()},
                  {"ended_ns", message.ended.count()},
                  {"videos", message.videos},
+                 {"settled_before", message.settled_before},
                  {"shared", message.shared},
                  {"capsules", json::array()},
                  {"outputs",
@@ -123,6 +124,7 @@ JobMessage read_job_message(const std::string& message) {
         .submitted = nanoseconds(parsed.at("submitted_ns").get<std::int64_t>()),
         .ended = nanoseconds(parsed.at("ended_ns").get<std::int64_t>()),
         .videos = parsed.at("videos"),
+        .settled_before = parsed.value("settled_before", std::uint64_t{0}),
         .shared = parsed.at("shared"),
         .capsule_deadline = nanoseconds(parsed.at("capsule_deadline_ns").get<std::int64_t>()),
         .first_call_deadline =

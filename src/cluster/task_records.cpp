@@ -57,14 +57,13 @@ int checked(int max_attempts) {
 }  // namespace
 
 TaskRecords::TaskRecords(JetStream& jet_stream, const Site& site, std::string queue,
-                         int max_attempts, std::shared_ptr<Clock> clock,
-                         std::function<void()> on_change)
+                         int max_attempts, std::shared_ptr<Clock> clock, Callbacks callbacks)
     : jet_stream_(jet_stream),
       site_(site),
       queue_(std::move(queue)),
       max_attempts_(checked(max_attempts)),
       clock_(std::move(clock)),
-      on_change_(std::move(on_change)) {
+      callbacks_(std::move(callbacks)) {
   Broker& broker = jet_stream_.broker();
   subscriptions_.push_back(
       broker.subscribe(site_.notes(Site::Kind::lease, {queue_}),
@@ -129,7 +128,7 @@ TaskRecords::Known TaskRecords::read(const std::string& task) {
     const MutexLock lock(mutex_);
     has_changed = message ? view_.set(task, known.sequence, known.record) : view_.remove(task);
   }
-  if (has_changed) on_change_();
+  if (has_changed) callbacks_.on_change();
   return known;
 }
 
@@ -161,7 +160,7 @@ bool TaskRecords::replace(const std::string& task, std::uint64_t sequence,
     const MutexLock lock(mutex_);
     has_changed = view_.set(task, *stored, record);
   }
-  if (has_changed) on_change_();
+  if (has_changed) callbacks_.on_change();
   return true;
 }
 
@@ -188,7 +187,7 @@ bool TaskRecords::tidy(const std::string& task) {
     record.state = is_given_up ? State::given_up : State::done;
     replace(task, known.sequence, record);
   }
-  on_change_();
+  callbacks_.on_change();
   return is_given_up;
 }
 
@@ -241,7 +240,7 @@ bool TaskRecords::complete(const TaskQueue::Lease& lease, json result) {
   const bool is_first = jet_stream_.store(settled_subject(lease.task), message, 0).has_value();
   // Most often there is nothing to say about a task that is done, except that it is.
   if (is_first && own && erase(lease.task, *own))
-    on_change_();
+    callbacks_.on_change();
   else if (is_first || own)
     tidy(lease.task);
   return is_first;
@@ -304,8 +303,8 @@ void TaskRecords::end_if_run_out(const std::string& task) {
   }
   if (known.record.state == State::giving_up && clock_->now() >= known.record.until)
     give_up(task, known.record);
-  else if (known.record.has_run_out(clock_->now()))
-    attempt_failed(task, known, kLeaseRanOut);
+  else if (known.record.has_run_out(clock_->now()) && attempt_failed(task, known, kLeaseRanOut))
+    callbacks_.on_run_out(task);
 }
 
 void TaskRecords::refuse_result(const std::string& task, std::uint64_t sequence,
@@ -386,7 +385,7 @@ void TaskRecords::load_view() {
       if (const auto known = valid_lease(message))
         view_.set(known->first, message.sequence, known->second);
   }
-  on_change_();
+  callbacks_.on_change();
 }
 
 void TaskRecords::note_lease(const BrokerMessage& message) {
@@ -398,7 +397,7 @@ void TaskRecords::note_lease(const BrokerMessage& message) {
   } catch (const ClusterError& error) {
     log(LogLevel::warning, "cluster: a lease is ignored: " + std::string(error.what()));
   }
-  if (has_changed) on_change_();
+  if (has_changed) callbacks_.on_change();
 }
 
 void TaskRecords::note_settled(const BrokerMessage& message) {
@@ -406,7 +405,7 @@ void TaskRecords::note_settled(const BrokerMessage& message) {
     const MutexLock lock(mutex_);
     view_.remove(last_token(message.subject));
   }
-  on_change_();
+  callbacks_.on_change();
 }
 
 Clock::time_point TaskRecords::first_end() const {

@@ -27,8 +27,15 @@ namespace vcap {
 class TaskRecords {
  public:
   /// `on_change`: called when something has changed that others may wait for. [any thread]
+  /// Called by any thread.
+  struct Callbacks {
+    std::function<void()> on_change{};  ///< of what is known
+    /// This process has noted that the lease of a task has run out.
+    std::function<void(const std::string& task)> on_run_out{};
+  };
+
   TaskRecords(JetStream& jet_stream, const Site& site, std::string queue, int max_attempts,
-              std::shared_ptr<Clock> clock, std::function<void()> on_change);
+              std::shared_ptr<Clock> clock, Callbacks callbacks);
   static void remove(Cluster::Impl& cluster, const std::string& queue);
 
   /// Leases a task for `time` from now. `place`: of one that was delivered, so that it was probably
@@ -92,7 +99,7 @@ class TaskRecords {
   const std::string queue_;
   const int max_attempts_;
   const std::shared_ptr<Clock> clock_;
-  const std::function<void()> on_change_;
+  const Callbacks callbacks_;
 
   mutable Mutex mutex_;
   LeaseView view_ VCAP_GUARDED_BY(mutex_);

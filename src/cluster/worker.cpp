@@ -24,6 +24,7 @@
 #include "cluster/host_name.hpp"
 #include "cluster/object_store.hpp"
 #include "cluster/pipeline_body.hpp"
+#include "cluster/site_events.hpp"
 #include "cluster/site_reader.hpp"
 #include "cluster/stream_pipelines.hpp"
 #include "cluster/stream_worker.hpp"
@@ -302,6 +303,7 @@ class ClusterWorker::Impl {
     } catch (const ClusterError& error) {
       if (error.code() == ErrorCode::broker_unreachable) throw;
       ++refused_;
+      tell_site(*cluster_, name_, "job refused", {{"job", id}, {"reason", error.what()}});
       log(LogLevel::warning, "worker: job " + quote(id) + " is refused: " + error.what());
     } catch (const Error& error) {
       log(LogLevel::warning, "worker: job " + quote(id) + " cannot be worked on: " + error.what());
@@ -323,6 +325,7 @@ class ClusterWorker::Impl {
 
   WorkerJob::Context context() {
     return {.cluster = cluster_,
+            .worker = name_,
             .capsules = capsules_,
             .work = place_.work(),
             .lease = settings_.lease,
@@ -437,6 +440,7 @@ class ClusterWorker::Impl {
     log(LogLevel::error,
         "worker: job " + quote(job.id()) +
             " is not worked on here, because its capsules cannot be loaded: " + bounded_text(why));
+    tell_site(*cluster_, name_, "job refused", {{"job", job.id()}, {"reason", bounded_text(why)}});
     const MutexLock lock(mutex_);
     unusable_[job.id()] = std::chrono::steady_clock::now() + kRereadTime;
   }

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cluster/host_name.hpp"
+#include "cluster/site_events.hpp"
 #include "jobs/job_stamp.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -66,12 +67,15 @@ WorkerJob::~WorkerJob() = default;
 const std::vector<std::shared_ptr<Capsule>>& WorkerJob::capsules() {
   const MutexLock lock(mutex_);
   if (!capsules_) {
+    TimedParts parts;
     std::vector<std::shared_ptr<Capsule>> loaded;
     const auto objects =
         make_broker_store(context_.cluster->impl().jet_stream, context_.cluster->impl().site);
     for (const JobMessage::CapsuleObject& capsule : message_.capsules)
       loaded.push_back(context_.capsules.load(capsule, message_.job.invalid_output, *objects));
     capsules_ = std::move(loaded);
+    parts.end("load");
+    tell("capsules loaded", {{"parts", parts.json()}});
     if (context_.on_load) context_.on_load();
   }
   return *capsules_;
@@ -101,13 +105,18 @@ WorkerJob::Outcome WorkerJob::attempt(const TaskQueue::Lease& lease, Pipeline& p
   std::stop_source either;
   const std::stop_callback by_worker(stop, [&] { either.request_stop(); });
   const std::stop_callback by_job(stopping_.get_token(), [&] { either.request_stop(); });
+  TimedParts parts;
   std::string reason;
   {
     const LeaseRenewer::Hold hold(renewer_, lease);
     try {
-      if (carry_out(lease, read_slice_task(*lease.payload), pipeline, either.get_token()))
+      if (carry_out(lease, read_slice_task(*lease.payload), pipeline, either.get_token(), parts)) {
+        tell_attempt("slice done", lease, parts);
         return Outcome::done;
+      }
       queue_->release(lease);
+      parts.end("give back");
+      tell_attempt("slice given back", lease, parts);
       return Outcome::released;
     } catch (const ClusterError& error) {
       // The broker's failure is not the task's.
@@ -120,7 +129,22 @@ WorkerJob::Outcome WorkerJob::attempt(const TaskQueue::Lease& lease, Pipeline& p
   log(LogLevel::warning, "slice " + quote(lease.task) + " of job " + id_ + ": attempt " +
                              std::to_string(lease.attempt) + " failed: " + reason);
   queue_->fail(lease, reason);
+  parts.end("fail");
+  tell_attempt("slice failed", lease, parts, reason);
   return Outcome::failed;
+}
+
+void WorkerJob::tell(const char* what, nlohmann::json details) noexcept {
+  details["job"] = id_;
+  tell_site(*context_.cluster, context_.worker, what, std::move(details));
+}
+
+void WorkerJob::tell_attempt(const char* what, const TaskQueue::Lease& lease,
+                             const TimedParts& parts, const std::string& reason) {
+  nlohmann::json details = {
+      {"slice", lease.task}, {"attempt", lease.attempt}, {"parts", parts.json()}};
+  if (!reason.empty()) details["reason"] = bounded_text(reason);
+  tell(what, std::move(details));
 }
 
 /// Throws SourceError if the video is not here, or is another one. Then other workers get the next
@@ -141,7 +165,7 @@ void WorkerJob::check_file(const SliceTask& task) {
 
 /// False if `stop` was requested before the slice was done.
 bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
-                          const std::stop_token& stop) {
+                          const std::stop_token& stop, TimedParts& parts) {
   check_file(task);
   // If an attempt has failed, what is known of the slice may be wrong.
   std::shared_ptr<OpenVideo> video = lease.attempt == 1 ? find(task) : nullptr;
@@ -155,8 +179,12 @@ bool WorkerJob::carry_out(const TaskQueue::Lease& lease, const SliceTask& task, 
     return true;
   }
   if (task.slice == 0) put_slices(task, task.plan, missing);
-  if (!video->slices->run(task.slice, pipeline, stop)) return false;
+  parts.end("open");
+  const bool is_done = video->slices->run(task.slice, pipeline, stop);
+  parts.end("run");
+  if (!is_done) return false;
   publish(lease, task, *video);
+  parts.end("store");
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include "cluster/job_message.hpp"
 #include "cluster/object_store.hpp"
 #include "cluster/slice_store.hpp"
+#include "cluster/timed_parts.hpp"
 #include "jobs/job_work.hpp"
 #include "jobs/lease_renewer.hpp"
 #include "vcap/pipeline/pipeline.hpp"
@@ -30,6 +31,7 @@ class WorkerJob {
  public:
   struct Context {
     std::shared_ptr<Cluster> cluster{};
+    std::string worker{};  ///< its name
     CapsuleCache& capsules;
     std::filesystem::path work{};  ///< for files that are being written
     std::chrono::nanoseconds lease{0};
@@ -66,7 +68,10 @@ class WorkerJob {
   std::shared_ptr<OpenVideo> open(const SliceTask& task) VCAP_EXCLUDES(mutex_);
   void check_file(const SliceTask& task);
   bool carry_out(const TaskQueue::Lease& lease, const SliceTask& task, Pipeline& pipeline,
-                 const std::stop_token& stop);
+                 const std::stop_token& stop, TimedParts& parts);
+  void tell(const char* what, nlohmann::json details) noexcept;
+  void tell_attempt(const char* what, const TaskQueue::Lease& lease, const TimedParts& parts,
+                    const std::string& reason = {});
   void supersede(const TaskQueue::Lease& lease, const SliceTask& task, const PlanMessage& plan);
   void put_slices(const SliceTask& task, int plan, const std::vector<std::size_t>& slices);
   void publish(const TaskQueue::Lease& lease, const SliceTask& task, OpenVideo& video);

@@ -87,6 +87,7 @@ class Command {
     Environment environment{};      ///< added to this process's environment
     bool terminal = false;          ///< standard error is a terminal
     std::string standard_output{};  ///< a file; empty: the test reads it
+    std::string program = VCAP_COMMAND;
   };
 
   explicit Command(const std::vector<std::string>& arguments) : Command(arguments, Setup{}) {}
@@ -94,7 +95,7 @@ class Command {
     Channel out =
         setup.standard_output.empty() ? pipe_channel() : file_channel(setup.standard_output);
     Channel err = setup.terminal ? terminal_channel() : pipe_channel();
-    spawn(arguments, setup.environment, out.write_end, err.write_end);
+    spawn(setup.program, arguments, setup.environment, out.write_end, err.write_end);
     ::close(out.write_end);
     ::close(err.write_end);
     readers_.emplace_back([this, end = out.read_end] { read(end, out_); });
@@ -197,9 +198,9 @@ class Command {
     return result;
   }
 
-  void spawn(const std::vector<std::string>& arguments, const Environment& environment, int out,
-             int err) {
-    std::vector<std::string> words{VCAP_COMMAND};
+  void spawn(const std::string& program, const std::vector<std::string>& arguments,
+             const Environment& environment, int out, int err) {
+    std::vector<std::string> words{program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<std::string> settings = variables(environment);
 
@@ -218,11 +219,11 @@ class Command {
     ::posix_spawnattr_setsigdefault(&attributes, &defaults);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 
-    const int failed = ::posix_spawn(&process_, VCAP_COMMAND, &actions, &attributes,
+    const int failed = ::posix_spawn(&process_, program.c_str(), &actions, &attributes,
                                      pointers(words).data(), pointers(settings).data());
     ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) throw std::system_error(failed, std::generic_category(), VCAP_COMMAND);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), program);
   }
 
   static void read(int descriptor, IncomingText& text) {

@@ -6,11 +6,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "cluster/capsule_cache.hpp"
 #include "cluster/cluster_impl.hpp"
@@ -24,6 +28,7 @@
 #include "vcap/base/error.hpp"
 #include "vcap/cluster/cluster_job.hpp"
 #include "vcap/cluster/cluster_stream.hpp"
+#include "vcap/cluster/cluster_trace.hpp"
 #include "vcap/cluster/job_list.hpp"
 #include "vcap/cluster/site_status.hpp"
 #include "vcap/jobs/bulk.hpp"
@@ -110,6 +115,38 @@ TEST_F(ClusterWorkerTest, GoesOnWithAJobThatWasStopped) {
   EXPECT_EQ(first.done + second.done, 4);
   EXPECT_EQ(run_job(job(clips, "alone", 5)).done, 4);
   EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_in(folder_ / "alone"));
+}
+
+TEST_F(ClusterWorkerTest, TracesAJobWithTheWorkOfAllWorkers) {
+  std::vector<std::string> clips;
+  for (int i = 0; i < 4; ++i) clips.push_back(clip("c" + std::to_string(i) + ".mp4", 20));
+  RunningWorker first(server_, folder_ / "w1", 1);
+  RunningWorker second(server_, folder_ / "w2", 1);
+  std::string id;
+  EXPECT_EQ(
+      run_cluster_job(connect(), job(clips, "out", 3),
+                      {.on_slice = [&](std::int64_t) { id = cluster_jobs(*connect()).front().id; }})
+          .done,
+      4);
+  const std::uint64_t slices = first.end().done + second.end().done;
+  const nlohmann::json trace = *cluster_trace(connect(), id);
+  std::map<std::string, std::uint64_t> spans;
+  std::set<int> processes;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "M") continue;
+    EXPECT_EQ(event.at("args").at("trace"), id);
+    EXPECT_GE(event.at("ts"), 0);
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("dur"), 0);
+    ++spans[event.at("name")];
+    processes.insert(event.at("pid").get<int>());
+  }
+  EXPECT_EQ(slices, 12u);
+  for (const char* const name : {"slice done", "open", "run", "store"})
+    EXPECT_EQ(spans[name], slices) << name;
+  EXPECT_EQ(spans["capsules loaded"], 2u);  // by each worker
+  EXPECT_EQ(spans["job done"], 1u);
+  EXPECT_EQ(processes.size(), 3u);
 }
 
 TEST_F(ClusterWorkerTest, DoesNothingForVideosThatHaveChangedSince) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct ClusterJobStatus {
   std::size_t videos = 0;
   /// Its slices, as far as its videos have been cut: a video is cut when it is begun.
   TaskQueue::Counts tasks{};
+  /// How long these slices will take, if they go on as since the job was submitted. Absent as long
+  /// as nothing is done, and while it is paused.
+  std::optional<std::chrono::nanoseconds> left{};
 };
 
 /// The jobs of a site, by their ids. Throws ClusterError. Thread-safe.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "cluster/cluster_impl.hpp"
 #include "cluster/jobs/site_fixture.hpp"
 #include "vcap/cluster/job_list.hpp"
+#include "vcap/cluster/site_status.hpp"
 
 namespace vcap::test {
 namespace {
@@ -126,6 +128,39 @@ TEST_F(ClusterJobTest, PausesOnRequestAndGoesOnLater) {
   EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_of_one_process(slow, sliced));
 }
 
+TEST_F(ClusterJobTest, GoesOnWhileWorkersAndClientAreReplacedByThoseOfAnotherVersion) {
+  for (const char* const name : {"a.mp4", "b.mp4"}) clip(name, 120);
+  const Json slow = {{"delay_us", 6'000}};
+  const Json sliced = {{"slices", 10}};
+  const std::vector<std::string> run = on_cluster({"run", job("out", slow, sliced)});
+  std::vector<std::unique_ptr<Command>> workers;
+  for (int i = 0; i < 2; ++i) workers.push_back(worker(i, {}, old_command()));
+  Command client(run, {.program = old_command()});
+  const auto cluster = Cluster::connect({.url = server_.url()});
+  yield_until("a slice to be done", [&] {
+    const auto jobs = cluster_jobs(*cluster);
+    return !jobs.empty() && jobs.front().tasks.done > 0;
+  });
+  for (int i = 0; i < 2; ++i) {
+    auto next = worker(i + 2);
+    ASSERT_TRUE(next->wait_for_err("works for site"));
+    workers[static_cast<std::size_t>(i)]->send(SIGTERM);
+    const Result ended = workers[static_cast<std::size_t>(i)]->wait();
+    EXPECT_EQ(ended.exit_code, 0) << ended;
+    workers[static_cast<std::size_t>(i)] = std::move(next);
+  }
+  client.send(SIGINT);  // the one who submitted it is replaced at last
+  const Result stopped = client.wait();
+  EXPECT_NE(stopped.exit_code, 0) << "all was done before: " << stopped;
+  const Result result = vcap(run);
+  EXPECT_EQ(result.exit_code, 0) << result << workers[0]->err() << workers[1]->err();
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_of_one_process(slow, sliced));
+  for (const ClusterWorkerStatus& worker : cluster_workers(*cluster)) {
+    EXPECT_EQ(worker.statistics["slice_attempts_failed"], 0) << worker.name;
+    EXPECT_EQ(worker.statistics["invalid_job_messages"], 0) << worker.name;
+  }
+}
+
 TEST_F(ClusterJobTest, SetsASliceAsideThatEndsItsWorkers) {
   clip("bad.mp4", 60);
   const Json ends = {{"abort_at", 30}};
@@ -202,11 +237,19 @@ TEST_F(ClusterJobTest, DoesAJobOfHigherPriorityFirst) {
   yield_until("one job", [&] { return cluster_jobs(*cluster).size() == 1; });
   Command high(on_cluster({"run", job("high", slow, sliced), "--priority", "5"}));
   yield_until("two jobs", [&] { return cluster_jobs(*cluster).size() == 2; });
+  const auto jobs = cluster_jobs(*cluster);
+  const std::string first = std::ranges::find(jobs, 5, &ClusterJobStatus::priority)->id;
   const auto one = worker(1);
   EXPECT_EQ(high.wait().exit_code, 0);
-  // Perhaps one while the outputs of the first were put together.
-  for (const ClusterJobStatus& left : cluster_jobs(*cluster)) EXPECT_LE(left.tasks.done, 1u);
   EXPECT_EQ(low.wait().exit_code, 0);
+  std::vector<std::string> order;  // of the slices' jobs
+  ClusterEventReader events(cluster);
+  while (events.has_more())
+    for (const ClusterEvent& event : events.next(milliseconds(1'000)))
+      if (event.event == "slice done") order.push_back(event.details["job"]);
+  ASSERT_EQ(order.size(), 8u);
+  EXPECT_EQ(std::count(order.begin(), order.begin() + 4, first), 4);
+  EXPECT_EQ(std::ranges::count(order, first), 4);
 }
 
 TEST_F(ClusterJobTest, TellsAWorkerThatHasAnotherFile) {

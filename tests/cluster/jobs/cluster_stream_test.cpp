@@ -34,11 +34,12 @@ using testing::Not;
 class ClusterStreamTest : public SiteTest {
  protected:
   std::unique_ptr<Command> stream_worker(const std::string& name,
-                                         const std::vector<std::string>& more = {}) const {
+                                         const std::vector<std::string>& more = {},
+                                         const std::string& program = VCAP_COMMAND) const {
     std::vector<std::string> words{"--name",        name,  "--stream-lease",    "1",
                                    "--record-time", "0.1", "--checkpoint-time", "1"};
     words.insert(words.end(), more.begin(), more.end());
-    return worker(name == "one" ? 1 : 2, words);
+    return worker(name == "one" ? 1 : 2, words, program);
   }
   Result add(const std::vector<std::string>& more = {}, const std::string& id = "gate") const {
     std::vector<std::string> words{"stream",   "add",         "--id",       id,
@@ -147,7 +148,7 @@ TEST_F(ClusterStreamTest, AWorkerThatWasSuspendedGivesUpWhatWasTakenOver) {
 }
 
 TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
-  const auto one = stream_worker("one");
+  const auto one = stream_worker("one", {}, old_command());
   ASSERT_EQ(add().exit_code, 0);
   await_frames_of_epoch(1);
   const auto two = stream_worker("two");
@@ -164,7 +165,7 @@ TEST_F(ClusterStreamTest, IsGivenAwayInASecondWhenItsWorkerIsToEnd) {
 }
 
 TEST_F(ClusterStreamTest, ItsWorkerEndsOnRequestAlsoIfTheBrokerHangs) {
-  const auto one = stream_worker("one");
+  const auto one = stream_worker("one", {"--grace", "60"});
   ASSERT_EQ(add().exit_code, 0);
   await_frames_of_epoch(1);
   server_.hang();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -50,12 +51,20 @@ class SiteTest : public testing::Test {
     return outputs_in(folder_ / "alone");
   }
 
+  /// The `vcap` of an earlier version, if VCAP_TEST_OLD_COMMAND names one (tests/long.sh); else this
+  /// one.
+  static std::string old_command() {
+    const char* const given = std::getenv("VCAP_TEST_OLD_COMMAND");
+    return given ? given : VCAP_COMMAND;
+  }
+
   std::vector<std::string> on_cluster(std::vector<std::string> words) const {
     words.insert(words.end(), {"--cluster", server_.url()});
     return words;
   }
 
-  std::unique_ptr<Command> worker(int number, const std::vector<std::string>& more = {}) const {
+  std::unique_ptr<Command> worker(int number, const std::vector<std::string>& more = {},
+                                  const std::string& program = VCAP_COMMAND) const {
     std::vector<std::string> words{"worker",
                                    "--nats",
                                    server_.url(),
@@ -64,7 +73,7 @@ class SiteTest : public testing::Test {
                                    "--slots",
                                    "1"};
     words.insert(words.end(), more.begin(), more.end());
-    return std::make_unique<Command>(words);
+    return std::make_unique<Command>(words, Command::Setup{.program = program});
   }
 
   const TemporaryFolder folder_;
