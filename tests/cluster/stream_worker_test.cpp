@@ -288,6 +288,7 @@ TEST_F(StreamWorkerTest, MakesTheSiteAgainIfTheBrokerHasLostIt) {
   await("the site", [&] {
     try {
       add("gate");
+      status("gate");  // all of it
       return true;
     } catch (const ClusterError&) {
       return false;
