@@ -217,7 +217,7 @@ bool SimulatedSite::measure_start() {
 
 bool SimulatedSite::measure_messages() {
   // The spools empty themselves first.
-  std::this_thread::sleep_for(seconds(std::min(arguments_.seconds, 5)));
+  std::this_thread::sleep_for(seconds(std::min(arguments_.seconds, 10)));
   const std::uint64_t claims = owners_.claims();
   const Sums before = sums();
   std::this_thread::sleep_for(seconds(arguments_.seconds));
@@ -298,7 +298,7 @@ bool SimulatedSite::measure_takeover(int signal) {
   }
   std::map<std::string, system_clock::time_point> recorded;
   is_whole = is_whole && await("records of its cameras", [&] {
-               std::this_thread::sleep_for(seconds(3));
+               std::this_thread::sleep_for(milliseconds(500));
                recorded = first_records(*cluster_, cameras, time);
                return recorded.size() == cameras.size();
              });
