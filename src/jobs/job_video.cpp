@@ -130,7 +130,8 @@ nlohmann::json JobVideo::plan(std::string& news) {
   }
   nlohmann::json slices = nlohmann::json::array();
   const std::int64_t frames = wanted(access_->frames());
-  for (const Rows& rows : vcap::cut(Rows({0, frames}), count(frames)))
+  const auto seek_point = [&access = *access_](std::int64_t row) { return access.seek_point(row); };
+  for (const Rows& rows : vcap::cut(Rows({0, frames}), count(frames), seek_point, needs.lead()))
     slices.push_back({rows.hull().begin, rows.hull().end});
   return slices.size() == 1 ? in_one : slices;
 }

@@ -57,6 +57,7 @@ std::optional<SourceState> Source::state() const { return std::nullopt; }
 std::shared_ptr<const RandomAccess> Source::random_access() { return nullptr; }
 RandomAccess::~RandomAccess() = default;
 bool RandomAccess::is_null(std::int64_t) const { return false; }
+std::int64_t RandomAccess::seek_point(std::int64_t row) const { return row; }
 
 std::unique_ptr<Source> open_source(const std::string& name, const SourceOptions& options) {
   check(options);

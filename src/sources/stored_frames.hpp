@@ -29,6 +29,8 @@ class StoredIndex {
   virtual std::int64_t size() const = 0;
   /// From the beginning; increases strictly with the number.
   virtual std::chrono::nanoseconds time(std::int64_t number) const = 0;
+  /// The picture at which decoding begins to reach that one: the last keyframe not after it.
+  virtual std::int64_t key_before(std::int64_t number) const { return number; }
   /// Opens the pictures for another reader, with this as their index. Throws SourceError.
   virtual std::unique_ptr<StoredFrames> open(std::stop_token stop) const = 0;
 };

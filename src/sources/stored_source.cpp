@@ -227,11 +227,12 @@ class StoredSource final : public Source {
 class StoredAccess final : public RandomAccess {
  public:
   StoredAccess(std::shared_ptr<const StoredIndex> index, const SourceOptions& options,
-               std::string name, std::int64_t frames)
+               std::string name, std::int64_t first_picture, std::int64_t frames)
       : index_(std::move(index)),
         options_(options),
         sampler_(sampler_of(options)),
         name_(std::move(name)),
+        first_picture_(first_picture),
         frames_(frames) {}
 
   std::int64_t frames() const override { return frames_; }
@@ -258,8 +259,24 @@ class StoredAccess final : public RandomAccess {
     return std::make_unique<StoredSource>(index_->open(stop.get_token()), options_, stop,
                                           std::move(rows));
   }
+  std::int64_t seek_point(std::int64_t row) const override {
+    const std::int64_t key = index_->key_before(picture_of(row));
+    std::int64_t least = 0;
+    for (std::int64_t most = row; least < most;) {
+      const std::int64_t middle = least + (most - least) / 2;
+      if (picture_of(middle) < key)
+        least = middle + 1;
+      else
+        most = middle;
+    }
+    return least;
+  }
 
  private:
+  std::int64_t picture_of(std::int64_t row) const {
+    return first_picture_ + sampler_.element(row)->row;
+  }
+
   [[noreturn]] void refuse_rows(const std::string& what) const {
     throw InvalidArgument(ErrorCode::invalid_argument, name_ + " " + what);
   }
@@ -268,6 +285,7 @@ class StoredAccess final : public RandomAccess {
   const SourceOptions options_;
   const Sampler sampler_;
   const std::string name_;
+  const std::int64_t first_picture_;  ///< of those in the index, the first that is a row
   const std::int64_t frames_;
 };
 
@@ -278,7 +296,8 @@ std::shared_ptr<const RandomAccess> StoredSource::random_access() {
   const RowRange pictures = pictures_left(*index, options_);
   const std::int64_t frames = sampler_.size(pictures.end - pictures.begin);
   if (frames == 0) return nullptr;
-  return std::make_shared<StoredAccess>(std::move(index), options_, info_.description, frames);
+  return std::make_shared<StoredAccess>(std::move(index), options_, info_.description,
+                                        pictures.begin, frames);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ class StoredVideo final : public StoredIndex {
 
   std::int64_t size() const override { return index_->size(); }
   nanoseconds time(std::int64_t number) const override { return index_->time(number); }
+  std::int64_t key_before(std::int64_t number) const override { return index_->key_before(number); }
   std::unique_ptr<StoredFrames> open(std::stop_token stop) const override {
     AvAddress address = address_;
     address.stop = std::move(stop);

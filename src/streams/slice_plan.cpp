@@ -192,7 +192,10 @@ std::variant<SlicedStream::Plan, std::string> plan_slices(
                 ? best_parts(needs, wanted.count(), 2 * cores, plan.records_kept, why)
                 : 1;
   if (parts == 1 && is_automatic(config)) return why;
-  plan.slices = slices_of(needs, cut(wanted, parts), plan);
+  SeekPoint seek_point;
+  if (plan.access)
+    seek_point = [&access = *plan.access](std::int64_t row) { return access.seek_point(row); };
+  plan.slices = slices_of(needs, cut(wanted, parts, seek_point, needs.lead()), plan);
   plan.at_once = std::max<std::size_t>(std::min(cores, plan.slices.size()), 1);
   return plan;
 }

@@ -49,6 +49,27 @@ Rows with_warmup(const Rows& rows, std::int64_t warmup, std::int64_t frames,
   return wider;
 }
 
+/// The row nearest to `row`, within `most` rows, that is `lead` rows after a seek point; `row` if
+/// there is none.
+std::int64_t aligned(std::int64_t row, std::int64_t most, const SeekPoint& seek_point,
+                     std::int64_t lead) {
+  const std::int64_t read = row - lead;
+  if (read <= 0) return row;
+  const std::int64_t back = read - seek_point(read);
+  if (back <= 0) return row;
+  // The first seek point after `read`, if it is nearer than the one before.
+  std::int64_t after = read + std::min(most, back - 1);
+  if (seek_point(after) <= read) return back <= most ? row - back : row;
+  for (std::int64_t least = read + 1; least < after;) {
+    const std::int64_t middle = least + (after - least) / 2;
+    if (seek_point(middle) > read)
+      after = middle;
+    else
+      least = middle + 1;
+  }
+  return after + lead;
+}
+
 }  // namespace
 
 std::int64_t fed_warmup(const CapsuleInfo& info) {
@@ -159,23 +180,29 @@ Rows rows_of(const Sampler& sampler, std::int64_t frames) {
   return rows;
 }
 
-std::vector<Rows> cut(const Rows& rows, std::size_t parts) {
+std::vector<Rows> cut(const Rows& rows, std::size_t parts, const SeekPoint& seek_point,
+                      std::int64_t lead) {
   const std::int64_t all = rows.count();
   const auto count = std::min(static_cast<std::int64_t>(parts), all);
+  // A moved cut leaves each part at least half as long, and at most half as long again.
+  const std::int64_t most_moved = seek_point && count > 1 ? all / count / 4 : 0;
   std::vector<Rows> result;
   std::int64_t done = 0;
+  std::int64_t end = 0;  // of the last part, as `done` counts
   for (const RowRange& range : rows.ranges())
     for (std::int64_t row = range.begin; row < range.end;) {
-      // Part number p ends after row ⌊(p + 1)·all/count⌋ of the wanted rows.
-      const auto part = static_cast<std::int64_t>(result.size()) - 1;
-      const auto end_of = [&](std::int64_t number) {
-        return all / count * (number + 1) + all % count * (number + 1) / count;
-      };
-      if (result.empty() || done == end_of(part)) {
+      if (done == end) {
         result.emplace_back();
-        continue;
+        const auto number = static_cast<std::int64_t>(result.size());
+        // Part `number` ends after row ⌊number·all/count⌋ of the wanted rows.
+        end = all / count * number + all % count * number / count;
       }
-      const std::int64_t length = std::min(range.end - row, end_of(part) - done);
+      const std::int64_t next = row + end - done;
+      if (most_moved > 0 && next < range.end)
+        if (const std::int64_t moved = aligned(next, most_moved, seek_point, lead);
+            moved > row && moved < range.end)
+          end += moved - next;
+      const std::int64_t length = std::min(range.end - row, end - done);
       result.back().add({row, row + length});
       row += length;
       done += length;

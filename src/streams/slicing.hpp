@@ -102,7 +102,15 @@ class SliceNeeds {
 /// and if the sampler repeats rows.
 Rows rows_of(const Sampler& sampler, std::int64_t frames);
 
+/// RandomAccess::seek_point() of the frames to cut.
+using SeekPoint = std::function<std::int64_t(std::int64_t row)>;
+
 /// The rows in `parts` parts of about the same size; fewer if parts would be empty.
-std::vector<Rows> cut(const Rows& rows, std::size_t parts);
+///
+/// With `seek_point`, a cut moves to the nearest place where the later part decodes nothing for
+/// nothing: the first row that it is fed, `lead` rows before its own, is then a seek point. Without
+/// such a place within a quarter of a part, the cut stays.
+std::vector<Rows> cut(const Rows& rows, std::size_t parts, const SeekPoint& seek_point = {},
+                      std::int64_t lead = 0);
 
 }  // namespace vcap

@@ -91,6 +91,19 @@ std::vector<Form> more_forms() {
 INSTANTIATE_TEST_SUITE_P(RandomAccess, EveryFormAtRandom, testing::ValuesIn(more_forms()),
                          testing::PrintToStringParamName());
 
+TEST(RandomAccess, HasASeekPointAtEachKeyframe) {
+  const TemporaryFolder folder;
+  const auto clip = folder / "clip.mp4";
+  write_clip(clip, {.options = b_frames(false)});  // a keyframe every 17
+  const auto whole = open_source(clip)->random_access();
+  for (std::int64_t row = 0; row < whole->frames(); ++row)
+    EXPECT_EQ(whole->seek_point(row), row - row % 17);
+  // Rows 0, 1, … are frames 4, 7, …; the first ones at or after a keyframe are 19, 34 and 52.
+  const auto some = open_source(clip, {.start = milliseconds(130), .stride = 3})->random_access();
+  for (std::int64_t row = 0; row < some->frames(); ++row)
+    EXPECT_EQ(some->seek_point(row), row < 5 ? 0 : row < 10 ? 5 : row < 16 ? 10 : 16) << row;
+}
+
 TEST(RandomAccess, ReachesFramesOfTheFootage) {
   expect_same_from_everywhere(footage(), {.end = std::chrono::seconds(20)}, 13);
 }
@@ -115,6 +128,7 @@ TEST_F(ImagesAtRandom, AreReadFromAnyImageOn) {
 TEST_F(ImagesAtRandom, RefuseAFrameBeyondTheLast) {
   const auto access = open_source(folder_.path(), {.stride = 5})->random_access();
   EXPECT_EQ(access->frames(), 3);
+  EXPECT_EQ(access->seek_point(2), 2) << "each image is decoded by itself";
   for (const int beyond : {-1, 3})
     EXPECT_THAT([&] { access->open_at(beyond); },
                 ThrowsError<InvalidArgument>(

@@ -81,6 +81,65 @@ TEST(Rows, AreCutIntoPartsOfAboutTheSameSize) {
   }
 }
 
+TEST(Rows, AreCutAtTheNearestSeekPoint) {
+  const auto every = [](std::int64_t frames) {
+    return [frames](std::int64_t row) { return row - row % frames; };
+  };
+  const Rows rows({0, 100});  // cut at 25, 50 and 75
+  EXPECT_THAT(cut(rows, 4, every(12)),
+              ElementsAre(Rows({0, 24}), Rows({24, 48}), Rows({48, 72}), Rows({72, 100})));
+  EXPECT_THAT(cut(rows, 4, every(12), 5),
+              ElementsAre(Rows({0, 29}), Rows({29, 53}), Rows({53, 77}), Rows({77, 100})))
+      << "each part is fed from a seek point on, with its warm-up";
+  EXPECT_EQ(cut(rows, 4, every(13)),
+            std::vector({Rows({0, 26}), Rows({26, 52}), Rows({52, 78}), Rows({78, 100})}))
+      << "the nearest one is the next";
+  EXPECT_EQ(cut(rows, 4, every(40)),
+            std::vector({Rows({0, 25}), Rows({25, 50}), Rows({50, 80}), Rows({80, 100})}))
+      << "no seek point is near enough to the first two cuts";
+  EXPECT_EQ(cut(rows, 4, every(1)), cut(rows, 4));
+  EXPECT_EQ(cut(rows, 4, every(10), 200), cut(rows, 4)) << "each part is fed from the beginning";
+}
+
+TEST(Rows, StayWholeWhenTheyAreCutAtSeekPoints) {
+  std::mt19937 random(5);
+  const auto below = [&](int bound) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(bound));
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::set<std::int64_t> keys{0};
+    for (std::int64_t row = 0; row < 400; row += 1 + below(40)) keys.insert(row);
+    const auto seek_point = [&keys](std::int64_t row) {
+      EXPECT_GE(row, 0);
+      EXPECT_LT(row, 400);
+      return *std::prev(keys.upper_bound(row));
+    };
+    Rows rows;
+    for (std::int64_t i = 1 + below(4); i > 0; --i) {
+      const std::int64_t begin = below(400);
+      rows.add({begin, begin + 1 + below(static_cast<int>(400 - begin))});
+    }
+    const std::int64_t lead = below(20);
+    const auto parts = static_cast<std::size_t>(1 + below(12));
+    const std::vector<Rows> even = cut(rows, parts);
+    const std::vector<Rows> all = cut(rows, parts, seek_point, lead);
+    ASSERT_EQ(all.size(), even.size());
+    const std::int64_t quarter = rows.count() / static_cast<std::int64_t>(all.size()) / 4;
+    Rows together;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_TRUE(together.empty() || together.hull().end <= all[i].hull().begin);
+      EXPECT_LE(std::abs(all[i].count() - even[i].count()), 2 * quarter);
+      const std::int64_t begin = all[i].hull().begin;
+      if (begin != even[i].hull().begin) {
+        EXPECT_LE(std::abs(begin - even[i].hull().begin), quarter);
+        EXPECT_TRUE(keys.contains(begin - lead)) << begin << " less " << lead;
+      }
+      together.add(all[i]);
+    }
+    EXPECT_EQ(together, rows);
+  }
+}
+
 TEST(Rows, CanComeFromASampler) {
   EXPECT_EQ(rows_of(Sampler::all(), 7), Rows({0, 7}));
   EXPECT_EQ(rows_of(Sampler::stride(3), 7), rows_between({{0, 1}, {3, 4}, {6, 7}}));

@@ -35,6 +35,10 @@ class VCAP_EXPORT RandomAccess {
   virtual std::unique_ptr<Source> open(const std::vector<RowRange>& rows) const = 0;
   /// All frames from row `first` on.
   std::unique_ptr<Source> open_at(std::int64_t first) const { return open({{first, frames()}}); }
+  /// Where to cut near a frame so that few frames are decoded twice: the first frame that is
+  /// decoded from the same keyframe as `row`. `row` must exist. Default: `row`, as if each frame
+  /// could be decoded by itself.
+  virtual std::int64_t seek_point(std::int64_t row) const;
 };
 
 }  // namespace vcap
