@@ -46,11 +46,11 @@ std::string seconds_text(std::chrono::milliseconds time) {
   return number_text(std::chrono::duration<double>(time).count()) + " s";
 }
 
+}  // namespace
+
 nanoseconds to_nanoseconds(std::int64_t ticks, AVRational time_base) {
   return nanoseconds(av_rescale_q(ticks, time_base, kNanoseconds));
 }
-
-}  // namespace
 
 AvInput::AvInput(AvAddress address) : address_(std::move(address)) {
   take_av_log();
@@ -254,10 +254,14 @@ bool AvInput::can_go_back() const noexcept {
 
 std::optional<nanoseconds> AvInput::time_of(std::int64_t ticks) const {
   if (ticks == AV_NOPTS_VALUE) return std::nullopt;
-  const std::int64_t start = stream_->start_time == AV_NOPTS_VALUE ? 0 : stream_->start_time;
-  const nanoseconds time = to_nanoseconds(av_sat_sub64(ticks, start), stream_->time_base);
+  const nanoseconds time = to_nanoseconds(from_start(ticks), stream_->time_base);
   if (time > kLongest || time < -kLongest) return std::nullopt;
   return time;
+}
+
+std::int64_t AvInput::from_start(std::int64_t ticks) const {
+  const std::int64_t start = stream_->start_time == AV_NOPTS_VALUE ? 0 : stream_->start_time;
+  return av_sat_sub64(ticks, start);
 }
 
 bool AvInput::read(AVPacket& packet) {

@@ -42,6 +42,9 @@ constexpr std::int64_t buffer_pixels(std::int64_t max_pixels) {
   return max_pixels < kMost / 4 ? std::min(4 * max_pixels + kMargins, kMost) : kMost;
 }
 
+/// Saturates.
+std::chrono::nanoseconds to_nanoseconds(std::int64_t ticks, AVRational time_base);
+
 /// An open container; only its first video stream is read.
 ///
 /// Waits end if no bytes come within the limit or stop is requested. That takes about 0.1 s, the
@@ -69,6 +72,8 @@ class AvInput {
   bool can_go_back() const noexcept;
   /// Time from the stream's start; `nullopt` if the container has no time or an absurd one.
   std::optional<std::chrono::nanoseconds> time_of(std::int64_t ticks) const;
+  /// The ticks since the stream's start, of which time_of() is the time.
+  std::int64_t from_start(std::int64_t ticks) const;
 
   /// Starts the deadline for one picture: a few silence limits, for all packets read from here on.
   /// A sender whose data cannot be decoded counts as silent.

@@ -2,8 +2,9 @@
 #include "media/video_index.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <new>
-#include <optional>
+#include <utility>
 
 #include "media/av_pointers.hpp"
 
@@ -15,11 +16,6 @@ using std::chrono::nanoseconds;
 /// In MPEG-4, a packet may only say that the picture repeats the one before; a decoder then gives
 /// no picture. Such packets are shorter than this; real pictures hardly ever are.
 constexpr int kLeastMpeg4Picture = 16;
-
-struct IndexedPacket {
-  nanoseconds time;
-  bool is_key;
-};
 
 /// Whether each packet of this format is one picture. In other formats a packet may hold a picture
 /// that is never shown (VP8), or it is unknown whether one does.
@@ -52,22 +48,22 @@ bool is_picture(const AVPacket& packet, AVCodecID codec) {
          (codec != AV_CODEC_ID_MPEG4 || packet.size >= kLeastMpeg4Picture);
 }
 
-/// In decoding order; `nullopt` if any packet is doubtful.
-std::optional<std::vector<IndexedPacket>> packets_of(AvInput& input) {
+/// False if any packet is doubtful.
+bool add_packets(AvInput& input, VideoIndex::Builder& builder) {
   const AvPacketPointer packet(av_packet_alloc());
   if (!packet) throw std::bad_alloc();
-  std::vector<IndexedPacket> packets;
+  const AVRational time_base = input.stream().time_base;
   while (input.read(*packet)) {
-    if (input.skipped_damage()) return std::nullopt;
+    if (input.skipped_damage()) return false;
     // Empty packets do not reach the decoder; packets marked as discard are not shown.
     if (packet->size == 0 && packet->side_data_elems == 0) continue;
     if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) continue;
-    const std::optional<nanoseconds> time = input.time_of(packet->pts);
-    if (!time || !is_picture(*packet, input.stream().codecpar->codec_id)) return std::nullopt;
-    packets.push_back({*time, (packet->flags & AV_PKT_FLAG_KEY) != 0});
+    if (!input.time_of(packet->pts) || !is_picture(*packet, input.stream().codecpar->codec_id) ||
+        av_cmp_q(input.stream().time_base, time_base) != 0)
+      return false;
+    builder.add(input.from_start(packet->pts), (packet->flags & AV_PKT_FLAG_KEY) != 0);
   }
-  if (!input.failure().empty() || input.address().stop.stop_requested()) return std::nullopt;
-  return packets;
+  return input.failure().empty() && !input.address().stop.stop_requested();
 }
 
 }  // namespace
@@ -76,26 +72,61 @@ std::shared_ptr<const VideoIndex> VideoIndex::of(AvInput& input) {
   if (!input.tells_times() || !input.can_go_back() ||
       !has_a_picture_in_each(*input.stream().codecpar))
     return nullptr;
-  auto packets = packets_of(input);
-  if (!packets || packets->empty()) return nullptr;
-  // Pictures shown before the first keyframe depend on missing ones.
-  const IndexedPacket first = packets->front();
-  std::ranges::sort(*packets, {}, &IndexedPacket::time);
-  const bool is_first = packets->front().time == first.time && first.is_key;
-  if (!is_first || first.time.count() < 0 ||
-      std::ranges::adjacent_find(*packets, {}, &IndexedPacket::time) != packets->end())
-    return nullptr;
-  auto index = std::make_shared<VideoIndex>();
-  index->times_.reserve(packets->size());
-  for (const IndexedPacket& packet : *packets) {
-    if (packet.is_key) index->keys_.push_back(index->size());
-    index->times_.push_back(packet.time);
-  }
-  return index;
+  Builder builder(input.stream().time_base);
+  return add_packets(input, builder) ? builder.finish() : nullptr;
 }
 
-std::int64_t VideoIndex::key_before(std::int64_t number) const {
-  return *(std::ranges::upper_bound(keys_, number) - 1);
+void VideoIndex::Builder::add(std::int64_t ticks, bool is_key) {
+  const Picture picture{ticks, is_key};
+  if (!first_) first_ = picture;
+  if (!index_->ticks_.empty() && ticks <= index_->ticks_.back()) keep_all();
+  waiting_.push_back(picture);
+  if (keeps_all_) return;
+  std::ranges::push_heap(waiting_, std::greater<>(), &Picture::ticks);
+  if (waiting_.size() > kWaiting) append_next();
+}
+
+void VideoIndex::Builder::append_next() {
+  std::ranges::pop_heap(waiting_, std::greater<>(), &Picture::ticks);
+  append(waiting_.back());
+  waiting_.pop_back();
+}
+
+void VideoIndex::Builder::append(const Picture& picture) {
+  AscendingNumbers& times = index_->ticks_;
+  // Ticks of less than a nanosecond may have the same time.
+  if (!times.empty() && to_nanoseconds(times.back(), index_->time_base_) ==
+                            to_nanoseconds(picture.ticks, index_->time_base_))
+    has_twins_ = true;
+  if (has_twins_) return;
+  if (picture.is_key) index_->keys_.push_back(times.size());
+  times.push_back(picture.ticks);
+}
+
+/// Goes back to the pictures, which are not in decoding order any more.
+void VideoIndex::Builder::keep_all() {
+  keeps_all_ = true;
+  const AscendingNumbers times = std::exchange(index_->ticks_, {});
+  const AscendingNumbers keys = std::exchange(index_->keys_, {});
+  std::int64_t next_key = 0;
+  for (std::int64_t i = 0; i < times.size(); ++i) {
+    const bool is_key = next_key < keys.size() && keys.at(next_key) == i;
+    waiting_.push_back({times.at(i), is_key});
+    if (is_key) ++next_key;
+  }
+}
+
+std::shared_ptr<const VideoIndex> VideoIndex::Builder::finish() {
+  std::ranges::sort(waiting_, {}, &Picture::ticks);
+  for (const Picture& picture : waiting_) append(picture);
+  waiting_ = {};
+  if (!first_ || has_twins_) return nullptr;
+  // Pictures shown before the first keyframe depend on missing ones.
+  if (!first_->is_key || index_->ticks_.at(0) != first_->ticks || index_->time(0).count() < 0)
+    return nullptr;
+  index_->ticks_.shrink_to_fit();
+  index_->keys_.shrink_to_fit();
+  return std::move(index_);
 }
 
 }  // namespace vcap
