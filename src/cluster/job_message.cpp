@@ -234,7 +234,9 @@ SliceResult read_slice_result(const json& result) {
 }
 
 std::string to_message(const PlanMessage& plan) {
-  return json{{"schema", kPlan}, {"number", plan.number}, {"slices", plan.slices}}.dump();
+  json message = {{"schema", kPlan}, {"number", plan.number}, {"slices", plan.slices}};
+  if (plan.index) message["index"] = *plan.index;
+  return message.dump();
 }
 
 PlanMessage read_plan(const std::string& message) {
@@ -248,6 +250,7 @@ PlanMessage read_plan(const std::string& message) {
                             slice[1].is_number_integer() && slice[0] >= 0 && slice[0] < slice[1];
       if (slice != "all" && !is_range) refuse_message(kPlan, "a slice is " + slice.dump());
     }
+    if (parsed.contains("index")) plan.index = parsed["index"].get<ObjectReference>();
     return plan;
   });
 }

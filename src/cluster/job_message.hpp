@@ -91,6 +91,7 @@ SliceResult read_slice_result(const nlohmann::json& result);
 struct PlanMessage {
   int number = 0;  ///< SliceTask::plan
   nlohmann::json slices{};
+  std::optional<ObjectReference> index{};  ///< JobStore::index()
 };
 /// As JSON, "vcap.plan/1".
 std::string to_message(const PlanMessage& plan);

@@ -2,6 +2,7 @@
 #include "cluster/slice_store.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -20,6 +21,8 @@ using nlohmann::json;
 
 /// A result has at most 64 KiB.
 constexpr std::size_t kMostText = 48 << 10;
+/// Of an index: days of video whose times have no order, at 2 bytes a frame.
+constexpr std::size_t kMostIndex = 16 << 20;
 
 /// The records of a small slice, which then need no object. `nullopt` for other files.
 std::optional<std::string> small_text(const fs::path& file) {
@@ -58,9 +61,9 @@ std::optional<PlanMessage> SharedPlan::read() {
   }
 }
 
-std::optional<int> SharedPlan::replace(const json& slices) {
-  const auto stored =
-      jet_stream_.store(subject_, to_message(PlanMessage{number_ + 1, slices}), sequence_);
+std::optional<int> SharedPlan::replace(PlanMessage plan) {
+  plan.number = number_ + 1;
+  const auto stored = jet_stream_.store(subject_, to_message(plan), sequence_);
   if (!stored) return std::nullopt;
   sequence_ = *stored;
   return ++number_;
@@ -148,12 +151,33 @@ std::optional<json> SliceStore::result(const std::string&, std::size_t slice) co
   return read_slice_result(*stored).counts;
 }
 
-bool SliceStore::begin(const std::string&, const json& plan) {
-  const MutexLock lock(mutex_);
-  const auto number = plan_.replace(plan);
-  // If another worker was faster, its plan stays.
-  known_ = number ? PlanMessage{*number, plan} : plan_.read();
-  return number.has_value();
+bool SliceStore::begin(const std::string&, const json& slices, std::string_view index) {
+  PlanMessage plan{.slices = slices};
+  if (!index.empty() && index.size() <= kMostIndex)
+    plan.index = objects_.put_bytes("job/" + job_ + '/' + Uuid::random().to_string() + "/index",
+                                    std::as_bytes(std::span(index)));
+  {
+    const MutexLock lock(mutex_);
+    if (const auto number = plan_.replace(plan)) {
+      plan.number = *number;
+      known_ = std::move(plan);
+      return true;
+    }
+    known_ = plan_.read();  // another worker was faster; its plan stays
+  }
+  if (plan.index) objects_.erase(plan.index->name);
+  return false;
+}
+
+std::optional<std::string> SliceStore::index(const std::string&) const {
+  auto plan = known_plan();
+  if (!plan) plan = present_plan();
+  if (!plan || !plan->index) return std::nullopt;
+  if (plan->index->size > kMostIndex)
+    throw ClusterError(ErrorCode::invalid_message,
+                       "the index has " + std::to_string(plan->index->size) + " bytes, more than " +
+                           std::to_string(kMostIndex));
+  return objects_.get_text(*plan->index);
 }
 
 /// The next begin() replaces the plan.

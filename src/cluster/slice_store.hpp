@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/thread_annotations.hpp"
@@ -26,9 +27,9 @@ class SharedPlan {
 
   /// Asks the broker. `nullopt` if there is none.
   std::optional<PlanMessage> read();
-  /// Stores a plan in place of the one that was read last, and returns its number, the next one.
+  /// Stores a plan in place of the one that was read last. Returns its number, the next one.
   /// `nullopt` if it is not that one any more.
-  std::optional<int> replace(const nlohmann::json& slices);
+  std::optional<int> replace(PlanMessage plan);
 
  private:
   JetStream& jet_stream_;
@@ -52,7 +53,9 @@ class SliceStore final : public JobStore {
   std::optional<nlohmann::json> finished(const std::string& video) const override;
   std::optional<nlohmann::json> plan(const std::string& video) const override;
   std::optional<nlohmann::json> result(const std::string& video, std::size_t slice) const override;
-  bool begin(const std::string& video, const nlohmann::json& plan) override;
+  std::optional<std::string> index(const std::string& video) const override;
+  bool begin(const std::string& video, const nlohmann::json& plan,
+             std::string_view index = {}) override;
   void forget(const std::string& video) override;
   std::unique_ptr<Staged> stage(const std::string& video, std::size_t slice) override;
 

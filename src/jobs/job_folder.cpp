@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 constexpr const char* kJobFolder = ".vcap-job";
 constexpr const char* kStampFile = "stamp.json";
 constexpr const char* kResultFile = "result.json";
+constexpr const char* kIndexFile = "index";
 
 [[noreturn]] void fail_at(const fs::path& path, const std::error_code& error) {
   throw OutputError(ErrorCode::output_write,
@@ -281,8 +282,20 @@ std::optional<nlohmann::json> JobFolder::result(const std::string& video, std::s
   return read_json(of_slice(video, slice) / kResultFile);
 }
 
-bool JobFolder::begin(const std::string& video, const nlohmann::json& plan) {
+std::optional<std::string> JobFolder::index(const std::string& video) const {
+  const fs::path path = of_video(video) / kIndexFile;
+  try {
+    return std::string(text_of(*MappedFile::open(path)));
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
+    fail_at(path, error.code());
+  }
+}
+
+bool JobFolder::begin(const std::string& video, const nlohmann::json& plan,
+                      std::string_view index) {
   const StagedFolder staged(new_place(), of_video(video));
+  if (!index.empty()) write_new(staged.path() / kIndexFile, index);
   write_new(staged.path() / "plan.json", plan.dump());
   return publish_folder(staged.path(), of_video(video), {ENOTEMPTY, EEXIST});
 }

@@ -26,7 +26,8 @@ namespace vcap {
 ///     .vcap-job/lock             held while a process works here; free again if it is killed
 ///     .vcap-job/stamp.json       what the outputs depend on (job_stamp)
 ///     .vcap-job/work/            all that is being written; emptied when the folder is opened
-///     .vcap-job/videos/ID/       a video that is begun, with its plan.json
+///     .vcap-job/videos/ID/       a video that is begun, with its plan.json, and the index of its
+///                                frames if it is cut
 ///     .vcap-job/videos/ID/N/     the stored result of its slice N: files, and result.json
 ///     .vcap-job/finished/ID.json a video that is finished: a note, and the sizes of its outputs
 ///
@@ -60,7 +61,9 @@ class VCAP_EXPORT JobFolder final : public JobStore {
   std::optional<nlohmann::json> finished(const std::string& video) const override;
   std::optional<nlohmann::json> plan(const std::string& video) const override;
   std::optional<nlohmann::json> result(const std::string& video, std::size_t slice) const override;
-  bool begin(const std::string& video, const nlohmann::json& plan) override;
+  std::optional<std::string> index(const std::string& video) const override;
+  bool begin(const std::string& video, const nlohmann::json& plan,
+             std::string_view index = {}) override;
   void forget(const std::string& video) override;
   std::unique_ptr<Staged> stage(const std::string& video, std::size_t slice) override;
 

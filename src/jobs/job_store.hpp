@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -47,9 +48,13 @@ class VCAP_EXPORT JobStore {
   /// The stored result of a slice.
   virtual std::optional<nlohmann::json> result(const std::string& video,
                                                std::size_t slice) const = 0;
+  /// The index that is stored with that plan, for restore_index(). `nullopt` if there is none.
+  virtual std::optional<std::string> index(const std::string& video) const = 0;
 
-  /// Stores the plan. False if the video already has one, which then stays.
-  virtual bool begin(const std::string& video, const nlohmann::json& plan) = 0;
+  /// Stores the plan. False if the video already has one, which then stays. `index`: save_index()
+  /// of the video, so that other readers need not scan it; may be empty.
+  virtual bool begin(const std::string& video, const nlohmann::json& plan,
+                     std::string_view index = {}) = 0;
   /// Drops the plan of a video that is not finished, and all results of that plan.
   virtual void forget(const std::string& video) = 0;
   /// For a video that is begun.

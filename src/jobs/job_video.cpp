@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "jobs/job_outputs.hpp"
+#include "sources/stored_source.hpp"
 #include "streams/slice_plan.hpp"
 #include "streams/slicing.hpp"
 #include "vcap/base/error.hpp"
@@ -84,26 +85,31 @@ std::vector<std::size_t> JobVideo::missing() {
 }
 
 std::shared_ptr<JobVideo::Cut> JobVideo::cut() {
-  std::string news;
+  News news;
   std::shared_ptr<Cut> now = cut(news);
-  if (!news.empty()) log(LogLevel::warning, news);  // without the lock
+  news.tell();
   return now;
 }
 
-std::shared_ptr<JobVideo::Cut> JobVideo::cut(std::string& news) {
+void JobVideo::News::tell() const {
+  if (!text.empty()) log(level, text);
+}
+
+std::shared_ptr<JobVideo::Cut> JobVideo::cut(News& news) {
   const MutexLock lock(mutex_);
   if (cut_) return cut_;
   auto known = setting_.store.plan(video_.id);
   if (!known) {
     known = plan(news);
-    if (!setting_.store.begin(video_.id, *known)) known = setting_.store.plan(video_.id);
+    const std::string index = known->size() > 1 ? save_index(*access_) : std::string();
+    if (!setting_.store.begin(video_.id, *known, index)) known = setting_.store.plan(video_.id);
   }
   read_cut(known.value());
   return cut_;
 }
 
 /// Sets `news` if there is something to log.
-nlohmann::json JobVideo::plan(std::string& news) {
+nlohmann::json JobVideo::plan(News& news) {
   nlohmann::json in_one = nlohmann::json::array({kAll});
   const Job& job = setting_.job;
   const auto compiled_plan = setting_.capsule_set.compile_for(video_.capsules);
@@ -115,21 +121,18 @@ nlohmann::json JobVideo::plan(std::string& news) {
                           : best_parts(needs, frames, setting_.parts_wanted, kLongest, why);
   };
   const auto source = open_whole();
-  const auto wanted = [&](std::int64_t frames) {
-    return std::min(frames, job.max_frames.value_or(frames));
-  };
   const std::optional<std::int64_t> about = source->info().frames;
-  if (about && count(wanted(*about)) == 1) return in_one;
-  find_frames(*source);
+  if (about && count(frames_wanted(*about)) == 1) return in_one;
+  news = find_frames(*source);
   if (!access_) {
     if (job.slices > 1)
-      news = "video " + quote(video_.id) +
-             " is run without slices: the positions of its frames are not known "
-             "without decoding all of them";
+      news = {.text = "video " + quote(video_.id) +
+                      " is run without slices: the positions of its frames are not known without "
+                      "decoding all of them"};
     return in_one;
   }
   nlohmann::json slices = nlohmann::json::array();
-  const std::int64_t frames = wanted(access_->frames());
+  const std::int64_t frames = frames_wanted(access_->frames());
   const auto seek_point = [&access = *access_](std::int64_t row) { return access.seek_point(row); };
   for (const Rows& rows : vcap::cut(Rows({0, frames}), count(frames), seek_point, needs.lead()))
     slices.push_back({rows.hull().begin, rows.hull().end});
@@ -153,13 +156,32 @@ bool JobVideo::is_stored(const Cut& cut, std::size_t slice) {
 
 bool JobVideo::run(std::size_t slice, Pipeline& pipeline, const std::stop_token& stop) {
   if (setting_.store.finished(video_.id)) return true;
+  const bool may_have_stored_index = trusts_stored_index();
   try {
     return run_part(slice, pipeline, stop);
   } catch (const SourceError& error) {
     if (error.code() != ErrorCode::source_not_as_indexed) throw;
-    go_on_in_one(error.what());
+    if (!may_have_stored_index) {
+      go_on_in_one(error.what());
+      slice = 0;
+    } else {
+      log(LogLevel::debug,
+          "video " + quote(video_.id) + ": its stored index is not used any more: " + error.what());
+      distrust_stored_index();
+    }
   }
-  return run_part(0, pipeline, stop);
+  return may_have_stored_index ? run(slice, pipeline, stop) : run_part(slice, pipeline, stop);
+}
+
+bool JobVideo::trusts_stored_index() {
+  const MutexLock lock(mutex_);
+  return trusts_index_;
+}
+
+/// The next reader scans the file.
+void JobVideo::distrust_stored_index() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(trusts_index_, false)) access_ = nullptr;
 }
 
 /// Which frames are damaged is only known after decoding everything before them.
@@ -198,9 +220,44 @@ bool JobVideo::run_part(std::size_t slice, Pipeline& pipeline, const std::stop_t
   return true;
 }
 
-void JobVideo::find_frames(Source& source) {
+JobVideo::News JobVideo::find_frames(Source& source) {
+  trusts_index_ = false;
   info_ = source.info();
   access_ = source.random_access();
+  return {LogLevel::debug, "video " + quote(video_.id) + ": scanned for the index of its frames"};
+}
+
+/// By the index that whoever made the plan has stored; without one that fits, by a scan.
+JobVideo::News JobVideo::find_frames_again() {
+  const auto source = open_whole();
+  if (!trusts_index_) return find_frames(*source);
+  const std::string named = "video " + quote(video_.id) + ":";
+  std::string why = "there is none";
+  try {
+    if (const auto index = setting_.store.index(video_.id)) {
+      why = "it is not one of this file";
+      if (restore_index(*source, *index)) {
+        info_ = source->info();
+        access_ = source->random_access();
+      }
+    }
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  const Part& last = cut_->parts.back();  // the plan may just have become one without slices
+  if (access_ && (!last || frames_wanted(access_->frames()) == last->end))
+    return {LogLevel::debug, named + " its frames are found by the index stored with its plan"};
+  if (std::exchange(access_, nullptr)) why = "it is not of the plan's frames";
+  find_frames(*open_whole());
+  return {LogLevel::info, named +
+                              " scanned, since the index that should be stored with its plan "
+                              "cannot be used: " +
+                              why};
+}
+
+/// Of `frames` frames.
+std::int64_t JobVideo::frames_wanted(std::int64_t frames) const {
+  return std::min(frames, setting_.job.max_frames.value_or(frames));
 }
 
 std::unique_ptr<Source> JobVideo::open_whole() const {
@@ -210,9 +267,18 @@ std::unique_ptr<Source> JobVideo::open_whole() const {
 
 std::unique_ptr<Source> JobVideo::source_of(const Part& part) {
   if (!part) return open_whole();
+  News news;
+  std::unique_ptr<Source> source = source_of(*part, news);
+  news.tell();
+  if (!source) refuse_index(video_);
+  return source;
+}
+
+/// Null if the video does not have the rows.
+std::unique_ptr<Source> JobVideo::source_of(const RowRange& rows, News& news) {
   const MutexLock lock(mutex_);
-  if (!access_) find_frames(*open_whole());
-  if (!access_ || access_->frames() < part->end) refuse_index(video_);
+  if (!access_) news = find_frames_again();
+  if (!access_ || access_->frames() < rows.end) return nullptr;
   return std::make_unique<FoundFrames>(video_, info_, access_);
 }
 

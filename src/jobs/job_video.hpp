@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "records/record_counts.hpp"
 #include "streams/capsule_set.hpp"
 #include "vcap/base/export.hpp"
+#include "vcap/base/log.hpp"
 #include "vcap/jobs/job.hpp"
 #include "vcap/pipeline/pipeline.hpp"
 #include "vcap/sources/random_access.hpp"
@@ -60,9 +62,17 @@ class VCAP_EXPORT JobVideo {
     std::vector<bool> stored{};  ///< guarded by mutex_
   };
 
+  /// What is logged once the lock is released.
+  struct News {
+    void tell() const;
+
+    LogLevel level = LogLevel::warning;
+    std::string text{};  ///< empty: nothing
+  };
+
   std::shared_ptr<Cut> cut() VCAP_EXCLUDES(mutex_);
-  std::shared_ptr<Cut> cut(std::string& news) VCAP_EXCLUDES(mutex_);
-  nlohmann::json plan(std::string& news) VCAP_REQUIRES(mutex_);
+  std::shared_ptr<Cut> cut(News& news) VCAP_EXCLUDES(mutex_);
+  nlohmann::json plan(News& news) VCAP_REQUIRES(mutex_);
   void read_cut(const nlohmann::json& plan) VCAP_REQUIRES(mutex_);
   void go_on_in_one(const std::string& why) VCAP_EXCLUDES(mutex_);
   bool plan_in_one() VCAP_EXCLUDES(mutex_);
@@ -70,7 +80,12 @@ class VCAP_EXPORT JobVideo {
   bool is_stored(const Cut& cut, std::size_t slice) VCAP_EXCLUDES(mutex_);
   std::unique_ptr<Source> open_whole() const;
   std::unique_ptr<Source> source_of(const Part& part) VCAP_EXCLUDES(mutex_);
-  void find_frames(Source& source) VCAP_REQUIRES(mutex_);
+  std::unique_ptr<Source> source_of(const RowRange& rows, News& news) VCAP_EXCLUDES(mutex_);
+  News find_frames(Source& source) VCAP_REQUIRES(mutex_);
+  News find_frames_again() VCAP_REQUIRES(mutex_);
+  std::int64_t frames_wanted(std::int64_t frames) const;
+  bool trusts_stored_index() VCAP_EXCLUDES(mutex_);
+  void distrust_stored_index() VCAP_EXCLUDES(mutex_);
   StreamConfig stream_of(const Part& part);
   RecordCounts run_stream(StreamConfig config, const std::filesystem::path& folder,
                           Pipeline& pipeline, const std::stop_token& stop);
@@ -86,6 +101,8 @@ class VCAP_EXPORT JobVideo {
   SourceInfo info_ VCAP_GUARDED_BY(mutex_);  ///< the source's info, for access_
   /// Null until it is needed, or if there is none.
   std::shared_ptr<const RandomAccess> access_ VCAP_GUARDED_BY(mutex_);
+  /// access_ is, or will be, by the index that another process may have stored.
+  bool trusts_index_ VCAP_GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace vcap

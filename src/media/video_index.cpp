@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "media/av_pointers.hpp"
+#include "media/varint.hpp"
 
 namespace vcap {
 namespace {
@@ -16,6 +17,15 @@ using std::chrono::nanoseconds;
 /// In MPEG-4, a packet may only say that the picture repeats the one before; a decoder then gives
 /// no picture. Such packets are shorter than this; real pictures hardly ever are.
 constexpr int kLeastMpeg4Picture = 16;
+
+/// The beginning of a saved index.
+constexpr std::string_view kSavedIndex = "vcap.video-index/1\n";
+
+/// Then different ticks are different nanoseconds.
+bool is_fine_enough_in_nanoseconds(AVRational time_base) {
+  return time_base.num > 0 && time_base.den > 0 &&
+         std::int64_t{time_base.num} * 1'000'000'000 >= time_base.den;
+}
 
 /// Whether each packet of this format is one picture. In other formats a packet may hold a picture
 /// that is never shown (VP8), or it is unknown whether one does.
@@ -74,6 +84,37 @@ std::shared_ptr<const VideoIndex> VideoIndex::of(AvInput& input) {
     return nullptr;
   Builder builder(input.stream().time_base);
   return add_packets(input, builder) ? builder.finish() : nullptr;
+}
+
+std::string VideoIndex::save() const {
+  if (!is_fine_enough_in_nanoseconds(time_base_)) return {};
+  std::string saved(kSavedIndex);
+  put_varint(saved, static_cast<std::uint64_t>(time_base_.num));
+  put_varint(saved, static_cast<std::uint64_t>(time_base_.den));
+  ticks_.save(saved);
+  keys_.save(saved);
+  return saved;
+}
+
+std::shared_ptr<const VideoIndex> VideoIndex::restore(std::string_view saved,
+                                                      AVRational time_base) {
+  if (!saved.starts_with(kSavedIndex) || !is_fine_enough_in_nanoseconds(time_base)) return nullptr;
+  saved.remove_prefix(kSavedIndex.size());
+  if (take_varint(saved) != static_cast<std::uint64_t>(time_base.num) ||
+      take_varint(saved) != static_cast<std::uint64_t>(time_base.den))
+    return nullptr;
+  auto ticks = AscendingNumbers::load(saved);
+  auto keys = AscendingNumbers::load(saved);
+  if (!ticks || !keys || !saved.empty() || ticks->empty() || keys->empty() || keys->at(0) != 0 ||
+      keys->back() >= ticks->size())
+    return nullptr;
+  // Times that do not fit are negative.
+  if (to_nanoseconds(ticks->back(), time_base).count() < 0) return nullptr;
+  auto index = std::make_shared<VideoIndex>();
+  index->time_base_ = time_base;
+  index->ticks_ = std::move(*ticks);
+  index->keys_ = std::move(*keys);
+  return index;
 }
 
 void VideoIndex::Builder::add(std::int64_t ticks, bool is_key) {

@@ -33,6 +33,10 @@ class VideoIndex {
   std::int64_t key_before(std::int64_t number) const {
     return keys_.at(keys_.count_to(number) - 1);
   }
+  /// For restore(). Empty if its times are finer than a nanosecond.
+  std::string save() const;
+  /// From untrusted bytes. Null if they are not an index of a video with this time base.
+  static std::shared_ptr<const VideoIndex> restore(std::string_view saved, AVRational time_base);
   /// Bytes of memory beside this object.
   std::size_t bytes() const noexcept { return ticks_.bytes() + keys_.bytes(); }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include <opencv2/core/mat.hpp>
 
@@ -31,6 +32,9 @@ class StoredIndex {
   virtual std::chrono::nanoseconds time(std::int64_t number) const = 0;
   /// The picture at which decoding begins to reach that one: the last keyframe not after it.
   virtual std::int64_t key_before(std::int64_t number) const { return number; }
+  /// Bytes for StoredFrames::restore_index(). Empty if the index is made without reading the
+  /// source.
+  virtual std::string save() const { return {}; }
   /// Opens the pictures for another reader, with this as their index. Throws SourceError.
   virtual std::unique_ptr<StoredFrames> open(std::stop_token stop) const = 0;
 };
@@ -66,6 +70,9 @@ class StoredFrames {
   /// Null if the number of every picture is not certain without decoding. May scan the whole
   /// source; the current picture stays the same. Throws SourceError.
   virtual std::shared_ptr<const StoredIndex> index() = 0;
+  /// Makes index() give an index that was saved for the same source, so that nothing is scanned.
+  /// False if these untrusted bytes are not one.
+  virtual bool restore_index(std::string_view /*saved*/) { return false; }
   /// Whether the index is known without reading the source.
   virtual bool has_ready_index() const { return false; }
   /// Goes forward or back to the picture with that number; requires an index. `following`: the

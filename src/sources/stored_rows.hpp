@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "sources/stored_frames.hpp"
 #include "vcap/sources/row_range.hpp"
@@ -28,6 +29,8 @@ class StoredRows {
   SourceInfo info() const { return frames_->info(); }
   /// The index, if there is one and it was not found wrong; otherwise null. Throws SourceError.
   std::shared_ptr<const StoredIndex> index();
+  /// As StoredFrames::restore_index().
+  bool restore_index(std::string_view saved) { return frames_->restore_index(saved); }
   /// From now on, rows are reached by the index, if there is one. If the index turns out to be
   /// wrong, go_to() throws source_not_as_indexed. With `falling_back` it logs that instead, and
   /// rows are reached one by one from there on.

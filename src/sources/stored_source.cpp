@@ -81,6 +81,7 @@ class StoredSource final : public Source {
   SourceInfo info() const override { return info_; }
   void interrupt() noexcept override { stop_.request_stop(); }
   std::shared_ptr<const RandomAccess> random_access() override;
+  bool restore_index(std::string_view saved) { return rows_.restore_index(saved); }
   BrokenPictures broken_pictures() const override { return rows_.broken(); }
 
   std::optional<Frame> read() override {
@@ -271,6 +272,7 @@ class StoredAccess final : public RandomAccess {
     }
     return least;
   }
+  std::string save_index() const { return index_->save(); }
 
  private:
   std::int64_t picture_of(std::int64_t row) const {
@@ -339,6 +341,16 @@ void refuse_range(const SourceOptions& options, const std::string& name) {
 std::unique_ptr<Source> make_stored_source(std::unique_ptr<StoredFrames> frames,
                                            const SourceOptions& options, std::stop_source stop) {
   return std::make_unique<StoredSource>(std::move(frames), options, std::move(stop));
+}
+
+std::string save_index(const RandomAccess& access) {
+  const auto* const stored = dynamic_cast<const StoredAccess*>(&access);
+  return stored ? stored->save_index() : std::string();
+}
+
+bool restore_index(Source& source, std::string_view saved) {
+  auto* const stored = dynamic_cast<StoredSource*>(&source);
+  return stored && stored->restore_index(saved);
 }
 
 }  // namespace vcap

@@ -33,6 +33,7 @@ class StoredVideo final : public StoredIndex {
   std::int64_t size() const override { return index_->size(); }
   nanoseconds time(std::int64_t number) const override { return index_->time(number); }
   std::int64_t key_before(std::int64_t number) const override { return index_->key_before(number); }
+  std::string save() const override { return index_->save(); }
   std::unique_ptr<StoredFrames> open(std::stop_token stop) const override {
     AvAddress address = address_;
     address.stop = std::move(stop);
@@ -144,6 +145,13 @@ std::shared_ptr<const StoredIndex> VideoFrames::index() {
   if (!index_) return nullptr;
   return std::make_shared<StoredVideo>(index_, decoder_->input().address(), decoder_->hardware(),
                                        most_threads_);
+}
+
+bool VideoFrames::restore_index(std::string_view saved) {
+  auto restored = VideoIndex::restore(saved, decoder_->input().stream().time_base);
+  if (!restored) return false;
+  index_ = std::move(restored);
+  return true;
 }
 
 /// Whether to seek to picture `number` after `count` pictures: it lies behind, or some pictures on

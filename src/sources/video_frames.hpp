@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "media/av_decoder.hpp"
 #include "media/video_index.hpp"
@@ -27,6 +28,7 @@ class VideoFrames final : public StoredFrames {
   BrokenPictures take_broken() override { return broken_.take(); }
   cv::Mat picture() override { return decoder_->picture(); }
   std::shared_ptr<const StoredIndex> index() override;
+  bool restore_index(std::string_view saved) override;
   bool go_to(std::int64_t number, std::optional<std::int64_t> following) override;
 
  private:

@@ -93,8 +93,10 @@ TEST(ClusterMessages, ReadBackAsTheyWereWritten) {
   EXPECT_EQ(to_payload(task), to_payload(slice_task()));
   EXPECT_EQ(task.id(), slice_task().id());
   EXPECT_EQ(to_result(read_slice_result(to_result(slice_result()))), to_result(slice_result()));
-  const std::string plan = to_message(PlanMessage{3, {{0, 5}, {5, 9}}});
-  EXPECT_EQ(to_message(read_plan(plan)), plan);
+  const ObjectReference index{"job/7/index", 30, std::string(64, '0')};
+  for (const PlanMessage& plan :
+       {PlanMessage{3, {{0, 5}, {5, 9}}}, PlanMessage{3, {{0, 5}, {5, 9}}, index}})
+    EXPECT_EQ(to_message(read_plan(to_message(plan))), to_message(plan));
   for (const SettledMessage& settled :
        {SettledMessage{true, {{"r", 1}}, {}}, SettledMessage{false, {}, {"why"}}})
     EXPECT_EQ(to_message(read_settled(to_message(settled))), to_message(settled));
@@ -116,9 +118,9 @@ TEST(ClusterMessages, AreRefusedIfAFieldIsMissingOrOfAnotherType) {
        {"max_frames", "settled_before"}},
       {to_payload(slice_task()), [](const Json& json) { read_slice_task(json); }, {"stamp"}},
       {to_result(slice_result()), [](const Json& json) { read_slice_result(json); }, {}},
-      {Json::parse(to_message(PlanMessage{3, {{0, 5}}})),
+      {Json::parse(to_message(PlanMessage{3, {{0, 5}}, ObjectReference{"job/7/index", 30, "00"}})),
        [](const Json& json) { read_plan(json.dump()); },
-       {}},
+       {"index"}},
       {Json::parse(to_message(SettledMessage{false, {}, {"why"}})),
        [](const Json& json) { read_settled(json.dump()); },
        {}}};

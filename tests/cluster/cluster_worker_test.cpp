@@ -24,6 +24,7 @@
 #include "files/digest.hpp"
 #include "support/bounded_wait.hpp"
 #include "support/clip_writer.hpp"
+#include "support/live_helpers.hpp"
 #include "support/outputs_in.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/cluster/cluster_job.hpp"
@@ -100,6 +101,30 @@ TEST_F(ClusterWorkerTest, GivesTheOutputsOfOneProcess) {
   const WorkerStatistics other = second.end();
   EXPECT_EQ(one.failed + other.failed + one.refused + other.refused, 0u);
   EXPECT_EQ(one.done + other.done, 7u + 14u);
+}
+
+TEST_F(ClusterWorkerTest, ScansAVideoOnceForAllWorkers) {
+  const std::string path = clip("long.mp4", 300);
+  const KeptLog log;
+  RunningWorker first(server_, folder_ / "w1", 1);
+  RunningWorker second(server_, folder_ / "w2", 1);
+  EXPECT_EQ(run_cluster_job(connect(), job({path}, "out", 12)).done, 1);
+  EXPECT_GT(first.end().done, 0u);
+  EXPECT_GT(second.end().done, 0u);
+  const std::string text = log.text();
+  const auto count = [&text](const std::string& words) {
+    int found = 0;
+    for (std::size_t at = 0; (at = text.find(words, at)) != text.npos; ++at) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("video \"long\": scanned"), 1);
+  EXPECT_EQ(count("video \"long\": its frames are found by the index"), 1);
+  EXPECT_EQ(run_job(job({path}, "alone", 12)).done, 1);
+  EXPECT_TRUE(outputs_in(folder_ / "out") == outputs_in(folder_ / "alone"));
+  const auto cluster = connect();
+  EXPECT_THAT(cluster->impl().jet_stream.all("OBJ_" + cluster->impl().site.bucket(), "$O.>"),
+              testing::IsEmpty())
+      << "the index is removed with the job";
 }
 
 TEST_F(ClusterWorkerTest, GoesOnWithAJobThatWasStopped) {

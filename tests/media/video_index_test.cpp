@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -91,6 +92,9 @@ TEST(VideoIndex, IsThatOfSortedPictures) {
     if (!index) continue;
     ++indexed;
     expect_same(*index, *plain, time_base);
+    const auto restored = VideoIndex::restore(index->save(), time_base);
+    ASSERT_TRUE(restored);
+    expect_same(*restored, *plain, time_base);
   }
   EXPECT_GT(indexed, 200);
 }
@@ -98,6 +102,36 @@ TEST(VideoIndex, IsThatOfSortedPictures) {
 TEST(VideoIndex, IsAbsentIfTwoTimesAreTheSameInNanoseconds) {
   EXPECT_NE(compact_index({{0, true}, {31, false}, {32, false}}, {1, 1'000'000'000}), nullptr);
   EXPECT_EQ(compact_index({{0, true}, {31, false}, {32, false}}, {1, 2'000'000'000}), nullptr);
+}
+
+TEST(VideoIndex, IsRestoredOnlyFromBytesThatMakeOne) {
+  constexpr AVRational kTimeBase{1, 90000};
+  std::vector<Shown> pictures;
+  for (std::int64_t i = 0; i < 600; ++i) pictures.push_back({3003 * i + i * i % 5, i % 50 == 0});
+  const std::string saved = compact_index(pictures, kTimeBase)->save();
+  EXPECT_FALSE(VideoIndex::restore(saved, {1, 1000})) << "of a video with another time base";
+  EXPECT_FALSE(VideoIndex::restore(saved + '0', kTimeBase));
+  EXPECT_FALSE(VideoIndex::restore("", kTimeBase));
+  std::mt19937_64 random(5);
+  int restored = 0;
+  for (int round = 0; round < 800; ++round) {
+    std::string damaged = saved;
+    for (std::uint64_t i = 1 + random() % 2; i > 0; --i)
+      damaged[random() % damaged.size()] = static_cast<char>(random());
+    const auto index = VideoIndex::restore(damaged, kTimeBase);
+    if (!index) continue;
+    ++restored;
+    ASSERT_GE(index->time(0).count(), 0);
+    for (std::int64_t i = 1; i < std::min<std::int64_t>(index->size(), 1000); ++i) {
+      ASSERT_GT(index->time(i), index->time(i - 1));
+      ASSERT_GE(index->key_before(i), index->key_before(i - 1));
+      ASSERT_LE(index->key_before(i), i);
+    }
+  }
+  EXPECT_GT(restored, 50) << "too few are damaged in a way that only a reader of the video notices";
+  const auto too_fine = compact_index({{0, true}, {30, false}}, {1, 2'000'000'000});
+  ASSERT_TRUE(too_fine);
+  EXPECT_EQ(too_fine->save(), "");
 }
 
 TEST(VideoIndex, OfTenHoursTakesLittleMemory) {
@@ -111,6 +145,7 @@ TEST(VideoIndex, OfTenHoursTakesLittleMemory) {
   const auto index = builder.finish();
   ASSERT_TRUE(index);
   EXPECT_LT(index->bytes(), 2000u);
+  EXPECT_LT(index->save().size(), 300u);
   EXPECT_EQ(index->time(kFrames / 2), std::chrono::hours(5));
   EXPECT_EQ(index->key_before(kFrames / 2 + 150), kFrames / 2);
 }

@@ -6,10 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <span>
 #include <thread>
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "sources/stored_source.hpp"
 #include "support/camera.hpp"
 #include "support/clip_forms.hpp"
 #include "support/clip_packets.hpp"
@@ -104,6 +107,26 @@ TEST(RandomAccess, HasASeekPointAtEachKeyframe) {
     EXPECT_EQ(some->seek_point(row), row < 5 ? 0 : row < 10 ? 5 : row < 16 ? 10 : 16) << row;
 }
 
+TEST(RandomAccess, UsesAnIndexThatWasSaved) {
+  const TemporaryFolder folder;
+  const auto clip = folder / "clip.mkv";
+  write_clip(clip, {.options = b_frames(true)});
+  const std::string saved = save_index(*open_source(clip)->random_access());
+  EXPECT_FALSE(saved.empty());
+  const auto source = open_source(clip);
+  EXPECT_FALSE(restore_index(*source, saved.substr(1)));
+  ASSERT_TRUE(restore_index(*source, saved));
+  std::filesystem::rename(clip, folder / "away.mkv");  // a scan would open it
+  const auto access = source->random_access();
+  std::filesystem::rename(folder / "away.mkv", clip);
+  ASSERT_TRUE(access);
+  EXPECT_EQ(save_index(*access), saved);
+  const std::vector<SeenFrame> all = read_frames(*source);
+  ASSERT_EQ(access->frames(), static_cast<std::int64_t>(all.size()));
+  const std::vector<SeenFrame> rest = read_frames(*access->open_at(30));
+  EXPECT_TRUE(std::ranges::equal(rest, std::span(all).subspan(30)));
+}
+
 TEST(RandomAccess, ReachesFramesOfTheFootage) {
   expect_same_from_everywhere(footage(), {.end = std::chrono::seconds(20)}, 13);
 }
@@ -129,6 +152,7 @@ TEST_F(ImagesAtRandom, RefuseAFrameBeyondTheLast) {
   const auto access = open_source(folder_.path(), {.stride = 5})->random_access();
   EXPECT_EQ(access->frames(), 3);
   EXPECT_EQ(access->seek_point(2), 2) << "each image is decoded by itself";
+  EXPECT_EQ(save_index(*access), "");
   for (const int beyond : {-1, 3})
     EXPECT_THAT([&] { access->open_at(beyond); },
                 ThrowsError<InvalidArgument>(
