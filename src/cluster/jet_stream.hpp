@@ -68,6 +68,9 @@ class JetStream {
 
   /// The last message of a subject, as the stream's leader has it.
   std::optional<StoredMessage> last(const std::string& stream, const std::string& subject);
+  /// The first message of a subject whose sequence is at least `from`.
+  std::optional<StoredMessage> next(const std::string& stream, const std::string& subject,
+                                    std::uint64_t from);
   /// All messages whose subject matches, in their order. A subject whose message is replaced
   /// meanwhile may come twice.
   std::vector<StoredMessage> all(const std::string& stream, const std::string& filter);
@@ -109,6 +112,8 @@ class JetStream {
   template <class Operation>
   auto with_patience(const Operation& operation);
   BrokerMessage request(const BrokerMessage& message);
+  std::optional<StoredMessage> get(const std::string& stream, const std::string& subject,
+                                   const nlohmann::json& which);
   std::vector<bool> store_many(std::span<const NewMessage> messages,
                                std::optional<std::uint64_t> last);
 
