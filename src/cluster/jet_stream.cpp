@@ -270,7 +270,17 @@ std::vector<std::optional<std::uint64_t>> JetStream::store_each(
 
 std::optional<StoredMessage> JetStream::last(const std::string& stream,
                                              const std::string& subject) {
-  const json answer = ask("STREAM.MSG.GET." + stream, {{"last_by_subj", subject}});
+  return get(stream, subject, {{"last_by_subj", subject}});
+}
+
+std::optional<StoredMessage> JetStream::next(const std::string& stream, const std::string& subject,
+                                             std::uint64_t from) {
+  return get(stream, subject, {{"next_by_subj", subject}, {"seq", from}});
+}
+
+std::optional<StoredMessage> JetStream::get(const std::string& stream, const std::string& subject,
+                                            const json& which) {
+  const json answer = ask("STREAM.MSG.GET." + stream, which);
   if (error_code(answer) == kNoMessage) return std::nullopt;
   if (answer.contains("error")) refuse("reading " + quote(subject), answer);
   const json& message = answer.at("message");

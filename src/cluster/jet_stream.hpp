@@ -66,6 +66,9 @@ class JetStream {
 
   /// The last message of a subject, as the stream's leader has it.
   std::optional<StoredMessage> last(const std::string& stream, const std::string& subject);
+  /// The first message of a subject whose sequence is at least `from`.
+  std::optional<StoredMessage> next(const std::string& stream, const std::string& subject,
+                                    std::uint64_t from);
   /// All messages whose subject matches, in their order. A subject whose message is replaced
   /// meanwhile may come twice.
   std::vector<StoredMessage> all(const std::string& stream, const std::string& filter);
@@ -107,6 +110,8 @@ class JetStream {
   template <class Operation>
   auto with_patience(const Operation& operation);
   BrokerMessage request(const BrokerMessage& message);
+  std::optional<StoredMessage> get(const std::string& stream, const std::string& subject,
+                                   const nlohmann::json& which);
 
   Broker& broker_;
   const std::chrono::milliseconds timeout_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster/record_sender.hpp"
 
+#include <charconv>
 #include <set>
 #include <utility>
 
@@ -11,7 +12,7 @@
 namespace vcap {
 namespace {
 
-/// "<spool>-<sequence>", see OutgoingMessage::id.
+/// As OutgoingMessage::id.
 std::string id_of(const RecordBatchHead& head) {
   return head.spool + '-' + std::to_string(head.sequence);
 }
@@ -19,6 +20,16 @@ std::string id_of(const RecordBatchHead& head) {
 /// Whether the same may succeed later.
 bool may_pass(const ClusterError& error) {
   return error.code() != ErrorCode::invalid_message && error.code() != ErrorCode::broker_refused;
+}
+
+/// Whether `message` was delivered if `head` is the last message of its owner: those of a spool are
+/// delivered in their order.
+bool is_up_to(const OutgoingMessage& message, const RecordBatchHead& head) {
+  const std::size_t end = message.id.rfind('-');
+  if (end == message.id.npos || message.id.compare(0, end, head.spool) != 0) return false;
+  std::uint64_t sequence = 0;
+  std::from_chars(message.id.data() + end + 1, message.id.data() + message.id.size(), sequence);
+  return sequence <= head.sequence;
 }
 
 }  // namespace
@@ -36,6 +47,7 @@ void RecordSender::begin(const StreamEpoch& epoch, std::uint64_t sequence) {
 void RecordSender::forget(const StreamEpoch& epoch) {
   const MutexLock lock(mutex_);
   last_.erase(epoch);
+  ended_.erase(epoch);
 }
 
 MessageSender::Result RecordSender::send(std::span<const OutgoingMessage> messages) {
@@ -135,6 +147,7 @@ std::string RecordSender::try_to_deliver(const StreamEpoch& epoch, const Outgoin
       }
     const Found found = find_place(epoch, message);
     if (found.is_delivered) {
+      if (!found.last) return {};
       const MutexLock lock(mutex_);
       last_[epoch] = *found.last;
       return {};
@@ -160,9 +173,15 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
   if (last) {
     try {
       const RecordBatchHead head = read_head(last->body);
-      if (head.epoch > epoch.epoch) return another(head.epoch);
-      if (head.epoch == epoch.epoch)
+      if (head.epoch == epoch.epoch) {
+        // If a later message is there, the next ones of the spool may be, too.
+        if (is_up_to(message, head) && id_of(head) != message.id) return {.is_delivered = true};
         return {.last = last->sequence, .is_delivered = id_of(head) == message.id};
+      }
+      if (head.epoch > epoch.epoch) {
+        if (is_among_last(epoch, last->sequence, message)) return {.is_delivered = true};
+        return another(head.epoch);
+      }
     } catch (const ClusterError&) {  // not a worker's message; the owner's record decides
     }
   }
@@ -173,6 +192,45 @@ RecordSender::Found RecordSender::find_place(const StreamEpoch& epoch,
   const std::uint64_t current = read_owner_message(owner->body).epoch;
   if (current > epoch.epoch) return another(current);
   return {.last = last ? last->sequence : 0};
+}
+
+/// Whether an owner had delivered the message before another one began, and did not get the answer.
+/// `end`: the sequence of a message of a later owner.
+bool RecordSender::is_among_last(const StreamEpoch& epoch, std::uint64_t end,
+                                 const OutgoingMessage& message) {
+  const auto known = [&]() -> std::optional<std::optional<RecordBatchHead>> {
+    const MutexLock lock(mutex_);
+    const auto found = ended_.find(epoch);
+    if (found == ended_.end()) return std::nullopt;
+    return found->second;
+  }();
+  const std::optional<RecordBatchHead> last = known ? *known : last_of(epoch, end);
+  if (!known) {
+    const MutexLock lock(mutex_);
+    ended_[epoch] = last;
+  }
+  return last && is_up_to(message, *last);
+}
+
+/// The last message of an owner. The epochs of a stream's messages do not go back, so it is found
+/// by bisection.
+std::optional<RecordBatchHead> RecordSender::last_of(const StreamEpoch& epoch, std::uint64_t end) {
+  const Site& site = cluster_->impl().site;
+  std::optional<RecordBatchHead> last;
+  for (std::uint64_t begin = 1; begin < end;) {
+    const std::uint64_t middle = begin + (end - begin) / 2;
+    const auto message = jet_stream_.next(site.stream(Site::Kind::record),
+                                          site.subject(Site::Kind::record, {epoch.stream}), middle);
+    std::optional<RecordBatchHead> head;
+    if (message) head = read_head(message->body);
+    if (head && head->epoch <= epoch.epoch) {
+      if (head->epoch == epoch.epoch) last = std::move(head);
+      begin = message->sequence + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return last;
 }
 
 }  // namespace vcap

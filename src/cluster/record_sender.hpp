@@ -55,11 +55,15 @@ class RecordSender final : public MessageSender {
       VCAP_EXCLUDES(mutex_);
   std::string subject_of(const StreamEpoch& epoch) const;
   struct Found {
-    std::optional<std::uint64_t> last{};  ///< what must be the last message's sequence
+    /// What must be the last message's sequence; absent: not known, or another owner has begun.
+    std::optional<std::uint64_t> last{};
     bool is_delivered = false;
     std::string refusal{};
   };
   Found find_place(const StreamEpoch& epoch, const OutgoingMessage& message);
+  bool is_among_last(const StreamEpoch& epoch, std::uint64_t end, const OutgoingMessage& message)
+      VCAP_EXCLUDES(mutex_);
+  std::optional<RecordBatchHead> last_of(const StreamEpoch& epoch, std::uint64_t end);
 
   const std::shared_ptr<Cluster> cluster_;
   JetStream jet_stream_;  ///< the pump repeats, so this does not
@@ -67,6 +71,8 @@ class RecordSender final : public MessageSender {
   std::atomic<bool> stopped_ = false;
   Mutex mutex_;
   std::map<StreamEpoch, std::uint64_t> last_ VCAP_GUARDED_BY(mutex_);
+  /// The last messages of owners after which another one has begun; nothing: there is none.
+  std::map<StreamEpoch, std::optional<RecordBatchHead>> ended_ VCAP_GUARDED_BY(mutex_);
 };
 
 }  // namespace vcap

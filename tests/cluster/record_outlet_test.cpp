@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 #include "cluster/site_of_workers.hpp"
@@ -30,6 +31,23 @@ class RecordOutletTest : public SiteOfWorkers {
   void add(std::int64_t index) {
     outlet_->add(*lane_, R"({"frame_index":)" + std::to_string(index) + '}', index,
                  nanoseconds(index));
+  }
+
+  /// Delivers three messages, and forgets that, as a process that is killed before it has the
+  /// answers.
+  void deliver_without_answers() {
+    begin(10);
+    server_.hang();
+    for (std::int64_t index = 0; index < 3; ++index) add(index);
+    std::filesystem::copy(folder_ / "spool", folder_ / "kept");
+    server_.resume();
+    await_records("gate", 3);
+    outlet_.reset();
+    std::filesystem::remove_all(folder_ / "spool");
+    std::filesystem::rename(folder_ / "kept", folder_ / "spool");
+  }
+  std::uint64_t messages() const {
+    return impl().jet_stream.count(impl().site.stream(Site::Kind::record), {});
   }
 
   const TemporaryFolder folder_;
@@ -61,6 +79,28 @@ TEST_F(RecordOutletTest, SendsABatchThatIsLargeWithoutWaiting) {
   const auto found = records("gate");
   EXPECT_EQ(found.size(), 9u);
   expect_once(found);
+}
+
+TEST_F(RecordOutletTest, DoesNotSendWhatTheBrokerHas) {
+  deliver_without_answers();
+  const std::uint64_t before = messages();
+  RecordOutlet next(client_, {.worker = "x", .spool = {.folder = folder_ / "spool"}});
+  EXPECT_TRUE(next.drain(seconds(30), {}));
+  EXPECT_EQ(messages(), before);
+  EXPECT_EQ(next.counts().published.delivered, 3u);
+}
+
+TEST_F(RecordOutletTest, SetsNothingAsideThatTheBrokerHasOfAnEarlierOwner) {
+  deliver_without_answers();
+  const std::string subject = impl().site.subject(Site::Kind::record, {"gate"});
+  impl().jet_stream.store(subject, begin_message({"gate", 2}, "y", {}));
+  impl().jet_stream.store(impl().site.subject(Site::Kind::record, {"door"}),
+                          begin_message({"door", 1}, "y", {}));
+  impl().jet_stream.store(subject, begin_message({"gate", 3}, "z", {}));
+  RecordOutlet next(client_, {.worker = "x", .spool = {.folder = folder_ / "spool"}});
+  EXPECT_TRUE(next.drain(seconds(30), {}));
+  EXPECT_EQ(next.counts().published.delivered, 3u);
+  EXPECT_EQ(next.counts().published.refused, 0u);
 }
 
 }  // namespace

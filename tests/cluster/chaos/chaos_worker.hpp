@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -59,6 +60,12 @@ class ChaosWorker {
     if (kHasClock)
       setup.environment = {{"LD_PRELOAD", VCAP_STEPPED_CLOCK}, {"VCAP_TEST_CLOCK", clock_}};
     process_ = std::make_unique<Command>(words, setup);
+    constexpr std::string_view kBefore = "vcap: worker ";
+    constexpr std::string_view kAfter = " works for";
+    if (!name_.empty() || !process_->wait_for_err(std::string(kAfter))) return;
+    const std::string text = process_->err();
+    const std::size_t begin = text.find(kBefore) + kBefore.size();
+    name_ = text.substr(begin, text.find(kAfter) - begin);
   }
   /// Starts it again if it has ended by itself, as a service manager does: it does so if it finds
   /// no broker at its beginning. Returns whether it had ended.
@@ -93,13 +100,18 @@ class ChaosWorker {
     if (!is_written) throw std::system_error(errno, std::generic_category(), clock_);
   }
   /// If this process may not have a disk, files do not grow.
-  void fill_disk(bool is_full) const {
+  void fill_disk(bool is_full) {
+    had_full_disk_ |= is_full;
     if (disk_.exists()) {
       is_full ? disk_.fill() : disk_.free();
     } else if (process_ && !process_->has_ended()) {
       process_->limit_file_size(is_full ? 0 : RLIM_INFINITY);
     }
   }
+
+  bool had_full_disk() const { return had_full_disk_; }
+  /// In the site.
+  const std::string& name() const { return name_; }
 
   /// The end of what its processes have written on standard error.
   std::string log() const { return ended_ + (process_ ? end_of(process_->err()) : ""); }
@@ -121,7 +133,9 @@ class ChaosWorker {
   const std::string clock_;
   std::array<std::unique_ptr<Link>, ThreeServers::kServers> links_{};
   std::unique_ptr<Command> process_;
+  std::string name_;
   std::string ended_;
+  bool had_full_disk_ = false;
 };
 
 }  // namespace vcap::test

@@ -26,7 +26,7 @@ class RecordWatch {
   struct Stream {
     std::int64_t last = -1;
     std::uint64_t epoch = 0;
-    std::size_t gaps = 0;  ///< frames that an owner has counted, and that are not there
+    std::int64_t count = 0;                          ///< of the capsule
     std::map<std::int64_t, std::uint64_t> epochs{};  ///< of each frame
   };
 
@@ -45,6 +45,8 @@ class RecordWatch {
   }
 
   const std::map<std::string, Stream>& streams() const { return streams_; }
+  /// Records of an owner between others of it that did not come, by its worker.
+  const std::map<std::string, std::size_t>& lost() const { return lost_; }
   /// What was wrong.
   const std::vector<std::string>& faults() const { return faults_; }
   std::uint64_t refused() const { return reader_.refused(); }
@@ -72,14 +74,18 @@ class RecordWatch {
  private:
   void check(const ClusterRecord& record) {
     Stream& stream = streams_[record.stream_id];
-    const std::int64_t index = nlohmann::json::parse(record.line).at("frame_index");
+    const auto frame = nlohmann::json::parse(record.line);
+    const std::int64_t index = frame.at("frame_index");
     if (index <= stream.last || record.epoch < stream.epoch)
       faults_.push_back("frame " + std::to_string(index) + " of epoch " +
                         std::to_string(record.epoch) + " of stream " + record.stream_id +
                         " after frame " + std::to_string(stream.last) + " of epoch " +
                         std::to_string(stream.epoch));
+    // The capsule counts the frames that it gets, and each has a record.
+    const std::int64_t count = frame.at("objects").at(0).at("extra_data").at("frames");
     if (record.epoch == stream.epoch)
-      stream.gaps += static_cast<std::size_t>(index - stream.last - 1);
+      lost_[record.worker] += static_cast<std::size_t>(count - stream.count - 1);
+    stream.count = count;
     stream.last = index;
     stream.epoch = record.epoch;
     stream.epochs.emplace(index, record.epoch);
@@ -87,6 +93,7 @@ class RecordWatch {
 
   ClusterRecordReader reader_;
   std::map<std::string, Stream> streams_;
+  std::map<std::string, std::size_t> lost_;
   std::vector<std::string> faults_;
 };
 
