@@ -42,7 +42,8 @@ struct WorkerJob::OpenVideo {
 
 namespace {
 
-/// How long a worker leaves another attempt to others, if it does not have the video.
+/// How long a worker leaves another attempt to others, if it does not have the video, or cannot
+/// write.
 constexpr std::chrono::seconds kAvoidTime{30};
 
 std::unique_ptr<ObjectStore> objects_of(const JobMessage& message, Cluster::Impl& cluster) {
@@ -122,6 +123,10 @@ WorkerJob::Outcome WorkerJob::attempt(const TaskQueue::Lease& lease, Pipeline& p
       // The broker's failure is not the task's.
       if (error.code() == ErrorCode::broker_unreachable) throw;
       reason = error.what();
+    } catch (const OutputError& error) {
+      // Such as a full disk, which must not use up all attempts.
+      queue_->avoid(lease.task, queue_->clock().now() + kAvoidTime);
+      reason = "worker on " + host_name() + ": " + error.what();
     } catch (...) {
       reason = exception_text(std::current_exception());
     }

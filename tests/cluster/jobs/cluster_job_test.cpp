@@ -27,6 +27,18 @@ using testing::Not;
 
 class ClusterJobTest : public SiteTest {
  protected:
+  /// Files of records that worker 1 is writing, or has left.
+  std::size_t files_of_worker() const {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for (std::filesystem::recursive_directory_iterator
+             at(folder_ / "worker1" / "worker-0" / "work", ignored),
+         end;
+         at != end; at.increment(ignored))
+      count += at->path().filename().native().find("records") != std::string::npos;
+    return count;
+  }
+
   const Json kPlain = Json::object();
 };
 
@@ -177,25 +189,28 @@ TEST_F(ClusterJobTest, SetsASliceAsideThatEndsItsWorkers) {
   EXPECT_THAT(result.out, HasSubstr("attempt 2: the lease ran out"));
 }
 
+TEST_F(ClusterJobTest, AWorkerWithAFullDiskLeavesASliceToOthers) {
+  clip("a.mp4", 60);
+  Command client(on_cluster({"run", job("out", {{"delay_us", 10'000}}, {{"attempts", 2}})}));
+  const auto full = worker(1);
+  yield_until("a slice to be begun", [&] { return files_of_worker() == 1; });
+  full->limit_file_size(0);
+  ASSERT_TRUE(full->wait_for_err("attempt 1 failed"));
+  const auto other = worker(2);
+  const Result result = client.wait();
+  EXPECT_EQ(result.exit_code, 0) << result << full->err();
+}
+
 TEST_F(ClusterJobTest, RemovesWhatAKilledWorkerWasWriting) {
   clip("a.mp4", 60);
   const Command client(on_cluster({"run", job("out", {{"delay_us", 100'000}})}));
-  const auto work = folder_ / "worker1" / "worker-0" / "work";
-  const auto files = [&] {
-    std::size_t count = 0;
-    std::error_code ignored;
-    for (std::filesystem::recursive_directory_iterator at(work, ignored), end; at != end;
-         at.increment(ignored))
-      count += at->path().filename().native().find("records") != std::string::npos;
-    return count;
-  };
   auto killed = worker(1);
-  yield_until("a slice to be begun", [&] { return files() == 1; });
+  yield_until("a slice to be begun", [&] { return files_of_worker() == 1; });
   killed->send(SIGKILL);
   killed->wait();
-  EXPECT_EQ(files(), 1u);
+  EXPECT_EQ(files_of_worker(), 1u);
   const auto next = worker(1);
-  yield_until("the files to be removed", [&] { return files() == 0; });
+  yield_until("the files to be removed", [&] { return files_of_worker() == 0; });
 }
 
 TEST_F(ClusterJobTest, EndsSoonAfterCtrlCIfTheBrokerHangs) {
