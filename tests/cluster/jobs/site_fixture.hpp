@@ -51,8 +51,8 @@ class SiteTest : public testing::Test {
     return outputs_in(folder_ / "alone");
   }
 
-  /// The `vcap` of an earlier version, if VCAP_TEST_OLD_COMMAND names one (tests/long.sh); else this
-  /// one.
+  /// The `vcap` of an earlier version, if VCAP_TEST_OLD_COMMAND names one (tests/long.sh); else
+  /// this one.
   static std::string old_command() {
     const char* const given = std::getenv("VCAP_TEST_OLD_COMMAND");
     return given ? given : VCAP_COMMAND;
