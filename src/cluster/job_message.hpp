@@ -36,7 +36,7 @@ struct JobMessage {
   std::chrono::nanoseconds ended{};      ///< the same, when its state became `ended`
   std::size_t videos = 0;
   std::uint64_t settled_before = 0;  ///< tasks that were settled when it was submitted
-  std::string shared{};  ///< the folder for results; empty: they go through the broker
+  std::string shared{};              ///< the folder for results; empty: they go through the broker
   std::vector<CapsuleObject> capsules{};
   Job job{};  ///< without its capsules, videos and the folder of its outputs
   std::chrono::nanoseconds capsule_deadline{0};
