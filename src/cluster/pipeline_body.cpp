@@ -80,9 +80,9 @@ std::optional<std::map<std::string, SavedState>> PipelineBody::saved_states() co
 }
 
 std::string PipelineBody::trouble() const {
-  const PipelineStats stats = pipeline_->pipeline.stats();
-  const auto own = std::ranges::find(stats.streams, id_, &StreamStats::id);
-  if (own == stats.streams.end() || !own->source_state) return {};
+  const auto stats = pipeline_->recent_stats();
+  const auto own = std::ranges::find(stats->streams, id_, &StreamStats::id);
+  if (own == stats->streams.end() || !own->source_state) return {};
   const SourceState& source = *own->source_state;
   if (source.connection == SourceState::Connection::running || source.attempts < 2) return {};
   return "its camera is away (" + to_string(source.connection) + ", attempt " +

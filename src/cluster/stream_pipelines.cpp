@@ -2,13 +2,14 @@
 #include "cluster/stream_pipelines.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 namespace vcap {
 namespace {
+
+constexpr std::chrono::milliseconds kStatsAge{500};
 
 std::string key_of(const std::vector<StreamMessage::CapsuleObject>& capsules) {
   nlohmann::json key = nlohmann::json::array();
@@ -23,18 +24,28 @@ StreamPipeline::StreamPipeline(const std::vector<std::shared_ptr<Capsule>>& give
     : capsules(given), pipeline(given, {.can_give_up_calls = true}) {}
 
 std::optional<double> StreamPipeline::load_of(const std::string& stream) const {
-  const PipelineStats stats = pipeline.stats();
+  const auto stats = recent_stats();
   double cores = 0;
-  for (const CapsuleStats& capsule : stats.capsules)
+  for (const CapsuleStats& capsule : stats->capsules)
     cores += capsule.calls_per_second * capsule.call_ns.mean() * 1e-9;
   double all = 0;
   double own = 0;
-  for (const StreamStats& one : stats.streams) {
+  for (const StreamStats& one : stats->streams) {
     all += one.frames_per_second;
     if (one.id == stream) own = one.frames_per_second;
   }
   if (own <= 0) return std::nullopt;
   return cores * own / all;
+}
+
+std::shared_ptr<const PipelineStats> StreamPipeline::recent_stats() const {
+  const auto now = std::chrono::steady_clock::now();
+  const MutexLock lock(mutex_);
+  if (!stats_ || now >= old_at_) {
+    stats_ = std::make_shared<const PipelineStats>(pipeline.stats());
+    old_at_ = now + kStatsAge;
+  }
+  return stats_;
 }
 
 std::shared_ptr<StreamPipeline> StreamPipelines::get(

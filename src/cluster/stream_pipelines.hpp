@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,7 +18,9 @@
 namespace vcap {
 
 /// A pipeline that streams with the same capsules share, so that their frames meet in batches.
-struct StreamPipeline {
+/// Thread safety: thread-safe.
+class StreamPipeline {
+ public:
   explicit StreamPipeline(const std::vector<std::shared_ptr<Capsule>>& given);
 
   const std::vector<std::shared_ptr<Capsule>> capsules;
@@ -26,6 +29,13 @@ struct StreamPipeline {
   /// How many cores the calls of a stream's frames take, waits for batches included; `nullopt` as
   /// long as it is not known.
   std::optional<double> load_of(const std::string& stream) const;
+  /// The pipeline's statistics, at most half a second old: each of its streams asks for them.
+  std::shared_ptr<const PipelineStats> recent_stats() const VCAP_EXCLUDES(mutex_);
+
+ private:
+  mutable Mutex mutex_;
+  mutable std::shared_ptr<const PipelineStats> stats_ VCAP_GUARDED_BY(mutex_);
+  mutable std::chrono::steady_clock::time_point old_at_ VCAP_GUARDED_BY(mutex_){};
 };
 
 /// The pipelines of a worker. Thread safety: thread-safe.
