@@ -66,7 +66,12 @@ class ServerProcess {
     process_ = -1;
   }
   /// It neither reads nor answers until resume(), or until it is killed.
-  void hang() const { ::kill(process_, SIGSTOP); }
+  /// Returns when all of its threads have stopped.
+  void hang() const {
+    siginfo_t stopped{};
+    ::kill(process_, SIGSTOP);
+    ::waitid(P_PID, static_cast<id_t>(process_), &stopped, WSTOPPED | WEXITED | WNOWAIT);
+  }
   void resume() const { ::kill(process_, SIGCONT); }
 
  private:

@@ -263,8 +263,10 @@ TEST_F(ClusterJobTest, DoesAJobOfHigherPriorityFirst) {
     for (const ClusterEvent& event : events.next(milliseconds(1'000)))
       if (event.event == "slice done") order.push_back(event.details["job"]);
   ASSERT_EQ(order.size(), 8u);
-  EXPECT_EQ(std::count(order.begin(), order.begin() + 4, first), 4);
-  EXPECT_EQ(std::ranges::count(order, first), 4);
+  // Perhaps one of the other before the worker had read of this one.
+  const auto begin = std::ranges::find(order, first);
+  EXPECT_LE(begin - order.begin(), 1);
+  EXPECT_EQ(std::count(begin, begin + 4, first), 4);
 }
 
 TEST_F(ClusterJobTest, TellsAWorkerThatHasAnotherFile) {
