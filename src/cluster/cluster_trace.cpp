@@ -214,7 +214,7 @@ class TraceWriter {
 
 }  // namespace
 
-JsonValue cluster_trace(std::shared_ptr<Cluster> cluster, const std::string& id) {
+JsonValue cluster_trace(const std::shared_ptr<Cluster>& cluster, const std::string& id) {
   const std::vector<ClusterEvent> events = events_of(cluster, id);
   if (events.empty())
     throw InvalidArgument(ErrorCode::invalid_argument,

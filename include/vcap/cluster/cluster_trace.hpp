@@ -22,6 +22,6 @@ namespace vcap {
 ///
 /// It is made of the site's events, which the site keeps for a week, or as its configuration says.
 /// Throws InvalidArgument if there is none with that id; ClusterError. Thread-safe.
-VCAP_EXPORT JsonValue cluster_trace(std::shared_ptr<Cluster> cluster, const std::string& id);
+VCAP_EXPORT JsonValue cluster_trace(const std::shared_ptr<Cluster>& cluster, const std::string& id);
 
 }  // namespace vcap
