@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/view_console.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <string_view>
 
 #include "cli/console.hpp"
+#include "cluster/host_name.hpp"
 
 namespace vcap::cli {
 namespace {
@@ -20,11 +18,6 @@ std::string url_with(const LiveViewSettings& settings, const std::string& host,
   return (settings.tls ? "https://" : "http://") + host + ":" + std::to_string(port) + "/";
 }
 
-std::string name_of_machine() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
 }  // namespace
 
 std::string url_of(const LiveViewSettings& settings, std::uint16_t port) {
@@ -33,7 +26,7 @@ std::string url_of(const LiveViewSettings& settings, std::uint16_t port) {
 
 std::string url_for_others(const LiveViewSettings& settings, std::uint16_t port) {
   const std::string host = host_of_view(settings);
-  return url_with(settings, host == "0.0.0.0" ? name_of_machine() : host, port);
+  return url_with(settings, host == "0.0.0.0" ? host_name() : host, port);
 }
 
 void announce(const std::shared_ptr<LiveView>& view, const LiveViewSettings& settings) {

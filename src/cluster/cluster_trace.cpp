@@ -21,6 +21,9 @@ namespace {
 
 using nlohmann::json;
 
+/// Of a span, whatever an event says; so no sum of times overflows.
+constexpr std::chrono::hours kLongestPart{24 * 7};
+constexpr std::size_t kMostParts = 100;
 /// For an event that the broker has when the reader asks.
 constexpr std::chrono::seconds kReadWait{1};
 /// After these, the owner has the stream no more.
@@ -58,8 +61,10 @@ std::vector<ClusterEvent> events_of(const std::shared_ptr<Cluster>& cluster,
 }
 
 std::chrono::nanoseconds seconds_of(const json& value) {
+  constexpr std::chrono::duration<double> kMost = kLongestPart;
+  const double given = value.is_number() ? value.get<double>() : 0;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(value.is_number() ? value.get<double>() : 0));
+      std::chrono::duration<double>(std::clamp(given, 0.0, kMost.count())));
 }
 
 /// What events say, as spans. Events come from other processes, so they may say anything.
@@ -73,6 +78,7 @@ class Spans {
     std::chrono::nanoseconds length{0};
     for (const json& part : *parts) {
       if (!part.is_array() || part.size() != 2 || !part[0].is_string()) continue;
+      if (span.parts.size() == kMostParts) break;
       length += seconds_of(part[1]);
       span.parts.push_back(part);
     }
@@ -121,9 +127,8 @@ class TraceWriter {
       : trace_(std::move(trace)), begin_(begin) {}
 
   void add(const ClusterEvent& event) {
-    json added = this->event("i", event.event, event.by, 0, event.time);
+    json added = this->event("i", event.event, event.by, 0, event.time, *event.details);
     added["s"] = "p";
-    added["args"].update(*event.details);
     events_.push_back(std::move(added));
   }
 
@@ -154,7 +159,8 @@ class TraceWriter {
 
  private:
   json event(const char* phase, const std::string& name, const std::string& by, int lane,
-             std::chrono::nanoseconds at) {
+             std::chrono::nanoseconds at, json details = json::object()) {
+    details["trace"] = trace_;
     const int process =
         processes_.try_emplace(by, static_cast<int>(processes_.size()) + 1).first->second;
     return {{"ph", phase},
@@ -162,14 +168,13 @@ class TraceWriter {
             {"pid", process},
             {"tid", lane},
             {"ts", microseconds(at - begin_)},
-            {"args", {{"trace", trace_}}}};
+            {"args", std::move(details)}};
   }
 
   void add_slice(const std::string& name, const Span& span, std::chrono::nanoseconds begin,
                  std::chrono::nanoseconds end, const json& details) {
-    json added = event("X", name, span.by, span.lane, begin);
+    json added = event("X", name, span.by, span.lane, begin, details);
     added["dur"] = microseconds(end - begin);
-    added["args"].update(details);
     events_.push_back(std::move(added));
   }
 

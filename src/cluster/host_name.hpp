@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "vcap/base/export.hpp"
+
 namespace vcap {
 
 /// The name of this machine. Thread-safe.
-std::string host_name();
+VCAP_EXPORT std::string host_name();
 
 }  // namespace vcap

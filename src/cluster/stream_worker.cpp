@@ -11,6 +11,7 @@
 #include "cluster/site_reader.hpp"
 #include "cluster/stream_status.hpp"
 #include "cluster/unused_capsules.hpp"
+#include "files/url.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
 #include "vcap/base/version.hpp"
@@ -55,9 +56,8 @@ std::uint64_t number_of(std::string_view text) {
 
 /// Whether a URL leads each machine to itself.
 bool is_of_this_machine(const std::string& url) {
-  const std::size_t scheme = url.find("://");
-  const std::string rest = scheme == std::string::npos ? url : url.substr(scheme + 3);
-  return rest.starts_with("127.") || rest.starts_with("localhost") || rest.starts_with("[::1]");
+  const std::string host = host_of(url);
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using Json = nlohmann::json;
 
@@ -96,10 +98,18 @@ TEST_F(ClusterTraceTest, SpansThatOverlapAreInDifferentLanes) {
 
 TEST_F(ClusterTraceTest, TakesPartsOfNoOtherForm) {
   for (const char* const parts :
-       {"5", R"(["run", 1])", R"([["run", "long"]])", R"([{"a": 1}])", R"([["run", 1, 2]])"})
-    tell("w", "odd", {{"job", "7"}, {"parts", Json::parse(parts)}});
+       {"5", R"(["run", 1])", R"([["run", "long"]])", R"([{"a": 1}])", R"([["run", 1, 2]])",
+        R"([["run", 1e300], ["run", 1e300]])", R"([["run", -1e300]])"})
+    tell("w", "odd", {{"job", "7"}, {"trace", "8"}, {"parts", Json::parse(parts)}});
   tell("w", "odd", {{"job", "7"}, {"epoch", Json::array()}});
-  EXPECT_NO_THROW(cluster_trace(cluster_, "7"));
+  constexpr double kWeek = 7 * 24 * 3600e6;
+  const std::vector<Json> spans = events("7", "X");
+  EXPECT_THAT(spans, Not(IsEmpty()));
+  for (const Json& span : spans) {
+    EXPECT_GE(span.at("dur"), 0);
+    EXPECT_LE(span.at("dur"), 2 * kWeek);
+    EXPECT_EQ(span.at("args").at("trace"), "7");
+  }
 }
 
 TEST_F(ClusterTraceTest, SaysThatThereIsNoSuchJobOrStream) {
