@@ -46,6 +46,30 @@ OptionModel model_of(const CLI::Option& option) {
   return model;
 }
 
+std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
+  std::vector<const CLI::App*> commands;
+  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!command->get_group().empty()) commands.push_back(command);
+  return commands;
+}
+
+void add_commands(const CLI::App& app, const std::string& before,
+                  std::vector<CommandModel>& commands) {
+  for (const CLI::App* const command : shown_commands(app)) {
+    CommandModel model{.name = before + command->get_name(),
+                       .help = command->get_description(),
+                       .group = command->get_group(),
+                       .footer = command->get_footer(),
+                       .options = options_of(*command)};
+    for (const CLI::Option* const option : command->get_options())
+      if (!option->nonpositional()) model.positionals.push_back(model_of(*option));
+    for (const CLI::App* const part : shown_commands(*command))
+      model.commands.push_back(part->get_name());
+    commands.push_back(std::move(model));
+    add_commands(*command, before + command->get_name() + " ", commands);
+  }
+}
+
 }  // namespace
 
 std::vector<OptionModel> options_of(const CLI::App& app) {
@@ -58,16 +82,7 @@ std::vector<OptionModel> options_of(const CLI::App& app) {
 
 std::vector<CommandModel> commands_of(const CLI::App& app) {
   std::vector<CommandModel> commands;
-  for (const CLI::App* const command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->get_group().empty()) continue;  // hidden
-    CommandModel& model = commands.emplace_back(CommandModel{.name = command->get_name(),
-                                                             .help = command->get_description(),
-                                                             .group = command->get_group(),
-                                                             .footer = command->get_footer()});
-    model.options = options_of(*command);
-    for (const CLI::Option* const option : command->get_options())
-      if (!option->nonpositional()) model.positionals.push_back(model_of(*option));
-  }
+  add_commands(app, {}, commands);
   return commands;
 }
 

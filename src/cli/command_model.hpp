@@ -20,17 +20,19 @@ struct OptionModel {
   bool takes_file = false;             ///< the value may be a file's name
 };
 
-/// One command. Thread safety: value.
+/// One command, or a group of commands. Thread safety: value.
 struct CommandModel {
-  std::string name{};
+  std::string name{};  ///< after vcap: "run", "cluster", "cluster up"
   std::string help{};
   std::string group{};
   std::string footer{};
   std::vector<OptionModel> options{};  ///< in the order of --help
   std::vector<OptionModel> positionals{};
+  std::vector<std::string> commands{};  ///< the last words of those in a group: "up"; else empty
 };
 
-/// The commands that were declared, so that completion and man pages cannot differ from --help.
+/// The commands that were declared, so that completion and man pages cannot differ from --help. A
+/// group comes before its commands.
 std::vector<CommandModel> commands_of(const CLI::App& app);
 /// The options of the application itself, before a command.
 std::vector<OptionModel> options_of(const CLI::App& app);

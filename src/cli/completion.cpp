@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,7 @@ struct Words {
 };
 
 Words words_of(const CommandModel& command) {
-  Words words;
+  Words words{.choices = command.commands};
   for (const OptionModel& positional : command.positionals) {
     words.choices.insert(words.choices.end(), positional.choices.begin(), positional.choices.end());
     words.files = words.files || positional.takes_file;
@@ -62,11 +63,26 @@ Words words_of(const CommandModel& command) {
   return words;
 }
 
+/// Those at the beginning, or in the group that `before` names ("cluster ").
+std::vector<const CommandModel*> commands_after(const std::vector<CommandModel>& commands,
+                                                std::string_view before) {
+  std::vector<const CommandModel*> found;
+  for (const CommandModel& command : commands)
+    if (command.name.starts_with(before) &&
+        command.name.find(' ', before.size()) == std::string::npos)
+      found.push_back(&command);
+  return found;
+}
+
+std::string last_word(const CommandModel& command) {
+  return command.name.substr(command.name.rfind(' ') + 1);
+}
+
 /// The branch that completes the value of an option.
 void write_bash_value(std::ostream& out, const std::string& command, const OptionModel& option) {
   if (option.value.empty()) return;
   std::vector<std::string> places;
-  for (const std::string& name : option.names) places.push_back(command + "/" + name);
+  for (const std::string& name : option.names) places.push_back(quoted(command) + "/" + name);
   out << "    " << in_one_line(places, "|") << ")\n";
   if (option.takes_file) out << "      compopt -o default\n";
   if (!option.choices.empty())
@@ -85,7 +101,13 @@ void write_bash(std::ostream& out, const std::vector<CommandModel>& commands,
          "  fi\n"
          "  COMPREPLY=()\n"
          "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
-         "    [[ ${COMP_WORDS[i]} != -* ]] && { command=${COMP_WORDS[i]}; break; }\n"
+         "    [[ ${COMP_WORDS[i]} == -* ]] && continue\n"
+         "    command+=${command:+ }${COMP_WORDS[i]}\n"
+         "    case $command in\n";
+  for (const CommandModel& command : commands)
+    if (!command.commands.empty()) out << "      " << quoted(command.name) << ") ;;\n";
+  out << "      *) break ;;\n"
+         "    esac\n"
          "  done\n"
          "  case $command/$before in\n";
   for (const CommandModel& command : commands)
@@ -93,11 +115,12 @@ void write_bash(std::ostream& out, const std::vector<CommandModel>& commands,
   out << "  esac\n"
          "  case $command in\n";
   std::vector<std::string> first = names_of(own);
-  for (const CommandModel& command : commands) first.push_back(command.name);
+  for (const CommandModel* const command : commands_after(commands, {}))
+    first.push_back(command->name);
   out << "    '') COMPREPLY=($(compgen -W " << quoted(in_one_line(first)) << " -- \"$word\")) ;;\n";
   for (const CommandModel& command : commands) {
     const Words words = words_of(command);
-    out << "    " << command.name << ")\n"
+    out << "    " << quoted(command.name) << ")\n"
         << "      if [[ $word == -* ]]; then\n"
         << "        COMPREPLY=($(compgen -W " << quoted(in_one_line(names_of(command.options)))
         << " -- \"$word\"))\n"
@@ -130,40 +153,58 @@ std::string zsh_option(const OptionModel& option, const std::string& name) {
   return quoted(spec + (name.starts_with("--") ? "=" : "+") + "[" + text + "]" + zsh_value(option));
 }
 
+void write_zsh_commands(std::ostream& out, const std::vector<CommandModel>& commands,
+                        const std::vector<OptionModel>& options, const std::string& before);
+
+/// What follows the words of a command.
+void write_zsh_command(std::ostream& out, const std::vector<CommandModel>& commands,
+                       const CommandModel& command) {
+  if (!command.commands.empty())
+    return write_zsh_commands(out, commands, command.options, command.name + " ");
+  out << "_arguments";
+  for (const OptionModel& option : command.options)
+    for (const std::string& name : option.names) out << " \\\n    " << zsh_option(option, name);
+  for (const OptionModel& positional : command.positionals)
+    out << " \\\n    " << (positional.repeats ? "'*'" : "") << quoted(zsh_value(positional));
+  out << '\n';
+}
+
+/// One of the commands in the group `before`, with what follows it.
+void write_zsh_commands(std::ostream& out, const std::vector<CommandModel>& commands,
+                        const std::vector<OptionModel>& options, const std::string& before) {
+  out << "_arguments -C";
+  for (const OptionModel& option : options)
+    for (const std::string& name : option.names) out << " \\\n    " << zsh_option(option, name);
+  out << " \\\n    '1: :->command' '*:: :->arguments'\n"
+         "case $state in\n"
+         "command)\n"
+         "  commands=(\n";
+  const std::vector<const CommandModel*> here = commands_after(commands, before);
+  for (const CommandModel* const command : here)
+    out << "    " << quoted(last_word(*command) + ":" + replaced(brief(command->help), ":", "\\:"))
+        << '\n';
+  out << "  )\n"
+         "  _describe command commands ;;\n"
+         "arguments)\n"
+         "  case $words[1] in\n";
+  for (const CommandModel* const command : here) {
+    out << "  " << last_word(*command) << ")\n";
+    write_zsh_command(out, commands, *command);
+    out << "  ;;\n";
+  }
+  out << "  esac ;;\n"
+         "esac\n";
+}
+
 void write_zsh(std::ostream& out, const std::vector<CommandModel>& commands,
                const std::vector<OptionModel>& own) {
   out << "#compdef vcap\n"
          "# Completes the command vcap in zsh.\n"
          "_vcap() {\n"
-         "  local context state line\n"
-         "  local -a commands\n"
-         "  _arguments -C";
-  for (const OptionModel& option : own)
-    for (const std::string& name : option.names) out << " \\\n    " << zsh_option(option, name);
-  out << " \\\n    '1: :->command' '*:: :->arguments'\n"
-         "  case $state in\n"
-         "    command)\n"
-         "      commands=(\n";
-  for (const CommandModel& command : commands)
-    out << "        " << quoted(command.name + ":" + replaced(brief(command.help), ":", "\\:"))
-        << '\n';
-  out << "      )\n"
-         "      _describe command commands ;;\n"
-         "    arguments)\n"
-         "      case $words[1] in\n";
-  for (const CommandModel& command : commands) {
-    out << "        " << command.name << ")\n          _arguments";
-    for (const OptionModel& option : command.options)
-      for (const std::string& name : option.names)
-        out << " \\\n            " << zsh_option(option, name);
-    for (const OptionModel& positional : command.positionals)
-      out << " \\\n            " << (positional.repeats ? "'*'" : "")
-          << quoted(zsh_value(positional));
-    out << " ;;\n";
-  }
-  out << "      esac ;;\n"
-         "  esac\n"
-         "}\n"
+         "local context state line\n"
+         "local -a commands\n";
+  write_zsh_commands(out, commands, own, {});
+  out << "}\n"
          "if [[ $funcstack[1] == _vcap ]]; then _vcap \"$@\"; else compdef _vcap vcap; fi\n";
 }
 
@@ -179,16 +220,33 @@ void write_fish_option(std::ostream& out, const std::string& condition, const Op
   out << " -d " << quoted_for_fish(brief(option.help)) << '\n';
 }
 
+/// That the line has the words of a command, and no further word of one in its group.
+std::string fish_condition(const CommandModel& command) {
+  std::string condition;
+  std::istringstream words(command.name);
+  for (std::string word; words >> word;)
+    condition += (condition.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
+  if (!command.commands.empty())
+    condition += "; and not __fish_seen_subcommand_from " + in_one_line(command.commands);
+  return condition;
+}
+
 void write_fish(std::ostream& out, const std::vector<CommandModel>& commands,
                 const std::vector<OptionModel>& own) {
   out << "# Completes the command vcap in fish.\n"
          "complete -c vcap -f\n";
   for (const OptionModel& option : own) write_fish_option(out, "__fish_use_subcommand", option);
+  std::string group = "__fish_use_subcommand";  // the condition of the group before
   for (const CommandModel& command : commands) {
-    out << "complete -c vcap -n __fish_use_subcommand -a " << command.name << " -d "
-        << quoted_for_fish(brief(command.help)) << '\n';
-    const std::string condition = "__fish_seen_subcommand_from " + command.name;
+    if (command.name.find(' ') == std::string::npos) group = "__fish_use_subcommand";
+    out << "complete -c vcap -n " << quoted_for_fish(group) << " -a " << last_word(command)
+        << " -d " << quoted_for_fish(brief(command.help)) << '\n';
+    const std::string condition = fish_condition(command);
     for (const OptionModel& option : command.options) write_fish_option(out, condition, option);
+    if (!command.commands.empty()) {
+      group = condition;
+      continue;
+    }
     const Words words = words_of(command);
     if (words.files || !words.choices.empty())
       out << "complete -c vcap -n " << quoted_for_fish(condition) << (words.files ? " -F" : "")

@@ -92,11 +92,29 @@ void write_options(std::ostream& out, const std::vector<OptionModel>& options) {
   }
 }
 
-std::string command_page(const CommandModel& command) {
+/// "vcap-cluster-up" of "cluster up".
+std::string page_of(std::string command) {
+  std::ranges::replace(command, ' ', '-');
+  return "vcap-" + command;
+}
+
+/// The pages of the commands in a group, or of those in none if `group` is empty.
+void write_commands(std::ostream& out, const std::vector<CommandModel>& commands,
+                    const std::string& group) {
+  out << ".SH COMMANDS\n";
+  for (const CommandModel& command : commands) {
+    const std::size_t space = command.name.rfind(' ');
+    if (command.name.substr(0, space == std::string::npos ? 0 : space) != group) continue;
+    out << ".TP\n" << bold(page_of(command.name)) << "(1)\n" << escaped(command.help) << ".\n";
+  }
+}
+
+std::string command_page(const CommandModel& command, const std::vector<CommandModel>& commands) {
   std::ostringstream out;
-  const std::string page = "vcap-" + command.name;
-  write_title(out, page, command.help);
-  out << ".SH SYNOPSIS\n" << bold("vcap " + command.name) << " [" << italic("OPTIONS") << ']';
+  write_title(out, page_of(command.name), command.help);
+  out << ".SH SYNOPSIS\n" << bold("vcap " + command.name);
+  if (!command.commands.empty()) out << ' ' << italic("COMMAND");
+  out << " [" << italic("OPTIONS") << ']';
   for (const OptionModel& positional : command.positionals)
     out << ' ' << italic(positional.names.front()) << (positional.repeats ? "..." : "");
   out << '\n';
@@ -104,6 +122,7 @@ std::string command_page(const CommandModel& command) {
     out << ".SH ARGUMENTS\n";
     for (const OptionModel& positional : command.positionals) write_option(out, positional);
   }
+  if (!command.commands.empty()) write_commands(out, commands, command.name);
   out << ".SH OPTIONS\n";
   write_options(out, command.options);
   if (!command.footer.empty()) {
@@ -118,10 +137,8 @@ std::string main_page(const CLI::App& app, const std::vector<CommandModel>& comm
   std::ostringstream out;
   write_title(out, "vcap", app.get_description());
   out << ".SH SYNOPSIS\n"
-      << bold("vcap") << ' ' << italic("COMMAND") << " [" << italic("OPTIONS") << "]\n"
-      << ".SH COMMANDS\n";
-  for (const CommandModel& command : commands)
-    out << ".TP\n" << bold("vcap-" + command.name) << "(1)\n" << escaped(command.help) << ".\n";
+      << bold("vcap") << ' ' << italic("COMMAND") << " [" << italic("OPTIONS") << "]\n";
+  write_commands(out, commands, {});
   out << ".SH OPTIONS\n";
   for (const OptionModel& option : options_of(app)) write_option(out, option);
   out << ".SH EXIT STATUS\n";
@@ -141,12 +158,14 @@ int write_pages(const CLI::App& app, const fs::path& folder) {
   fs::create_directories(folder, error);  // OutputFile reports what is wrong
   write_page(folder / "vcap.1", main_page(app, commands));
   for (const CommandModel& command : commands)
-    write_page(folder / ("vcap-" + command.name + ".1"), command_page(command));
+    write_page(folder / (page_of(command.name) + ".1"), command_page(command, commands));
   return kDone;
 }
 
-int print_page(const CLI::App& app, const std::string& name) {
+int print_page(const CLI::App& app, const std::vector<std::string>& words) {
   const std::vector<CommandModel> commands = commands_of(app);
+  std::string name;
+  for (const std::string& word : words) name += (name.empty() ? "" : " ") + word;
   if (name.empty()) {
     std::cout << main_page(app, commands);
     return kDone;
@@ -159,12 +178,12 @@ int print_page(const CLI::App& app, const std::string& name) {
     throw UsageError("there is no command " + quote(name) + suggestion(name, names) +
                      (suggestion(name, names).empty() ? "; see vcap --help" : ""));
   }
-  std::cout << command_page(*command);
+  std::cout << command_page(*command, commands);
   return kDone;
 }
 
 struct ManArguments {
-  std::string command{};
+  std::vector<std::string> command{};
   std::string out{};
 };
 
@@ -174,7 +193,8 @@ void add_man(CLI::App& app, Action& chosen) {
   auto arguments = std::make_shared<ManArguments>();
   CLI::App* command = app.add_subcommand(
       "man", "Prints the man page of a command, or of vcap itself: vcap man run | man -l -");
-  CLI::Option* name = command->add_option("COMMAND", arguments->command, "The command");
+  CLI::Option* name = command->add_option("COMMAND", arguments->command,
+                                          "The command, of two words if it is in a group");
   command->add_option("--out", arguments->out, "Writes the pages of all commands into this folder")
       ->type_name("FOLDER")
       ->excludes(name);

@@ -11,9 +11,11 @@
 namespace vcap::cli {
 namespace {
 
+/// The last words of the commands in `app`.
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CommandModel& command : commands_of(app)) names.push_back(command.name);
+  for (const CommandModel& command : commands_of(app))
+    if (command.name.find(' ') == std::string::npos) names.push_back(command.name);
   return names;
 }
 
@@ -41,20 +43,21 @@ std::string explain_unknown(const CLI::App& command, const std::vector<std::stri
 }  // namespace
 
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const auto used = app.get_subcommands();
-  const std::vector<std::string> unknown = app.remaining();
-  if (used.empty() && !unknown.empty() && !unknown.front().starts_with("-")) {
-    const std::string& word = unknown.front();
-    return with_help("there is no command " + quote(word) + suggestion(word, command_names(app)),
-                     "vcap");
+  const CLI::App* command = &app;
+  std::string name = "vcap";
+  // Words that a command doesn't know may also be left with the group or the application.
+  std::vector<std::string> words = app.remaining();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+    if (const auto own = command->remaining(); !own.empty()) words = own;
   }
-  const CLI::App& command = used.empty() ? app : *used.front();
-  const std::string name = used.empty() ? "vcap" : "vcap " + command.get_name();
-  // Words that a command doesn't know may also be left with the application.
-  std::vector<std::string> words = command.remaining();
-  if (words.empty()) words = unknown;
-  if (!words.empty()) return with_help(explain_unknown(command, words), name);
-  return with_help(error.what(), name);
+  if (words.empty()) return with_help(error.what(), name);
+  const std::vector<std::string> commands = command_names(*command);
+  const std::string& word = words.front();
+  if (!commands.empty() && !word.starts_with("-"))
+    return with_help("there is no command " + quote(word) + suggestion(word, commands), name);
+  return with_help(explain_unknown(*command, words), name);
 }
 
 }  // namespace vcap::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -115,19 +117,36 @@ struct RecordArguments {
   bool follow = false;
 };
 
+/// Throws UsageError if the site has no such stream. A stream that was removed may have records.
+void expect_stream(Cluster& cluster, const std::string& id) {
+  if (id.empty()) return;
+  std::vector<std::string> ids;
+  for (const ClusterStreamStatus& stream : cluster_streams(cluster)) ids.push_back(stream.id);
+  if (std::ranges::find(ids, id) == ids.end())
+    throw UsageError("the site has no stream " + quote(id) + " and no records of one" +
+                     suggestion(id, ids) +
+                     (suggestion(id, ids).empty() ? "; vcap stream list shows them" : ""));
+}
+
 int show_records(const RecordArguments& arguments) {
   const auto cluster = arguments.cluster.connect_to_existing();
   ClusterRecordReader::Settings settings{.stream = arguments.id};
   if (arguments.all || !arguments.follow) settings.after = 0;
   ClusterRecordReader reader(cluster, settings);
   StopSignal stop;
+  bool has_any = false;
   while (!stop.raised()) {
     const std::vector<ClusterRecord> records = reader.next(kRecordWait);
+    has_any = has_any || !records.empty();
+    errno = 0;
     for (const ClusterRecord& record : records) std::cout << record.line << '\n';
-    std::cout.flush();
-    if (!std::cout) break;  // nobody reads on
+    if (!std::cout.flush()) {
+      if (errno == EPIPE) std::cout.clear();  // who reads has seen enough, as head does
+      break;
+    }
     if (!reader.has_more() && !arguments.follow) break;
   }
+  if (!has_any && !arguments.follow) expect_stream(*cluster, arguments.id);
   return kDone;
 }
 

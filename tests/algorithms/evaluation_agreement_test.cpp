@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/paths.hpp"
 #include "vcap/algorithms/classification_evaluation.hpp"
 #include "vcap/algorithms/detection_evaluation.hpp"
 #include "vcap/algorithms/tracking_evaluation.hpp"
@@ -25,7 +26,7 @@ constexpr double kTolerance = 1e-6;
 
 const Json& golden() {
   static const Json content = [] {
-    std::ifstream file(VCAP_EVALUATION_GOLDEN);
+    std::ifstream file(test::in_sources("tests/algorithms/evaluation_golden.json"));
     return Json::parse(file);
   }();
   return content;

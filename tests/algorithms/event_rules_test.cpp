@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/mutator.hpp"
+#include "support/paths.hpp"
 #include "support/throws_error.hpp"
 
 namespace vcap::test {
@@ -21,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string example_rules() {
-  std::ifstream file(VCAP_EVENT_RULES_EXAMPLE);
+  std::ifstream file(test::in_sources("examples/events.json"));
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -17,6 +17,7 @@
 #include <opencv2/core.hpp>
 
 #include "support/bounded_wait.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/backends/engine.hpp"
@@ -57,7 +58,7 @@ class TestModel {
   const std::string& name() const { return name_; }
 
   static std::string read_model(const std::string& name) {
-    return read_file(std::filesystem::path(VCAP_TEST_MODELS) / name);
+    return read_file(std::filesystem::path(test::built("tests/backends/models")) / name);
   }
 
  private:

@@ -15,6 +15,7 @@
 #include "cluster/nats_server.hpp"
 #include "support/clip_writer.hpp"
 #include "support/figures.hpp"
+#include "support/paths.hpp"
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/cluster/cluster_queue.hpp"
@@ -49,7 +50,7 @@ fs::path clips(int count, int frames) {
 }
 
 struct Work {
-  const char* capsule;
+  std::string capsule;
   int clips;
   int frames;
 };
@@ -74,7 +75,9 @@ void check_outputs(const TemporaryFolder& folder, const Work& work) {
 double in_one_process(const Work& work, unsigned parallel) {
   const TemporaryFolder folder;
   const std::string file = job(folder, work, parallel);
-  const double took = seconds([&] { run_process({VCAP_COMMAND, "run", "--job", file}); });
+  const double took = seconds([&] {
+    run_process({vcap::test::built("src/cli/vcap"), "run", "--job", file});
+  });
   check_outputs(folder, work);
   return took;
 }
@@ -85,11 +88,11 @@ double on_cluster(const Work& work, int workers, unsigned slots) {
   std::vector<std::unique_ptr<Process>> processes;
   for (int i = 0; i < workers; ++i)
     processes.push_back(std::make_unique<Process>(std::vector<std::string>{
-        VCAP_COMMAND, "worker", "--nats", server.url(), "--capsules",
+        vcap::test::built("src/cli/vcap"), "worker", "--nats", server.url(), "--capsules",
         folder / ("worker" + std::to_string(i)), "--slots", std::to_string(slots)}));
   const std::string file = job(folder, work, slots);
   const double took = seconds([&] {
-    run_process({VCAP_COMMAND, "run", "--cluster", server.url(), file});
+    run_process({vcap::test::built("src/cli/vcap"), "run", "--cluster", server.url(), file});
   });
   check_outputs(folder, work);
   return took;
@@ -97,7 +100,7 @@ double on_cluster(const Work& work, int workers, unsigned slots) {
 
 /// Milliseconds of a task on a worker with one slot, less those of the same video in one process.
 double task_cost() {
-  const Work small{VCAP_BENCH_START_CAPSULE, workload(400, 4), 2};
+  const Work small{vcap::test::built("tests/bench/start_bench_capsule.cap"), workload(400, 4), 2};
   return (on_cluster(small, 1, 1) - in_one_process(small, 1)) / small.clips * 1'000;
 }
 
@@ -140,7 +143,9 @@ int main(int argc, char** argv) {
   }
   av_log_set_level(AV_LOG_ERROR);
   const unsigned cores = std::max(2u, std::thread::hardware_concurrency());
-  const Work real{VCAP_DETECTOR_PERSON, workload(100, 3), workload(20, 2)};
+  const Work real{
+      vcap::test::built("examples/capsules/detector_person_hog/detector_person_hog.cap"),
+      workload(100, 3), workload(20, 2)};
   return vcap::bench::run_figures(
       argc, argv,
       {{.id = "cluster.1",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/figures.hpp"
+#include "support/paths.hpp"
 #include "support/video.hpp"
 
 namespace {
@@ -38,8 +39,9 @@ double plain_loop() {
 double vcap_run() {
   return vcap::bench::seconds([] {
     const std::string command =
-        "'" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "' --source '" + footage() +
-        "' --max-frames " + std::to_string(kFrames) +
+        std::string("'") + vcap::test::built("src/cli/vcap") + "' run --capsule '" +
+        vcap::test::built("examples/capsules/detector_person_hog/detector_person_hog.cap") +
+        "' --source '" + footage() + "' --max-frames " + std::to_string(kFrames) +
         " --jsonl - 2>/dev/null | grep -c vcap.frame/1 | grep -qx " + std::to_string(kFrames);
     if (std::system(command.c_str()) != 0)
       throw std::runtime_error("the command did not do the same work: " + command);

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "support/figures.hpp"
+#include "support/paths.hpp"
 #include "support/quantile.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/loading/package_capsule.hpp"
@@ -62,7 +63,7 @@ const Folder& disk() {
 }
 
 std::string library_bytes() {
-  std::ifstream in(VCAP_BENCH_PLUGIN, std::ios::binary);
+  std::ifstream in(vcap::test::built("tests/bench/loading_bench_plugin.so"), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
@@ -180,8 +181,9 @@ double inspect_milliseconds() {
 fs::path fresh_capsule() {
   const fs::path library = fresh_library();
   const fs::path capsule = library.native() + ".cap";
-  const std::string command = "'" VCAP_COMMAND "' pack --library '" + library.native() +
-                              "' --output '" + capsule.native() + "' >/dev/null";
+  const std::string command = std::string("'") + vcap::test::built("src/cli/vcap") +
+                              "' pack --library '" + library.native() + "' --output '" +
+                              capsule.native() + "' >/dev/null";
   if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
   return capsule;
 }

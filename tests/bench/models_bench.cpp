@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#ifdef VCAP_BENCH_WHEELS
+#ifdef VCAP_BENCH_OPENVINO
 #include "models/networks.hpp"
 #include "models/parts.hpp"
 #include "models/python_peers.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/figures.hpp"
+#include "support/paths.hpp"
 #include "support/process.hpp"
 
 namespace {
@@ -14,10 +15,13 @@ namespace {
 using vcap::bench::Figure;
 using Words = std::vector<std::string>;
 
-const Words kHost{VCAP_BENCH_START_HOST, VCAP_BENCH_START_CAPSULE};
-const Words kPeer{VCAP_BENCH_START_PEER, VCAP_BENCH_START_PEER_PLUGIN};
-const Words kVersion{VCAP_COMMAND, "--version"};
-const Words kInspect{VCAP_COMMAND, "inspect", VCAP_BENCH_START_CAPSULE};
+const Words kHost{vcap::test::built("tests/bench/start_bench_host"),
+                  vcap::test::built("tests/bench/start_bench_capsule.cap")};
+const Words kPeer{vcap::test::built("tests/bench/start_bench_peer"),
+                  vcap::test::built("tests/bench/libstart_bench_peer_plugin.so")};
+const Words kVersion{vcap::test::built("src/cli/vcap"), "--version"};
+const Words kInspect{vcap::test::built("src/cli/vcap"), "inspect",
+                     vcap::test::built("tests/bench/start_bench_capsule.cap")};
 const Words kFfmpeg{"/usr/bin/ffmpeg", "-version"};
 
 /// Seconds of a process from its start to its end, the mean of `runs`.
@@ -43,10 +47,10 @@ Words compiling(const std::string& source) {
           "-std=c++20",
           "-O0",
           "-fsyntax-only",
-          "-I" VCAP_BENCH_INCLUDE,
+          "-I" + vcap::test::in_sources("include"),
           "-isystem",
           VCAP_BENCH_OPENCV_INCLUDE,
-          VCAP_BENCH_START_SOURCES "/" + source};
+          vcap::test::in_sources("tests/bench/start/") + source};
 }
 
 Figure ratio_of_times(std::string id, std::string what, double target, const Words& thing,

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "support/bounded_wait.hpp"
+#include "support/paths.hpp"
 
 extern char** environ;
 
@@ -87,7 +88,7 @@ class Command {
     Environment environment{};      ///< added to this process's environment
     bool terminal = false;          ///< standard error is a terminal
     std::string standard_output{};  ///< a file; empty: the test reads it
-    std::string program = VCAP_COMMAND;
+    std::string program = test::built("src/cli/vcap");
   };
 
   explicit Command(const std::vector<std::string>& arguments) : Command(arguments, Setup{}) {}
@@ -263,7 +264,7 @@ inline Result vcap(const std::vector<std::string>& arguments,
 
 /// The path of a packed capsule of tests/cli/capsules.
 inline std::string capsule(const std::string& name) {
-  return VCAP_TEST_CAPSULES "/" + name + ".cap";
+  return test::built(VCAP_TEST_CAPSULES "/") + name + ".cap";
 }
 
 }  // namespace vcap::test

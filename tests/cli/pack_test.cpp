@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "loading/capsule_builder.hpp"
+#include "support/paths.hpp"
 
 namespace vcap {
 namespace {
@@ -172,7 +173,7 @@ TEST(InspectCommand, LetsNoControlCharacterReachTheTerminal) {
 
 TEST(InspectCommand, RunsNoCodeOfTheCapsule) {
   const TemporaryFolder folder;
-  const std::string library = VCAP_TEST_CAPSULES "/ends_on_load.so";
+  const std::string library = test::built("tests/cli/ends_on_load.so");
   const auto capsule = folder.write(
       "a.cap", test::CapsuleBuilder(read_file(library), fixture::info("fixture")).bytes());
   // Packing runs its code, which ends the process.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vcap {
@@ -54,8 +55,8 @@ class ShellCompletion : public testing::Test {
   }
   /// What the terminal shows until `expected` appears.
   std::string in_zsh(const std::string& line, const std::string& expected) {
-    return output_of("zsh " VCAP_COMPLETE_IN_ZSH " " + script("zsh") + " '" + line + "' '" +
-                     expected + "'");
+    return output_of("zsh " + test::in_sources("tests/cli/complete.zsh") + " " + script("zsh") +
+                     " '" + line + "' '" + expected + "'");
   }
 
   const test::TemporaryFolder folder_;
@@ -73,6 +74,13 @@ TEST_F(ShellCompletion, KnowsTheOptionsOfACommandInBash) {
   EXPECT_EQ(in_bash("vcap run --deadline 3 --overf"), "--overflow\n");
 }
 
+TEST_F(ShellCompletion, KnowsTheCommandsOfAGroupInBash) {
+  EXPECT_EQ(in_bash("vcap cluster dr"), "drain\n");
+  EXPECT_EQ(in_bash("vcap cluster up --di"), "--dir\n");
+  EXPECT_EQ(in_bash("vcap stream --he"), "--help\n");
+  EXPECT_EQ(in_bash("vcap stream drain --di"), "\n");
+}
+
 TEST_F(ShellCompletion, KnowsTheValuesOfAnOptionInBash) {
   EXPECT_EQ(in_bash("vcap run --overflow ''"), "wait drop-oldest drop-newest\n");
   EXPECT_EQ(in_bash("vcap run --overflow = drop-o"), "drop-oldest\n") << "bash splits at =";
@@ -85,6 +93,9 @@ TEST_F(ShellCompletion, KnowsCommandsOptionsAndValuesInFish) {
   EXPECT_THAT(in_fish("vcap run --overf"), HasSubstr("--overflow\t"));
   EXPECT_THAT(in_fish("vcap inspect --overf"), IsEmpty());
   EXPECT_THAT(in_fish("vcap completion "), HasSubstr("bash\nfish\nzsh\n"));
+  EXPECT_THAT(in_fish("vcap cluster dr"), HasSubstr("drain\t"));
+  EXPECT_THAT(in_fish("vcap cluster up --di"), HasSubstr("--dir\t"));
+  EXPECT_THAT(in_fish("vcap cluster up dr"), IsEmpty());
 }
 
 TEST_F(ShellCompletion, OffersFilesInFish) {
@@ -99,6 +110,8 @@ TEST_F(ShellCompletion, KnowsCommandsOptionsAndValuesInZsh) {
   EXPECT_THAT(in_zsh("vcap insp", "ect"), HasSubstr("inspect"));
   EXPECT_THAT(in_zsh("vcap run --overf", "low"), HasSubstr("--overflow"));
   EXPECT_THAT(in_zsh("vcap run --overflow=drop-o", "ldest"), HasSubstr("drop-oldest"));
+  EXPECT_THAT(in_zsh("vcap cluster dr", "ain"), HasSubstr("drain"));
+  EXPECT_THAT(in_zsh("vcap cluster up --di", "r"), HasSubstr("--dir"));
 }
 
 TEST_F(ShellCompletion, RefusesAnUnknownShell) {
@@ -125,7 +138,10 @@ TEST(ManPages, HaveEveryCommandAndOptionAndNoFaults) {
   EXPECT_THAT(shown,
               AllOf(HasSubstr("vcap run [OPTIONS] INPUT..."),
                     HasSubstr("--when-output-slow wait|drop"), HasSubstr("Exit codes: 0 done")));
-  EXPECT_THAT(test::read_file(folder / "man" / "vcap.1"), HasSubstr("vcap\\-inspect"));
+  const std::string all = test::read_file(folder / "man" / "vcap.1");
+  EXPECT_THAT(all, AllOf(HasSubstr("vcap\\-inspect"), Not(HasSubstr("vcap\\-cluster\\-up"))));
+  EXPECT_THAT(test::read_file(folder / "man" / "vcap-cluster.1"), HasSubstr("vcap\\-cluster\\-up"));
+  EXPECT_THAT(test::read_file(folder / "man" / "vcap-cluster-up.1"), HasSubstr("\\-\\-dir"));
 }
 
 TEST(ManPages, ArePrintedOneAtATime) {
@@ -133,6 +149,7 @@ TEST(ManPages, ArePrintedOneAtATime) {
   EXPECT_EQ(run.exit_code, 0) << run;
   EXPECT_THAT(run.out, HasSubstr(".TH VCAP-RUN 1"));
   EXPECT_THAT(test::vcap({"man"}).out, HasSubstr(".TH VCAP 1"));
+  EXPECT_THAT(test::vcap({"man", "cluster", "up"}).out, HasSubstr(".TH VCAP-CLUSTER-UP 1"));
   const Result unknown = test::vcap({"man", "rum"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there is no command \"rum\"; did you mean \"run\"?"));

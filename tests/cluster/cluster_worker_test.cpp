@@ -26,6 +26,7 @@
 #include "support/clip_writer.hpp"
 #include "support/live_helpers.hpp"
 #include "support/outputs_in.hpp"
+#include "support/paths.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/cluster/cluster_job.hpp"
 #include "vcap/cluster/cluster_stream.hpp"
@@ -65,7 +66,7 @@ class ClusterWorkerTest : public testing::Test {
   }
   /// A job over these clips, which this process has in its folder `out`.
   Job job(const std::vector<std::string>& clips, const std::string& out, int slices = 0) const {
-    Job job{.capsules = {{.path = VCAP_STEADY}},
+    Job job{.capsules = {{.path = test::built("tests/cluster/jobs/steady.cap")}},
             .outputs = {.folder = folder_ / out, .summary = true},
             .slices = slices};
     for (const std::string& path : clips)
@@ -224,8 +225,10 @@ TEST_F(ClusterWorkerTest, LetsAViewShowTheStreamsThatItRuns) {
   worker.set_view(sink, "http://127.0.0.1:9465/");
   {
     const std::jthread thread([&](const std::stop_token& stop) { worker.run(stop); });
-    add_cluster_stream(
-        *cluster, {.id = "clip", .source = clip("a.mp4", 40), .capsules = {{.path = VCAP_STEADY}}});
+    add_cluster_stream(*cluster,
+                       {.id = "clip",
+                        .source = clip("a.mp4", 40),
+                        .capsules = {{.path = test::built("tests/cluster/jobs/steady.cap")}}});
     yield_until("its end", [&] {
       return cluster_streams(*cluster).front().state == ClusterStreamStatus::State::ended;
     });

@@ -10,6 +10,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "examples/examples.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -26,7 +27,7 @@ std::string quoted(const std::string& text) { return std::string("'").append(tex
 /// Runs an example host. Quotes every argument. `input` is a file for its standard input.
 Outcome run(const std::string& app, const std::vector<std::string>& arguments,
             const std::string& input = "/dev/null") {
-  std::string command = quoted((fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string());
+  std::string command = quoted((fs::path(vcap::test::built("examples/apps")) / app / app).string());
   for (const std::string& argument : arguments) command.append(" ").append(quoted(argument));
   FILE* pipe = popen((command + " 2>&1 <" + quoted(input)).c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
@@ -52,7 +53,7 @@ Outcome run_until(const std::string& app, const std::vector<std::string>& argume
       << "{ cat " << quoted((folder / "input.txt").string()) << "; for i in $(seq 300); do grep -q "
       << quoted(words) << " " << output << " && break; sleep 0.1; done; cat "
       << quoted((folder / "further.txt").string()) << "; } | "
-      << quoted((fs::path(VCAP_EXAMPLES_DIR) / "apps" / app / app).string());
+      << quoted((fs::path(vcap::test::built("examples/apps")) / app / app).string());
   {
     std::ofstream commands(folder / "commands.sh", std::ios::app);
     for (const std::string& argument : arguments) commands << " " << quoted(argument);
@@ -112,7 +113,8 @@ TEST_F(ExampleHosts, LiveHostAttachesChangesAndUpgradesWhileStreamsRun) {
                     " detector_person_hog.threshold=0.7\n"
                     "attach nowhere /absent.avi\n"
                     "option gate detector_person_hog.threshold=0.5\n"
-                    "upgrade " VCAP_NEWER_DETECTOR "\n",
+                    "upgrade " +
+                    vcap::test::built("tests/examples/detector_person_hog_2.cap") + "\n",
                 "detector_person_hog version 2",
                 "stats\ndetach gate\nattach yard " + folder_.string() + "/*.png\n");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "examples/examples.hpp"
 #include "examples/networks.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -113,7 +114,7 @@ TEST(CheckedExamples, AreAllExamples) {
   std::set<std::string> checked;
   for (const Example& example : kExamples) checked.insert(example.capsule);
   std::set<std::string> there;
-  for (const auto& entry : fs::directory_iterator(VCAP_EXAMPLE_CAPSULES))
+  for (const auto& entry : fs::directory_iterator(vcap::test::in_sources("examples/capsules")))
     if (entry.is_directory()) there.insert(entry.path().filename().string());
   EXPECT_EQ(checked, there);
 }

@@ -9,6 +9,7 @@
 #include <opencv2/core.hpp>
 
 #include "examples/networks.hpp"
+#include "support/paths.hpp"
 #include "vcap/algorithms/iou.hpp"
 #include "vcap/base/error.hpp"
 
@@ -19,7 +20,8 @@ using PersonBoxes = std::vector<vcap::BoundingBox>;
 
 /// The labels of people in a frame, without ignored ones (tests/data/vtest/README.md).
 PersonBoxes labels_of(int frame) {
-  const auto json = nlohmann::json::parse(std::ifstream(VCAP_PEOPLE_LABELS));
+  const auto json = nlohmann::json::parse(
+      std::ifstream(vcap::test::in_sources("tests/data/vtest/people_development.json")));
   PersonBoxes boxes;
   for (const auto& one : json.at("annotations")) {
     if (one.at("image_id") != frame || one.value("iscrowd", 0) != 0) continue;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/footage.hpp"
+#include "support/paths.hpp"
 #include "vcap/loading/load_capsule.hpp"
 
 // Shared by the tests of the examples: the packed capsules, and real footage.
@@ -16,7 +17,7 @@
 namespace examples {
 
 inline std::filesystem::path capsule_path(const std::string& name) {
-  return std::filesystem::path(VCAP_EXAMPLES_DIR) / "capsules" / name / (name + ".cap");
+  return std::filesystem::path(vcap::test::built("examples/capsules")) / name / (name + ".cap");
 }
 
 inline std::shared_ptr<vcap::Capsule> load(const std::string& name) {

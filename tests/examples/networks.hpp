@@ -16,6 +16,7 @@
 
 #include "examples/examples.hpp"
 #include "examples/streams.hpp"
+#include "support/paths.hpp"
 #include "vcap/backends/engine.hpp"
 
 // Shared by the tests of the capsules with networks.
@@ -80,7 +81,7 @@ inline cv::Mat picture(const std::string& name) {
 
 /// The labels of tests/data/opencv_samples, which were made by hand: "faces" or "text".
 inline nlohmann::json labels(const std::string& what) {
-  std::ifstream file(std::string(VCAP_SAMPLE_LABELS) + "/" + what + ".json");
+  std::ifstream file(vcap::test::in_sources("tests/data/opencv_samples") + "/" + what + ".json");
   return nlohmann::json::parse(file);
 }
 

@@ -25,6 +25,7 @@
 #include "loading/archive/archive.hpp"
 #include "loading/archive/archive_writer.hpp"
 #include "support/mutator.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/base/error.hpp"
 
@@ -124,8 +125,8 @@ std::vector<std::optional<Contents>> as_python_sees(const std::vector<std::strin
     input += std::to_string(archive.size()) + "\n" + archive;
   const auto in = folder.write("in", input);
   const auto out = folder / "out";
-  const std::string command =
-      "python3 '" VCAP_HOSTILE "/read_zips.py' <'" + in.native() + "' >'" + out.native() + "'";
+  const std::string command = "python3 '" + test::in_sources("tests/hostile/read_zips.py") +
+                              "' <'" + in.native() + "' >'" + out.native() + "'";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   std::vector<std::optional<Contents>> all;
   std::istringstream lines(test::read_file(out));

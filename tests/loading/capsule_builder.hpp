@@ -10,6 +10,7 @@
 
 #include "files/digest.hpp"
 #include "loading/plugins/fixture.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/zip_writer.hpp"
 #include "vcap/base/abi.hpp"
@@ -18,7 +19,7 @@
 namespace vcap::test {
 
 inline std::string plugin_path(const std::string& plugin) {
-  return VCAP_TEST_PLUGINS "/" + plugin + ".so";
+  return test::built("tests/loading/plugins/") + plugin + ".so";
 }
 /// A frame of one black pixel.
 inline Frame small_frame() { return {.image = cv::Mat(1, 1, CV_8UC3, cv::Scalar::all(0))}; }

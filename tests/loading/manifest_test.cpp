@@ -10,6 +10,7 @@
 
 #include "loading/capsule_builder.hpp"
 #include "loading/manifest_reader.hpp"
+#include "support/paths.hpp"
 #include "support/throws_error.hpp"
 #include "vcap/base/log.hpp"
 
@@ -35,7 +36,7 @@ TEST(Manifest, IsTheSameAfterJsonAndBack) {
 }
 
 TEST(Manifest, IsReadFromTheExampleInTheDocumentation) {
-  const std::string page = test::read_file(VCAP_DOCS "/capsule-format.md");
+  const std::string page = test::read_file(test::in_sources("docs/capsule-format.md"));
   const std::size_t begin = page.find("```json\n") + 8;
   const Manifest manifest = manifest_of(page.substr(begin, page.find("```", begin) - begin));
   EXPECT_EQ(manifest.info.name, "detector_person");

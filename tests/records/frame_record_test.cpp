@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "records/record_line.hpp"
+#include "support/paths.hpp"
 
 namespace vcap {
 namespace {
@@ -67,7 +68,7 @@ TEST(FrameRecord, IsTheSameAsJsonAndAsALine) {
 }
 
 TEST(FrameRecord, EqualsTheRecordInTheDocumentation) {
-  std::ifstream file(VCAP_EXAMPLE_RECORD);
+  std::ifstream file(test::in_sources("tests/records/example_record.json"));
   EXPECT_EQ(nlohmann::ordered_json::parse(file).dump(),
             nlohmann::ordered_json::parse(record_line(example())).dump());
 }

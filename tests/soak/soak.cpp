@@ -19,6 +19,7 @@
 #include "capsules.hpp"
 #include "resources.hpp"
 #include "stream_slot.hpp"
+#include "support/paths.hpp"
 #include "trend.hpp"
 #include "vcap/base/error.hpp"
 #include "vcap/base/log.hpp"
@@ -110,9 +111,10 @@ Soak::Soak(const Arguments& arguments)
     : arguments_(arguments), pace_(arguments.fast ? kFast : Pace{}) {
   set_log_hook([this](LogLevel, std::string_view line) { log_.note(line); });
   hang_->time = 3 * pace_.deadline;
-  const std::vector<std::shared_ptr<Capsule>> capsules{make_finder(version_, arguments.leaks),
-                                                       load_capsule(VCAP_TRACKER_PERSON),
-                                                       make_counter(version_, hang_, false)};
+  const std::vector<std::shared_ptr<Capsule>> capsules{
+      make_finder(version_, arguments.leaks),
+      load_capsule(test::built("examples/capsules/tracker_person/tracker_person.cap")),
+      make_counter(version_, hang_, false)};
   capsules_.assign(capsules.begin(), capsules.end());
   pipeline_ = std::make_unique<Pipeline>(capsules, Pipeline::Settings{.workers = 8});
   for (int i = 0; i < kSlots; ++i) {
@@ -172,7 +174,7 @@ void Soak::replace_a_capsule() {
   std::int64_t trial_frames = engine_() % 2 == 0 ? 20 : 0;
   switch (version_ % 4) {
     case 0:
-      capsule = load_capsule(VCAP_TRACKER_PERSON);
+      capsule = load_capsule(test::built("examples/capsules/tracker_person/tracker_person.cap"));
       break;
     case 1:
       capsule = make_counter(version_, hang_, false);

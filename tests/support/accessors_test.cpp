@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
+
 namespace {
 
 /// Accessors that may give a reference of a temporary, by header and name, each with its reason.
@@ -148,7 +150,7 @@ std::vector<std::string> unqualified_accessors(const std::string& source) {
 }
 
 TEST(PublicHeaders, SayWhatTheirAccessorsGiveOfATemporary) {
-  const std::filesystem::path root = std::filesystem::path(VCAP_SOURCE_DIR) / "include";
+  const std::filesystem::path root = vcap::test::in_sources("include");
   std::set<std::string> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     if (entry.path().extension() != ".hpp") continue;

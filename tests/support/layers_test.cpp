@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,7 +161,7 @@ File read(const fs::path& path, const fs::path& root) {
 /// Every C++ file in include/ and src/.
 const std::vector<File>& tree() {
   static const std::vector<File> files = [] {
-    const fs::path root = VCAP_SOURCE_DIR;
+    const fs::path root = vcap::test::in_sources("");
     std::vector<File> found;
     for (const char* const folder : {"include", "src"}) {
       for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
+
 namespace {
 
 /// Words in the code of that column that are no names of C++: Python's own, and a file's ending.
@@ -39,7 +41,7 @@ std::set<std::string> identifiers(const std::string& text) {
 /// Those of the public headers, without their comments.
 std::set<std::string> public_names() {
   std::set<std::string> found;
-  const auto root = std::filesystem::path(VCAP_SOURCE_DIR) / "include";
+  const auto root = vcap::test::in_sources("include");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
     std::ifstream header(entry.path());
     for (std::string line; std::getline(header, line);)
@@ -65,7 +67,7 @@ std::vector<std::string> code_of_last_column(const std::string& row) {
 std::string unknown_in(const std::string& code, const std::set<std::string>& names) {
   if (code.starts_with("vcap ")) return "";
   if (code.starts_with("vcap/")) {
-    const auto path = std::filesystem::path(VCAP_SOURCE_DIR) / "include" / code;
+    const auto path = std::filesystem::path(vcap::test::in_sources("include")) / code;
     return std::filesystem::exists(path) ? "" : code;
   }
   for (const std::string& name : identifiers(code))
@@ -75,7 +77,7 @@ std::string unknown_in(const std::string& code, const std::set<std::string>& nam
 
 TEST(ComingFromPython, HasOnlyNamesOfThePublicHeaders) {
   const std::set<std::string> names = public_names();
-  std::ifstream page(std::filesystem::path(VCAP_SOURCE_DIR) / "docs/coming-from-python.md");
+  std::ifstream page(vcap::test::in_sources("docs/coming-from-python.md"));
   std::size_t checked = 0;
   bool is_inside = false;
   for (std::string line; std::getline(page, line);) {

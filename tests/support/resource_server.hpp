@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 extern char** environ;
@@ -45,7 +46,9 @@ class ResourceServer {
     char byte = 0;
     while (::read(from[0], &byte, 1) == 1 && byte != '\n') port_ += byte;
     ::close(from[0]);
-    if (port_.empty()) throw std::runtime_error("python3 could not run " VCAP_RESOURCE_SERVER);
+    if (port_.empty())
+      throw std::runtime_error("python3 could not run " +
+                               test::in_sources("tests/support/resource_server.py"));
   }
   ResourceServer(const ResourceServer&) = delete;
   ResourceServer& operator=(const ResourceServer&) = delete;
@@ -82,8 +85,12 @@ class ResourceServer {
     ::posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     // Isolated mode without site packages starts in half the time.
-    std::array<std::string, 6> words{
-        "python3", "-I", "-S", VCAP_RESOURCE_SERVER, folder_.path().native(), certificate_};
+    std::array<std::string, 6> words{"python3",
+                                     "-I",
+                                     "-S",
+                                     test::in_sources("tests/support/resource_server.py"),
+                                     folder_.path().native(),
+                                     certificate_};
     std::array<char*, 7> arguments{};
     for (std::size_t i = 0; i < words.size() && !words[i].empty(); ++i)
       arguments[i] = words[i].data();

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "support/paths.hpp"
+
 extern char** environ;
 
 namespace vcap::test {
@@ -35,7 +37,8 @@ class RtspServer {
     ::close(from[0]);
     if (!port_.empty()) return;
     end();
-    throw std::runtime_error("/usr/bin/python3 could not run " VCAP_RTSP_SERVER);
+    throw std::runtime_error("/usr/bin/python3 could not run " +
+                             test::in_sources("tests/support/rtsp_server.py"));
   }
   RtspServer(const RtspServer&) = delete;
   RtspServer& operator=(const RtspServer&) = delete;
@@ -58,7 +61,8 @@ class RtspServer {
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     // Debian's own Python, which has the bindings of GStreamer.
-    std::array<std::string, 5> words{"/usr/bin/python3", "-I", VCAP_RTSP_SERVER, port, clip};
+    std::array<std::string, 5> words{"/usr/bin/python3", "-I",
+                                     test::in_sources("tests/support/rtsp_server.py"), port, clip};
     std::array<char*, 6> arguments{};
     for (std::size_t i = 0; i < words.size() && !words[i].empty(); ++i)
       arguments[i] = words[i].data();

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -81,8 +83,8 @@ std::vector<Snippet> snippets(const std::string& name, const Lines& page) {
 }
 
 std::vector<fs::path> pages() {
-  std::vector<fs::path> found{fs::path(VCAP_SOURCE_DIR) / "README.md"};
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(VCAP_SOURCE_DIR) / "docs"))
+  std::vector<fs::path> found{vcap::test::in_sources("README.md")};
+  for (const auto& entry : fs::recursive_directory_iterator(vcap::test::in_sources("docs")))
     if (entry.path().extension() == ".md") found.push_back(entry.path());
   return found;
 }
@@ -93,7 +95,7 @@ TEST(Snippets, EqualTheFilesThatAreCompiled) {
     for (const Snippet& snippet : snippets(page.string(), read_lines(page))) {
       ++count;
       const auto expected =
-          region(read_lines(fs::path(VCAP_SOURCE_DIR) / snippet.path), snippet.tag);
+          region(read_lines(fs::path(vcap::test::in_sources("")) / snippet.path), snippet.tag);
       ASSERT_TRUE(expected) << snippet.where << ": " << snippet.path << " has no [" << snippet.tag
                             << "]";
       EXPECT_EQ(snippet.lines, *expected)

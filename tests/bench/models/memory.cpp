@@ -13,6 +13,7 @@
 #include "models/by_hand.hpp"
 #include "models/networks.hpp"
 #include "models/parts.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/base/abi.hpp"
 #include "vcap/loading/load_capsule.hpp"
@@ -73,7 +74,7 @@ fs::path capsule_of(const std::map<std::string, std::string>& files) {
   fs::path path =
       large().parent_path() / fs::path(files.begin()->second).extension().string().substr(1);
   path += ".cap";
-  const fs::path plugin = VCAP_BENCH_MODELS_PLUGIN;
+  const fs::path plugin = test::built("tests/bench/models_bench_plugin.so");
   if (!fs::exists(path) || fs::last_write_time(path) < fs::last_write_time(plugin))
     package_capsule({.libraries = {{std::string(platform()), plugin}}, .files = files}, path);
   return path;

@@ -15,6 +15,7 @@
 #include <opencv2/videoio.hpp>
 
 #include "support/figures.hpp"
+#include "support/paths.hpp"
 #include "support/video.hpp"
 
 namespace vcap::bench::models {
@@ -22,8 +23,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path in_wheel(const fs::path& path) { return fs::path(VCAP_BENCH_WHEELS) / path; }
-fs::path made(const std::string& name) { return fs::path(VCAP_BENCH_NETWORKS) / name; }
+fs::path in_wheel(const fs::path& path) {
+  return fs::path(test::in_sources("build/wheels")) / path;
+}
+fs::path made(const std::string& name) {
+  return fs::path(test::built("tests/bench/networks")) / name;
+}
 
 fs::path pose_file() {
   return in_wheel("mediapipe-0.10.14/mediapipe/modules/pose_detection/pose_detection.tflite");

@@ -11,6 +11,7 @@
 #include "models/parts.hpp"
 #include "models/python_peers.hpp"
 #include "models/rate_pair.hpp"
+#include "support/paths.hpp"
 #include "support/program_capsule.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/video.hpp"
@@ -85,7 +86,8 @@ Rate in_pipeline(const std::vector<std::shared_ptr<Capsule>>& capsules, int stre
 /// The detector on tiles, and the tracker.
 const std::vector<std::shared_ptr<Capsule>>& people() {
   static const auto& all = *new std::vector<std::shared_ptr<Capsule>>{
-      Detector(pose_on_tiles()).capsule, load_capsule(VCAP_BENCH_TRACKER)};
+      Detector(pose_on_tiles()).capsule,
+      load_capsule(test::built("examples/capsules/tracker_person/tracker_person.cap"))};
   return all;
 }
 

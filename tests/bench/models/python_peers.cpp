@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "support/paths.hpp"
 #include "support/video.hpp"
 
 namespace vcap::bench::models {
@@ -40,9 +41,10 @@ double by_benchmark_app(const Network& network) {
 }
 
 double by_python_way(const Network& network, long frames, int tile, double overlap) {
-  return number_of(quoted(VCAP_BENCH_PYTHON_WAY) + " --clip " + quoted(footage()) + " --model " +
-                   quoted(network.file.native()) + " --frames " + std::to_string(frames) +
-                   " --tile " + std::to_string(tile) + " --overlap " + std::to_string(overlap));
+  return number_of(quoted(test::in_sources("tests/bench/models/python_way.py")) + " --clip " +
+                   quoted(footage()) + " --model " + quoted(network.file.native()) + " --frames " +
+                   std::to_string(frames) + " --tile " + std::to_string(tile) + " --overlap " +
+                   std::to_string(overlap));
 }
 
 }  // namespace vcap::bench::models

@@ -18,6 +18,7 @@
 
 #include "operations/parts.hpp"
 #include "support/clip_writer.hpp"
+#include "support/paths.hpp"
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -48,16 +49,17 @@ fs::path clips(std::size_t count, int frames, cv::Size size = {320, 240}) {
 /// A job file over all clips, with its outputs beside it.
 fs::path job(const fs::path& folder, const fs::path& clips, const nlohmann::json& slices = "auto") {
   fs::path file = folder / "job.json";
-  std::ofstream(file) << nlohmann::json{{"schema", "vcap.job/1"},
-                                        {"capsules", {VCAP_DETECTOR_PERSON}},
-                                        {"sources", {clips.string() + "/"}},
-                                        {"outputs", {{"folder", "out"}}},
-                                        {"slices", slices}};
+  std::ofstream(file) << nlohmann::json{
+      {"schema", "vcap.job/1"},
+      {"capsules", {test::built("examples/capsules/detector_person_hog/detector_person_hog.cap")}},
+      {"sources", {clips.string() + "/"}},
+      {"outputs", {{"folder", "out"}}},
+      {"slices", slices}};
   return file;
 }
 
 std::vector<std::string> words_of(const fs::path& job) {
-  return {VCAP_COMMAND, "run", "--job", job.string()};
+  return {test::built("src/cli/vcap"), "run", "--job", job.string()};
 }
 
 /// The peak memory of a job over the clips, in MiB.
@@ -93,9 +95,10 @@ double by_shell() {
   const test::TemporaryFolder folder;
   const std::string command =
       "ls '" + clips(kClips, kFramesOfClip).string() + "' | xargs -P " + std::to_string(cores()) +
-      " -I{} '" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "' --source '" +
-      clips(kClips, kFramesOfClip).string() + "/{}' --jsonl '" + folder.path().string() +
-      "/{}.jsonl'";
+      " -I{} '" + test::built("src/cli/vcap") + "' run --capsule '" +
+      test::built("examples/capsules/detector_person_hog/detector_person_hog.cap") +
+      "' --source '" + clips(kClips, kFramesOfClip).string() + "/{}' --jsonl '" +
+      folder.path().string() + "/{}.jsonl'";
   const double took = seconds([&] { run_process({"/bin/sh", "-c", command}); });
   if (outputs_in(folder.path()).size() != kClips)
     throw std::runtime_error("the shell has not written all outputs");

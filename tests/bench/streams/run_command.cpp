@@ -14,6 +14,7 @@
 
 #include "streams/bounded_queue.hpp"
 #include "streams/parts.hpp"
+#include "support/paths.hpp"
 #include "support/turns.hpp"
 #include "support/video.hpp"
 
@@ -87,7 +88,9 @@ void threads_for_frames_alone(Load load) {
 
 /// The command as an operator runs it, with loading, records and the start of the process.
 void by_command(Load load) {
-  std::string command = "'" VCAP_COMMAND "' run --capsule '" VCAP_DETECTOR_PERSON "'";
+  std::string command =
+      "'" + test::built("src/cli/vcap") + "' run --capsule '" +
+      test::built("examples/capsules/detector_person_hog/detector_person_hog.cap") + "'";
   for (int stream = 0; stream < load.streams; ++stream) command += " --source '" + footage() + "'";
   command += " --max-frames " + std::to_string(load.frames) +
              " --jsonl - 2>/dev/null | grep -c vcap.frame/1 | grep -qx " +

@@ -15,6 +15,7 @@
 #include <opencv2/core.hpp>
 
 #include "support/cpu_time.hpp"
+#include "support/paths.hpp"
 #include "support/video.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/pipeline/pipeline.hpp"
@@ -99,8 +100,10 @@ double rate_with_viewers(const std::vector<std::shared_ptr<Capsule>>& capsules,
 
 double rate_of_detectors() {
   static const std::vector<std::shared_ptr<Capsule>> capsules{
-      load_capsule(VCAP_DETECTOR_PERSON, {.devices = {"CPU:0"}}),
-      load_capsule(VCAP_BENCH_TRACKER, {.devices = {"CPU:0"}})};
+      load_capsule(test::built("examples/capsules/detector_person_hog/detector_person_hog.cap"),
+                   {.devices = {"CPU:0"}}),
+      load_capsule(test::built("examples/capsules/tracker_person/tracker_person.cap"),
+                   {.devices = {"CPU:0"}})};
   return rate_with_viewers(capsules, workload<std::int64_t>(60, 2));
 }
 

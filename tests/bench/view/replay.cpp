@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/figures.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/video.hpp"
 #include "vcap/loading/load_capsule.hpp"
@@ -49,8 +50,12 @@ double run_to_replay() {
   const test::TemporaryFolder folder;
   const std::string clip = footage();
   const std::string recording = (folder / "night").string();
-  const auto tracker = load_capsule(VCAP_BENCH_TRACKER, {.devices = {"CPU:0"}});
-  const Capsules all{load_capsule(VCAP_DETECTOR_PERSON, {.devices = {"CPU:0"}}), tracker};
+  const auto tracker = load_capsule(
+      test::built("examples/capsules/tracker_person/tracker_person.cap"), {.devices = {"CPU:0"}});
+  const Capsules all{
+      load_capsule(test::built("examples/capsules/detector_person_hog/detector_person_hog.cap"),
+                   {.devices = {"CPU:0"}}),
+      tracker};
   record(all, clip, recording);
 
   const std::string ran = (folder / "ran.jsonl").string();

@@ -23,6 +23,7 @@
 #include "cluster/chaos/small_disk.hpp"
 #include "cluster/chaos/three_servers.hpp"
 #include "cluster/link.hpp"
+#include "support/paths.hpp"
 #include "support/sanitizers.hpp"
 
 namespace vcap::test {
@@ -58,7 +59,9 @@ class ChaosWorker {
         "1",      "--spool-size", "16", "--grace",       "10"};
     Command::Setup setup;
     if (kHasClock)
-      setup.environment = {{"LD_PRELOAD", VCAP_STEPPED_CLOCK}, {"VCAP_TEST_CLOCK", clock_}};
+      setup.environment = {
+          {"LD_PRELOAD", test::built("tests/cluster/chaos/libvcap_stepped_clock.so")},
+          {"VCAP_TEST_CLOCK", clock_}};
     process_ = std::make_unique<Command>(words, setup);
     constexpr std::string_view kBefore = "vcap: worker ";
     constexpr std::string_view kAfter = " works for";

@@ -19,6 +19,7 @@
 #include "support/bounded_wait.hpp"
 #include "support/http_get.hpp"
 #include "support/loopback_port.hpp"
+#include "support/paths.hpp"
 #include "support/rtsp_server.hpp"
 #include "support/view_client.hpp"
 #include "vcap/cluster/cluster_records.hpp"
@@ -33,9 +34,9 @@ using testing::Not;
 /// A camera by RTSP, and workers as processes.
 class ClusterStreamTest : public SiteTest {
  protected:
-  std::unique_ptr<Command> stream_worker(const std::string& name,
-                                         const std::vector<std::string>& more = {},
-                                         const std::string& program = VCAP_COMMAND) const {
+  std::unique_ptr<Command> stream_worker(
+      const std::string& name, const std::vector<std::string>& more = {},
+      const std::string& program = test::built("src/cli/vcap")) const {
     std::vector<std::string> words{"--name",        name,  "--stream-lease",    "1",
                                    "--record-time", "0.1", "--checkpoint-time", "1"};
     words.insert(words.end(), more.begin(), more.end());
@@ -237,6 +238,10 @@ TEST_F(ClusterStreamTest, IsShownByTheCommandsOfAnOperator) {
   const Result lines = vcap(on_cluster({"stream", "records", "--id", "gate"}));
   EXPECT_EQ(lines.exit_code, 0) << lines.err;
   EXPECT_THAT(lines.out, HasSubstr(R"({"schema":"vcap.frame/1","stream_id":"gate")"));
+  const Result unknown = vcap(on_cluster({"stream", "records", "--id", "gaet"}));
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.err;
+  EXPECT_THAT(unknown.err, HasSubstr("no stream \"gaet\"")) << "and not nothing";
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"gate\"?"));
   EXPECT_EQ(vcap(on_cluster({"stream", "remove", "--id", "gate"})).exit_code, 0);
   await("the end", [&] { return cluster_streams(*client_).empty(); });
   // With its capsule.

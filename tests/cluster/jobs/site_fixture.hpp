@@ -16,6 +16,7 @@
 #include "cluster/nats_server.hpp"
 #include "support/clip_writer.hpp"
 #include "support/outputs_in.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vcap::test {
@@ -55,7 +56,7 @@ class SiteTest : public testing::Test {
   /// this one.
   static std::string old_command() {
     const char* const given = std::getenv("VCAP_TEST_OLD_COMMAND");
-    return given ? given : VCAP_COMMAND;
+    return given ? given : test::built("src/cli/vcap");
   }
 
   std::vector<std::string> on_cluster(std::vector<std::string> words) const {
@@ -64,7 +65,7 @@ class SiteTest : public testing::Test {
   }
 
   std::unique_ptr<Command> worker(int number, const std::vector<std::string>& more = {},
-                                  const std::string& program = VCAP_COMMAND) const {
+                                  const std::string& program = test::built("src/cli/vcap")) const {
     std::vector<std::string> words{"worker",
                                    "--nats",
                                    server_.url(),

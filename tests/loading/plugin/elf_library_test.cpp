@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "support/elf_writer.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 #include "support/unfit_libraries.hpp"
@@ -45,7 +46,8 @@ TEST(ElfLibrary, LeavesOutVersionsThatMayBeAbsent) {
 }
 
 TEST(ElfLibrary, IsAcceptedIfALinkerMadeIt) {
-  const ElfLibrary library = read_elf(test::read_file(VCAP_TEST_PLUGINS "/good.so"));
+  const ElfLibrary library =
+      read_elf(test::read_file(test::built("tests/loading/plugins/good.so")));
   EXPECT_THAT(library.needed, testing::Contains(Field(&ElfLibrary::Needed::name, "libc.so.6")));
 }
 

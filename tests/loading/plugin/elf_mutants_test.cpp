@@ -21,6 +21,7 @@
 #include "loading/plugin/elf_symbols.hpp"
 #include "loading/plugin/host_libraries.hpp"
 #include "support/dying_child.hpp"
+#include "support/paths.hpp"
 #include "support/sanitizers.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/unfit_tables.hpp"
@@ -198,8 +199,8 @@ std::pair<unsigned, unsigned> wanted_mutants() {
 }
 
 std::vector<std::string> mutated_libraries() {
-  return {test::read_file(VCAP_TEST_PLUGINS "/good.so"),
-          test::read_file(VCAP_TEST_PLUGINS "/tables.so"), library_of_all_tables()};
+  return {test::read_file(test::built("tests/loading/plugins/good.so")),
+          test::read_file(test::built("tests/loading/plugins/tables.so")), library_of_all_tables()};
 }
 
 TEST(ElfMutants, LoadsTheSoundLibraries) {

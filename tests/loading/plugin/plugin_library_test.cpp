@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "files/digest.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/throws_error.hpp"
 
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 class FreshLibrary {
  public:
   FreshLibrary(const std::string& plugin, const std::string& tail)
-      : bytes_(test::read_file(VCAP_TEST_PLUGINS "/" + plugin + ".so") + tail) {}
+      : bytes_(test::read_file(test::built("tests/loading/plugins/") + plugin + ".so") + tail) {}
 
   PluginLibrary library() const {
     const auto bytes = std::as_bytes(std::span(bytes_));

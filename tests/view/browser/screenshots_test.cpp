@@ -10,6 +10,8 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "support/footage.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "vcap/loading/load_capsule.hpp"
 #include "vcap/sources/source.hpp"
@@ -57,7 +59,8 @@ void save_screen(const Browser& browser, const std::string& path) {
 std::vector<std::shared_ptr<Capsule>> people_capsules() {
   std::vector<std::shared_ptr<Capsule>> capsules;
   for (const std::string name : {"detector_person_hog", "tracker_person", "line_counter"})
-    capsules.push_back(load_capsule(VCAP_EXAMPLE_BUILD "/" + name + "/" + name + ".cap"));
+    capsules.push_back(
+        load_capsule(test::built("examples/capsules/") + name + "/" + name + ".cap"));
   return capsules;
 }
 
@@ -70,7 +73,7 @@ TEST(LiveScreenshots, ShowPeopleAndTheLineThatTheyCross) {
   for (const char* stream : {"gate", "parking", "north"}) {
     StreamConfig config{
         .id = stream,
-        .source = open_source(VCAP_BROWSER_CLIP, {.start = std::chrono::seconds(seconds)}),
+        .source = open_source(test::footage(), {.start = std::chrono::seconds(seconds)}),
         .config = {{"line_counter", nlohmann::json{{"line", {{0.1, 0.55}, {0.9, 0.7}}}}}}};
     seconds += 20;
     viewed.add(std::move(config));
