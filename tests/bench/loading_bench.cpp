@@ -181,9 +181,10 @@ double inspect_milliseconds() {
 fs::path fresh_capsule() {
   const fs::path library = fresh_library();
   const fs::path capsule = library.native() + ".cap";
-  const std::string command = std::string("'") + vcap::test::built("src/cli/vcap") +
-                              "' pack --library '" + library.native() + "' --output '" +
-                              capsule.native() + "' >/dev/null";
+  std::string command = "'";
+  command += vcap::test::built("src/cli/vcap");
+  command +=
+      "' pack --library '" + library.native() + "' --output '" + capsule.native() + "' >/dev/null";
   if (std::system(command.c_str()) != 0) throw std::runtime_error(command);
   return capsule;
 }
